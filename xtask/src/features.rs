@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode};
 
 /// Differences that are known and cheap: `(crate, why)`.
 const KNOWN: &[(&str, &str)] = &[
-    ("axum", "only `agent` needs its HTTP server, and only two crates depend on it"),
+    ("axum", "only `p4runtime-grpc` needs its HTTP server, and few crates depend on it"),
     ("prost-reflect", "the build script of `p4runtime-grpc` needs its JSON form, no other build script does"),
 ];
 

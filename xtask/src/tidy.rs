@@ -1,5 +1,7 @@
 //! `tidy`: what the compiler does not check about the shape of the project.
 
+mod circles;
+
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
@@ -57,6 +59,7 @@ pub fn run() -> ExitCode {
     }
     check_sizes(&root, &mut found);
     check_paths(&root, &mut found);
+    circles::check(&root, &mut found);
     for line in &found {
         eprintln!("tidy: {line}");
     }

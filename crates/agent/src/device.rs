@@ -3,12 +3,12 @@
 use crate::ports::Ports;
 use base_time::{Duration, Time};
 use controller::{Answer, Call, DeviceId, Heard, Reply, Ticket};
-use p4rack::control::{self, Event, Metric, Served, exposition};
+use device_control::{Event, Metric, Served, exposition};
 use p4runtime_grpc::{Command, Found, Front, Hold, Incoming, Link, Pieces, Status, Streams};
 use p4runtime_proto::google::rpc::Code;
-use p4runtime_proto::p4::v1::SetForwardingPipelineConfigRequest;
 use p4runtime_proto::p4rack::v1::{ShowResponse, TraceResponse};
 use std::collections::{BTreeMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 use std::time::Instant;
 use tokio::sync::oneshot;
@@ -33,8 +33,8 @@ pub(crate) struct Owner {
     links: Vec<Link>,
     waiting: BTreeMap<Ticket, (&'static str, Caller)>,
     tickets: u64,
-    /// Programs being compiled on other threads.
-    preparing: usize,
+    /// Calls whose programs are being compiled on other threads.
+    preparing: BTreeMap<Ticket, (&'static str, Call, Caller)>,
     /// How often calls have ended, by RPC and how.
     ended: BTreeMap<(&'static str, &'static str), u64>,
 }
@@ -57,8 +57,8 @@ impl Owner {
     /// `front` is the way to it, `links` those to the agents of devices in other processes.
     pub(crate) fn new(switch: Box<dyn Served>, ports: Ports, front: Front, links: Vec<Link>) -> Owner {
         let started = Instant::now();
-        let (waiting, ended) = (BTreeMap::new(), BTreeMap::new());
-        Owner { switch, ports, started, front, links, waiting, tickets: 0, preparing: 0, ended }
+        let (waiting, preparing, ended) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Owner { switch, ports, started, front, links, waiting, tickets: 0, preparing, ended }
     }
 
     /// Does a first call. Its answer, if there is one at once.
@@ -181,13 +181,26 @@ impl Owner {
                 );
             }
             Command::SetConfig(request, hold, reply) => {
-                return self.set_config(request, hold, reply, streams);
+                return self.call(
+                    "SetForwardingPipelineConfig",
+                    Call::SetConfig(request),
+                    Caller::Done { to: reply, _hold: Some(hold) },
+                    streams,
+                );
             }
-            Command::Prepared(request, hold, reply) => {
-                self.preparing = self.preparing.saturating_sub(1);
-                let (call, caller) =
-                    (Call::SetConfig(request), Caller::Done { to: reply, _hold: Some(hold) });
-                return self.call("SetForwardingPipelineConfig", call, caller, streams);
+            Command::Prepared(number, is_done) => {
+                let ticket = Ticket(number);
+                if let Some((rpc, call, caller)) = self.preparing.remove(&ticket) {
+                    match is_done {
+                        true => self.begin(ticket, rpc, call, caller, streams),
+                        false => {
+                            let why = Status::new(Code::Internal, "the program's compilation has failed");
+                            self.waiting.insert(ticket, (rpc, caller));
+                            self.reply(ticket, Reply::Done(Err(why)));
+                        }
+                    }
+                }
+                return;
             }
             Command::GetConfig(request, reply) => return drop(reply.send(self.switch.get_config(&request))),
             Command::Capabilities(reply) => return drop(reply.send(Ok(self.switch.capabilities()))),
@@ -203,7 +216,7 @@ impl Owner {
                 return self.call("Trace", Call::Trace(request), Caller::Traced(reply), streams);
             }
             Command::Show(reply) => {
-                let metrics = control::metrics(self.metrics(streams));
+                let metrics = device_control::metrics(self.metrics(streams));
                 return drop(reply.send(ShowResponse { metrics, ..self.switch.show() }));
             }
             Command::Agent(device, heard) => {
@@ -229,41 +242,38 @@ impl Owner {
         self.perform(events, streams);
     }
 
-    /// Compiles a new program on another thread, so that frames pass meanwhile.
-    fn set_config(
-        &mut self,
-        request: Box<SetForwardingPipelineConfigRequest>,
-        hold: Hold,
-        reply: oneshot::Sender<Result<(), Status>>,
-        streams: &mut Streams,
-    ) {
-        const RPC: &str = "SetForwardingPipelineConfig";
-        let Some(ahead) = self.switch.ahead(&request) else {
-            return self.call(
-                RPC,
-                Call::SetConfig(request),
-                Caller::Done { to: reply, _hold: Some(hold) },
-                streams,
-            );
-        };
-        if self.preparing >= MOST_PREPARING {
-            let why = "other programs are being compiled: try again later";
-            return drop(reply.send(Err(Status::new(Code::ResourceExhausted, why))));
-        }
-        let front = self.front.clone();
-        let prepared = move || {
-            ahead();
-            front.prepared(request, hold, reply);
-        };
-        // If there is no thread, the reply is dropped, and the call fails.
-        if thread::Builder::new().name("prepare".to_string()).spawn(prepared).is_ok() {
-            self.preparing += 1;
-        }
-    }
-
+    /// Compiles programs on another thread, so that frames pass meanwhile; else the call begins at once.
     fn call(&mut self, rpc: &'static str, call: Call, caller: Caller, streams: &mut Streams) {
         self.tickets += 1;
         let ticket = Ticket(self.tickets);
+        let Some(ahead) = self.switch.ahead(&call) else {
+            return self.begin(ticket, rpc, call, caller, streams);
+        };
+        if self.preparing.len() >= MOST_PREPARING {
+            let why = "other programs are being compiled: try again later";
+            self.waiting.insert(ticket, (rpc, caller));
+            return self.reply(ticket, Reply::Done(Err(Status::new(Code::ResourceExhausted, why))));
+        }
+        let front = self.front.clone();
+        let prepared = move || {
+            // A program that breaks the compiler ends its call, and nothing else.
+            let is_done = catch_unwind(AssertUnwindSafe(ahead)).is_ok();
+            front.prepared(ticket.0, is_done);
+        };
+        // If there is no thread, the reply is dropped, and the call fails.
+        if thread::Builder::new().name("prepare".to_string()).spawn(prepared).is_ok() {
+            self.preparing.insert(ticket, (rpc, call, caller));
+        }
+    }
+
+    fn begin(
+        &mut self,
+        ticket: Ticket,
+        rpc: &'static str,
+        call: Call,
+        caller: Caller,
+        streams: &mut Streams,
+    ) {
         self.waiting.insert(ticket, (rpc, caller));
         let events = self.switch.call(self.now(), ticket, call);
         self.perform(events, streams);

@@ -5,19 +5,14 @@
 // This is where time, threads and sockets come from: what they feed is without them.
 #![allow(clippy::disallowed_methods)]
 
-mod client;
 mod device;
-mod metrics;
 mod ports;
 
-pub use client::{Client, ClientError};
 use controller::{Call, DeviceId};
 use device::Owner;
+use device_control::{Direct, Known, Maker, Metric, OneSwitch, RackSwitch, RemoteRack, Served, Splitter};
 use ir::Program;
 use ir_split::Placement;
-use p4rack::control::{
-    self, Direct, Known, Maker, Metric, OneSwitch, RackSwitch, RemoteRack, Served, Splitter,
-};
 use p4runtime_grpc::{Front, Link, LinkEnd, Place, most_files};
 use p4runtime_proto::p4::v1::Update;
 use ports::Ports;
@@ -30,7 +25,7 @@ use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tracing::info;
 
-pub use p4runtime_grpc::{Badge, ClientTls, Limits, Secret, Tls};
+pub use p4runtime_grpc::{Badge, ClientTls, Limits, Operator, OperatorError, Secret, Tls};
 
 /// Commands that wait for the device.
 const WAITING: usize = 4096;
@@ -194,10 +189,10 @@ fn serve_until(
         .map_err(failed)?;
     let served = runtime.block_on(async {
         let asked = match metrics {
-            Some(address) => Some(metrics::listen(address).await.map_err(failed)?),
+            Some(address) => Some(p4runtime_grpc::listen_for_metrics(address).await.map_err(failed)?),
             None => None,
         };
-        asked.map(|listener| tokio::spawn(metrics::serve(listener, front.clone())));
+        asked.map(|listener| tokio::spawn(p4runtime_grpc::serve_metrics(listener, front.clone())));
         for end in ends {
             tokio::spawn(end.run(front.clone()));
         }
@@ -263,7 +258,7 @@ fn owner(setup: Setup, ports: Ports, front: Front, links: Vec<Link>) -> Result<O
         drop_port,
         own,
         keep_program,
-        registry: p4rack::functions::all(),
+        registry: netfn_registry::all(),
         known: Known::default(),
     };
     let program = match &setup.switch {
@@ -313,7 +308,7 @@ fn fit<'p>(
     drop_port: Option<u32>,
     ports: impl Iterator<Item = (&'p str, u32)>,
 ) -> Result<(), SetupError> {
-    let numbers = control::port_numbers(program, drop_port);
+    let numbers = device_control::port_numbers(program, drop_port);
     for (kind, port) in ports.chain(drop_port.map(|port| ("drop port", port))) {
         if let Err(error) = numbers.check_port(port) {
             let help = error.help.map_or(String::new(), |help| format!(": {help}"));

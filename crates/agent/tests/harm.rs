@@ -4,8 +4,9 @@
 
 use agent::{Setup, Switch, cable};
 use base_diag::SourceMap;
-use p4rack::control::Metric;
-use p4rack::{Disk, Until, compile};
+use compiler::{Until, compile};
+use device_control::Metric;
+use p4rack::Disk;
 use p4runtime_grpc::P4RuntimeClient;
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::config::v1::{P4Info, Preamble};

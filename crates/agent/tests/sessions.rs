@@ -8,8 +8,9 @@
 use agent::{Cable, Setup, Switch, cable};
 use base_diag::SourceMap;
 use base_time::Rng;
+use compiler::{Until, compile};
 use features::setting;
-use p4rack::{Disk, Until, compile};
+use p4rack::Disk;
 use p4runtime_grpc::{Codec, Opaque, P4RuntimeClient};
 use p4runtime_proto::p4::v1::{
     ForwardingPipelineConfig, GetForwardingPipelineConfigRequest, ReadRequest,

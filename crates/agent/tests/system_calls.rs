@@ -52,7 +52,7 @@ fn frames_between_captures() {
     let (input, output): (PathBuf, PathBuf) =
         (directory.join("calls-in.pcap"), directory.join("calls-out.pcap"));
     capture(&input);
-    let program = p4rack::reparse::reparse("out.p4", PROGRAM, &mut SourceMap::new()).unwrap();
+    let program = compiler::reparse("out.p4", PROGRAM, &mut SourceMap::new()).unwrap();
     let pcap = |port, input, output| PortSpec { port, kind: PortKind::Pcap { input, output } };
     let ports = vec![pcap(1, Some(input), None), pcap(2, None, Some(output.clone()))];
     let setup = Setup { ports, ..Setup::new(Switch::One(Some(program))) };

@@ -51,7 +51,7 @@ pub fn made<'a>(directory: &Path, agents: impl Iterator<Item = &'a str>) -> Resu
     for agent in agents {
         // A name that leads out of the directory is no address.
         if agent.contains(['/', '\0']) || host(agent).is_empty() {
-            return Err(format!("`{agent}` is no HOST:PORT"));
+            return Err(format!("`{agent}` is not HOST:PORT"));
         }
         let own = directory.join("agents").join(agent);
         authority.sign(&own, "switch", host(agent), ExtendedKeyUsagePurpose::ServerAuth)?;
@@ -123,7 +123,7 @@ fn params(name: &str, hosts: &[&str]) -> Result<CertificateParams, rcgen::Error>
 fn key(path: &Path) -> Result<KeyPair, String> {
     once::make(path, 0o600, || KeyPair::generate().map(|key| key.serialize_pem()).map_err(io::Error::other))?;
     let text = private(path)?;
-    KeyPair::from_pem(&text).map_err(|error| format!("`{}` is no private key: {error}", path.display()))
+    KeyPair::from_pem(&text).map_err(|error| format!("`{}` is not a private key: {error}", path.display()))
 }
 
 /// A file that its owner alone may read.
@@ -132,7 +132,7 @@ pub fn private(path: &Path) -> Result<String, String> {
     let mode = fs::metadata(path).map_err(failed)?.permissions().mode();
     if mode & 0o077 != 0 {
         return Err(format!(
-            "others may read `{}` (mode {:o}): `chmod 600` it",
+            "other users can read `{}` (mode {:o}): run `chmod 600` on it",
             path.display(),
             mode & 0o777
         ));

@@ -7,6 +7,7 @@ mod output;
 mod certificates;
 mod command;
 mod log;
+mod memory;
 mod once;
 mod secret;
 mod status;
@@ -21,7 +22,7 @@ use std::ffi::OsString;
 #[derive(Parser)]
 #[command(name = "p4rack", version, arg_required_else_help = true, max_term_width = 100)]
 #[command(
-    after_help = "Begin with `p4rack up examples/crosspod`, or with docs/tutorial.md; `p4rack COMMAND --help` has examples."
+    after_help = "Start with `p4rack up examples/crosspod` or docs/tutorial.md. `p4rack COMMAND --help` has examples."
 )]
 struct Cli {
     #[command(subcommand)]
@@ -51,7 +52,7 @@ enum Command {
     Completions(command::completions::Args),
 }
 
-/// Runs the command with these arguments, the first of which is its name. Exit status: 0 all is well, 1 the input is wrong, 2 the command
+/// Runs the command with these arguments, the first of which is its name. Exit status: 0 success, 1 the input is wrong, 2 the command
 /// line is wrong.
 pub fn run<A: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = A>) -> u8 {
     let command = match Cli::try_parse_from(arguments) {

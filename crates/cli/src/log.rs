@@ -1,14 +1,14 @@
-//! What a command that runs for long says of what happens: structured, to standard error.
+//! Structured logs of long-running commands, to standard error.
 
 use tracing_subscriber::filter::LevelFilter;
 
-/// How much is said, and how.
+/// Level and format of the log.
 #[derive(clap::Args)]
 pub struct LogArgs {
-    /// What is said of what happens
+    /// Log level
     #[arg(long, value_enum, value_name = "LEVEL", default_value_t = Level::Warn)]
     log_level: Level,
-    /// How it is written
+    /// Log format
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
     log_format: Format,
 }
@@ -25,12 +25,12 @@ enum Level {
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Format {
     Text,
-    /// One object a line
+    /// One JSON object per line
     Json,
 }
 
 impl LogArgs {
-    /// From now on it is said.
+    /// Starts logging.
     pub fn begin(&self) {
         let level = match self.log_level {
             Level::Off => LevelFilter::OFF,

@@ -12,7 +12,7 @@ pub fn make(path: &Path, mode: u32, text: impl FnOnce() -> io::Result<String>) -
     if path.exists() {
         return Ok(());
     }
-    let failed = |error: io::Error| format!("`{}` cannot be made: {error}", path.display());
+    let failed = |error: io::Error| format!("`{}` cannot be created: {error}", path.display());
     if let Some(directory) = path.parent() {
         DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(failed)?;
     }

@@ -23,12 +23,12 @@ pub fn told(text: std::fmt::Arguments) {
     let _ = std::io::stderr().write_fmt(text);
 }
 
-/// How results are printed.
+/// Output format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub enum Format {
-    /// For people.
+    /// Human-readable text
     Text,
-    /// One JSON value on standard output.
+    /// One JSON value on standard output
     Json,
 }
 
@@ -127,7 +127,7 @@ pub fn writable(path: &Path) -> Result<(), String> {
 pub fn unread(path: &Path, read: &[PathBuf]) -> Result<(), String> {
     let Ok(target) = path.canonicalize() else { return Ok(()) };
     match read.iter().any(|source| source.canonicalize().is_ok_and(|source| source == target)) {
-        true => Err(format!("`{}` was read and is not written over: write elsewhere", path.display())),
+        true => Err(format!("`{}` is an input and is not overwritten: choose another file", path.display())),
         false => Ok(()),
     }
 }

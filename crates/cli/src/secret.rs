@@ -18,7 +18,7 @@ pub fn read(path: &Path) -> Result<Secret, String> {
     let text = fs::read_to_string(path);
     let text = text.map_err(|error| format!("`{}` cannot be read: {error}", path.display()))?;
     Secret::new(text.trim()).ok_or_else(|| {
-        format!("`{}` has no secret in it: that is one word of 16 characters or more", path.display())
+        format!("`{}` does not contain a secret: one word of 16 characters or more", path.display())
     })
 }
 

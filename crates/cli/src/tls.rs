@@ -1,19 +1,19 @@
-//! Certificates, from files.
+//! TLS options and the files that they name.
 
 use crate::{certificates, secret};
 use agent::{ClientTls, Secret, Tls};
 use std::path::{Path, PathBuf};
 
-/// What a switch shows to controllers and asks of them.
+/// TLS towards controllers.
 #[derive(clap::Args)]
 pub struct ServerArgs {
-    /// The server's certificate, as PEM
+    /// Server certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "grpc_server_key")]
     grpc_server_cert: Option<PathBuf>,
-    /// Its private key, as PEM
+    /// Private key of the server certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "grpc_server_cert")]
     grpc_server_key: Option<PathBuf>,
-    /// Who signs controllers' certificates, as PEM: controllers without one are turned away
+    /// CA certificate for client certificates (PEM); controllers without a certificate signed by this CA are rejected
     #[arg(long, value_name = "FILE", requires = "grpc_server_cert")]
     grpc_server_cacert: Option<PathBuf>,
 }
@@ -36,23 +36,23 @@ impl ServerArgs {
     }
 }
 
-/// What is asked of switches that are called, and shown to them.
+/// TLS and the secret towards other switches.
 #[derive(clap::Args)]
 pub struct ClientArgs {
-    /// Who signs the certificates of the switches that are called, as PEM: connections to them are encrypted
+    /// CA certificate for the certificates of the agents or the switch to connect to (PEM); connections use TLS
     #[arg(long, value_name = "FILE", global = true)]
     cacert: Option<PathBuf>,
-    /// The certificate that they are shown, as PEM
+    /// Client certificate for these connections (PEM)
     #[arg(long, value_name = "FILE", global = true)]
     cert: Option<PathBuf>,
-    /// Its private key, as PEM
+    /// Private key of the client certificate (PEM)
     #[arg(long, value_name = "FILE", global = true)]
     key: Option<PathBuf>,
-    /// Certificates of a rack: of `switch --agent` and `ctl` the directory where the controller makes them, of an agent a copy of its
-    /// own below `agents`
+    /// Directory of the rack's certificates. For `ctl` and `switch --agent`: the directory where the controller creates them. For an agent:
+    /// a copy of the agent's own subdirectory of `agents`
     #[arg(long, value_name = "DIR", global = true, conflicts_with_all = ["cacert", "cert", "key"])]
     certificates: Option<PathBuf>,
-    /// The secret that a rack's controller, its agents and operators share; `switch` makes the file if it is not there
+    /// File of the secret shared by a rack's controller, agents and operators; `switch` creates the file if missing
     #[arg(long, value_name = "FILE", global = true)]
     secret: Option<PathBuf>,
 }
@@ -96,10 +96,10 @@ impl ClientArgs {
         }
         let directory = self.certificates.clone().or_else(certificates::usual);
         let directory =
-            directory.ok_or("there is no $HOME to keep certificates in: name --certificates DIR")?;
+            directory.ok_or("$HOME is not set: name a directory for certificates with --certificates DIR")?;
         let tls = certificates::made(&directory, agents.iter().filter(wants).map(String::as_str))?;
         tell!(
-            "p4rack: the agents' certificates are in `{}`: each is started with `--certificates` and a copy of the directory of its \
+            "p4rack: the agents' certificates are in `{}`: start each agent with `--certificates` and a copy of the directory named by its \
              address",
             directory.join("agents").display()
         );
@@ -125,7 +125,7 @@ impl ClientArgs {
             None => None,
             Some(path) => {
                 return Err(format!(
-                    "whoever listens on the way to {address} would learn the secret in `{}`: name certificates, or add \
+                    "the connection to {address} is plaintext and would reveal the secret in `{}`: name certificates, or add \
                      --insecure",
                     path.display()
                 ));
@@ -148,16 +148,15 @@ impl ClientArgs {
         let identity = match (&self.cert, &self.key) {
             (Some(certificate), Some(key)) => Some((certificate_of(certificate)?, private_key(key)?)),
             (None, None) => None,
-            _ => return Err("--cert and --key belong together: name both".to_string()),
+            _ => return Err("--cert and --key are used together: name both".to_string()),
         };
         match (&self.cacert, identity) {
             (Some(authority), identity) => {
                 Ok(Some(ClientTls { authority: certificate_of(authority)?, identity }))
             }
-            (None, Some(_)) => Err(
-                "--cert is for encrypted connections: name who signs switches' certificates with --cacert"
-                    .to_string(),
-            ),
+            (None, Some(_)) => {
+                Err("--cert needs TLS: name the CA of the switches' certificates with --cacert".to_string())
+            }
             (None, None) => Ok(None),
         }
     }
@@ -177,6 +176,6 @@ fn pem(path: &Path, mark: &str, what: &str) -> Result<Vec<u8>, String> {
     let text = text.map_err(|error| format!("`{}` cannot be read: {error}", path.display()))?;
     match text.windows(mark.len()).any(|part| part == mark.as_bytes()) {
         true => Ok(text),
-        false => Err(format!("`{}` has not {what} as PEM in it", path.display())),
+        false => Err(format!("`{}` does not contain {what} in PEM form", path.display())),
     }
 }

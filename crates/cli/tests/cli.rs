@@ -125,25 +125,26 @@ fn up_runs_the_stages_of_an_experiment() {
     let json = run(&["--format", "json"]);
     let told: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
     let names: Vec<&str> =
-        told["stages"].as_array().unwrap().iter().map(|s| s["stage"].as_str().unwrap()).collect();
+        told["phases"].as_array().unwrap().iter().map(|s| s["phase"].as_str().unwrap()).collect();
     assert_eq!(names, stages);
-    // One stage alone is what it is among the others.
-    let one = run(&["--stage", "loss", "--format", "json"]);
+    // One phase alone gives the same result as among the others.
+    let one = run(&["--phase", "loss", "--format", "json"]);
     let one: serde_json::Value = serde_json::from_slice(&one.stdout).unwrap();
-    assert_eq!(one["report"], told["stages"][2]["report"]);
-    let full = run(&["--stage", "baseline", "--full-rate"]);
+    assert_eq!(one["report"], told["phases"][2]["report"]);
+    let full = run(&["--phase", "baseline", "--full-rate"]);
     let between = |line: &&str| line.starts_with("left:2 -> right:2");
     assert!(stdout(&full).lines().find(between).unwrap().contains(" 10Gbit/s"), "{}", stdout(&full));
     for (more, words) in [
-        (["--stage", "lost"], "there is no stage `lost`: did you mean `loss`?"),
-        (["--log", "/nowhere/log"], "name a stage with `--stage`"),
+        (["--phase", "lost"], "there is no phase `lost`: did you mean `loss`?"),
+        (["--log", "/nowhere/log"], "name a phase with `--phase`"),
     ] {
         let output = run(&more);
         assert_eq!(output.status.code(), Some(2));
         assert!(stderr(&output).contains(words), "{}", stderr(&output));
     }
+    // The earlier name of the option.
     let none = p4rack(&["up", "examples/slice", "--stage", "loss"]);
-    assert!(stderr(&none).contains("the rack has no stages"));
+    assert!(stderr(&none).contains("the rack has no phases"));
 }
 
 #[test]
@@ -202,7 +203,7 @@ fn samples_are_one_line_for_each_packet_that_came() {
     assert!(output.status.success(), "{}", stderr(&output));
     let text = std::fs::read_to_string(&file).expect("it was written");
     let mut lines = text.lines();
-    assert_eq!(lines.next(), Some("stage,workload,from,to,sequence,sent_ps,received_ps,latency_ps"));
+    assert_eq!(lines.next(), Some("phase,workload,from,to,sequence,sent_ps,received_ps,latency_ps"));
     assert_eq!(lines.next(), Some(",ping,h1,h2,0,0,66792000,66792000"));
     assert_eq!(lines.filter(|line| line.starts_with(",ping,h1,h2,")).count(), 98);
 }
@@ -376,6 +377,10 @@ fn ir_prints_a_program_behind_a_pass_and_lowered() {
     );
     let lowered = p4rack(&["ir", slice, "--lowered"]);
     assert!(lowered.status.success() && stdout(&lowered).starts_with("arch v1model"));
+    let forms = stdout(&p4rack(&["ir", slice, "--print-after", "clif", "--print-after", "machine-code"]));
+    let (clif, machine_code) = forms.split_once("# machine-code of packet\n").expect("both forms");
+    assert!(clif.starts_with("# clif of packet\nfunction u0:0(i64, i64, i64)"), "{clif}");
+    assert!(clif.contains("load.i64") && machine_code.contains("block0:"), "{machine_code}");
     let unknown = p4rack(&["ir", slice, "--print-after", "lower-everything"]);
     assert_eq!(unknown.status.code(), Some(2));
     assert!(stderr(&unknown).contains("no pass is named `lower-everything`"));
@@ -410,7 +415,7 @@ fn p4info_mistakes() {
     let output = p4rack(&["p4info", program, "-o", "l2.xyz"]);
     assert_eq!(output.status.code(), Some(2));
     let said = stderr(&output);
-    assert!(said.contains("the extension of `l2.xyz` says no form: give `--format`"), "{said}");
+    assert!(said.contains("the extension of `l2.xyz` does not tell its encoding: add `--format`"), "{said}");
     let output = p4rack(&["p4info", program, "-o", "/no/such/directory/l2.txtpb"]);
     assert_eq!(output.status.code(), Some(1));
     let output = p4rack(&["p4info", "no-such.p4"]);
@@ -443,7 +448,7 @@ fn compile_mistakes() {
     let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/run/l2.p4");
     let before = std::fs::read(program).unwrap();
     let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/run");
-    check_mistake(&["compile", program, "-o", beside], &["l2.p4` was read and is not written over"]);
+    check_mistake(&["compile", program, "-o", beside], &["l2.p4` is an input and is not overwritten"]);
     assert_eq!(std::fs::read(program).unwrap(), before);
     let directory = directory("compile-mistakes");
     let empty = directory.join("empty.p4");
@@ -451,7 +456,7 @@ fn compile_mistakes() {
     let (empty, to) = (empty.to_str().unwrap(), directory.join("made"));
     check_mistake(&["compile", empty, "-o", to.to_str().unwrap()], &["the program has no `main`"]);
     check_mistake(&["compile", "no-such.p4", "-o", to.to_str().unwrap()], &["no-such.p4"]);
-    check_mistake(&["compile", program, "-o", &format!("{empty}/made")], &["cannot be made"]);
+    check_mistake(&["compile", program, "-o", &format!("{empty}/made")], &["cannot be created"]);
     assert!(!to.exists());
 }
 

@@ -151,9 +151,9 @@ fn a_command_of_which_something_is_missing() {
     place.check(&["run", "slise.p4"], 1, &["did you mean `slice.p4`?"]);
     place.check(&["plan", ".", "--rules", "more.rules"], 1, &["more.rules:1:"]);
     for (args, word) in [
-        (&["run", "slice.p4"] as &[_], "there are no packets"),
-        (&["plan", "program.json"], "`program.json` is an abstract program: it also takes --config"),
-        (&["plan", ".", "RACK.toml"], "one rack is planned at a time"),
+        (&["run", "slice.p4"] as &[_], "no packets: give a test"),
+        (&["plan", "program.json"], "`program.json` is an abstract program: add --config"),
+        (&["plan", ".", "RACK.toml"], "plan one rack at a time"),
     ] {
         let output = place.run(args);
         let said = String::from_utf8_lossy(&output.stderr);
@@ -224,16 +224,19 @@ fn what_was_read_is_not_written_over() {
     let (program, rack) = (place.read("slice.p4"), place.read("RACK.toml"));
     place.write("RACK.toml", rack.replace("tor", "slice"));
     place.write("made", "");
-    let kept = "was read and is not written over";
+    let kept = "is an input and is not overwritten";
     for (args, words) in [
         (&["split", ".", "-o", "."] as &[_], &["`./slice.p4`", kept]),
         (&["compile", "slice.p4", "-o", "."], &["`./slice.p4`", kept]),
         (&["p4info", "slice.p4", "-o", "slice.p4", "--format", "text"], &["`slice.p4`", kept]),
         (&["up", ".", "--log", "entries.stf"], &["`entries.stf`", kept]),
         (&["up", ".", "--html", "RACK.toml"], &["`RACK.toml`", kept]),
-        (&["generate-rack", "star", "-o", "."], &["`./RACK.toml`", "was not generated"]),
-        (&["split", ".", "-o", "made"], &["`made`", "cannot be made"]),
-        (&["split", ".", "-o", "made/in"], &["`made/in`", "cannot be made"]),
+        (
+            &["generate-rack", "star", "-o", "."],
+            &["`./RACK.toml`", "was not written by `p4rack generate-rack`"],
+        ),
+        (&["split", ".", "-o", "made"], &["`made`", "cannot be created"]),
+        (&["split", ".", "-o", "made/in"], &["`made/in`", "cannot be created"]),
         (&["up", ".", "--log", "nowhere/log"], &["`nowhere/log`", "cannot be written"]),
     ] {
         let output = place.run(args);
@@ -332,7 +335,7 @@ fn an_option_that_says_nothing() {
             1,
             &["0.0.0.0:0 can be reached from other machines", "--grpc-server-cacert, or --insecure"],
         ),
-        (&["switch", "slice.p4", "--max-updates", "0"], 2, &["a number from 1 on"]),
+        (&["switch", "slice.p4", "--max-updates", "0"], 2, &["expected a number of at least 1"]),
         (
             &["ctl", "show", "--addr", "127.0.0.1:1"],
             1,

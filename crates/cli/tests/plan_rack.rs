@@ -278,7 +278,7 @@ fn shares_are_read() {
         p4rack(&["plan", &rack, "--explain"])
     };
     for (name, shares, words) in [
-        ("share", "shares = { Mark = \"25%\" }", "no other plan is better"),
+        ("share", "shares = { Mark = \"25%\" }", "search complete"),
         ("share-name", "shares = { Marc = \"25%\" }", "did you mean `Mark`?"),
         ("share-number", "shares = { Mark = \"125%\" }", "P4R06"),
     ] {

@@ -62,7 +62,7 @@ fn mistakes_are_told() {
         assert!(stderr(&nowhere).contains(words), "{}", stderr(&nowhere));
     }
     let page = reproduce(&["fig9", "--html", "page.html"]);
-    assert_eq!((page.status.code(), stderr(&page).contains("fig9 has no page")), (Some(2), true));
+    assert_eq!((page.status.code(), stderr(&page).contains("fig9 has no HTML page")), (Some(2), true));
 }
 
 /// The paper's numbers stand beside ours, and what was set and left out below.

@@ -92,7 +92,7 @@ fn a_test_that_fails_shows_what_differs() {
          --> fail.stf:3:1
           |
         2 | packet 1 020000000002 020000000001 88b5 aabb 00112233445566778899
-          | ----------------------------------------------------------------- this packet, or a timer behind it, gave it
+          | ----------------------------------------------------------------- sent for this packet, or by a later timer
         3 | expect 2 020000000002 020000000001 88b6 aa** 00112233445566778899 $
           | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ first in byte 13
           |
@@ -104,7 +104,7 @@ fn a_test_that_fails_shows_what_differs() {
          --> fail.stf:4:1
           |
         4 | packet 1 020000000002 020000000001 88b5 01
-          | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ this packet, or a timer behind it, gave it
+          | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ sent for this packet, or by a later timer
           |
           = note: received  0000  02 00 00 00 00 02 02 00 00 00 00 01 88 b5 01
 
@@ -133,7 +133,7 @@ fn several_tests() {
             {"engine": "native", "program": "l2.p4", "steps": [
             {"digests":[],"dropped":{},"frame":"02000000000202000000000188b5aabb00112233445566778899","idle":[],"log":[],"packet":1,"picoseconds":1000001000000,"port":1,"sent":[{"frame":"02000000000202000000000188b5aabb00112233445566778899","picoseconds":1000001000000,"port":2}]},
             {"digests":[],"dropped":{},"frame":"02000000000202000000000188b501","idle":[],"log":[],"packet":2,"picoseconds":1000002000000,"port":1,"sent":[{"frame":"02000000000202000000000188b501","picoseconds":1000002000000,"port":2}]}
-            ], "counts": {"created":0,"dropped":{},"received":2,"sent":2}, "diagnostics": [{"code":"P4R0422","help":[],"labels":[{"column":1,"end_column":68,"end_line":3,"file":"fail.stf","line":3,"text":"first in byte 13"},{"column":1,"end_column":66,"end_line":2,"file":"fail.stf","line":2,"text":"this packet, or a timer behind it, gave it"}],"notes":["expected  0000  02 00 00 00 00 02 02 00 00 00 00 01 88 b6 aa **","received  0000  02 00 00 00 00 02 02 00 00 00 00 01 88 b5 aa bb","                                                        ^"],"severity":"error","title":"packet differs on port 2","warning":null},{"code":"P4R0422","help":[],"labels":[{"column":1,"end_column":43,"end_line":4,"file":"fail.stf","line":4,"text":"this packet, or a timer behind it, gave it"}],"notes":["received  0000  02 00 00 00 00 02 02 00 00 00 00 01 88 b5 01"],"severity":"error","title":"unexpected packet on port 2","warning":null},{"code":"P4R0422","help":[],"labels":[{"column":1,"end_column":14,"end_line":5,"file":"fail.stf","line":5,"text":"no packet is left for this expectation"}],"notes":["expected  0000  0a **"],"severity":"error","title":"packet missing on port 3","warning":null}], "passed": false, "readings": [], "test": "fail.stf"}
+            ], "counts": {"created":0,"dropped":{},"received":2,"sent":2}, "diagnostics": [{"code":"P4R0422","help":[],"labels":[{"column":1,"end_column":68,"end_line":3,"file":"fail.stf","line":3,"text":"first in byte 13"},{"column":1,"end_column":66,"end_line":2,"file":"fail.stf","line":2,"text":"sent for this packet, or by a later timer"}],"notes":["expected  0000  02 00 00 00 00 02 02 00 00 00 00 01 88 b6 aa **","received  0000  02 00 00 00 00 02 02 00 00 00 00 01 88 b5 aa bb","                                                        ^"],"severity":"error","title":"packet differs on port 2","warning":null},{"code":"P4R0422","help":[],"labels":[{"column":1,"end_column":43,"end_line":4,"file":"fail.stf","line":4,"text":"sent for this packet, or by a later timer"}],"notes":["received  0000  02 00 00 00 00 02 02 00 00 00 00 01 88 b5 01"],"severity":"error","title":"unexpected packet on port 2","warning":null},{"code":"P4R0422","help":[],"labels":[{"column":1,"end_column":14,"end_line":5,"file":"fail.stf","line":5,"text":"no packet is left for this expectation"}],"notes":["expected  0000  0a **"],"severity":"error","title":"packet missing on port 3","warning":null}], "passed": false, "readings": [], "test": "fail.stf"}
             ], "ok": false}
         "#]],
     );
@@ -705,7 +705,7 @@ fn wrong_entries_are_underlined() {
     check(&entry("[1]", "action = \"forward\"\nargs = { prot = 1 }"), &["e.toml:4", "did you mean `port`?"]);
     check(&entry("[1]", "action = \"forward\"\nargs = [512]"), &["`port` has 9 bits: this does not fit"]);
     check(&entry("[\"1/8\"]", "action = \"drop\""), &["is an exact key: it cannot match a prefix"]);
-    check(&entry("[\"x\"]", "action = \"drop\""), &["P4R0440", "`x` is no number or address"]);
+    check(&entry("[\"x\"]", "action = \"drop\""), &["P4R0440", "`x` is not a number or address"]);
     check(&entry("[1]", "acton = \"drop\""), &["unknown key `acton`", "did you mean `action`?"]);
     check("[register.sen]\n0 = 1\n", &["e.toml:1", "did you mean"]);
     check("[register.seen]\n8 = 1\n", &["has 8 cells: there is no 8"]);
@@ -718,9 +718,9 @@ fn usage_mistakes() {
     check(
         &["l2.p4"],
         expect![[r#"
-        status 2
-        p4rack: there are no packets: give a test, or --interface or --packet
-    "#]],
+            status 2
+            p4rack: no packets: give a test, --interface or --packet
+        "#]],
     );
     check(
         &["l2.p4", "pass.stf", "--packet", "1:00"],
@@ -750,9 +750,9 @@ fn usage_mistakes() {
     check(
         &["l2.p4", "-", "--entries", "-"],
         expect![[r#"
-        status 2
-        p4rack: standard input (`-`) can be read once only
-    "#]],
+            status 2
+            p4rack: standard input (`-`) can be read only once
+        "#]],
     );
 }
 

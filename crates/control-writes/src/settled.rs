@@ -43,10 +43,14 @@ impl<R: Clone> Thing<R> {
 }
 
 /// The writes that are left of `writes` on a device that nobody has written to before: each thing once, as it is at the end.
-/// What was made and deleted again is left out, and what becomes as it is at the start.
+/// What was made and deleted again is left out, and what becomes as it is at the start. `is_own` is true for the entries that
+/// the program has from the start: their deletion stays.
 ///
 /// A thing stands where it was first written; what is always written as a whole stands where it was last.
-pub fn settled<R: Clone + Ord, T>(writes: impl IntoIterator<Item = (Write<R>, T)>) -> Vec<(Write<R>, T)> {
+pub fn settled<R: Clone + Ord, T>(
+    writes: impl IntoIterator<Item = (Write<R>, T)>,
+    is_own: impl Fn(&R, &EntryKey) -> bool,
+) -> Vec<(Write<R>, T)> {
     let mut kept: Vec<Option<(Write<R>, T)>> = vec![];
     let mut places: BTreeMap<Thing<R>, usize> = BTreeMap::new();
     for (write, with) in writes {
@@ -66,7 +70,8 @@ pub fn settled<R: Clone + Ord, T>(writes: impl IntoIterator<Item = (Write<R>, T)
             let counter = Thing::DirectCounter(table.clone(), key.clone());
             places.remove(&counter).into_iter().for_each(|at| kept[at] = None);
         }
-        if is_as_at_the_start(&write) && (made_before || !is_deletion(&write)) {
+        let deletes_own = matches!(&write, Write::Entry { table, key, to: None, .. } if is_own(table, key));
+        if is_as_at_the_start(&write) && !deletes_own && (made_before || !is_deletion(&write)) {
             continue;
         }
         let at = match before {
@@ -85,8 +90,8 @@ pub fn settled<R: Clone + Ord, T>(writes: impl IntoIterator<Item = (Write<R>, T)
 /// What a direct counter was set to counts on where the later write does not set it.
 fn joined<R>(old: Option<Write<R>>, new: Write<R>) -> Write<R> {
     match (old, new) {
-        (Some(Write::Entry { count: old, .. }), Write::Entry { table, key, to, count }) => {
-            Write::Entry { table, key, to, count: count.or(old) }
+        (Some(Write::Entry { count: old, .. }), Write::Entry { table, key, to: Some(to), count }) => {
+            Write::Entry { table, key, to: Some(to), count: count.or(old) }
         }
         (Some(Write::Default { count: old, .. }), Write::Default { table, to, count }) => {
             Write::Default { table, to, count: count.or(old) }
@@ -154,8 +159,9 @@ mod tests {
         Write::Entry { table: "t", key: key(value), to: None, count: None }
     }
 
+    /// Entry 3 is the program's own.
     fn check(writes: &[W], left: &[W]) {
-        let all = settled(writes.iter().cloned().zip(0..));
+        let all = settled(writes.iter().cloned().zip(0..), |table, of| *table == "t" && *of == key(3));
         assert_eq!(all.into_iter().map(|(write, _)| write).collect::<Vec<_>>(), left);
     }
 
@@ -164,9 +170,22 @@ mod tests {
         check(&[entry(1, "a"), entry(2, "a"), entry(1, "b")], &[entry(1, "b"), entry(2, "a")]);
         check(&[entry(1, "a"), gone(1)], &[]);
         check(&[entry(1, "a"), gone(1), entry(1, "b")], &[entry(1, "b")]);
-        // Of the source: it has to be deleted on every device.
+    }
+
+    #[test]
+    fn the_programs_own_entries_are_deleted_on_every_device() {
         check(&[gone(3)], &[gone(3)]);
         check(&[gone(3), entry(3, "a")], &[entry(3, "a")]);
+        check(&[gone(3), entry(3, "a"), gone(3)], &[gone(3)]);
+        check(&[entry(3, "a"), gone(3)], &[gone(3)]);
+        check(&[gone(3), gone(3)], &[gone(3)]);
+        let counted = match entry(3, "a") {
+            Write::Entry { table, key, to, .. } => {
+                Write::Entry { table, key, to, count: Some(Count { packets: 1, bytes: 64 }) }
+            }
+            other => other,
+        };
+        check(&[counted, gone(3)], &[gone(3)]);
     }
 
     #[test]

@@ -1,106 +1,53 @@
 //! The controller: calls, messages, answers and time in, [`Output`]s out.
 
 use crate::ask::{Answer, Ask, AskId, DeviceId};
+use crate::call::{Call, Output, Reply, Steer, Ticket};
+use crate::claim::Claim;
 use crate::desired::Plans;
+use crate::gather::Gathered;
 use crate::idle::Idle;
 use crate::part::{Planner, Rollout};
+use crate::schedule::{Schedule, TaskId};
 use crate::state::State;
-use crate::steer::{self, Steer};
 use crate::task::{Shared, Task, go_on};
-use crate::{adopt, config, repair, trace, write};
+use crate::timing::Timing;
+use crate::work::Work;
 use base_time::{Duration, Time};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{
-    CapabilitiesResponse, DigestList, DigestListAck, ForwardingPipelineConfig,
-    GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse, IdleTimeoutNotification,
-    ReadRequest, SetForwardingPipelineConfigRequest, StreamMessageRequest, StreamMessageResponse, Uint128,
-    Update, WriteRequest, stream_message_request as asked, stream_message_response as told,
+    CapabilitiesResponse, DigestList, DigestListAck, GetForwardingPipelineConfigRequest,
+    GetForwardingPipelineConfigResponse, IdleTimeoutNotification, SetForwardingPipelineConfigRequest,
+    StreamMessageRequest, StreamMessageResponse, WriteRequest, stream_message_request as asked,
+    stream_message_response as told,
 };
-use p4runtime_proto::p4rack::v1::{Client, TraceRequest, TraceResponse};
-use p4runtime_server::{self as server, Ahead, Pieces, Read, Server, Status, StreamId};
+use p4runtime_proto::p4rack::v1::Client;
+use p4runtime_server::{self as server, Ahead, Server, Status, StreamId};
 use p4runtime_store::Store;
 use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 
 /// The most calls that wait.
 const MOST_WAITING: usize = 1024;
 
+/// The most tasks at one time: each may ask every device for something.
+const MOST_RUNNING: usize = 256;
+
 /// A stale device is tried again after so long.
 const AGAIN: Duration = Duration::from_ms(1_000);
-
-/// What a controller expects of the ways to its agents, and of the rack's links.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Timing {
-    /// How long a packet is at most on its way through the rack.
-    pub drain: Duration,
-    /// Where links have lost packets, so that their ends never count alike: when none has counted anything for so long, no packet is
-    /// on its way either.
-    pub quiet: Duration,
-    /// The shortest that an answer is waited for. How long it is depends on how long answers have taken.
-    pub patience_least: Duration,
-    /// The longest.
-    pub patience_most: Duration,
-    /// How long the origin keeps frames out when it hears no more of the controller.
-    pub lease: Duration,
-}
-
-/// Which call a reply is for.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Ticket(pub u64);
-
-/// What the north asks.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Call {
-    /// A program before any controller of the north asks for one, and updates to it, all or none.
-    Start(Box<ForwardingPipelineConfig>, Vec<Update>),
-    /// The same, where devices may run the program already: then what they hold stays. Without a program the
-    /// one that ran goes on: another controller has steered the devices meanwhile.
-    Adopt(Option<Box<ForwardingPipelineConfig>>, Vec<Update>),
-    /// The RPC `Write`.
-    Write(Box<WriteRequest>),
-    /// The RPC `Read`.
-    Read(ReadRequest),
-    /// The same, of the program that runs, whatever is saved.
-    ReadRunning(ReadRequest),
-    /// The RPC `SetForwardingPipelineConfig`.
-    SetConfig(Box<SetForwardingPipelineConfigRequest>),
-    /// An operator's, or a controller's, which says its election id.
-    Steer(Option<Uint128>, Steer),
-    /// The way of a frame that comes in by a port.
-    Trace(TraceRequest),
-}
-
-/// What it is answered.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Reply {
-    /// To all but reads.
-    Done(Result<(), Status>),
-    /// To a read: what was found, and how it ended.
-    Found(Pieces, Result<(), Status>),
-    /// To a trace.
-    Traced(Result<TraceResponse, Status>),
-}
-
-/// What the controller wants done.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Output {
-    /// For a device's agent; with an id if the answer is waited for.
-    Ask(DeviceId, Option<AskId>, Ask),
-    /// The reply to a call.
-    Reply(Ticket, Reply),
-    /// A message for a controller of the north. Where it cannot be delivered it is lost.
-    Send(StreamId, StreamMessageResponse),
-    /// The end of its stream.
-    End(StreamId, Status),
-}
 
 /// One logical switch over many devices.
 pub struct Controller<P: Planner> {
     shared: Shared<P>,
-    task: Option<Task>,
-    waiting: VecDeque<(Option<Ticket>, Work)>,
+    /// By the order in which they came.
+    tasks: BTreeMap<TaskId, Running>,
+    /// In that order too.
+    waiting: VecDeque<Waiting>,
+    /// Tasks so far.
+    came: u64,
+    /// Some that wait may be able to begin.
+    may_begin: bool,
     /// When stale devices are tried again.
     again: Option<Time>,
     /// Nothing is repaired: another controller steers the devices.
@@ -109,10 +56,20 @@ pub struct Controller<P: Planner> {
     audits: Option<(Duration, Time)>,
 }
 
-enum Work {
-    Call(Call),
-    Repair(usize),
-    Audit(usize),
+/// A task that has begun.
+struct Running {
+    task: Task,
+    /// What it has read from data planes: the desired state's while it is polled.
+    gathered: Gathered,
+}
+
+/// A task that has not begun.
+struct Waiting {
+    id: TaskId,
+    ticket: Option<Ticket>,
+    work: Work,
+    /// Once the program is known that it will meet: no task before it touches the whole rack.
+    claim: Option<Claim>,
 }
 
 impl<P: Planner + 'static> Controller<P> {
@@ -131,11 +88,22 @@ impl<P: Planner + 'static> Controller<P> {
             stale: BTreeMap::new(),
             idle: Idle::default(),
             stopped: false,
-            alarm: None,
-            pauses: false,
+            schedule: Schedule::default(),
+            current: TaskId::default(),
+            woken: BTreeSet::new(),
+            alarms: BTreeMap::new(),
+            pausing: BTreeSet::new(),
         };
-        let shared = Shared(Rc::new(RefCell::new(state)));
-        Controller { shared, task: None, waiting: VecDeque::new(), again: None, paused: false, audits: None }
+        Controller {
+            shared: Shared(Rc::new(RefCell::new(state))),
+            tasks: BTreeMap::new(),
+            waiting: VecDeque::new(),
+            came: 0,
+            may_begin: false,
+            again: None,
+            paused: false,
+            audits: None,
+        }
     }
 
     /// From now on what devices hold is compared with what they are to hold, with so much time between.
@@ -148,14 +116,20 @@ impl<P: Planner + 'static> Controller<P> {
         self.paused = paused;
     }
 
-    /// A call. Calls are done one after the other; too many are answered at once.
+    /// A call. Calls that touch the same things are done in the order in which they come, others at one time; too many are refused at
+    /// once.
     pub fn call(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Output> {
         if self.waiting.len() >= MOST_WAITING {
             let status = Status::new(Code::ResourceExhausted, "too many calls wait: try again");
             return vec![Output::Reply(ticket, Reply::Done(Err(status)))];
         }
-        self.waiting.push_back((Some(ticket), Work::Call(call)));
+        self.wait(Some(ticket), Work::Call(call));
         self.go_on(now)
+    }
+
+    /// How many calls, repairs and audits have begun and not ended.
+    pub fn under_way(&self) -> usize {
+        self.tasks.len()
     }
 
     /// Checks whether the sender of a `Write` may make it.
@@ -168,15 +142,25 @@ impl<P: Planner + 'static> Controller<P> {
         self.shared.state().server.may_set_config(head)
     }
 
-    /// What takes long in a `SetForwardingPipelineConfig`, for another thread before the call; nothing if it is quick, or its sender
-    /// may not make it.
-    pub fn ahead(&self, request: &SetForwardingPipelineConfigRequest) -> Option<Ahead> {
-        self.shared.state().server.ahead(request)
+    /// What takes long in a call, for another thread before it; nothing if it is quick, or its sender may not make it.
+    pub fn ahead(&self, call: &Call) -> Option<Ahead> {
+        let server = &mut self.shared.state().server;
+        let (election, map) = match call {
+            Call::SetConfig(request) => return server.ahead(request),
+            Call::Steer(election, Steer::Reset) => (election, None),
+            Call::Steer(election, Steer::Replace(map)) => (election, Some(map)),
+            _ => return None,
+        };
+        if election.is_some() {
+            server.may_steer(election.as_ref()).ok()?;
+        }
+        let config = server.config_again()?;
+        server.builder().ahead_by(&config, map)
     }
 
     /// True while a call takes long and waits for nothing: [`go_on`](Controller::go_on) does more of it.
     pub fn is_busy(&self) -> bool {
-        self.shared.state().pauses
+        !self.shared.state().pausing.is_empty()
     }
 
     /// The RPC `GetForwardingPipelineConfig`.
@@ -306,10 +290,9 @@ impl<P: Planner + 'static> Controller<P> {
     /// When [`tick`](Controller::tick) has something to do next, for what has come in so far.
     pub fn deadline(&self) -> Option<Time> {
         let state = self.shared.state();
-        // Repairs wait for the call that is being done.
-        let is_idle = self.task.is_none() && !self.paused;
-        let again = self.again.filter(|_| is_idle);
-        let audit = self.audits.map(|(_, due)| due).filter(|_| is_idle);
+        let looks_after = self.looks_after(&state);
+        let again = self.again.filter(|_| looks_after);
+        let audit = self.audits.map(|(_, due)| due).filter(|_| looks_after);
         [state.deadline(), state.server.deadline(), again, audit].into_iter().flatten().min()
     }
 
@@ -319,39 +302,125 @@ impl<P: Planner + 'static> Controller<P> {
             let mut state = self.shared.state();
             state.now = now;
             state.stay();
+            state.wake();
         }
         loop {
-            if let Some(task) = &mut self.task {
-                if !go_on(task) {
-                    break;
-                }
-                self.task = None;
+            self.poll_woken();
+            if self.looks_after(&self.shared.state()) {
+                self.audit(now);
+                self.repair(now);
             }
-            self.audit(now);
-            if !self.paused && self.again.is_none_or(|again| now >= again) {
-                let stale: Vec<usize> = self.shared.state().stale.keys().copied().collect();
-                self.again = None;
-                for device in stale {
-                    self.waiting.push_back((None, Work::Repair(device)));
-                    self.again = Some(now + AGAIN);
-                }
+            if !self.begin_some() {
+                break;
             }
-            let Some((ticket, work)) = self.waiting.pop_front() else { break };
-            self.task = Some(begin(self.shared.clone(), ticket, work));
         }
         std::mem::take(&mut self.shared.state().out)
+    }
+
+    /// Goes on with the tasks that may get further, the first one first.
+    fn poll_woken(&mut self) {
+        loop {
+            let next = {
+                let mut state = self.shared.state();
+                let stirred = state.schedule.stirred();
+                state.woken.extend(stirred);
+                state.woken.pop_first()
+            };
+            let Some(id) = next else { return };
+            let Some(running) = self.tasks.get_mut(&id) else { continue };
+            {
+                let mut state = self.shared.state();
+                state.current = id;
+                state.lend(&mut running.gathered);
+            }
+            let has_ended = go_on(&mut running.task);
+            let mut state = self.shared.state();
+            state.lend(&mut running.gathered);
+            if has_ended {
+                state.schedule.end(id);
+                self.tasks.remove(&id);
+                self.may_begin = true;
+            }
+        }
+    }
+
+    fn wait(&mut self, ticket: Option<Ticket>, work: Work) {
+        let id = TaskId(self.came);
+        self.came += 1;
+        self.waiting.push_back(Waiting { id, ticket, work, claim: None });
+        self.may_begin = true;
+    }
+
+    /// Begins the tasks that what came before them leaves free. True if there were any.
+    fn begin_some(&mut self) -> bool {
+        if !std::mem::take(&mut self.may_begin) {
+            return false;
+        }
+        let mut before = self.shared.state().schedule.taken();
+        let mut begun = vec![];
+        let mut still = VecDeque::with_capacity(self.waiting.len());
+        while let Some(mut next) = self.waiting.pop_front() {
+            // Another program may run after it: what later tasks touch is not known.
+            if before.is_whole() {
+                still.push_back(next);
+                break;
+            }
+            let claim = next.claim.take().unwrap_or_else(|| next.work.claim(&mut self.shared.state()));
+            let has_room = self.tasks.len() + begun.len() < MOST_RUNNING;
+            let is_free = has_room && !before.conflicts(&claim);
+            before.join(&claim);
+            match is_free {
+                true => begun.push((next.id, claim, next.ticket, next.work)),
+                false => still.push_back(Waiting { claim: Some(claim), ..next }),
+            }
+        }
+        still.append(&mut self.waiting);
+        self.waiting = still;
+        let has_begun = !begun.is_empty();
+        for (id, claim, ticket, work) in begun {
+            let mut state = self.shared.state();
+            state.schedule.begin(id, claim);
+            state.woken.insert(id);
+            let task = work.begin(self.shared.clone(), ticket);
+            self.tasks.insert(id, Running { task, gathered: Gathered::default() });
+        }
+        has_begun
+    }
+
+    /// True if devices may be audited and repaired now: the program that runs stays what it is.
+    fn looks_after(&self, state: &State<P>) -> bool {
+        !self.paused && !state.schedule.is_whole()
     }
 
     /// Has all devices audited, when that is due.
     fn audit(&mut self, now: Time) {
         let Some((span, due)) = &mut self.audits else { return };
-        if self.paused || now < *due {
+        if now < *due {
             return;
         }
         *due = now + *span;
-        let is_waiting = self.waiting.iter().any(|(_, work)| matches!(work, Work::Audit(_)));
-        if let (false, Some(rollout)) = (is_waiting, self.shared.state().rollout()) {
-            self.waiting.extend(rollout.parts().map(|(device, _)| (None, Work::Audit(device))));
+        let is_waiting = self.waiting.iter().any(|next| matches!(next.work, Work::Audit(_)));
+        if let (false, Some(rollout)) = (is_waiting, self.rollout()) {
+            rollout.parts().for_each(|(device, _)| self.wait(None, Work::Audit(device)));
+        }
+    }
+
+    /// Has stale devices repaired, unless somebody is about it.
+    fn repair(&mut self, now: Time) {
+        if self.again.is_some_and(|again| now < again) {
+            return;
+        }
+        self.again = None;
+        let stale: Vec<usize> = {
+            let state = self.shared.state();
+            let is_cared_for = |device: &usize| state.schedule.is_alone_at(*device);
+            state.stale.keys().copied().filter(|device| !is_cared_for(device)).collect()
+        };
+        for device in stale {
+            self.again = Some(now + AGAIN);
+            if !self.waiting.iter().any(|next| matches!(next.work, Work::Repair(known) if known == device)) {
+                self.wait(None, Work::Repair(device));
+            }
         }
     }
 
@@ -378,75 +447,4 @@ impl<P: Planner + 'static> Controller<P> {
             }
         }
     }
-}
-
-/// What a piece of work does, as a task.
-fn begin<P: Planner + 'static>(shared: Shared<P>, ticket: Option<Ticket>, work: Work) -> Task {
-    Box::pin(async move {
-        let reply = match work {
-            Work::Call(Call::Start(config, updates)) => {
-                let ended = config::start(&shared, *config).await;
-                Reply::Done(match ended {
-                    Ok(()) => write::fill(&shared, &updates).await,
-                    Err(status) => Err(status),
-                })
-            }
-            Work::Call(Call::Adopt(config, updates)) => {
-                Reply::Done(adopt::adopt(&shared, config.map(|config| *config), &updates).await)
-            }
-            Work::Call(Call::Write(request)) => Reply::Done(write::write(&shared, &request).await),
-            Work::Call(Call::SetConfig(request)) => Reply::Done(config::set_config(&shared, *request).await),
-            Work::Call(Call::Steer(election, what)) => {
-                let may = match &election {
-                    Some(_) => shared.state().server.may_steer(election.as_ref()),
-                    None => Ok(()),
-                };
-                Reply::Done(match may {
-                    Ok(()) => steer::steer(&shared, what).await,
-                    Err(status) => Err(status),
-                })
-            }
-            Work::Call(Call::Trace(request)) => Reply::Traced(trace::trace(&shared, request).await),
-            Work::Call(Call::Read(request)) => {
-                let (found, ended) = read(&shared, request).await;
-                Reply::Found(found, ended)
-            }
-            Work::Call(Call::ReadRunning(_)) => {
-                let why = "this is a rack: its devices are asked for what they run";
-                Reply::Found(Pieces::new(), Err(Status::new(Code::Unimplemented, why)))
-            }
-            Work::Audit(device) => {
-                // What cannot be compared now is compared the next time.
-                let _ = adopt::audit(&shared, device).await;
-                Reply::Done(Ok(()))
-            }
-            Work::Repair(device) => {
-                let before = shared.state().stale.get(&device).map(|stale| stale.before.clone());
-                // It stays stale, and is tried again.
-                let _ = repair::repair(&shared, device, before.unwrap_or_default()).await;
-                Reply::Done(Ok(()))
-            }
-        };
-        let mut state = shared.state();
-        if let Some(desired) = state.server.target() {
-            desired.gathered = crate::gather::Gathered::default();
-        }
-        state.out.extend(ticket.map(|ticket| Output::Reply(ticket, reply)));
-    })
-}
-
-/// The RPC `Read`.
-async fn read<P: Planner>(shared: &Shared<P>, request: ReadRequest) -> Read {
-    let (rollout, queries) = {
-        let mut state = shared.state();
-        let rollout = if state.server.is_saved() { None } else { state.rollout() };
-        (rollout, state.server.live_queries(&request))
-    };
-    if let Some(rollout) = rollout
-        && !queries.is_empty()
-        && let Err(status) = repair::gather(shared, &rollout, queries).await
-    {
-        return (Pieces::new(), Err(status));
-    }
-    shared.state().server.read(request)
 }

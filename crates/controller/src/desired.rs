@@ -1,7 +1,7 @@
 //! The desired state, as the device that the north's server steers. Nothing in it can fail but what no rack can do: the agents are asked outside.
 
 use crate::gather::Gathered;
-use crate::part::{Planner, Rollout};
+use crate::part::{Planner, RegionMap, Rollout};
 use base_time::Time;
 use control_writes::{Count, Data, EntryKey};
 use p4runtime_proto::google::rpc::Code;
@@ -24,6 +24,20 @@ impl<P> Plans<P> {
     }
 }
 
+impl<P: Planner> Plans<P> {
+    /// What takes long in the next plan, if regions run as they do now, or by this map.
+    pub(crate) fn ahead_by(
+        &self,
+        config: &ForwardingPipelineConfig,
+        map: Option<&RegionMap>,
+    ) -> Option<Ahead> {
+        let ahead = self.planner.ahead(config, map, self.epoch.get() + 1)?;
+        // No other plan has this epoch.
+        self.epoch.set(self.epoch.get() + 1);
+        Some(ahead)
+    }
+}
+
 /// What a rack is to run, and what it has told last.
 pub(crate) struct Desired {
     pub(crate) rollout: Arc<Rollout>,
@@ -42,10 +56,7 @@ impl<P: Planner> Builder for Plans<P> {
     }
 
     fn ahead(&self, config: &ForwardingPipelineConfig) -> Option<Ahead> {
-        let ahead = self.planner.ahead(config, self.epoch.get() + 1)?;
-        // No other plan has this epoch.
-        self.epoch.set(self.epoch.get() + 1);
-        Some(ahead)
+        self.ahead_by(config, None)
     }
 
     fn build(&self, config: &ForwardingPipelineConfig) -> std::result::Result<Built<Desired>, Status> {

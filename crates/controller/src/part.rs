@@ -17,8 +17,13 @@ pub trait Planner {
     fn plan(&self, config: &ForwardingPipelineConfig, epoch: u64) -> Result<Rollout, Status>;
 
     /// What takes long in [`plan`](Planner::plan), for another thread: once it has run, the next plan of this configuration is made
-    /// quickly, and is of this epoch. Nothing if it is quick anyway.
-    fn ahead(&self, _config: &ForwardingPipelineConfig, _epoch: u64) -> Option<Ahead> {
+    /// quickly, and is of this epoch. With a map it is the plan after [`replace`](Planner::replace). Nothing if it is quick anyway.
+    fn ahead(
+        &self,
+        _config: &ForwardingPipelineConfig,
+        _map: Option<&RegionMap>,
+        _epoch: u64,
+    ) -> Option<Ahead> {
         None
     }
 

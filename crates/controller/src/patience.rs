@@ -3,7 +3,7 @@
 //! Asks have numbers, so that the answer to one that was given up says how long it took, too (the RFC's section 3 has to leave
 //! those out): where answers take longer than expected, the first ones are lost and those that follow are not.
 
-use crate::controller::Timing;
+use crate::timing::Timing;
 use base_time::Duration;
 
 /// Before anything is known (RFC 6298, 2.1).

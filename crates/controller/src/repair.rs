@@ -4,6 +4,7 @@ use crate::ask::{Answer, Ask};
 use crate::gather::Gathered;
 use crate::part::{Part, Planner, Rollout};
 use crate::spread::{Spread, spread, to_one};
+use crate::state::Stale;
 use crate::task::Shared;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{
@@ -212,14 +213,13 @@ pub(crate) fn all_done(rollout: &Rollout, answers: Vec<(usize, Answer)>) -> Resu
     Ok(())
 }
 
-/// Brings one device to the desired state, whatever it holds; of what it had counted, `before` is known better than it can be
-/// read. Its data plane changes once; what that counts while it is being repaired is lost. If it cannot be repaired, it is
-/// stale and tried again later.
-pub(crate) async fn repair<P: Planner>(
-    shared: &Shared<P>,
-    device: usize,
-    before: Vec<Entity>,
-) -> Result<(), Status> {
+/// Brings a device that is stale to the desired state, whatever it holds; of what it had counted, what is known from before it
+/// became stale counts more than what can be read. Its data plane changes once; what that counts while it is being repaired is
+/// lost. If it cannot be repaired, it stays stale and is tried again later. No other task may have anything under way there.
+pub(crate) async fn repair_stale<P: Planner>(shared: &Shared<P>, device: usize) -> Result<(), Status> {
+    let stale = shared.state().stale.get(&device).cloned();
+    // Another task may have brought it back.
+    let Some(Stale { before, .. }) = stale else { return Ok(()) };
     let rollout = shared.state().rollout();
     let Some(rollout) = rollout.filter(|rollout| rollout.parts.get(device).is_some_and(Option::is_some))
     else {
@@ -242,7 +242,7 @@ pub(crate) async fn repair<P: Planner>(
         set(shared, &rollout, device, own).await
     };
     let ended = shared.insist(attempt).await;
-    note(shared, device, &ended, before);
+    note(shared, device, &ended, vec![]);
     ended
 }
 

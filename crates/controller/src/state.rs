@@ -1,21 +1,24 @@
 //! What lasts from one call to the next.
 
 use crate::ask::{Answer, Ask, AskId, DeviceId};
-use crate::controller::{Output, Timing};
+use crate::call::Output;
 use crate::desired::Plans;
+use crate::gather::Gathered;
 use crate::idle::Idle;
 use crate::part::{Planner, Rollout};
 use crate::patience::Patience;
+use crate::schedule::{Schedule, TaskId};
+use crate::timing::Timing;
 use base_time::Time;
 use p4runtime_proto::p4::v1::Entity;
 use p4runtime_server::{self as server, Server};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The most answers that were given up and are waited for all the same, to learn how long they take.
 const MOST_LATE: usize = 64;
 
-/// All there is beside the call that is being done.
+/// All there is beside the calls that are being done.
 pub(crate) struct State<P: Planner> {
     /// The north: the desired state.
     pub(crate) server: Server<Plans<P>>,
@@ -28,22 +31,29 @@ pub(crate) struct State<P: Planner> {
     /// By device.
     pub(crate) patience: BTreeMap<usize, Patience>,
     pub(crate) asks: u64,
-    /// The device that keeps frames out for what is being done, and when it is to hear of it again.
+    /// The device that keeps frames out for a task, and when it is to hear of it again.
     pub(crate) held: Option<(usize, Time)>,
     /// Devices of which nobody knows whether they are as they should be.
     pub(crate) stale: BTreeMap<usize, Stale>,
     pub(crate) idle: Idle,
     /// An operator keeps frames out.
     pub(crate) stopped: bool,
-    /// A task waits for this time.
-    pub(crate) alarm: Option<Time>,
-    /// A task waits for nothing: whatever else there is to do comes first.
-    pub(crate) pauses: bool,
+    pub(crate) schedule: Schedule,
+    /// The task that is being polled.
+    pub(crate) current: TaskId,
+    /// Tasks that may get further.
+    pub(crate) woken: BTreeSet<TaskId>,
+    /// Until when tasks sleep.
+    pub(crate) alarms: BTreeMap<TaskId, Time>,
+    /// Tasks that wait for nothing: whatever else there is to do comes first.
+    pub(crate) pausing: BTreeSet<TaskId>,
 }
 
 /// An ask whose answer is waited for.
 pub(crate) struct Asked {
     device: usize,
+    /// Who waits.
+    task: TaskId,
     at: Time,
     /// From then on it is lost.
     until: Time,
@@ -60,10 +70,20 @@ pub(crate) struct Stale {
 }
 
 impl<P: Planner> State<P> {
-    /// From now on a device is stale. If it was already, what it had counted before stands.
-    pub(crate) fn stale(&mut self, device: usize, why: &str, before: Vec<Entity>) {
-        let known = self.stale.entry(device).or_insert_with(|| Stale { why: String::new(), before });
+    /// From now on a device is stale. If it was already, what is known of what it had counted before stands.
+    pub(crate) fn stale(&mut self, device: usize, why: &str, mut before: Vec<Entity>) {
+        let known = self.stale.entry(device).or_insert_with(|| Stale { why: String::new(), before: vec![] });
+        // Of what is said twice, the last counts.
+        before.append(&mut known.before);
+        known.before = before;
         known.why = why.to_string();
+    }
+
+    /// What the current task has gathered goes into the desired state, or out of it: other tasks do not see it.
+    pub(crate) fn lend(&mut self, gathered: &mut Gathered) {
+        if let Some(desired) = self.server.target() {
+            std::mem::swap(&mut desired.gathered, gathered);
+        }
     }
 
     /// What runs, if there is a program.
@@ -86,7 +106,7 @@ impl<P: Planner> State<P> {
         let id = AskId(self.asks);
         self.asks += 1;
         let until = self.now + self.patience.entry(device).or_default().span(&self.timing);
-        self.asked.insert(id, Asked { device, at: self.now, until, answer: None });
+        self.asked.insert(id, Asked { device, task: self.current, at: self.now, until, answer: None });
         self.out.push(Output::Ask(DeviceId(device), Some(id), ask));
         id
     }
@@ -96,6 +116,7 @@ impl<P: Planner> State<P> {
         let known = match self.asked.get_mut(&id) {
             Some(asked) if asked.answer.is_none() => {
                 asked.answer = Some(answer);
+                self.woken.insert(asked.task);
                 Some((asked.device, asked.at))
             }
             Some(_) => None,
@@ -141,8 +162,20 @@ impl<P: Planner> State<P> {
 
     /// When something is to be done although nothing comes in.
     pub(crate) fn deadline(&self) -> Option<Time> {
-        let waiting = self.asked.values().filter(|asked| asked.answer.is_none()).map(|asked| asked.until);
-        let pause = self.pauses.then_some(self.now);
-        waiting.chain(self.alarm).chain(pause).chain(self.held.map(|(_, due)| due)).min()
+        // What is lost already is found when its task comes to it: that may still wait for another answer.
+        let is_waited_for = |asked: &&Asked| asked.answer.is_none() && asked.until > self.now;
+        let waiting = self.asked.values().filter(is_waited_for).map(|asked| asked.until);
+        let pause = (!self.pausing.is_empty()).then_some(self.now);
+        let held = self.held.map(|(_, due)| due);
+        waiting.chain(self.alarms.values().copied()).chain(pause).chain(held).min()
+    }
+
+    /// Wakes the tasks whose time has come: those that sleep or pause, and those that wait for answers that are lost.
+    pub(crate) fn wake(&mut self) {
+        let now = self.now;
+        let lost = self.asked.values().filter(|asked| asked.answer.is_none() && now >= asked.until);
+        self.woken.extend(lost.map(|asked| asked.task));
+        self.woken.extend(self.alarms.iter().filter(|(_, at)| now >= **at).map(|(task, _)| *task));
+        self.woken.extend(&self.pausing);
     }
 }

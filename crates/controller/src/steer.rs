@@ -1,35 +1,11 @@
 //! What operators do to the whole: frames are kept out and let in, what is counted begins anew, regions move.
 
+use crate::call::Steer;
 use crate::config::exchange;
 use crate::part::{Planner, RegionMap};
 use crate::task::Shared;
-use base_time::Duration;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_server::{Status, StreamId};
-
-/// What an operator asks.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Steer {
-    /// Keep frames out; done when no packet is inside. A rack knows for itself which ports are open and asks for no lease.
-    Hold {
-        /// Frames from these ports of a device come in all the same: other devices are behind them.
-        open: Vec<u32>,
-        /// For so long at most; else until [`Steer::Release`]. When it is over, what was saved by then is not committed any more.
-        lease: Option<Duration>,
-    },
-    /// Keep out frames that are kept out for so long from now. Refused if they have been let in already.
-    Stay(Duration),
-    /// Take frames in again.
-    Release,
-    /// Drop a program that was saved and not committed.
-    ForgetSaved,
-    /// Registers and counters begin anew.
-    Reset,
-    /// Regions run elsewhere.
-    Replace(RegionMap),
-    /// The streams of these controllers end, or of all if there are none here, and their election ids are forgotten.
-    EndClients(Vec<u64>),
-}
 
 pub(crate) async fn steer<P: Planner>(shared: &Shared<P>, steer: Steer) -> Result<(), Status> {
     match steer {

@@ -1,11 +1,12 @@
-//! A call that is being done: a future that waits for answers and for time, and for nothing else.
+//! A call that is being done: a future that waits for answers, for time, and to be a device's only user, and for nothing else.
 //!
-//! Whoever polls it brings answers and time before; so the same inputs give the same outputs.
+//! Whoever polls it brings answers and time before, and polls in the order in which tasks came; so the same inputs give the same
+//! outputs.
 
 use crate::ask::{Answer, Ask, PortCount};
-use crate::controller::Timing;
 use crate::part::{Planner, Rollout};
 use crate::state::State;
+use crate::timing::Timing;
 use base_time::{Duration, Time};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_server::Status;
@@ -162,10 +163,17 @@ impl<P: Planner> Shared<P> {
     pub(crate) async fn pause(&self) {
         let mut has_paused = false;
         poll_fn(|_| {
-            self.state().pauses = !has_paused;
+            let mut state = self.state();
+            let task = state.current;
             match std::mem::replace(&mut has_paused, true) {
-                false => Poll::Pending,
-                true => Poll::Ready(()),
+                false => {
+                    state.pausing.insert(task);
+                    Poll::Pending
+                }
+                true => {
+                    state.pausing.remove(&task);
+                    Poll::Ready(())
+                }
             }
         })
         .await;
@@ -176,12 +184,27 @@ impl<P: Planner> Shared<P> {
         let until = self.state().now + time;
         poll_fn(|_| {
             let mut state = self.state();
+            let task = state.current;
             if state.now >= until {
-                state.alarm = None;
+                state.alarms.remove(&task);
                 return Poll::Ready(());
             }
-            state.alarm = Some(until);
+            state.alarms.insert(task, until);
             Poll::Pending
+        })
+        .await;
+    }
+
+    /// Waits until no other task has anything under way at some devices: until it ends, the task is the only one there. It must
+    /// have nothing under way itself.
+    pub(crate) async fn alone(&self, devices: &[usize]) {
+        poll_fn(|_| {
+            let mut state = self.state();
+            let task = state.current;
+            match state.schedule.alone(task, devices) {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
+            }
         })
         .await;
     }

@@ -291,8 +291,15 @@ async fn roll_back<P: Planner>(
     unknown
         .extend(undone.into_iter().filter(|(_, answer)| *answer != Answer::Done).map(|(device, _)| device));
     let mut cause = cause.unwrap_or_else(|| refusal("?", &Answer::Lost));
+    for device in &unknown {
+        let why = "nobody knows whether it has done what was written";
+        shared.state().stale(*device, why, before.remove(device).unwrap_or_default());
+    }
+    if !unknown.is_empty() {
+        shared.alone(&unknown).await;
+    }
     for device in unknown {
-        if let Err(why) = repair::repair(shared, device, before.remove(&device).unwrap_or_default()).await {
+        if let Err(why) = repair::repair_stale(shared, device).await {
             cause.why += &format!("; and `{}` could not be led back: {why}", rollout.name(device));
         }
     }

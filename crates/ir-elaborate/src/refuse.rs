@@ -95,6 +95,8 @@ pub(crate) fn priority(title: &str, label: &str, span: Span) -> Diagnostic {
 /// No `main`.
 pub(crate) fn no_main() -> Diagnostic {
     Diagnostic::error(codes::NO_MAIN, "the program has no `main` package")
-        .note("`main` says which parsers and controls run; without it a program can only be checked")
+        .note(
+            "`main` selects the parsers and controls that run; a program without `main` can only be checked",
+        )
         .help("add `V1Switch(...) main;` with the blocks of the program")
 }

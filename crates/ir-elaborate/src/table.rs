@@ -147,7 +147,7 @@ impl Body<'_, '_> {
             let Keyset::Mask(_, mask) = set else { continue };
             match (&key.match_kind, &mask.kind) {
                 (MatchKind::Lpm, ExprKind::Const(Const::Bits(bits))) if bits.prefix_len().is_none() => {
-                    let why = format!("the mask of `{}` is no prefix: {}", key.name, bits.to_hex());
+                    let why = format!("the mask of `{}` is not a prefix: {}", key.name, bits.to_hex());
                     self.el.report(refuse::mask(
                         &why,
                         "an `lpm` key matches masks of ones followed by zeros",

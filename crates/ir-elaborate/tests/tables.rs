@@ -230,7 +230,7 @@ fn masks_of_lpm_keys_are_prefixes() {
         );
         let source = ingress(&inner, &format!("Inner({given}) inner;"), "inner.apply(8w1);");
         let expected = format!(
-            "P4R0402: this entry does not fit its table\n  `{mask}`: the mask of `x` is no prefix: 0x90\n"
+            "P4R0402: this entry does not fit its table\n  `{mask}`: the mask of `x` is not a prefix: 0x90\n"
         );
         assert_eq!(refusal(&source), expected);
     }

@@ -5,8 +5,8 @@ use crate::{Resolved, Write, refuse, refused};
 use base_bits::Bits;
 use control_writes::{Count, Data, EntryKey, Rates};
 use dataplane_api::EntryError;
+use device::{ObjectKind, fit};
 use ir::{Name, Type};
-use ir_interp::{ObjectKind, fit};
 use p4_entries::Named;
 
 impl Resolver {

@@ -5,8 +5,8 @@ use crate::values::data;
 use crate::{Resolved, Write, refuse, unknown, wrong};
 use base_diag::Diagnostic;
 use control_writes::{ActionCall, Group, GroupMember, Run};
+use device::TableSpec;
 use ir::Name;
-use ir_interp::TableSpec;
 use p4_entries::{Args, Named};
 use std::collections::BTreeSet;
 

@@ -8,8 +8,8 @@ use base_diag::{Diagnostic, Span};
 use base_time::Time;
 use control_writes::{CloneSession, Entry, EntryKey, Match, MulticastGroup, Replica};
 use dataplane_api::EntryError;
+use device::{Options, PortNumbers, Specs, Switch, TableSpec};
 use ir::{Name, Program};
-use ir_interp::{Options, PortNumbers, Specs, Switch, TableSpec};
 use p4_entries::Statement;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -134,6 +134,12 @@ impl Resolver {
             numbers.member_labels.clear();
             numbers.group_labels.clear();
         }
+    }
+
+    /// True for an entry of the source.
+    pub fn is_own(&self, table: &Name, key: &EntryKey) -> bool {
+        let known = self.specs.tables.iter().find(|known| known.name == *table);
+        known.is_some_and(|known| known.entries.iter().any(|entry| entry.key == *key))
     }
 
     /// What a statement of TOML or of `simple_switch_CLI` writes, and where it stands.

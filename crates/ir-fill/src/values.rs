@@ -6,8 +6,8 @@ use base_bits::num_bigint::BigUint;
 use base_diag::{Diagnostic, Span};
 use control_writes::Match;
 use dataplane_api::EntryError;
+use device::{ActionSpec, KeySpec, TableSpec};
 use ir::MatchKind;
-use ir_interp::{ActionSpec, KeySpec, TableSpec};
 use p4_entries::{Args, Keys, Named, Value};
 
 /// The data of an action, and the priority if it stood with it.

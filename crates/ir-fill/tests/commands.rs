@@ -6,9 +6,9 @@ use base_bits::Bits;
 use base_diag::{Diagnostic, Severity, SourceMap, Span, Style, render};
 use base_time::{Duration, Time};
 use control_writes::{ActionCall, Entry, EntryKey, Match, OneShot, OneShotAction, Run, Watch};
+use device::{Options, Switch};
 use ir::Program;
 use ir_fill::{Resolver, Write};
-use ir_interp::{Options, Switch};
 use p4_entries::read_commands;
 use p4_syntax::{LoadError, Loader};
 use std::sync::Arc;
@@ -61,7 +61,7 @@ fn filled(program: &Arc<Program>, commands: &str) -> Result<Switch, String> {
     let mut map = SourceMap::new();
     let file = map.add_file("commands.txt", commands, Span::NONE).expect("room");
     let base = map.file(file).map_or(0, |file| file.base());
-    let mut switch = Switch::new(Arc::clone(program), Options::default()).expect("it runs");
+    let mut switch = ir_interp::switch(Arc::clone(program), Options::default()).expect("it runs");
     match written_to(&mut switch, commands, base) {
         Ok(_) => Ok(switch),
         Err(found) => Err(found.iter().map(|d| render(d, &map, Style::Plain)).collect()),
@@ -87,7 +87,7 @@ fn refused(commands: &str, words: &[&str]) {
 /// The entries of `l2`: address and action, in the order they were added.
 fn l2_entries(commands: &str) -> Vec<String> {
     let switch = filled(&l2(), commands).unwrap_or_else(|said| panic!("{said}"));
-    let shown = |entry: &ir_interp::TableEntry| {
+    let shown = |entry: &device::TableEntry| {
         let Run::Action(ActionCall { action, args }) = &entry.run else { panic!("no action") };
         let args: Vec<String> = args.iter().map(|arg| arg.to_hex()).collect();
         format!("{:?} {action}({})", entry.key.matches, args.join(", "))
@@ -158,7 +158,7 @@ fn multicast_is_that_of_bmv2() {
     );
     let twice = format!("{group}mc_mgrp_create 8\nmc_node_associate 7 0\nmc_node_associate 8 0\n");
     refused(&twice, &["node 0 is in group 7 already"]);
-    refused("mc_node_create 0 1 2 1\n", &["a port stands twice"]);
+    refused("mc_node_create 0 1 2 1\n", &["a port occurs twice"]);
     refused("mc_node_create 0 600\n", &["port 600 does not fit into the 9 bits", "from 0 to 510"]);
     refused("mc_mgrp_create 70000\n", &["group 70000 does not fit into the 16 bits"]);
     // A node without ports, and one of LAGs: of a LAG's ports the one that 255 modulo their number chooses.
@@ -190,7 +190,8 @@ fn parameters_of_checks() {
     assert!(with_program(&other).contains("has the same parameters here"));
     assert!(with_program("set_crc16_parameters calc 0x11021 0 0 0 0\n").contains("of at most 16 bits"));
     assert!(with_program("set_crc32_parameters calc 1 2 3 maybe 0\n").contains("neither true nor false"));
-    let wrong = Switch::new(hashing("@crc16_custom(1, 2)"), Options::default()).err().expect("it is wrong");
+    let wrong =
+        ir_interp::switch(hashing("@crc16_custom(1, 2)"), Options::default()).err().expect("it is wrong");
     assert!(wrong[0].title.contains("`@crc16_custom` of `main`"), "{wrong:?}");
     // What is printed has the parameters too.
     let printed = target_p4::print(&hashing("@crc16_custom(0x1021, 0xffff, 0, false, false)"));
@@ -202,13 +203,10 @@ fn parameters_of_checks() {
 fn what_only_shows_is_passed_over() {
     let program = l2();
     let text = "help\ntable_dump l2\nset_queue_depth 64\ntable_dump acl\ntable_add l2 drop 1 =>\n";
-    let mut switch = Switch::new(program, Options::default()).expect("it runs");
+    let mut switch = ir_interp::switch(program, Options::default()).expect("it runs");
     let warnings = written_to(&mut switch, text, 1).expect("it is read");
     let titles: Vec<&str> = warnings.iter().map(|warning| warning.title.as_str()).collect();
-    assert_eq!(
-        titles,
-        ["`set_queue_depth` is passed over", "3 commands that only show something are passed over"]
-    );
+    assert_eq!(titles, ["`set_queue_depth` is skipped", "3 commands that only print something are skipped"]);
     assert_eq!(warnings[1].notes, ["they are: help, table_dump"]);
 }
 
@@ -333,7 +331,7 @@ fn an_entry_keeps_its_timeout_and_a_constant_one_its_action() {
 #[test]
 fn a_direct_counter_is_reset_for_all_entries() {
     let program = ranked();
-    let mut switch = Switch::new(Arc::clone(&program), Options::default()).expect("it runs");
+    let mut switch = ir_interp::switch(Arc::clone(&program), Options::default()).expect("it runs");
     let mut resolver = Resolver::new(&program).expect("it runs");
     let mut fill = |switch: &mut Switch, commands: &str| {
         let (statements, problems) = read_commands(commands, 1);
@@ -356,7 +354,7 @@ fn a_direct_counter_is_reset_for_all_entries() {
 #[test]
 fn a_group_of_its_own_goes_with_its_entry() {
     let program = selecting();
-    let mut switch = Switch::new(Arc::clone(&program), Options::default()).expect("it runs");
+    let mut switch = ir_interp::switch(Arc::clone(&program), Options::default()).expect("it runs");
     let mut resolver = Resolver::new(&program).expect("it runs");
     let (statements, _) = read_commands("pvs_add firsts 1\n", 1);
     resolver.fill(&statements, &mut switch).expect("it is written");

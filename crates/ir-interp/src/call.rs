@@ -1,13 +1,14 @@
 //! Calls: arguments are evaluated left to right, places of `out` and `inout` arguments worked out before the
 //! call, results copied back left to right whatever ended the callee (P4-16 §6.8).
 
-use crate::machine::{Arch, Flow, Frame, Machine, Scope, Stop};
+use crate::machine::{Arch, Flow, Frame, Machine, Scope};
 use crate::place::Place;
-use crate::value::Value;
+use device::stage::Stop;
 use ir::{
     Action, ActionId, Call, Callee, ControlId, Direction, Expr, ExprKind, FunctionId, ParserId, Type, Var,
     VarId, VarKind,
 };
+use ir_value::Value;
 
 /// The arguments of a call, ready to be handed over.
 pub(crate) struct Bound {

@@ -1,11 +1,12 @@
 //! Expressions: evaluated left to right, each operand once (P4-16 §8).
 
-use crate::machine::{Arch, Machine, Stop};
-use crate::operate;
+use crate::machine::{Arch, Machine};
 use crate::place::is_place;
-use crate::value::Value;
 use base_bits::Bits;
+use device::stage::Stop;
 use ir::{BinaryOp, Expr, ExprKind, Type};
+use ir_value::Value;
+use ir_value::operate;
 
 impl<A: Arch> Machine<'_, A> {
     /// The value of `expr`. Side effects happen, also if the result is not used.

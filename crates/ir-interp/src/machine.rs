@@ -4,32 +4,14 @@
 
 use crate::packet_in::Input;
 use crate::plan::Plan;
-use crate::state::State;
-use crate::value::Value;
 use base_bits::BitWriter;
+use device::State;
+use device::data_plane::Application;
+use device::stage::Stop;
 use ir::{
-    Call, Control, ControlId, ErrorId, ExternFunctionId, Function, InstanceId, Parser, ParserId, Program,
-    TableId, Var, VarId,
+    Call, Control, ControlId, ExternFunctionId, Function, InstanceId, Parser, ParserId, Program, Var, VarId,
 };
-
-/// Why running ended before the end of the block.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Stop {
-    /// `exit`
-    Exit,
-    /// The parser failed.
-    Reject(ErrorId),
-    /// A frame extern was called; the packet is its from now on.
-    FrameCall(InstanceId),
-    /// `assert` or `assume` failed.
-    AssertFailed,
-    /// The step budget is used up.
-    OutOfFuel,
-    /// Too many parser states without progress.
-    ParserLoop,
-    /// The program breaks a rule of the IR.
-    Broken(&'static str),
-}
+use ir_value::Value;
 
 /// How a statement ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -61,8 +43,8 @@ pub(crate) trait Arch: Sized {
         call: &Call,
     ) -> Result<Value, Stop>;
 
-    /// A table was applied and gave an entry, by its position, or none. Its action has not run yet.
-    fn looked_up(machine: &mut Machine<'_, Self>, control: ControlId, table: TableId, entry: Option<usize>);
+    /// A table was applied. Its action has not run yet.
+    fn looked_up(machine: &mut Machine<'_, Self>, applied: Application);
 
     /// A header became longer or shorter by `setValid` or `setInvalid`.
     fn resized(&mut self, bytes: i64);

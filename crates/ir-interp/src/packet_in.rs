@@ -1,11 +1,12 @@
 //! `packet_in`: extract, lookahead, advance, and `verify` (P4-16 §12.8, §12.9).
 
-use crate::machine::{Arch, Machine, Stop};
-use crate::trace::EventKind;
-use crate::value::Value;
-use crate::wire::{decode, layout_bits};
+use crate::machine::{Arch, Machine};
 use base_bits::BitReader;
+use device::stage::Stop;
+use device::trace::EventKind;
 use ir::{ErrorId, Expr, ExprKind, Type};
+use ir_value::Value;
+use ir_value::wire::{decode, layout_bits};
 
 /// `error.PacketTooShort`, which core.p4 declares in this position.
 const PACKET_TOO_SHORT: ErrorId = ErrorId(1);
@@ -24,11 +25,6 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// Nothing is taken yet.
-    pub(crate) fn new(bytes: Vec<u8>) -> Input {
-        Input { bytes, position: 0 }
-    }
-
     /// After `position` bits.
     pub(crate) fn at(bytes: Vec<u8>, position: u64) -> Input {
         Input { bytes, position }

@@ -1,13 +1,14 @@
 //! Parsers: states, transitions and `select` (P4-16 §12).
 
-use crate::machine::{Arch, Machine, Scope, Stop};
+use crate::machine::{Arch, Machine, Scope};
 use crate::packet_in::NO_MATCH;
-use crate::trace::{EventKind, shown};
-use crate::value::{Value, equal};
+use device::stage::Stop;
+use device::trace::{EventKind, shown};
 use ir::{
     ErrorId, Expr, Keyset, Parser, ParserId, ParserState, Select, SelectCase, StateId, StateRef, Transition,
     ValueSetId,
 };
+use ir_value::{Value, equal};
 
 /// States in a row that take nothing from the packet before the parser counts as stuck.
 const IDLE_STATES: u32 = 1024;
@@ -127,13 +128,13 @@ impl<'a, A: Arch> Machine<'a, A> {
 
     fn value_set_width(&self, set: ValueSetId) -> Result<usize, Stop> {
         let parser = self.running_parser()?;
-        Ok(self.state.value_sets.get(parser, set).ok_or(Stop::Broken("an unknown value set"))?.width())
+        self.state.value_set_width(parser, set)
     }
 
     fn value_set_has(&self, set: ValueSetId, values: &[Value]) -> Result<bool, Stop> {
         let parser = self.running_parser()?;
-        let set = self.state.value_sets.get(parser, set).ok_or(Stop::Broken("an unknown value set"))?;
         let keys: Option<Vec<_>> = values.iter().map(Value::to_key).collect();
-        Ok(set.has(&keys.ok_or(Stop::Broken("a value set of what has no bits"))?))
+        let keys = keys.ok_or(Stop::Broken("a value set of what has no bits"))?;
+        self.state.value_set_has(parser, set, &keys)
     }
 }

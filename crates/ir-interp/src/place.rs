@@ -1,8 +1,9 @@
 //! Places: what can be assigned to. A place is worked out once, indices included, then read and written.
 
-use crate::machine::{Arch, Machine, Stop};
-use crate::value::{Stack, Value};
+use crate::machine::{Arch, Machine};
+use device::stage::Stop;
 use ir::{ErrorId, Expr, ExprKind, Type, VarId};
+use ir_value::{Stack, Value};
 
 /// `error.StackOutOfBounds`, which core.p4 declares in this position.
 pub(crate) const STACK_OUT_OF_BOUNDS: ErrorId = ErrorId(3);

@@ -1,7 +1,7 @@
 //! What is worked out once for a program: the variables that each block starts with.
 
-use crate::value::Value;
 use ir::{ControlId, FunctionId, ParserId, Program, Var};
+use ir_value::Value;
 
 /// Zero values of all variables of each block.
 pub(crate) struct Plan {

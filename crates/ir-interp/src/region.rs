@@ -1,87 +1,9 @@
-//! Where a frame extern is called and where regions begin: paths into a control's body, along which a frame
-//! starts in the middle (`ResumeAt`).
+//! Blocks that are entered in the middle: behind the call of a frame extern, or at a region.
 
-use crate::machine::{Arch, Flow, Machine, Stop};
-use ir::{Block, Call, Callee, Control, InstanceId, Name, Stmt, StmtKind};
-use std::collections::BTreeMap;
-
-/// A place between statements: for each block from the outside in, the position of a statement, and which block
-/// in it; then the position of the statement that runs first.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Path {
-    outer: Vec<(usize, Arm)>,
-    first: usize,
-}
-
-/// A block that stands directly in a statement.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Arm {
-    /// Of `if`, or a nested block.
-    Yes,
-    /// Of `else`.
-    No,
-    /// Of `switch`.
-    Case(usize),
-}
-
-/// The places where frames may start.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Regions {
-    /// Behind the call of each instance.
-    pub(crate) after: BTreeMap<InstanceId, Path>,
-    /// At the start of each marked block, by its name; the first of equal names.
-    pub(crate) starts: BTreeMap<Name, Path>,
-}
-
-impl Regions {
-    /// Of a control's body. Loops are not entered.
-    pub(crate) fn of(control: &Control) -> Regions {
-        let mut regions = Regions::default();
-        regions.visit(&control.body, &mut Path::default());
-        regions
-    }
-
-    fn visit(&mut self, block: &Block, path: &mut Path) {
-        for (position, stmt) in block.stmts.iter().enumerate() {
-            if let StmtKind::Call(Call { callee: Callee::Method(instance, _), .. }) = &stmt.kind {
-                self.after.insert(*instance, Path { outer: path.outer.clone(), first: position + 1 });
-            }
-            for (arm, inner) in arms(stmt) {
-                path.outer.push((position, arm));
-                if let Some(name) = inner.region() {
-                    self.starts.entry(name).or_insert_with(|| Path { outer: path.outer.clone(), first: 0 });
-                }
-                self.visit(inner, path);
-                path.outer.pop();
-            }
-        }
-    }
-}
-
-fn arms(stmt: &Stmt) -> Vec<(Arm, &Block)> {
-    match &stmt.kind {
-        StmtKind::If(_, yes, no) => vec![(Arm::Yes, yes), (Arm::No, no)],
-        StmtKind::Block(block) => vec![(Arm::Yes, block)],
-        StmtKind::Switch(_, cases) => {
-            cases.iter().enumerate().map(|(at, c)| (Arm::Case(at), &c.body)).collect()
-        }
-        _ => vec![],
-    }
-}
-
-impl Path {
-    /// What runs from here on to the end of the block, piece by piece; `None` if it is of another block.
-    pub fn rests<'b>(&self, block: &'b Block) -> Option<Vec<&'b [Stmt]>> {
-        let (mut block, mut rests) = (block, vec![]);
-        for (position, arm) in &self.outer {
-            rests.push(block.stmts.get(position + 1..)?);
-            block = arms(block.stmts.get(*position)?).into_iter().find(|(a, _)| a == arm)?.1;
-        }
-        rests.push(block.stmts.get(self.first..)?);
-        rests.reverse();
-        Some(rests)
-    }
-}
+use crate::machine::{Arch, Flow, Machine};
+use device::region::{Arm, Path, arms};
+use device::stage::Stop;
+use ir::Block;
 
 impl<A: Arch> Machine<'_, A> {
     /// Runs a block from `path` to its end.

@@ -1,13 +1,14 @@
 //! Statements (P4-16 §11, §12).
 
-use crate::machine::{Arch, Flow, Machine, Stop};
-use crate::operate;
+use crate::machine::{Arch, Flow, Machine};
 use crate::place::Place;
-use crate::trace::EventKind;
-use crate::value::{Header, Value};
-use crate::wire::{encode, header_bits};
 use base_bits::Bits;
+use device::stage::Stop;
+use device::trace::EventKind;
 use ir::{BinaryOp, Block, Expr, ForRange, Stmt, StmtKind, SwitchCase, SwitchLabel, SwitchOn, VarId};
+use ir_value::operate;
+use ir_value::wire::{encode, header_bits};
+use ir_value::{Header, Value};
 use std::cmp::Ordering;
 
 impl<A: Arch> Machine<'_, A> {

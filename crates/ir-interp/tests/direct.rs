@@ -7,7 +7,7 @@ use base_time::Time;
 use common::Test;
 use control_writes::{Count, Match, Rate, Rates};
 use dataplane_api::Device;
-use ir_interp::{Cells, Event, EventKind, Options, Switch};
+use device::{Cells, Event, EventKind, Options, Switch};
 
 /// `t` counts and meters what its actions are told to; the colour is in the packet's last byte.
 const PSA: &str = r#"

@@ -7,9 +7,8 @@ use base_time::{Duration, Time};
 use common::{Test, conserved};
 use control_writes::{ActionCall, Match, Rate, Rates, Run};
 use dataplane_api::{Device, DropReason, QueueRecord};
-use ir_interp::{
-    Access, AccessKind, Header, Observation, Options, Recorder, Replayer, Source, Switch, Value,
-};
+use device::{Access, AccessKind, Observation, Options, Recorder, Replayer, Source, Switch};
+use ir_value::{Header, Value};
 
 /// A switch with `common.p4` and this ingress and egress body.
 fn switch(ingress: &str, egress: &str, options: Options) -> Switch {

@@ -6,7 +6,7 @@ use base_bits::Bits;
 use base_time::{Duration, Time};
 use common::{Test, conserved};
 use dataplane_api::{Device, DropReason, Emitter, FrameExtern, FrameExternError, Output, Registry, ResumeAt};
-use ir_interp::{AccessKind, Options, Recorder, Source, Switch};
+use device::{AccessKind, Options, Recorder, Source, Switch};
 use std::sync::{Arc, Mutex};
 
 /// Does what the first byte of the frame says, and notes what it was called with.

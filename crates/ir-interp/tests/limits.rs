@@ -7,8 +7,8 @@ use base_diag::Span;
 use base_time::Time;
 use common::{Test, conserved};
 use dataplane_api::{Device, DropReason};
+use device::{Options, Session, Switch};
 use ir::{BinaryOp, Block, Callee, Const, Expr, ExprKind, FunctionId, Program, Stmt, StmtKind, Type, visit};
-use ir_interp::{Options, Session, Switch};
 use std::sync::Arc;
 
 fn program(ingress: &str, egress: &str) -> Program {
@@ -23,7 +23,7 @@ fn program(ingress: &str, egress: &str) -> Program {
 }
 
 fn switch(program: Program) -> Result<Switch, u16> {
-    Switch::new(Arc::new(program), Options::default()).map_err(|problems| problems[0].code.0)
+    ir_interp::switch(Arc::new(program), Options::default()).map_err(|problems| problems[0].code.0)
 }
 
 fn expr(kind: ExprKind, ty: Type) -> Expr {

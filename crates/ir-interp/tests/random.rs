@@ -8,8 +8,8 @@ use base_time::{Duration, Rng, Time};
 use common::{Test, conserved};
 use control_writes::Match;
 use dataplane_api::{Device, Output};
+use device::{KeySpec, Options, Session, Switch};
 use ir::MatchKind;
-use ir_interp::{KeySpec, Options, Session, Switch};
 
 const PACKETS: u64 = 150;
 

@@ -7,8 +7,8 @@ use base_diag::SourceMap;
 use base_time::Time;
 use common::Test;
 use control_writes::Match;
+use device::{Event, EventKind, Options, Session, Shown, Switch};
 use expect_test::{Expect, expect};
-use ir_interp::{Event, EventKind, Options, Session, Shown, Switch};
 
 const INGRESS: &str = "
     action to(PortId_t port) { sm.egress_spec = port; hdr.data.a[7:0] = 1; }

@@ -43,7 +43,7 @@ fn check_call(
             return Some(refusal(arg, "may be the same as another argument that the parser writes"));
         }
         if is_computed(arg) {
-            return Some(refusal(arg, "which bits these are is known only when the packet comes"));
+            return Some(refusal(arg, "the selected bits are known only at run time"));
         }
         if passed.contains(param) && in_header(program, arg) {
             return Some(refusal(arg, "the parser passes on this field of a header to a call"));
@@ -90,8 +90,8 @@ fn passed_on(parser: &Parser) -> BTreeSet<VarId> {
 fn refusal(arg: &Expr, why: &str) -> Diagnostic {
     Diagnostic::error(codes::NOT_SUPPORTED, "results of this parser cannot be passed on yet")
         .at(arg.span, why)
-        .note("what it has written so far is a result too when it rejects the packet (P4-16 §6.8)")
-        .help("give it a variable of its own and assign that behind the call")
+        .note("the values written so far are results even if the parser rejects the packet (P4-16 §6.8)")
+        .help("pass a separate variable and assign it after the call")
 }
 
 #[cfg(test)]
@@ -143,7 +143,7 @@ mod tests {
         check(
             "n, hdr.h.a[n +: 8]",
             expect![
-                "P4R0301 results of this parser cannot be passed on yet | which bits these are is known only when the packet comes"
+                "P4R0301 results of this parser cannot be passed on yet | the selected bits are known only at run time"
             ],
         );
     }

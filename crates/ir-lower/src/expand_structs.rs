@@ -256,13 +256,13 @@ impl Expand<'_> {
         let width = self.program.bits(&ty).and_then(|bits| u32::try_from(bits).ok());
         let mut leaves = vec![];
         let plain = leaves_of(self.program, &place, &mut leaves);
-        match width {
-            Some(width) if plain && width > 0 => {
+        let size = |leaf: &Expr| u32::try_from(self.program.bits(&leaf.ty)?).ok();
+        match (width, leaves.iter().map(size).collect::<Option<Vec<u32>>>()) {
+            (Some(width), Some(sizes)) if plain && width > 0 => {
                 let kind = ExprKind::Lookahead(packet);
                 let bits = self.keep("ahead", Expr { kind, ty: Type::Bit(width), span }, out);
                 let mut top = width;
-                for leaf in leaves {
-                    let size = self.program.bits(&leaf.ty).unwrap_or(0) as u32;
+                for (leaf, size) in leaves.into_iter().zip(sizes) {
                     let value = cut(self.program, &bits, top, size, &leaf.ty);
                     top -= size.min(top);
                     out.push(build::assign(leaf, value).at(span));

@@ -11,7 +11,7 @@ pub struct Pass {
     pub name: &'static str,
     /// What it does, in a few words.
     pub about: &'static str,
-    /// The passes that must have run before.
+    /// The passes that must have run before: a table that breaks this does not compile.
     pub requires: &'static [&'static str],
     /// What holds behind it.
     pub ensures: &'static str,
@@ -55,6 +55,40 @@ pub const PASSES: &[Pass] = &[
     pass("flatten-blocks", "blocks that say nothing are taken apart", &["hoist-locals", "hoist-keys"], "nested blocks have annotations", crate::flatten_blocks),
     pass("remove-unused", "what nothing mentions goes", &["inline-actions", "bind-action-arguments"], "every action is in a table's list", crate::remove_unused),
 ];
+
+const _: () = {
+    let mut at = 0;
+    while at < PASSES.len() {
+        let mut which = 0;
+        while which < PASSES[at].requires.len() {
+            assert!(
+                runs_before(PASSES[at].requires[which], at),
+                "a pass requires one that does not run before it"
+            );
+            which += 1;
+        }
+        at += 1;
+    }
+};
+
+const fn runs_before(name: &str, at: usize) -> bool {
+    let mut before = 0;
+    while before < at {
+        if is_same(PASSES[before].name.as_bytes(), name.as_bytes()) {
+            return true;
+        }
+        before += 1;
+    }
+    false
+}
+
+const fn is_same(a: &[u8], b: &[u8]) -> bool {
+    let mut at = 0;
+    while at < a.len() && at < b.len() && a[at] == b[at] {
+        at += 1;
+    }
+    at == a.len() && at == b.len()
+}
 
 /// The lowered form of an elaborated program; what is refused is too large when everything is inlined, or has one
 /// instance of a block in two stages.

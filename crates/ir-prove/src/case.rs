@@ -8,23 +8,14 @@ use base_bits::Bits;
 use base_diag::Diagnostic;
 use control_writes::Match;
 use dataplane_api::{Device, EntryError, Registry};
+use device::{Environment, Options, PassThrough, Switch};
 use ir::{Name, Program};
-use ir_interp::{Environment, Options, PassThrough, Switch};
-use ir_split::{DeviceIndex, Linkage, PORT_BITS, Placement};
+use ir_split::{DeviceIndex, Linkage, PORT_BITS, Part, Placement};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Passes and copies that one frame may cause; a split packet takes several passes for one of the whole program.
 const PASS_LIMIT: u32 = 512;
-
-/// What one device runs.
-#[derive(Clone)]
-pub struct Part {
-    /// Its program.
-    pub program: Arc<Program>,
-    /// The entries of the runtime's own tables.
-    pub linkage: Linkage,
-}
 
 /// A whole program and its split.
 #[derive(Clone)]
@@ -121,9 +112,7 @@ impl Case {
         for (device, whole) in each {
             for (name, value) in whole.switch.state() {
                 match all.get_mut(&name) {
-                    Some(sum) if unordered.contains(name.as_str()) => {
-                        *sum = ir_interp::add_counts(sum, &value)
-                    }
+                    Some(sum) if unordered.contains(name.as_str()) => *sum = device::add_counts(sum, &value),
                     Some(_) => drop(all.insert(format!("{name}@{}", device.0), value)),
                     None => drop(all.insert(name, value)),
                 }
@@ -149,7 +138,7 @@ impl Case {
         let registry = self.registry.clone();
         // A packet that goes round for ever is cut off early: thousands of them are tried.
         let options = Options { registry, environment, pass_limit: PASS_LIMIT, ..Options::default() };
-        Switch::new(Arc::clone(program), options).map_err(SetupError::Program)
+        ir_interp::switch(Arc::clone(program), options).map_err(SetupError::Program)
     }
 
     /// Writes an entry to every device that applies its table.

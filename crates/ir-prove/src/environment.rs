@@ -6,7 +6,7 @@
 
 use base_time::Rng;
 use dataplane_api::Port;
-use ir_interp::{Environment, Observation, Recorder, Replayer, Source};
+use device::{Environment, Observation, Recorder, Replayer, Source};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What all that comes of one frame reads in egress, with the port that the packet is queued for; none if each pass reads

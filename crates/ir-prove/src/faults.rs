@@ -2,11 +2,11 @@
 //!
 //! A [mutant](crate::mutants) is one place of one split; a fault is everywhere. Random programs have to show each of them.
 
-use crate::case::Part;
 use base_bits::Bits;
 use ir::{
     BinaryOp, Block, Callee, Const, Expr, ExprKind, Program, StageKind, Stmt, StmtKind, Type, UnaryOp, visit,
 };
+use ir_split::Part;
 use std::sync::Arc;
 
 /// A fault of the splitter.

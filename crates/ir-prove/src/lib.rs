@@ -15,7 +15,7 @@ mod prove;
 pub mod same;
 pub mod whole;
 
-pub use case::{Case, Part, SetupError, link};
+pub use case::{Case, SetupError, link};
 pub use environment::Answers;
 pub use prove::{Difference, Effort, Failure, Tried, prove};
 pub use same::{SameEffort, Unlike, same};

@@ -1,12 +1,11 @@
 //! Splits broken on purpose, one at a time. [`prove`](crate::prove) has to notice each of them.
 
-use crate::case::Part;
 use base_bits::Bits;
 use ir::{
     Action, BinaryOp, Block, Call, Callee, Const, Control, Expr, ExprKind, Program, Stmt, StmtKind, Type,
     visit,
 };
-use ir_split::LinkEntry;
+use ir_split::{LinkEntry, Part};
 use std::sync::Arc;
 
 /// A broken split.

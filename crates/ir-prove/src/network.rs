@@ -5,8 +5,8 @@
 use crate::environment::Watch;
 use base_time::{Duration, Rng, Time};
 use dataplane_api::{Device, Output, Port, QueueRecord, Queued, QueuedPacket};
+use device::{Observation, Source, Switch};
 use ir::Name;
-use ir_interp::{Observation, Source, Switch};
 use ir_split::Linkage;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -335,7 +335,7 @@ impl Network {
                     continue;
                 }
                 if let (true, Some(sum)) = (self.unordered.contains(name.as_str()), all.get_mut(&name)) {
-                    *sum = ir_interp::add_counts(sum, &value);
+                    *sum = device::add_counts(sum, &value);
                     continue;
                 }
                 let key = if all.contains_key(&name) { format!("{name}@{index}") } else { name };

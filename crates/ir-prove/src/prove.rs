@@ -14,8 +14,8 @@ use crate::network::{Cause, Network, Record, StillBusy, Transaction};
 use crate::whole::Whole;
 use base_time::{Duration, Rng, Time};
 use dataplane_api::{Device, Output};
+use device::{Options, Switch};
 use ir::{Block, Program};
-use ir_interp::{Options, Switch};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -244,7 +244,7 @@ fn mender(program: &Arc<Program>) -> Option<Switch> {
     }
     program.instances.clear();
     program.controls.iter_mut().for_each(|c| c.instances.clear());
-    Switch::new(Arc::new(program), Options::default()).ok()
+    ir_interp::switch(Arc::new(program), Options::default()).ok()
 }
 
 fn mended(mender: &mut Switch, frame: Vec<u8>) -> Vec<u8> {

@@ -7,8 +7,8 @@ use crate::generate::{EntrySpec, PacketMaker, Pool, entries};
 use base_diag::Diagnostic;
 use base_time::{Rng, Time};
 use dataplane_api::{Device, Output};
+use device::{Options, Session, Switch};
 use ir::Program;
-use ir_interp::{Options, Session, Switch};
 use std::fmt;
 use std::sync::Arc;
 
@@ -101,7 +101,7 @@ fn one_round(
 }
 
 fn device(program: &Arc<Program>) -> Result<Switch, Box<Unlike>> {
-    let mut switch = Switch::new(Arc::clone(program), Options::default())
+    let mut switch = ir_interp::switch(Arc::clone(program), Options::default())
         .map_err(|problems| Box::new(Unlike::Refused(problems)))?;
     for group in 1..8u16 {
         let members = (0..group % 3 + 1).map(|rid| (u32::from(group + rid), rid)).collect();

@@ -7,7 +7,7 @@
 use crate::environment::Answers;
 use base_time::Time;
 use dataplane_api::{Device, DropReason, Output, Port, QueueRecord, Queued};
-use ir_interp::{Cause, EventKind, Switch};
+use device::{Cause, EventKind, Switch};
 use ir_split::Half;
 use std::collections::{BTreeMap, VecDeque};
 

@@ -5,6 +5,7 @@ use crate::placement::{DeviceIndex, Placement};
 use crate::section::{CallEnd, Half, SectionId, SectionKind};
 use base_diag::{Diagnostic, Span};
 use ir::{Name, Program};
+use std::sync::Arc;
 
 /// A program split over devices.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -95,6 +96,15 @@ pub struct DeviceProgram {
     /// The program.
     pub program: Program,
     /// Entries that the control plane writes into the runtime's own tables and value sets.
+    pub linkage: Linkage,
+}
+
+/// What one device runs: its [`DeviceProgram`], compiled from what was printed of it.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// Its program.
+    pub program: Arc<Program>,
+    /// The entries of the runtime's own tables.
     pub linkage: Linkage,
 }
 

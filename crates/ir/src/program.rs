@@ -269,6 +269,19 @@ pub enum Owner {
 }
 
 impl Program {
+    /// The name in `@frame_extern("name")` of what an instance is one of, if it is a frame extern.
+    pub fn frame_extern(&self, instance: &Instance) -> Option<&str> {
+        self.extern_object(instance.object).frame_extern()?.as_str()
+    }
+
+    /// The frame externs that have instances, by name, sorted.
+    pub fn frame_externs(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.instances.iter().filter_map(|i| self.frame_extern(i)).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
     /// The declaration of a type.
     pub fn type_decl(&self, id: TypeId) -> &TypeDecl {
         &self.types[id.index()]

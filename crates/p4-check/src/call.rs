@@ -199,7 +199,7 @@ impl Checker {
                         codes::CANNOT_INFER,
                         format!("type argument `{var}` of `{name}` is not known"),
                     )
-                    .at(span, "no argument tells what it is")
+                    .at(span, "no argument determines it")
                     .help(format!("write it: `{name}<...>(...)`")),
                 );
                 return None;

@@ -43,7 +43,7 @@ impl Checker {
                 self.error(
                     codes::NOT_A_VALUE,
                     span,
-                    "`_` is no value here",
+                    "`_` is not a value here",
                     "only an argument or a keyset can be `_`",
                 );
                 Expr::error(span)
@@ -57,7 +57,7 @@ impl Checker {
                         codes::NOT_A_VALUE,
                         span,
                         format!("type `{shown}` used as a value"),
-                        "a value is wanted here",
+                        "expected a value here",
                     );
                 }
                 Expr::error(span)
@@ -173,7 +173,7 @@ impl Checker {
         let ty = if width.signed { Type::Signed(width.bits) } else { Type::Bit(width.bits) };
         if width.bits > crate::types::resolve::MAX_WIDTH || (width.signed && width.bits == 0) {
             let shown = self.show(&ty);
-            self.error(codes::BAD_WIDTH, span, format!("`{shown}` is no type"), "bad width prefix");
+            self.error(codes::BAD_WIDTH, span, format!("`{shown}` is not a type"), "bad width prefix");
             return Expr::error(span);
         }
         Expr { kind: ExprKind::Int(self.fit(&value, &ty, span)), ty, span }

@@ -121,7 +121,7 @@ impl Checker {
                 StmtKind::Empty
             }
             _ => {
-                self.error(codes::BAD_STATEMENT, e.span, "this is no statement", "its value is not used");
+                self.error(codes::BAD_STATEMENT, e.span, "this is not a statement", "its value is not used");
                 StmtKind::Empty
             }
         }

@@ -88,7 +88,7 @@ impl Checker {
                 TablePropertyKind::Value(value) if p.name.text == "default_action" => {
                     default = true;
                     if !actions_seen {
-                        let title = "`default_action` stands before `actions`";
+                        let title = "`default_action` precedes `actions`";
                         self.report(
                             Diagnostic::error(codes::BAD_TABLE, title)
                                 .at(d.name.span, "")

@@ -180,12 +180,12 @@ fn command(state: &mut State, code: &str, at: u32) -> Read {
         return Ok(None);
     }
     if let Some((_, why)) = ELSEWHERE.iter().find(|(name, _)| *name == first.text) {
-        let title = format!("`{}` is passed over", first.text);
+        let title = format!("`{}` is skipped", first.text);
         let warning = Diagnostic::warning(COMMAND_PASSED_OVER, "passed-over", title).at(first.span, *why);
         return Err(warning);
     }
     let known = OURS.iter().map(|(name, _)| *name).chain(STF);
-    let title = format!("`{}` is no command that fills a device", shortened(&first.text));
+    let title = format!("`{}` is not a command that writes to a device", shortened(&first.text));
     let problem = Diagnostic::error(ENTRIES_SYNTAX, title).at(first.span, "not supported here");
     Err(problem.suggest_or(&first.text, known.clone(), |d| {
         d.note(format!("read are: {}", known.collect::<Vec<_>>().join(", ")))
@@ -196,8 +196,8 @@ fn command(state: &mut State, code: &str, at: u32) -> Read {
 fn passed_over(commands: &[Named]) -> Option<Diagnostic> {
     let first = commands.first()?;
     let title = match commands.len() {
-        1 => "a command that only shows something is passed over".to_string(),
-        n => format!("{n} commands that only show something are passed over"),
+        1 => "a command that only prints something is skipped".to_string(),
+        n => format!("{n} commands that only print something are skipped"),
     };
     let mut names: Vec<&str> = commands.iter().map(|command| command.text.as_str()).collect();
     names.sort_unstable();
@@ -265,7 +265,7 @@ impl Line<'_> {
     fn keys(&self, words: &[Named]) -> Result<Keys, Diagnostic> {
         let key = |word: &Named| match parse_match(&word.text) {
             Ok(value) => Ok(Value { value, span: word.span }),
-            Err(error) => Err(self.wrong(word.span, "this is no match", error.to_string())),
+            Err(error) => Err(self.wrong(word.span, "this is not a match", error.to_string())),
         };
         words.iter().map(key).collect::<Result<_, _>>().map(Keys::AsInBmv2)
     }
@@ -273,7 +273,7 @@ impl Line<'_> {
     pub(crate) fn args(&self, words: &[Named]) -> Result<Vec<Value<BigUint>>, Diagnostic> {
         let arg = |word: &Named| match parse_number(&word.text) {
             Ok(value) => Ok(Value { value, span: word.span }),
-            Err(error) => Err(self.wrong(word.span, "this is no number", error.to_string())),
+            Err(error) => Err(self.wrong(word.span, "this is not a number", error.to_string())),
         };
         words.iter().map(arg).collect()
     }
@@ -283,7 +283,7 @@ impl Line<'_> {
         let word = self.take(what)?;
         match word.text.parse::<u32>() {
             Ok(handle) => Ok((handle, word)),
-            Err(_) => Err(self.wrong(word.span, "this is no handle", "handles count up from 0")),
+            Err(_) => Err(self.wrong(word.span, "this is not a handle", "handles count up from 0")),
         }
     }
 
@@ -299,7 +299,7 @@ fn table_add(line: &mut Line) -> Read {
     let (table, action) = (line.take("the table")?, line.take("the action")?);
     let (keys, args) = line.halves();
     let Some(args) = args else {
-        return Err(line.wrong(line.span, "`=>` is missing", "it stands between keys and arguments"));
+        return Err(line.wrong(line.span, "`=>` is missing", "`=>` separates keys from arguments"));
     };
     let keys = line.keys(&keys)?;
     let args = Args::AndPriority(line.args(&args)?);
@@ -342,7 +342,9 @@ fn indirect(line: &mut Line, run: fn(Named) -> Run) -> Read {
     let priority = match line.words.first() {
         Some(word) => match word.text.parse::<i32>() {
             Ok(priority) => Some(-i64::from(priority)),
-            Err(_) => return Err(line.wrong(word.span, "this is no priority", "the smallest number wins")),
+            Err(_) => {
+                return Err(line.wrong(word.span, "this is not a priority", "the smallest number wins"));
+            }
         },
         None => None,
     };
@@ -427,7 +429,7 @@ fn word(line: &mut Line, width: u32, what: &str) -> Result<u32, Diagnostic> {
     let value = parse_number(&word.text).ok().filter(|value| value.bits() <= u64::from(width));
     match value.and_then(|value| u32::try_from(value).ok()) {
         Some(value) => Ok(value),
-        None => Err(line.wrong(word.span, "this is no number", format!("of at most {width} bits"))),
+        None => Err(line.wrong(word.span, "this is not a number", format!("of at most {width} bits"))),
     }
 }
 

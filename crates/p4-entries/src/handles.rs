@@ -32,7 +32,7 @@ pub(crate) fn table_set_timeout(line: &mut Line) -> Read {
     let time = line.take("the time")?;
     line.finish()?;
     let Ok(milliseconds) = time.text.parse::<u32>() else {
-        return Err(line.wrong(time.span, "this is no time", "a number of milliseconds, below 2^32"));
+        return Err(line.wrong(time.span, "this is not a time", "a number of milliseconds, below 2^32"));
     };
     let timeout = Duration::from_ms(u64::from(milliseconds));
     Ok(Some(Statement::Timeout { table, handle, timeout, span: line.span }))
@@ -56,6 +56,6 @@ fn entry(line: &mut Line) -> Result<Value<u64>, base_diag::Diagnostic> {
     let word = line.take("the entry's handle")?;
     match word.text.parse() {
         Ok(value) => Ok(Value { value, span: word.span }),
-        Err(_) => Err(line.wrong(word.span, "this is no handle", "handles count up from 0")),
+        Err(_) => Err(line.wrong(word.span, "this is not a handle", "handles count up from 0")),
     }
 }

@@ -34,7 +34,7 @@ const LONGEST: usize = 1 << 16;
 /// A number: decimal, `0x`, `0o`, `0b` with `_` between digits, a MAC, IPv4 or IPv6 address, `true`, `false`.
 pub fn parse_number(text: &str) -> Result<BigUint, MatchError> {
     let text = text.trim();
-    let wrong = || MatchError(format!("`{}` is no number or address", shortened(text)));
+    let wrong = || MatchError(format!("`{}` is not a number or address", shortened(text)));
     if text.len() > LONGEST {
         return Err(MatchError("this number is too long".to_string()));
     }
@@ -87,8 +87,9 @@ pub fn parse_match(text: &str) -> Result<Match, MatchError> {
     }
     if let Some((value, length)) = text.split_once('/') {
         let length = length.trim();
-        let length =
-            length.parse().map_err(|_| MatchError(format!("`{}` is no prefix length", shortened(length))))?;
+        let length = length
+            .parse()
+            .map_err(|_| MatchError(format!("`{}` is not a prefix length", shortened(length))))?;
         return Ok(Match::Prefix(parse_number(value)?, length));
     }
     if let Some((lo, hi)) = text.split_once("->").or_else(|| text.split_once("..")) {
@@ -135,12 +136,12 @@ mod tests {
             ("1->5", "1..5"),
             ("*", "any"),
             ("true", "1"),
-            ("", "`` is no number or address"),
-            ("0x", "`0x` is no number or address"),
-            ("+5", "`+5` is no number or address"),
-            ("1.2.3", "`1.2.3` is no number or address"),
-            ("5/x", "`x` is no prefix length"),
-            ("-1", "`-1` is no number or address"),
+            ("", "`` is not a number or address"),
+            ("0x", "`0x` is not a number or address"),
+            ("+5", "`+5` is not a number or address"),
+            ("1.2.3", "`1.2.3` is not a number or address"),
+            ("5/x", "`x` is not a prefix length"),
+            ("-1", "`-1` is not a number or address"),
         ] {
             assert_eq!(check(text), means, "{text}");
         }

@@ -161,11 +161,11 @@ fn mistakes_in_toml() {
         1 | [[clone]]
           | ^^^^^^^^^ a session sends its clones to a `port` or a `group`
 
-        error[P4R0440]: this is no number
+        error[P4R0440]: this is not a number
          --> entries:2:11
           |
         2 | session = -1
-          |           ^^ `-1` is no number or address
+          |           ^^ `-1` is not a number or address
 
         error[P4R0440]: `members` is missing
          --> entries:3:1
@@ -217,7 +217,7 @@ fn mistakes_in_timeouts_and_rates() {
         read_toml,
         &format!("{entry}idle_timeout = \"5 parsecs\"\nmeter = 7\n"),
         expect![[r#"
-        error[P4R0440]: this is no time
+        error[P4R0440]: this is not a time
          --> entries:4:16
           |
         4 | idle_timeout = "5 parsecs"
@@ -240,7 +240,7 @@ fn mistakes_in_commands() {
         read_commands,
         "table_ad t a 1 => 2\n",
         expect![[r#"
-        error[P4R0440]: `table_ad` is no command that fills a device
+        error[P4R0440]: `table_ad` is not a command that writes to a device
          --> entries:1:1
           |
         1 | table_ad t a 1 => 2
@@ -253,7 +253,7 @@ fn mistakes_in_commands() {
         read_commands,
         "set_queue_rate 100\n",
         expect![[r#"
-            warning[P4R0445]: `set_queue_rate` is passed over
+            warning[P4R0445]: `set_queue_rate` is skipped
              --> entries:1:1
               |
             1 | set_queue_rate 100
@@ -274,13 +274,13 @@ fn mistakes_in_commands() {
          --> entries:2:1
           |
         2 | table_add t a 1
-          | ^^^^^^^^^^^^^^^ it stands between keys and arguments
+          | ^^^^^^^^^^^^^^^ `=>` separates keys from arguments
 
-        error[P4R0440]: this is no match
+        error[P4R0440]: this is not a match
          --> entries:3:15
           |
         3 | table_add t a 1/x =>
-          |               ^^^ `x` is no prefix length
+          |               ^^^ `x` is not a prefix length
     "#]],
     );
     check(
@@ -293,7 +293,7 @@ fn mistakes_in_commands() {
             1 | act_prof_add_member_to_group p 0 0
               |                                ^ no line above makes it
 
-            error[P4R0420]: a number is wanted
+            error[P4R0420]: expected a number
              --> entries:2:16
               |
             2 | mirroring_add 1

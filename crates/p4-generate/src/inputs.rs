@@ -4,8 +4,8 @@ use base_bits::Bits;
 use base_time::{Rng, Time};
 use control_writes::{Match, Rate, Rates};
 use dataplane_api::EntryError;
+use device::{Session, Switch};
 use ir::{MatchKind, Program, Type};
-use ir_interp::{Session, Switch};
 use ir_prove::generate::{EntrySpec, PacketMaker, Pool, entries};
 
 /// A write of the control plane.

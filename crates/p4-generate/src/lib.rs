@@ -19,7 +19,6 @@ mod tree;
 
 pub use config::Config;
 pub use feature::{Coverage, Feature};
-pub use mutants::{Mutant, hunt, hunt_native, killed, mutants};
+pub use mutants::{MISREADINGS, Misreading, Mutant, hunt, hunt_native, killed, mutants};
 pub use program::{Generated, generate};
 pub use shrink::{Shrunk, shrink};
-pub use target_native::Mutant as NativeMutant;

@@ -72,12 +72,12 @@ fn statement(line: &str, at: u32) -> Result<Option<Statement>, Diagnostic> {
     let rest_at = here.hi;
     match word.to_ascii_lowercase().as_str() {
         "" if text.is_empty() || text.starts_with('#') => Ok(None),
-        "" => Err(mistake("a statement is wanted", first(text, at + indent), "no statement begins so")),
+        "" => Err(mistake("expected a statement", first(text, at + indent), "no statement begins so")),
         "packet" => packet(rest, rest_at).map(Some),
         "expect" => expect(rest, rest_at).map(Some),
         keyword if KEYWORDS.contains(&keyword) => {
             let tokens = tokens(rest, rest_at).map_err(|(c, span)| {
-                mistake("a character without meaning here", span, format!("`{}`", c.escape_debug()))
+                mistake("this character is not allowed here", span, format!("`{}`", c.escape_debug()))
             })?;
             let end = span(rest_at + rest.trim_end().len() as u32, 0);
             let mut cursor = Cursor { tokens, next: 0, end };
@@ -104,7 +104,7 @@ fn port(rest: &str, at: u32) -> Result<(u32, &str, u32), Diagnostic> {
     let at = at + indent as u32;
     match text[..length].parse() {
         Ok(port) => Ok((port, &text[length..], at + length as u32)),
-        Err(_) if length == 0 => Err(mistake("a port is wanted", first(text, at), "a number such as `1`")),
+        Err(_) if length == 0 => Err(mistake("expected a port", first(text, at), "a number such as `1`")),
         Err(_) => Err(mistake("this port is too large", span(at, length), "at most 32 bits")),
     }
 }
@@ -127,7 +127,7 @@ fn packet(rest: &str, at: u32) -> Result<Statement, Diagnostic> {
             Err(mistake("half a byte too much", span(at, rest.trim_end().len()), "an odd number of digits"))
         }
         _ => Err(mistake(
-            "a packet is known as a whole",
+            "the whole packet is known",
             span(at, rest.trim_end().len()),
             "`*` and `$` are for `expect`",
         )),
@@ -282,7 +282,7 @@ impl Cursor {
         let kind = match unit.text.to_ascii_lowercase().as_str() {
             "packets" => Unit::Packets,
             "bytes" => Unit::Bytes,
-            _ => return Err(mistake("a unit is wanted", unit.span, "`packets` or `bytes`")),
+            _ => return Err(mistake("expected a unit", unit.span, "`packets` or `bytes`")),
         };
         Ok(CounterCheck { name, index, check: Some((kind, self.comparison()?, self.large()?)) })
     }
@@ -298,14 +298,14 @@ impl Cursor {
         ];
         match signs.into_iter().find(|(sign, _)| self.take(sign)) {
             Some((_, comparison)) => Ok(comparison),
-            None => Err(mistake("a comparison is wanted", self.here(), "`==`, `!=`, `<`, `<=`, `>` or `>=`")),
+            None => Err(mistake("expected a comparison", self.here(), "`==`, `!=`, `<`, `<=`, `>` or `>=`")),
         }
     }
 
     fn node_update(&mut self) -> Result<Statement, Diagnostic> {
         let node = self.small()?;
         if self.peek().is_none() {
-            return Err(mistake("ports are wanted", self.here(), "or `|` alone, for a node without ports"));
+            return Err(mistake("expected ports", self.here(), "or `|` alone, for a node without ports"));
         }
         Ok(Statement::NodeUpdate(node, self.node_ports()?))
     }
@@ -320,7 +320,7 @@ impl Cursor {
     fn some_ports(&mut self) -> Result<Vec<u32>, Diagnostic> {
         let here = self.here();
         let ports = self.set("port")?;
-        if ports.is_empty() { Err(mistake("ports are wanted", here, "such as `1 2`")) } else { Ok(ports) }
+        if ports.is_empty() { Err(mistake("expected ports", here, "such as `1 2`")) } else { Ok(ports) }
     }
 
     /// Numbers up to the end or a sign, each once.
@@ -330,7 +330,7 @@ impl Cursor {
             let here = self.here();
             let number = self.small()?;
             if numbers.contains(&number) {
-                return Err(mistake(&format!("a {kind} stands twice"), here, "a node has each once"));
+                return Err(mistake(&format!("a {kind} occurs twice"), here, "a node has each once"));
             }
             numbers.push(number);
         }
@@ -345,7 +345,7 @@ impl Cursor {
             rates.push(Rate { per_gigamicrosecond: per_gigamicrosecond.into(), burst: self.large()? });
         }
         if rates.is_empty() {
-            return Err(mistake("a rate is wanted", self.here(), "such as `0.5:100`"));
+            return Err(mistake("expected a rate", self.here(), "such as `0.5:100`"));
         }
         Ok(rates)
     }
@@ -357,10 +357,10 @@ impl Cursor {
         let mut nano = 0;
         if self.take(".") {
             let Some((Token::Word(digits), _)) = self.tokens.get(self.next) else {
-                return Err(mistake("digits are wanted", self.here(), "behind the point"));
+                return Err(mistake("expected digits", self.here(), "after the point"));
             };
             if !digits.bytes().all(|b| b.is_ascii_digit()) {
-                return Err(mistake("digits are wanted", self.here(), "behind the point"));
+                return Err(mistake("expected digits", self.here(), "after the point"));
             }
             if digits.trim_end_matches('0').len() > 9 {
                 return Err(mistake("this rate has too many places", self.here(), "nine places count"));
@@ -380,7 +380,7 @@ impl Cursor {
             }
             _ => {
                 return Err(mistake(
-                    "a name is wanted",
+                    "expected a name",
                     self.here(),
                     "names are letters, digits, `_`, `$`, `.`",
                 ));
@@ -395,7 +395,7 @@ impl Cursor {
                 self.want("]")?;
             } else if self.take(".") {
                 let Some((Token::Word(text) | Token::Quoted(text), span)) = self.tokens.get(self.next) else {
-                    return Err(mistake("a name is wanted", self.here(), "behind the dot"));
+                    return Err(mistake("expected a name", self.here(), "after the dot"));
                 };
                 name.text.push('.');
                 name.text.push_str(text);
@@ -414,7 +414,7 @@ impl Cursor {
         };
         let here = self.here();
         self.next += 1;
-        parsed.ok_or_else(|| mistake("a number is wanted", here, "such as `12`, `0x1f`, `0b1*0`"))
+        parsed.ok_or_else(|| mistake("expected a number", here, "such as `12`, `0x1f`, `0b1*0`"))
     }
 
     /// A number without open digits.

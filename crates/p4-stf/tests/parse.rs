@@ -52,7 +52,7 @@ fn bad_packets() {
     check(
         "packet x 00\npacket 1 0\npacket 1 0*\npacket 1 00 # no comments here\nexpect 1 $ 00\npacket 99999999999 00\n",
         expect![[r#"
-            error[P4R0420]: a port is wanted
+            error[P4R0420]: expected a port
              --> t.stf:1:8
               |
             1 | packet x 00
@@ -62,7 +62,7 @@ fn bad_packets() {
               |
             2 | packet 1 0
               |         ^^ an odd number of digits
-            error[P4R0420]: a packet is known as a whole
+            error[P4R0420]: the whole packet is known
              --> t.stf:3:9
               |
             3 | packet 1 0*
@@ -108,17 +108,17 @@ fn bad_entries() {
         "add\nadd t a:1\nadd t a:x b()\nadd t a:1 b(x:1\nadd t a:1 b(x:0x*)\nremove some\nad t a:1 b()\n\
          wait 1\nadd t a:1 b() ?\n42\n",
         expect![[r#"
-            error[P4R0420]: a name is wanted
+            error[P4R0420]: expected a name
              --> t.stf:1:4
               |
             1 | add
               |    ^ names are letters, digits, `_`, `$`, `.`
-            error[P4R0420]: a name is wanted
+            error[P4R0420]: expected a name
              --> t.stf:2:10
               |
             2 | add t a:1
               |          ^ names are letters, digits, `_`, `$`, `.`
-            error[P4R0420]: a number is wanted
+            error[P4R0420]: expected a number
              --> t.stf:3:9
               |
             3 | add t a:x b()
@@ -150,7 +150,7 @@ fn bad_entries() {
               |
             8 | wait 1
               |      ^ nothing more belongs to this statement
-            error[P4R0420]: a character without meaning here
+            error[P4R0420]: this character is not allowed here
              --> t.stf:9:15
               |
             9 | add t a:1 b() ?
@@ -219,57 +219,57 @@ fn bad_objects() {
               |
             1 | check_counter c
               |                ^ here
-            error[P4R0420]: a unit is wanted
+            error[P4R0420]: expected a unit
              --> t.stf:2:20
               |
             2 | check_counter c(1) frames == 1
               |                    ^^^^^^ `packets` or `bytes`
-            error[P4R0420]: a comparison is wanted
+            error[P4R0420]: expected a comparison
              --> t.stf:3:28
               |
             3 | check_counter c(1) packets 1
               |                            ^ `==`, `!=`, `<`, `<=`, `>` or `>=`
-            error[P4R0420]: a number is wanted
+            error[P4R0420]: expected a number
              --> t.stf:4:15
               |
             4 | counter_read c
               |               ^ such as `12`, `0x1f`, `0b1*0`
-            error[P4R0420]: a rate is wanted
+            error[P4R0420]: expected a rate
              --> t.stf:5:20
               |
             5 | meter_set_rates m 1
               |                    ^ such as `0.5:100`
-            error[P4R0420]: digits are wanted
+            error[P4R0420]: expected digits
              --> t.stf:6:23
               |
             6 | meter_set_rates m 1 1.x:3
-              |                       ^ behind the point
+              |                       ^ after the point
             error[P4R0420]: this number is too large
              --> t.stf:7:17
               |
             7 | mirroring_add 1 4294967296
               |                 ^^^^^^^^^^ at most 32 bits
-            error[P4R0420]: a number is wanted
+            error[P4R0420]: expected a number
              --> t.stf:8:15
               |
             8 | mc_node_create
               |               ^ such as `12`, `0x1f`, `0b1*0`
-            error[P4R0420]: a port stands twice
+            error[P4R0420]: a port occurs twice
              --> t.stf:9:20
               |
             9 | mc_node_create 1 2 2
               |                    ^ a node has each once
-            error[P4R0420]: a LAG stands twice
+            error[P4R0420]: a LAG occurs twice
               --> t.stf:10:24
                |
             10 | mc_node_create 1 2 | 3 3
                |                        ^ a node has each once
-            error[P4R0420]: ports are wanted
+            error[P4R0420]: expected ports
               --> t.stf:11:17
                |
             11 | mc_node_update 1
                |                 ^ or `|` alone, for a node without ports
-            error[P4R0420]: ports are wanted
+            error[P4R0420]: expected ports
               --> t.stf:12:24
                |
             12 | mc_set_lag_membership 1

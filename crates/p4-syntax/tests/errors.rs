@@ -65,17 +65,17 @@ fn top_level() {
     check(
         "
     bit<8> variable;
-    //     ^^^^^^^^ a variable may not stand here
+    //     ^^^^^^^^ a variable is not allowed here
     bit<8> other = 5;
-    //     ^^^^^ a variable may not stand here
+    //     ^^^^^ a variable is not allowed here
     strut s { bit<8> x; }
   //^^^^^ expected a declaration
     table t { key = { } }
-  //^^^^^ `table` may not stand here
+  //^^^^^ `table` is not allowed here
     }
   //^ expected a declaration, found `}`
     @a error { A }
-  //^^ an annotation may not stand here
+  //^^ an annotation is not allowed here
     const bit<8> last = 1;
 ",
     );
@@ -138,7 +138,7 @@ fn types() {
     typedef + x;
     //      ^ expected a type, found `+`
     type struct t { } u;
-    //   ^^^^^^ a declaration may not stand here
+    //   ^^^^^^ a declaration is not allowed here
 ",
     );
 }
@@ -162,11 +162,11 @@ fn statements() {
     //         ^ expected `(`, found `x`
     //                ^ expected `)`, found `{`
             @name(\"x\") x = 1;
-    //      ^^^^^^^^^^ an annotation may not stand here
+    //      ^^^^^^^^^^ an annotation is not allowed here
             table t { actions = { a; } }
-    //      ^^^^^ a table may not stand here
+    //      ^^^^^ a table is not allowed here
             action b() { }
-    //      ^^^^^^ an action may not stand here
+    //      ^^^^^^ an action is not allowed here
             else { }
     //      ^^^^ expected a statement, found keyword `else`
             switch (x) { {1}: { } 2 { } 3: { } }
@@ -195,17 +195,17 @@ fn parsers() {
     //                   ^ expected a parameter, found `)`
         state start {
             return;
-    //      ^^^^^^ `return` may not stand here
+    //      ^^^^^^ `return` is not allowed here
             for (;true;) { }
-    //      ^^^ `for` may not stand here
+    //      ^^^ `for` is not allowed here
             transition accept;
             x = 1;
-    //      ^ expected `}` behind the transition
+    //      ^ expected `}` after the transition
         }
         bit<8> late;
-    //         ^^^^ a declaration may not stand here
+    //         ^^^^ a declaration is not allowed here
         table t { }
-    //  ^^^^^ `table` may not stand here
+    //  ^^^^^ `table` is not allowed here
         state next {
             transition select(x) { 1 accept; (1, 2: accept; default: 5; _: accept; }
     //                               ^^^^^^ expected `:`, found `accept`
@@ -226,7 +226,7 @@ fn controls_and_tables() {
     control c() {
         table t {
             const key = { x: exact; }
-    //      ^^^^^ `const` may not stand here
+    //      ^^^^^ `const` is not allowed here
             key = { x exact; y: lpm }
     //                ^^^^^ expected `:`, found `exact`
     //                              ^ expected `;`, found `}`
@@ -286,7 +286,7 @@ fn annotations() {
     const bit<8> z = 1;
   //^^^^^ expected the name of a pragma, found keyword `const`
     @ const bit<8> w = 1;
-    //             ^ a variable may not stand here
+    //             ^ a variable is not allowed here
     @c(1 const bit<8> v = 1;
     //                      ^ expected `)`, found the end of the file
 ",
@@ -351,7 +351,7 @@ fn advice() {
     assert_eq!(
         old,
         "p4c translates programs: `p4test --std p4-14 --pp NEW.p4 OLD.p4`; \
-         `header_type` belongs to P4-14, which is not supported; nothing more is looked at"
+         `header_type` belongs to P4-14, which is not supported; no further errors are reported"
     );
 }
 

@@ -8,9 +8,9 @@
 mod suite;
 
 use base_diag::SourceMap;
+use device::{Options, Switch};
 use ir::{Arch, Program};
 use ir_fill::run_stf;
-use ir_interp::{Options, Switch};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::ExitCode;
@@ -110,7 +110,7 @@ fn print_back(program: &Program) -> Result<Arc<Program>, String> {
         return Err(first(std::slice::from_ref(refused), &map));
     }
     let text = target_p4::print(program);
-    let again = p4rack::reparse::reparse("printed.p4", &text, &mut map).map_err(|d| first(&d, &map))?;
+    let again = compiler::reparse("printed.p4", &text, &mut map).map_err(|d| first(&d, &map))?;
     let names = |p: &Program| {
         let tables = p.controls.iter().flat_map(|c| &c.tables).map(|t| t.control_plane_name.clone());
         let objects = p.instances.iter().map(|i| i.control_plane_name.clone());
@@ -159,7 +159,7 @@ impl Fallbacks {
 }
 
 fn interpreter(program: &Arc<Program>) -> Result<Switch, String> {
-    Switch::new(Arc::clone(program), Options::default()).map_err(|d| first(&d, &SourceMap::new()))
+    ir_interp::switch(Arc::clone(program), Options::default()).map_err(|d| first(&d, &SourceMap::new()))
 }
 
 fn native(path: &Path, program: &Program, fallbacks: &mut Fallbacks) -> Result<Switch, String> {

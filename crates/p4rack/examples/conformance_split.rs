@@ -10,12 +10,11 @@ mod suite;
 
 use base_diag::{Diagnostic, SourceMap};
 use base_time::Rng;
+use compiler::make_parts;
 use ir::{Arch, Program};
 use ir_prove::{Case, Effort, prove};
 use ir_split::Placement;
 use ir_split::auto::{self, Border};
-use p4rack::functions;
-use p4rack::rack::make_parts;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -197,7 +196,8 @@ impl Tally {
             let whole = &self.programs[cut.program];
             let result = caught(|| {
                 let (placement, parts) = parts(whole, &cut.border, &cut.reach).map_err(|d| reason(&d))?;
-                let case = Case { whole: Arc::clone(whole), parts, placement, registry: functions::all() };
+                let case =
+                    Case { whole: Arc::clone(whole), parts, placement, registry: netfn_registry::all() };
                 prove(&case, &effort).map_err(|failure| failure.describe())
             });
             match result {
@@ -215,7 +215,7 @@ impl Tally {
     }
 }
 
-type Parts = (Placement, Vec<Option<ir_prove::Part>>);
+type Parts = (Placement, Vec<Option<ir_split::Part>>);
 
 /// How far a cut at `border` reaches.
 fn reach(open: &Program, border: &Border, borders: &[Border]) -> Result<Reach, Vec<Diagnostic>> {

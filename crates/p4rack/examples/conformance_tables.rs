@@ -14,13 +14,12 @@ mod suite;
 
 use base_diag::{Diagnostic, SourceMap};
 use base_time::Rng;
+use compiler::make_parts;
 use ir::{Arch, Block, Call, Callee, Name, Program, StmtKind, visit};
+use ir_footprint::analysis::nearest;
 use ir_prove::{Case, Effort, prove};
 use ir_split::auto::{self, Cut, Policy};
 use ir_split::{Placement, split};
-use p4rack::analysis::nearest;
-use p4rack::functions;
-use p4rack::rack::make_parts;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -199,7 +198,8 @@ impl Tried {
         let prove_one = |program: &Arc<Program>| {
             caught(|| {
                 let (placement, parts) = parts(program, cuts).map_err(|found| reason(&found))?;
-                let case = Case { whole: Arc::clone(program), parts, placement, registry: functions::all() };
+                let case =
+                    Case { whole: Arc::clone(program), parts, placement, registry: netfn_registry::all() };
                 prove(&case, &effort).map_err(|failure| failure.describe())
             })
         };
@@ -263,7 +263,7 @@ fn without_drops(program: &Program) -> Program {
     kept
 }
 
-type Parts = (Placement, Vec<Option<ir_prove::Part>>);
+type Parts = (Placement, Vec<Option<ir_split::Part>>);
 
 fn is_split(open: &Program, cut: &Cut) -> bool {
     let mut marked = open.clone();

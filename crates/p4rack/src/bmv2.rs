@@ -4,7 +4,6 @@
 //! `optional` are `ternary` ones to it, and its best priority is the smallest.
 
 use crate::entries::is_ranked;
-use crate::functions;
 use crate::rack::Racked;
 use base_bits::Bits;
 use base_bits::num_bigint::BigUint;
@@ -35,7 +34,7 @@ pub fn commands(racked: &Racked, device: usize) -> String {
 }
 
 /// The commands that fill a device as another one was filled.
-pub(crate) fn fill_commands(program: &Program, writes: &[Write]) -> String {
+pub fn fill_commands(program: &Program, writes: &[Write]) -> String {
     let writes: Vec<&Write> = writes.iter().collect();
     let mut told = Told { best: best(&writes), ..Told::new(program, String::new()) };
     writes.iter().for_each(|write| told.write(write));
@@ -46,7 +45,7 @@ pub(crate) fn fill_commands(program: &Program, writes: &[Write]) -> String {
 pub fn lacks(racked: &Racked) -> Vec<Diagnostic> {
     let mut found = vec![];
     for (name, part) in racked.parts() {
-        for called in functions::used(&part.program) {
+        for called in part.program.frame_externs() {
             found.push(
                 Diagnostic::warning(
                     codes::NOT_IN_BMV2,

@@ -4,9 +4,10 @@ use base_diag::Diagnostic;
 use base_diag::codes::run::CAPTURE;
 use base_pcap::Reader;
 use base_time::Duration;
+use host_programs::Value;
+use host_programs::kind::MOST_PACKETS;
 use rack_emulator::Captures;
-use rack_model::workload::MOST_PACKETS;
-use rack_model::{Rack, Spanned, WorkloadKind};
+use rack_model::{Rack, Spanned};
 use std::fs::File;
 use std::path::Path;
 
@@ -14,10 +15,11 @@ use std::path::Path;
 pub fn read(rack: &Rack, directory: &Path) -> Result<Captures, Vec<Diagnostic>> {
     let mut captures = Captures::new();
     for workload in rack.all_workloads() {
-        let WorkloadKind::Pcap { file, .. } = &workload.kind else { continue };
-        if !captures.contains_key(&file.value) {
-            let frames = frames(directory, file).map_err(|diagnostic| vec![diagnostic])?;
-            captures.insert(file.value.clone(), frames);
+        let Some((Value::Text(file), place)) = workload.load.value("file") else { continue };
+        if !captures.contains_key(file) {
+            let file = Spanned::new(file.clone(), place);
+            let frames = frames(directory, &file).map_err(|diagnostic| vec![diagnostic])?;
+            captures.insert(file.value, frames);
         }
     }
     Ok(captures)

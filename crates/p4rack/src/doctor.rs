@@ -1,8 +1,8 @@
 //! What this machine can and cannot do, and what to install.
 
-use crate::reparse::reparse;
 use base_diag::SourceMap;
-use ir_interp::Options;
+use compiler::reparse;
+use device::Options;
 use serde::Serialize;
 use std::process::{Command, Stdio};
 use target_native::Engine;

@@ -1,14 +1,13 @@
 //! What fills a rack's devices: a file in any language of entries, checked against the whole program and written to
 //! whichever device has what it names.
 
-use crate::functions;
 use crate::run;
 use crate::sources;
 use base_diag::{Diagnostic, SourceMap};
 use control_writes::{Target, settled};
+use device::Options;
 use ir::{MatchKind, Name, Program, Table, TableKey};
 use ir_fill::{Resolver, Write};
-use ir_interp::{Options, Switch};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -24,34 +23,33 @@ pub struct Entries {
 pub fn read(path: &Path, whole: &Arc<Program>, map: &mut SourceMap) -> Result<Entries, Vec<Diagnostic>> {
     let (text, base) = sources::read(path, map).map_err(|d| vec![d])?;
     let filling = run::entries::read(whole, path, &text, base)?;
-    let options = Options { registry: functions::all(), ..Options::default() };
-    let mut device = Switch::new(Arc::clone(whole), options)?;
+    let options = Options { registry: netfn_registry::all(), ..Options::default() };
+    let mut device = ir_interp::switch(Arc::clone(whole), options)?;
     let mut writes = vec![];
-    filling.resolve(&mut Resolver::new(whole)?, &mut |placed| {
+    let mut resolver = Resolver::new(whole)?;
+    filling.resolve(&mut resolver, &mut |placed| {
         placed.write_to(&mut device)?;
         writes.push((placed.write.clone(), placed.span));
         Ok(())
     })?;
-    Ok(Entries {
-        writes: settled(writes).into_iter().map(|(write, _)| write).collect(),
-        warnings: filling.warnings,
-    })
+    let writes = settled(writes, |table, key| resolver.is_own(table, key));
+    Ok(Entries { writes: writes.into_iter().map(|(write, _)| write).collect(), warnings: filling.warnings })
 }
 
 impl Entries {
     /// All of it.
-    pub fn writes(&self) -> impl Iterator<Item = &Write> {
-        self.writes.iter()
+    pub fn writes(&self) -> &[Write] {
+        &self.writes
     }
 
     /// True if something is written to the table of this control-plane name.
     pub fn fills(&self, table: &str) -> bool {
-        self.writes().any(|write| matches!(write.target(), Target::Table(name) if name == table))
+        self.writes.iter().any(|write| matches!(write.target(), Target::Table(name) if name == table))
     }
 
     /// What is written to a device that runs `part`.
     pub fn for_part<'e>(&'e self, part: &'e Program, is_origin: bool) -> impl Iterator<Item = &'e Write> {
-        self.writes().filter(move |write| match write.target() {
+        self.writes.iter().filter(move |write| match write.target() {
             Target::TrafficManager => is_origin,
             target => has(part, target),
         })

@@ -1,10 +1,10 @@
 //! Prove an app's split, every other split of its program over the same two devices, and cuts that nobody marked.
 
-use crate::analysis;
-use crate::functions;
-use crate::rack::{SplitApp, make_parts};
+use crate::rack::SplitApp;
 use base_diag::{Diagnostic, SourceMap};
+use compiler::make_parts;
 use ir::Name;
+use ir_footprint::analysis;
 use ir_prove::{Case, Effort, Failure, Tried, prove};
 use ir_split::auto::{self, Policy};
 use ir_split::{DeviceIndex, Placement, Site, marks};
@@ -24,7 +24,7 @@ pub fn case(app: &SplitApp) -> Case {
         whole: Arc::clone(&app.whole),
         parts: app.parts.clone(),
         placement: app.placement.clone(),
-        registry: functions::all(),
+        registry: netfn_registry::all(),
     }
 }
 
@@ -66,7 +66,7 @@ pub fn prove_placement(
 ) -> Result<Proved, Vec<Diagnostic>> {
     let (_, parts, _) = make_parts(&app.whole, &placement, map)?;
     let regions = placed(&placement);
-    let case = Case { whole: Arc::clone(&app.whole), parts, placement, registry: functions::all() };
+    let case = Case { whole: Arc::clone(&app.whole), parts, placement, registry: netfn_registry::all() };
     Ok(Proved { regions, outcome: prove(&case, effort) })
 }
 
@@ -90,7 +90,8 @@ pub fn prove_cuts(
         // Each part is compiled from sources of its own.
         let proved = make_parts(&marked, &placement, &mut SourceMap::new()).map(|(_, parts, _)| {
             let regions = placed(&placement);
-            let case = Case { whole: Arc::clone(&app.whole), parts, placement, registry: functions::all() };
+            let case =
+                Case { whole: Arc::clone(&app.whole), parts, placement, registry: netfn_registry::all() };
             Proved { regions, outcome: prove(&case, effort) }
         });
         show((cut.name, proved));

@@ -1,26 +1,21 @@
 //! From a RACK.toml to what each device runs.
 
-use crate::analysis;
 use crate::captures;
-use crate::compile::{Until, compile};
 use crate::entries::{self, Entries, has};
 use crate::files::Disk;
-use crate::functions;
-use crate::nearest;
-use crate::plan::{Cost, RackProblem, RuleText, Wishes};
-use crate::reparse::reparse;
 use crate::sources;
 use base_diag::{Diagnostic, SourceMap, codes::emulate as codes};
+use compiler::{Until, compile, print_parts};
 use device_classes::Lacks;
 use ir::Program;
 use ir_fill::Write;
-use ir_prove::Part;
+use ir_footprint::{analysis, nearest};
 use ir_split::auto::{self, Policy};
-use ir_split::{DeviceIndex, Length, Order, Placement, Site, Split, Traced, marks, split, unknown_region};
+use ir_split::{Part, Placement, Split, Traced, split};
 use p4_syntax::Options;
 use rack_emulator::Captures;
-use rack_model::{App, Cable, Cuts, DeviceClass, DeviceId, LinkId, NodeId, Rack, Regions, Spanned, Stage};
-use std::collections::BTreeMap;
+use rack_model::{App, Cuts, DeviceClass, DeviceId, NodeId, Rack, Regions, Spanned, Stage};
+use rack_plan::{Cost, RackProblem, RuleText, Wishes, by_hand};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -407,166 +402,12 @@ fn with_regions(
     Ok(Arc::new(marked))
 }
 
-/// The placement that an app writes out.
-fn by_hand(
-    rack: &Rack,
-    app: usize,
-    regions: &[rack_model::Placement],
-    program: &Program,
-) -> Result<Placement, Vec<Diagnostic>> {
-    let marks = marks(program)?;
-    let is_unknown =
-        |p: &&rack_model::Placement| !marks.iter().any(|mark| mark.name == p.region.value.as_str());
-    let wrong = regions.iter().filter(is_unknown);
-    let wrong: Vec<_> =
-        wrong.map(|p| unknown_region(&p.region.value, &marks).at(p.region.span, "placed here")).collect();
-    if !wrong.is_empty() {
-        return Err(wrong);
-    }
-    let name = |p: &rack_model::Placement| ir::Name::from(p.region.value.as_str());
-    let policy = |p: &rack_model::Placement| match p.policy {
-        rack_model::Policy::Direct => ir_split::Policy::Direct,
-        rack_model::Policy::Call => ir_split::Policy::Call,
-    };
-    let site = |p| (name(p), Site::new(DeviceIndex(p.device.value.0), policy(p)));
-    placement(rack, app, regions.iter().map(site).collect())
-}
-
-/// A placement of regions of one of the rack's apps; what is not named runs at the origin.
-pub fn placement(
-    rack: &Rack,
-    at: usize,
-    sites: BTreeMap<ir::Name, Site>,
-) -> Result<Placement, Vec<Diagnostic>> {
-    let Some(app) = rack.apps.get(at) else { return Err(vec![]) };
-    let index = |id: rack_model::DeviceId| DeviceIndex(id.0);
-    let mut placement = Placement {
-        app: at as u64 + 1,
-        epoch: u64::from(app.epoch),
-        devices: rack.devices.iter().map(|d| d.name.value.as_str().into()).collect(),
-        home: std::iter::once(&app.origin).chain(&app.twins).map(|d| index(d.value)).collect(),
-        sites,
-        ports: BTreeMap::new(),
-        lengths: BTreeMap::new(),
-        order: if app.any_order { Order::Any } else { Order::Keep },
-        detours: true,
-        longest_frame: None,
-        longest_on_link: BTreeMap::new(),
-    };
-    let mut wrong = vec![];
-    for cable in rack.cables() {
-        let [a, b] = &cable.ends;
-        let longest = cable.longest_frame(rack);
-        for end in [a, b] {
-            let is_device = matches!(end.node, NodeId::Device(_));
-            if is_device && end.port >= p4_arch::v1model::DROP_PORT {
-                let title = format!("port {} is no port of a v1model device", end.port);
-                wrong.push(
-                    Diagnostic::error(base_diag::codes::rack::BAD_VALUE, title)
-                        .at(end.span, "a link ends here")
-                        .note("ports have 9 bits, and 511 means drop")
-                        .help("use a port from 0 to 510"),
-                );
-            }
-        }
-        let at_origin = |node: NodeId| matches!(node, NodeId::Device(id) if placement.role(index(id)) == placement.origin());
-        let is_ours = |node: NodeId| matches!(node, NodeId::Device(id) if rack.app_of(id) == Some(at));
-        if (at_origin(a.node) && !is_ours(b.node)) || (at_origin(b.node) && !is_ours(a.node)) {
-            placement.longest_frame = placement.longest_frame.max(Some(longest));
-        }
-        if let (NodeId::Device(from), NodeId::Device(to)) = (a.node, b.node)
-            && is_ours(a.node)
-            && is_ours(b.node)
-        {
-            placement.longest_on_link.entry((index(from), index(to))).or_insert(longest);
-            placement.longest_on_link.entry((index(to), index(from))).or_insert(longest);
-            placement.ports.entry((index(from), index(to))).or_insert(u64::from(a.port));
-            placement.ports.entry((index(to), index(from))).or_insert(u64::from(b.port));
-            for (start, end) in [(from, to), (to, from)] {
-                placement.lengths.entry((index(start), index(end))).or_insert(length(rack, &cable, end));
-            }
-        }
-    }
-    if app.drops_long_frames {
-        placement.longest_frame = None;
-    }
-    if wrong.is_empty() { Ok(placement) } else { Err(wrong) }
-}
-
-/// How far it is over a cable to a device.
-fn length(rack: &Rack, cable: &Cable, to: DeviceId) -> Length {
-    let links = cable.links.iter().filter_map(|id| rack.links.get(id.0 as usize));
-    let mut time: u64 = rack.devices.get(to.0 as usize).map_or(0, |device| device.service.as_ps());
-    for link in links {
-        let on_the_wire = link.rate.time_for(u64::from(link.overhead));
-        time = time.saturating_add(link.delay.as_ps()).saturating_add(on_the_wire.as_ps());
-    }
-    for pair in cable.links.windows(2) {
-        let ends = |id: &LinkId| rack.links.get(id.0 as usize).map(|link| link.ends.map(|end| end.node));
-        let [Some(one), Some(other)] = [pair.first().and_then(ends), pair.last().and_then(ends)] else {
-            continue;
-        };
-        let passed = one.into_iter().filter(|node| other.contains(node)).find_map(|node| rack.legacy(node));
-        time = time.saturating_add(passed.map_or(0, |(_, switch)| switch.service.as_ps()));
-    }
-    Length { links: cable.links.len() as u32, time_ps: time }
-}
-
-/// A split, the parts compiled from its printed sources, and those sources.
-pub type Parts = (Split, Vec<Option<Part>>, Vec<Option<String>>);
-
-/// Splits, prints each part as P4, and compiles it again: what runs is what was printed.
-pub fn make_parts(
-    program: &Program,
-    placement: &Placement,
-    map: &mut SourceMap,
-) -> Result<Parts, Vec<Diagnostic>> {
-    let split = split(program, placement)?;
-    let (parts, texts) = print_parts(&split, placement, map)?;
-    Ok((split, parts, texts))
-}
-
-/// What each device runs, and its source.
-type Printed = (Vec<Option<Part>>, Vec<Option<String>>);
-
-/// The parts of a split, compiled from what is printed of them.
-fn print_parts(
-    split: &Split,
-    placement: &Placement,
-    map: &mut SourceMap,
-) -> Result<Printed, Vec<Diagnostic>> {
-    let (mut parts, mut texts): Printed = (vec![], vec![]);
-    for (device, name) in split.devices.iter().zip(&placement.devices) {
-        let Some(device) = device else {
-            parts.push(None);
-            texts.push(None);
-            continue;
-        };
-        // Which string stands for which value is the whole program's: devices are told numbers.
-        let plain = p4info::untranslated(&device.program);
-        let program = plain.as_ref().unwrap_or(&device.program);
-        let wrong = target_p4::check(program);
-        if !wrong.is_empty() {
-            return Err(wrong);
-        }
-        let text = target_p4::print(program);
-        let twin = texts.iter().position(|known| known.as_ref() == Some(&text));
-        let program = match twin.and_then(|at| parts.get(at)?.as_ref()) {
-            Some(Part { program, .. }) => Arc::clone(program),
-            None => reparse(&format!("{name}.p4"), &text, map)?,
-        };
-        parts.push(Some(Part { program, linkage: device.linkage.clone() }));
-        texts.push(Some(text));
-    }
-    Ok((parts, texts))
-}
-
 /// Every frame extern runs on a device that offers it.
 fn check_offers(rack: &Rack, placement: &Placement, parts: &[Option<Part>]) -> Result<(), Vec<Diagnostic>> {
     let mut wrong = vec![];
     for ((device, part), name) in rack.devices.iter().zip(parts).zip(&placement.devices) {
         let Some(part) = part else { continue };
-        for wanted in functions::used(&part.program) {
+        for wanted in part.program.frame_externs() {
             if device.externs.iter().any(|e| e.value == wanted) {
                 continue;
             }

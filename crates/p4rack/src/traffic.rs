@@ -3,11 +3,11 @@
 //! The interpreter runs the program and traces each packet. A packet passes a region if a step of its way stands in the region's
 //! block. What this finds can be stated in `RACK.toml` as an app's `shares`.
 
-use crate::analysis;
 use crate::run::feed::Feed;
 use crate::run::{Engine, Job};
 use base_diag::{Diagnostic, Span};
 use ir::{Name, Program};
+use ir_footprint::analysis;
 use ir_split::auto::{self, Policy};
 use ir_split::marks;
 use serde::Serialize;

@@ -219,7 +219,7 @@ fn the_nearest_cut_around_one_that_is_refused() {
     let source = support::small_program(declarations, "a.apply(); hdr.h.b = 1; b.apply(); c.apply();", "");
     let mut map = SourceMap::new();
     let program = support::compile_text(&source, &mut map);
-    let found = p4rack::analysis::regions(&program, Some(Policy::Tables), true, &map).unwrap();
+    let found = ir_footprint::analysis::regions(&program, Some(Policy::Tables), true, &map).unwrap();
     let cut: Vec<(&str, bool)> = found.iter().map(|r| (r.name.as_str(), r.cut.is_ok())).collect();
     assert_eq!(cut, [("a", false), ("b", false), ("c", true)]);
     let near: Vec<_> = found.iter().filter_map(|r| r.nearest.as_ref()).collect();
@@ -240,8 +240,9 @@ fn the_nearest_cut_around_a_marked_region_that_is_refused() {
     let source = support::small_program(declarations, ingress, "");
     let mut map = SourceMap::new();
     let program = support::compile_text(&source, &mut map);
-    let found = p4rack::analysis::regions(&program, None, true, &map).unwrap();
-    let near = |r: &p4rack::analysis::Region| r.nearest.as_ref().map(|n| (n.statements, n.tables.join(" ")));
+    let found = ir_footprint::analysis::regions(&program, None, true, &map).unwrap();
+    let near =
+        |r: &ir_footprint::analysis::Region| r.nearest.as_ref().map(|n| (n.statements, n.tables.join(" ")));
     let near: Vec<_> = found.iter().map(|r| (r.name.as_str(), r.cut.is_ok(), near(r))).collect();
     assert_eq!(near, [("A", false, Some((3, "I.a I.b".to_string()))), ("C", true, None)]);
 }
@@ -257,7 +258,7 @@ fn the_nearest_map_of_regions_to_one_that_is_refused() {
         let source = support::small_program(declarations, ingress, "");
         let program = support::compile_text(&source, &mut SourceMap::new());
         let found = ir_split::split(&program, placement).expect_err("a refusal");
-        let helped = p4rack::nearest::with_help(&program, placement, found);
+        let helped = ir_footprint::nearest::with_help(&program, placement, found);
         helped.iter().flat_map(|d| &d.help).find(|h| h.starts_with("the nearest")).cloned()
     };
     let names = ["A", "B", "C"].map(ir::Name::from);

@@ -3,14 +3,15 @@
 
 use base_diag::SourceMap;
 use base_time::{Rng, Time};
+use compiler::{Until, compile};
 use netfn_compress::{Compressor, Decompressor};
+use p4rack::Disk;
 use p4rack::run::{Engine, Job};
-use p4rack::{Disk, Until, compile};
 use std::path::Path;
 
 const CONTEXTS: u16 = 1024;
 
-fn switch(engine: Engine) -> ir_interp::Switch {
+fn switch(engine: Engine) -> device::Switch {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../netfn-compress/p4/compress.p4");
     let mut map = SourceMap::new();
     let options = p4_syntax::Options::default();
@@ -22,7 +23,7 @@ fn switch(engine: Engine) -> ir_interp::Switch {
 }
 
 /// What comes out of the switch for a frame by a port: nothing or one frame.
-fn through(switch: &mut ir_interp::Switch, port: u32, frame: &[u8]) -> Option<Vec<u8>> {
+fn through(switch: &mut device::Switch, port: u32, frame: &[u8]) -> Option<Vec<u8>> {
     let mut out = switch.process(port, frame, Time::ZERO);
     assert!(out.len() <= 1 && out.iter().all(|out| out.port == 3 - port), "{out:?}");
     out.pop().map(|out| out.frame)

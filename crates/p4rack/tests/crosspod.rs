@@ -4,9 +4,9 @@ mod support;
 
 use base_diag::SourceMap;
 use expect_test::{Expect, expect};
+use ir_footprint::overhead;
 use ir_prove::{Case, Effort, prove};
 use ir_split::{DeviceIndex, Placement};
-use p4rack::{overhead, rack};
 use std::sync::Arc;
 use support::{compile_text, text};
 
@@ -35,7 +35,7 @@ fn check(helpers: &[&[&str]], live: Expect, costs: Expect) {
     let mut map = SourceMap::new();
     let whole = compile_text(include_str!("programs/crosspod.p4"), &mut map);
     let placement = placement(helpers);
-    let (split, parts, _) = rack::make_parts(&whole, &placement, &mut map)
+    let (split, parts, _) = compiler::make_parts(&whole, &placement, &mut map)
         .unwrap_or_else(|found| panic!("{}", text(&found, &map)));
     let values = |s: &ir_split::SectionInfo| {
         let live = s.live.as_ref()?;

@@ -4,11 +4,12 @@ mod support;
 
 use base_diag::SourceMap;
 use base_time::{Duration, Rng, Time};
+use compiler::{Until, compile};
 use dataplane_api::{Device, Output};
-use ir_interp::{Options, Switch};
+use device::{Options, Switch};
 use ir_prove::{Effort, prove};
 use ir_split::{DeviceIndex, Placement};
-use p4rack::{Disk, Racked, Until, compile, functions, rack, up};
+use p4rack::{Disk, Racked, rack, up};
 use rack_emulator::RunReport;
 use rack_model::{HostId, Probability};
 use std::collections::{BTreeMap, VecDeque};
@@ -130,8 +131,8 @@ impl Row {
         let switches = (0..count).map(|at| {
             let device = usize::from(at > 0 && at == last);
             let (_, part) = racked.part(device).unwrap();
-            let options = Options { registry: functions::all(), ..Options::default() };
-            let mut switch = Switch::new(Arc::clone(&part.program), options).unwrap();
+            let options = Options { registry: netfn_registry::all(), ..Options::default() };
+            let mut switch = ir_interp::switch(Arc::clone(&part.program), options).unwrap();
             racked.fill(device).into_iter().for_each(|write| switch.write(write, Time::ZERO).unwrap());
             switch
         });
@@ -270,9 +271,9 @@ fn a_hundred_frames_over_two_bad_links_all_arrive() {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("crosspod-two-links/middle.stf");
     fs::write(&path, middle).unwrap();
     let entries = p4rack::entries::read(&path, &racked.apps[0].whole, &mut SourceMap::new()).unwrap();
-    let options = Options { registry: functions::all(), ..Options::default() };
+    let options = Options { registry: netfn_registry::all(), ..Options::default() };
     let part = &racked.part(0).unwrap().1.program;
-    let mut switch = Switch::new(Arc::clone(part), options).unwrap();
+    let mut switch = ir_interp::switch(Arc::clone(part), options).unwrap();
     entries.for_part(part, true).for_each(|write| switch.write(write, Time::ZERO).unwrap());
     row.switches[1] = switch;
     for seed in 0..5 {
@@ -409,8 +410,8 @@ fn three_plans_are_the_same_to_applications() {
         racked.rack.stages.iter_mut().for_each(|stage| stage.faults.clear());
         racked.rack.workloads.retain(|workload| workload.name.value != "iperf");
         racked.rack.workloads.iter_mut().for_each(|workload| {
-            workload.count = 200;
-            workload.start = Time::ZERO;
+            workload.load.count = 200;
+            workload.load.start = Time::ZERO;
         });
         let host = |name: &str| racked.rack.host(name).unwrap();
         let (sender, receiver, client) = (host("sender"), host("receiver"), host("client"));
@@ -464,7 +465,7 @@ fn a_legacy_switch_follows_flow_rules() {
     assert_eq!(lines.last(), Some(&"priority=0,actions=drop"));
     assert_eq!(racked.flow_rules(at(&racked, "left-core")), None);
     racked.rack.workloads.retain(|workload| workload.name.value == "get");
-    racked.rack.workloads.iter_mut().for_each(|workload| workload.count = 100);
+    racked.rack.workloads.iter_mut().for_each(|workload| workload.load.count = 100);
     let mut running = up::bring_up_in(&racked, Some(1)).unwrap();
     let report = running.run().unwrap();
     assert_eq!(report.workloads[0].received, 100, "{report:?}");
@@ -579,7 +580,7 @@ fn random_maps_are_equal() {
             ports: pairs.map(|(a, b)| ((DeviceIndex(a), DeviceIndex(b)), 500 + u64::from(b))).collect(),
             ..Placement::whole("device0")
         };
-        if rack::make_parts(&whole, &placement, &mut map).is_err() {
+        if compiler::make_parts(&whole, &placement, &mut map).is_err() {
             refused += 1;
             continue;
         }

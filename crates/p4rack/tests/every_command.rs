@@ -10,14 +10,14 @@ mod support;
 
 use base_diag::{Diagnostic, Severity, SourceMap};
 use base_time::Rng;
+use compiler::p4info::Form;
+use compiler::{Until, compile};
 use features::setting;
 use ir_split::auto::{self, Policy};
 use p4_syntax::{LoadError, Loader, Options};
-use p4rack::p4info::Form;
 use p4rack::run::feed::Feed;
 use p4rack::run::spec::hex_packet;
 use p4rack::run::{Engine, Job};
-use p4rack::{Until, compile};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -69,12 +69,12 @@ fn every_command(source: &str, findings: &mut Vec<String>) -> bool {
     tried.step("ir --lowered", || ir_lower::lower(&program).map(|_| ()));
     tried.step("p4info", || (p4info::p4info(&program).is_ok(), p4info::entries(&program).is_ok()));
     if let Some(Err(found)) =
-        tried.step("compile", || p4rack::pushed::pushed(&program, Form::Text).map(|_| ()))
+        tried.step("compile", || compiler::pushed::pushed(&program, Form::Text).map(|_| ()))
     {
         refused_by_front_end("compile", &found, &mut tried);
     }
     tried.step("analyze", || {
-        p4rack::analysis::regions(&program, Some(Policy::Tables), false, &map).map(|_| ())
+        ir_footprint::analysis::regions(&program, Some(Policy::Tables), false, &map).map(|_| ())
     });
     split(&program, &mut tried);
     for engine in [Engine::Interp, Engine::Native] {
@@ -109,9 +109,8 @@ fn split(program: &Arc<ir::Program>, tried: &mut Tried<'_>) {
     let Some(Some((marked, cuts))) = marked else { return };
     for cut in cuts.iter().take(2) {
         let placement = support::placement(&[cut.name.as_str()]);
-        let made = tried.step("split", || {
-            p4rack::rack::make_parts(&marked, &placement, &mut SourceMap::new()).map(|_| ())
-        });
+        let made = tried
+            .step("split", || compiler::make_parts(&marked, &placement, &mut SourceMap::new()).map(|_| ()));
         if let Some(Err(found)) = made {
             refused_by_front_end("split", &found, tried);
         }

@@ -6,7 +6,7 @@ mod support;
 
 use base_diag::codes::{Entry, elaborate, run};
 use base_diag::{Code, Diagnostic, SourceMap};
-use p4rack::reparse::reparse;
+use compiler::reparse;
 
 /// The example of an explanation, whole.
 fn example(entry: &Entry) -> String {
@@ -74,6 +74,6 @@ fn a_program_that_is_not_well_formed_is_refused() {
     let lines: Vec<&str> = example.lines().map(|line| line.split("//").next().unwrap_or("")).collect();
     let changed = format!("{}{}\n{}", &text[..start], lines.join("\n"), &text[end..]);
     let program = ir::text::read(&changed).expect("it is read");
-    let found = ir_interp::Switch::new(program.into(), Default::default()).err().expect("it is refused");
+    let found = ir_interp::switch(program.into(), Default::default()).err().expect("it is refused");
     assert_eq!(found.iter().map(|d| d.code).collect::<Vec<_>>(), [run::MALFORMED]);
 }

@@ -36,7 +36,8 @@ fn load(path: &Path) -> Racked {
     let mut map = SourceMap::new();
     let mut racked = rack::load(path, &[], &mut map).unwrap_or_else(|found| panic!("{}", text(&found, &map)));
     let Rack { workloads, faults, replaces, .. } = &racked.rack;
-    let begin = workloads.iter().map(|workload| workload.start).chain(faults.iter().map(|fault| fault.at));
+    let begin =
+        workloads.iter().map(|workload| workload.load.start).chain(faults.iter().map(|fault| fault.at));
     let last = begin.chain(replaces.iter().map(|replace| replace.at)).max();
     racked.rack.until = last.map(|last| last + REST);
     racked

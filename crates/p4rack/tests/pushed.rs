@@ -3,8 +3,8 @@
 mod support;
 
 use base_diag::{SourceMap, codes::elaborate};
-use p4rack::p4info::Form;
-use p4rack::pushed::pushed;
+use compiler::p4info::Form;
+use compiler::pushed::pushed;
 use support::compile_text;
 
 /// No test had a program for TNA beyond elaboration; the members of `error` in `tna.p4` were printed as the program's own.

@@ -4,7 +4,7 @@ mod support;
 
 use base_diag::SourceMap;
 use expect_test::expect;
-use p4rack::{bmv2, control, rack, up};
+use p4rack::{bmv2, rack, up};
 use p4runtime_proto::p4::v1::WriteRequest;
 use support::{small_program, text};
 
@@ -145,7 +145,7 @@ fn entries_of_every_kind_go_where_they_belong() {
         up::bring_up(racked).unwrap_or_else(|found| panic!("{}", text(&found, map)));
         commands = [0, 1].map(|device| bmv2::commands(racked, device)).to_vec();
         let request = WriteRequest {
-            updates: control::updates(&racked.apps[0].entries, &racked.apps[0].whole)
+            updates: device_control::updates(racked.apps[0].entries.writes(), &racked.apps[0].whole)
                 .unwrap_or_else(|found| panic!("{}", text(&found, map))),
             ..WriteRequest::default()
         };
@@ -188,6 +188,33 @@ fn entries_of_every_kind_go_where_they_belong() {
         let again = [0, 1].map(|device| bmv2::commands(racked, device));
         assert_eq!(again.as_slice(), commands);
     });
+}
+
+/// A rack cannot delete an entry of the source, and says so however often the file adds it again: without a word the entry would
+/// come back.
+#[test]
+fn an_entry_of_the_source_does_not_come_back() {
+    let table = "action set(bit<8> v) { hdr.h.b = v; }
+        table own { key = { hdr.h.a: exact; } actions = { set; NoAction; } entries = { 1: set(7); } }";
+    let mut map = SourceMap::new();
+    let whole = support::compile_text(&small_program(table, "own.apply();", ""), &mut map);
+    let directory = std::env::temp_dir().join(format!("p4rack-own-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("a directory");
+    let (delete, add) = ("table_delete own 0\n", "table_add own set 1 => 8\ntable_delete own 16777216\n");
+    let modify = "table_modify own set 0 => 9\n";
+    for (name, commands) in [
+        ("once", delete.to_string()),
+        ("again", [delete, add].concat()),
+        ("modified", [modify, delete].concat()),
+    ] {
+        let file = directory.join(format!("{name}.txt"));
+        std::fs::write(&file, commands).expect("a file");
+        let entries = p4rack::entries::read(&file, &whole, &mut map);
+        let entries = entries.unwrap_or_else(|found| panic!("{name}: {}", text(&found, &map)));
+        let refused = device_control::updates(entries.writes(), &whole).expect_err(name);
+        assert!(refused[0].title.starts_with("an entry of the source cannot be changed"), "{name}");
+    }
+    let _ = std::fs::remove_dir_all(&directory);
 }
 
 /// Of the app, or of one region: then control comes back to the caller before it goes on.
@@ -287,7 +314,8 @@ fn nothing_that_p4runtime_says_is_lost() {
     let entries = p4rack::entries::read(&file, &whole, &mut map);
     let entries = entries.unwrap_or_else(|found| panic!("{}", text(&found, &map)));
     let _ = std::fs::remove_dir_all(&directory);
-    let again = control::updates(&entries, &whole).unwrap_or_else(|found| panic!("{}", text(&found, &map)));
+    let again = device_control::updates(entries.writes(), &whole)
+        .unwrap_or_else(|found| panic!("{}", text(&found, &map)));
     let wanted: WriteRequest = p4runtime_proto::from_text(&updates).expect("a request");
     for (wanted, again) in wanted.updates.iter().zip(&again) {
         assert_eq!(p4runtime_proto::to_text(again).unwrap(), p4runtime_proto::to_text(wanted).unwrap());

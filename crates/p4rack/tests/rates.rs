@@ -6,12 +6,12 @@
 mod support;
 
 use base_diag::SourceMap;
-use p4rack::plan::Wishes;
 use p4rack::run::feed::Feed;
 use p4rack::run::spec::HexPacket;
 use p4rack::{rack, traffic, up};
 use plan_model::Role;
 use plan_search::{Goal, Problem, Settings, Stop, search};
+use rack_plan::Wishes;
 use std::fs;
 use std::path::{Path, PathBuf};
 use support::text;

@@ -2,9 +2,10 @@
 
 use base_diag::{SourceMap, Span};
 use base_time::Rng;
+use device_text::trace;
 use p4_syntax::Options;
 use p4rack::run::spec::{hex_packet, port_files};
-use p4rack::run::{Job, entries, trace};
+use p4rack::run::{Job, entries};
 use std::path::Path;
 
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../cli/tests/run/l2.p4");

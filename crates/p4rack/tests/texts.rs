@@ -5,9 +5,9 @@
 
 use base_diag::{Diagnostic, SourceMap, Span, Style, render, to_json};
 use base_time::Rng;
+use compiler::reparse;
 use ir::Program;
 use p4_syntax::Options;
-use p4rack::reparse::reparse;
 use p4rack::run::entries;
 use p4runtime_proto::p4::v1::WriteRequest;
 use plan_model::flightplan::{self, Config};
@@ -184,8 +184,8 @@ fn what_is_said_of_any_text_can_be_shown() {
 #[test]
 fn lines_of_a_test_with_other_characters() {
     let read = |text: &str, base: u32| p4_stf::parse(text, base).1;
-    assert!(shown("ü\n", &read).contains("a statement is wanted"));
-    assert!(shown("expect ü\n", &read).contains("a port is wanted"));
+    assert!(shown("ü\n", &read).contains("expected a statement"));
+    assert!(shown("expect ü\n", &read).contains("expected a port"));
     assert_eq!(shown("\u{feff}packet 1 aa\r\n", &read), "");
     assert!(shown("packet 99999999999 aa\n", &read).contains("this port is too large"));
 }

@@ -106,7 +106,8 @@ impl Reader {
             let write = change.refer(|kind, id| catalog.name_of(kind, *id).map(SmolStr::from)).ok()?;
             Some((write, span))
         };
-        let mut left = settled(self.changes);
+        // The store is empty at the start.
+        let mut left = settled(self.changes, |_, _| false);
         left.sort_by_key(|(change, _)| phase(change));
         (left.into_iter().filter_map(by_name).collect(), self.problems)
     }

@@ -38,8 +38,8 @@ pub enum Command {
     ReadRunning(ReadRequest, Hold, Found),
     /// The RPC `SetForwardingPipelineConfig`, and the memory it uses.
     SetConfig(Box<SetForwardingPipelineConfigRequest>, Hold, Reply<()>),
-    /// The same, after its program has been compiled on another thread.
-    Prepared(Box<SetForwardingPipelineConfigRequest>, Hold, Reply<()>),
+    /// What takes long in a call has been done on another thread, or has failed there. The number is the owner's.
+    Prepared(u64, bool),
     /// The RPC `GetForwardingPipelineConfig`.
     GetConfig(GetForwardingPipelineConfigRequest, Reply<GetForwardingPipelineConfigResponse>),
     /// The RPC `Capabilities`.
@@ -180,13 +180,8 @@ impl Front {
     }
 
     /// Sends [`Command::Prepared`]; waits for room. Returns false if the device has ended.
-    pub fn prepared(
-        &self,
-        request: Box<SetForwardingPipelineConfigRequest>,
-        hold: Hold,
-        reply: Reply<()>,
-    ) -> bool {
-        self.commands.send(Command::Prepared(request, hold, reply)).is_ok()
+    pub fn prepared(&self, number: u64, is_done: bool) -> bool {
+        self.commands.send(Command::Prepared(number, is_done)).is_ok()
     }
 
     /// A frame that came in by a port; waits for room. False if nobody is there any more.

@@ -28,6 +28,8 @@ mod guard;
 mod head;
 mod limits;
 mod link;
+mod metrics;
+mod operator;
 mod rack;
 mod secret;
 mod serve;
@@ -37,13 +39,15 @@ mod tls;
 mod trailers;
 mod weigh;
 
-pub use admission::{Admission, Answering, Client, Guarded};
+pub use admission::Client;
 pub use budget::Hold;
 pub use codec::{Codec, Opaque};
-pub use limits::{Limits, Rules, most_files};
+pub use limits::{Limits, most_files};
 
 pub use command::{Command, Found, Front, Incoming, Waiting, queue};
-pub use link::{Link, LinkEnd, Place, link};
+pub use link::{Link, LinkEnd, Place, Running, link};
+pub use metrics::{listen_for_metrics, serve_metrics};
+pub use operator::{Operator, OperatorError};
 pub use p4runtime_server::{Output, Pieces, Status, StreamId};
 pub use secret::{Badge, Secret};
 pub use serve::{ServeError, Serving, chain, serve};

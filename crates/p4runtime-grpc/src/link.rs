@@ -27,6 +27,7 @@ use p4runtime_proto::p4rack::v1::{ShowRequest, ShowResponse, SteerRequest};
 use p4runtime_server::Status;
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::pin::Pin;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -119,9 +120,16 @@ impl Shut {
     }
 }
 
+/// The future of [`LinkEnd::run`], boxed so that the client is compiled in this crate.
+pub type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
+
 impl LinkEnd {
     /// Keeps a connection to the agent, and tells `front` what it says, until the controller's end is gone.
-    pub async fn run(self, front: Front) {
+    pub fn run(self, front: Front) -> Running {
+        Box::pin(self.keep_connected(front))
+    }
+
+    async fn keep_connected(self, front: Front) {
         let LinkEnd { mut asks, mut place, endpoint } = self;
         let mut last: Option<Shut> = None;
         loop {

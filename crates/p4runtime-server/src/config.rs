@@ -139,17 +139,23 @@ impl<B: Builder> Server<B> {
 
     /// A program, new.
     pub fn prepare(&self, config: ForwardingPipelineConfig) -> Result<Prepared<B>, Status> {
+        let wanted = self.wanted(&config)?;
+        let built = self.builder.build(&wanted)?;
+        let new = Configured::new(config, wanted.p4_device_config, built);
+        Ok(Prepared { new, was_saved: false, takes_along: false })
+    }
+
+    /// The configuration that a device is built of: another's, where this one keeps the program that runs.
+    fn wanted(&self, config: &ForwardingPipelineConfig) -> Result<ForwardingPipelineConfig, Status> {
         let mut wanted = config.clone();
-        if self.builder.keeps(&config) {
+        if self.builder.keeps(config) {
             let Some(running) = &self.running else {
                 let why = "there is no program to keep: the switch has to be started with one";
                 return Err(Status::new(Code::FailedPrecondition, why));
             };
             wanted.p4_device_config.clone_from(&running.source);
         }
-        let built = self.builder.build(&wanted)?;
-        let new = Configured::new(config, wanted.p4_device_config, built);
-        Ok(Prepared { new, was_saved: false, takes_along: false })
+        Ok(wanted)
     }
 
     /// The program that runs, new, without what is written to it.
@@ -180,7 +186,17 @@ impl<B: Builder> Server<B> {
     /// its sender may not make it.
     pub fn ahead(&self, request: &SetForwardingPipelineConfigRequest) -> Option<Ahead> {
         self.may_set_config(request).ok()?;
-        self.builder.ahead(request.config.as_ref()?)
+        self.builder.ahead(&self.wanted(request.config.as_ref()?).ok()?)
+    }
+
+    /// The same of [`prepare_again`](Server::prepare_again).
+    pub fn ahead_again(&self) -> Option<Ahead> {
+        self.builder.ahead(&self.config_again()?)
+    }
+
+    /// The configuration that the program which runs is built of, if it is built again.
+    pub fn config_again(&self) -> Option<ForwardingPipelineConfig> {
+        self.wanted(&self.running.as_ref()?.config).ok()
     }
 
     /// The RPC `SetForwardingPipelineConfig`. What fails changes nothing.

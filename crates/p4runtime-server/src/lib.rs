@@ -27,7 +27,7 @@ pub use batch::SLICE;
 pub use config::Prepared;
 pub use outcomes::Outcomes;
 pub use pieces::Pieces;
-pub use reading::Read;
+pub use reading::{Read, Reading};
 pub use server::{Output, Server};
 pub use status::Status;
 pub use target::{Ahead, Builder, Built, Target};

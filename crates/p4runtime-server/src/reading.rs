@@ -1,4 +1,4 @@
-//! The RPC `Read`, in slices: objects have millions of cells, and frames pass between two slices.
+//! The RPC `Read`, in slices: tables have a million entries, objects have millions of cells, and frames pass between two slices.
 //!
 //! Whoever serves requests does no other between the slices, so that what controllers write is read as of one moment.
 
@@ -11,12 +11,14 @@ use crate::target::{Builder, Target};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{Entity, ReadRequest};
 use p4runtime_proto::to_binary;
-use p4runtime_store::{Indexed, Result, Wanted, canonical, looks_through};
-use std::collections::{BTreeMap, VecDeque};
-use std::ops::Range;
+use p4runtime_store::{Cursor, Result, Wanted, canonical, looks_through};
+use std::collections::BTreeMap;
 
-/// Cells that are read at a time.
-const CELLS: u64 = 8192;
+/// Cells that are read at a time, or what takes as long.
+const SLICE: u64 = 8192;
+
+/// A query that finds nothing takes as long as so many cells.
+const QUERY: u64 = 8;
 
 /// Limit on the different queries of one read that search all entities of a kind.
 const MOST_LOOKS: usize = 256;
@@ -24,16 +26,13 @@ const MOST_LOOKS: usize = 256;
 /// What a read has found, and how it ended.
 pub type Read = (Pieces, std::result::Result<(), Status>);
 
-/// Objects, with those of their cells that are left to read.
-type Cells = VecDeque<(Indexed, Range<u64>)>;
-
 /// A read that has begun.
-pub(crate) struct Reading {
+pub struct Reading {
     request: ReadRequest,
     /// The next query.
     next: usize,
-    /// The query whose cells are being read, and those that are left.
-    cells: Option<(Entity, Cells)>,
+    /// The query that is being answered.
+    cursor: Option<(Entity, Cursor)>,
     wanted: Wanted,
     known: Known,
     outcomes: Outcomes,
@@ -43,10 +42,10 @@ pub(crate) struct Reading {
 impl Reading {
     fn new(request: ReadRequest, wanted: Wanted) -> Reading {
         let (outcomes, found) = (Outcomes::of("queries"), Pieces::new());
-        Reading { request, next: 0, cells: None, wanted, known: Known::default(), outcomes, found }
+        Reading { request, next: 0, cursor: None, wanted, known: Known::default(), outcomes, found }
     }
 
-    /// Reads up to `most` cells, and what else comes before them. What was found comes back when all is read.
+    /// Reads up to `most` cells, or what takes as long. What was found comes back when all is read.
     ///
     /// Answers duplicate queries once. Fails without an answer if there are too many queries or too much is found.
     fn go_on<T: Target>(&mut self, of: &Configured<T>, most: u64) -> Option<Read> {
@@ -60,70 +59,54 @@ impl Reading {
     fn try_go_on<T: Target>(&mut self, of: &Configured<T>, most: u64) -> std::result::Result<bool, Status> {
         let mut left = most;
         loop {
-            if let Some((query, mut cells)) = self.cells.take() {
-                let ended = self.read_cells(of, &mut cells, &mut left)?;
-                if ended.is_ok() && !cells.is_empty() {
-                    self.cells = Some((query, cells));
+            if let Some((query, mut cursor)) = self.cursor.take() {
+                let read = |give: &mut dyn FnMut(Entity)| {
+                    of.store.read_some(&mut cursor, &mut left, &of.target, give)
+                };
+                let ended = self.collect(of, read)?;
+                if ended.is_ok() && !cursor.is_over() {
+                    self.cursor = Some((query, cursor));
                     return Ok(false);
                 }
                 self.end(&query, ended);
-                continue;
             }
-            let Some(query) = self.request.entities.get(self.next) else { return Ok(true) };
-            self.next += 1;
-            let query = match of.names.lower_query(query) {
-                Ok(Some(query)) => query,
-                nothing => {
-                    self.outcomes.note(nothing.map(drop));
-                    continue;
-                }
-            };
-            if let Some(ended) = self.known.ended(&query)? {
-                self.outcomes.note(ended);
-                continue;
+            if self.next == self.request.entities.len() {
+                return Ok(true);
             }
-            match of.store.cells(&query, self.wanted) {
-                Ok(Some(cells)) => {
-                    self.cells = Some((query, cells.into_iter().map(|(of, size)| (of, 0..size)).collect()));
-                }
-                Ok(None) => {
-                    let ended = self.collect(of, |give| of.store.read(&query, &of.target, give))?;
-                    self.end(&query, ended);
-                }
-                Err(fault) => self.end(&query, Err(fault)),
+            if left == 0 {
+                return Ok(false);
             }
+            left = left.saturating_sub(QUERY);
+            self.begin(of)?;
         }
+    }
+
+    /// Begins with the next query.
+    fn begin<T: Target>(&mut self, of: &Configured<T>) -> std::result::Result<(), Status> {
+        let Some(query) = self.request.entities.get(self.next) else { return Ok(()) };
+        self.next += 1;
+        let query = match of.names.lower_query(query) {
+            Ok(Some(query)) => query,
+            nothing => {
+                self.outcomes.note(nothing.map(drop));
+                return Ok(());
+            }
+        };
+        if let Some(ended) = self.known.ended(&query)? {
+            self.outcomes.note(ended);
+            return Ok(());
+        }
+        match of.store.find(&query, self.wanted) {
+            Ok(cursor) => self.cursor = Some((query, cursor)),
+            Err(fault) => self.end(&query, Err(fault)),
+        }
+        Ok(())
     }
 
     /// A query has been answered.
     fn end(&mut self, query: &Entity, ended: Result<()>) {
         self.known.note(query, &ended);
         self.outcomes.note(ended);
-    }
-
-    fn read_cells<T: Target>(
-        &mut self,
-        of: &Configured<T>,
-        cells: &mut Cells,
-        left: &mut u64,
-    ) -> std::result::Result<Result<()>, Status> {
-        while *left > 0
-            && let Some((object, range)) = cells.front_mut()
-        {
-            let part = range.start..range.end.min(range.start.saturating_add(*left));
-            *left -= part.end - part.start;
-            range.start = part.end;
-            let (object, is_over, wanted) = (*object, range.is_empty(), self.wanted);
-            if is_over {
-                cells.pop_front();
-            }
-            let ended =
-                self.collect(of, |give| of.store.read_cells(object, part, wanted, &of.target, give))?;
-            if ended.is_err() {
-                return Ok(ended);
-            }
-        }
-        Ok(Ok(()))
     }
 
     /// Adds what is read, as far as the sender may see it.
@@ -193,6 +176,24 @@ impl<B: Builder> Server<B> {
         self.go_on_reading()
     }
 
+    /// [`read`](Server::read) in slices, for somebody who has others between these: [`read_on`](Server::read_on) does them.
+    pub fn reading(&self, request: ReadRequest) -> std::result::Result<Reading, Status> {
+        self.may_read(&request, self.saved.is_some() || self.running.is_some())?;
+        Ok(Reading::new(request, Wanted::All))
+    }
+
+    /// Reads the next slice. When that was the last one, the answer comes back.
+    pub fn read_on(&self, reading: &mut Reading) -> Option<Read> {
+        let of = match reading.wanted {
+            Wanted::All => self.saved.as_ref().or(self.running.as_ref()),
+            Wanted::Written => self.running.as_ref(),
+        };
+        match of {
+            Some(of) => reading.go_on(of, SLICE),
+            None => Some((Pieces::new(), Err(no_program()))),
+        }
+    }
+
     fn may_read(&self, request: &ReadRequest, is_there: bool) -> std::result::Result<(), Status> {
         self.check_device(request.device_id)?;
         if is_there { Ok(()) } else { Err(no_program()) }
@@ -206,12 +207,7 @@ impl<B: Builder> Server<B> {
     /// Reads the next slice. When that was the last one, the answer comes back.
     pub fn go_on_reading(&mut self) -> Option<Read> {
         let mut reading = self.reading.take()?;
-        let of = match reading.wanted {
-            Wanted::All => self.saved.as_ref().or(self.running.as_ref()),
-            Wanted::Written => self.running.as_ref(),
-        };
-        let Some(of) = of else { return Some((Pieces::new(), Err(no_program()))) };
-        let ended = reading.go_on(of, CELLS);
+        let ended = self.read_on(&mut reading);
         if ended.is_none() {
             self.reading = Some(reading);
         }

@@ -10,7 +10,7 @@ use control_writes::EntryKey;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{Entity, PacketOut, ReadRequest, Update, WriteRequest, entity::Entity as Kind};
-use p4runtime_store::{Before, Change, Described, Result, Store, Within, fault};
+use p4runtime_store::{Before, Change, Described, Result, Store, Wanted, Within, fault};
 use std::borrow::Cow;
 
 impl<B: Builder> Server<B> {
@@ -73,11 +73,11 @@ impl<B: Builder> Server<B> {
     /// Those queries that can be answered, and whose answers have what the data plane writes, in numbers.
     pub fn live_queries(&self, request: &ReadRequest) -> Vec<Entity> {
         let Some(configured) = self.saved.as_ref().or(self.running.as_ref()) else { return vec![] };
-        let Configured { store, target, names, .. } = configured;
+        let Configured { store, names, .. } = configured;
         let mut known = Known::default();
         let mut live = |query: &Entity| {
             let is_new = matches!(known.ended(query), Ok(None));
-            let is_live = is_new && store.reads_live(query) && store.read(query, target, &mut |_| {}).is_ok();
+            let is_live = is_new && store.reads_live(query) && store.find(query, Wanted::All).is_ok();
             known.note(query, &Ok(()));
             is_live
         };

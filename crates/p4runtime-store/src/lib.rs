@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Update ──plan──> [Change] ──(the device does it)──> commit ──> its inverse
-//! query  ──read──> [Entity], with what the data plane has written from `Live`
+//! query  ──find──> Cursor ──read_some──> [Entity], with what the data plane has written from `Live`
 //! Update ──undoing──> the updates that lead back from it
 //! ```
 //!
@@ -38,6 +38,6 @@ pub use change::{ActionCall, Change, DefaultEntry, Entry, OneShot, OneShotAction
 pub use fault::{Fault, Result, Within, fault, not_supported};
 pub use names::Names;
 pub use query::{canonical, looks_through};
-pub use read::{Indexed, Live, Wanted, is_unwritten};
+pub use read::{Cursor, Live, Wanted, is_unwritten};
 pub use store::{Before, Store};
 pub use update::making;

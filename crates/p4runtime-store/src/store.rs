@@ -6,7 +6,7 @@ use crate::fault::Result;
 use crate::profile::{group_size, one_shot_size};
 use crate::update;
 use control_writes::{
-    CloneSession, Count, Data, DigestConfig, EntryKey, Group, Match, MulticastGroup, Rates,
+    CloneSession, Count, Data, DigestConfig, EntryKey, Group, Match, MulticastGroup, Rates, Replica,
 };
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::Update;
@@ -31,6 +31,8 @@ pub struct Store {
     pub(crate) one_shots: BTreeMap<u32, usize>,
     /// Of each selector, what its groups and one-shots take of its size.
     selected: BTreeMap<u32, i64>,
+    /// What entities have that no size of the program bounds: see [`bulk`].
+    bulk: usize,
 }
 
 /// What there is of a table.
@@ -68,6 +70,7 @@ impl Store {
             meters: BTreeMap::new(),
             one_shots: BTreeMap::new(),
             selected: BTreeMap::new(),
+            bulk: 0,
         }
     }
 
@@ -106,17 +109,6 @@ impl Store {
         self.tables.get(&table).map_or(0, |state| state.entries.len())
     }
 
-    /// The entries of a table with these matches; there is more than one where priorities differ.
-    pub(crate) fn entries_with(
-        &self,
-        table: u32,
-        matches: &[Match],
-    ) -> impl Iterator<Item = (&EntryKey, &Entry)> {
-        let key = |priority| EntryKey { matches: matches.into(), priority };
-        let all = key(i64::MIN)..=key(i64::MAX);
-        self.tables.get(&table).into_iter().flat_map(move |state| state.entries.range(all.clone()))
-    }
-
     /// What a controller has written to the default entry of a table.
     pub fn default_entry(&self, table: u32) -> &DefaultEntry {
         static NOTHING: DefaultEntry =
@@ -147,6 +139,26 @@ impl Store {
     /// Does a change that [`plan`](Store::plan) gave, and gives its inverse. Of counters and registers only what
     /// `before` says was there: `None` leaves them out.
     pub fn commit(&mut self, change: Change, before: Option<Before>) -> Option<Change> {
+        let more = bulk(&change);
+        let inverse = self.replace(change, before);
+        let less = inverse.as_ref().map_or(0, bulk);
+        self.bulk = (self.bulk + more).saturating_sub(less);
+        inverse
+    }
+
+    /// What all entities have of it once a change is done.
+    pub(crate) fn bulk_with(&self, change: &Change) -> usize {
+        let old = match change {
+            Change::Entry { table, key, .. } => self.entry(*table, key).map(|entry| entry.metadata.len()),
+            Change::Default { table, .. } => Some(self.default_entry(*table).metadata.len()),
+            Change::Multicast { group, .. } => self.multicast.get(group).map(bulk_of_group),
+            Change::CloneSession { session, .. } => self.sessions.get(session).map(bulk_of_session),
+            _ => None,
+        };
+        (self.bulk + bulk(change)).saturating_sub(old.unwrap_or(0))
+    }
+
+    fn replace(&mut self, change: Change, before: Option<Before>) -> Option<Change> {
         Some(match change {
             Change::Entry { table, key, to, count } => {
                 let is_counted_anew = to.is_none() || count.is_some();
@@ -243,6 +255,30 @@ impl Store {
     fn use_member(&mut self, profile: u32, member: u32, more: bool) {
         step(self.members.get_mut(&(profile, member)).map(|m| &mut m.uses), more);
     }
+}
+
+/// Bytes of metadata and replicas that an entity has after a change. All else is bounded by sizes that the program says.
+fn bulk(change: &Change) -> usize {
+    match change {
+        Change::Entry { to: Some(to), .. } => to.metadata.len(),
+        Change::Default { to, .. } => to.metadata.len(),
+        Change::Multicast { to: Some(to), .. } => bulk_of_group(to),
+        Change::CloneSession { to: Some(to), .. } => bulk_of_session(to),
+        _ => 0,
+    }
+}
+
+fn bulk_of_group(group: &MulticastGroup) -> usize {
+    group.metadata.len() + bulk_of_replicas(&group.replicas)
+}
+
+fn bulk_of_session(session: &CloneSession) -> usize {
+    bulk_of_replicas(&session.replicas)
+}
+
+fn bulk_of_replicas(replicas: &[Replica]) -> usize {
+    let with_backups = replicas.iter().map(|replica| 1 + replica.backups.len());
+    with_backups.sum::<usize>() * size_of::<Replica>()
 }
 
 /// What the data plane had written where a change writes.

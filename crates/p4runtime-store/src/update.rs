@@ -29,7 +29,22 @@ pub fn making(entity: &v1::Entity) -> Type {
 /// The most bytes of one entity. What is larger could not be read again: gRPC's clients take messages of 4 MiB.
 const MOST_BYTES: usize = 2 << 20;
 
+/// The most bytes of metadata and replicas of all entities. With more, the answer to a read of all could be larger than servers send.
+const MOST_BULK: usize = 32 << 20;
+
 pub(crate) fn plan(store: &Store, update: &Update) -> Result<Vec<Change>> {
+    let changes = plan_unbounded(store, update)?;
+    let bulk = changes.iter().map(|change| store.bulk_with(change)).max().unwrap_or(0);
+    if bulk > MOST_BULK {
+        let why = format!("all entities together would have {bulk} bytes of these, and at most {MOST_BULK}");
+        return fault("too much metadata, or too many replicas", why)
+            .code(Code::ResourceExhausted)
+            .within("entity");
+    }
+    Ok(changes)
+}
+
+fn plan_unbounded(store: &Store, update: &Update) -> Result<Vec<Change>> {
     let how = match Type::try_from(update.r#type) {
         Ok(how) if how != Type::Unspecified => how,
         _ => return fault("an update without a type", "it is INSERT, MODIFY or DELETE").within("type"),

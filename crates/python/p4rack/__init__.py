@@ -73,5 +73,5 @@ def split(rack, **options):
 
 
 def up(rack, **options):
-    """Brings a rack up in virtual time and runs its workloads: `report` has what was measured; of a rack with stages, `stages`."""
+    """Brings a rack up in virtual time and runs its workloads: `report` has the measurements; for a rack with phases, `phases` has one report per phase."""
     return _ask("up", rack, **options)

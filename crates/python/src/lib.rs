@@ -4,11 +4,13 @@
 
 use base_diag::{Diagnostic, SourceMap, Span, Style, render};
 use base_time::{Duration, Time};
+use compiler::{Until, compile};
 use control_writes as writes;
+use device_text::state;
 use ir_fill::Resolver;
 use p4_entries::{Args, Keys, Match, Named, Run, Statement, Value, parse_match};
-use p4rack::run::{Engine, Job, entries, state};
-use p4rack::{Disk, Until, compile, sources};
+use p4rack::run::{Engine, Job, entries};
+use p4rack::{Disk, sources};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -24,7 +26,7 @@ type Sent<'py> = (u32, Bound<'py, PyBytes>);
 /// One device with a program. Packets run as machine code.
 #[pyclass(unsendable)]
 struct Switch {
-    switch: ir_interp::Switch,
+    switch: device::Switch,
     resolver: Resolver,
     program: Arc<ir::Program>,
     map: SourceMap,
@@ -135,7 +137,7 @@ impl Switch {
         let mut all = vec![];
         for entry in self.switch.table_entries(table).map_err(refused)? {
             let dict = PyDict::new(py);
-            let keys: Vec<String> = entry.key.matches.iter().map(p4rack::run::trace::key_text).collect();
+            let keys: Vec<String> = entry.key.matches.iter().map(device_text::trace::key_text).collect();
             dict.set_item("keys", keys)?;
             match &entry.run {
                 writes::Run::Action(writes::ActionCall { action, args: data }) => {

@@ -15,12 +15,10 @@ pub(crate) enum Event {
     Wake(u32),
     /// A timer of a device may have run out.
     Timer(u32),
-    /// A flow sends its next packet.
-    Send(u32),
     /// A frame that was handed in from outside leaves its host.
     Inject(u32),
-    /// TCP transfers of a flow have something to do.
-    Stack(u32),
+    /// A timer of a workload's program runs out.
+    Program { workload: u32, timer: u32 },
     /// A fault begins or is over.
     Fault { fault: u32, begins: bool },
 }

@@ -78,9 +78,9 @@ impl Emulator {
     }
 
     /// A run without a limit of its own ends then, if everything was sent: nothing new comes of a loop.
-    pub(crate) fn limit_of_loops(&self, last_sent: Time) -> Option<Time> {
+    pub(crate) fn limit_of_loops(&self, inactive_since: Time) -> Option<Time> {
         let found = self.circles.found.as_ref()?;
-        Some(last_sent.max(Time::from_ps(found.found_ps)) + GRACE)
+        Some(inactive_since.max(Time::from_ps(found.found_ps)) + GRACE)
     }
 
     /// A frame is sent.

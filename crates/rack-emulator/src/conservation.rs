@@ -131,7 +131,7 @@ impl Emulator {
     #[inline(always)]
     pub(crate) fn check_progress(&mut self) -> Result<(), Box<Violation>> {
         // All pairs of a workload may send at one moment.
-        let most = MOST_EVENTS_AT_ONCE + EVENTS_OF_A_PAIR * self.flows.len() as u64;
+        let most = MOST_EVENTS_AT_ONCE + EVENTS_OF_A_PAIR * self.pairs.len() as u64;
         if self.events_now > most {
             let message = format!("time stands still: {most} events at one moment");
             return Err(self.in_rack(message));
@@ -190,7 +190,9 @@ mod tests {
     use dataplane_api::{
         Counters, Device, EgressResult, Output, Port, QueueRecord, Queued, QueuedPacket, Replica,
     };
-    use rack_model::{DeviceClass, Flows, Host, Link, Mac, Network, Pace, Rack, Workload, WorkloadKind};
+    use host_programs::udp::UDP;
+    use host_programs::{Load, Value};
+    use rack_model::{DeviceClass, Host, Link, Mac, Network, Rack, Workload};
 
     /// Two hosts on one link, and a stream.
     fn rack() -> Rack {
@@ -203,20 +205,12 @@ mod tests {
         let ends = [(NodeId::Host(HostId(0)), 0), (NodeId::Host(HostId(1)), 0)];
         let mut link = Link::new(ends, Rate::from_bits_per_s(1_000_000));
         link.delay = base_time::Duration::from_ms(5);
+        let rate = Value::Rate(Rate::from_bits_per_s(1_000_000_000));
         let workload = Workload {
             name: "stream".into(),
-            kind: WorkloadKind::Udp {
-                rate: Rate::from_bits_per_s(1_000_000_000),
-                port: 1,
-                pace: Pace::Even,
-                flows: Flows::ONE,
-            },
+            load: Load::new(&UDP, 10, 100).with("rate", rate).with("port", Value::Number(1)),
             from: vec![HostId(0)].into(),
             to: vec![HostId(1)].into(),
-            start: Time::ZERO,
-            stagger: base_time::Duration::ZERO,
-            count: 10,
-            size: 100,
             expect: None,
             watch: vec![],
             span: Default::default(),

@@ -1,23 +1,22 @@
 //! The rack and its virtual time: built, driven, asked.
 
-use crate::build::Captures;
 use crate::calendar::{Calendar, Event};
 use crate::circle::Circles;
 use crate::device::DeviceNode;
 use crate::fault::FaultState;
-use crate::flow::Flow;
 use crate::host::{HostNode, Received};
 use crate::log::{Entry, Log, LogHash};
 use crate::names::Names;
 use crate::outlet::Outlet;
 use crate::pcap::Pcap;
 use crate::place::{Owner, Place, Reason};
-use crate::tally::Tally;
-use crate::tcp::Transfers;
+use crate::running::{Ends, Running};
 use crate::violation::Violation;
+use crate::watch::Watched;
 use crate::wire::Wire;
 use base_time::{Duration, Time};
 use dataplane_api::Device;
+use host_programs::{Captures, Effects};
 use rack_model::{DeviceId, HostId, LinkId, NodeId, Rack};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -101,15 +100,17 @@ pub struct Emulator {
     pub(crate) devices: Vec<DeviceNode>,
     pub(crate) hosts: Vec<HostNode>,
     /// One for each pair of each workload.
-    pub(crate) flows: Vec<Flow>,
+    pub(crate) pairs: Vec<Ends>,
     /// One for each workload.
-    pub(crate) tallies: Vec<Tally>,
-    /// For each flow of TCP transfers.
-    pub(crate) transfers: BTreeMap<u32, Transfers>,
-    /// Flows that have something left to send.
-    pub(crate) sending: u64,
-    /// When something was sent last.
-    pub(crate) last_sent: Time,
+    pub(crate) programs: Vec<Running>,
+    /// The same.
+    pub(crate) watched: Vec<Watched>,
+    /// Programs with something left to send or under way.
+    pub(crate) active: u64,
+    /// Since when there are none.
+    pub(crate) inactive_since: Time,
+    /// For what programs want done: empty between events.
+    pub(crate) effects: Effects,
     /// One for each fault of the rack.
     pub(crate) faults: Vec<FaultState>,
     /// Frames handed in from outside that have not left yet.
@@ -223,8 +224,11 @@ impl Emulator {
     pub fn limit(&self) -> Time {
         match self.rack.until {
             Some(until) => until,
-            None if self.sending > 0 => Time::MAX,
-            None => self.limit_of_loops(self.last_sent).unwrap_or(Time::MAX).min(self.last_sent + GRACE),
+            None if self.active > 0 => Time::MAX,
+            None => {
+                let since = self.inactive_since;
+                self.limit_of_loops(since).unwrap_or(Time::MAX).min(since + GRACE)
+            }
         }
     }
 
@@ -326,7 +330,8 @@ impl Emulator {
     /// The latencies of a workload of [`RunReport::workloads`](crate::RunReport::workloads), the least first, to one in
     /// 128, and how often each occurred.
     pub fn latencies(&self, workload: usize) -> Vec<(Duration, u64)> {
-        self.tallies.get(workload).map(|tally| tally.latencies.counts().collect()).unwrap_or_default()
+        let running = self.programs.get(workload);
+        running.map(|running| running.tally.latencies.counts().collect()).unwrap_or_default()
     }
 
     /// The rack that runs.
@@ -350,8 +355,8 @@ impl Emulator {
     }
 
     pub(crate) fn names(&self) -> Names<'_> {
-        let Emulator { rack, wires, outlets, flows, notes, .. } = self;
-        Names { rack, wires, outlets, flows, notes }
+        let Emulator { rack, wires, outlets, programs, notes, .. } = self;
+        Names { rack, wires, outlets, programs, notes }
     }
 
     /// Counts a drop that is not the program's.

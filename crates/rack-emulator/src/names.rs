@@ -1,9 +1,9 @@
 //! Places and events as the user knows them.
 
-use crate::flow::Flow;
 use crate::log::Entry;
 use crate::outlet::Outlet;
 use crate::place::Place;
+use crate::running::{Running, workload_of};
 use crate::wire::Wire;
 use base_time::Time;
 use rack_model::{DeviceId, HostId, NodeId, Rack};
@@ -13,7 +13,7 @@ pub(crate) struct Names<'a> {
     pub rack: &'a Rack,
     pub wires: &'a [Wire],
     pub outlets: &'a [Outlet],
-    pub flows: &'a [Flow],
+    pub programs: &'a [Running],
     pub notes: &'a [(Time, String)],
 }
 
@@ -51,8 +51,7 @@ impl Names<'_> {
                 format!("fault {}: {what}", if begins { "begins" } else { "is over" })
             }
             Entry::Received { host, flow, sequence } => {
-                let workload =
-                    self.flows.get(flow as usize).and_then(|f| self.rack.workloads.get(f.workload as usize));
+                let workload = self.rack.workloads.get(workload_of(self.programs, flow));
                 let name = workload.map_or("", |w| &w.name.value);
                 format!("{} received {name} {sequence}", self.place(Place::Host(host)))
             }

@@ -1,6 +1,7 @@
 //! Where packets end, and why.
 
 use dataplane_api::DropReason;
+use host_programs::Unused;
 
 /// A place that counts drops. The numbers are places in the emulator's lists.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -35,26 +36,8 @@ pub(crate) enum Reason {
     BacklogFull,
     /// Nothing is plugged into the port.
     NoLink,
-    /// The frame's or packet's destination is another.
-    NotForHost,
-    /// No IPv4 packet, or one whose lengths make no sense.
-    NotIpv4,
-    /// The IPv4 header's checksum is wrong.
-    HeaderChecksum,
-    /// The ICMP message's checksum is wrong.
-    IcmpChecksum,
-    /// The TCP segment's checksum is wrong.
-    TcpChecksum,
-    /// The UDP datagram's checksum is wrong.
-    UdpChecksum,
-    /// All checksums are right, and ports or an echo's identifier are not those that were sent.
-    PortsChanged,
-    /// All checksums are right, and the payload is not what was sent.
-    PayloadChanged,
-    /// Hosts do not reassemble.
-    Fragment,
-    /// No workload waits for it.
-    NoReceiver,
+    /// The host had no use for it.
+    Unused(Unused),
     /// By the program.
     Program(DropReason),
 }
@@ -83,19 +66,6 @@ impl Place {
 }
 
 impl Reason {
-    /// It arrived, and not as it was sent.
-    pub fn is_corruption(self) -> bool {
-        matches!(
-            self,
-            Reason::HeaderChecksum
-                | Reason::IcmpChecksum
-                | Reason::TcpChecksum
-                | Reason::UdpChecksum
-                | Reason::PortsChanged
-                | Reason::PayloadChanged
-        )
-    }
-
     /// Different for all reasons, and the same in every release.
     pub fn number(self) -> u64 {
         match self {
@@ -105,19 +75,19 @@ impl Reason {
             Reason::NoSuchPriority => 4,
             Reason::BacklogFull => 5,
             Reason::NoLink => 6,
-            Reason::NotForHost => 7,
-            Reason::NotIpv4 => 8,
-            Reason::PayloadChanged => 9,
-            Reason::Fragment => 10,
-            Reason::NoReceiver => 11,
+            Reason::Unused(Unused::NotForHost) => 7,
+            Reason::Unused(Unused::NotIpv4) => 8,
+            Reason::Unused(Unused::PayloadChanged) => 9,
+            Reason::Unused(Unused::Fragment) => 10,
+            Reason::Unused(Unused::NoReceiver) => 11,
             Reason::LinkDown => 12,
             Reason::DeviceDown => 13,
             Reason::Replaced => 14,
-            Reason::HeaderChecksum => 15,
-            Reason::IcmpChecksum => 16,
-            Reason::TcpChecksum => 17,
-            Reason::UdpChecksum => 18,
-            Reason::PortsChanged => 19,
+            Reason::Unused(Unused::HeaderChecksum) => 15,
+            Reason::Unused(Unused::IcmpChecksum) => 16,
+            Reason::Unused(Unused::TcpChecksum) => 17,
+            Reason::Unused(Unused::UdpChecksum) => 18,
+            Reason::Unused(Unused::PortsChanged) => 19,
             Reason::Program(reason) => 21 + reason as u64,
         }
     }
@@ -134,16 +104,7 @@ impl Reason {
             Reason::NoSuchPriority => "no such priority",
             Reason::BacklogFull => "device overloaded",
             Reason::NoLink => "no link on the port",
-            Reason::NotForHost => "not for this host",
-            Reason::NotIpv4 => "not IPv4",
-            Reason::HeaderChecksum => "wrong IPv4 header checksum",
-            Reason::IcmpChecksum => "wrong ICMP checksum",
-            Reason::TcpChecksum => "wrong TCP checksum",
-            Reason::UdpChecksum => "wrong UDP checksum",
-            Reason::PortsChanged => "ports or identifier changed",
-            Reason::PayloadChanged => "payload changed",
-            Reason::Fragment => "fragment",
-            Reason::NoReceiver => "no receiver",
+            Reason::Unused(reason) => reason.words(),
             Reason::Program(reason) => program_words(reason),
         }
     }

@@ -3,13 +3,13 @@
 use crate::circle::LoopReport;
 use crate::emulator::{Emulator, PacketBalance};
 use crate::fault::FaultState;
-use crate::latency::Latencies;
-use crate::packet::value_words;
 use crate::place::{Owner, Place, Reason};
-use crate::tally::{Tally, Values};
-use crate::tcp::Transfers;
+use crate::running::Running;
+use crate::watch::{Values, Watched, value_words};
 use base_time::{Rate, Time};
-use rack_model::{DeviceId, Fault, HostId, NodeId, Workload, WorkloadKind};
+use host_programs::Goodput;
+use host_programs::latency::Latencies;
+use rack_model::{DeviceId, Fault, HostId, NodeId, Workload};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -105,15 +105,21 @@ pub struct WorkloadReport {
     /// From sending to receiving, of a ping or a request there and back, of TCP from the first packet to the last byte;
     /// none if nothing came, or of a capture.
     pub latency: Option<LatencyReport>,
+    /// What its program has measured beside all that, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub measures: BTreeMap<String, u64>,
+    /// What was sent and not received is lost; if not, it may have been cut short by the end of the run.
+    #[serde(skip)]
+    pub is_loss_known: bool,
 }
 
 impl WorkloadReport {
     /// What was received, and what is lost as `lost` has it; nothing is said of transfers that the end of the run has cut short.
     pub(crate) fn came(&self, lost: String) -> [String; 2] {
-        match self.kind.as_str() {
-            "tcp" if self.received == 0 => ["-".to_string(), "-".to_string()],
-            "tcp" => [self.received.to_string(), "-".to_string()],
-            _ => [self.received.to_string(), lost],
+        match (self.is_loss_known, self.received) {
+            (true, received) => [received.to_string(), lost],
+            (false, 0) => ["-".to_string(), "-".to_string()],
+            (false, received) => [received.to_string(), "-".to_string()],
         }
     }
 }
@@ -244,9 +250,9 @@ impl Emulator {
                 .rack
                 .workloads
                 .iter()
-                .zip(&self.tallies)
+                .zip(&self.programs)
                 .zip(0..)
-                .map(|((w, tally), at)| self.workload_report(at, w, tally))
+                .map(|((w, running), at)| self.workload_report(at, w, running))
                 .collect(),
             devices: (0..self.devices.len()).map(|device| self.device_report(device)).collect(),
             links: self.link_reports(),
@@ -261,19 +267,20 @@ impl Emulator {
         }
     }
 
-    fn workload_report(&self, at: u32, workload: &Workload, tally: &Tally) -> WorkloadReport {
+    fn workload_report(&self, at: u32, workload: &Workload, running: &Running) -> WorkloadReport {
         let hosts = |hosts: &[HostId]| match hosts {
             [host] => self.rack.node_name(NodeId::Host(*host)).to_string(),
             hosts => format!("{} hosts", hosts.len()),
         };
-        let is_under_way = |flow: &u32, transfers: &Transfers| {
-            self.flows[*flow as usize].workload == at && transfers.is_busy()
+        let (tally, report) = (&running.tally, running.program.report(self.now));
+        let goodput = match report.goodput {
+            Goodput::None => None,
+            Goodput::UntilLast => tally.goodput(None),
+            Goodput::UntilNow => tally.goodput(Some(self.now)),
         };
-        let is_busy = self.transfers.iter().any(|(flow, transfers)| is_under_way(flow, transfers));
-        let has_goodput = !matches!(workload.kind, WorkloadKind::Ping { .. });
         WorkloadReport {
             name: workload.name.value.clone(),
-            kind: workload.kind.word().to_string(),
+            kind: workload.load.kind.word.to_string(),
             from: hosts(&workload.from.value),
             to: hosts(&workload.to.value),
             pairs: workload.pairs().count() as u64,
@@ -286,12 +293,11 @@ impl Emulator {
             corrupted: tally.corrupted.values().sum(),
             corrupted_by: tally.corrupted.iter().map(|(why, n)| (why.words().to_string(), *n)).collect(),
             drops: self.drop_reports_of(Owner(at)),
-            watched: watch_reports(workload, tally),
-            goodput_bits_per_s: tally
-                .goodput(is_busy.then_some(self.now))
-                .map(Rate::bits_per_s)
-                .filter(|_| has_goodput),
+            watched: watch_reports(workload, &self.watched[at as usize]),
+            goodput_bits_per_s: goodput.map(Rate::bits_per_s),
             latency: latency_report(&tally.latencies),
+            measures: report.measures.iter().map(|(name, value)| (name.to_string(), *value)).collect(),
+            is_loss_known: report.is_loss_known,
         }
     }
 
@@ -378,7 +384,7 @@ impl Emulator {
     }
 }
 
-fn watch_reports(workload: &Workload, tally: &Tally) -> Vec<WatchReport> {
+fn watch_reports(workload: &Workload, watched: &Watched) -> Vec<WatchReport> {
     let report = |((at, is_receiver), values): (&(usize, bool), &Values)| {
         let field = *workload.watch.get(*at)?;
         let counted = values
@@ -392,7 +398,7 @@ fn watch_reports(workload: &Workload, tally: &Tally) -> Vec<WatchReport> {
             others: values.others,
         })
     };
-    tally.watched.iter().filter_map(report).collect()
+    watched.iter().filter_map(report).collect()
 }
 
 fn latency_report(latencies: &Latencies) -> Option<LatencyReport> {

@@ -1,6 +1,7 @@
 //! What came, one by one, for those who want more than percentiles.
 
 use crate::emulator::Emulator;
+use crate::running::Running;
 use base_time::Time;
 use rack_model::HostId;
 
@@ -24,7 +25,7 @@ pub struct Sample {
 impl Emulator {
     /// From now on each packet that comes is kept for [`take_samples`](Self::take_samples), or not.
     pub fn keep_samples(&mut self, keep: bool) {
-        for tally in &mut self.tallies {
+        for Running { tally, .. } in &mut self.programs {
             tally.samples = keep.then(|| tally.samples.take().unwrap_or_default());
         }
     }
@@ -33,13 +34,14 @@ impl Emulator {
     /// frames were sent.
     pub fn take_samples(&mut self) -> Vec<Sample> {
         let mut samples = vec![];
-        for (workload, tally) in self.tallies.iter_mut().enumerate() {
+        for (workload, Running { tally, .. }) in self.programs.iter_mut().enumerate() {
             for came in tally.samples.as_mut().map(std::mem::take).unwrap_or_default() {
-                let Some(flow) = self.flows.get(came.flow as usize) else { continue };
+                let Some(ends) = self.pairs.get(came.flow as usize) else { continue };
+                let (from, to) = ends.hosts();
                 samples.push(Sample {
                     workload,
-                    from: HostId(flow.from),
-                    to: HostId(flow.to),
+                    from,
+                    to,
                     sequence: came.sequence,
                     sent: came.sent,
                     received: came.at,

@@ -5,7 +5,7 @@ use crate::table::{Table, rate_words, time_words};
 use rack_model::Stage;
 
 const STAGES: [&str; 10] =
-    ["<workload", "<stage", "sent", "received", "lost", "goodput", "median", "p99", "max", "<paper"];
+    ["<workload", "<phase", "sent", "received", "lost", "goodput", "median", "p99", "max", "<paper"];
 
 /// Of each workload a row for each stage, by the stages' names and reports; what was to be repeated stands beside it.
 pub fn stage_table(model: &[Stage], stages: &[(String, RunReport)]) -> Table {

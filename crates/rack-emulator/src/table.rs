@@ -43,6 +43,7 @@ impl RunReport {
             Table::new(&WORKLOADS, self.workloads.iter().map(workload_row)),
             Table::new(&LATENCIES, self.workloads.iter().filter_map(latency_row)),
             Table::new(&CORRUPTED, self.workloads.iter().flat_map(corrupted_rows)),
+            Table::new(&MEASURES, self.workloads.iter().flat_map(measure_rows)),
             Table::new(&WATCHED, self.workloads.iter().flat_map(watched_rows)),
             Table::new(&DEVICES, self.devices.iter().map(device_row)),
             Table::new(&LINKS, self.links.iter().map(link_row)),
@@ -128,6 +129,12 @@ const CORRUPTED: [&str; 3] = ["<corrupt", "<what was wrong", "packets"];
 
 fn corrupted_rows(w: &WorkloadReport) -> impl Iterator<Item = [String; 3]> {
     w.corrupted_by.iter().map(|(why, packets)| [w.name.clone(), why.clone(), packets.to_string()])
+}
+
+const MEASURES: [&str; 3] = ["<measured", "<what", "value"];
+
+fn measure_rows(w: &WorkloadReport) -> impl Iterator<Item = [String; 3]> {
+    w.measures.iter().map(|(name, value)| [w.name.clone(), name.clone(), value.to_string()])
 }
 
 const WATCHED: [&str; 5] = ["<watched", "<field", "<at the", "<value", "packets"];

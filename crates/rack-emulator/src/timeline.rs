@@ -70,7 +70,7 @@ impl Emulator {
     fn moment(&self) -> Moment {
         let wires = self.outlets.iter().filter_map(|outlet| outlet.wire);
         Moment {
-            received: self.tallies.iter().map(|tally| tally.received).collect(),
+            received: self.programs.iter().map(|running| running.tally.received).collect(),
             bytes: wires.map(|wire| self.wires[wire as usize].counts.bytes).collect(),
             dropped: self.balance().dropped,
         }

@@ -3,7 +3,6 @@
 use crate::calendar::Event;
 use crate::device::Work;
 use crate::emulator::Emulator;
-use crate::host::{Outcome, TcpSide, Traffic};
 use crate::log::{Entry, digest};
 use crate::outlet::Waiting;
 use crate::place::{Owner, Place, Reason};
@@ -23,9 +22,8 @@ impl Emulator {
             Event::Served(device) => self.served(device as usize),
             Event::Wake(outlet) => self.wake(outlet),
             Event::Timer(device) => self.timer(device as usize),
-            Event::Send(flow) => self.send_next(flow as usize),
             Event::Inject(slot) => self.inject(slot),
-            Event::Stack(flow) => self.run_stacks(flow as usize),
+            Event::Program { workload, timer } => self.tick_program(workload, timer),
             Event::Fault { fault, begins } => self.fault(fault, begins),
         }
     }
@@ -38,57 +36,12 @@ impl Emulator {
         self.host_sends(host as usize, frame, Owner::NOBODY)
     }
 
-    fn send_next(&mut self, index: usize) -> Result<(), Box<Violation>> {
-        let now = self.now;
-        let flow = &mut self.flows[index];
-        let workload = &self.rack.workloads[flow.workload as usize];
-        let (host, owner) = (flow.from as usize, Owner(flow.workload));
-        let frame = flow.packet(workload, &mut self.tallies[flow.workload as usize], now);
-        self.last_sent = now;
-        match flow.next_time(workload) {
-            Some(at) => self.calendar.schedule(at.max(now), Event::Send(index as u32)),
-            None => self.sending -= 1,
-        }
-        match self.transfers.get_mut(&(index as u32)) {
-            Some(transfers) => {
-                let was_busy = transfers.is_busy();
-                transfers.begin(now);
-                self.sending += u64::from(transfers.is_busy() && !was_busy);
-                self.run_stacks(index)
-            }
-            None => self.host_sends(host, frame, owner),
-        }
-    }
-
-    /// Lets both ends of a flow's TCP transfers do what they can do now, and sees to it that the calendar comes back to them.
-    fn run_stacks(&mut self, index: usize) -> Result<(), Box<Violation>> {
-        let now = self.now;
-        let flow = &self.flows[index];
-        let (from, to, workload) = (flow.from as usize, flow.to as usize, flow.workload as usize);
-        let Some(transfers) = self.transfers.get_mut(&(index as u32)) else { return Ok(()) };
-        let was_busy = transfers.is_busy();
-        let packets = transfers.run(&mut self.tallies[workload], now);
-        if was_busy {
-            self.last_sent = now;
-            self.sending -= u64::from(!transfers.is_busy());
-        }
-        let deadline = transfers.deadline();
-        if let Some(at) =
-            deadline.filter(|at| transfers.planned.is_none_or(|planned| planned <= now || *at < planned))
-        {
-            transfers.planned = Some(at);
-            self.calendar.schedule(at, Event::Stack(index as u32));
-        }
-        for (side, packet) in packets {
-            let host = if side == TcpSide::Client { from } else { to };
-            if let Some(frame) = self.hosts[host].frame(&packet) {
-                self.host_sends(host, frame, Owner(workload as u32))?;
-            }
-        }
-        Ok(())
-    }
-
-    fn host_sends(&mut self, host: usize, frame: Vec<u8>, owner: Owner) -> Result<(), Box<Violation>> {
+    pub(crate) fn host_sends(
+        &mut self,
+        host: usize,
+        frame: Vec<u8>,
+        owner: Owner,
+    ) -> Result<(), Box<Violation>> {
         let node = &mut self.hosts[host];
         node.counts.created += 1;
         let outlet = node.outlet;
@@ -250,29 +203,6 @@ impl Emulator {
             }
         }
         self.check_wire(wire as u32)
-    }
-
-    fn host_receives(&mut self, id: HostId, frame: Vec<u8>, owner: Owner) -> Result<(), Box<Violation>> {
-        let now = self.now;
-        let node = &mut self.hosts[id.0 as usize];
-        let mut traffic =
-            Traffic { workloads: &self.rack.workloads, flows: &mut self.flows, tallies: &mut self.tallies };
-        match node.receive(id.0, &mut traffic, frame, now) {
-            Outcome::Kept => {}
-            Outcome::Delivered(stamp) => {
-                let (flow, sequence) = (stamp.flow, stamp.sequence);
-                self.log(Entry::Received { host: id.0, flow, sequence });
-            }
-            Outcome::Segment(flow, side, packet) => {
-                if let Some(transfers) = self.transfers.get_mut(&flow) {
-                    transfers.take(side, packet);
-                }
-                self.run_stacks(flow as usize)?;
-            }
-            Outcome::Answered(answer) => return self.host_sends(id.0 as usize, answer, owner),
-            Outcome::Dropped(reason) => self.drop_at(Place::Host(id.0), reason, owner),
-        }
-        self.check_host(id)
     }
 
     /// A packet comes to a device: it gets inside, waits, or is dropped.

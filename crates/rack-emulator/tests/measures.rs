@@ -226,8 +226,7 @@ fn drops_are_known_by_the_workload_of_the_packet() {
     rack.links[1].rate = "10Mbit/s".parse().unwrap();
     rack.links[1].queue = 2;
     rack.workloads = vec![udp("full", 1, 2, 100, 500, 100), udp("lost", 1, 2, 10, 500, 10)];
-    let rack_model::WorkloadKind::Udp { port, .. } = &mut rack.workloads[1].kind else { panic!() };
-    *port = 7;
+    rack.workloads[1].load = rack.workloads[1].load.clone().with("port", host_programs::Value::Number(7));
     let report = run(&rack, Toy::new(sort));
     let drops = |at: usize| {
         let drops = &report.workloads[at].drops;

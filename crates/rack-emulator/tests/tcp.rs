@@ -4,7 +4,8 @@ mod common;
 
 use base_time::Duration;
 use common::*;
-use rack_model::{Probability, Rack, WorkloadKind};
+use host_programs::{Value, tcp::TCP};
+use rack_model::{Probability, Rack};
 
 /// Two hosts, a round trip of so many milliseconds and a link that loses frames.
 fn lossy(loss: &str, round_trip: u64) -> Rack {
@@ -22,7 +23,7 @@ fn lossy(loss: &str, round_trip: u64) -> Rack {
 fn segments(loss: &str, round_trip: u64, size: u32) -> f64 {
     let mut rack = lossy(loss, round_trip);
     rack.seed = 3;
-    let kind = WorkloadKind::Tcp { interval: Duration::from_s(100), port: 5001, window: 1 << 22 };
+    let kind = load(&TCP, &[("interval", Value::Time(Duration::from_s(100)))]);
     rack.workloads = vec![workload("copy", kind, 1, 2, 1, size)];
     let mut emulator = emulator(&rack, Toy::new(wire));
     emulator.run().unwrap();

@@ -4,9 +4,14 @@ mod common;
 
 use base_time::{Duration, Rate, Time};
 use common::*;
+use host_programs::memcached::MEMCACHED;
+use host_programs::pcap::PCAP;
+use host_programs::request::REQUEST;
+use host_programs::tcp::TCP;
+use host_programs::udp::{ON_OFF, POISSON, ZIPF};
+use host_programs::{Kind, Load, Value};
 use rack_emulator::{Captures, Emulator, RackDevice, RunReport, Spent, WorkloadReport};
-use rack_model::workload::Verb;
-use rack_model::{Flows, HostId, Pace, Probability, Rack, WorkloadKind};
+use rack_model::{HostId, Probability, Rack};
 
 fn run(rack: &Rack) -> RunReport {
     let mut emulator = emulator(rack, Toy::new(wire));
@@ -14,8 +19,8 @@ fn run(rack: &Rack) -> RunReport {
     emulator.report()
 }
 
-fn source(pace: Pace, flows: Flows, mbit_per_s: u64) -> WorkloadKind {
-    WorkloadKind::Udp { rate: Rate::from_bits_per_s(mbit_per_s * 1_000_000), port: 9000, pace, flows }
+fn source(kind: &'static Kind, mbit_per_s: u64) -> Load {
+    load(kind, &[("rate", Value::Rate(Rate::from_bits_per_s(mbit_per_s * 1_000_000)))])
 }
 
 fn assert_near(found: u64, wanted: u64, permille: u64) {
@@ -31,7 +36,7 @@ fn mean_queue(load_percent: u64, packets: u64) -> (u64, WorkloadReport) {
     rack.devices[0].service = Duration::ZERO;
     // 934 bytes of payload in each 1000 on the wire.
     let rate = 934 * 10 * load_percent / 1000;
-    rack.workloads = vec![workload("m", source(Pace::Poisson, Flows::ONE, rate), 1, 2, packets, 934)];
+    rack.workloads = vec![workload("m", source(&POISSON, rate), 1, 2, packets, 934)];
     let report = run(&rack);
     let queue = report.links[3].mean_queue_milli;
     (queue, report.workloads[0].clone())
@@ -54,10 +59,10 @@ fn a_queue_is_as_long_as_theory_says() {
 #[test]
 fn sources_by_chance_keep_their_rate() {
     let mut rack = star(2);
-    let (on, off) = (us(200), us(600));
+    let bursts = source(&ON_OFF, 160).with("on", Value::Time(us(200))).with("off", Value::Time(us(600)));
     rack.workloads = vec![
-        workload("poisson", source(Pace::Poisson, Flows::ONE, 40), 1, 2, 20_000, 500),
-        workload("onoff", source(Pace::OnOff { on, off }, Flows::ONE, 160), 2, 1, 20_000, 500),
+        workload("poisson", source(&POISSON, 40), 1, 2, 20_000, 500),
+        workload("onoff", bursts, 2, 1, 20_000, 500),
     ];
     let report = run(&rack);
     assert_near(report.workloads[0].goodput_bits_per_s.unwrap(), 40_000_000, 20);
@@ -72,8 +77,8 @@ fn sources_by_chance_keep_their_rate() {
 #[test]
 fn popular_flows_have_their_share() {
     let mut rack = star(2);
-    let flows = Flows { count: 100, skew: 1000 };
-    rack.workloads = vec![workload("zipf", source(Pace::Poisson, flows, 100), 1, 2, 10_000, 100)];
+    let flows = source(&ZIPF, 100).with("flows", Value::Number(100));
+    rack.workloads = vec![workload("zipf", flows, 1, 2, 10_000, 100)];
     let h2 = HostId(1);
     let mut emulator = emulator(&rack, Toy::new(wire));
     emulator.listen(h2);
@@ -93,7 +98,10 @@ fn popular_flows_have_their_share() {
 #[test]
 fn requests_are_answered_at_an_open_rate() {
     let mut rack = star(2);
-    let kind = WorkloadKind::Request { interval: us(100), answer: 1200, port: 53 };
+    let kind = load(
+        &REQUEST,
+        &[("interval", Value::Time(us(100))), ("answer", Value::Number(1200)), ("port", Value::Number(53))],
+    );
     rack.workloads = vec![workload("ask", kind, 1, 2, 5000, 64)];
     let report = run(&rack);
     let ask = &report.workloads[0];
@@ -112,11 +120,12 @@ fn requests_are_answered_at_an_open_rate() {
 #[test]
 fn a_store_answers_each_request_and_nothing_else_is_right() {
     let mut rack = star(2);
-    let ask = |verb| WorkloadKind::Memcached { verb, interval: us(100), keys: 50, skew: 1000 };
-    rack.workloads = vec![
-        workload("get", ask(Verb::Get), 1, 2, 2000, 400),
-        workload("set", ask(Verb::Set), 1, 2, 500, 400),
-    ];
+    let ask = |verb: &str| {
+        let verb = ("verb", Value::Text(verb.to_string()));
+        load(&MEMCACHED, &[verb, ("keys", Value::Number(50)), ("interval", Value::Time(us(100)))])
+    };
+    rack.workloads =
+        vec![workload("get", ask("get"), 1, 2, 2000, 400), workload("set", ask("set"), 1, 2, 500, 400)];
     let report = run(&rack);
     for (workload, sent) in report.workloads.iter().zip([2000, 500]) {
         assert_eq!((workload.sent, workload.received, workload.corrupted), (sent, sent, 0), "{workload:?}");
@@ -135,7 +144,7 @@ fn a_store_answers_each_request_and_nothing_else_is_right() {
 }
 
 fn transfers(count: u64, size: u32, interval: Duration) -> rack_model::Workload {
-    workload("copy", WorkloadKind::Tcp { interval, port: 5001, window: 1 << 22 }, 1, 2, count, size)
+    workload("copy", load(&TCP, &[("interval", Value::Time(interval))]), 1, 2, count, size)
 }
 
 #[test]
@@ -198,7 +207,7 @@ fn with_capture(rack: &Rack, toy: Toy, frames: Vec<(Duration, Vec<u8>)>) -> RunR
 #[test]
 fn captures_are_replayed_at_their_pace() {
     let mut rack = star(2);
-    let kind = WorkloadKind::Pcap { file: "trace.pcap".into(), speed: 2 };
+    let kind = load(&PCAP, &[("file", Value::Text("trace.pcap".to_string())), ("speed", Value::Number(2))]);
     rack.workloads = vec![workload("replay", kind, 1, 2, u64::MAX >> 40, 100)];
     let frames: Vec<(Duration, Vec<u8>)> = (0..50).map(|n| (us(20) * n, vec![n as u8; 1226])).collect();
     let report = with_capture(&rack, Toy::new(wire), frames.clone());
@@ -219,7 +228,7 @@ fn pairs_of_many_hosts_are_one_workload() {
     rack.workloads = vec![ping(1, 2, 3, us(1000))];
     rack.workloads[0].from = all.clone().into();
     rack.workloads[0].to = all.into();
-    rack.workloads[0].stagger = us(1);
+    rack.workloads[0].load.stagger = us(1);
     let mut toy = Toy::new(hub);
     toy.ports = vec![1, 2, 3, 4];
     let mut emulator = emulator(&rack, toy);

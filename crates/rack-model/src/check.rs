@@ -2,10 +2,11 @@
 
 use crate::read::Draft;
 use crate::section::{Reader, unknown_name};
-use crate::{Device, DeviceId, End, Host, HostId, NodeId, Spanned, Workload, WorkloadKind};
+use crate::{Device, DeviceId, End, Host, HostId, NodeId, Spanned, Workload};
 use base_diag::codes::rack;
 use base_diag::{Diagnostic, Span};
 use base_time::Time;
+use host_programs::kind::Rule;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -21,7 +22,7 @@ pub(crate) fn check(r: &mut Reader, draft: &Draft) {
     let names = workloads.iter().map(|w| (w.name.value.as_str(), w.name.span));
     check_unique(r, names, "workload name");
     let stages = draft.rack.stages.iter().map(|s| (s.name.value.as_str(), s.name.span));
-    check_unique(r, stages, "stage name");
+    check_unique(r, stages, "phase name");
     for (name, _) in draft.rack.stages.iter().flat_map(|stage| &stage.paper) {
         let known = || workloads.iter().map(|w| w.name.value.as_str());
         if !known().any(|known| known == name.value) {
@@ -29,8 +30,7 @@ pub(crate) fn check(r: &mut Reader, draft: &Draft) {
             r.push(unknown_name(title, Spanned::new(&name.value, name.span), known()));
         }
     }
-    check_tcp_ports(r, &workloads);
-    check_values(r, &workloads);
+    check_rules(r, &workloads);
 }
 
 /// Each port takes one link, and each host has one port.
@@ -173,46 +173,61 @@ fn check_pair(r: &mut Reader, draft: &Draft, workload: &Workload, sender: HostId
     check_gateway(r, to, from, workload.to.span);
 }
 
-/// Segments are told apart by both hosts and the receiver's port.
-fn check_tcp_ports(r: &mut Reader, workloads: &[&Workload]) {
-    let mut seen: BTreeMap<(HostId, HostId, u16), Span> = BTreeMap::new();
+/// What two workloads of one kind have to agree about.
+fn check_rules(r: &mut Reader, workloads: &[&Workload]) {
+    let mut ports: BTreeMap<(&str, HostId, HostId, u16), Span> = BTreeMap::new();
+    let mut sizes: BTreeMap<(&str, HostId), &Workload> = BTreeMap::new();
     for workload in workloads {
-        let WorkloadKind::Tcp { port, .. } = workload.kind else { continue };
-        let known = workload.pairs().find_map(|(from, to)| Some(*seen.get(&(from, to, port))?));
-        if let Some(first) = known {
-            let title = format!("TCP port {port} is used twice between two hosts");
-            let diagnostic = Diagnostic::error(rack::DUPLICATE, title);
-            r.push(diagnostic.at(workload.span, "used again here").at(first, "first used here"));
+        match workload.load.kind.rule {
+            Some(Rule::PortOfItsOwn(transport)) => check_port(r, workload, transport, &mut ports),
+            Some(Rule::OneSize(title)) => check_size(r, workload, title, &mut sizes),
+            None => {}
         }
-        seen.extend(workload.pairs().map(|(from, to)| ((from, to, port), workload.span)));
     }
 }
 
-/// What one client sets is what another gets.
-fn check_values(r: &mut Reader, workloads: &[&Workload]) {
-    let mut seen: BTreeMap<HostId, &Workload> = BTreeMap::new();
-    let is_of_a_store = |w: &&&Workload| matches!(w.kind, WorkloadKind::Memcached { .. });
-    for workload in workloads.iter().filter(is_of_a_store) {
-        let other = workload.to.value.iter().find_map(|to| seen.get(to).filter(|w| w.size != workload.size));
-        if let Some(other) = other {
-            let diagnostic = Diagnostic::error(rack::WORKLOAD, "the values of one store have two sizes")
-                .at(workload.span, format!("{} bytes here", workload.size))
-                .at(other.span, format!("{} bytes here", other.size));
-            r.push(diagnostic.help("give both workloads the same `size`"));
-        }
-        for to in &workload.to.value {
-            seen.entry(*to).or_insert(workload);
-        }
+fn check_port<'w>(
+    r: &mut Reader,
+    workload: &'w Workload,
+    transport: &'w str,
+    seen: &mut BTreeMap<(&'w str, HostId, HostId, u16), Span>,
+) {
+    let port = workload.load.port();
+    let keys = || workload.pairs().map(|(from, to)| (transport, from, to, port));
+    if let Some(first) = keys().find_map(|key| seen.get(&key)) {
+        let title = format!("{transport} port {port} is used twice between two hosts");
+        let diagnostic = Diagnostic::error(rack::DUPLICATE, title);
+        r.push(diagnostic.at(workload.span, "used again here").at(*first, "first used here"));
+    }
+    seen.extend(keys().map(|key| (key, workload.span)));
+}
+
+fn check_size<'w>(
+    r: &mut Reader,
+    workload: &'w Workload,
+    title: &str,
+    seen: &mut BTreeMap<(&'w str, HostId), &'w Workload>,
+) {
+    let (kind, size) = (workload.load.kind.word, workload.load.size);
+    let known = |to: &HostId| seen.get(&(kind, *to)).filter(|other| other.load.size != size);
+    if let Some(other) = workload.to.value.iter().find_map(known) {
+        let diagnostic = Diagnostic::error(rack::WORKLOAD, title)
+            .at(workload.span, format!("{size} bytes here"))
+            .at(other.span, format!("{} bytes here", other.load.size));
+        r.push(diagnostic.help("give both workloads the same `size`"));
+    }
+    for to in &workload.to.value {
+        seen.entry((kind, *to)).or_insert(workload);
     }
 }
 
 /// The last packet is sent within the range of virtual time, with as much left for its way.
 fn check_ends(r: &mut Reader, workload: &Workload) {
-    let pairs = workload.pairs().count() as u64;
-    let last = workload.time_of(workload.count.saturating_sub(1)) + workload.stagger * pairs;
+    let (load, pairs) = (&workload.load, workload.pairs().count() as u64);
+    let last = load.time_of(load.count.saturating_sub(1)) + load.stagger * pairs;
     if last.as_ps() > Time::MAX.as_ps() / 2 {
         let diagnostic = Diagnostic::error(rack::WORKLOAD, "the workload lasts too long")
-            .at(workload.span, format!("{} packets take longer than virtual time lasts", workload.count))
+            .at(workload.span, format!("{} packets take longer than virtual time lasts", load.count))
             .note("the last packet must be sent within 106 days")
             .help("lower `count` or `start`, or send faster");
         r.push(diagnostic);
@@ -235,10 +250,10 @@ fn check_gateway(r: &mut Reader, from: &Host, to: &Host, place: Span) {
 fn check_fits(r: &mut Reader, draft: &Draft, workload: &Workload, sender: HostId) {
     let Some((id, ..)) = draft.rack.links_of(NodeId::Host(sender)).next() else { return };
     let Some(link) = draft.rack.links.get(id.0 as usize) else { return };
-    if workload.frame_bytes() > Some(link.longest_frame()) {
+    if workload.load.frame_bytes() > Some(link.longest_frame()) {
         let most = link.mtu.saturating_sub(28);
         let diagnostic = Diagnostic::error(rack::WORKLOAD, "the packets are too long for the sender's link")
-            .at(workload.span, format!("{} bytes of payload do not fit", workload.size))
+            .at(workload.span, format!("{} bytes of payload do not fit", workload.load.size))
             .note(format!("the link's MTU is {} bytes, and headers take 28 of them", link.mtu))
             .help(format!("set `size` to at most {most}, or raise the link's `mtu`"));
         r.push(diagnostic);

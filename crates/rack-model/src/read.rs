@@ -9,6 +9,7 @@ use crate::{
 };
 use base_diag::codes::rack;
 use base_diag::{Diagnostic, Span};
+use host_programs::Kind;
 use toml::de::{DeTable, DeValue};
 
 /// What the file was read as, some of it perhaps missing because it is wrong.
@@ -25,7 +26,16 @@ pub(crate) struct Draft {
 ///
 /// There is a rack if and only if no diagnostic is an error. Diagnostics are in the order of the file.
 pub fn read_rack(text: &str, base: u32) -> (Option<Rack>, Vec<Diagnostic>) {
-    let mut reader = Reader::new(base);
+    read_rack_with(text, base, host_programs::KINDS)
+}
+
+/// The same, with workloads of these kinds.
+pub fn read_rack_with(
+    text: &str,
+    base: u32,
+    kinds: &'static [&'static Kind],
+) -> (Option<Rack>, Vec<Diagnostic>) {
+    let mut reader = Reader::new(base, kinds);
     let rack = read_text(&mut reader, text);
     let failed = reader.diagnostics.has_errors();
     let mut diagnostics = reader.diagnostics.into_vec();
@@ -72,7 +82,9 @@ fn read_file(r: &mut Reader, table: &DeTable<'_>) -> Draft {
     let faults = listed(r, file.entry("fault"), "fault");
     let replaces = listed(r, file.entry("replace"), "replace");
     let control = file.entry("control");
-    let stages = listed(r, file.entry("stage"), "stage");
+    let mut stages = listed(r, file.entry("phase"), "phase");
+    // The earlier name of the key.
+    stages.extend(listed(r, file.entry("stage"), "stage"));
     let plan = file.entry("plan");
     file.later(r, "generate");
     file.finish(r);

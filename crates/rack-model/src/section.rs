@@ -3,6 +3,7 @@
 use crate::Spanned;
 use base_diag::codes::rack;
 use base_diag::{Diagnostic, Diagnostics, Span, did_you_mean};
+use host_programs::Kind;
 use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 
@@ -13,6 +14,8 @@ pub(crate) struct Reader {
     pub diagnostics: Diagnostics,
     /// Links without a rate.
     pub unrated: Vec<Span>,
+    /// The kinds of workloads that the file may name.
+    pub kinds: &'static [&'static Kind],
 }
 
 /// A value of the file.
@@ -46,8 +49,8 @@ pub(crate) struct Entry<'t> {
 }
 
 impl Reader {
-    pub fn new(base: u32) -> Reader {
-        Reader { base, diagnostics: Diagnostics::new(), unrated: vec![] }
+    pub fn new(base: u32, kinds: &'static [&'static Kind]) -> Reader {
+        Reader { base, diagnostics: Diagnostics::new(), unrated: vec![], kinds }
     }
 
     /// The place of the bytes `range` of the text.

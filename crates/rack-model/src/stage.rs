@@ -1,21 +1,21 @@
-//! `[[stage]]`: the steps of an experiment. Each is a run of its own, with what the rack has, what the stage it follows has, and what it adds
-//! itself.
+//! `[[phase]]`: the phases of an experiment. Each phase is a separate run. A phase has the faults, workloads and entries of the rack and of the
+//! phase that it follows, and adds its own. `[[stage]]`, the earlier name of the key, is still read.
 //!
 //! ```toml
-//! [[stage]]
+//! [[phase]]
 //! name = "drop"
 //! note = "the link loses a frame in twenty"
-//! after = "baseline"        # the stage that it follows; default the one before it; "rack": none
-//! paper = { tcp = "1.19Gbit/s" }   # what the experiment that this one repeats has shown, by workload
+//! after = "baseline"        # the phase that this one follows; default: the one before it; "rack": none
+//! paper = { tcp = "1.19Gbit/s" }   # the published result, by workload
 //! entries = { left = "encode.stf", right = "decode.stf" }   # more entries of devices
 //!
-//! [[stage.fault]]           # as `[[fault]]`
+//! [[phase.fault]]           # as `[[fault]]`
 //! kind = "loss"
 //! link = ["left:2", "right:2"]
 //! share = "5%"
 //! at = "0s"
 //!
-//! [[stage.workload]]        # as `[[workload]]`
+//! [[phase.workload]]        # as `[[workload]]`
 //! kind = "ping"
 //! from = "h1"
 //! to = "h2"
@@ -28,42 +28,42 @@ use crate::section::{Item, Reader, Section, unknown_name};
 use crate::{DeviceId, Fault, Rack, Spanned, Workload, fault, value, workload};
 use base_diag::{Span, did_you_mean};
 
-/// A step of an experiment.
+/// A phase of an experiment.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stage {
-    /// Its name.
+    /// Unique in the rack.
     pub name: Spanned<String>,
-    /// What it is about, in a sentence.
+    /// A one-sentence description.
     pub note: Option<String>,
-    /// The stage that it follows, by its place.
+    /// Index of the phase that this one follows.
     pub after: Option<usize>,
-    /// What the experiment that this one repeats has shown of a workload.
+    /// Published results, by workload.
     pub paper: Vec<(Spanned<String>, Spanned<String>)>,
-    /// The paths of more entries, as written.
+    /// Paths of additional entries, as written.
     pub entries: Vec<(DeviceId, Spanned<String>)>,
-    /// What goes wrong from this stage on.
+    /// Faults added in this phase and those that follow it.
     pub faults: Vec<Fault>,
-    /// What is sent from this stage on.
+    /// Workloads added in this phase and those that follow it.
     pub workloads: Vec<Workload>,
-    /// Where it is described.
+    /// Location in RACK.toml.
     pub span: Span,
 }
 
 impl Rack {
-    /// The place of the stage called `name`; if there is none, what to say.
+    /// Index of the phase called `name`, or the error text.
     pub fn stage_named(&self, name: &str) -> Result<usize, String> {
         let names = || self.stages.iter().map(|stage| stage.name.value.as_str());
         let found = names().position(|known| known == name);
         found.ok_or_else(|| match did_you_mean(name, names()) {
-            Some(near) => format!("there is no stage `{name}`: did you mean `{near}`?"),
-            None if self.stages.is_empty() => "the rack has no stages".to_string(),
+            Some(near) => format!("there is no phase `{name}`: did you mean `{near}`?"),
+            None if self.stages.is_empty() => "the rack has no phases".to_string(),
             None => {
-                format!("there is no stage `{name}`: there are {}", names().collect::<Vec<_>>().join(", "))
+                format!("there is no phase `{name}`: there are {}", names().collect::<Vec<_>>().join(", "))
             }
         })
     }
 
-    /// A stage and those that it follows, the first first; of none nothing.
+    /// A phase and its predecessors, earliest first; empty for `None`.
     pub fn stages_up_to(&self, stage: Option<usize>) -> Vec<usize> {
         // Each follows an earlier one, so there is an end.
         let mut all: Vec<usize> =
@@ -73,7 +73,7 @@ impl Rack {
         all
     }
 
-    /// The rack as it is in a stage.
+    /// The rack in one phase, or without any.
     pub fn in_stage(&self, stage: Option<usize>) -> Rack {
         let mut rack = self.clone();
         for stage in self.stages_up_to(stage).into_iter().filter_map(|at| self.stages.get(at)) {
@@ -83,22 +83,22 @@ impl Rack {
         rack
     }
 
-    /// The workloads of the rack and of all its stages.
+    /// The workloads of the rack and of all its phases.
     pub fn all_workloads(&self) -> impl Iterator<Item = &Workload> {
         self.workloads.iter().chain(self.stages.iter().flat_map(|stage| &stage.workloads))
     }
 }
 
-/// Reads a stage of `rack`, whose links and workloads are known.
+/// Reads a phase of `rack`, whose links and workloads are known.
 pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names, rack: &Rack) -> Option<Stage> {
-    let mut s = Section::new(r, "this stage".to_string(), item.span, item)?;
+    let mut s = Section::new(r, "this phase".to_string(), item.span, item)?;
     let name = s.required(r, "name", "\"drop\"", value::name);
     let note = s.optional(r, "note", value::string);
     let after = s.optional(r, "after", |r, i| after(r, i, rack));
     let paper = s.optional(r, "paper", |r, i| value::texts(r, i, "{ ping = \"1ms\" }"));
     let texts = s.optional(r, "entries", |r, i| value::texts(r, i, "{ tor = \"more.stf\" }"));
-    let faults = listed(r, s.entry("fault"), "stage.fault");
-    let workloads = listed(r, s.entry("workload"), "stage.workload");
+    let faults = listed(r, s.entry("fault"), "phase.fault");
+    let workloads = listed(r, s.entry("workload"), "phase.workload");
     s.finish(r);
     let texts = texts.map_or(vec![], |texts| texts.value);
     let entries = texts.into_iter().filter_map(|(device, path)| {
@@ -121,16 +121,16 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names, rack: &Rack) -
     })
 }
 
-/// What stands for the rack without a stage.
+/// The value of `after` for the rack without a phase.
 const NO_STAGE: &str = "rack";
 
-/// An earlier stage, or none.
+/// An earlier phase, or none.
 fn after(r: &mut Reader, item: Item<'_>, rack: &Rack) -> Option<Option<usize>> {
     let name = value::string(r, item)?;
     let names = || rack.stages.iter().map(|stage| stage.name.value.as_str());
     let found = names().position(|known| known == name);
     if found.is_none() && name != NO_STAGE {
-        let title = format!("there is no stage `{}` before this one", name.escape_debug());
+        let title = format!("there is no phase `{}` before this one", name.escape_debug());
         r.push(unknown_name(title, Spanned::new(&name, item.span), names().chain([NO_STAGE])));
         return None;
     }
@@ -149,7 +149,7 @@ mod tests {
         let link = "[[link]]\nends = [\"h1\", \"h2\"]\nrate = \"1Gbit/s\"\n";
         let stage = |name: &str, more: &str| {
             let ping = "kind = \"ping\"\nfrom = \"h1\"\nto = \"h2\"\ncount = 1";
-            format!("[[stage]]\nname = \"{name}\"\n{more}[[stage.workload]]\nname = \"{name}\"\n{ping}\n")
+            format!("[[phase]]\nname = \"{name}\"\n{more}[[phase.workload]]\nname = \"{name}\"\n{ping}\n")
         };
         let text = [
             host(1, 1),

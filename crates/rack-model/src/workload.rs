@@ -69,48 +69,18 @@
 //! watch = ["ipv4.ecn"]      # header fields whose values are counted where its packets arrive: see [`watch`](crate::watch)
 //! ```
 //!
-//! Payloads begin with a stamp of [`STAMP`] bytes: whose it is, sequence number, time of sending.
+//! Which kinds there are, and which keys each has, is said by [`host_programs::Kind`]s. Payloads begin with a
+//! [stamp](host_programs::stamp): whose it is, sequence number, time of sending.
 
 use crate::names::Names;
 use crate::section::{Item, Reader, Section};
 use crate::value;
 use crate::{Expect, Field, HostId, Spanned, expect, watch};
 use base_diag::Span;
-use base_time::{Duration, Rate, Time};
+use base_time::Duration;
+use host_programs::kind::Wanted;
+use host_programs::{Kind, Load, Value};
 use toml::de::DeValue;
-
-/// Bytes of the stamp at the start of each payload, and so the least payload.
-pub const STAMP: u32 = 20;
-
-/// The greatest payload: with headers of 28 bytes, what an IPv4 packet can hold.
-pub const MOST_PAYLOAD: u32 = 65_507;
-
-/// What most a workload can send: receivers remember one bit for each packet.
-pub const MOST_PACKETS: u64 = 1 << 24;
-
-/// What most transfers a workload can do.
-pub const MOST_TRANSFERS: u64 = 10_000;
-
-/// The receiver's port of the first workload of TCP transfers.
-const FIRST_TCP_PORT: u16 = 5001;
-
-/// What most a TCP transfer can carry, in bytes.
-pub const MOST_TRANSFER: u32 = 1 << 30;
-
-/// What most bytes of a TCP transfer can be under way: the default.
-pub const MOST_WINDOW: u32 = 4 << 20;
-
-/// The longest value of memcached's that one datagram carries.
-pub const MOST_VALUE: u32 = 1400;
-
-/// What most keys a workload of memcached's can use.
-pub const MOST_KEYS: u32 = 1_000_000;
-
-/// What most flows a workload of many can have: each is a source port from [`FIRST_FLOW`] on.
-pub const MOST_FLOWS: u32 = 60_000;
-
-/// The source port of the first of many flows.
-pub const FIRST_FLOW: u16 = 4096;
 
 /// Traffic from hosts to others: for each pair of a sender and a receiver the same.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -118,19 +88,11 @@ pub struct Workload {
     /// Its name; `ping-1` if it is the first workload and has no name.
     pub name: Spanned<String>,
     /// What is sent, and when.
-    pub kind: WorkloadKind,
+    pub load: Load,
     /// The senders.
     pub from: Spanned<Vec<HostId>>,
     /// The receivers.
     pub to: Spanned<Vec<HostId>>,
-    /// When the first packet is sent.
-    pub start: Time,
-    /// How much later each pair starts than the one before it.
-    pub stagger: Duration,
-    /// How many packets each pair sends, or transfers it does; of a capture at most.
-    pub count: u64,
-    /// Bytes of payload in each; of memcached's, of a value.
-    pub size: u32,
     /// What a run has to show of it.
     pub expect: Option<Expect>,
     /// Header fields whose values are counted where its packets arrive.
@@ -139,189 +101,19 @@ pub struct Workload {
     pub span: Span,
 }
 
-/// The kinds of traffic.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum WorkloadKind {
-    /// ICMP echo requests, which the receiver answers.
-    Ping {
-        /// From one to the next.
-        interval: Duration,
-    },
-    /// UDP packets, one way.
-    Udp {
-        /// Bits of payload per second; of a source with bursts, in a burst.
-        rate: Rate,
-        /// The receiver's port.
-        port: u16,
-        /// When they are sent.
-        pace: Pace,
-        /// Whose they are.
-        flows: Flows,
-    },
-    /// UDP requests that the receiver answers, sent whatever becomes of the answers.
-    Request {
-        /// The mean gap.
-        interval: Duration,
-        /// Bytes of an answer's payload.
-        answer: u32,
-        /// The receiver's port.
-        port: u16,
-    },
-    /// Requests to a store, sent whatever becomes of the answers.
-    Memcached {
-        /// What is asked for.
-        verb: Verb,
-        /// The mean gap.
-        interval: Duration,
-        /// How many keys there are.
-        keys: u32,
-        /// The exponent of Zipf's law in thousandths, by which they are drawn.
-        skew: u32,
-    },
-    /// TCP transfers.
-    Tcp {
-        /// From the start of one to that of the next.
-        interval: Duration,
-        /// The receiver's port.
-        port: u16,
-        /// Bytes that the receiver takes beyond those that it has acknowledged.
-        window: u32,
-    },
-    /// The frames of a capture.
-    Pcap {
-        /// The path, as written.
-        file: Spanned<String>,
-        /// How many times as fast as it was captured.
-        speed: u32,
-    },
-}
-
-/// What a client asks of a store.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Verb {
-    /// A value.
-    Get,
-    /// To keep a value.
-    Set,
-}
-
-/// When packets are sent.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Pace {
-    /// Evenly.
-    Even,
-    /// Gaps are exponentially distributed.
-    Poisson,
-    /// Evenly in bursts, with silence between them; the lengths of both are exponentially distributed.
-    OnOff {
-        /// The mean length of a burst.
-        on: Duration,
-        /// The mean length of a silence.
-        off: Duration,
-    },
-}
-
-/// The flows that packets are of: how many, drawn by Zipf's law.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Flows {
-    /// How many.
-    pub count: u32,
-    /// The law's exponent in thousandths.
-    pub skew: u32,
-}
-
-impl Flows {
-    /// One flow.
-    pub const ONE: Flows = Flows { count: 1, skew: 0 };
-}
-
-impl WorkloadKind {
-    /// As it is written in the file.
-    pub fn word(&self) -> &'static str {
-        match self {
-            WorkloadKind::Ping { .. } => "ping",
-            WorkloadKind::Udp { flows: Flows { count: 2.., .. }, .. } => "zipf",
-            WorkloadKind::Udp { pace: Pace::Even, .. } => "udp",
-            WorkloadKind::Udp { pace: Pace::Poisson, .. } => "poisson",
-            WorkloadKind::Udp { pace: Pace::OnOff { .. }, .. } => "onoff",
-            WorkloadKind::Request { .. } => "request",
-            WorkloadKind::Memcached { .. } => "memcached",
-            WorkloadKind::Tcp { .. } => "tcp",
-            WorkloadKind::Pcap { .. } => "pcap",
-        }
-    }
-}
-
 impl Workload {
     /// Who sends to whom. No host sends to itself.
     pub fn pairs(&self) -> impl Iterator<Item = (HostId, HostId)> {
         let to_all = |from: HostId| self.to.value.iter().map(move |to| (from, *to));
         self.from.value.iter().copied().flat_map(to_all).filter(|(from, to)| from != to)
     }
-
-    /// When packet `n` of the first pair, counted from 0, is sent; where chance decides, on average. Of a capture, the start.
-    pub fn time_of(&self, n: u64) -> Time {
-        let since_start = match self.kind {
-            WorkloadKind::Ping { interval }
-            | WorkloadKind::Request { interval, .. }
-            | WorkloadKind::Memcached { interval, .. }
-            | WorkloadKind::Tcp { interval, .. } => interval * n,
-            WorkloadKind::Udp { rate, pace, .. } => {
-                let busy = rate.time_for_bits(u128::from(n) * u128::from(self.size) * 8);
-                match pace {
-                    Pace::OnOff { on, off } => busy + busy.scaled(off.as_ps(), on.as_ps()),
-                    Pace::Even | Pace::Poisson => busy,
-                }
-            }
-            WorkloadKind::Pcap { .. } => Duration::ZERO,
-        };
-        self.start + since_start
-    }
-
-    /// The length of its longest frames: Ethernet, IPv4 and UDP or ICMP headers (14, 20 and 8 bytes) and the payload. None
-    /// where a stack decides or a capture says.
-    pub fn frame_bytes(&self) -> Option<u32> {
-        match self.kind {
-            WorkloadKind::Ping { .. } | WorkloadKind::Udp { .. } | WorkloadKind::Request { .. } => {
-                Some(self.size.saturating_add(14 + 20 + 8))
-            }
-            // Beside the value: memcached's header, and at most as much text as that of an answer with it.
-            WorkloadKind::Memcached { .. } => Some(self.size.saturating_add(14 + 20 + 8 + 8 + 38)),
-            WorkloadKind::Tcp { .. } | WorkloadKind::Pcap { .. } => None,
-        }
-    }
 }
-
-#[derive(Clone, Copy)]
-enum Kind {
-    Ping,
-    Udp,
-    Poisson,
-    OnOff,
-    Zipf,
-    Request,
-    Memcached,
-    Tcp,
-    Pcap,
-}
-
-const VERBS: [(&str, Option<Verb>); 2] = [("get", Some(Verb::Get)), ("set", Some(Verb::Set))];
-
-const KINDS: [(&str, Option<Kind>); 9] = [
-    ("ping", Some(Kind::Ping)),
-    ("udp", Some(Kind::Udp)),
-    ("pcap", Some(Kind::Pcap)),
-    ("poisson", Some(Kind::Poisson)),
-    ("onoff", Some(Kind::OnOff)),
-    ("zipf", Some(Kind::Zipf)),
-    ("request", Some(Kind::Request)),
-    ("memcached", Some(Kind::Memcached)),
-    ("tcp", Some(Kind::Tcp)),
-];
 
 pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names, index: usize) -> Option<Workload> {
     let mut s = Section::new(r, "this workload".to_string(), item.span, item)?;
-    let kind = s.required(r, "kind", "\"ping\"", |r, i| value::choice(r, i, &KINDS));
+    let kinds: Vec<(&str, Option<&'static Kind>)> =
+        r.kinds.iter().map(|kind| (kind.word, Some(*kind))).collect();
+    let kind = s.required(r, "kind", "\"ping\"", |r, i| value::choice(r, i, &kinds));
     let Some(kind) = kind.map(|kind| kind.value) else {
         s.give_up(r);
         return None;
@@ -331,41 +123,87 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names, index: usize) 
     let to = s.required(r, "to", "\"h2\"", |r, i| hosts(r, i, names));
     let start = s.optional(r, "start", value::time);
     let stagger = s.optional(r, "stagger", value::duration);
-    let most = if let Kind::Tcp = kind { MOST_TRANSFERS } else { MOST_PACKETS };
-    let number = |r: &mut Reader, i: Item<'_>| value::integer(r, i, 1..=most);
-    let count = match kind {
-        Kind::Pcap => Some(s.optional(r, "count", number).map_or(MOST_PACKETS, |c| c.value)),
-        _ => s.required(r, "count", "100", number).map(|c| c.value),
+    let number = |r: &mut Reader, i: Item<'_>| value::integer(r, i, 1..=kind.count.most);
+    let count = match kind.count.default {
+        Some(default) => Some(s.optional(r, "count", number).map_or(default, |c| c.value)),
+        None => s.required(r, "count", "100", number).map(|c| c.value),
     };
-    let (sizes, default_size) = match kind {
-        Kind::Ping => (STAMP..=MOST_PAYLOAD, 56),
-        Kind::Request => (STAMP..=MOST_PAYLOAD, 64),
-        Kind::Memcached => (1..=MOST_VALUE, 1000),
-        Kind::Tcp => (1..=MOST_TRANSFER, 1_000_000),
-        _ => (STAMP..=MOST_PAYLOAD, 1000),
-    };
-    let size = match kind {
-        Kind::Pcap => None,
-        _ => s.optional(r, "size", |r, i| value::small(r, i, sizes)),
-    };
+    let size = kind.size.map_or(0, |size| {
+        let given = s.optional(r, "size", |r, i| value::small(r, i, size.least..=size.most));
+        given.map_or(size.default, |given| given.value)
+    });
     let expect = s.optional(r, "expect", expect::read);
     let watch = s.optional(r, "watch", watch::read);
-    let read = read_kind(r, &mut s, kind, index);
+    let mut load = Load::new(kind, 0, size);
+    let has_all = read_keys(r, &mut s, &mut load, index);
     s.finish(r);
-    let kind = read?;
+    if !has_all {
+        return None;
+    }
+    load.count = count?;
+    load.start = start.map_or(load.start, |start| start.value);
+    load.stagger = stagger.map_or(Duration::ZERO, |stagger| stagger.value);
     Some(Workload {
-        name: name.unwrap_or_else(|| Spanned::new(format!("{}-{}", kind.word(), index + 1), item.span)),
-        kind,
+        name: name.unwrap_or_else(|| Spanned::new(format!("{}-{}", kind.word, index + 1), item.span)),
+        load,
         from: from?,
         to: to?,
-        start: start.map_or(Time::ZERO, |s| s.value),
-        stagger: stagger.map_or(Duration::ZERO, |s| s.value),
-        count: count?,
-        size: size.map_or(default_size, |s| s.value),
         expect: expect.map(|expect| expect.value),
         watch: watch.map_or(vec![], |watch| watch.value),
         span: item.span,
     })
+}
+
+/// The keys of its kind; false if one that is required is missing or wrong.
+fn read_keys(r: &mut Reader, s: &mut Section<'_>, load: &mut Load, index: usize) -> bool {
+    let mut has_all = true;
+    for key in load.kind.keys {
+        let small = |least: u32, most: u32| {
+            move |r: &mut Reader, i: Item<'_>| value::small(r, i, least..=most).map(Value::Number)
+        };
+        let (read, is_required) = match key.wanted {
+            Wanted::Time(_) => {
+                (s.optional(r, key.word, |r, i| value::interval(r, i).map(Value::Time)), false)
+            }
+            Wanted::Rate => {
+                let rate = |r: &mut Reader, i: Item<'_>| value::rate(r, i).map(Value::Rate);
+                (s.required(r, key.word, "\"100Mbit/s\"", rate), true)
+            }
+            Wanted::Port(default) => {
+                let port = s.optional(r, key.word, small(1, u16::MAX.into()));
+                let default = || Spanned::from(Value::Number(default(index).into()));
+                (Some(port.unwrap_or_else(default)), false)
+            }
+            Wanted::Number { least, most, default: Some(_) } => {
+                (s.optional(r, key.word, small(least, most)), false)
+            }
+            Wanted::Number { least, most, default: None } => {
+                (s.required(r, key.word, "1000", small(least, most)), true)
+            }
+            Wanted::Thousandths(_) => {
+                let thousandths = |r: &mut Reader, i: Item<'_>| value::thousandths(r, i).map(Value::Number);
+                (s.optional(r, key.word, thousandths), false)
+            }
+            Wanted::Word(words) => {
+                let known: Vec<(&str, Option<&str>)> =
+                    words.iter().map(|word| (*word, Some(*word))).collect();
+                let example = format!("\"{}\"", words.first().unwrap_or(&""));
+                let word = |r: &mut Reader, i: Item<'_>| {
+                    value::choice(r, i, &known).map(|word| Value::Text(word.to_string()))
+                };
+                (s.required(r, key.word, &example, word), true)
+            }
+            Wanted::Text(example) => {
+                let text = |r: &mut Reader, i: Item<'_>| value::string(r, i).map(Value::Text);
+                (s.required(r, key.word, &format!("\"{example}\""), text), true)
+            }
+        };
+        has_all &= read.is_some() || !is_required;
+        if let Some(read) = read {
+            load.set(key.word, read.value, read.span);
+        }
+    }
+    has_all
 }
 
 /// A host, a list of hosts, or `*`.
@@ -382,64 +220,4 @@ fn hosts(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<Vec<HostId>> {
         DeValue::String(text) if text.as_ref() == "*" => Some(names.hosts().collect()),
         _ => Some(vec![host(r, item)?]),
     }
-}
-
-fn read_kind(r: &mut Reader, s: &mut Section<'_>, kind: Kind, index: usize) -> Option<WorkloadKind> {
-    match kind {
-        Kind::Ping => Some(WorkloadKind::Ping { interval: read_time(r, s, "interval", Duration::from_s(1)) }),
-        Kind::Udp => read_udp(r, s, Pace::Even, Flows::ONE),
-        Kind::Poisson => read_udp(r, s, Pace::Poisson, Flows::ONE),
-        Kind::OnOff => {
-            let on = read_time(r, s, "on", Duration::from_ms(1));
-            let off = read_time(r, s, "off", Duration::from_ms(9));
-            read_udp(r, s, Pace::OnOff { on, off }, Flows::ONE)
-        }
-        Kind::Zipf => {
-            let count = s.required(r, "flows", "1000", |r, i| value::small(r, i, 2..=MOST_FLOWS));
-            let skew = s.optional(r, "skew", value::thousandths).map_or(1000, |skew| skew.value);
-            let udp = read_udp(r, s, Pace::Poisson, Flows::ONE)?;
-            let WorkloadKind::Udp { rate, port, pace, .. } = udp else { return None };
-            Some(WorkloadKind::Udp { rate, port, pace, flows: Flows { count: count?.value, skew } })
-        }
-        Kind::Request => {
-            let interval = read_time(r, s, "interval", Duration::from_ms(1));
-            let answer = s.optional(r, "answer", |r, i| value::small(r, i, STAMP..=MOST_PAYLOAD));
-            let port = read_port(r, s, 9000);
-            Some(WorkloadKind::Request { interval, answer: answer.map_or(1000, |a| a.value), port })
-        }
-        Kind::Memcached => {
-            let verb = s.required(r, "verb", "\"get\"", |r, i| value::choice(r, i, &VERBS));
-            let keys = s.required(r, "keys", "1000", |r, i| value::small(r, i, 1..=MOST_KEYS));
-            let skew = s.optional(r, "skew", value::thousandths).map_or(1000, |skew| skew.value);
-            let interval = read_time(r, s, "interval", Duration::from_ms(1));
-            Some(WorkloadKind::Memcached { verb: verb?.value, interval, keys: keys?.value, skew })
-        }
-        Kind::Tcp => {
-            let interval = read_time(r, s, "interval", Duration::from_ms(1));
-            let port = read_port(r, s, FIRST_TCP_PORT.saturating_add(index as u16));
-            let window = s.optional(r, "window", |r, i| value::small(r, i, 1 << 16..=MOST_WINDOW));
-            let window = window.map_or(MOST_WINDOW, |window| window.value);
-            Some(WorkloadKind::Tcp { interval, port, window })
-        }
-        Kind::Pcap => {
-            let file = s.required(r, "file", "\"trace.pcap\"", value::string);
-            let speed = s.optional(r, "speed", |r, i| value::small(r, i, 1..=1_000_000));
-            Some(WorkloadKind::Pcap { file: file?, speed: speed.map_or(1, |s| s.value) })
-        }
-    }
-}
-
-fn read_udp(r: &mut Reader, s: &mut Section<'_>, pace: Pace, flows: Flows) -> Option<WorkloadKind> {
-    let rate = s.required(r, "rate", "\"100Mbit/s\"", value::rate);
-    let port = read_port(r, s, 9000);
-    Some(WorkloadKind::Udp { rate: rate?.value, port, pace, flows })
-}
-
-fn read_time(r: &mut Reader, s: &mut Section<'_>, key: &'static str, default: Duration) -> Duration {
-    s.optional(r, key, value::interval).map_or(default, |time| time.value)
-}
-
-fn read_port(r: &mut Reader, s: &mut Section<'_>, default: u16) -> u16 {
-    let port = s.optional(r, "port", |r, i| value::small(r, i, 1..=65_535));
-    port.and_then(|port| u16::try_from(port.value).ok()).unwrap_or(default)
 }

@@ -33,8 +33,9 @@ fn summary(rack: &Rack) -> String {
     for w in &rack.workloads {
         let pair = w.pairs().next().unwrap();
         let [from, to] = [pair.0, pair.1].map(|h| rack.node_name(NodeId::Host(h)));
-        let (first, second) = (w.time_of(0), w.time_of(1));
-        let _ = writeln!(out, "{} {from}->{to} {}x{}B {first} {second}", w.name.value, w.count, w.size);
+        let (first, second) = (w.load.time_of(0), w.load.time_of(1));
+        let _ =
+            writeln!(out, "{} {from}->{to} {}x{}B {first} {second}", w.name.value, w.load.count, w.load.size);
     }
     out
 }

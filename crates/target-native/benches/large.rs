@@ -7,7 +7,7 @@ mod common;
 use base_bits::Bits;
 use base_time::{Rng, Time};
 use control_writes::Match;
-use ir_interp::Options;
+use device::Options;
 use std::time::Instant;
 use target_native::{Engine, Packet};
 

@@ -4,7 +4,7 @@
 mod common;
 
 use base_time::{Rng, Time};
-use ir_interp::Options;
+use device::Options;
 use std::time::Instant;
 use target_native::{Engine, Fate, Packet};
 

@@ -3,8 +3,9 @@
 use crate::outbox::Outbox;
 use crate::turns::Turns;
 use dataplane_api::DropReason;
-use ir_interp::embed::{Half, Host};
-use ir_interp::{Digest, Switch};
+use device::Host;
+use device::embed::Half;
+use device::{Digest, Switch};
 use std::sync::MutexGuard;
 
 /// See the module.

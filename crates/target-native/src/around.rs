@@ -17,7 +17,8 @@ use crate::parked::Parked;
 use crate::runtime::{Leaving, To};
 use base_time::Time;
 use dataplane_api::{EgressResult, Output, QueueRecord, Queued, QueuedPacket};
-use ir_interp::embed::{BlockName, Left, PacketParts, Stay};
+use device::embed::{Left, PacketParts, Stay};
+use device::stage::BlockName;
 use std::collections::VecDeque;
 
 impl Native {
@@ -149,9 +150,9 @@ impl Native {
         let life = parts.life.get_or_insert_with(|| host.host().new_life()).clone();
         let mut result =
             EgressResult { requeued: host.host().clone_egress(&mut parts), ..EgressResult::default() };
-        let list = parts.side.recirculate.take();
+        let list = parts.effects.recirculate.take();
         if list.is_some() {
-            parts.side.truncate = None;
+            parts.effects.truncate = None;
         }
         let Ran { sent, .. } = self.run_values(host, Part::Out, &mut room, parts, Stay::default(), now);
         match (room.output(&mut self.outputs), list) {

@@ -4,12 +4,12 @@ use crate::facts::Facts;
 use crate::halves::HalfBuilds;
 use crate::layout::Layout;
 use crate::machine::{Machine, Part};
-use crate::mutant::Mutant;
 use crate::notes::Notes;
-use crate::tables::Mirrors;
+use crate::tables::{Mirrors, Wanted};
+use dataplane_api::Port;
+use device::{Blocks, Blueprint, Host};
 use ir::Program;
-use ir_interp::Value;
-use ir_interp::embed::Host;
+use ir_value::Value;
 use std::sync::{Arc, OnceLock};
 
 /// See the module. A clone is the same code. [`Engine::of`](crate::Engine::of) makes engines of it.
@@ -17,7 +17,20 @@ use std::sync::{Arc, OnceLock};
 pub struct Compiled {
     /// Lowered; as it stands if that makes it too large.
     pub(crate) program: Arc<Program>,
+    /// The port that means "drop".
+    pub(crate) drop_port: Port,
     pub(crate) code: Made,
+}
+
+impl Compiled {
+    /// The code of a lowered program that can be run; no device is asked.
+    pub(crate) fn new(program: Arc<Program>, drop_port: Port) -> Compiled {
+        let code = match Blueprint::new(Arc::clone(&program), drop_port) {
+            Ok(blueprint) => Made::new(blueprint.blocks()),
+            Err(_) => Made::Nothing,
+        };
+        Compiled { program, drop_port, code }
+    }
 }
 
 /// What there is of code.
@@ -29,6 +42,16 @@ pub(crate) enum Made {
     Whole(Arc<Build>),
     /// Of a program for PSA.
     Halves(HalfBuilds),
+}
+
+impl Made {
+    fn new(blocks: Blocks<'_>) -> Made {
+        if blocks.half().is_some() {
+            return HalfBuilds::new(blocks, false).map_or(Made::Nothing, Made::Halves);
+        }
+        let build = Build::new(blocks, Part::Whole, false, Wanted::default());
+        build.map_or(Made::Nothing, |build| Made::Whole(Arc::new(build)))
+    }
 }
 
 /// The code of a program with what is known of it.
@@ -43,6 +66,7 @@ pub(crate) struct Build {
     /// For each place where frames run on: as the packet that called, and fresh.
     resumes: Vec<[OnceLock<Option<Coded>>; 2]>,
     pub(crate) facts: Facts,
+    pub(crate) wanted: Wanted,
     pub(crate) layout: Layout,
     pub(crate) zeros: Vec<Value>,
 }
@@ -62,35 +86,26 @@ impl Coded {
 }
 
 impl Build {
-    /// The code for a device, whose tables and cells are added to `mirrors`; `None` if the program is for the interpreter alone.
-    /// `shares` says that several threads are to run it at once.
-    pub(crate) fn new(
-        host: &mut Host,
-        part: Part,
-        mutant: Option<Mutant>,
-        shares: bool,
-        mirrors: &mut Mirrors,
-    ) -> Option<Build> {
-        let layout = Layout::new(host)?;
-        let mut facts = Facts::new(host, &layout, mirrors);
-        (facts.mutant, facts.shares) = (mutant, shares);
-        let program = Arc::clone(host.program());
-        let whole = Coded::new(&program, &layout, &facts, part)?;
+    /// The code for the blocks, whose tables and cells are numbered behind those of `wanted`; `None` if the program is for the
+    /// interpreter alone. `shares` says that several threads are to run it at once.
+    pub(crate) fn new(blocks: Blocks<'_>, part: Part, shares: bool, mut wanted: Wanted) -> Option<Build> {
+        let layout = Layout::new(blocks)?;
+        let mut facts = Facts::new(blocks, &layout, &mut wanted);
+        facts.shares = shares;
+        let program = blocks.program();
+        let whole = Coded::new(program, &layout, &facts, part)?;
         if !facts.frame_externs.is_empty() && !whole.notes.calls_frame_externs(&layout, &facts) {
             return None;
         }
-        let zeros = layout.values.iter().map(|ty| Value::zero(&program, ty)).collect();
+        let zeros = layout.values.iter().map(|ty| Value::zero(program, ty)).collect();
         let [ingress, egress, again, out, deparse] = [const { OnceLock::new() }; 5];
         let resumes = facts.resumes.iter().map(|_| Default::default()).collect();
-        Some(Build { whole, ingress, egress, again, out, deparse, resumes, facts, layout, zeros })
+        Some(Build { whole, ingress, egress, again, out, deparse, resumes, facts, wanted, layout, zeros })
     }
 
-    /// The tables and cells of another device with the same program, in the order that the code knows; `None` if the code is
-    /// not for this device.
+    /// The tables and cells of a device, in the order that the code knows; `None` if the device runs another program.
     pub(crate) fn mirrors(&self, host: &mut Host) -> Option<Mirrors> {
-        let mut mirrors = Mirrors::default();
-        let facts = Facts::new(host, &self.layout, &mut mirrors);
-        (facts.drop_port == self.facts.drop_port).then_some(mirrors)
+        Mirrors::of(&self.wanted, host)
     }
 
     /// The code for a part that there [`is`](Build::has_all).

@@ -3,10 +3,9 @@
 use crate::access::Access;
 use crate::code::half::told;
 use crate::compiled::{Build, Compiled, Made};
-use crate::halves::{HalfBuilds, HalvesAtWork};
+use crate::halves::HalvesAtWork;
 use crate::machine::{Machine, Part};
 use crate::memory::Memory;
-use crate::mutant::Mutant;
 use crate::packet::{Fate, Packet};
 use crate::parked::Parked;
 use crate::runtime::{Context, Job, Leaving, REASONS, To};
@@ -14,9 +13,12 @@ use crate::tables::Mirrors;
 use base_diag::Diagnostic;
 use base_time::Time;
 use dataplane_api::{EgressResult, Output, Port, QueueRecord, Queued, QueuedPacket};
+use device::embed::{Accelerator, PacketParts, Stay};
+use device::stage::BlockName;
+use device::{Host, Life};
+use device::{Options, Switch};
 use ir::Program;
-use ir_interp::embed::{Accelerator, BlockName, Host, Life, PacketParts, Stay};
-use ir_interp::{Options, Switch, Value};
+use ir_value::Value;
 use std::sync::Arc;
 
 /// A program as machine code, with its state.
@@ -31,13 +33,14 @@ use std::sync::Arc;
 pub struct Engine {
     switch: Switch,
     work: Work,
+    compiled: Compiled,
 }
 
 /// What runs packets.
 enum Work {
     Interpreter,
     Whole(Box<Native>),
-    Halves(HalfBuilds, Box<HalvesAtWork>),
+    Halves(Box<HalvesAtWork>),
 }
 
 /// What was compiled, and how well.
@@ -72,55 +75,38 @@ pub(crate) struct Native {
 impl Engine {
     /// Lowers and compiles a program. No program that the interpreter runs is refused.
     pub fn compile(program: &Program, options: Options) -> Result<Engine, Vec<Diagnostic>> {
-        Engine::compile_wrong(program, options, None)
-    }
-
-    /// The same with a mistake, for tests of tests.
-    pub fn compile_wrong(
-        program: &Program,
-        options: Options,
-        mutant: Option<Mutant>,
-    ) -> Result<Engine, Vec<Diagnostic>> {
-        let lowered = match ir_lower::lower(program) {
-            Ok(lowered) => Arc::new(lowered),
-            // Too large when everything is inlined: the interpreter runs it as it stands.
-            Err(_) => {
-                let switch = Switch::new(Arc::new(program.clone()), options)?;
-                return Ok(Engine { switch, work: Work::Interpreter });
-            }
+        let drop_port = options.drop_port;
+        // Too large when everything is inlined: the interpreter runs it as it stands.
+        let Ok(lowered) = ir_lower::lower(program) else {
+            let program = Arc::new(program.clone());
+            let switch = ir_interp::switch(Arc::clone(&program), options)?;
+            let compiled = Compiled { program, drop_port, code: Made::Nothing };
+            return Ok(Engine { switch, work: Work::Interpreter, compiled });
         };
-        let mut switch = Switch::new(lowered, options)?;
-        let work = Work::compile(&mut switch, mutant);
-        Ok(Engine { switch, work })
+        let lowered = Arc::new(lowered);
+        let switch = ir_interp::switch(Arc::clone(&lowered), options)?;
+        Ok(Engine::with(switch, Compiled::new(lowered, drop_port)))
     }
 
     /// An engine with a state of its own for a program that is compiled already.
     pub fn of(compiled: &Compiled, options: Options) -> Result<Engine, Vec<Diagnostic>> {
-        let mut switch = Switch::new(Arc::clone(&compiled.program), options)?;
-        let same = match &compiled.code {
-            Made::Nothing => Some(Work::Interpreter),
-            Made::Whole(build) => {
-                build.mirrors(&mut switch.host()).map(|mirrors| Work::whole(build, mirrors))
-            }
-            Made::Halves(builds) => {
-                builds.mirrors(&mut switch).map(|mirrors| Work::halves(&mut switch, builds, mirrors))
-            }
+        let drop_port = options.drop_port;
+        let switch = ir_interp::switch(Arc::clone(&compiled.program), options)?;
+        let compiled = match (drop_port == compiled.drop_port, &compiled.code) {
+            (true, _) | (_, Made::Nothing) => compiled.clone(),
+            (false, _) => Compiled::new(Arc::clone(&compiled.program), drop_port),
         };
-        // Made with other options, it is to be compiled for these.
-        let work = same.unwrap_or_else(|| Work::compile(&mut switch, None));
-        Ok(Engine { switch, work })
+        Ok(Engine::with(switch, compiled))
+    }
+
+    fn with(mut switch: Switch, compiled: Compiled) -> Engine {
+        let work = Work::new(&mut switch.host(), &compiled.code).unwrap_or(Work::Interpreter);
+        Engine { switch, work, compiled }
     }
 
     /// The code, for more engines of the same program.
     pub fn compiled(&self) -> Compiled {
-        Compiled {
-            program: Arc::clone(self.switch.program()),
-            code: match &self.work {
-                Work::Interpreter => Made::Nothing,
-                Work::Whole(native) => Made::Whole(Arc::clone(&native.build)),
-                Work::Halves(builds, _) => Made::Halves(builds.clone()),
-            },
-        }
+        self.compiled.clone()
     }
 
     /// The switch, to be filled, asked and driven. Its tables, objects and counters are the engine's.
@@ -134,17 +120,17 @@ impl Engine {
         match self.work {
             Work::Interpreter => {}
             Work::Whole(native) => switch.accelerate(native),
-            Work::Halves(_, halves) => switch.accelerate_halves(halves),
+            Work::Halves(halves) => switch.accelerate(halves),
         }
         switch
     }
 
     /// How the program was compiled.
     pub fn report(&self) -> Report {
-        let builds = match &self.work {
-            Work::Interpreter => vec![],
-            Work::Whole(native) => vec![&native.build],
-            Work::Halves(builds, _) => vec![&builds.ingress, &builds.egress],
+        let builds = match &self.compiled.code {
+            Made::Nothing => vec![],
+            Made::Whole(build) => vec![build],
+            Made::Halves(builds) => vec![&builds.ingress, &builds.egress],
         };
         Report {
             compiled: !builds.is_empty(),
@@ -158,7 +144,7 @@ impl Engine {
         match &self.work {
             Work::Interpreter => 0,
             Work::Whole(native) => native.interpreted,
-            Work::Halves(_, halves) => halves.interpreted(),
+            Work::Halves(halves) => halves.interpreted(),
         }
     }
 
@@ -168,9 +154,7 @@ impl Engine {
         let host = self.switch.host();
         match &mut self.work {
             Work::Whole(native) if host.is_unwatched() => native.batch(&mut Access::Own(host), packets, now),
-            Work::Halves(_, halves) if host.is_unwatched() => {
-                halves.batch(&mut Access::Own(host), packets, now)
-            }
+            Work::Halves(halves) if host.is_unwatched() => halves.batch(&mut Access::Own(host), packets, now),
             _ => {
                 let mut outputs = vec![];
                 for packet in packets {
@@ -184,24 +168,16 @@ impl Engine {
 }
 
 impl Work {
-    fn compile(switch: &mut Switch, mutant: Option<Mutant>) -> Work {
-        if let Some((builds, mirrors)) = HalfBuilds::new(switch, mutant) {
-            return Work::halves(switch, &builds, mirrors);
-        }
-        let mut mirrors = Mirrors::default();
-        match Build::new(&mut switch.host(), Part::Whole, mutant, false, &mut mirrors) {
-            Some(build) => Work::whole(&Arc::new(build), mirrors),
-            None => Work::Interpreter,
-        }
-    }
-
-    fn whole(build: &Arc<Build>, mirrors: Mirrors) -> Work {
-        Work::Whole(Box::new(Native::new(Arc::clone(build), mirrors)))
-    }
-
-    fn halves(switch: &mut Switch, builds: &HalfBuilds, mirrors: [Mirrors; 2]) -> Work {
-        let halves = builds.on(mirrors, switch.host().new_life());
-        Work::Halves(builds.clone(), Box::new(halves))
+    /// The code on the tables and cells of a device; `None` if that runs another program.
+    fn new(host: &mut Host, code: &Made) -> Option<Work> {
+        Some(match code {
+            Made::Nothing => Work::Interpreter,
+            Made::Whole(build) => Work::Whole(Box::new(Native::new(Arc::clone(build), build.mirrors(host)?))),
+            Made::Halves(builds) => {
+                let mirrors = builds.mirrors(host)?;
+                Work::Halves(Box::new(builds.on(mirrors, host.new_life())))
+            }
+        })
     }
 }
 
@@ -406,14 +382,20 @@ impl Accelerator for Native {
         outputs
     }
 
-    fn ingress(&mut self, host: Host<'_>, port: Port, frame: Vec<u8>, now: Time) -> Vec<Queued> {
+    fn ingress(
+        &mut self,
+        host: Host<'_>,
+        port: Port,
+        frame: Vec<u8>,
+        now: Time,
+    ) -> Result<Vec<Queued>, Vec<u8>> {
         let mut host = Access::Own(host);
         let mut room = self.room();
         if !self.build.has_all([Part::Ingress, Part::Egress], host.host().program())
             || !room.packet.receive(port, &frame)
         {
             self.free.push(room);
-            return host.host().interpret_ingress(port, frame, now);
+            return Err(frame);
         }
         room.came = frame;
         let only = std::slice::from_mut(&mut room.packet);
@@ -421,26 +403,37 @@ impl Accelerator for Native {
         if left.is_none() {
             let mut queued = Vec::with_capacity(1);
             self.wait(room, &mut queued);
-            return queued;
+            return Ok(queued);
         }
         let mut queued = vec![];
         let works = self.end_ingress(&mut host, room, left, &mut queued, now);
         queued.extend(self.run_works(&mut host, works, now));
-        queued
+        Ok(queued)
     }
 
-    fn egress(&mut self, host: Host<'_>, queued: Queued, queue: QueueRecord, now: Time) -> EgressResult {
+    fn egress(
+        &mut self,
+        host: Host<'_>,
+        queued: Queued,
+        queue: QueueRecord,
+        now: Time,
+    ) -> Result<EgressResult, Queued> {
         let mut host = Access::Own(host);
-        self.leave_queue(&mut host, queued, queue, now)
+        Ok(self.leave_queue(&mut host, queued, queue, now))
     }
 
-    fn resume(&mut self, host: Host<'_>, packet: QueuedPacket, now: Time) -> Vec<Queued> {
+    fn resume(
+        &mut self,
+        host: Host<'_>,
+        packet: QueuedPacket,
+        now: Time,
+    ) -> Result<Vec<Queued>, QueuedPacket> {
         let mut host = Access::Own(host);
-        self.start_again(&mut host, packet, now)
+        Ok(self.start_again(&mut host, packet, now))
     }
 
-    fn tick(&mut self, host: Host<'_>, now: Time) -> Vec<Queued> {
-        self.tick_all(&mut Access::Own(host), now)
+    fn tick(&mut self, host: Host<'_>, now: Time) -> Option<Vec<Queued>> {
+        Some(self.tick_all(&mut Access::Own(host), now))
     }
 
     fn hand_back(&mut self, host: Host<'_>, packet: QueuedPacket) -> QueuedPacket {

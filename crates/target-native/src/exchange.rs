@@ -5,7 +5,7 @@ use crate::layout::{Elem, Kind, Layout, Node, Part, Shape};
 use crate::memory::{Memory, header_bytes};
 use base_bits::{BitReader, BitWriter, Bits};
 use ir::ErrorId;
-use ir_interp::Value;
+use ir_value::Value;
 
 /// A frame with its layout.
 pub(crate) struct Exchange<'m> {
@@ -53,7 +53,7 @@ impl Exchange<'_> {
                     }
                 };
                 let elems = (0..stack.size as i32).map(|i| elem(stack.base + i * stack.stride)).collect();
-                Value::Stack(ir_interp::Stack { elems, next: self.scalar(stack.next) as u32 })
+                Value::Stack(ir_value::Stack { elems, next: self.scalar(stack.next) as u32 })
             }
             Node::Value(index) => self.values[*index].clone(),
             Node::Nothing => Value::Void,
@@ -172,7 +172,7 @@ fn number_of(value: &Value) -> u128 {
 fn read_header(shape: &Shape, bytes: &[u8], valid: bool) -> Value {
     let mut reader = BitReader::new(bytes);
     let varbit = 8 * (bytes.len() - shape.bytes()) as u32;
-    Value::Header(ir_interp::Header { valid, fields: read_parts(&shape.parts, varbit, &mut reader) })
+    Value::Header(ir_value::Header { valid, fields: read_parts(&shape.parts, varbit, &mut reader) })
 }
 
 /// A varbit has so many bits.
@@ -188,7 +188,7 @@ fn read_parts(parts: &[Part], varbit: u32, reader: &mut BitReader) -> Vec<Value>
     parts.iter().map(read).collect()
 }
 
-fn header_wire(shape: &Shape, header: &ir_interp::Header) -> Vec<u8> {
+fn header_wire(shape: &Shape, header: &ir_value::Header) -> Vec<u8> {
     let mut writer = BitWriter::new();
     header.fields.iter().zip(&shape.parts).for_each(|(value, part)| write_part(part, value, &mut writer));
     writer.pad();

@@ -1,15 +1,17 @@
 //! What is worked out about a program before its code is made.
 
 use crate::layout::{Kind, Layout, kind_of};
-use crate::mutant::Mutant;
-use crate::tables::Mirrors;
+use crate::tables::Wanted;
 use dataplane_tables::KeyLayout;
+use device::Blocks;
+pub(crate) use device::embed::Constant;
+use device::embed::{CellsFacts, TableFacts};
+use device::region::Path;
+use device::stage::BlockName;
 use ir::{
     Callee, Control, ControlId, Expr, ExprKind, InstanceId, MatchKind, Name, ParserId, Program, Role, Stmt,
     StmtKind, SwitchOn, TableId, Transition, Type, ValueSetId, VarId, visit,
 };
-pub(crate) use ir_interp::embed::Constant;
-use ir_interp::embed::{BlockName, Host, Path, TableFacts};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Cells of an object that are shared with code at most; larger objects are left to the interpreter.
@@ -55,8 +57,6 @@ pub(crate) struct Facts {
     pub(crate) resumes: Vec<Path>,
     /// Several threads count in the same cells.
     pub(crate) shares: bool,
-    /// A mistake to make.
-    pub(crate) mutant: Option<Mutant>,
 }
 
 /// A table that code applies.
@@ -90,16 +90,16 @@ pub(crate) struct CellsCode {
 }
 
 impl Facts {
-    pub(crate) fn new(host: &mut Host, layout: &Layout, mirrors: &mut Mirrors) -> Facts {
-        let program = std::sync::Arc::clone(host.program());
+    pub(crate) fn new(blocks: Blocks<'_>, layout: &Layout, wanted: &mut Wanted) -> Facts {
+        let program = blocks.program();
         let controls: BTreeMap<_, _> =
-            BlockName::ALL.into_iter().filter_map(|block| Some((block, host.control(block)?))).collect();
-        let [_, _, standard] = host.types();
+            BlockName::ALL.into_iter().filter_map(|block| Some((block, blocks.control(block)?))).collect();
+        let [_, _, standard] = blocks.types();
         let standard = program.fields(&standard).iter().map(|field| field.name.clone()).collect();
         let mut facts = Facts {
-            parser: host.parser(),
-            roles: BlockName::ALL.into_iter().map(|block| (block, host.roles(block))).collect(),
-            drop_port: host.drop_port(),
+            parser: blocks.parser(),
+            roles: BlockName::ALL.into_iter().map(|block| (block, blocks.roles(block))).collect(),
+            drop_port: blocks.drop_port(),
             standard,
             registers: layout.registers.pass_length + 1,
             tables: BTreeMap::new(),
@@ -117,17 +117,14 @@ impl Facts {
             frame_externs: vec![],
             resumes: vec![],
             shares: false,
-            mutant: None,
             controls,
         };
-        facts.find_tables(host, &program, mirrors);
-        facts.find_cells(host, &program, mirrors);
-        facts.find_calls(&program);
+        facts.find_tables(blocks, wanted);
+        facts.find_cells(blocks, wanted);
+        facts.find_calls(program);
         facts.meters = facts.tables.values().any(|table| table.notes_hits);
-        facts.look_at_parser(&program);
-        if host.half().is_none() {
-            (facts.frame_externs, facts.resumes) = (host.frame_externs(), host.resumes());
-        }
+        facts.look_at_parser(program);
+        (facts.frame_externs, facts.resumes) = (blocks.frame_externs(), blocks.resumes());
         // Exact marks would have to follow every place; what is only ever extracted is rare among what is small.
         facts.written.fill(true);
         facts
@@ -138,42 +135,28 @@ impl Facts {
         self.value_set_widths.get(set.index()).copied().unwrap_or(1)
     }
 
-    fn find_tables(&mut self, host: &Host, program: &Program, mirrors: &mut Mirrors) {
+    fn find_tables(&mut self, blocks: Blocks<'_>, wanted: &mut Wanted) {
         for id in self.controls.values() {
-            let control = program.control(*id);
+            let control = blocks.program().control(*id);
             for at in 0..control.tables.len() {
                 let at = (*id, TableId::from(at));
                 if self.tables.contains_key(&at) {
                     continue;
                 }
-                if let Some(table) = table_code(host, program, control, at, mirrors) {
+                if let Some(table) = table_code(blocks, control, at, wanted) {
                     self.tables.insert(at, table);
                 }
             }
         }
     }
 
-    fn find_cells(&mut self, host: &mut Host, program: &Program, mirrors: &mut Mirrors) {
-        for (at, instance) in program.instances.iter().enumerate() {
+    fn find_cells(&mut self, blocks: Blocks<'_>, wanted: &mut Wanted) {
+        for at in 0..blocks.program().instances.len() {
             let id = InstanceId::from(at);
-            let register = host.register_cells(id, MOST_CELLS);
-            let (cells, size, bytes, kind) = match register {
-                Some((cells, size, bytes)) => {
-                    let Some(kind) = instance.type_args.first().and_then(|ty| kind_of(program, ty)) else {
-                        continue;
-                    };
-                    (cells, size, bytes, kind)
-                }
-                None => match host.counter_cells(id, MOST_CELLS) {
-                    Some(cells) => {
-                        let size = cells.len() as u64 / 2;
-                        (cells, size, 16, Kind::Bits(0))
-                    }
-                    None => continue,
-                },
-            };
-            let index = mirrors.share(cells);
-            self.cells.insert(id, CellsCode { index, size, bytes, kind });
+            let Some(CellsFacts { size, bytes, ty }) = blocks.cells(id, MOST_CELLS) else { continue };
+            let kind = ty.map_or(Some(Kind::Bits(0)), |ty| kind_of(blocks.program(), &ty));
+            let Some(kind) = kind else { continue };
+            self.cells.insert(id, CellsCode { index: wanted.share(id), size, bytes, kind });
         }
     }
 
@@ -249,13 +232,12 @@ fn fixed_bits(program: &Program, ty: &Type) -> u64 {
 }
 
 fn table_code(
-    host: &Host,
-    program: &Program,
+    blocks: Blocks<'_>,
     control: &Control,
     at: (ControlId, TableId),
-    mirrors: &mut Mirrors,
+    wanted: &mut Wanted,
 ) -> Option<TableCode> {
-    let facts = host.table(at)?;
+    let (program, facts) = (blocks.program(), blocks.table(at)?);
     let layout = crate::tables::key_layout(&facts.keys)?;
     let table = control.tables.get(at.1.index())?;
     let count = facts.counts.then_some(1);
@@ -280,7 +262,7 @@ fn table_code(
     let selects = table.keys.iter().filter(|key| key.match_kind == MatchKind::Selector);
     let chosen_by =
         selects.map(|key| Some(kind_of(program, &key.expr.ty)?.width())).collect::<Option<_>>()?;
-    let (index, is_direct) = mirrors.add(at, &facts, &layout, most, data.clone(), chosen_by);
+    let (index, is_direct) = wanted.add(at, &facts, &layout, most, data.clone(), chosen_by);
     let TableFacts { notes_hits, has_profile, counts, constant, .. } = facts;
     let is_plain = !(notes_hits || has_profile || counts);
     let constant = constant.filter(|constant| is_plain && is_small(constant));

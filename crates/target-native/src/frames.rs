@@ -20,8 +20,10 @@ use crate::parked::Parked;
 use crate::runtime::{FrameCall, Leaving, To};
 use base_time::Time;
 use dataplane_api::Queued;
-use ir_interp::Value;
-use ir_interp::embed::{BlockName, Life, PacketParts, RunsOn, Stay};
+use device::Life;
+use device::embed::{PacketParts, RunsOn, Stay};
+use device::stage::BlockName;
+use ir_value::Value;
 use std::sync::Arc;
 
 /// A packet that is to run in ingress.
@@ -208,9 +210,12 @@ impl Native {
             Work::Carried(mut carried) => {
                 self.restore(&mut carried, &Packet::default());
                 let program = Arc::clone(host.host().program());
-                let headers = Value::zero(&program, &host.host().types()[0]);
-                let params =
-                    host.host().control(BlockName::Ingress).map(|id| program.control(id).params.clone());
+                let headers = Value::zero(&program, &host.host().blocks().types()[0]);
+                let params = host
+                    .host()
+                    .blocks()
+                    .control(BlockName::Ingress)
+                    .map(|id| program.control(id).params.clone());
                 let (_, mut job) = self.job(host, Part::Whole, now);
                 job.life = Some(carried.life.clone());
                 let parts = job.parts_with(BlockName::Ingress, headers);

@@ -16,14 +16,15 @@ use crate::engine::{Native, Start};
 use crate::exchange::Exchange;
 use crate::layout::{Node, asked};
 use crate::machine::Part;
-use crate::mutant::Mutant;
 use crate::packet::{Fate, Packet};
-use crate::tables::Mirrors;
+use crate::tables::{Mirrors, Wanted};
 use base_time::Time;
 use dataplane_api::{DropReason, Output, Port};
+
+use device::embed::{Accelerator, Half, HalfDone, HalfEnd, HalfStart};
+use device::{Blocks, Host, Life};
 use ir::Carried;
-use ir_interp::embed::{Half, HalfDone, HalfEnd, HalfStart, Halves, Host, Life};
-use ir_interp::{Switch, Value};
+use ir_value::Value;
 use p4_arch::psa::{PORT_RECIRCULATE, packet_path};
 use std::sync::Arc;
 
@@ -35,33 +36,20 @@ pub(crate) struct HalfBuilds {
 }
 
 impl HalfBuilds {
-    /// The code for a device, with the tables and cells of each half there; `None` if its program is not for PSA.
-    pub(crate) fn new(switch: &mut Switch, mutant: Option<Mutant>) -> Option<(HalfBuilds, [Mirrors; 2])> {
-        let [mut of_ingress, mut of_egress] = <[Mirrors; 2]>::default();
-        let mut host = switch.host();
-        let builds = HalfBuilds {
-            ingress: half(&mut host, Half::Ingress, mutant, false, &mut of_ingress)?,
-            egress: half(&mut host, Half::Egress, mutant, false, &mut of_egress)?,
+    /// The code of a program for PSA; `None` if it is for the interpreter alone. `shares` says that several threads are to run it at
+    /// once: then tables of both halves change all at once, and the numbers of egress go on behind those of ingress.
+    pub(crate) fn new(blocks: Blocks<'_>, shares: bool) -> Option<HalfBuilds> {
+        let half = |half: Half, wanted: Wanted| {
+            Build::new(blocks.of(half), Part::Half(half), shares, wanted).map(Arc::new)
         };
-        Some((builds, [of_ingress, of_egress]))
+        let ingress = half(Half::Ingress, Wanted::default())?;
+        let before = if shares { ingress.wanted.clone() } else { Wanted::default() };
+        Some(HalfBuilds { egress: half(Half::Egress, before)?, ingress })
     }
 
-    /// The same for several threads, whose tables change all at once.
-    pub(crate) fn shared(switch: &mut Switch) -> Option<(HalfBuilds, Mirrors)> {
-        let (mut host, mut mirrors) = (switch.host(), Mirrors::default());
-        let builds = HalfBuilds {
-            ingress: half(&mut host, Half::Ingress, None, true, &mut mirrors)?,
-            egress: half(&mut host, Half::Egress, None, true, &mut mirrors)?,
-        };
-        Some((builds, mirrors))
-    }
-
-    /// The tables and cells of another device with the same program.
-    pub(crate) fn mirrors(&self, switch: &mut Switch) -> Option<[Mirrors; 2]> {
-        let mut host = switch.host();
-        let of_ingress = self.ingress.mirrors(&mut host)?;
-        host.turn_to(Half::Egress);
-        Some([of_ingress, self.egress.mirrors(&mut host)?])
+    /// The tables and cells of a device, for each half.
+    pub(crate) fn mirrors(&self, host: &mut Host) -> Option<[Mirrors; 2]> {
+        Some([self.ingress.mirrors(host)?, self.egress.mirrors(host)?])
     }
 
     /// What runs the code on a device; packets there may take what `life` may.
@@ -75,18 +63,6 @@ impl HalfBuilds {
             interpreted: 0,
         }
     }
-}
-
-fn half(
-    host: &mut Host,
-    half: Half,
-    mutant: Option<Mutant>,
-    shares: bool,
-    mirrors: &mut Mirrors,
-) -> Option<Arc<Build>> {
-    host.half()?;
-    host.turn_to(half);
-    Build::new(host, Part::Half(half), mutant, shares, mirrors).map(Arc::new)
 }
 
 impl Build {
@@ -125,8 +101,8 @@ pub(crate) struct HalvesAtWork {
     interpreted: u64,
 }
 
-impl Halves for HalvesAtWork {
-    fn run(&mut self, host: Host<'_>, start: HalfStart<'_>, now: Time) -> HalfEnd {
+impl Accelerator for HalvesAtWork {
+    fn half(&mut self, host: Host<'_>, start: HalfStart<'_>, now: Time) -> HalfEnd {
         let mut packet = self.free.pop().unwrap_or_default();
         let native = match start.half {
             Half::Ingress => &mut self.ingress,

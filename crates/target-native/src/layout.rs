@@ -11,8 +11,9 @@
 //!
 //! A *frame* is a piece of memory of fixed size that one packet after the other uses.
 
+use device::Blocks;
+use device::stage::BlockName;
 use ir::{Carried, Field, InstanceId, Program, Type, TypeKind};
-use ir_interp::embed::{BlockName, Host};
 use std::collections::BTreeMap;
 
 /// The greatest frame; programs that need more are left to the interpreter.
@@ -255,7 +256,7 @@ pub(crate) struct Registers {
     pub(crate) start: usize,
     pub(crate) cursor: usize,
     pub(crate) end: usize,
-    /// See [`ir_interp::embed::Side`]; all ones stand for `None`.
+    /// See [`device::stage::Effects`]; all ones stand for `None`.
     pub(crate) length: usize,
     pub(crate) truncate: usize,
     pub(crate) clone: usize,
@@ -286,31 +287,27 @@ struct Builder<'p> {
 
 impl Layout {
     /// The layout of a program; `None` if it is too large.
-    pub(crate) fn new(host: &Host) -> Option<Layout> {
-        let program = std::sync::Arc::clone(host.program());
-        let mut builder = Builder {
-            program: &program,
-            scalars: vec![],
-            headers: vec![],
-            values: vec![],
-            arrays: 0,
-            bytes: 0,
-        };
+    pub(crate) fn new(blocks_of: Blocks<'_>) -> Option<Layout> {
+        let program = blocks_of.program();
+        let mut builder =
+            Builder { program, scalars: vec![], headers: vec![], values: vec![], arrays: 0, bytes: 0 };
         let registers = builder.registers();
-        let roles = host.types().map(|ty| builder.node(&ty));
-        let mut half = host.half().map(|_| builder.half(&roles[2], &host.types()[2]));
-        let counted = match host.counted_length() {
+        let roles = blocks_of.types().map(|ty| builder.node(&ty));
+        let mut half = blocks_of.half().map(|_| builder.half(&roles[2], &blocks_of.types()[2]));
+        let counted = match blocks_of.counted_length() {
             None => None,
             Some(field) => Some(builder.word_of(&roles[1], field)?),
         };
         let mut blocks = vec![];
         for block in BlockName::ALL {
-            let (params, vars) = match host.control(block) {
+            let (params, vars) = match blocks_of.control(block) {
                 Some(id) => (&program.control(id).params, &program.control(id).vars),
-                None => (&program.parser(host.parser()).params, &program.parser(host.parser()).vars),
+                None => {
+                    (&program.parser(blocks_of.parser()).params, &program.parser(blocks_of.parser()).vars)
+                }
             };
             let mut nodes: Vec<Option<Node>> = vec![None; vars.len()];
-            for (param, role) in params.iter().zip(host.roles(block)) {
+            for (param, role) in params.iter().zip(blocks_of.roles(block)) {
                 let node = match role {
                     ir::Role::Headers => roles[0].clone(),
                     ir::Role::Metadata => roles[1].clone(),
@@ -327,7 +324,7 @@ impl Layout {
             let of = |(node, var): (Option<Node>, &ir::Var)| node.unwrap_or_else(|| builder.node(&var.ty));
             blocks.push((block, nodes.into_iter().zip(vars).map(of).collect()));
         }
-        let most_key = 64 + 2 * most_key_words(&program);
+        let most_key = 64 + 2 * most_key_words(program);
         let scratch_bytes =
             2 * builder.headers.iter().map(|h| h.shape.most_bytes()).sum::<usize>() + builder.arrays + 4096;
         let Builder { scalars, headers, values, arrays, mut bytes, .. } = builder;

@@ -3,10 +3,10 @@
 //! ```text
 //! ir::Program ── ir_lower::lower ──> lowered ──> layout, facts ──> code ──> machine code
 //!                                       │                                     │ what is rare
-//!                                       └──────────> ir_interp::Switch <──────┘
+//!                                       └──────────> device::Switch <──────┘
 //! ```
 //!
-//! [`Engine`] runs batches of packets; as a [`Switch`](ir_interp::Switch), from [`Engine::into_switch`], it does what the
+//! [`Engine`] runs batches of packets; as a [`Switch`](device::Switch), from [`Engine::into_switch`], it does what the
 //! interpreter does, only faster. Entries, objects, groups and counters are the interpreter's; compiled code shares the cells of
 //! registers and counters, and keeps copies of tables in fast structures. [`Shared`] does the same in several threads.
 //!
@@ -32,19 +32,19 @@ mod halves;
 mod layout;
 mod machine;
 mod memory;
-mod mutant;
 mod notes;
 mod outbox;
 mod packet;
 mod parked;
 mod runtime;
 mod tables;
+mod text;
 mod turns;
 mod workers;
 
 pub use compiled::Compiled;
 pub use engine::{Engine, Report};
 pub use flow::flow;
-pub use mutant::Mutant;
 pub use packet::{Fate, HEADROOM, MOST_BYTES, Packet};
+pub use text::{CodeText, code_text};
 pub use workers::{Shared, Worker};

@@ -10,13 +10,14 @@ use crate::layout::Layout;
 use crate::notes::Notes;
 use crate::packet::Packet;
 use crate::runtime::{Context, Job};
+use crate::text::CodeText;
 use cranelift_codegen::ir::{AbiParam, FuncRef, Type, types};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{Linkage, Module, default_libcall_names};
+use device::embed::Half;
 use ir::Program;
-use ir_interp::embed::Half;
 
 /// The function for a batch.
 type Batch = unsafe extern "C" fn(*mut Context, *mut Packet, u64);
@@ -64,19 +65,21 @@ impl Machine {
         part: Part,
         notes: &mut Notes,
     ) -> Option<Machine> {
-        let made = Machine::make(program, layout, facts, part, notes);
+        let made = Machine::make(program, layout, facts, part, notes, None);
         if let (Err(Unable(what)), true) = (&made, cfg!(debug_assertions)) {
             panic!("the code generator said it could do what it could not: {what}");
         }
         made.ok()
     }
 
-    fn make(
+    /// The same, or why not; `text` is filled with the code's forms.
+    pub(crate) fn make(
         program: &Program,
         layout: &Layout,
         facts: &Facts,
         part: Part,
         notes: &mut Notes,
+        text: Option<&mut CodeText>,
     ) -> Made<Machine> {
         let mut flags = settings::builder();
         let verify = if cfg!(debug_assertions) { "true" } else { "false" };
@@ -119,6 +122,8 @@ impl Machine {
         let mut frontend = FunctionBuilderContext::new();
         let b = FunctionBuilder::new(&mut context.func, &mut frontend);
         Code::generate(b, program, layout, facts, part, calls, notes, module.target_config())?;
+        let clif = text.is_some().then(|| context.func.display().to_string());
+        context.set_disasm(text.is_some());
         let id = module
             .declare_function("batch", Linkage::Local, &context.func.signature)
             .map_err(|_| Unable("the function"))?;
@@ -126,6 +131,11 @@ impl Machine {
             debug_assert!(false, "the code is not well formed: {error:?}");
             Unable("the function's code")
         })?;
+        if let (Some(text), Some(clif)) = (text, clif) {
+            text.clif = clif;
+            text.machine_code =
+                context.compiled_code().and_then(|code| code.vcode.clone()).unwrap_or_default();
+        }
         module.finalize_definitions().map_err(|_| Unable("the memory for code"))?;
         let address = module.get_finalized_function(id);
         // SAFETY: the code was made for this signature.

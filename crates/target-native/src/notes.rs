@@ -4,9 +4,9 @@ use crate::exchange::{Exchange, value_of};
 use crate::facts::Facts;
 use crate::frames::is_kept;
 use crate::layout::{Kind, Layout, Node};
+use device::stage::BlockName;
 use ir::{InstanceId, Name, Stmt, VarId};
-use ir_interp::Value;
-use ir_interp::embed::BlockName;
+use ir_value::Value;
 use std::collections::BTreeSet;
 
 /// See the module.

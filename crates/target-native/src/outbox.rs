@@ -9,8 +9,8 @@
 
 use crate::turns::lock;
 use dataplane_api::Counters;
-use ir_interp::Told;
-use ir_interp::embed::Host;
+use device::Host;
+use device::Told;
 use std::sync::Mutex;
 
 /// See the module.

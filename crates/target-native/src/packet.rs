@@ -11,7 +11,7 @@ pub const HEADROOM: usize = 256;
 /// Bytes that stay free behind a packet, since loads may be wider than fields.
 const TAIL: usize = 32;
 
-/// The longest frame that a [`Packet`] holds; longer ones are for [`Switch::process`](ir_interp::Switch::process).
+/// The longest frame that a [`Packet`] holds; longer ones are for [`Switch::process`](device::Switch::process).
 pub const MOST_BYTES: usize = BUFFER - HEADROOM - TAIL;
 
 pub(crate) const DROPPED: u32 = 0;

@@ -12,8 +12,9 @@ use crate::compiled::Build;
 use crate::memory::Memory;
 use crate::packet::Packet;
 use dataplane_api::Output;
-use ir_interp::Value;
-use ir_interp::embed::{Life, PacketParts};
+use device::Life;
+use device::embed::PacketParts;
+use ir_value::Value;
 use std::sync::Arc;
 
 /// See the module.

@@ -17,8 +17,13 @@ use base_bits::{BitWriter, Bits};
 use base_time::Time;
 use dataplane_api::{DropReason, Output};
 use dataplane_tables::Table;
-use ir_interp::embed::{Algorithm, BlockName, Halt, Left, Life, PacketParts, Side, Stay, log_line};
-use ir_interp::{Digest, Value};
+use device::Digest;
+use device::Life;
+use device::embed::{Halt, Left, PacketParts, Stay};
+use device::hash::Algorithm;
+use device::stage::{Amid, BlockName, CloneEffect, Effects};
+use device::told::log_line;
+use ir_value::Value;
 use std::ffi::c_void;
 use std::sync::atomic::AtomicU64;
 
@@ -242,7 +247,7 @@ fn algorithm(number: u32) -> Algorithm {
     use Algorithm::{Crc16, Crc16Custom, Crc32, Crc32Custom, Csum16, Identity, Xor16};
     let all = [Crc32, Crc32Custom, Crc16, Crc16Custom, Csum16, Xor16, Identity];
     debug_assert!(all.into_iter().zip(0..).all(|(algorithm, number)| algorithm as u32 == number));
-    all.get(number as usize).copied().unwrap_or(Csum16)
+    all[number as usize]
 }
 
 pub(crate) extern "C" fn hash(
@@ -315,10 +320,10 @@ pub(crate) extern "C" fn looked_up(context: *mut Context, block: u32, table: u32
     let job = unsafe { job(context) };
     let block = BlockName::ALL[block as usize];
     if let Some((at, entry)) = job.mirrors.original(table as usize, entry as u32) {
-        let mut side = Side { ingress_length: bytes, ..Side::default() };
-        side.colours = job.colours_in(block);
-        job.host.host().looked_up(block, at, entry, &mut side, job.now);
-        job.colours.1 = side.colours;
+        let mut effects = Effects { counted: bytes, ..Effects::default() };
+        effects.colours = job.colours_in(block);
+        job.host.host().looked_up(at, entry, &mut effects, job.now);
+        job.colours.1 = effects.colours;
     }
 }
 
@@ -454,18 +459,19 @@ impl Job<'_, '_> {
         unsafe { crate::memory::header_bytes(from, length) }.to_vec()
     }
 
-    fn side(&mut self, block: BlockName) -> Side {
+    fn effects(&mut self, block: BlockName) -> Effects {
         let registers = self.layout.registers;
         let colours = self.colours_in(block);
         let exchange = self.exchange();
         let word = |index| exchange.scalar(index) as u64;
         let option = |index| Some(word(index)).filter(|value| *value != u64::MAX);
         let list = |order: u64| ((order >> 32) as u32).checked_sub(1);
-        Side {
-            ingress_length: word(registers.pass_length),
+        Effects {
+            counted: word(registers.pass_length),
             length: word(registers.length) as i64,
             truncate: option(registers.truncate).map(|length| length as u32),
-            clone: option(registers.clone).map(|order| (order as u32, list(order))),
+            clone: option(registers.clone)
+                .map(|order| CloneEffect { session: order as u32, field_list: list(order) }),
             resubmit: option(registers.resubmit).map(|list| list as u32),
             recirculate: option(registers.recirculate).map(|list| list as u32),
             checksum_error: word(registers.checksum_error) != 0,
@@ -473,20 +479,20 @@ impl Job<'_, '_> {
         }
     }
 
-    fn set_side(&mut self, side: Side) {
+    fn set_effects(&mut self, effects: Effects) {
         let registers = self.layout.registers;
-        self.colours.1 = side.colours;
+        self.colours.1 = effects.colours;
         let mut exchange = self.exchange();
         let option = |value: Option<u64>| u128::from(value.unwrap_or(u64::MAX));
-        let clone = side
-            .clone
-            .map(|(session, list)| u64::from(session) | list.map_or(0, |list| (u64::from(list) + 1) << 32));
-        exchange.set_scalar(registers.length, side.length as u64 as u128);
-        exchange.set_scalar(registers.truncate, option(side.truncate.map(u64::from)));
+        let clone = effects.clone.map(|CloneEffect { session, field_list }| {
+            u64::from(session) | field_list.map_or(0, |list| (u64::from(list) + 1) << 32)
+        });
+        exchange.set_scalar(registers.length, effects.length as u64 as u128);
+        exchange.set_scalar(registers.truncate, option(effects.truncate.map(u64::from)));
         exchange.set_scalar(registers.clone, option(clone));
-        exchange.set_scalar(registers.resubmit, option(side.resubmit.map(u64::from)));
-        exchange.set_scalar(registers.recirculate, option(side.recirculate.map(u64::from)));
-        exchange.set_scalar(registers.checksum_error, u128::from(side.checksum_error));
+        exchange.set_scalar(registers.resubmit, option(effects.resubmit.map(u64::from)));
+        exchange.set_scalar(registers.recirculate, option(effects.recirculate.map(u64::from)));
+        exchange.set_scalar(registers.checksum_error, u128::from(effects.checksum_error));
     }
 
     fn statement(&mut self, id: usize) -> u32 {
@@ -497,7 +503,7 @@ impl Job<'_, '_> {
         let layout = self.layout;
         let nodes = layout.block(block);
         let exchange = self.exchange();
-        let mut vars: Vec<Value> = nodes
+        let vars: Vec<Value> = nodes
             .iter()
             .enumerate()
             .map(|(at, node)| match fallback.vars.contains(&ir::VarId::from(at)) {
@@ -506,25 +512,17 @@ impl Job<'_, '_> {
             })
             .collect();
         let (start, cursor) = (exchange.scalar(registers.start), exchange.scalar(registers.cursor));
-        let mut position = cursor.wrapping_sub(start) as u64 * 8;
+        let position = cursor.wrapping_sub(start) as u64 * 8;
         let in_parser = block == BlockName::Parser;
-        let mut frame = if in_parser { self.bytes_between(registers.start, registers.end) } else { vec![] };
-        let mut payload =
-            if in_parser { vec![] } else { self.bytes_between(registers.cursor, registers.end) };
-        let mut side = self.side(block);
-        side.ingress_length = self.counted(block).unwrap_or(side.ingress_length);
+        let frame = if in_parser { self.bytes_between(registers.start, registers.end) } else { vec![] };
+        let payload = if in_parser { vec![] } else { self.bytes_between(registers.cursor, registers.end) };
+        let mut effects = self.effects(block);
+        effects.counted = self.counted(block).unwrap_or(effects.counted);
+        let mut at = Amid { vars, frame, position, payload, effects };
         let now = self.now;
-        let result = self.host.host().statement(
-            block,
-            &fallback.stmt,
-            &mut vars,
-            &mut frame,
-            &mut position,
-            &mut payload,
-            &mut side,
-            now,
-        );
-        self.set_side(side);
+        let result = self.host.host().statement(block, &fallback.stmt, &mut at, now);
+        let Amid { vars, position, effects, .. } = at;
+        self.set_effects(effects);
         let mut exchange = self.exchange();
         for (at, (node, value)) in nodes.iter().zip(&vars).enumerate() {
             if fallback.vars.contains(&ir::VarId::from(at)) {
@@ -560,7 +558,7 @@ impl Job<'_, '_> {
     pub(crate) fn parts_with(&mut self, block: BlockName, headers: Value) -> PacketParts {
         let registers = self.layout.registers;
         let layout = self.layout;
-        let side = self.side(block);
+        let effects = self.effects(block);
         let exchange = self.exchange();
         let [_, metadata, standard] = layout.roles.each_ref().map(|node: &Node| exchange.read(node));
         PacketParts {
@@ -571,7 +569,7 @@ impl Job<'_, '_> {
             payload: vec![],
             ingress_port: exchange.scalar(registers.ingress_port) as u32,
             egress_port: exchange.scalar(registers.egress_port) as u32,
-            side,
+            effects,
             life: self.life.clone(),
         }
     }
@@ -596,11 +594,11 @@ impl Job<'_, '_> {
             (registers.fuel, parts.life.as_ref().map_or(FUEL, Life::steps).min(FUEL)),
             (registers.ingress_port, u64::from(parts.ingress_port)),
             (registers.egress_port, u64::from(parts.egress_port)),
-            (registers.pass_length, parts.side.ingress_length),
+            (registers.pass_length, parts.effects.counted),
         ] {
             exchange.set_scalar(register, u128::from(value));
         }
-        self.set_side(parts.side);
+        self.set_effects(parts.effects);
         self.life = parts.life;
     }
 
@@ -608,7 +606,7 @@ impl Job<'_, '_> {
         self.interpreted += 1;
         let registers = self.layout.registers;
         let mut parts = self.parts(block);
-        let (truncate, port) = (parts.side.truncate, parts.egress_port);
+        let (truncate, port) = (parts.effects.truncate, parts.egress_port);
         let now = self.now;
         let result = self.host.host().stage(block, &mut parts, now);
         let layout = self.layout;
@@ -619,7 +617,7 @@ impl Job<'_, '_> {
         let left = parts.payload.len() as u128;
         let end = exchange.scalar(registers.end);
         exchange.set_scalar(registers.cursor, end.saturating_sub(left));
-        self.set_side(parts.side);
+        self.set_effects(parts.effects);
         let frame = match result {
             Ok(frame) => frame,
             Err(halt) => return code_of(Err(halt)),

@@ -4,23 +4,31 @@ use crate::access::Access;
 use crate::layout::Kind;
 use crate::runtime::{Asked, MOST_ASKED, TableRef};
 use crate::turns::lock;
+use control_writes::EntryKey;
 use dataplane_tables::{
     Control, EntryKey as CopyKey, Field, FirstBits, KeyLayout, MatchKind, Run, TableSpec, Tables, WriteError,
 };
-use ir_interp::KeySpec;
-use ir_interp::embed::{
-    ActionView, EntryKey, EntryView, Host, News, SharedCells, TableAt, TableChange, TableFacts,
-};
+use device::embed::{ActionView, EntryView, News, SharedCells, TableAt, TableChange, TableFacts};
+use device::{Host, KeySpec};
+use ir::InstanceId;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
 /// Hashes of tables are seeded with this: packets come from whom the operator lets in.
 const SEED: u64 = 0x7034_7261_636b;
 
+/// The tables and cells that code speaks of by number, in the order of the numbers. It is the program's; [`Mirrors`] are a device's.
+#[derive(Clone, Default)]
+pub(crate) struct Wanted {
+    tables: Vec<(Mirror, TableSpec)>,
+    cells: Vec<InstanceId>,
+}
+
 /// All copies.
 #[derive(Default)]
 pub(crate) struct Mirrors {
     mirrors: Vec<Mirror>,
+    /// Of copies that are still to be made.
     specs: Vec<TableSpec>,
     copies: Option<(Control, Tables)>,
     /// Somebody else follows the originals, and gives the copies.
@@ -48,10 +56,14 @@ struct Mirror {
     at: TableAt,
     layout: KeyLayout,
     data: Vec<Vec<(usize, Kind)>>,
-    /// Where hits are noted, or a profile says what runs: the entries by their numbers in the copy.
-    numbers: Option<Numbers>,
-    /// Where hits are counted: the cells that records point to, by the entries' numbers in the copy; those of misses first.
-    counts: Option<Vec<SharedCells>>,
+    /// Hits are noted, or a profile says what runs.
+    keeps_keys: bool,
+    /// Of a table that keeps keys, the entries by their numbers in the copy.
+    numbers: Numbers,
+    /// Hits are counted.
+    counts_hits: bool,
+    /// Of a table that counts hits, the cells that records point to, by the entries' numbers in the copy; those of misses first.
+    counts: Vec<SharedCells>,
     /// A profile says what runs: records of entries have their counters alone.
     has_profile: bool,
     /// Bits of the keys for its selector.
@@ -77,8 +89,8 @@ pub(crate) fn key_layout(keys: &[KeySpec]) -> Option<KeyLayout> {
 /// Entries by their numbers; readers look at what the one who follows writes.
 type Numbers = Arc<Mutex<Vec<Option<EntryKey>>>>;
 
-impl Mirrors {
-    /// Adds a table, and gives its position, and whether it has an array of entry numbers.
+impl Wanted {
+    /// Adds a table, and gives its number, and whether it has an array of entry numbers.
     pub(crate) fn add(
         &mut self,
         at: TableAt,
@@ -88,28 +100,53 @@ impl Mirrors {
         data: Vec<Vec<(usize, Kind)>>,
         chosen_by: Vec<u32>,
     ) -> (usize, bool) {
-        self.specs.push(TableSpec {
+        let spec = TableSpec {
             layout: layout.clone(),
             size: u32::try_from(facts.size).unwrap_or(u32::MAX),
             data_words,
             profile: None,
             const_entries: false,
-        });
-        let numbers = (facts.notes_hits || facts.has_profile).then(Numbers::default);
-        let nobodys = || [const { AtomicU64::new(0) }; 2].into();
-        let counts = facts.counts.then(|| vec![facts.misses.clone().unwrap_or_else(nobodys)]);
-        let layout = layout.clone();
-        let has_profile = facts.has_profile;
-        self.mirrors.push(Mirror { at, layout, data, numbers, counts, has_profile, chosen_by });
-        let is_direct = self.specs.last().is_some_and(TableSpec::is_direct);
-        (self.mirrors.len() - 1, is_direct)
+        };
+        let is_direct = spec.is_direct();
+        let mirror = Mirror {
+            at,
+            layout: layout.clone(),
+            data,
+            keeps_keys: facts.notes_hits || facts.has_profile,
+            numbers: Numbers::default(),
+            counts_hits: facts.counts,
+            counts: vec![],
+            has_profile: facts.has_profile,
+            chosen_by,
+        };
+        self.tables.push((mirror, spec));
+        (self.tables.len() - 1, is_direct)
     }
 
-    /// Adds the cells of an object, and gives their position.
-    pub(crate) fn share(&mut self, cells: SharedCells) -> usize {
-        self.addresses.push(cells.as_ptr());
-        self.cells.push(cells);
+    /// Adds the cells of an object, and gives their number.
+    pub(crate) fn share(&mut self, object: InstanceId) -> usize {
+        self.cells.push(object);
         self.cells.len() - 1
+    }
+}
+
+impl Mirrors {
+    /// Those of a device; `None` if it lacks some, since it runs another program.
+    pub(crate) fn of(wanted: &Wanted, host: &mut Host) -> Option<Mirrors> {
+        let mut mirrors = Mirrors::default();
+        for (mirror, spec) in &wanted.tables {
+            let nobodys = || [const { AtomicU64::new(0) }; 2].into();
+            let misses = || host.misses(mirror.at).unwrap_or_else(nobodys);
+            let counts = mirror.counts_hits.then(misses).into_iter().collect();
+            mirrors.mirrors.push(Mirror { counts, numbers: Numbers::default(), ..mirror.clone() });
+            mirrors.specs.push(spec.clone());
+        }
+        for object in &wanted.cells {
+            let cells = host.cells(*object)?;
+            mirrors.addresses.push(cells.as_ptr());
+            mirrors.cells.push(cells);
+        }
+        Some(mirrors)
     }
 
     /// Brings what was written to the originals to the copies. To be called before each batch.
@@ -224,7 +261,7 @@ impl Mirrors {
     /// The original of an entry of a table in which hits are noted, or that has a profile.
     pub(crate) fn original(&self, table: usize, entry: u32) -> Option<(TableAt, EntryKey)> {
         let mirror = self.mirrors.get(table)?;
-        let entry = lock(mirror.numbers.as_ref()?).get(entry as usize)?.clone()?;
+        let entry = lock(&mirror.numbers).get(entry as usize)?.clone()?;
         Some((mirror.at, entry))
     }
 
@@ -236,7 +273,7 @@ impl Mirrors {
     /// An action of a table as the words of a record, from the action on.
     pub(crate) fn record(&self, table: usize, action: &ActionView) -> Vec<u64> {
         let Some(mirror) = self.mirrors.get(table) else { return vec![] };
-        let count = mirror.counts.as_ref().map(|counts| &counts[0]);
+        let count = mirror.counts.first();
         std::iter::once(u64::from(action.action)).chain(mirror.words(action, count)).collect()
     }
 }
@@ -270,18 +307,16 @@ impl Mirror {
         let (Some(key), Some(run)) = (self.key(&entry), self.run_of(&entry)) else { return };
         let inserted: Result<u32, WriteError> = control.insert(id, &key, &run);
         let Ok(number) = inserted else { return };
-        if let Some(numbers) = &mut self.numbers {
-            put(&mut lock(numbers), number, Some(entry.key), None);
+        if self.keeps_keys {
+            put(&mut lock(&self.numbers), number, Some(entry.key), None);
         }
-        if let (Some(counts), Some(count)) = (&mut self.counts, entry.count) {
-            let none = SharedCells::clone(&counts[0]);
-            retired.extend(put(counts, number, count, none));
+        if let (Some(none), Some(count)) = (self.counts.first().cloned(), entry.count) {
+            retired.extend(put(&mut self.counts, number, count, none));
         }
     }
 
     fn set_default(&self, control: &mut Control, id: usize, action: &ActionView) {
-        let of_misses = self.counts.as_ref().map(|counts| &counts[0]);
-        control.set_default(id, &self.run(action, of_misses)).ok();
+        control.set_default(id, &self.run(action, self.counts.first())).ok();
     }
 
     fn key(&self, entry: &EntryView) -> Option<CopyKey> {

@@ -25,15 +25,15 @@ use crate::halves::{HalfBuilds, HalvesAtWork};
 use crate::machine::Part;
 use crate::outbox::Outbox;
 use crate::packet::Packet;
-use crate::tables::Mirrors;
+use crate::tables::{Mirrors, Wanted};
 use crate::turns::{Turns, lock};
 use base_diag::Diagnostic;
 use base_time::Time;
 use dataplane_api::Output;
 use dataplane_tables::{Control, Shared as Tables};
+use device::embed::Half;
+use device::{Blocks, Blueprint, Host, Life, Options, Switch, Told};
 use ir::{Block, Program, visit};
-use ir_interp::embed::{Half, Life};
-use ir_interp::{Options, Switch, Told};
 use std::sync::{Arc, Mutex};
 
 /// A program as machine code with a state that threads share. A clone is the same.
@@ -80,8 +80,11 @@ impl Shared {
     /// Lowers and compiles a program; `None` if only the interpreter runs it, which is for one thread.
     pub fn compile(program: &Program, options: Options) -> Result<Option<Shared>, Vec<Diagnostic>> {
         let Ok(lowered) = ir_lower::lower(program) else { return Ok(None) };
-        let mut switch = Switch::new(Arc::new(lowered), options)?;
-        let Some((code, mut mirrors)) = Code::new(&mut switch) else { return Ok(None) };
+        let (lowered, drop_port) = (Arc::new(lowered), options.drop_port);
+        let mut switch = ir_interp::switch(Arc::clone(&lowered), options)?;
+        let blueprint = Blueprint::new(lowered, drop_port)?;
+        let Some(made) = Code::new(blueprint.blocks(), &mut switch.host()) else { return Ok(None) };
+        let (code, mut mirrors) = made;
         let control = mirrors.control();
         let tables = Tables::new(&control);
         let is_serial = has_atomic_blocks(program) || code.has_wide_cells();
@@ -175,13 +178,15 @@ impl Worker {
 }
 
 impl Code {
-    /// The code for the device, with its tables and cells; `None` if only the interpreter runs its program.
-    fn new(switch: &mut Switch) -> Option<(Code, Mirrors)> {
-        if let Some((builds, mirrors)) = HalfBuilds::shared(switch) {
-            return Some((Code::Halves(builds, switch.host().new_life()), mirrors));
+    /// The code of a program, with the tables and cells of a device; `None` if only the interpreter runs it.
+    fn new(blocks: Blocks<'_>, host: &mut Host) -> Option<(Code, Mirrors)> {
+        if blocks.half().is_some() {
+            let builds = HalfBuilds::new(blocks, true)?;
+            let mirrors = builds.egress.mirrors(host)?;
+            return Some((Code::Halves(builds, host.new_life()), mirrors));
         }
-        let mut mirrors = Mirrors::default();
-        let build = Build::new(&mut switch.host(), Part::Whole, None, true, &mut mirrors)?;
+        let build = Build::new(blocks, Part::Whole, true, Wanted::default())?;
+        let mirrors = build.mirrors(host)?;
         Some((Code::Whole(Arc::new(build)), mirrors))
     }
 

@@ -7,7 +7,7 @@ mod common;
 use base_bits::Bits;
 use base_time::Time;
 use control_writes::Match;
-use ir_interp::Options;
+use device::Options;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use target_native::{Engine, Fate, Packet};

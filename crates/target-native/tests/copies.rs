@@ -4,7 +4,7 @@ mod common;
 
 use base_time::{Duration, Rng, Time};
 use dataplane_api::{Device, Output};
-use ir_interp::{Driver, Options, Session, Switch};
+use device::{Driver, Options, Session, Switch};
 use std::sync::Arc;
 use target_native::{Engine, Fate, Packet};
 
@@ -54,7 +54,7 @@ fn frames() -> Vec<Vec<u8>> {
 fn in_batches() {
     let mut engine = Engine::compile(&program(), Options::default()).expect("it compiles");
     assert_eq!(engine.report().fallbacks, []);
-    let mut switch = Switch::new(Arc::new(program()), Options::default()).expect("a device");
+    let mut switch = ir_interp::switch(Arc::new(program()), Options::default()).expect("a device");
     fill(engine.switch());
     fill(&mut switch);
     let frames: Vec<Vec<u8>> = frames().into_iter().filter(|frame| frame.len() < 100).collect();
@@ -94,7 +94,7 @@ fn in_queues_and_cut() {
 /// Both engines send the same; the bytes of what they send.
 fn check_queues(fill: fn(&mut Switch)) -> usize {
     let mut native = Engine::compile(&program(), Options::default()).expect("it compiles").into_switch();
-    let mut switch = Switch::new(Arc::new(program()), Options::default()).expect("a device");
+    let mut switch = ir_interp::switch(Arc::new(program()), Options::default()).expect("a device");
     let mut sent = vec![];
     for switch in [&mut native, &mut switch] {
         fill(switch);

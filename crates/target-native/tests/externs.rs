@@ -6,7 +6,7 @@ use base_bits::Bits;
 use base_time::{Duration, Rng, Time};
 use control_writes::{Match, Rate, Rates};
 use dataplane_api::Device;
-use ir_interp::{Options, Switch};
+use device::{Options, Switch};
 use std::sync::Arc;
 use target_native::{Engine, Fate, Packet};
 
@@ -57,7 +57,7 @@ fn they_do_what_the_interpreter_does() {
     let mut engine = Engine::compile(&program, Options::default()).expect("it compiles");
     assert!(engine.report().compiled);
     assert_eq!(engine.report().fallbacks, []);
-    let mut switch = Switch::new(Arc::new(program), Options::default()).expect("a device");
+    let mut switch = ir_interp::switch(Arc::new(program), Options::default()).expect("a device");
     let mut rng = Rng::new(1);
     let (mut logged, mut digests) = (0, 0);
     for round in 0..40 {

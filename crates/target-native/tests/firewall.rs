@@ -6,7 +6,7 @@ use base_bits::Bits;
 use base_time::{Rng, Time};
 use control_writes::Match;
 use dataplane_api::Device;
-use ir_interp::{Options, Switch};
+use device::{Options, Switch};
 use std::sync::Arc;
 use target_native::{Engine, Fate, Packet};
 
@@ -23,7 +23,7 @@ fn fill(switch: &mut Switch) -> Vec<u32> {
 fn packets_that_were_run_ahead_do_the_same() {
     let program = common::program("firewall");
     let mut engine = Engine::compile(&program, Options::default()).expect("it compiles");
-    let mut switch = Switch::new(Arc::new(program), Options::default()).expect("a device");
+    let mut switch = ir_interp::switch(Arc::new(program), Options::default()).expect("a device");
     let destinations = fill(engine.switch());
     fill(&mut switch);
     let mut rng = Rng::new(4);

@@ -3,7 +3,7 @@
 mod common;
 
 use base_time::Time;
-use ir_interp::Options;
+use device::Options;
 use std::sync::mpsc;
 use target_native::{Packet, Shared, Worker, flow};
 

@@ -5,7 +5,7 @@ mod common;
 use base_bits::Bits;
 use base_time::{Duration, Rng, Time};
 use dataplane_api::{Device, Emitter, FrameExtern, FrameExternError, Output, Registry, ResumeAt};
-use ir_interp::{Driver, Options, Switch};
+use device::{Driver, Options, Switch};
 use std::sync::{Arc, Mutex};
 use target_native::{Engine, Fate, Packet};
 
@@ -96,7 +96,7 @@ fn driven(switch: &mut Switch) -> Vec<(Time, Output)> {
 #[test]
 fn what_they_emit_runs_on_as_in_the_interpreter() {
     let (of_interpreter, want_calls) = options();
-    let mut interpreter = Switch::new(program(), of_interpreter).expect("a device");
+    let mut interpreter = ir_interp::switch(program(), of_interpreter).expect("a device");
     let want = driven(&mut interpreter);
     let (of_engine, calls) = options();
     let engine = Engine::compile(&program(), of_engine).expect("it compiles");
@@ -113,7 +113,7 @@ fn what_they_emit_runs_on_as_in_the_interpreter() {
 #[test]
 fn in_batches() {
     let (of_interpreter, _) = options();
-    let mut interpreter = Switch::new(program(), of_interpreter).expect("a device");
+    let mut interpreter = ir_interp::switch(program(), of_interpreter).expect("a device");
     let (of_engine, _) = options();
     let mut engine = Engine::compile(&program(), of_engine).expect("it compiles");
     for batch in frames().chunks(16) {
@@ -136,7 +136,7 @@ fn in_batches() {
 #[test]
 fn in_queues() {
     let (of_interpreter, _) = options();
-    let mut interpreter = Switch::new(program(), of_interpreter).expect("a device");
+    let mut interpreter = ir_interp::switch(program(), of_interpreter).expect("a device");
     let (of_engine, _) = options();
     let mut native = Engine::compile(&program(), of_engine).expect("it compiles").into_switch();
     for frame in frames().iter().take(1000) {

@@ -7,7 +7,7 @@ use base_bits::Bits;
 use base_time::{Rng, Time};
 use control_writes::Match;
 use dataplane_api::Output;
-use ir_interp::{Options, Switch};
+use device::{Options, Switch};
 use std::sync::Arc;
 use target_native::{Engine, Packet};
 
@@ -32,7 +32,7 @@ fn prefix(rng: &mut Rng, width: u32) -> Match {
 fn all_lengths_and_widths() {
     let program = common::program_at(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/prefixes.p4"));
     let mut engine = Engine::compile(&program, Options::default()).expect("it compiles");
-    let mut interpreter = Switch::new(Arc::new(program), Options::default()).expect("a device");
+    let mut interpreter = ir_interp::switch(Arc::new(program), Options::default()).expect("a device");
     assert_eq!(engine.report().fallbacks, []);
     let mut rng = Rng::new(1);
     let mut there: Vec<(&str, Match)> = vec![];

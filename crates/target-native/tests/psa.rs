@@ -6,9 +6,9 @@ use base_bits::Bits;
 use base_time::{Duration, Rng, Time};
 use control_writes::{Count, Match, Rate, Rates};
 use dataplane_api::{Device, Output};
-use ir_interp::{Driver, Options, Session, Switch};
+use device::{Driver, Options, Session, Switch};
 use std::sync::Arc;
-use target_native::{Engine, Fate, MOST_BYTES, Mutant, Packet, Shared};
+use target_native::{Engine, Fate, MOST_BYTES, Packet, Shared};
 
 fn program() -> ir::Program {
     common::program_at(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/psa.p4"))
@@ -44,10 +44,15 @@ fn everything() {
     let engine = Engine::compile(&program(), Options::default()).expect("it compiles");
     assert!(engine.report().compiled);
     assert_eq!(engine.report().fallbacks, []);
-    let wrong = Some(Mutant::SubtractAdds);
-    let wrong = Engine::compile_wrong(&program(), Options::default(), wrong).expect("it compiles");
+    let mut misread = program();
+    for object in &mut misread.externs {
+        for method in object.methods.iter_mut().filter(|method| method.name == "subtract") {
+            method.name = "add".into();
+        }
+    }
+    let wrong = Engine::compile(&misread, Options::default()).expect("it compiles");
     let again = Engine::of(&engine.compiled(), Options::default()).expect("an engine");
-    let interpreter = Switch::new(Arc::new(program()), Options::default()).expect("a device");
+    let interpreter = ir_interp::switch(Arc::new(program()), Options::default()).expect("a device");
     let mut ran = vec![];
     for mut switch in [interpreter, engine.into_switch(), again.into_switch(), wrong.into_switch()] {
         fill(&mut switch);
@@ -70,7 +75,7 @@ fn everything() {
 #[test]
 fn misses_count_for_the_default_action() {
     let mut engine = Engine::compile(&program(), Options::default()).expect("it compiles");
-    let mut reference = Switch::new(Arc::new(program()), Options::default()).expect("a device");
+    let mut reference = ir_interp::switch(Arc::new(program()), Options::default()).expect("a device");
     let tables = ["names", "ports", "keyless"];
     let mut before = [0; 3];
     for part in 0..3 {
@@ -107,7 +112,7 @@ fn the_interpreter_is_not_asked() {
 fn batches() {
     let mut engine = Engine::compile(&program(), Options::default()).expect("it compiles");
     let shared = Shared::compile(&program(), Options::default()).expect("it runs").expect("it compiles");
-    let mut reference = Switch::new(Arc::new(program()), Options::default()).expect("a device");
+    let mut reference = ir_interp::switch(Arc::new(program()), Options::default()).expect("a device");
     fill(engine.switch());
     shared.write(fill);
     fill(&mut reference);

@@ -4,8 +4,8 @@ mod common;
 
 use base_time::{Duration, Rng, Time};
 use dataplane_api::{Device, EgressResult, Output, QueueRecord, Queued};
+use device::{Options, Switch};
 use ir::Program;
-use ir_interp::{Options, Switch};
 use std::sync::Arc;
 use target_native::Engine;
 
@@ -13,7 +13,7 @@ use target_native::Engine;
 fn both() -> ([Switch; 2], Vec<Vec<u8>>) {
     let program: Arc<Program> = Arc::new(common::program("router"));
     let native = Engine::compile(&program, Options::default()).expect("it compiles").into_switch();
-    let mut switches = [native, Switch::new(program, Options::default()).expect("a device")];
+    let mut switches = [native, ir_interp::switch(program, Options::default()).expect("a device")];
     let mut destinations = vec![];
     for switch in &mut switches {
         destinations = common::fill(switch, 100, &mut Rng::new(1));

@@ -4,7 +4,7 @@ mod common;
 
 use base_time::{Rng, Time};
 use dataplane_api::{Device, QueueRecord};
-use ir_interp::{Options, Switch};
+use device::{Options, Switch};
 use std::sync::Arc;
 use target_native::Engine;
 
@@ -18,7 +18,7 @@ fn each_has_tables_and_counts_of_its_own() {
     let mut destinations = vec![];
     for number in 0..3 {
         let mut native = Engine::of(&compiled, Options::default()).expect("an engine").into_switch();
-        let mut interp = Switch::new(Arc::new(program.clone()), Options::default()).expect("a device");
+        let mut interp = ir_interp::switch(Arc::new(program.clone()), Options::default()).expect("a device");
         // The second one has no routes, the third one others than the first.
         if number != 1 {
             destinations = common::fill(&mut native, 50, &mut Rng::new(number));
@@ -48,7 +48,7 @@ fn with_another_drop_port_the_code_is_another() {
     let options = || Options { drop_port: 3, ..Options::default() };
     let mut native = Engine::of(&first.compiled(), options()).expect("an engine");
     assert!(native.report().compiled);
-    let mut interp = Switch::new(Arc::new(program), options()).expect("a device");
+    let mut interp = ir_interp::switch(Arc::new(program), options()).expect("a device");
     let destinations = common::fill(native.switch(), 200, &mut Rng::new(6));
     common::fill(&mut interp, 200, &mut Rng::new(6));
     let mut native = native.into_switch();

@@ -6,7 +6,8 @@ use base_bits::Bits;
 use base_time::Time;
 use control_writes::Match;
 use dataplane_api::Device;
-use ir_interp::{Options, Switch, Told, Value};
+use device::{Options, Switch, Told};
+use ir_value::Value;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use target_native::{Packet, Shared, Worker};
 

@@ -4,9 +4,10 @@ mod common;
 
 use base_time::{Rng, Time};
 use dataplane_api::Device;
-use ir_interp::{Options, Switch};
+use device::Options;
+use ir::{Type, TypeKind};
 use std::sync::Arc;
-use target_native::{Engine, Mutant};
+use target_native::Engine;
 
 /// Frames with lengths that are right, odd, too long for the type, and too long for the frame.
 fn frames() -> Vec<Vec<u8>> {
@@ -32,10 +33,18 @@ fn they_are_extracted_copied_and_emitted_without_the_interpreter() {
     let engine = Engine::compile(&program, Options::default()).expect("it compiles");
     assert_eq!(engine.report().fallbacks, []);
     let mut native = engine.into_switch();
-    let mut wrong = Engine::compile_wrong(&program, Options::default(), Some(Mutant::VarbitTooLong))
-        .expect("it compiles")
-        .into_switch();
-    let mut switch = Switch::new(program, Options::default()).expect("a device");
+    let mut misread = program.as_ref().clone();
+    for ty in &mut misread.types {
+        if let TypeKind::Header(fields) = &mut ty.kind {
+            fields.iter_mut().for_each(|field| {
+                if let Type::Varbit(most) = &mut field.ty {
+                    *most += 8;
+                }
+            });
+        }
+    }
+    let mut wrong = Engine::compile(&misread, Options::default()).expect("it compiles").into_switch();
+    let mut switch = ir_interp::switch(program, Options::default()).expect("a device");
     let (mut differ, mut longest) = (0, 0);
     for frame in frames() {
         let want = switch.process(1, &frame, Time::ZERO);

@@ -5,7 +5,7 @@ mod common;
 use base_bits::Bits;
 use base_time::Time;
 use control_writes::Match;
-use ir_interp::{Options, Switch};
+use device::{Options, Switch};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use target_native::{Fate, Packet, Shared, Worker};

@@ -5,8 +5,9 @@
 
 use agent::{Cable, Setup, Switch, cable};
 use base_diag::SourceMap;
-use p4rack::control::Metric;
-use p4rack::{Disk, Until, compile, control, rack};
+use compiler::{Until, compile};
+use device_control::Metric;
+use p4rack::{Disk, rack};
 use p4runtime_grpc::P4RuntimeClient;
 use p4runtime_proto::p4::v1::{
     Action, Entity, FieldMatch, MasterArbitrationUpdate, ReadRequest, StreamMessageRequest, TableAction,
@@ -91,7 +92,7 @@ fn switch(one: bool) -> Switch {
     let racked =
         rack::load(&folder.join("RACK.toml"), &[], &mut map).unwrap_or_else(|found| panic!("{found:#?}"));
     let app = racked.only_app("a switch").unwrap();
-    let updates = control::updates(&app.entries, &app.whole).unwrap();
+    let updates = device_control::updates(app.entries.writes(), &app.whole).unwrap();
     Switch::Rack(app.whole.clone(), Box::new(app.placement.clone()), updates)
 }
 

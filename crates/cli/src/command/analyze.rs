@@ -6,8 +6,8 @@ use crate::ExitCode;
 use crate::output;
 use base_diag::{Diagnostic, SourceMap};
 use ir::Program;
-use p4rack::analysis::{self, Edge, Live, Region};
-use p4rack::region_graph;
+use ir_footprint::analysis::{self, Edge, Live, Region};
+use ir_footprint::region_graph;
 use p4rack::run::feed::Feed;
 use p4rack::run::spec::{PortFiles, port_files};
 use p4rack::traffic::{self, Traffic};
@@ -16,31 +16,31 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Show a program's regions: tables, state, and what a cut around each would carry
+/// Show a program's regions: their tables, their state, and the bits that a hand-over to each would carry
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack analyze examples/slice/slice.p4
   p4rack analyze router.p4 --cut tables --nearest
-  p4rack analyze router.p4 --traffic 1@in.pcap --entries e.toml    how much of it passes each region
+  p4rack analyze router.p4 --traffic 1@in.pcap --entries e.toml    share of packets that pass each region
   p4rack analyze examples/slice/slice.p4 --format svg > regions.svg")]
 pub struct Args {
     /// A P4-16 program with `main`
     program: String,
     #[command(flatten)]
     preprocessor: Preprocessor,
-    /// Which regions to show
+    /// Regions to show
     #[arg(long, value_enum, default_value = "marks")]
     cut: Cut,
-    /// For each region that cannot run on another device, show the nearest region that can
+    /// For each region that cannot run on another device, show the nearest statements that can
     #[arg(long)]
     nearest: bool,
-    /// Run the packets of a capture, which come in by PORT (0 if it is left out), and say how much of them passes each region
+    /// Run the packets of a capture through the program and report the share that passes each region. Packets enter on PORT (default 0)
     #[arg(long, value_name = "[PORT@]FILE.pcap", value_parser = capture)]
     traffic: Vec<PortFiles>,
-    /// What fills the device for `--traffic`: TOML, STF or commands of simple_switch_CLI, by the file's extension
+    /// Table entries for `--traffic`: TOML, STF or simple_switch_CLI commands, chosen by the file's extension
     #[arg(long, value_name = "FILE", requires = "traffic")]
     entries: Vec<PathBuf>,
-    /// How to print the result
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }
@@ -52,7 +52,7 @@ fn capture(text: &str) -> Result<PortFiles, String> {
     }
     let found = port_files(text)?;
     match found.output {
-        Some(_) => Err(format!("`{text}` names a file for output: write PORT@FILE.pcap")),
+        Some(_) => Err(format!("`{text}` also names an output file: write PORT@FILE.pcap")),
         None => Ok(found),
     }
 }
@@ -60,11 +60,11 @@ fn capture(text: &str) -> Result<PortFiles, String> {
 /// How to print the result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 enum Format {
-    /// For people
+    /// Human-readable text
     Text,
-    /// One value
+    /// One JSON value
     Json,
-    /// A picture
+    /// An SVG drawing of the region graph
     Svg,
 }
 
@@ -106,7 +106,7 @@ pub fn run(args: &Args) -> ExitCode {
             if let Some(traffic) = &traffic {
                 let _ = writeln!(
                     out,
-                    "{} packets, of which so many pass each region, for RACK.toml:",
+                    "{} packets; share that passes each region, as a line for RACK.toml:",
                     traffic.packets
                 );
                 let _ = writeln!(out, "  {}", traffic.line());
@@ -191,7 +191,7 @@ fn write_region(out: &mut String, region: &Region) {
     }
 }
 
-/// How control passes where every region is on a device of its own.
+/// The hand-overs if every region had a device of its own.
 fn write_edges(out: &mut String, edges: &Result<Vec<Edge>, Vec<String>>) {
     match edges {
         Ok(edges) if edges.is_empty() => {}

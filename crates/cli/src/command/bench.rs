@@ -2,71 +2,72 @@
 
 use crate::ExitCode;
 use crate::output::{self, Format};
-use p4rack::bench::{self, Kind, Outcome, Settings};
-use p4rack::bench_load::{PROGRAMS, Shape, Size, program};
+use experiments::bench::{self, Kind, Outcome, Settings};
+use experiments::bench_load::{PROGRAMS, Shape, Size, program};
 use serde_json::Value;
 
-/// Measure packets per second on the benchmark programs, beside others that do the same job
+/// Measure packets per second on the benchmark programs and compare with other implementations
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack bench --program router --peers none")]
 pub struct Args {
-    /// Which programs, or `all`
+    /// Programs to measure, or `all`
     #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "all")]
     program: Vec<String>,
-    /// Processor time for each contestant and number of workers
+    /// CPU seconds per implementation and worker count
     #[arg(long, default_value_t = 1.0, value_name = "S")]
     seconds: f64,
-    /// What runs the P4 program
+    /// Engine that runs the P4 program
     #[arg(long, value_enum, default_value = "native")]
     engine: Engine,
-    /// Who is measured beside it
+    /// Implementations to compare with
     #[arg(long, value_enum, value_delimiter = ',', default_value = "c,swx")]
     peers: Vec<Peer>,
-    /// How many at once
+    /// Numbers of workers to measure
     #[arg(long, value_delimiter = ',', default_value = "1", value_parser = clap::value_parser!(u8).range(1..=64))]
     workers: Vec<u8>,
-    /// What packets and entries are drawn from
+    /// Random seed for packets and entries
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How many packets there are, which come again and again
+    /// Number of distinct packets; they are replayed in a loop
     #[arg(long, default_value_t = 65_536, value_parser = clap::value_parser!(u32).range(1..=4_194_304))]
     packets: u32,
-    /// How many flows they are of
+    /// Number of flows
     #[arg(long, default_value_t = 65_536, value_parser = clap::value_parser!(u32).range(1..=4_194_304))]
     flows: u32,
-    /// The exponent of the flows' popularity (Zipf); without this what fits the program
+    /// Zipf exponent of the flows' popularity; the default depends on the program
     #[arg(long, value_name = "EXPONENT")]
     skew: Option<f64>,
-    /// Bytes of a packet on the wire, 64 to 1518, or `imix`
+    /// Packet size on the wire in bytes, 64 to 1518, or `imix`
     #[arg(long, default_value = "64", value_parser = size)]
     size: Size,
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }
 
-/// What runs P4 programs.
+/// The engine that runs P4 programs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 enum Engine {
-    /// Machine code
+    /// Machine code compiled for the program
     Native,
     /// The reference interpreter
     Interp,
 }
 
-/// Who is measured beside it.
+/// An implementation to compare with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 enum Peer {
-    /// The same job in C
+    /// Hand-written C
     C,
-    /// The same job as a pipeline of DPDK's
+    /// A DPDK SWX pipeline
     Swx,
-    /// The same program in BMv2's `simple_switch`, pcap to pcap
+    /// BMv2's `simple_switch`, from pcap to pcap
     #[value(name = "simple_switch")]
     SimpleSwitch,
     /// The reference interpreter
     Interp,
-    /// Nobody
+    /// No comparison
     None,
 }
 
@@ -89,7 +90,7 @@ pub fn run(args: &Args) -> ExitCode {
             (_, Some(program)) => programs.push(program),
             _ => {
                 let names = PROGRAMS.map(|p| p.name).join(", ");
-                tell!("p4rack: there is no program `{name}`; there are: {names}");
+                tell!("p4rack: unknown program `{name}`; known programs: {names}");
                 return ExitCode::from(2);
             }
         }

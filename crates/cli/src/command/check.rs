@@ -4,7 +4,8 @@ use super::Preprocessor;
 use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::{Severity, SourceMap, WARNINGS, WarningPolicy};
-use p4rack::{Disk, Until, compile};
+use compiler::{Until, compile};
+use p4rack::Disk;
 use serde_json::json;
 
 /// Parse and type-check P4 programs
@@ -18,13 +19,13 @@ pub struct Args {
     programs: Vec<String>,
     #[command(flatten)]
     preprocessor: Preprocessor,
-    /// Switch a warning off, or all
+    /// Disable one warning, or all
     #[arg(long = "Wdisable", value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
     disable: Vec<String>,
-    /// Make a warning an error, or all
+    /// Turn one warning into an error, or all
     #[arg(long = "Werror", value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
     error: Vec<String>,
-    /// How to print diagnostics
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }

@@ -4,9 +4,10 @@ use super::Preprocessor;
 use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::SourceMap;
-use p4rack::p4info::Form;
-use p4rack::pushed::pushed;
-use p4rack::{Disk, Until, compile};
+use compiler::p4info::Form;
+use compiler::pushed::pushed;
+use compiler::{Until, compile};
+use p4rack::Disk;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -19,13 +20,13 @@ pub struct Args {
     program: String,
     #[command(flatten)]
     preprocessor: Preprocessor,
-    /// Where to write; it is made if it is not there
+    /// Output directory; created if missing
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
-    /// In which form to write P4Info: NAME.p4.p4info.txtpb, NAME.p4.p4info.json or NAME.p4.p4info.bin
+    /// Encoding of the P4Info file: NAME.p4.p4info.txtpb, NAME.p4.p4info.json or NAME.p4.p4info.bin
     #[arg(long, value_enum, default_value = "text")]
     p4info_format: super::p4info::Format,
-    /// How to print what was written
+    /// Output format of the list of files
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }
@@ -48,7 +49,7 @@ pub fn run(args: &Args) -> ExitCode {
     let info = args.output.join(format!("{stem}.p4.p4info.{}", form.extension()));
     let config = args.output.join(format!("{stem}.p4"));
     let written = std::fs::create_dir_all(&args.output)
-        .map_err(|error| format!("`{}` cannot be made: {error}", args.output.display()))
+        .map_err(|error| format!("`{}` cannot be created: {error}", args.output.display()))
         .and_then(|()| output::unread(&config, &read))
         .and_then(|()| output::write(&info, &pushed.p4info, &read))
         .and_then(|()| output::write(&config, pushed.device_config.as_bytes(), &read));

@@ -4,14 +4,14 @@ use crate::ExitCode;
 use crate::output;
 use clap_complete::Shell;
 
-/// Print what a shell needs to complete this command's words
+/// Print the shell completion script
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack completions bash > ~/.local/share/bash-completion/completions/p4rack
   p4rack completions zsh > ~/.zfunc/_p4rack
   p4rack completions fish > ~/.config/fish/completions/p4rack.fish")]
 pub struct Args {
-    /// Which shell
+    /// Shell to print the script for
     shell: Shell,
 }
 

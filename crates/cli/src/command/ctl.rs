@@ -3,7 +3,7 @@
 use crate::ExitCode;
 use crate::output::{self, Format};
 use crate::tls::ClientArgs;
-use agent::{Client, ClientError};
+use agent::{Operator, OperatorError};
 use base_diag::SourceMap;
 use p4rack::run::spec::{HexPacket, hex_packet};
 use p4rack::{ctl, rack};
@@ -13,23 +13,23 @@ use p4runtime_proto::{Message, to_json};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Ask and steer a running switch or rack: what it is made of, what it counts, start and stop, a packet's way, another plan
+/// Query and control a running switch or rack: devices, counters, stop and start, packet traces, a new plan
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack ctl show
   p4rack ctl counters packets --format json
   p4rack ctl replace other.toml --addr 127.0.0.1:9559")]
 pub struct Args {
-    /// Where the switch listens
+    /// Address of the switch or the rack's controller
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9559", global = true)]
     addr: String,
-    /// How to print what the switch says
+    /// Output format
     #[arg(long, value_enum, default_value = "text", global = true)]
     format: Format,
-    /// As `--format json`
+    /// Same as `--format json`
     #[arg(long, global = true, hide = true)]
     json: bool,
-    /// Do without certificates beyond the loopback: whoever listens on the way learns the secret
+    /// Allow connections to other machines without TLS; anyone who can read the traffic learns the secret
     #[arg(long, global = true)]
     insecure: bool,
     #[command(flatten)]
@@ -40,66 +40,65 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// All of it: state, devices, links, edges, counters
+    /// Show everything: state, devices, links, edges, counters
     Show,
-    /// The devices: what runs there, where their agents are, whether they are as they should be
+    /// List the devices: their program, the address of their agent, and whether they are in sync
     Devices,
-    /// The links between devices
+    /// List the links between devices
     Links {
-        /// As a graph for Graphviz
+        /// Print a Graphviz graph
         #[arg(long)]
         dot: bool,
     },
-    /// The ways of hand-overs: by which port a device passes on what
+    /// List the output port of each hand-over on each device
     Edges,
-    /// What is counted, and how full the tables are
+    /// Show counters and table occupancy
     Counters {
-        /// Only names and labels with this in them
+        /// Show only counters whose name or label contains this text
         filter: Option<String>,
-        /// Those that are zero, too
+        /// Include counters that are zero
         #[arg(long)]
         all: bool,
     },
-    /// Print what has changed, again and again
+    /// Print changes periodically
     Watch {
-        /// Seconds between looks
+        /// Seconds between polls
         #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=3600))]
         interval: u64,
-        /// End after so many looks
+        /// Stop after N polls
         #[arg(long, value_name = "N")]
         count: Option<u64>,
     },
-    /// Keep frames out, up to 4096 of them; done when no packet is inside
+    /// Stop admitting frames and wait until no packet is inside; up to 4096 frames are queued
     #[command(alias = "drain")]
     Stop,
-    /// Take frames in again, those that have waited first
+    /// Admit frames again, queued frames first
     Start,
-    /// Registers and counters begin anew; what controllers have written stays
+    /// Reset registers and counters; entries written by controllers stay
     Reset,
-    /// The controllers: their streams' numbers, roles and election ids, and who is primary
+    /// List the connected controllers: stream number, role, election id, and which one is primary
     Clients,
-    /// End a controller's stream and forget its election id; the highest of those that are left is primary
+    /// Close one controller's stream and forget its election id; the highest remaining election id becomes primary
     EndClient {
-        /// The stream's number, as `clients` prints it
+        /// Stream number, as printed by `clients`
         stream: u64,
     },
-    /// End all controllers' streams and forget their election ids: whoever comes first is primary, with any id
+    /// Close all controllers' streams and forget their election ids; the next controller to connect becomes primary with any election id
     Takeover,
-    /// Run a frame through the switch, and tell what becomes of it on each device; nothing leaves
+    /// Run one frame through the switch and print its trace on each device; no frame is sent out of a port
     Trace {
-        /// PORT:HEX, where it comes in and its bytes
+        /// Ingress port and the frame's bytes in hexadecimal, as PORT:HEX
         #[arg(value_parser = hex_packet)]
         packet: HexPacket,
     },
-    /// Run the regions of the program elsewhere, under traffic: by the map of another RACK.toml or its directory, with what the
-    /// tables, counters and registers hold
+    /// Move regions to other devices under traffic, as the map of another RACK.toml says; entries, counters and registers are kept
     Replace {
-        /// A RACK.toml with the same devices and the same program
+        /// RACK.toml (or its directory) with the same devices and the same program
         rack: PathBuf,
     },
 }
 
-/// Exit status 1 if there is no such switch, or it refuses.
+/// Exit status 1 if the switch cannot be reached or refuses the request.
 pub fn run(args: &Args) -> ExitCode {
     let format = if args.json { Format::Json } else { args.format };
     match done(args, format) {
@@ -114,7 +113,7 @@ pub fn run(args: &Args) -> ExitCode {
     }
 }
 
-fn done(args: &Args, format: Format) -> Result<ExitCode, ClientError> {
+fn done(args: &Args, format: Format) -> Result<ExitCode, OperatorError> {
     // A wrong file is told before anybody is asked.
     let replace = match &args.command {
         Command::Replace { rack } => match regions(rack) {
@@ -125,8 +124,8 @@ fn done(args: &Args, format: Format) -> Result<ExitCode, ClientError> {
         },
         _ => None,
     };
-    let (tls, secret) = args.tls.for_switch(&args.addr, args.insecure).map_err(ClientError::new)?;
-    let mut client = Client::connect(&args.addr, tls.as_ref(), secret)?;
+    let (tls, secret) = args.tls.for_switch(&args.addr, args.insecure).map_err(OperatorError::new)?;
+    let mut client = Operator::connect(&args.addr, tls.as_ref(), secret)?;
     let what = match &args.command {
         Command::Stop => What::Hold(Hold::default()),
         Command::Start => What::Release(Release {}),
@@ -181,11 +180,11 @@ fn regions(path: &Path) -> Result<Replace, (Vec<base_diag::Diagnostic>, SourceMa
 }
 
 fn watch(
-    client: &mut Client,
+    client: &mut Operator,
     format: Format,
     interval: Duration,
     count: Option<u64>,
-) -> Result<(), ClientError> {
+) -> Result<(), OperatorError> {
     let mut last = client.show()?;
     print(format, &last, || ctl::show(&last));
     for _ in 1..count.unwrap_or(u64::MAX) {

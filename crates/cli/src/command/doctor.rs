@@ -5,12 +5,12 @@ use crate::output::{self, Format};
 use p4rack::doctor::doctor;
 use serde_json::json;
 
-/// Say what this machine can and cannot do, and what to install
+/// Report which features work on this machine and what to install for the others
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack doctor")]
 pub struct Args {
-    /// How to print it
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }

@@ -5,14 +5,14 @@ use crate::output::{self, Format};
 use base_diag::{Code, codes, did_you_mean};
 use serde_json::json;
 
-/// Explain a diagnostic's code
+/// Explain a diagnostic code
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack explain P4R0505")]
 pub struct Args {
-    /// The code, as in `error[P4R0502]`; without one, all codes are listed
+    /// Diagnostic code, as in `error[P4R0502]`; without a code, list all codes
     code: Option<String>,
-    /// How to print it
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }

@@ -6,13 +6,13 @@ use rack_model::generate::{self, File};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// Write a rack: RACK.toml with addresses and workloads, a router for its switches, and their routes
+/// Generate a rack: RACK.toml with addresses and workloads, a router program for the switches, and their routes
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack generate-rack star --nics 2 -o star
   p4rack generate-rack fat-tree --k 8 -o tree")]
 pub struct Args {
-    /// How to print what was written
+    /// Output format of the list of files
     #[arg(long, value_enum, default_value = "text", global = true)]
     format: Format,
     #[command(subcommand)]
@@ -21,24 +21,24 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Kind {
-    /// A fat tree of switches with K ports each
+    /// Fat tree of switches with K ports each
     FatTree {
-        /// Ports of a switch: even, 2 to 64
+        /// Ports per switch: even, 2 to 64
         #[arg(long)]
         k: u32,
-        /// Where to write; it is made if it is not there
+        /// Output directory; created if missing
         #[arg(short, long, value_name = "DIR")]
         output: PathBuf,
     },
-    /// One switch with network cards and servers around it
+    /// One switch with SmartNICs and servers attached
     Star {
-        /// Programmable network cards
+        /// Number of SmartNICs
         #[arg(long, default_value_t = 1)]
         nics: u32,
-        /// Servers
+        /// Number of servers
         #[arg(long, default_value_t = 4)]
         servers: u32,
-        /// Where to write; it is made if it is not there
+        /// Output directory; created if missing
         #[arg(short, long, value_name = "DIR")]
         output: PathBuf,
     },
@@ -83,7 +83,7 @@ fn write(files: &[File], directory: &Path) -> Result<(), String> {
         |text: String| text.lines().next().is_some_and(|line| line.contains("p4rack generate-rack"));
     if rack.exists() && !std::fs::read_to_string(&rack).is_ok_and(is_ours) {
         return Err(format!(
-            "`{}` was not generated and is not written over: write elsewhere",
+            "`{}` was not written by `p4rack generate-rack` and is not overwritten: choose another directory",
             rack.display()
         ));
     }

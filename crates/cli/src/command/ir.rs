@@ -4,26 +4,28 @@ use super::Preprocessor;
 use crate::ExitCode;
 use crate::output;
 use base_diag::SourceMap;
-use p4rack::lowering::{Form, NoText, passes, text};
-use p4rack::{Disk, Until, compile};
+use compiler::lowering::{Form, NoText, passes, text};
+use compiler::{Until, compile};
+use p4rack::Disk;
 
-/// Print a program's intermediate form: elaborated, behind a pass, or lowered
+/// Print a program's intermediate representation: elaborated, after a pass, lowered, or as generated code
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  p4rack ir router.p4")]
+  p4rack ir router.p4
+  p4rack ir router.p4 --print-after machine-code")]
 pub struct Args {
     /// A P4-16 program
     #[arg(required_unless_present = "list_passes")]
     program: Option<String>,
     #[command(flatten)]
     preprocessor: Preprocessor,
-    /// Behind this pass; may be given several times
+    /// Print the program after this pass, or the generated code with `clif` or `machine-code`; may be repeated
     #[arg(long, value_name = "PASS", conflicts_with = "lowered")]
     print_after: Vec<String>,
-    /// Behind all passes
+    /// Print the program after all passes
     #[arg(long)]
     lowered: bool,
-    /// Name all passes in their order
+    /// List all passes in order, and the forms of the generated code
     #[arg(long)]
     list_passes: bool,
 }

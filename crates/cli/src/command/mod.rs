@@ -23,13 +23,13 @@ pub mod up;
 /// Preprocessor options that several commands take.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Preprocessor {
-    /// Define a macro
+    /// Define a preprocessor macro
     #[arg(short = 'D', value_name = "NAME[=VALUE]")]
     define: Vec<String>,
-    /// Forget a macro
+    /// Undefine a preprocessor macro
     #[arg(short = 'U', value_name = "NAME")]
     undefine: Vec<String>,
-    /// Look for included files here too
+    /// Add a directory to the include path
     #[arg(short = 'I', value_name = "DIR")]
     include: Vec<String>,
 }
@@ -45,22 +45,22 @@ impl Preprocessor {
     }
 }
 
-/// Which regions a command looks at.
+/// The regions that a command works on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub enum Cut {
-    /// Those that the program marks
+    /// Regions marked in the source
     Marks,
-    /// From every border between two statements to the end of its block
+    /// One region for each boundary between two statements: from there to the end of the enclosing block
     Auto,
-    /// Each statement that applies a table or calls a method of an extern
+    /// Each statement that applies a table or calls an extern method
     Tables,
-    /// Each block with a `@name`, and each control that is applied
+    /// Each block with a `@name` annotation and each applied control
     Blocks,
-    /// Ingress and egress as chains with a link for each use of a table or an extern
+    /// Consecutive slices of ingress and egress, one for each use of a table or an extern
     Chain,
-    /// Each statement that no switch can do: functions that the program declares itself
+    /// Each statement that a switch cannot execute: calls of extern functions declared by the program
     BeyondSwitch,
-    /// Each statement that a Tofino cannot do: also products and shifts of variables, loops, registers wider than 64 bits
+    /// Each statement that a Tofino cannot execute: as `beyond-switch`, and multiplication or shifts by variables, loops, registers wider than 64 bits
     BeyondTofino,
 }
 

@@ -4,11 +4,12 @@ use super::Preprocessor;
 use crate::ExitCode;
 use crate::output;
 use base_diag::SourceMap;
-use p4rack::p4info::{Form, What, file};
-use p4rack::{Disk, Until, compile};
+use compiler::p4info::{Form, What, file};
+use compiler::{Until, compile};
+use p4rack::Disk;
 use std::path::{Path, PathBuf};
 
-/// Write what a program's control plane can see, as P4Runtime's P4Info
+/// Write a program's P4Info: the objects that P4Runtime controllers can read and write
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack p4info router.p4 -o router.p4info.txtpb --entries router.entries.json")]
@@ -17,13 +18,13 @@ pub struct Args {
     program: String,
     #[command(flatten)]
     preprocessor: Preprocessor,
-    /// Where to write P4Info; standard output if neither this nor `--entries` is given, or for `-`
+    /// Output file for P4Info, `-` for standard output; standard output is the default unless `--entries` is given
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Where to write the entries that stand in the source, as a P4Runtime WriteRequest
+    /// Output file for the entries declared in the source, as a P4Runtime WriteRequest
     #[arg(long, value_name = "FILE")]
     entries: Option<PathBuf>,
-    /// In which form; without this by a file's extension (.txtpb or .txt, .json, .bin or .pb), else as text
+    /// Encoding; the default follows the file's extension (.txtpb or .txt, .json, .bin or .pb), and is text on standard output
     #[arg(long, value_enum)]
     format: Option<Format>,
 }
@@ -31,11 +32,11 @@ pub struct Args {
 /// The form of a protobuf message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub enum Format {
-    /// Protobuf's text format
+    /// Protobuf text format
     Text,
     /// JSON
     Json,
-    /// Protobuf's wire format
+    /// Protobuf binary format
     Binary,
 }
 
@@ -46,7 +47,7 @@ pub fn run(args: &Args) -> ExitCode {
     let wanted: Vec<(What, &PathBuf)> =
         info.chain(args.entries.iter().map(|path| (What::Entries, path))).collect();
     if let Some((_, path)) = wanted.iter().find(|(_, path)| form(args.format, path).is_none()) {
-        tell!("p4rack: the extension of `{}` says no form: give `--format`", path.display());
+        tell!("p4rack: the extension of `{}` does not tell its encoding: add `--format`", path.display());
         return ExitCode::from(2);
     }
     let mut map = SourceMap::new();

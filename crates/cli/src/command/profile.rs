@@ -3,40 +3,40 @@
 use crate::ExitCode;
 use crate::output::{self, Format};
 use base_time::{Duration, Rate};
-use p4rack::profile::{self, Core, Settings};
+use experiments::profile::{self, Core, Settings};
 use serde_json::json;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-/// Measure what functions on frames bear on this machine, as a table that `p4rack plan --rules` reads
+/// Measure rate and latency of the network functions on this machine, as a table for `p4rack plan --rules`
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack profile fec-encode -o costs.csv")]
 pub struct Args {
-    /// Which functions; without any, all
+    /// Functions to measure; all by default
     functions: Vec<String>,
-    /// Bytes of a frame, several times
+    /// Frame sizes in bytes
     #[arg(long, value_delimiter = ',', default_value = "100,500,1000,1500")]
     size: Vec<usize>,
-    /// For how long frames come at each rate, three times
+    /// Duration of one run at a rate; each rate is run five times, and more often at low rates
     #[arg(long, value_name = "TIME", default_value = "50ms")]
     time: Duration,
-    /// How many different frames there are, which come again and again
+    /// Number of distinct frames; they are replayed in a loop
     #[arg(long, default_value_t = 5000, value_parser = clap::value_parser!(u32).range(2500..=1_000_000))]
     frames: u32,
-    /// The planner's name for machines like this one
+    /// Device class of this machine in the planner's rules
     #[arg(long, default_value = "CPU")]
     class: String,
-    /// What a machine takes, in watts; not measured
+    /// Power of the machine in watts, copied into the table; not measured
     #[arg(long, default_value_t = 150)]
     power: u32,
-    /// What a machine costs, beside others; not measured
+    /// Relative cost of the machine, copied into the table; not measured
     #[arg(long, default_value_t = 5)]
     cost: u32,
-    /// Write the table here and not to standard output
+    /// Output file for the table instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// How to print the result; as JSON, the table is written with `-o` only
+    /// Output format; with `json`, the table is written only to the file named by `--output`
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }
@@ -44,7 +44,7 @@ pub struct Args {
 /// Exit status 1 if the file cannot be written, 2 if there is no such function or workload.
 pub fn run(args: &Args) -> ExitCode {
     if !(Duration::from_ms(1)..=Duration::from_s(60)).contains(&args.time) {
-        tell!("p4rack: --time: 1ms to 60s, and not {}", args.time);
+        tell!("p4rack: --time {}: choose 1ms to 60s", args.time);
         return ExitCode::from(2);
     }
     let settings = Settings {

@@ -11,30 +11,30 @@ use serde_json::{Value, json};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-/// Check that a rack's split program behaves as the whole one, on generated packets and entries
+/// Check on generated packets and entries that a rack's split program behaves like the whole program
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack prove-split examples/slice --packets 1000
   p4rack prove-split examples/slice --all-cuts")]
 pub struct Args {
-    /// A RACK.toml, or the directory that has one
+    /// RACK.toml, or its directory
     rack: PathBuf,
-    /// Define a macro of the program
+    /// Define a preprocessor macro for the program
     #[arg(short = 'D', value_name = "NAME[=VALUE]")]
     define: Vec<String>,
-    /// Packets for each proof (drained and pipelined)
+    /// Packets per run; each placement is run twice, drained and pipelined
     #[arg(long, default_value = "1000")]
     packets: NonZeroUsize,
-    /// Decides packets, entries and delays
+    /// Random seed for packets, entries and delays
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Prove every combination of the program's regions at the origin or away from it
+    /// Check every combination of regions kept at the origin or moved away
     #[arg(long)]
     all_cuts: bool,
-    /// Prove regions that are not marked, each alone at the first device that is not the origin
+    /// Check each of these regions alone, moved to the first device that is not the origin
     #[arg(long, value_enum, default_value = "marks", conflicts_with = "all_cuts")]
     cut: Cut,
-    /// How to print the result
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }

@@ -4,13 +4,13 @@ use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::SourceMap;
 use base_time::{Duration, Time};
-use p4rack::reproduce::{EXPERIMENTS, Experiment, Lab};
+use experiments::reproduce::{EXPERIMENTS, Experiment, Lab};
 use serde_json::json;
 use std::fmt::Write;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-/// Repeat experiments of a paper, its numbers beside ours
+/// Repeat a paper's experiments and print its numbers next to the measured ones
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack reproduce flightplan
@@ -28,22 +28,22 @@ enum Paper {
 
 #[derive(clap::Args)]
 struct Flightplan {
-    /// Which figure or table; without one all are listed
+    /// Figure or table to reproduce; without it, list all
     #[arg(value_parser = find)]
     figure: Option<&'static Experiment>,
-    /// Where its racks are
+    /// Directory of the experiments' racks
     #[arg(long, value_name = "DIR", default_value = "examples/crosspod")]
     racks: PathBuf,
-    /// Links of 10 Gbit/s as in the paper, and not of 1 Gbit/s
+    /// Use 10 Gbit/s links as in the paper instead of 1 Gbit/s
     #[arg(long)]
     full_rate: bool,
     /// Stop each run at this virtual time
     #[arg(long, value_name = "TIME")]
     until: Option<Duration>,
-    /// Also write the figure as one page that a browser shows, where it has one
+    /// Also write the figure as a self-contained HTML page, if the figure has a page
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// How to print the result
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }
@@ -94,7 +94,7 @@ pub fn run(args: Args) -> ExitCode {
     };
     if let Some(path) = &args.html {
         let Some(page) = &shown.page else {
-            tell!("p4rack: {} has no page", experiment.name);
+            tell!("p4rack: {} has no HTML page", experiment.name);
             return ExitCode::from(2);
         };
         if let Err(why) = output::write(path, page.as_bytes(), &output::sources(&map)) {

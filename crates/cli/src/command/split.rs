@@ -3,37 +3,38 @@
 use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::SourceMap;
+use ir_footprint::overhead;
 use ir_split::{CallEnd, SectionInfo, SectionKind};
-use p4rack::{Racked, SplitApp, overhead, rack};
+use p4rack::{Racked, SplitApp, rack};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// Write the P4 program and the linkage of each device of a rack
+/// Write the P4 program and the table entries of each device of a rack
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack split examples/slice -o out
   p4rack split examples/slice/plain.toml -o out --overhead
   p4rack split examples/slice --print-after section")]
 pub struct Args {
-    /// A RACK.toml, or the directory that has one
+    /// RACK.toml, or its directory
     rack: PathBuf,
-    /// Where to write; it is made if it is not there
+    /// Output directory; created if missing
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Define a macro of the program
+    /// Define a preprocessor macro for the program
     #[arg(short = 'D', value_name = "NAME[=VALUE]")]
     define: Vec<String>,
-    /// Also write what fills the devices, as commands of this switch's own command line
+    /// Format of the table entries
     #[arg(long = "for", value_enum, value_name = "SWITCH", default_value = "bmv2")]
     target: Target,
-    /// Also print what the runtime costs on each device: tables, bits of entries, registers and headers, branches, ports
+    /// Also print what the runtime code adds on each device: tables, bits of entries, registers and headers, branches, ports
     #[arg(long)]
     overhead: bool,
-    /// Print what this step of the split leaves, and write nothing; may be given several times
+    /// Print the program after this step of the split and write no files; may be repeated
     #[arg(long, value_name = "STEP", value_parser = steps(), conflicts_with_all = ["output", "overhead", "format"])]
     print_after: Vec<String>,
-    /// How to print what was done
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }
@@ -44,10 +45,10 @@ fn steps() -> clap::builder::PossibleValuesParser {
     ir_split::STEPS.iter().map(value).collect::<Vec<_>>().into()
 }
 
-/// A switch that runs the programs.
+/// A switch that runs the device programs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 enum Target {
-    /// `simple_switch`, by `simple_switch_CLI`
+    /// `simple_switch_CLI` commands
     Bmv2,
 }
 
@@ -75,13 +76,13 @@ pub fn run(args: &Args) -> ExitCode {
             output::diagnostics_text(&warnings, &map);
             output::print(&summary(&racked));
             if args.overhead {
-                output::print(&format!("\n{}", overhead::text(&overhead::overhead(&racked))));
+                output::print(&format!("\n{}", overhead::text(&overhead::overhead(racked.parts()))));
             }
         }
         Format::Json => output::json(&json!({
             "ok": true,
             "placement": placement_json(&racked),
-            "overhead": overhead::overhead(&racked),
+            "overhead": overhead::overhead(racked.parts()),
         })),
     }
     ExitCode::SUCCESS
@@ -109,7 +110,7 @@ fn print_after(args: &Args, map: &mut SourceMap) -> ExitCode {
 fn write(racked: &Racked, directory: &Path, target: Target) -> Result<(), String> {
     let to = |path: PathBuf, text: &str| output::write(&path, text.as_bytes(), &racked.sources);
     std::fs::create_dir_all(directory)
-        .map_err(|e| format!("`{}` cannot be made: {e}", directory.display()))?;
+        .map_err(|e| format!("`{}` cannot be created: {e}", directory.display()))?;
     for (index, device) in racked.rack.devices.iter().enumerate() {
         let name = &device.name.value;
         if let Some(rules) = racked.flow_rules(index) {

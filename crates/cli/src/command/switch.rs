@@ -7,63 +7,64 @@ use crate::output;
 use crate::tls::{ClientArgs, ServerArgs};
 use agent::{AgentAt, Limits, PortSpec, Setup, Switch};
 use base_diag::{Diagnostic, SourceMap, codes};
-use p4rack::{Disk, Until, compile, control, rack};
+use compiler::{Until, compile};
+use p4rack::{Disk, rack};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Run a device, or a rack that looks like one, and serve it to controllers over P4Runtime
+/// Run a device, or a rack that appears as one switch, and serve P4Runtime
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack switch router.p4 -i 1@tap:left -i 2@tap:right
   p4rack switch examples/slice/plain.toml --metrics-addr 127.0.0.1:9090")]
 pub struct Args {
-    /// A P4-16 program, or a RACK.toml or its directory; without one a controller has to send a program
+    /// P4-16 program, RACK.toml, or the directory of a RACK.toml; without it, a controller must push a program
     program: Option<String>,
     #[command(flatten)]
     preprocessor: Preprocessor,
-    /// Where to listen for controllers
+    /// Address to listen on for controllers
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9559", value_parser = address)]
     grpc_server_addr: SocketAddr,
-    /// Allow addresses beyond the loopback without certificates, also of agents: anyone who reaches the switch can steer it, and
-    /// whoever listens on the way to an agent learns the secret
+    /// Allow plaintext connections beyond the loopback, from controllers and to agents. Anyone who can reach the switch can control it,
+    /// and anyone who can read the traffic to an agent learns the secret
     #[arg(long)]
     insecure: bool,
-    /// Limit on connections of controllers and operators; lower if the process may not open enough files
+    /// Maximum number of client connections; the limit on open files may lower it
     #[arg(long, value_name = "N", default_value_t = Limits::default().connections, value_parser = at_least_one)]
     max_connections: usize,
-    /// Limit on the updates of one write and the queries of one read
+    /// Maximum number of updates in one Write and of entities in one Read
     #[arg(long, value_name = "N", default_value_t = Limits::default().updates, value_parser = at_least_one)]
     max_updates: usize,
-    /// What controllers call the device
+    /// P4Runtime device id
     #[arg(long, value_name = "N", default_value_t = 1)]
     device_id: u64,
-    /// A port, of a rack's origin: NUMBER@pcap:IN,OUT, NUMBER@tap:NAME or NUMBER@udp:HERE,THERE
+    /// Attach a port: NUMBER@pcap:IN,OUT, NUMBER@tap:NAME or NUMBER@udp:LOCAL,REMOTE. The ports of a rack are those of its origin
     #[arg(short, long = "interface", value_name = "PORT")]
     interface: Vec<PortSpec>,
-    /// Where the agent of a rack's device is, another `p4rack switch`: each device has one then, and ports are theirs
+    /// Address of the `p4rack switch` that runs device NAME; give one per device. Ports are attached there
     #[arg(long, value_name = "NAME=HOST:PORT", value_parser = agent_at)]
     agent: Vec<(String, String)>,
-    /// Erase what the agents hold; else their entries stay, and another program there is an error
+    /// Erase the agents' entries at start. By default the entries are kept, and an agent that runs another program is an error
     #[arg(long)]
     fresh: bool,
-    /// Seconds between looks at whether agents hold what they should
+    /// Seconds between comparisons of the agents' entries with the desired state
     #[arg(long, value_name = "S", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=86400))]
     audit: u64,
-    /// Frames for and from controllers go by this port
+    /// Port for packet-in and packet-out
     #[arg(long, value_name = "PORT")]
     cpu_port: Option<u32>,
-    /// The port that means "drop"
+    /// Port number that means "drop"
     #[arg(long, value_name = "PORT")]
     drop_port: Option<u32>,
-    /// Accept BMv2's JSON from controllers, and keep the program that runs
+    /// Accept pushed configurations that contain BMv2 JSON; the running program stays
     #[arg(long)]
     keep_program: bool,
-    /// Seeds what the program draws
+    /// Random seed for the program
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Where Prometheus asks for what is counted: GET /metrics
+    /// Address to serve Prometheus metrics on, at /metrics
     #[arg(long, value_name = "HOST:PORT", value_parser = address)]
     metrics_addr: Option<SocketAddr>,
     #[command(flatten)]
@@ -76,6 +77,7 @@ pub struct Args {
 
 /// Exit status 1 if the program has an error, a port cannot be opened or the address is taken.
 pub fn run(args: Args) -> ExitCode {
+    crate::memory::return_at_once();
     args.log.begin();
     // Of a rack's controller they are for the way to its agents.
     let own = args.agents.certificates().filter(|_| args.agent.is_empty());
@@ -93,12 +95,12 @@ pub fn run(args: Args) -> ExitCode {
         Err(why) => return failed(&why),
     };
     if args.agents.names_authority() && args.agent.is_empty() {
-        return failed("--cacert is for the way to agents, and there is no --agent");
+        return failed("--cacert is for connections to agents: add --agent");
     }
     if !args.grpc_server_addr.ip().is_loopback() && tls.is_none() && !args.insecure {
         return failed(&format!(
-            "{} can be reached from other machines, and without certificates anyone who reaches it can steer the switch: \
-             add --certificates with what the rack's controller has made for this agent, or --grpc-server-cert, --grpc-server-key and \
+            "{} can be reached from other machines, and without certificates anyone who reaches it can control the switch: \
+             add --certificates with the directory that the rack's controller created for this agent, or --grpc-server-cert, --grpc-server-key and \
              --grpc-server-cacert, or --insecure",
             args.grpc_server_addr
         ));
@@ -128,7 +130,7 @@ pub fn run(args: Args) -> ExitCode {
     let device_id = setup.device_id;
     match agent::run(setup, |address| tell!("p4rack: device {device_id} listens on {address}")) {
         Ok(counted) => {
-            let told = control::summary(&counted);
+            let told = device_control::summary(&counted);
             if !told.is_empty() {
                 tell!("p4rack: {told}");
             }
@@ -143,7 +145,7 @@ fn switch(args: &Args) -> Result<Switch, ExitCode> {
     let Some(file) = &args.program else {
         return match args.agent.is_empty() {
             true => Ok(Switch::One(None)),
-            false => Err(failed("agents are those of a rack's devices: name the RACK.toml")),
+            false => Err(failed("--agent needs a rack: name its RACK.toml")),
         };
     };
     let mut map = SourceMap::new();
@@ -164,7 +166,8 @@ fn switch(args: &Args) -> Result<Switch, ExitCode> {
                     .help("write them by P4Runtime, or run the rack with `p4rack up`");
             return Err(wrong(&[diagnostic], &map));
         }
-        let updates = control::updates(&app.entries, &app.whole).map_err(|found| wrong(&found, &map))?;
+        let updates =
+            device_control::updates(app.entries.writes(), &app.whole).map_err(|found| wrong(&found, &map))?;
         let (whole, placement) = (Arc::clone(&app.whole), Box::new(app.placement.clone()));
         if !args.agent.is_empty() {
             let names: Vec<String> = placement.devices.iter().map(ToString::to_string).collect();
@@ -176,7 +179,7 @@ fn switch(args: &Args) -> Result<Switch, ExitCode> {
         return Ok(Switch::Rack(whole, placement, updates));
     }
     if !args.agent.is_empty() {
-        return Err(failed("agents are those of a rack's devices: this is a program for one device"));
+        return Err(failed("--agent needs a rack: name a RACK.toml instead of a program"));
     }
     let compiled = compile(file, &Disk, &args.preprocessor.options(), Until::Elaborated, &mut map);
     output::diagnostics_text(&compiled.diagnostics, &map);
@@ -203,7 +206,7 @@ fn addresses(agents: &[(String, String)], devices: &[String]) -> Result<Vec<Stri
         let mut known = agents.iter().filter(|(name, _)| name == device);
         match (known.next(), known.next()) {
             (Some((_, address)), None) => Ok(address.clone()),
-            (Some(_), Some(_)) => Err(format!("--agent {device}: it is given twice")),
+            (Some(_), Some(_)) => Err(format!("--agent {device} is given twice")),
             (None, _) => Err(format!("device `{device}` has no agent: add --agent {device}=HOST:PORT")),
         }
     };
@@ -216,7 +219,10 @@ fn failed(why: &str) -> ExitCode {
 }
 
 fn at_least_one(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|number| *number > 0).ok_or_else(|| "a number from 1 on".to_string())
+    text.parse()
+        .ok()
+        .filter(|number| *number > 0)
+        .ok_or_else(|| "expected a number of at least 1".to_string())
 }
 
 /// Where to listen: numbers, or a name that the machine knows.

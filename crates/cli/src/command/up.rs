@@ -17,52 +17,52 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Split a rack's program, bring the rack up in virtual time, run its workloads
+/// Split a rack's program, bring up the emulated rack in virtual time and run its workloads
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack up examples/crosspod --html crosspod.html
-  p4rack up examples/crosspod --stage loss --until 100ms
+  p4rack up examples/crosspod --phase loss --until 100ms
   p4rack up examples/slice --record captures --log events.log")]
 pub struct Args {
-    /// A RACK.toml, or the directory that has one
+    /// RACK.toml, or its directory
     rack: PathBuf,
-    /// Define a macro of the program
+    /// Define a preprocessor macro for the program
     #[arg(short = 'D', value_name = "NAME[=VALUE]")]
     define: Vec<String>,
-    /// Of a rack with stages: only this one, with what those that it follows add
-    #[arg(long, value_name = "NAME")]
+    /// Run only this phase of an experiment, including the faults, workloads and entries of the phases it follows
+    #[arg(long = "phase", alias = "stage", value_name = "NAME")]
     stage: Option<String>,
-    /// Links that have a `full_rate` have that rate
+    /// Run links at their `full_rate`, where RACK.toml gives one
     #[arg(long)]
     full_rate: bool,
-    /// Instead of the rack's seed
+    /// Random seed; overrides the rack's seed
     #[arg(long)]
     seed: Option<u64>,
     /// Stop at this virtual time
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
-    /// Write the log of all events to this file
+    /// Write a log of all events
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Write each packet, answer and transfer that came to this file as CSV: stage, workload, from, to, sequence, and when it was
-    /// sent and received and how long that took, in picoseconds
+    /// Write each received packet, response and completed transfer as CSV: phase, workload, from, to, sequence, time sent, time received and
+    /// latency, in picoseconds
     #[arg(long, value_name = "FILE")]
     samples: Option<PathBuf>,
-    /// Write the frames that arrive at either end of each link to captures in this directory; it is made if it is not there
+    /// Capture the frames that arrive at either end of each link, as pcap files in DIR; created if missing
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
-    /// Also write the run as one page that a browser shows: what runs where, latencies, what happened when
+    /// Also write the run as a self-contained HTML page: placement, latencies, timeline
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Show each event; Enter lets the next one happen, the end of input all others
+    /// Stop before each event and print it: Enter continues with the next event, end of input runs the rest
     #[arg(long)]
     step: bool,
-    /// How to print the result
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }
 
-/// Exit status 1 if the rack, its program or its entries are wrong, or a workload is not as it says that it is to be.
+/// Exit status 1 if the rack, its program or its entries are wrong, or a workload does not meet its expectations.
 pub fn run(args: &Args) -> ExitCode {
     let mut map = SourceMap::new();
     let until = match args.until.as_deref().map(|t| t.parse::<base_time::Duration>()) {
@@ -100,7 +100,7 @@ pub fn run(args: &Args) -> ExitCode {
     };
     let is_staged = stage.is_none() && !racked.rack.stages.is_empty();
     if is_staged && (args.log.is_some() || args.record.is_some() || args.step) {
-        tell!("p4rack: `--log`, `--record` and `--step` are of one run: name a stage with `--stage`");
+        tell!("p4rack: `--log`, `--record` and `--step` need a single run: name a phase with `--phase`");
         return ExitCode::from(2);
     }
     if args.format == Format::Text {
@@ -207,7 +207,7 @@ impl Progress {
         if let (Some(found), false) = (emulator.loops().first(), self.told_loop) {
             self.told_loop = true;
             let start = if self.on_terminal { "\r\x1b[K" } else { "" };
-            tell!("{start}frames go round without end: {}", found.path);
+            tell!("{start}frames loop endlessly: {}", found.path);
         }
         let (now, packets) = (emulator.now(), emulator.balance());
         if self.on_terminal {
@@ -255,7 +255,7 @@ impl Watch {
         emulator.keep_samples(samples.is_some());
         let mut captures = vec![];
         if let Some(directory) = &args.record {
-            let fail = |e| format!("`{}` cannot be made: {e}", directory.display());
+            let fail = |e| format!("`{}` cannot be created: {e}", directory.display());
             std::fs::create_dir_all(directory).map_err(fail)?;
             let links = (0..).map(LinkId).zip(emulator.rack().links.clone());
             for (id, link) in links {

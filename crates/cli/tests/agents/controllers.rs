@@ -208,6 +208,38 @@ fn no_acknowledged_write_is_lost_with_a_controller() {
     assert_eq!(rack.pass(1), (1, 1));
 }
 
+/// What is in memory alone is lost with the two who had it: only what `docs/ctl.md` says, and no more.
+#[test]
+fn a_controller_and_an_agent_that_are_lost_together_lose_what_that_agent_held() {
+    let mut rack = Rack::new();
+    let mut client = Client::new(&rack.controller.address, 1, None).unwrap();
+    client.write("INSERT", 3).unwrap();
+    client.write("DELETE", 1).unwrap();
+    drop(client);
+    // The table and the register are the nic's.
+    let both_anew = |rack: &mut Rack, is_nic: bool| {
+        let agent = if is_nic { &mut rack.nic } else { &mut rack.tor };
+        for victim in [agent, &mut rack.controller] {
+            victim.process.kill().unwrap();
+            victim.process.wait().unwrap();
+        }
+        if is_nic {
+            rack.nic.restart()
+        } else {
+            rack.tor.restart()
+        }
+        rack.controller = start(&another(rack, &directory(), &[]));
+        goes(rack, &rack.controller);
+        Client::new(&rack.controller.address, 1, None).unwrap().ports()
+    };
+    assert_eq!(both_anew(&mut rack, false), [3]);
+    // The rack's own entry is there again.
+    assert_eq!(both_anew(&mut rack, true), [1]);
+    assert_eq!(rack.pass(1), (1, 1));
+    assert_eq!(both_anew(&mut rack, false), [1]);
+    assert_eq!(rack.pass(2), (2, 2));
+}
+
 /// One process is killed after the other, while somebody writes: what was acknowledged is there afterwards.
 ///
 /// `P4RACK_KILLS` says how often; `./test --all` does it 200 times.

@@ -83,7 +83,7 @@ fn wrong_agents_are_told() {
     let cases: [(&[&str], i32, &str); 6] = [
         (&[&rack, "--agent", "tor"], 2, "an agent is written NAME=HOST:PORT"),
         (&[&rack, "--agent", tor], 1, "device `nic` has no agent: add --agent nic=HOST:PORT"),
-        (&[&rack, "--agent", tor, "--agent", nic, "--agent", tor], 1, "--agent tor: it is given twice"),
+        (&[&rack, "--agent", tor, "--agent", nic, "--agent", tor], 1, "--agent tor is given twice"),
         (
             &[&rack, "--agent", tor, "--agent", "spine=127.0.0.1:1"],
             1,

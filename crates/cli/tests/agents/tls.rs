@@ -1,7 +1,7 @@
 //! Who has no certificate, or one that somebody else has signed, neither steers a rack nor is taken for one of its devices.
 
 use crate::setup::{Rack, Switch, are_sound, ctl, directory, state, text};
-use agent::{Client, ClientTls};
+use agent::{ClientTls, Operator};
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
@@ -108,14 +108,14 @@ fn a_server_alone_has_a_certificate() {
 fn files_without_certificates_are_refused() {
     let [certificate, key] = ["controller.pem", "controller.key"].map(file);
     let cases: [(&[&str], &str); 5] = [
-        (&["--cacert", &key], "has not a certificate as PEM in it"),
+        (&["--cacert", &key], "does not contain a certificate in PEM form"),
         (&["--cacert", "nowhere.pem"], "`nowhere.pem` cannot be read"),
         (
             &["--cacert", &certificate, "--cert", &certificate, "--key", &certificate],
-            "has not a private key as PEM",
+            "does not contain a private key in PEM form",
         ),
-        (&["--cacert", &certificate, "--cert", &certificate], "--cert and --key belong together"),
-        (&["--cert", &certificate, "--key", &key], "name who signs switches' certificates with --cacert"),
+        (&["--cacert", &certificate, "--cert", &certificate], "--cert and --key are used together"),
+        (&["--cert", &certificate, "--key", &key], "name the CA of the switches' certificates with --cacert"),
     ];
     for (args, why) in cases {
         refused(&ctl("127.0.0.1:1", &[&["show"], args].concat()), &[why]);
@@ -223,11 +223,14 @@ fn the_way_beyond_the_loopback_is_encrypted() {
     assert!(made.join("192.0.2.1:9601/switch.pem").exists() && !made.join("127.0.0.1:1").exists());
     let mut agent = Command::new(env!("CARGO_BIN_EXE_p4rack"));
     let output = agent.args(["switch", "--grpc-server-addr", "0.0.0.0:0"]).output().unwrap();
-    refused(&output, &["add --certificates with what the rack's controller has made for this agent"]);
+    refused(
+        &output,
+        &["add --certificates with the directory that the rack's controller created for this agent"],
+    );
     // A secret is not told to whoever listens on the way.
     let file = state.join("p4rack/secret").display().to_string();
     let output = ctl("192.0.2.1:9559", &["show", "--secret", &file]);
-    refused(&output, &["whoever listens on the way to 192.0.2.1:9559 would learn the secret"]);
+    refused(&output, &["the connection to 192.0.2.1:9559 is plaintext and would reveal the secret"]);
 }
 
 /// A certificate that is good for a few seconds, and its key.
@@ -259,7 +262,7 @@ fn certificates_that_expire_or_are_replaced() {
     };
     let secret = agent::Secret::new(fs::read_to_string(state().join("p4rack/secret")).unwrap().trim());
     let connect = || {
-        let mut client = Client::connect(&rack.tor.address, Some(&brief), secret.clone())?;
+        let mut client = Operator::connect(&rack.tor.address, Some(&brief), secret.clone())?;
         client.show().map(|_| client)
     };
     let mut early = connect().unwrap();

@@ -111,7 +111,7 @@ fn hand_shakes_that_flood_keep_nobody_out() {
             });
         }
         // A controller that is there goes on, and others come.
-        let mut early = agent::Client::connect(&victim.address, Some(&known), None).unwrap();
+        let mut early = agent::Operator::connect(&victim.address, Some(&known), None).unwrap();
         let (mut calls, mut worst, mut slowest) = (0, Duration::ZERO, Duration::ZERO);
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(if at_length() { 20 } else { 2 }) {
@@ -119,7 +119,7 @@ fn hand_shakes_that_flood_keep_nobody_out() {
             early.show().unwrap();
             worst = worst.max(asked.elapsed());
             let asked = Instant::now();
-            agent::Client::connect(&victim.address, Some(&known), None).unwrap().show().unwrap();
+            agent::Operator::connect(&victim.address, Some(&known), None).unwrap().show().unwrap();
             slowest = slowest.max(asked.elapsed());
             calls += 1;
         }

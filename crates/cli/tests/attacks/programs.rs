@@ -1,10 +1,13 @@
 //! Programs and writes that take long, while frames pass.
 
-use crate::setup::{Client, GIGABYTE, Victim, alone, at_length, entries, ids, running, runtime, stream};
+use crate::setup::{
+    Client, GIGABYTE, Victim, alone, at_length, count, entries, ids, running, runtime, stream,
+};
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, SetForwardingPipelineConfigRequest};
 use std::net::UdpSocket;
 use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -20,13 +23,26 @@ fn program(ifs: usize) -> Vec<u8> {
     text.replacen("        sources.apply();\n", &format!("        sources.apply();\n{many}"), 1).into_bytes()
 }
 
+/// The same program with tables of a million entries.
+fn larger() -> String {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("attacked_larger.p4");
+    let text = std::fs::read_to_string(DEVICE).unwrap().replace("size = 131072", "size = 1048576");
+    std::fs::write(&path, text).unwrap();
+    path.display().to_string()
+}
+
 /// The same program on two devices of one process.
 fn rack() -> String {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("attacked.toml");
+    rack_by("attacked", "Destinations = \"nic\"")
+}
+
+/// The same by another map.
+fn rack_by(name: &str, map: &str) -> String {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.toml"));
     let text = format!(
         "[rack]\nname = \"attacked\"\n\n[device.tor]\nclass = \"switch\"\n\n[device.nic]\nclass = \"smartnic\"\n\n\
          [[link]]\nends = [\"tor:500\", \"nic:500\"]\nrate = \"10Gbit/s\"\n\n\
-         [[app]]\nprogram = {DEVICE:?}\norigin = \"tor\"\nmap = {{ Destinations = \"nic\" }}\n"
+         [[app]]\nprogram = {DEVICE:?}\norigin = \"tor\"\nmap = {{ {map} }}\n"
     );
     std::fs::write(&path, text).unwrap();
     path.display().to_string()
@@ -37,7 +53,7 @@ fn rack() -> String {
 fn frames_pass_while(
     what: &str,
     program: &str,
-    work: impl AsyncFnOnce(&mut Client, (u32, u32)) + Send + 'static,
+    work: impl AsyncFnOnce(&mut Client, (u32, u32), &str) + Send + 'static,
 ) {
     let outside = UdpSocket::bind("127.0.0.1:0").unwrap();
     outside.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
@@ -59,7 +75,7 @@ fn frames_pass_while(
                 client.write(entries(ids, 1, "INSERT", 0..1)).await.unwrap();
                 entered.send(()).unwrap();
                 let asked = Instant::now();
-                work(&mut client, ids).await;
+                work(&mut client, ids, &address).await;
                 is_done.store(true, Ordering::SeqCst);
                 asked.elapsed()
             })
@@ -82,8 +98,8 @@ fn frames_pass_while(
 }
 
 /// Pushes the program with so many statements.
-fn push(ifs: usize) -> impl AsyncFnOnce(&mut Client, (u32, u32)) + Send + 'static {
-    async move |client: &mut Client, _| {
+fn push(ifs: usize) -> impl AsyncFnOnce(&mut Client, (u32, u32), &str) + Send + 'static {
+    async move |client: &mut Client, _: (u32, u32), _: &str| {
         let request = "device_id: 1 election_id { low: 1 } action: RECONCILE_AND_COMMIT";
         let mut request: SetForwardingPipelineConfigRequest = from_text(request).unwrap();
         // The statements change nothing of the P4Info.
@@ -116,7 +132,7 @@ fn frames_pass_while_much_is_written() {
     let _alone = alone();
     let most = if at_length() { 100_000 } else { 10_000 };
     for (what, program) in [("a device", DEVICE.to_string()), ("a rack", rack())] {
-        let write = async move |client: &mut Client, ids: (u32, u32)| {
+        let write = async move |client: &mut Client, ids: (u32, u32), _: &str| {
             client.write(entries(ids, 1, "INSERT", 1..most + 1)).await.unwrap();
             // All of them are rolled back for the last one, which is not there.
             let again = entries(ids, 1, "MODIFY", (1..most).chain(std::iter::once(0xff_ffff)));
@@ -124,4 +140,44 @@ fn frames_pass_while_much_is_written() {
         };
         frames_pass_while(&format!("{most} updates, twice, to {what}"), &program, write);
     }
+}
+
+/// A table was read at once, with all of its entries.
+#[test]
+fn frames_pass_while_a_table_is_read() {
+    let _alone = alone();
+    // A million does not fit into the memory that the switch has here.
+    let (large, full) = if at_length() { (300_000, 130_000) } else { (10_000, 10_000) };
+    for (what, program, most) in [("a device", larger(), large), ("a rack", rack(), full)] {
+        let read = async move |client: &mut Client, ids: (u32, u32), _: &str| {
+            for first in (1..=most).step_by(100_000) {
+                let some = first..(first + 100_000).min(most + 1);
+                client.write(entries(ids, 1, "INSERT", some)).await.unwrap();
+            }
+            for _ in 0..3 {
+                let all = from_text("device_id: 1 entities { table_entry {} }").unwrap();
+                let found = count(client, all).await.unwrap();
+                assert!(found > most as usize, "{found}");
+            }
+        };
+        frames_pass_while(&format!("three reads of {most} entries of {what}"), &program, read);
+    }
+}
+
+/// What operators ask compiled in the thread that runs frames, after what controllers push did not any more.
+#[test]
+fn frames_pass_while_an_operator_replaces_the_plan() {
+    let _alone = alone();
+    // `p4rack ctl` waits for 30 s.
+    let ifs = if at_length() { 4_000 } else { 400 };
+    let (first, home) = (rack(), rack_by("attacked_home", ""));
+    let replace = async move |client: &mut Client, ids: (u32, u32), address: &str| {
+        push(ifs)(client, ids, address).await;
+        for asked in [&["reset"][..], &["replace", home.as_str()], &["replace", first.as_str()]] {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
+            let answer = command.args(["ctl", "--addr", address]).args(asked).output().unwrap();
+            assert!(answer.status.success(), "{asked:?}: {answer:?}");
+        }
+    };
+    frames_pass_while(&format!("a program of {ifs} ifs, reset and replaced twice"), &rack(), replace);
 }

@@ -99,7 +99,7 @@ fn is_missing(want: &Expected) -> Diagnostic {
 fn unexpected(have: &Received) -> Diagnostic {
     let title = format!("unexpected packet on port {}", have.output.port);
     let problem =
-        Diagnostic::error(STF_FAILED, title).at(have.of, "this packet, or a timer behind it, gave it");
+        Diagnostic::error(STF_FAILED, title).at(have.of, "sent for this packet, or by a later timer");
     notes(problem, "received", &frame_digits(&have.output.frame))
 }
 
@@ -156,7 +156,7 @@ fn differs(want: &Expected, have: &Received) -> Diagnostic {
     let first = pattern.mismatch(&have.output.frame).unwrap_or(0);
     let mut problem = problem.at(want.span, format!("first in byte {}{length}", first / 2));
     if !have.of.is_none() {
-        problem = problem.at(have.of, "this packet, or a timer behind it, gave it");
+        problem = problem.at(have.of, "sent for this packet, or by a later timer");
     }
     let end = expected.len().max(if pattern.exact { received.len() } else { 0 });
     let differ = |at: usize| match (expected.get(at), received.get(at)) {

@@ -6,8 +6,8 @@ use crate::{Write, refused};
 use base_bits::Bits;
 use control_writes::{ActionCall, Entry, Match, Run};
 use dataplane_api::EntryError;
+use device::{KeySpec, TableSpec, unknown};
 use ir::{MatchKind, Name};
-use ir_interp::{KeySpec, TableSpec, unknown};
 use p4_stf::{KeyValue, MatchValue, Named, Number};
 
 impl Resolver {

@@ -13,7 +13,7 @@ use base_diag::{Diagnostic, Span};
 use base_time::{Duration, Time};
 use control_writes::{CloneSession, Count, Rate, Rates, Replica};
 use dataplane_api::{EntryError, Output, Port};
-use ir_interp::{Driver, Switch};
+use device::{Driver, Switch};
 use p4_stf::{CounterCheck, CounterIndex, File, Named, NodePorts, Pattern, Spanned, Statement, Unit};
 use std::collections::BTreeSet;
 
@@ -154,7 +154,7 @@ impl<'s> StfRun<'s> {
             }
             Statement::NoPacket => {
                 if self.sent.len() > self.before {
-                    let problem = Diagnostic::error(STF_FAILED, "a packet came out")
+                    let problem = Diagnostic::error(STF_FAILED, "unexpected packet")
                         .at(span, "none is expected of the last packet sent");
                     self.problems.push(problem);
                 }
@@ -178,7 +178,7 @@ impl<'s> StfRun<'s> {
             Statement::CheckCounter(check) => self.check_counter(check, span),
             Statement::RegisterRead(name, index) => {
                 let value = self.driver.switch().register_value(&name.text, *index)?;
-                self.reading(name, *index, ir_interp::value_text(&value))
+                self.reading(name, *index, device::trace::value_text(&value))
             }
             Statement::CounterRead(name, index) => {
                 let count = self.driver.switch().counter_read(&name.text, *index)?;

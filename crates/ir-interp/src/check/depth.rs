@@ -2,7 +2,7 @@
 //! tree with the machine's stack.
 
 use super::{Unit, calls, parts, units};
-use crate::codes;
+use base_diag::codes::run as codes;
 use base_diag::{Diagnostic, Span};
 use ir::{Block, Call, Callee, Expr, ForRange, Program, Stmt, StmtKind, SwitchOn, visit};
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! Extern functions that the interpreter knows, called where the architecture has them.
 
 use super::{Unit, calls, units};
-use crate::codes;
 use base_diag::Diagnostic;
+use base_diag::codes::run as codes;
 use ir::{Call, Callee, Program};
 
 /// What an architecture says of a call of the extern function of this name.

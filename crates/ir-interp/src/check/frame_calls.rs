@@ -2,17 +2,15 @@
 //! ingress, in blocks, `if` and `switch`, each instance once.
 
 use super::{Unit, calls_in, parts, units};
-use crate::codes;
-use crate::region::Regions;
+use base_diag::codes::run as codes;
 use base_diag::{Diagnostic, Span};
-use ir::{Block, Call, Callee, ControlId, InstanceId, Program, Stmt, StmtKind, visit};
+use device::region::Regions;
+use ir::{Block, Call, Callee, InstanceId, Program, Stmt, StmtKind, visit};
 
 /// Refuses calls elsewhere.
-pub(crate) fn check_frame_calls(
-    program: &Program,
-    ingress: ControlId,
-    regions: &Regions,
-) -> Result<(), Vec<Diagnostic>> {
+pub(crate) fn check_frame_calls(program: &Program) -> Result<(), Vec<Diagnostic>> {
+    let Some(ingress) = program.stage_control("ingress") else { return Ok(()) };
+    let regions = Regions::of(program.control(ingress));
     let mut problems = vec![];
     let mut seen: Vec<InstanceId> = vec![];
     let body = &program.control(ingress).body;

@@ -9,8 +9,8 @@ mod size;
 pub(crate) use externs::{CheckCall, refused};
 pub(crate) use frame_calls::check_frame_calls;
 
-use crate::codes;
 use base_diag::Diagnostic;
+use base_diag::codes::run as codes;
 use ir::{Block, Call, Expr, Program, Stmt, StmtKind, visit};
 
 /// Refuses what cannot be run. Nesting comes first: the other checks walk the tree with the machine's stack.

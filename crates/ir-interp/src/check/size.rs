@@ -1,6 +1,6 @@
 //! Types and variables are bounded: every packet has a copy of them.
 
-use crate::codes;
+use base_diag::codes::run as codes;
 use base_diag::{Diagnostic, Span};
 use ir::{Program, Type, TypeKind, Var};
 

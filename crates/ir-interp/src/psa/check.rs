@@ -1,8 +1,8 @@
 //! Calls and instances that can be run on PSA.
 
 use crate::check::{Unit, refused};
-use crate::codes;
 use base_diag::Diagnostic;
+use base_diag::codes::run as codes;
 use ir::{Call, Program};
 
 /// Of PSA and core.p4.

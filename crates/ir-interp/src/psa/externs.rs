@@ -1,27 +1,29 @@
 //! PSA's extern functions and methods (PSA 1.2 §7).
 
-use crate::access::AccessKind;
 use crate::externs::{arg, number_of};
-use crate::fields;
-use crate::machine::{Arch, Machine, Stop};
-use crate::objects::Object;
-use crate::objects::meter::{GREEN, RED, YELLOW};
-use crate::told::Digest;
-use crate::trace::{EventKind, shown};
-use crate::value::Value;
+use crate::machine::{Arch, Machine};
+use crate::runner::{Begin, StageArch};
 use base_bits::{BitReader, BitWriter, Bits};
 use base_time::Time;
-use ir::{Call, ControlId, Expr, ExternFunctionId, ExternMethod, InstanceId, TableId, Type, TypeKind};
+use device::Digest;
+use device::data_plane::Application;
+use device::data_plane::{GREEN, RED, YELLOW};
+use device::stage::Stop;
+use device::stage::{Effects, FrameCall};
+use device::trace::{EventKind, shown};
+use ir::{Call, Expr, ExternFunctionId, ExternMethod, InstanceId, Type, TypeKind};
+use ir_value::Value;
+use ir_value::fields;
 use p4_arch::psa::PORT_RECIRCULATE;
 use std::collections::BTreeMap;
 
 /// What PSA keeps of a packet while a stage runs.
-pub(super) struct PsaArch {
+pub(crate) struct PsaArch {
     now: Time,
-    /// The packet's, in bytes, as it entered this half.
-    length: u64,
+    effects: Effects,
+    payload: Vec<u8>,
     /// The table applied last, for its direct objects, and the entry that it gave; none if it gave none.
-    applied: Option<(ControlId, TableId, Option<usize>)>,
+    applied: Option<Application>,
     checksums: BTreeMap<InstanceId, Sum>,
 }
 
@@ -33,9 +35,14 @@ enum Sum {
     Internet(u16),
 }
 
-impl PsaArch {
-    pub(super) fn new(now: Time, length: u64) -> PsaArch {
-        PsaArch { now, length, applied: None, checksums: BTreeMap::new() }
+impl StageArch for PsaArch {
+    fn begin(at: Begin) -> PsaArch {
+        let Begin { effects, payload, now, .. } = at;
+        PsaArch { now, effects, payload, applied: None, checksums: BTreeMap::new() }
+    }
+
+    fn end(self) -> (Effects, Vec<u8>, Option<FrameCall>) {
+        (self.effects, self.payload, None)
     }
 }
 
@@ -114,8 +121,8 @@ impl Arch for PsaArch {
         }
     }
 
-    fn looked_up(m: &mut Psa<'_>, control: ControlId, table: TableId, entry: Option<usize>) {
-        m.arch.applied = Some((control, table, entry));
+    fn looked_up(m: &mut Psa<'_>, applied: Application) {
+        m.arch.applied = Some(applied);
     }
 
     fn resized(&mut self, _: i64) {}
@@ -141,10 +148,7 @@ impl Psa<'_> {
 
     /// `H(data)`, or `base + H(data) mod max`; `max` 0 counts as 1.
     fn get_hash(&mut self, id: InstanceId, args: &[Option<Expr>]) -> Result<Value, Stop> {
-        let Some(Object::Hash(algorithm)) = self.state.objects.get(id.index()) else {
-            return Err(Stop::Broken("a hash that is none"));
-        };
-        let algorithm = *algorithm;
+        let algorithm = self.state.algorithm(id).ok_or(Stop::Broken("a hash that is none"))?;
         let number = match args {
             [data] => {
                 let data = self.filled(data.as_ref().ok_or(Stop::Broken("a missing argument"))?)?;
@@ -192,10 +196,7 @@ impl Psa<'_> {
     }
 
     fn checksum(&mut self, id: InstanceId) -> Result<Value, Stop> {
-        let Some(Object::Hash(algorithm)) = self.state.objects.get(id.index()) else {
-            return Err(Stop::Broken("a checksum that is none"));
-        };
-        let algorithm = *algorithm;
+        let algorithm = self.state.algorithm(id).ok_or(Stop::Broken("a checksum that is none"))?;
         let data = match self.arch.checksums.get(&id) {
             Some(Sum::Data(out)) => out.clone().finish(),
             _ => vec![],
@@ -227,17 +228,14 @@ impl Psa<'_> {
     fn bytes(&mut self, said: Option<&Option<Expr>>) -> Result<u64, Stop> {
         match said {
             Some(Some(bytes)) => self.eval_number(bytes),
-            _ => Ok(self.arch.length),
+            _ => Ok(self.arch.effects.counted),
         }
     }
 
     /// Counts for the entry that was hit, or for the default action.
     fn count_entry(&mut self, id: InstanceId, said: Option<&Option<Expr>>) -> Result<(), Stop> {
         let bytes = self.bytes(said)?;
-        self.accessed(id, AccessKind::Update);
-        if let Some((_, direct)) = self.arch.applied.and_then(|applied| self.direct_mut(applied)) {
-            direct.count.count(bytes);
-        }
+        self.state.count_direct(self.program, id, self.arch.applied, bytes);
         Ok(())
     }
 
@@ -272,13 +270,13 @@ impl Psa<'_> {
         let bytes = self.bytes(length)?;
         let now = self.arch.now;
         let after = match (index, self.arch.applied) {
-            (Some(index), _) => self.meter(id, index, bytes, before, now)?,
-            (None, Some(applied)) => self.direct_meter(id, applied, bytes, before, now),
+            (Some(index), _) => self.state.meter(self.program, id, index, bytes, before, now)?,
+            (None, Some(applied)) => self.state.direct_meter(self.program, id, applied, bytes, before, now),
             (None, None) => None,
         };
         let after = after.unwrap_or(before);
         let name = COLOURS.iter().find(|(number, _)| *number == after).map_or("", |(_, name)| name);
-        let member = members.iter().position(|m| m == name).unwrap_or(0);
+        let member = members.iter().position(|m| m == name).ok_or(Stop::Broken("a colour that is none"))?;
         Ok(Value::Enum(member as u32))
     }
 

@@ -1,27 +1,29 @@
 //! What each of v1model's extern functions and methods does.
 
-use super::externs::{FrameCall, V1};
-use super::packet::CloneOrder;
-use crate::access::AccessKind;
+use super::externs::V1;
 use crate::externs::arg;
-use crate::hash::Algorithm;
-use crate::machine::{Machine, Stop};
-use crate::objects::meter::GREEN;
-use crate::told::Digest;
-use crate::trace::{EventKind, shown, value_text};
-use crate::value::Value;
+use crate::machine::Machine;
 use base_bits::Bits;
-use ir::{Expr, InstanceId, Name, Program, Type, TypeKind};
+use device::AccessKind;
+use device::Digest;
+use device::data_plane::GREEN;
+use device::hash::Algorithm;
+use device::stage::Stop;
+use device::stage::{Block, CloneEffect, FrameCall};
+use device::told::{digest_name, log_line};
+use device::trace::{EventKind, shown};
+use ir::{Expr, InstanceId, Type, TypeKind};
+use ir_value::{Value, fields};
 
 /// BMv2 keeps one bit of a session's 16 for itself.
 const SESSION_MASK: u64 = 0x7fff;
 
-impl Machine<'_, V1<'_>> {
+impl Machine<'_, V1> {
     pub(super) fn mark_to_drop(&mut self, standard: &Expr) -> Result<(), Stop> {
         let place = self.place(standard)?;
         let mut value = self.read(&place, &standard.ty)?;
-        self.arch.layout.set(&mut value, "egress_spec", u128::from(self.arch.drop_port));
-        self.arch.layout.set(&mut value, "mcast_grp", 0);
+        fields::set(self.program, &standard.ty, &mut value, "egress_spec", self.arch.drop_port.into());
+        fields::set(self.program, &standard.ty, &mut value, "mcast_grp", 0);
         self.write(&place, value)
     }
 
@@ -68,7 +70,7 @@ impl Machine<'_, V1<'_>> {
         let data = self.with_payload(data, payload)?;
         let want = self.eval_number(checksum)?;
         if self.state.hash(algorithm, &data) != want {
-            self.arch.checksum_error = true;
+            self.arch.effects.checksum_error = true;
         }
         Ok(())
     }
@@ -105,7 +107,7 @@ impl Machine<'_, V1<'_>> {
             Some(list) => Some(self.eval_number(list)? as u32),
             None => None,
         };
-        self.arch.orders.clone = Some(CloneOrder { session, field_list });
+        self.arch.effects.clone = Some(CloneEffect { session, field_list });
         Ok(())
     }
 
@@ -147,19 +149,19 @@ impl Machine<'_, V1<'_>> {
     /// of the frame as it came in.
     pub(super) fn counted_length(&self) -> u64 {
         let said = || {
-            let (field, (control, var)) = (self.arch.layout.counted_length?, self.arch.metadata?);
+            let (block, var, field) = self.arch.counted_length?;
             let (running, _) = self.control().ok()?;
-            let metadata = self.frame.vars.get(var.index()).filter(|_| running == control)?;
+            let metadata = self.frame.vars.get(var.index()).filter(|_| block == Block::Control(running))?;
             metadata.part(field)?.to_key()?.to_u64()
         };
-        said().unwrap_or(self.arch.ingress_length)
+        said().unwrap_or(self.arch.effects.counted)
     }
 
     /// Out of range the result is left alone.
     pub(super) fn execute_meter(&mut self, id: InstanceId, index: &Expr, result: &Expr) -> Result<(), Stop> {
         let index = self.eval_number(index)?;
         let (bytes, now) = (self.counted_length(), self.arch.now);
-        let colour = self.meter(id, index, bytes, GREEN, now)?;
+        let colour = self.state.meter(self.program, id, index, bytes, GREEN, now)?;
         match colour {
             Some(colour) => self.give(result, u128::from(colour)),
             None => Ok(()),
@@ -168,7 +170,7 @@ impl Machine<'_, V1<'_>> {
 
     /// What the meter answered when the table was hit; after a miss the result is left alone.
     pub(super) fn direct_meter_read(&mut self, id: InstanceId, result: &Expr) -> Result<(), Stop> {
-        match self.arch.colours.iter().find(|(instance, _)| *instance == id) {
+        match self.arch.effects.colours.iter().find(|(instance, _)| *instance == id) {
             Some((_, colour)) => self.give(result, u128::from(*colour)),
             None => Ok(()),
         }
@@ -185,42 +187,9 @@ impl Machine<'_, V1<'_>> {
         for arg in args.iter().flatten() {
             bits.push(self.eval(arg)?.to_key().ok_or(Stop::Broken("an argument without bits"))?);
         }
-        self.accessed(instance, AccessKind::Update);
+        self.state.accessed(self.program, instance, AccessKind::Update);
         self.arch.frame_call =
             Some(FrameCall { instance, method: method.to_string(), args: bits, vars: vec![] });
         Ok(Stop::FrameCall(instance))
-    }
-}
-
-/// The name of a digest of this type.
-pub fn digest_name(program: &Program, ty: &Type) -> Name {
-    match ty {
-        Type::Named(id) => program.type_decl(*id).name.clone(),
-        _ => "digest".into(),
-    }
-}
-
-/// A line of the log: each `{}` of the message stands for the next value; those that are missing stay as they are.
-pub fn log_line(message: &str, data: Option<Value>) -> String {
-    let values = match data {
-        Some(Value::Struct(values)) => values,
-        data => data.into_iter().collect(),
-    };
-    let mut values = values.iter().map(log_text);
-    let mut parts = message.split("{}");
-    let mut line = parts.next().unwrap_or_default().to_string();
-    for part in parts {
-        line.push_str(&values.next().unwrap_or_else(|| "{}".to_string()));
-        line.push_str(part);
-    }
-    line
-}
-
-/// A value in the log: plain decimal numbers.
-fn log_text(value: &Value) -> String {
-    match value {
-        Value::Bits(bits) | Value::Varbit(bits) => bits.to_decimal(),
-        Value::Str(text) => text.clone(),
-        value => value_text(value),
     }
 }

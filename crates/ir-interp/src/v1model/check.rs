@@ -1,8 +1,8 @@
 //! Calls of v1model's extern functions that can be run.
 
 use crate::check::{Unit, refused};
-use crate::hash::Algorithm;
 use base_diag::Diagnostic;
+use device::hash::Algorithm;
 use ir::{Call, Const, ExprKind, Program, Type, TypeKind};
 
 /// Of v1model and core.p4.

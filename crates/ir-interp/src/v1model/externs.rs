@@ -1,65 +1,39 @@
 //! v1model's extern functions and methods.
 
-use super::layout::Layout;
-use super::packet::{Orders, Packet};
-use crate::access::AccessKind;
 use crate::externs::arg;
-use crate::machine::{Arch, Machine, Stop};
-use crate::objects::Object;
-use crate::objects::meter::GREEN;
-use crate::trace::EventKind;
-use crate::value::Value;
-use base_bits::Bits;
+use crate::machine::{Arch, Machine};
+use crate::runner::{Begin, StageArch};
 use base_time::Time;
-use ir::{Call, ControlId, ExternFunctionId, InstanceId, TableId, VarId};
+use device::data_plane::Application;
+use device::stage::Stop;
+use device::stage::{Block, Effects, FrameCall};
+use device::trace::EventKind;
+use ir::{Call, ExternFunctionId, InstanceId, VarId};
+use ir_value::Value;
 
 /// What v1model keeps of a packet while a stage runs.
-pub(super) struct V1<'a> {
-    pub(super) layout: &'a Layout,
+pub(crate) struct V1 {
     pub(super) now: Time,
     pub(super) drop_port: u32,
-    pub(super) orders: Orders,
-    pub(super) truncate: Option<u32>,
-    pub(super) length: i64,
+    pub(super) effects: Effects,
     pub(super) payload: Vec<u8>,
-    pub(super) ingress_length: u64,
-    /// The stage's control and its parameter with the user's metadata.
-    pub(super) metadata: Option<(ControlId, VarId)>,
-    pub(super) checksum_error: bool,
-    /// What each direct meter answered for this packet in this stage.
-    pub(super) colours: Vec<(InstanceId, u8)>,
+    /// The block, its parameter with the user's metadata, and the field there that says what is counted.
+    pub(super) counted_length: Option<(Block, VarId, u32)>,
     pub(super) frame_call: Option<FrameCall>,
 }
 
-/// The call of a frame extern.
-pub(super) struct FrameCall {
-    pub(super) instance: InstanceId,
-    pub(super) method: String,
-    pub(super) args: Vec<Bits>,
-    /// The control's variables at the call.
-    pub(super) vars: Vec<Value>,
-}
+impl StageArch for V1 {
+    fn begin(at: Begin) -> V1 {
+        let Begin { effects, payload, now, drop_port, counted_length } = at;
+        V1 { now, drop_port, effects, payload, counted_length, frame_call: None }
+    }
 
-impl<'a> V1<'a> {
-    pub(super) fn new(layout: &'a Layout, packet: &mut Packet, now: Time, drop_port: u32) -> V1<'a> {
-        V1 {
-            layout,
-            now,
-            drop_port,
-            orders: packet.orders,
-            truncate: packet.truncate,
-            length: packet.length,
-            payload: std::mem::take(&mut packet.payload),
-            ingress_length: packet.ingress_length,
-            metadata: None,
-            checksum_error: false,
-            colours: vec![],
-            frame_call: None,
-        }
+    fn end(self) -> (Effects, Vec<u8>, Option<FrameCall>) {
+        (self.effects, self.payload, self.frame_call)
     }
 }
 
-impl Arch for V1<'_> {
+impl Arch for V1 {
     fn function(m: &mut Machine<'_, Self>, function: ExternFunctionId, call: &Call) -> Result<Value, Stop> {
         let function =
             m.program.extern_functions.get(function.index()).ok_or(Stop::Broken("an unknown function"))?;
@@ -75,16 +49,17 @@ impl Arch for V1<'_> {
             "clone" => m.clone_packet(arg(args, 1)?, None),
             "clone_preserving_field_list" => m.clone_packet(arg(args, 1)?, Some(arg(args, 2)?)),
             "resubmit_preserving_field_list" => {
-                m.arch.orders.resubmit = Some(m.eval_number(arg(args, 0)?)? as u32);
+                m.arch.effects.resubmit = Some(m.eval_number(arg(args, 0)?)? as u32);
                 Ok(())
             }
             "recirculate_preserving_field_list" => {
-                m.arch.orders.recirculate = Some(m.eval_number(arg(args, 0)?)? as u32);
+                m.arch.effects.recirculate = Some(m.eval_number(arg(args, 0)?)? as u32);
                 Ok(())
             }
             "truncate" => {
                 let length = m.eval_number(arg(args, 0)?)? as u32;
-                m.arch.truncate = Some(m.arch.truncate.map_or(length, |before| before.min(length)));
+                m.arch.effects.truncate =
+                    Some(m.arch.effects.truncate.map_or(length, |before| before.min(length)));
                 Ok(())
             }
             "digest" => m.digest(arg(args, 0)?, arg(args, 1)?),
@@ -111,7 +86,7 @@ impl Arch for V1<'_> {
         let object = program.extern_object(declared.object);
         let method = object.methods.get(method as usize).ok_or(Stop::Broken("an unknown method"))?;
         let args = &call.args;
-        if matches!(m.state.objects.get(instance.index()), Some(Object::Frame(_))) {
+        if m.state.is_frame_extern(instance) {
             return Err(m.frame_call(instance, &method.name, args)?);
         }
         match (object.name.as_str(), method.name.as_str()) {
@@ -128,34 +103,14 @@ impl Arch for V1<'_> {
     }
 
     /// Direct counters count and direct meters answer on every hit, called or not.
-    fn looked_up(m: &mut Machine<'_, Self>, control: ControlId, id: TableId, entry: Option<usize>) {
-        let bytes = m.counted_length();
-        if let (Some(at), Some(table)) = (entry, m.state.tables.get(control, id))
-            && let (Some(counter), Some((_, entry))) = (table.counters, table.entries.get_index(at))
-        {
-            let handle = entry.handle;
-            entry.direct.count.count(bytes);
-            m.accessed(counter, AccessKind::Update);
-            m.counted(counter, handle, bytes);
-        }
-        m.noted(control, id, entry);
+    fn looked_up(m: &mut Machine<'_, Self>, applied: Application) {
+        let (bytes, now) = (m.counted_length(), m.arch.now);
+        m.state.count_hit(m.program, applied, bytes);
+        let colour = m.state.note_hit(m.program, applied, bytes, now);
+        m.arch.effects.coloured(colour);
     }
 
     fn resized(&mut self, bytes: i64) {
-        self.length = self.length.saturating_add(bytes);
-    }
-}
-
-impl Machine<'_, V1<'_>> {
-    /// What a hit does beside counting: timeouts begin anew, direct meters answer.
-    pub(super) fn noted(&mut self, control: ControlId, id: TableId, entry: Option<usize>) {
-        let (now, bytes) = (self.arch.now, self.counted_length());
-        let (Some(entry), Some(table)) = (entry, self.state.tables.get_mut(control, id)) else { return };
-        table.hit(entry, now);
-        let Some(meter) = table.meters else { return };
-        if let Some(colour) = self.direct_meter(meter, (control, id, Some(entry)), bytes, GREEN, now) {
-            self.arch.colours.retain(|(instance, _)| *instance != meter);
-            self.arch.colours.push((meter, colour));
-        }
+        self.effects.length = self.effects.length.saturating_add(bytes);
     }
 }

@@ -2,8 +2,8 @@
 #![allow(dead_code)]
 
 use base_diag::{Diagnostic, Severity, SourceMap, Span, Style, render};
+use device::{Options, Switch};
 use ir_fill::run_stf;
-use ir_interp::{Options, Switch};
 use p4_syntax::{LoadError, Loader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -80,7 +80,7 @@ impl Test {
 
     /// A device, or the refusal as text.
     pub fn switch(&self, options: Options) -> Result<Switch, String> {
-        Switch::new(Arc::clone(&self.program), options).map_err(|problems| self.text(&problems))
+        ir_interp::switch(Arc::clone(&self.program), options).map_err(|problems| self.text(&problems))
     }
 
     pub fn text(&self, problems: &[Diagnostic]) -> String {

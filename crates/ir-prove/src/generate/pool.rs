@@ -103,7 +103,7 @@ impl Pool {
 
     /// A port that packets come in by.
     pub fn port(&mut self, rng: &mut Rng) -> u32 {
-        let drop_port = u64::from(ir_interp::Options::default().drop_port);
+        let drop_port = u64::from(device::Options::default().drop_port);
         for _ in 0..64 {
             let port = self.draw(self.port_width, rng).to_u64().unwrap_or(0);
             if port != drop_port {

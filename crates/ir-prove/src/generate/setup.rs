@@ -6,8 +6,8 @@ use super::{EntrySpec, entries};
 use base_bits::Bits;
 use base_time::Rng;
 use control_writes::Match;
+use device::Session;
 use ir::{Name, Program, Type};
-use ir_interp::Session;
 
 /// Most groups and sessions, and most ports of a group.
 const MOST: usize = 12;

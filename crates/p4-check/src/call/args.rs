@@ -154,7 +154,7 @@ impl Checker {
     fn unsized_number(&mut self, span: Span) {
         self.report(
             Diagnostic::error(codes::CANNOT_INFER, "the width of this number is not known")
-                .at(span, "the parameter's type does not tell")
+                .at(span, "the parameter's type does not determine it")
                 .help("give it a width: `32w5`"),
         );
     }

@@ -26,8 +26,8 @@ impl Checker {
             let before = *first.entry(a.name.text.as_str()).or_insert(a);
             if !std::ptr::eq(a, before) && (structured(&a.body) || structured(&before.body)) {
                 self.report(
-                    Diagnostic::error(codes::BAD_ANNOTATION, format!("`@{}` stands twice", a.name.text))
-                        .at(a.name.span, "a structured annotation stands once")
+                    Diagnostic::error(codes::BAD_ANNOTATION, format!("`@{}` occurs twice", a.name.text))
+                        .at(a.name.span, "a structured annotation may occur only once")
                         .at(before.name.span, "first here"),
                 );
             }
@@ -117,7 +117,7 @@ impl Checker {
         }
         let fits = matches!(value.kind, ExprKind::Int(_) | ExprKind::String(_) | ExprKind::Bool(_));
         if !fits {
-            let title = "an annotation's value is a known number, string or `bool`";
+            let title = "an annotation's value is a constant number, string or `bool`";
             self.error(codes::BAD_ANNOTATION, e.span, title, "");
         }
         fits.then_some(value)

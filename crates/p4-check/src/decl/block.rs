@@ -211,7 +211,7 @@ impl Checker {
         let size = self.expr(&d.size, None);
         let number = matches!(self.numeric(&size.ty), Type::Int | Type::Bit(_) | Type::Signed(_));
         if !size.ty.is_error() && (!number || !self.is_known(&size)) {
-            let title = "the size of a value set must be a known number";
+            let title = "the size of a value set must be a constant";
             self.error(codes::NOT_CONSTANT, d.size.span, title, "");
         }
         let set = ValueSet { name: name(&d.name), element, size, annotations, span: d.span };

@@ -103,7 +103,7 @@ impl Checker {
     pub(crate) fn check_variable_type(&mut self, ty: Type, name: &str, span: Span) -> Type {
         let object = self.is_object(&ty);
         let why = match self.infer.shallow(&ty) {
-            _ if object => "write `(...)` behind the type to make an instance",
+            _ if object => "write `(...)` after the type to create an instance",
             Type::Int => "`int` values exist at compile time only: use `const`, or give it a width",
             Type::String => "strings exist at compile time only: use `const`",
             Type::Void => "it has no values",

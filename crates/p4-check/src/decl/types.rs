@@ -72,7 +72,7 @@ impl Checker {
                     self.error(
                         codes::BAD_DECLARATION,
                         t.span,
-                        format!("an enum cannot be made of `{shown}`"),
+                        format!("the underlying type of an enum cannot be `{shown}`"),
                         "only `bit<W>` and `int<W>` are allowed",
                     );
                     Type::Error
@@ -170,7 +170,7 @@ impl Checker {
         if d.kind == ast::TypedefKind::Alias {
             let ty = match ty {
                 Type::Void => {
-                    self.error(codes::BAD_DECLARATION, d.ty.span, "`void` is no type for values", "");
+                    self.error(codes::BAD_DECLARATION, d.ty.span, "`void` is not a type for values", "");
                     Type::Error
                 }
                 other => other,
@@ -192,7 +192,7 @@ impl Checker {
                     codes::BAD_DECLARATION,
                     format!("`type` cannot make a new type of `{shown}`"),
                 )
-                .at(d.ty.span, "only numbers and `bool` can be made a type of their own")
+                .at(d.ty.span, "only numbers and `bool` can be the base of a `type`")
                 .help(format!("write `typedef` to give `{shown}` another name")),
             );
             self.bind(&d.name, Def::Typedef(Type::Error));

@@ -67,7 +67,7 @@ impl Checker {
         let objects = self.place == Place::TableProperty;
         if let Some(object) = parts.iter().find(|p| !objects && self.is_object(&p.ty) || p.ty == Type::Void) {
             let what = self.program.describe_type(&object.ty);
-            self.error(codes::BAD_INITIALIZER, object.span, format!("{what} cannot stand in a list"), "");
+            self.error(codes::BAD_INITIALIZER, object.span, format!("{what} cannot be in a list"), "");
             return Expr::error(span);
         }
         let ty = Type::tuple(parts.iter().map(|p| p.ty.clone()).collect());

@@ -105,11 +105,13 @@ impl Checker {
 
     fn bad_operands(&mut self, op: BinaryOp, op_span: Span, a: &Expr, b: &Expr, span: Span) -> Expr {
         let (x, y) = (self.show(&a.ty), self.show(&b.ty));
-        let mut diagnostic =
-            Diagnostic::error(codes::OPERANDS, format!("`{}` cannot join `{x}` and `{y}`", op.symbol()))
-                .at(op_span, "")
-                .at(a.span, format!("this is `{x}`"))
-                .at(b.span, format!("this is `{y}`"));
+        let mut diagnostic = Diagnostic::error(
+            codes::OPERANDS,
+            format!("`{}` cannot be applied to `{x}` and `{y}`", op.symbol()),
+        )
+        .at(op_span, "")
+        .at(a.span, format!("this is `{x}`"))
+        .at(b.span, format!("this is `{y}`"));
         if op == BinaryOp::Add && a.ty == Type::String && b.ty == Type::String {
             diagnostic = diagnostic.help("write `++` to join strings");
         }
@@ -253,7 +255,7 @@ impl Checker {
             if left_fits {
                 let found = self.show(&b.ty);
                 diagnostic = diagnostic.at(b.span, format!("this is `{found}`"));
-                diagnostic = diagnostic.note("a shift is by a `bit<W>` or by a known natural number");
+                diagnostic = diagnostic.note("a shift amount is a `bit<W>` or a non-negative constant");
             } else {
                 let found = self.show(&a.ty);
                 diagnostic = diagnostic.at(a.span, format!("`{found}` cannot be shifted"));
@@ -264,7 +266,7 @@ impl Checker {
         if a.ty == Type::Int && !self.is_known(&b) {
             self.report(
                 Diagnostic::error(codes::CANNOT_INFER, "the width of the shift is not known")
-                    .at(a.span, "an `int` can be shifted by a known number only")
+                    .at(a.span, "an `int` can be shifted only by a constant")
                     .help("give it a width: `32w1 << n`"),
             );
             return Expr::error(span);

@@ -61,7 +61,7 @@ impl Checker {
 
     fn tuple_index(&mut self, base: Expr, index: Expr, members: &[Type], span: Span) -> Expr {
         let Some(value) = self.int_value(&index) else {
-            self.error(codes::BAD_INDEX, index.span, "the index of a tuple must be a known number", "");
+            self.error(codes::BAD_INDEX, index.span, "the index of a tuple must be a constant", "");
             return Expr::error(span);
         };
         let found = u32::try_from(&value).ok().and_then(|i| members.get(i as usize).map(|t| (i, t.clone())));
@@ -106,7 +106,7 @@ impl Checker {
             self.error(
                 codes::BAD_INDEX,
                 lo.span,
-                "the start of a slice is no natural number",
+                "the start of a slice is not a natural number",
                 format!("this is `{shown}`"),
             );
             return Expr::error(span);

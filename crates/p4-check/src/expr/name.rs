@@ -30,9 +30,9 @@ impl Checker {
             Def::MatchKind(id) => (ExprKind::MatchKind(id), Type::MatchKind),
             other => {
                 let label = match &other {
-                    Def::Functions(_) | Def::Action(_) => "write `(...)` behind it to call it".to_string(),
+                    Def::Functions(_) | Def::Action(_) => "write `(...)` after it to call it".to_string(),
                     Def::Table(_) => "use `.apply()`".to_string(),
-                    _ => "a value is wanted here".to_string(),
+                    _ => "expected a value here".to_string(),
                 };
                 self.report(
                     Diagnostic::error(

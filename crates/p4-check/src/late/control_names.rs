@@ -191,7 +191,7 @@ impl Names<'_> {
             };
             self.diags.push(
                 warning
-                    .note("P4-16 wants one action of a name (§18.3.2); a P4Info has one for all that take the same data")
+                    .note("P4-16 allows one action per control-plane name (§18.3.2); a P4Info has one action for all that have the same parameters")
                     .help("give each of them a `@name` of its own"),
             );
         }

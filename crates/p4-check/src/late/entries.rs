@@ -41,7 +41,7 @@ fn check_sets(program: &Program, table: &Table, entries: &Entries, diags: &mut D
             let kind = kind_name(program, table, key);
             let why = match (kind, set) {
                 ("lpm", KeySet::Mask(value, mask)) if !is_prefix(mask.as_int(), &mask.ty) => {
-                    let title = "the mask of an `lpm` key is no prefix";
+                    let title = "the mask of an `lpm` key is not a prefix";
                     warn_mask(table, title, value.span.to(mask.span), "not ones followed by zeros", diags);
                     continue;
                 }

@@ -157,7 +157,7 @@ impl Checker {
             }
             _ => {
                 let table = self.program.tables[table].name.text.clone();
-                let title = format!("`{}` is no action of table `{table}`", path.name.text);
+                let title = format!("`{}` is not an action of table `{table}`", path.name.text);
                 self.error(codes::BAD_SWITCH, e.span, title, "");
                 None
             }

@@ -31,12 +31,7 @@ impl Checker {
                 return;
             }
             Some(at) if here.is_some_and(|h| h < at) => {
-                self.error(
-                    codes::BAD_ENTRY,
-                    p.name.span,
-                    "`entries` stands before `key`",
-                    "it must come after",
-                );
+                self.error(codes::BAD_ENTRY, p.name.span, "`entries` precedes `key`", "it must come after");
                 return;
             }
             Some(at) => {
@@ -83,7 +78,7 @@ impl Checker {
         if listed.annotations.has("defaultonly") {
             let at = listed.span;
             self.report(
-                Diagnostic::error(codes::BAD_ENTRY, "a `@defaultonly` action cannot stand in an entry")
+                Diagnostic::error(codes::BAD_ENTRY, "a `@defaultonly` action cannot be used in an entry")
                     .at(e.action.span, "")
                     .at(at, "marked here"),
             );

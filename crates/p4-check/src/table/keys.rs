@@ -28,8 +28,8 @@ impl Checker {
         if source_name.is_none() && annotations.control_name().is_none() {
             self.report(
                 Diagnostic::error(codes::BAD_TABLE, "this key needs a name")
-                    .at(k.value.span, "the control plane cannot tell what to call it")
-                    .help("add `@name(\"...\")` behind the match kind"),
+                    .at(k.value.span, "the key has no control-plane name")
+                    .help("add `@name(\"...\")` after the match kind"),
             );
         }
         Some(TableKey { expr, match_kind: match_kind?, source_name, annotations, span: k.span })
@@ -45,7 +45,7 @@ impl Checker {
         }
         if let Some(other) = self.scopes.lookup(&name.text) {
             let label = format!("this is {}", other.def.a_noun());
-            self.error(codes::BAD_TABLE, name.span, format!("`{}` is no match kind", name.text), label);
+            self.error(codes::BAD_TABLE, name.span, format!("`{}` is not a match kind", name.text), label);
             return None;
         }
         let known = self.program.match_kinds.iter().map(|(_, m)| m.name.text.as_str());

@@ -15,7 +15,7 @@ impl Checker {
         }
         let number = matches!(self.numeric(&size.ty), Type::Int | Type::Bit(_) | Type::Signed(_));
         if !number || !self.is_known(&size) {
-            self.error(codes::NOT_CONSTANT, value.span, "the size of a table must be a known number", "");
+            self.error(codes::NOT_CONSTANT, value.span, "the size of a table must be a constant", "");
             return None;
         }
         Some(size)

@@ -103,7 +103,7 @@ impl Checker {
             other if !self.is_object(&other) && !matches!(other, Type::Void | Type::Set(_)) => ty,
             _ => {
                 let title = format!("a tuple cannot have a member of type `{}`", self.show(&ty));
-                self.error(codes::BAD_NESTING, span, title, "this type is no value type");
+                self.error(codes::BAD_NESTING, span, title, "this type is not a value type");
                 Type::Error
             }
         }
@@ -115,7 +115,7 @@ impl Checker {
             other if !self.is_object(&other) && !matches!(other, Type::Void | Type::Set(_)) => ty,
             _ => {
                 let title = format!("a list cannot have elements of type `{}`", self.show(&ty));
-                self.error(codes::BAD_NESTING, span, title, "this type is no value type");
+                self.error(codes::BAD_NESTING, span, title, "this type is not a value type");
                 Type::Error
             }
         }

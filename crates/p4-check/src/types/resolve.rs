@@ -83,7 +83,7 @@ impl Checker {
             TypeKind::Void => Type::Void,
             TypeKind::DontCare if open == Open::Infer => self.infer.fresh(),
             TypeKind::DontCare => {
-                self.error(codes::TYPE_ARGUMENTS, span, "`_` is no type here", "write the type");
+                self.error(codes::TYPE_ARGUMENTS, span, "`_` is not a type here", "write the type");
                 Type::Error
             }
             TypeKind::Missing => Type::Error,
@@ -229,7 +229,7 @@ impl Checker {
             } else {
                 format!("a width is at most {MAX_WIDTH} bits")
             };
-            self.error(codes::BAD_WIDTH, width.span, format!("`{of}<{value}>` is no type"), why);
+            self.error(codes::BAD_WIDTH, width.span, format!("`{of}<{value}>` is not a type"), why);
         }
         bits
     }
@@ -259,12 +259,7 @@ impl Checker {
             }
             _ => format!("this is a `{}`", self.show(&checked.ty)),
         };
-        self.error(
-            codes::NOT_CONSTANT,
-            expr.span,
-            format!("{what} must be a compile-time known number"),
-            label,
-        );
+        self.error(codes::NOT_CONSTANT, expr.span, format!("{what} must be a compile-time constant"), label);
         None
     }
 

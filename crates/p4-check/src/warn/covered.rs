@@ -24,7 +24,7 @@ pub(crate) fn warn_covered(program: &Program, diags: &mut Diagnostics) {
                 diags.push(
                     Diagnostic::warning(codes::COVERED_ENTRY, "keys", "this entry never matches")
                         .at(entry.span, "")
-                        .at(first.span, "this one matches all of it, and comes first"),
+                        .at(first.span, "this earlier entry matches all of it"),
                 );
             }
         }

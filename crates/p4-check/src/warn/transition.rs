@@ -18,7 +18,7 @@ pub(crate) fn warn_transition(program: &Program, diags: &mut Diagnostics) {
                 diags.push(
                     Diagnostic::warning(codes::MISSING_TRANSITION, "parser-transition", title)
                         .at(state.name.span, "it rejects the packet")
-                        .help("write `transition reject;` if that is meant"),
+                        .help("write `transition reject;` if this is intended"),
                 );
             }
             Transition::Select { cases, .. } => {

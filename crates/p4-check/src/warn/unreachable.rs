@@ -69,7 +69,7 @@ impl Visitor for Dead<'_> {
             self.diags.push(
                 Diagnostic::warning(codes::UNREACHABLE, "unreachable", "this statement is never run")
                     .at(after.span, "")
-                    .at(block.stmts[end].span, "nothing comes behind this"),
+                    .at(block.stmts[end].span, "no later statement is reached"),
             );
         }
         walk_block(self, block);

@@ -42,7 +42,7 @@ fn arrays_and_tuples_are_indexed() {
             y = t[2];
                   ^ error: index 2 is out of bounds -- the tuple has 2 members
             y = t[i];
-                  ^ error: the index of a tuple must be a known number
+                  ^ error: the index of a tuple must be a constant
             y = i[0];
                 ^ error: `bit<8>` has no elements -- only arrays and tuples do
         }
@@ -59,7 +59,7 @@ fn bits_are_sliced() {
             x[0:3] = 1;
             ^^^^^^ error: slice [0:3] has its bounds swapped -- the most significant bit comes first
             x[i:0] = 1;
-              ^ error: the bounds of a slice must be a compile-time known number -- its value is not known here
+              ^ error: the bounds of a slice must be a compile-time constant -- its value is not known here
             b[0:0] = 1;
             ^ error: `bool` cannot be sliced -- only bits can
             x[-1:0] = 1;
@@ -82,7 +82,7 @@ fn slices_by_start_and_width() {
             y = x[i+:0];
                 ^^^^^^^ error: a slice of 0 bits -- the value has 16 bits
             y = x[j+:4];
-                  ^ error: the start of a slice is no natural number -- this is `int<4>`
+                  ^ error: the start of a slice is not a natural number -- this is `int<4>`
             y = x[-1+:4];
                 ^^^^^^^^ error: slice [2:-1] is out of bounds -- bits are numbered from 0 to 15
         }
@@ -149,7 +149,7 @@ fn headers_have_built_in_methods() {
             v.isvalid();
               ^^^^^^^ error: header h has no member `isvalid`
             k.push_front(v.x);
-                         ^^^ error: the number of elements must be a compile-time known number -- its value is not known here
+                         ^^^ error: the number of elements must be a compile-time constant -- its value is not known here
             k.push_front();
             ^^^^^^^^^^^^^^ error: wrong number of arguments for `push_front` -- 0 given, 1 wanted
             k.pop_front(-1);

@@ -90,7 +90,7 @@ fn the_type_of_braces_must_be_known() {
         extern void f<T>(in T x);
         action a() { f({ x = 1 }); f((s) { x = 1 }); f({ 8w1, true }); f({ 1 }); f({#}); f(...); }
                        ^^^^^^^^^ error: the type of `{...}` is not known -- these fields could be of any struct
-                                                                           ^ error: the width of this number is not known -- the parameter's type does not tell
+                                                                           ^ error: the width of this number is not known -- the parameter's type does not determine it
                                                                                    ^^^ error: the type of `{#}` is not known -- it could be any header
                                                                                            ^^^ error: the type of `...` is not known
     "#]]);
@@ -102,6 +102,6 @@ fn objects_do_not_stand_in_lists() {
         extern E { E(); }
         extern void f<T>(in T x);
         control c() { E() e; apply { f({ e }); } }
-                                         ^ error: extern E cannot stand in a list
+                                         ^ error: extern E cannot be in a list
     "#]]);
 }

@@ -93,12 +93,12 @@ fn type_arguments_are_inferred() {
             y = f(y, w);
                      ^ error: expected `bit<8>`, found `bit<16>`
             y = f(1, 2);
-                  ^ error: the width of this number is not known -- the parameter's type does not tell
-                     ^ error: the width of this number is not known -- the parameter's type does not tell
+                  ^ error: the width of this number is not known -- the parameter's type does not determine it
+                     ^ error: the width of this number is not known -- the parameter's type does not determine it
             f(y, true);
                  ^^^^ error: expected `bit<8>`, found `bool`
             g();
-            ^^^ error: type argument `T` of `g` is not known -- no argument tells what it is
+            ^^^ error: type argument `T` of `g` is not known -- no argument determines it
             y = f<bit<8>, bit<8>>(1, 2);
                 ^^^^^^^^^^^^^^^^^^^^^^^ error: wrong number of type arguments for `f` -- 2 given, 1 wanted
             y = f<bit<16>>(1, 2);
@@ -112,7 +112,7 @@ fn tuples_are_inferred_from_lists() {
     check(expect![[r#"
         extern void f<T>(in T a);
         action x(in bit<8> y) { f({ y, true }); f({ y, { 8w1 } }); f({ y, 1 }); }
-                                                                          ^ error: the width of this number is not known -- the parameter's type does not tell
+                                                                          ^ error: the width of this number is not known -- the parameter's type does not determine it
     "#]]);
 }
 

@@ -133,7 +133,7 @@ fn strings_are_joined() {
     check(expect![[r#"
         @name("a" ++ "b") const string x = "one" ++ "two";
         const string y = "a" + "b";
-                             ^ error: `+` cannot join `string` and `string`
+                             ^ error: `+` cannot be applied to `string` and `string`
         const string z = "a" ++ 1;
                                 ^ error: `++` needs operands of known width -- this number has no width
     "#]]);

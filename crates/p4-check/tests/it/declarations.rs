@@ -10,8 +10,8 @@ fn variables_hold_values() {
         extern E { E(); }
         control d() { apply {} }
         control c() { E e; d i; int n; string s; E[2] es; apply {} }
-                        ^ error: variable `e` cannot be extern E -- write `(...)` behind the type to make an instance
-                             ^ error: variable `i` cannot be control d -- write `(...)` behind the type to make an instance
+                        ^ error: variable `e` cannot be extern E -- write `(...)` after the type to create an instance
+                             ^ error: variable `i` cannot be control d -- write `(...)` after the type to create an instance
                                     ^ error: variable `n` cannot be int -- `int` values exist at compile time only: use `const`, or give it a width
                                               ^ error: variable `s` cannot be string -- strings exist at compile time only: use `const`
                                                       ^^ error: variable `es` cannot be E[2] -- objects cannot be stored in variables
@@ -109,9 +109,9 @@ fn structured_annotations_have_values() {
         @a[x = 1, x = 2] const bit<8> y = 1;
                   ^ error: `x` is given twice
         @a[{ 1 }] const bit<8> z = 1;
-           ^^^^^ error: an annotation's value is a known number, string or `bool`
+           ^^^^^ error: an annotation's value is a constant number, string or `bool`
         @a[1] @a[2] const bit<8> w = 1;
-               ^ error: `@a` stands twice -- a structured annotation stands once
+               ^ error: `@a` occurs twice -- a structured annotation may occur only once
         @pkginfo const bit<8> t = 1;
         ^^^^^^^^ error: `@pkginfo` takes pairs `name = value`
         @name(1) const bit<8> v = 1;

@@ -25,7 +25,7 @@ fn entries_fit_keys_and_actions() {
                     (1, true): f;
                                ^ error: `f` is not in the action list of `t`
                     (1, true): NoAction;
-                               ^^^^^^^^ error: a `@defaultonly` action cannot stand in an entry
+                               ^^^^^^^^ error: a `@defaultonly` action cannot be used in an entry
                     (1, true): a;
                                ^ error: no argument for parameter `d` -- `a` wants 1 argument
                     (x, true): a(1);
@@ -66,7 +66,7 @@ fn sets_fit_their_match_kind() {
         control c(in bit<8> x) {
             action e() {}
             table t1 { key = { x: lpm; } actions = { e; } const entries = { 0x10 &&& 0xf0: e; 1: e; _: e; 0x10 &&& 0x90: e; } }
-                                                                                                          ^^^^^^^^^^^^^ entry-mask: the mask of an `lpm` key is no prefix -- not ones followed by zeros
+                                                                                                          ^^^^^^^^^^^^^ entry-mask: the mask of an `lpm` key is not a prefix -- not ones followed by zeros
             table t2 { key = { x: optional; } actions = { e; } const entries = { 1: e; _: e; 1 &&& 1: e; } }
                                                                                              ^^^^^^^ entry-mask: a key of kind `optional` with a mask -- this key matches single values
             table t3 { key = { x: range; } actions = { e; } const entries = { 1 .. 2: e; 3: e; _: e; } }
@@ -91,7 +91,7 @@ fn entries_come_after_the_key() {
             table t { actions = { e; } const entries = { 1: e; } }
                   ^ error: table `t` has entries and no key -- without a key nothing can be looked up
             table u { actions = { e; } const entries = { 1: e; } key = { x: exact; } }
-                                             ^^^^^^^ error: `entries` stands before `key` -- it must come after
+                                             ^^^^^^^ error: `entries` precedes `key` -- it must come after
             table v { actions = { e; } entries = {} }
             apply { t.apply(); u.apply(); v.apply(); }
         }
@@ -122,7 +122,7 @@ fn priorities_are_known_naturals() {
         control c(in bit<8> x) {
             action e() {}
             table t { key = { x: ternary; } actions = { e; } entries = { priority = (true): 1: e; priority = (-1): 2: e; } }
-                                                                                    ^^^^^^ error: a priority must be a compile-time known number -- this is a `bool`
+                                                                                    ^^^^^^ error: a priority must be a compile-time constant -- this is a `bool`
                                                                                                   ^^^^^^^^^^^^^^^^^^^^^^ error: a priority cannot be negative
             apply { t.apply(); }
         }

@@ -75,8 +75,8 @@ fn extern_type_arguments_are_inferred() {
         extern E<T> { E(T init); T get(); }
         extern F<T> { F(); T get(); }
         control c(out bit<8> x) { E(8w1) e; E<bit<8>>(1) f; F() g; E(1) h; apply { x = e.get(); x = f.get(); } }
-                                                            ^^^^^^ error: type argument `T` of `F` is not known -- no argument tells what it is
-                                                                     ^ error: the width of this number is not known -- the parameter's type does not tell
+                                                            ^^^^^^ error: type argument `T` of `F` is not known -- no argument determines it
+                                                                     ^ error: the width of this number is not known -- the parameter's type does not determine it
     "#]]);
 }
 
@@ -138,7 +138,7 @@ fn an_open_type_argument_gives_numbers_no_width() {
     check(expect![[r#"
         extern E<T> { E(); void f(in T x); }
         control c(in bit<8> x) { E<_>() e; apply { e.f(x); e.f(4w1); e.f(0); } }
-                                                                         ^ error: the width of this number is not known -- the parameter's type does not tell
+                                                                         ^ error: the width of this number is not known -- the parameter's type does not determine it
     "#]]);
 }
 

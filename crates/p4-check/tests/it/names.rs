@@ -86,7 +86,7 @@ fn types_are_no_values_and_values_no_types() {
         struct t { n f; }
                    ^ error: `n` is not a type -- this is a constant
         action a(out bit<8> x) { x = s; x = n; }
-                                     ^ error: struct type `s` is not a value -- a value is wanted here
+                                     ^ error: struct type `s` is not a value -- expected a value here
     "#]]);
 }
 
@@ -96,8 +96,8 @@ fn actions_and_functions_are_no_values() {
         bit<8> f() { return 1; }
         action b() {}
         action a(out bit<8> x) { x = f; x = b; }
-                                     ^ error: function `f` is not a value -- write `(...)` behind it to call it
-                                            ^ error: action `b` is not a value -- write `(...)` behind it to call it
+                                     ^ error: function `f` is not a value -- write `(...)` after it to call it
+                                            ^ error: action `b` is not a value -- write `(...)` after it to call it
     "#]]);
 }
 

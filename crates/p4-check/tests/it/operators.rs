@@ -11,14 +11,14 @@ fn arithmetic_joins_numbers_of_one_type() {
             x = x + 1; x = 1 - x; x = x * x; x = x |+| x; x = x |-| 2; x = x & x | x ^ 0xf;
             y = y + 1; y = y |-| y; y = y & 1;
             x = x + y;
-                  ^ error: `+` cannot join `bit<8>` and `int<8>`
+                  ^ error: `+` cannot be applied to `bit<8>` and `int<8>`
             x = x + z;
-                  ^ error: `+` cannot join `bit<8>` and `bit<16>`
+                  ^ error: `+` cannot be applied to `bit<8>` and `bit<16>`
             x = x + b;
-                  ^ error: `+` cannot join `bit<8>` and `bool`
+                  ^ error: `+` cannot be applied to `bit<8>` and `bool`
             b = b + b;
             ^ error: this cannot be assigned to -- `b` is an `in` parameter
-                  ^ error: `+` cannot join `bool` and `bool`
+                  ^ error: `+` cannot be applied to `bool` and `bool`
         }
     "#]]);
 }
@@ -27,7 +27,7 @@ fn arithmetic_joins_numbers_of_one_type() {
 fn saturating_needs_a_width() {
     check(expect![[r#"
         const int a = 1 |+| 2;
-                        ^^^ error: `|+|` cannot join `int` and `int`
+                        ^^^ error: `|+|` cannot be applied to `int` and `int`
     "#]]);
 }
 
@@ -35,7 +35,7 @@ fn saturating_needs_a_width() {
 fn only_unsigned_numbers_are_divided() {
     check(expect![[r#"
         action a(inout bit<8> x, inout int<8> y) { x = x / 4; x = x % 8; y = y / 2; }
-                                                                               ^ error: `/` cannot join `int<8>` and `int<8>`
+                                                                               ^ error: `/` cannot be applied to `int<8>` and `int<8>`
     "#]]);
 }
 
@@ -45,9 +45,9 @@ fn comparisons_give_bool() {
         action a(in bit<8> x, in int<8> y, out bool b) {
             b = x < 1; b = 1 >= x; b = y > -1;
             b = x < y;
-                  ^ error: `<` cannot join `bit<8>` and `int<8>`
+                  ^ error: `<` cannot be applied to `bit<8>` and `int<8>`
             b = true < false;
-                     ^ error: `<` cannot join `bool` and `bool`
+                     ^ error: `<` cannot be applied to `bool` and `bool`
         }
     "#]]);
 }
@@ -68,11 +68,11 @@ fn equality_compares_values_of_one_type() {
             b = j == f.p; b = j == 1; b = j == 8w1; b = m == m; b = vb == vb; b = t == { 1 };
             b = error.E1 == error.E1;
             b = v == k;
-                  ^^ error: `==` cannot join `s` and `h`
+                  ^^ error: `==` cannot be applied to `s` and `h`
             b = i == 1;
-                  ^^ error: `==` cannot join `e` and `int`
+                  ^^ error: `==` cannot be applied to `e` and `int`
             b = m == 8w1;
-                  ^^ error: `==` cannot join `n` and `bit<8>`
+                  ^^ error: `==` cannot be applied to `n` and `bit<8>`
             b = j == g.p;
             b = ext == ext;
                 ^^^^^^^^^^ error: values of extern X cannot be compared
@@ -94,9 +94,9 @@ fn values_of_a_type_variable_are_not_compared() {
 fn logic_is_for_bool() {
     check(expect![[r#"
         action a(in bit<1> x, inout bool b) { b = b && true || !b; b = x && b; b = !x; b = b || 1; }
-                                                                         ^^ error: `&&` cannot join `bit<1>` and `bool`
+                                                                         ^^ error: `&&` cannot be applied to `bit<1>` and `bool`
                                                                                    ^^ error: `!` cannot be applied to `bit<1>` -- this is `bit<1>`
-                                                                                             ^^ error: `||` cannot join `bool` and `int`
+                                                                                             ^^ error: `||` cannot be applied to `bool` and `int`
     "#]]);
 }
 
@@ -121,7 +121,7 @@ fn shifts_are_by_natural_numbers() {
             x = x << -1;
                      ^^ error: shift by a negative number
             x = 1 << w;
-                ^ error: the width of the shift is not known -- an `int` can be shifted by a known number only
+                ^ error: the width of the shift is not known -- an `int` can be shifted only by a constant
             x = 8w1 << w;
             x = true << 1;
                 ^^^^ error: bad operand of `<<` -- `bool` cannot be shifted
@@ -139,7 +139,7 @@ fn concatenation_joins_numbers_of_known_width() {
             z = x ++ 1;
                      ^ error: `++` needs operands of known width -- this number has no width
             z = x ++ true;
-                  ^^ error: `++` cannot join `bit<8>` and `bool`
+                  ^^ error: `++` cannot be applied to `bit<8>` and `bool`
         }
     "#]]);
 }
@@ -165,9 +165,9 @@ fn compound_assignments_are_operations() {
         action a(inout bit<8> x, inout bool b, in bit<16> y, inout bit<16> z) {
             x += 1; x -= x; x *= 2; x <<= 1; x >>= x; x &= 1; x |= 1; x ^= 1; x |+|= 1; x |-|= 1; x /= 2; x %= 4;
             x += y;
-              ^^ error: `+` cannot join `bit<8>` and `bit<16>`
+              ^^ error: `+` cannot be applied to `bit<8>` and `bit<16>`
             b += 1;
-              ^^ error: `+` cannot join `bool` and `int`
+              ^^ error: `+` cannot be applied to `bool` and `int`
         }
     "#]]);
 }

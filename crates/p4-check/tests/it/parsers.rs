@@ -111,7 +111,7 @@ fn value_sets_are_keys() {
             value_set<int>(4) four;
                       ^^^ error: a value set cannot hold `int`
             value_set<bit<8>>(x) five;
-                              ^ error: the size of a value set must be a known number
+                              ^ error: the size of a value set must be a constant
             state start { transition select(x) { one: accept; two: accept; } }
                                                               ^^^ error: a value set of `tuple<bit<8>, bit<16>>` does not fit the keys
             state next { transition select(x, y) { two: accept; three: accept; (one, 1): accept; one: accept; } }

@@ -11,7 +11,7 @@ fn tables_are_applied_in_apply_blocks() {
             action a() {}
             table t { key = { t.apply().hit: exact; } actions = { a; } default_action = a; }
                               ^^^^^^^^^ error: table `t` applied in its own declaration
-                              ^^^^^^^^^^^^^ error: this key needs a name -- the control plane cannot tell what to call it
+                              ^^^^^^^^^^^^^ error: this key needs a name -- the key has no control-plane name
                                              ^^^^^ error: unknown match kind `exact`
             table u { actions = { a; } default_action = a; }
             action b() { u.apply(); }

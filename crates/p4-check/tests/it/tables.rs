@@ -17,7 +17,7 @@ fn keys_are_single_values_with_names() {
                     v.y: exact; v.a.isValid(): exact; v.b[1].x: lpm; v.y[3:0]: ternary; i: exact; v.y & 15: exact;
                     v.y + 1: exact @name("sum"); 8w5: exact;
                     v.y + 1: exact;
-                    ^^^^^^^ error: this key needs a name -- the control plane cannot tell what to call it
+                    ^^^^^^^ error: this key needs a name -- the key has no control-plane name
                     v.a: exact;
                     ^^^ error: a key cannot be header h -- only single values can be matched
                     v: exact;
@@ -27,7 +27,7 @@ fn keys_are_single_values_with_names() {
                     v.y: exat;
                          ^^^^ error: unknown match kind `exat`
                     v.y: a;
-                         ^ error: `a` is no match kind -- this is an action
+                         ^ error: `a` is not a match kind -- this is an action
                 }
                 actions = { a; NoAction; }
             }
@@ -84,7 +84,7 @@ fn the_default_action_is_one_of_the_list() {
             table t9 { actions = { a; e; } default_action = 5; }
                                                             ^ error: the default action must be an action
             table t10 { default_action = e; actions = { a; e; } }
-                  ^^^ error: `default_action` stands before `actions`
+                  ^^^ error: `default_action` precedes `actions`
             apply { t1.apply(); t2.apply(); t3.apply(); t4.apply(); t5.apply(); t6.apply(); t7.apply(); t8.apply(); t9.apply(); t10.apply(); }
         }
     "#]]);
@@ -136,9 +136,9 @@ fn the_size_is_a_known_number() {
             action a() {}
             table t { actions = { a; } default_action = a; size = n * 2; }
             table u { actions = { a; } default_action = a; size = true; }
-                                                                  ^^^^ error: the size of a table must be a known number
+                                                                  ^^^^ error: the size of a table must be a constant
             table v { actions = { a; } default_action = a; size = x; }
-                                                                  ^ error: the size of a table must be a known number
+                                                                  ^ error: the size of a table must be a constant
             apply { t.apply(); u.apply(); v.apply(); }
         }
     "#]]);
@@ -169,7 +169,7 @@ fn switch_on_the_action_that_ran() {
             apply {
                 switch (t.apply().action_run) { a: { x = 1; } b: default: { x = 2; } }
                 switch (t.apply().action_run) { d: {} e: {} 1: {} a: {} a: {} }
-                                                ^ error: `d` is no action of table `t`
+                                                ^ error: `d` is not an action of table `t`
                                                       ^ error: unknown action `e` -- not declared before this use
                                                             ^ error: the label must be the name of an action
                                                                         ^ error: the same label twice

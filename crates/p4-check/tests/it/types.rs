@@ -11,15 +11,15 @@ fn widths_are_known_and_in_range() {
         typedef bit<(n * 2)> a;
         typedef bit<0> b;
         typedef int<0> c;
-                    ^ error: `int<0>` is no type -- a width is at least 1 here
+                    ^ error: `int<0>` is not a type -- a width is at least 1 here
         typedef int<1> d;
         typedef bit<(-1)> e;
-                    ^^^^ error: `bit<-1>` is no type -- a width is at least 0 here
+                    ^^^^ error: `bit<-1>` is not a type -- a width is at least 0 here
         typedef varbit<(n - 5)> f;
         typedef bit<2000000> g;
-                    ^^^^^^^ error: `bit<2000000>` is no type -- a width is at most 1048576 bits
+                    ^^^^^^^ error: `bit<2000000>` is not a type -- a width is at most 1048576 bits
         action x(in bit<8> m) { bit<(m)> y; y = 1; }
-                                    ^^^ error: the width must be a compile-time known number -- its value is not known here
+                                    ^^^ error: the width must be a compile-time constant -- its value is not known here
     "#]]);
 }
 
@@ -31,7 +31,7 @@ fn array_sizes_are_known_and_in_range() {
         struct t { h[-1] a; }
                      ^^ error: bad array size -1 -- a size is a number from 0 to 16777216
         action x(in bit<8> m) { h[m] y; }
-                                  ^ error: the size of an array must be a compile-time known number -- its value is not known here
+                                  ^ error: the size of an array must be a compile-time constant -- its value is not known here
     "#]]);
 }
 
@@ -61,9 +61,9 @@ fn dont_care_is_for_parameters_and_calls() {
     check(expect![[r#"
         struct s<T> { T x; }
         const s<_> a = { 1 };
-                ^ error: `_` is no type here -- write the type
+                ^ error: `_` is not a type here -- write the type
         typedef tuple<_> t;
-                      ^ error: `_` is no type here -- write the type
+                      ^ error: `_` is not a type here -- write the type
         extern E<T> { E(); }
         control c(E<_> e) { apply {} }
     "#]]);
@@ -170,9 +170,9 @@ fn new_types_are_made_of_values() {
         type a b;
         type bool c;
         type s d;
-             ^ error: `type` cannot make a new type of `s` -- only numbers and `bool` can be made a type of their own
+             ^ error: `type` cannot make a new type of `s` -- only numbers and `bool` can be the base of a `type`
         type varbit<8> e;
-             ^^^^^^^^^ error: `type` cannot make a new type of `varbit<8>` -- only numbers and `bool` can be made a type of their own
+             ^^^^^^^^^ error: `type` cannot make a new type of `varbit<8>` -- only numbers and `bool` can be the base of a `type`
         typedef s f;
         typedef struct g { bit<8> x; } i;
         struct j { g x; i y; }
@@ -188,11 +188,11 @@ fn enums_are_made_of_numbers() {
                                  ^^^ overflow: 300 does not fit `bit<8>` -- it becomes 44
         enum int<8> b { x = -1 }
         enum nominal c { x = 1 }
-             ^^^^^^^ error: an enum cannot be made of `nominal` -- only `bit<W>` and `int<W>` are allowed
+             ^^^^^^^ error: the underlying type of an enum cannot be `nominal` -- only `bit<W>` and `int<W>` are allowed
         enum bool d { x = true }
-             ^^^^ error: an enum cannot be made of `bool` -- only `bit<W>` and `int<W>` are allowed
+             ^^^^ error: the underlying type of an enum cannot be `bool` -- only `bit<W>` and `int<W>` are allowed
         enum int e { x = 1 }
-             ^^^ error: an enum cannot be made of `int` -- only `bit<W>` and `int<W>` are allowed
+             ^^^ error: the underlying type of an enum cannot be `int` -- only `bit<W>` and `int<W>` are allowed
         enum bit<8> i { x = 1, y = x, z = (bit<8>) x }
         action act(in bit<8> v) { }
     "#]]);
@@ -221,9 +221,9 @@ fn members_of_tuples_and_lists_are_values() {
         extern E { E(); }
         control c();
         typedef tuple<bit<8>, E> a;
-                              ^ error: a tuple cannot have a member of type `E` -- this type is no value type
+                              ^ error: a tuple cannot have a member of type `E` -- this type is not a value type
         typedef list<c> b;
-                     ^ error: a list cannot have elements of type `c` -- this type is no value type
+                     ^ error: a list cannot have elements of type `c` -- this type is not a value type
         typedef list<tuple<bit<8>>> d;
     "#]]);
 }

@@ -97,7 +97,7 @@ impl Reader {
         match parse_number(&text) {
             Ok(value) => Some(Value { value, span: item.span }),
             Err(error) => {
-                self.wrong(item.span, "this is no number", error.to_string());
+                self.wrong(item.span, "this is not a number", error.to_string());
                 None
             }
         }
@@ -122,7 +122,7 @@ impl Reader {
         match text.parse() {
             Ok(duration) => Some(duration),
             Err(error) => {
-                self.wrong(item.span, "this is no time", format!("{error}"));
+                self.wrong(item.span, "this is not a time", format!("{error}"));
                 None
             }
         }
@@ -135,7 +135,7 @@ impl Reader {
             Ok(value) => Some(Value { value, span: item.span }),
             Err(error) => {
                 let problem =
-                    Diagnostic::error(ENTRIES_SYNTAX, "this is no match").at(item.span, error.to_string());
+                    Diagnostic::error(ENTRIES_SYNTAX, "this is not a match").at(item.span, error.to_string());
                 self.problems.push(problem.help(
                     "write a number or an address, `value/length`, `value &&& mask`, `low..high`, or `*`",
                 ));

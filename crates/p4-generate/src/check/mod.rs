@@ -13,6 +13,8 @@ mod surface;
 pub(crate) use compile::{FILE, Memory, Refusal, compile};
 pub use run::{Outcome, reference, run, run_on};
 
+pub(crate) use native::check_native;
+
 use crate::inputs::{Inputs, inputs};
 use ir::Program;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -31,17 +33,13 @@ pub struct Steps {
     pub passes: bool,
     /// Compile to machine code, run both.
     pub native: bool,
-    /// With this mistake of the code generator.
-    pub native_mutant: Option<target_native::Mutant>,
 }
 
 impl Steps {
     /// All of them.
-    pub const ALL: Steps =
-        Steps { syntax: true, text: true, print: true, passes: true, native: true, native_mutant: None };
+    pub const ALL: Steps = Steps { syntax: true, text: true, print: true, passes: true, native: true };
     /// Compile, verify and run only.
-    pub const NONE: Steps =
-        Steps { syntax: false, text: false, print: false, passes: false, native: false, native_mutant: None };
+    pub const NONE: Steps = Steps { syntax: false, text: false, print: false, passes: false, native: false };
 }
 
 /// What is wrong with a program: a bug of ours.
@@ -142,7 +140,7 @@ fn check_steps(
         passes::check_passes(&bare, inputs, &outcome)?;
     }
     if steps.native {
-        native::check_native(&bare, steps.native_mutant, inputs, &outcome)?;
+        check_native(&bare, inputs, &outcome)?;
     }
     Ok(Passed { outcome })
 }

@@ -2,18 +2,13 @@
 
 use super::{Finding, Outcome, Step, finding, first_line, run_on};
 use crate::inputs::Inputs;
+use device::Options;
 use ir::Program;
-use ir_interp::Options;
-use target_native::{Engine, Mutant};
+use target_native::Engine;
 
 /// Compiles `program` and runs it as `outcome` tells that the program ran.
-pub(super) fn check_native(
-    program: &Program,
-    mutant: Option<Mutant>,
-    inputs: &Inputs,
-    outcome: &Outcome,
-) -> Result<(), Finding> {
-    let engine = Engine::compile_wrong(program, Options::default(), mutant).map_err(|problems| {
+pub(crate) fn check_native(program: &Program, inputs: &Inputs, outcome: &Outcome) -> Result<(), Finding> {
+    let engine = Engine::compile(program, Options::default()).map_err(|problems| {
         let text: Vec<&str> = problems.iter().map(|d| d.title.as_str()).collect();
         finding(Step::Native, first_line(&text.join("\n")), format!("{problems:?}"))
     })?;

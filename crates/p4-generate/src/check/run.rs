@@ -2,8 +2,9 @@
 
 use crate::inputs::Inputs;
 use dataplane_api::{Counters, Device, DropReason, Output};
+use device::{Options, Switch};
 use ir::Program;
-use ir_interp::{Options, Switch, Value};
+use ir_value::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -89,7 +90,7 @@ pub fn run(program: &Arc<Program>, inputs: &Inputs) -> Result<Outcome, String> {
 }
 
 fn run_with(program: &Arc<Program>, inputs: &Inputs, options: Options) -> Result<Outcome, String> {
-    let made = Switch::new(Arc::clone(program), options);
+    let made = ir_interp::switch(Arc::clone(program), options);
     let switch = made.map_err(|problems| {
         let text = |d: &base_diag::Diagnostic| {
             let labels: Vec<&str> = d.labels.iter().map(|l| l.text.as_str()).collect();

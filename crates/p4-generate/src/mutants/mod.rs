@@ -2,10 +2,12 @@
 
 mod fault;
 mod made;
+mod misread;
 
 pub use fault::Mutant;
+pub use misread::{MISREADINGS, Misreading};
 
-use crate::check::{Outcome, Step, Steps, check, compile, reference, run};
+use crate::check::{Outcome, check_native, compile, reference, run};
 use crate::config::Config;
 use crate::inputs::{Inputs, inputs};
 use base_time::Rng;
@@ -80,20 +82,22 @@ pub fn hunt(
     })
 }
 
-/// The same for mistakes of the generator of machine code.
+/// The same for machine code that misreads the program.
 pub fn hunt_native(
-    mutants: &[target_native::Mutant],
+    mutants: &[Misreading],
     config: &Config,
     programs: u64,
     seed: u64,
     done: &mut dyn FnMut(u64, usize),
 ) -> Vec<Option<u64>> {
     each(mutants.len(), programs, done, |at, alive| {
-        let source = crate::generate(seed + at, config).source;
+        let Some(trial) = Trial::new(config, seed + at) else { return vec![] };
         let noticed = |mutant: &usize| {
-            let steps = Steps { native: true, native_mutant: Some(mutants[*mutant]), ..Steps::NONE };
-            let finding = check(&source, steps, config.packets, seed + at, None).err();
-            finding.is_some_and(|finding| matches!(finding.step, Step::Native | Step::Panic))
+            let work = AssertUnwindSafe(|| {
+                let read = mutants[*mutant].read(&trial.program);
+                read.is_some_and(|read| check_native(&read, &trial.inputs, &trial.outcome).is_err())
+            });
+            catch_unwind(work).unwrap_or(true)
         };
         alive.iter().copied().filter(noticed).collect()
     })

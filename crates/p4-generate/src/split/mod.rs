@@ -12,8 +12,8 @@ use base_time::Rng;
 use dataplane_api::Registry;
 use ir::Program;
 use ir_prove::faults::Fault;
-use ir_prove::{Case, Difference, Effort, Part, Tried, prove};
-use ir_split::auto;
+use ir_prove::{Case, Difference, Effort, Tried, prove};
+use ir_split::{Part, auto};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 

@@ -170,7 +170,7 @@ impl Parser<'_> {
     fn after_transition(&mut self, seen: bool, open: Span) {
         if seen && !self.ends_state() {
             let label = "nothing may follow the transition";
-            self.error(syntax::UNEXPECTED, "expected `}` behind the transition", self.span(), label);
+            self.error(syntax::UNEXPECTED, "expected `}` after the transition", self.span(), label);
             while !self.ends_state() || self.at(TokenKind::Transition) {
                 self.bump();
                 self.skip_statement();

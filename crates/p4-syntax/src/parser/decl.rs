@@ -89,7 +89,11 @@ impl Parser<'_> {
                 Some(Decl::Function(self.function_rest(annotations, ty, name, start)))
             }
             TokenKind::Semicolon | TokenKind::Assign | TokenKind::LBracket => {
-                self.misplaced("a variable", name.span, "variables live in controls, parsers and functions");
+                self.misplaced(
+                    "a variable",
+                    name.span,
+                    "variables belong in controls, parsers and functions",
+                );
                 self.names.declare(&name.text, Sort::Value);
                 self.skip_declaration();
                 None

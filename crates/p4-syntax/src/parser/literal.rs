@@ -26,7 +26,7 @@ impl Parser<'_> {
                 } else if digits.bytes().all(|b| b == b'_') {
                     "has no digits".into()
                 } else {
-                    format!("has characters that are no digits of base {}", base(radix))
+                    format!("has characters that are not digits of base {}", base(radix))
                 };
                 let shown: String = text.chars().take(40).collect();
                 let title = format!("malformed number `{shown}`");

@@ -123,7 +123,7 @@ impl Parser<'_> {
 
     /// `what` stands where it may not; parsing goes on behind it.
     pub(super) fn misplaced(&mut self, what: &str, span: Span, why: &str) {
-        let error = Diagnostic::error(syntax::MISPLACED, format!("{what} may not stand here"));
+        let error = Diagnostic::error(syntax::MISPLACED, format!("{what} is not allowed here"));
         self.report(error.at(span, why));
     }
 
@@ -137,7 +137,7 @@ impl Parser<'_> {
         if word == "header_type" {
             self.report(
                 error
-                    .note("`header_type` belongs to P4-14, which is not supported; nothing more is looked at")
+                    .note("`header_type` belongs to P4-14, which is not supported; no further errors are reported")
                     .help("p4c translates programs: `p4test --std p4-14 --pp NEW.p4 OLD.p4`"),
             );
             return self.skip_program();
@@ -150,7 +150,7 @@ impl Parser<'_> {
         let span = self.span();
         if !self.at(TokenKind::Eof) {
             let error = Diagnostic::error(syntax::TOO_DEEP, "nested too deeply");
-            let note = "the rest of the program is not looked at";
+            let note = "the rest of the program is not checked";
             self.report(error.at(span, "this is one level too much").note(note));
         }
         self.skip_program();

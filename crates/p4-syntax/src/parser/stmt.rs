@@ -403,7 +403,7 @@ impl Parser<'_> {
                 _ => break,
             };
         }
-        let label = "only names with members, indices and slices can stand here";
+        let label = "only names with members, indices and slices are allowed here";
         self.error(syntax::UNEXPECTED, "not the target of an assignment or call", at.span, label);
     }
 }

@@ -48,11 +48,11 @@ impl Preprocessor<'_> {
                 TokenKind::Eof => break,
                 TokenKind::Ident if self.text(token) == "defined" => match self.defined() {
                     Some(defined) => Ok(Value::of(defined)),
-                    None => Err("expected a name behind `defined`".to_string()),
+                    None => Err("expected a name after `defined`".to_string()),
                 },
                 TokenKind::Ident => Ok(Value::of(false)),
                 TokenKind::Int => number(self.text(token))
-                    .ok_or_else(|| format!("`{}` is no number for the preprocessor", self.text(token))),
+                    .ok_or_else(|| format!("`{}` is not a number for the preprocessor", self.text(token))),
                 _ => Err(format!("unexpected `{}`", self.text(token))),
             };
             operands.push(Operand { token, value });
@@ -135,7 +135,7 @@ impl Parser<'_> {
 
     fn unary(&mut self, live: bool) -> Result<Value, Trouble> {
         let Some(operand) = self.tokens.get(self.pos) else {
-            return Err(self.trouble("expected a value behind it"));
+            return Err(self.trouble("expected a value after it"));
         };
         self.pos += 1;
         let kind = operand.token.kind;

@@ -85,8 +85,8 @@ impl Preprocessor<'_> {
             return Some(name);
         }
         let (span, label) = match token {
-            Some(other) => (other.span, format!("`{}` is no name", self.text(other))),
-            None => (directive, "expected a name behind it".to_string()),
+            Some(other) => (other.span, format!("`{}` is not a name", self.text(other))),
+            None => (directive, "expected a name after it".to_string()),
         };
         let title = format!("`{}` without a name", self.spelling(directive));
         self.error(syntax::MALFORMED_DIRECTIVE, &title, span, label);
@@ -186,7 +186,7 @@ impl Preprocessor<'_> {
         } else {
             Diagnostic::warning(syntax::WARNING_DIRECTIVE, "user-warning", format!("#warning: {text}"))
         };
-        self.diagnostics.push(diagnostic.at(span, "the program says so itself"));
+        self.diagnostics.push(diagnostic.at(span, "raised by the program"));
     }
 
     /// `# 12 "file"` and `#line 12 "file"`: the next line is that one.

@@ -103,7 +103,7 @@ fn a_spliced_token_stands_where_it_is_written() {
         1 | / #er\
         2 | | ror it \
         3 | |  is
-          | |___^ the program says so itself
+          | |___^ raised by the program
     "#]],
     );
     check_error(
@@ -125,7 +125,7 @@ fn a_spliced_token_stands_where_it_is_written() {
           |
         5 | / #unde\
         6 | | f
-          | |_^ expected a name behind it
+          | |_^ expected a name after it
     "#]],
     );
 }
@@ -275,13 +275,13 @@ fn error_and_warning() {
          --> main.p4:2:1
           |
         2 | # warning it's "old"
-          | ^^^^^^^^^^^^^^^^^^^^ the program says so itself
+          | ^^^^^^^^^^^^^^^^^^^^ raised by the program
 
         error[P4R0111]: #error: define TARGET
          --> main.p4:3:1
           |
         3 | #error define TARGET // please
-          | ^^^^^^^^^^^^^^^^^^^^ the program says so itself
+          | ^^^^^^^^^^^^^^^^^^^^ raised by the program
     "#]],
     );
 }
@@ -313,19 +313,19 @@ fn malformed_directives() {
              --> main.p4:4:9
               |
             4 | #define 2x
-              |         ^^ `2x` is no name
+              |         ^^ `2x` is not a name
 
             error[P4R0112]: `#ifdef` without a name
              --> main.p4:5:1
               |
             5 | #ifdef
-              | ^^^^^^ expected a name behind it
+              | ^^^^^^ expected a name after it
 
             error[P4R0112]: `#undef` without a name
              --> main.p4:7:8
               |
             7 | #undef +
-              |        ^ `+` is no name
+              |        ^ `+` is not a name
 
             error[P4R0112]: malformed parameters of macro `F`
              --> main.p4:8:10
@@ -380,13 +380,13 @@ fn conditions_without_value() {
              --> main.p4:1:1
               |
             1 | #if
-              | ^^^ expected a value behind it
+              | ^^^ expected a value after it
 
             error[P4R0114]: the condition of `#if` has no value
              --> main.p4:3:7
               |
             3 | #if 1 +
-              |       ^ expected a value behind it
+              |       ^ expected a value after it
 
             error[P4R0114]: the condition of `#if` has no value
              --> main.p4:5:6
@@ -398,7 +398,7 @@ fn conditions_without_value() {
              --> main.p4:7:5
               |
             7 | #if 8w1
-              |     ^^^ `8w1` is no number for the preprocessor
+              |     ^^^ `8w1` is not a number for the preprocessor
 
             error[P4R0114]: the condition of `#if` has no value
              --> main.p4:9:6
@@ -422,7 +422,7 @@ fn conditions_without_value() {
               --> main.p4:15:5
                |
             15 | #if defined
-               |     ^^^^^^^ expected a name behind `defined`
+               |     ^^^^^^^ expected a name after `defined`
         "#]],
     );
 }
@@ -511,7 +511,7 @@ fn a_diagnostic_in_a_macro_leads_to_the_user() {
           |           - in the expansion of macro `D`
         ...
         6 | #if D
-          |     ^ expected a value behind it
+          |     ^ expected a value after it
     "#]],
     );
 }

@@ -2,8 +2,9 @@
 #![allow(dead_code)]
 
 use base_diag::{Diagnostic, Severity, SourceMap};
+use compiler::{Compiled, Until, compile};
 use p4_syntax::{LoadError, Loader};
-use p4rack::{Compiled, Disk, Until, compile};
+use p4rack::Disk;
 use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

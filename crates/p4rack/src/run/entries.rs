@@ -1,11 +1,11 @@
 //! A file that fills a device, in any form of entries.
 
-use crate::control::{Offered, offered};
 use base_diag::codes::run::{ENTRIES_SYNTAX, STF_REFUSED};
 use base_diag::{Diagnostic, Severity};
+use device::Switch;
+use device_control::{Offered, offered};
 use ir::Program;
 use ir_fill::{Placed, Resolver, is_entry};
-use ir_interp::Switch;
 use p4_entries::Statement;
 use p4_stf::Spanned;
 use p4runtime_store::Names;

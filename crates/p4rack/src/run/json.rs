@@ -1,10 +1,10 @@
 //! Steps and summaries as JSON.
 
-use super::step::{Sent, Step, drop_word};
-use super::trace;
+use super::step::{Sent, Step};
 use base_diag::SourceMap;
 use dataplane_api::{Counters, DropReason};
-use ir_interp::Shown;
+use device_text::trace::drop_word;
+use device_text::trace::json::object;
 use serde_json::{Map, Value, json};
 
 /// A step; with its trace if there is one.
@@ -25,7 +25,7 @@ pub fn step(step: &Step, decode: bool, traced: bool, map: &SourceMap) -> Value {
         value["frame"] = hex(frame).into();
     }
     if traced {
-        value["trace"] = trace::json::trace(&step.trace, map);
+        value["trace"] = device_text::trace::json::trace(&step.trace, map);
     }
     value
 }
@@ -47,11 +47,6 @@ fn sent(sent: &Sent, decode: bool) -> Value {
         value["headers"] = headers.collect();
     }
     value
-}
-
-/// Names to texts of values.
-pub fn object<'v>(values: impl Iterator<Item = (&'v str, &'v Shown)>) -> Value {
-    Value::Object(values.map(|(name, value)| (name.to_string(), Value::from(value.text.as_str()))).collect())
 }
 
 /// What was counted.

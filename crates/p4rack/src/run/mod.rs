@@ -1,27 +1,25 @@
 //! One program on one device: entries, packets from STF, capture files or hex, and what comes of them.
 //!
 //! [`Job`] makes the device; [`Job::test`] and [`Job::feed`] run packets and hand each [`Step`] to whoever watches.
-//! How steps are told stands beside: [`text`], [`json`], [`trace`].
+//! [`text`] and [`json`] write steps; `device-text` has traces and state objects.
 
 pub mod entries;
 pub mod feed;
 pub mod json;
 pub mod spec;
-pub mod state;
 pub mod step;
 pub mod text;
-pub mod trace;
 
-use crate::functions;
 use base_diag::Diagnostic;
 use base_diag::codes::run::BAD_PORT;
 use base_time::Duration;
 use dataplane_api::{Counters, Device, Port};
+use device::{Driver, Options, PortNumbers, Switch};
+use device_text::state;
 use entries::Filling;
 use feed::Feed;
 use ir::Program;
 use ir_fill::{Resolver, StfReport, StfRun};
-use ir_interp::{Driver, Options, PortNumbers, Switch};
 use p4_stf::File;
 use state::Object;
 use std::collections::BTreeSet;
@@ -90,12 +88,12 @@ pub fn check_ports(
 impl Job {
     /// A device with its entries, and what was resolved for them.
     pub fn device(&self) -> Result<(Switch, Resolver), Vec<Diagnostic>> {
-        let options = Options { registry: functions::all(), seed: self.seed, ..Options::default() };
+        let options = Options { registry: netfn_registry::all(), seed: self.seed, ..Options::default() };
         let mut switch = match self.engine {
             Engine::Native if !self.trace => {
                 target_native::Engine::compile(&self.program, options)?.into_switch()
             }
-            _ => Switch::new(Arc::clone(&self.program), options)?,
+            _ => ir_interp::switch(Arc::clone(&self.program), options)?,
         };
         check_ports(switch.port_numbers(), self.cpu_port)?;
         let mut resolver = Resolver::new(&self.program)?;

@@ -3,8 +3,9 @@
 use super::Job;
 use base_time::{Duration, Time};
 use dataplane_api::{Counters, Device, DropReason, Output, Port};
+use device::{Driver, Event, EventKind, Shown, Switch};
+use device_text::trace::keys_text;
 use ir::Program;
-use ir_interp::{Driver, Event, EventKind, Shown, Switch};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -155,7 +156,7 @@ impl Gatherer {
             let table = idle.table.to_string();
             let keys = tables.entry(table.clone()).or_insert_with(|| {
                 let entries = switch.table_entries(&table).unwrap_or_default();
-                entries.iter().map(|e| (e.handle, super::trace::keys_text(&e.key.matches))).collect()
+                entries.iter().map(|e| (e.handle, keys_text(&e.key.matches))).collect()
             });
             let key = keys.get(&idle.handle).cloned().unwrap_or_default();
             Idle { at: idle.at, table, key }
@@ -171,16 +172,16 @@ impl Gatherer {
         more
     }
 
-    fn digest(&self, digest: ir_interp::Digest) -> (String, Shown) {
+    fn digest(&self, digest: device::Digest) -> (String, Shown) {
         let ty = digest.ty(&self.program);
-        (digest.name.to_string(), ir_interp::show(&self.program, &ty, &digest.data))
+        (digest.name.to_string(), device::trace::shown(&self.program, &ty, &digest.data))
     }
 }
 
 /// For each packet sent, in order, the headers that were emitted for it.
 fn emitted(trace: &[Event]) -> Vec<Vec<Decoded>> {
     let mut all = vec![];
-    let mut open: Vec<(ir_interp::PacketId, Vec<Decoded>)> = vec![];
+    let mut open: Vec<(device::PacketId, Vec<Decoded>)> = vec![];
     for event in trace {
         let at = open.iter().position(|(packet, _)| *packet == event.packet);
         match &event.kind {
@@ -200,21 +201,4 @@ fn emitted(trace: &[Event]) -> Vec<Vec<Decoded>> {
         }
     }
     all
-}
-
-/// A reason as a word: `ingress`, `step-limit`.
-pub fn drop_word(reason: DropReason) -> &'static str {
-    match reason {
-        DropReason::Ingress => "ingress",
-        DropReason::Egress => "egress",
-        DropReason::NoReplica => "no-replica",
-        DropReason::Absorbed => "absorbed",
-        DropReason::NoProgram => "no-program",
-        DropReason::PassLimit => "pass-limit",
-        DropReason::ParserLimit => "parser-limit",
-        DropReason::StepLimit => "step-limit",
-        DropReason::AssertFailed => "assert-failed",
-        DropReason::UnknownRegion => "unknown-region",
-        DropReason::Internal => "internal",
-    }
 }

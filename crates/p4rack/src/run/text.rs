@@ -1,7 +1,8 @@
 //! Steps and summaries for people.
 
-use super::step::{Sent, Step, drop_word};
+use super::step::{Sent, Step};
 use dataplane_api::Counters;
+use device_text::trace::drop_word;
 use std::fmt::Write;
 
 /// One line for the packet that came in and one for each that went out.

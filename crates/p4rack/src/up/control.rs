@@ -11,18 +11,18 @@ use super::channel::{Channel, Way};
 use super::driven::Driven;
 use super::refused;
 use super::switches::{Plan, Staged, one};
-use crate::control::{Known, Maker};
 use crate::functions;
 use crate::rack::Racked;
-use crate::reparse::reparse;
 use base_diag::{Diagnostic, SourceMap, codes::emulate as codes};
 use base_time::{Duration, Rng, Time};
+use compiler::reparse;
 use controller::{
     Agent, Answer, Ask, AskId, Call, Controller, DeviceId, Effect, Output, PortCount, RegionMap, Reply,
     Steer, Ticket, Timing, Wires,
 };
+use device::Options;
+use device_control::{Known, Maker};
 use flow_rules::FlowSwitch;
-use ir_interp::{Options, Switch};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::Update;
 use rack_emulator::{Emulator, RackDevice, Spent, Violation};
@@ -130,7 +130,9 @@ impl Control {
             let part = racked.part(at).and_then(|(app, part)| Some((part, app.texts.get(at)?.as_ref()?)));
             agents.push(part.map(|_| Agent::new(maker(at))));
             engines.push(match part {
-                Some((part, text)) if known.engine(text, &part.program)?.compiled => "native",
+                Some((part, text)) if known.engine(text, &part.program, &netfn_registry::all())?.compiled => {
+                    "native"
+                }
                 Some(_) => "interp",
                 None if racked.flow_rules(at).is_some() => "flow rules",
                 None => "idle",
@@ -232,7 +234,7 @@ impl Control {
         let mut devices = vec![];
         let devices_of_rack = self.rack.devices.iter().zip(&mut self.agents).zip(engines).zip(spent);
         for (at, (((device, agent), engine), spent)) in devices_of_rack.enumerate() {
-            let other = Switch::new(Arc::clone(&nothing), Options::default())?;
+            let other = ir_interp::switch(Arc::clone(&nothing), Options::default())?;
             let driven: Box<dyn dataplane_api::Device> = match (agent, racked.flow_rules(at)) {
                 (Some(agent), _) => Box::new(Driven::new(agent, other)),
                 // What runs is what is printed.

@@ -1,12 +1,12 @@
 //! A device of the emulator whose agent may give it another program.
 
-use crate::control::Controlled;
 use crate::idle::Idle;
 use base_bits::Bits;
 use base_time::Time;
 use controller::Agent;
 use dataplane_api::{Counters, Device, EgressResult, EntryError, Port, QueueRecord, Queued, QueuedPacket};
-use ir_interp::Switch;
+use device::Switch;
+use device_control::Controlled;
 use p4runtime_server::Builder;
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! A run as one page of HTML that needs nothing else: the rack with what runs where, latencies, what happened when, all tables.
 
 use super::topology::{self, topology};
-use crate::chart::{self, Axis, Chart, Line, colour};
-use crate::markup::{self, escape};
 use crate::rack::Racked;
+use base_page::chart::{self, Axis, Chart, Line, colour};
+use base_page::markup::{self, escape};
 use rack_emulator::{Emulator, RunReport, Table, Timeline, time_words};
 use rack_model::Rack;
 use std::fmt::Write;

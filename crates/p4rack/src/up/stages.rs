@@ -1,9 +1,9 @@
 //! An experiment: a run for each stage of a rack.
 
 use super::{bring_up_in, page, topology};
-use crate::markup::{self, escape};
 use crate::rack::Racked;
 use base_diag::Diagnostic;
+use base_page::markup::{self, escape};
 use rack_emulator::{Emulator, RunReport, WorkloadReport, rate_words, stage_table, time_words};
 use rack_model::Stage;
 use std::fmt::Write;
@@ -42,7 +42,7 @@ const MEASURES: [Measure; 4] = [
 
 /// In thousandths; none of transfers, which the end of a run may cut short.
 fn received(workload: &WorkloadReport) -> Option<u64> {
-    if workload.kind == "tcp" {
+    if !workload.is_loss_known {
         return None;
     }
     (workload.received * 1000).checked_div(workload.sent)

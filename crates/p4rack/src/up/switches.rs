@@ -3,12 +3,12 @@
 
 use super::control::Domain;
 use super::refused;
-use crate::control::{Maker, Splitter, make_part, updates, updates_of, wires};
 use crate::entries::Entries;
 use crate::rack::{Racked, SplitApp};
 use base_diag::Diagnostic;
 use base_diag::codes::rack::NOT_SUPPORTED;
 use controller::{Part, Planner, RegionMap, Rollout, Wires};
+use device_control::{Maker, Splitter, make_part, updates, wires};
 use ir_fill::Write;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
@@ -72,7 +72,7 @@ impl Staged<'_> {
     }
 
     fn has_own_entries(&self, device: usize) -> bool {
-        let own = self.racked.own_entries.get(device).is_some_and(|own| own.writes().next().is_some());
+        let own = self.racked.own_entries.get(device).is_some_and(|own| !own.writes().is_empty());
         own || self.added(device).next().is_some()
     }
 
@@ -108,7 +108,7 @@ impl Staged<'_> {
             let added = self.added(at).flat_map(|more| more.for_part(&part.program, true));
             let writes: Vec<Write> = self.racked.fill(at).into_iter().chain(added).cloned().collect();
             let plan = Plan::Device { info: Arc::new(info), initial, part: Box::new(made) };
-            switches.push((Domain::new(plan, vec![at], Wires::new()), updates_of(&writes, &part.program)?));
+            switches.push((Domain::new(plan, vec![at], Wires::new()), updates(&writes, &part.program)?));
         }
         Ok(switches)
     }
@@ -121,5 +121,5 @@ pub(super) fn one(app: &SplitApp, maker: Maker) -> Result<Beginning, Vec<Diagnos
     let wires = wires(&placement);
     let plan = Plan::Rack(Box::new(Splitter::new(maker, placement)));
     let domain = Domain::new(plan, (0..app.parts.len()).collect(), wires);
-    Ok((domain, updates(&app.entries, &app.whole)?))
+    Ok((domain, updates(app.entries.writes(), &app.whole)?))
 }

@@ -1,7 +1,7 @@
 //! A rack as a picture: hosts below, devices above them by their distance from hosts, a line for each direction of each link. Rows that
 //! would be wider than a screen have boxes with nothing but names, or bare ones; what they leave out is told where the mouse points.
 
-use crate::markup::{self, escape};
+use base_page::markup::{self, escape};
 use rack_emulator::{LinkReport, RunReport};
 use rack_model::{NodeId, Rack};
 use std::collections::BTreeMap;

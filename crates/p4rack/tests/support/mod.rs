@@ -2,11 +2,12 @@
 #![allow(dead_code)]
 
 use base_diag::{Diagnostic, SourceMap, Style, render};
+use compiler::make_parts;
+use compiler::{Until, compile};
 use ir::Program;
 use ir_prove::Case;
 use ir_split::{DeviceIndex, Placement};
-use p4rack::rack::make_parts;
-use p4rack::{Disk, Until, compile};
+use p4rack::Disk;
 use std::sync::Arc;
 
 /// The example's program, compiled.
@@ -44,7 +45,7 @@ pub fn case(whole: Arc<Program>, placement: Placement) -> Case {
             panic!("{errors:#?}");
         }
     }
-    Case { whole, parts, placement, registry: p4rack::functions::all() }
+    Case { whole, parts, placement, registry: netfn_registry::all() }
 }
 
 /// Keeps what was printed in the target directory, for other compilers to try: `TEST-N.p4` of the last split of a test.
@@ -96,5 +97,5 @@ V1Switch(P(), V(), I(), E(), C(), D()) main;
 
 /// Compiles a program given as text.
 pub fn compile_text(source: &str, map: &mut SourceMap) -> Arc<Program> {
-    p4rack::reparse::reparse("test.p4", source, map).unwrap_or_else(|found| panic!("{}", text(&found, map)))
+    compiler::reparse("test.p4", source, map).unwrap_or_else(|found| panic!("{}", text(&found, map)))
 }

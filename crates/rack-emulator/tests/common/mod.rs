@@ -8,11 +8,9 @@ use dataplane_api::{
     Counters, Device, DropReason, EgressResult, EntryError, Output, Port, QueueRecord, Queued, QueuedPacket,
     Replica,
 };
+use host_programs::{Kind, Load, Value, ping::PING, udp::UDP};
 use rack_emulator::{Emulator, RackDevice, Spent};
-use rack_model::{
-    DeviceClass, DeviceId, Flows, Host, HostId, Link, Mac, Network, NodeId, Pace, Rack, Spanned, Workload,
-    WorkloadKind,
-};
+use rack_model::{DeviceClass, DeviceId, Host, HostId, Link, Mac, Network, NodeId, Rack, Spanned, Workload};
 use std::collections::BTreeMap;
 
 /// What a toy does with a frame that came in by a port.
@@ -176,17 +174,19 @@ pub fn star(count: u32) -> Rack {
     rack
 }
 
-pub fn workload(name: &str, kind: WorkloadKind, from: u32, to: u32, count: u64, size: u32) -> Workload {
+/// A load that [`workload`] gives its count and size.
+pub fn load(kind: &'static Kind, values: &[(&'static str, Value)]) -> Load {
+    values.iter().fold(Load::new(kind, 0, 0), |load, (word, value)| load.with(word, value.clone()))
+}
+
+pub fn workload(name: &str, mut load: Load, from: u32, to: u32, count: u64, size: u32) -> Workload {
+    (load.count, load.size) = (count, size);
     let host = |n: u32| Spanned::from(vec![HostId(n - 1)]);
     Workload {
         name: name.into(),
-        kind,
+        load,
         from: host(from),
         to: host(to),
-        start: Time::ZERO,
-        stagger: Duration::ZERO,
-        count,
-        size,
         expect: None,
         watch: vec![],
         span: Default::default(),
@@ -194,19 +194,12 @@ pub fn workload(name: &str, kind: WorkloadKind, from: u32, to: u32, count: u64, 
 }
 
 pub fn ping(from: u32, to: u32, count: u64, interval: Duration) -> Workload {
-    workload("ping", WorkloadKind::Ping { interval }, from, to, count, 56)
+    workload("ping", load(&PING, &[("interval", Value::Time(interval))]), from, to, count, 56)
 }
 
 pub fn udp(name: &str, from: u32, to: u32, count: u64, size: u32, mbit_per_s: u64) -> Workload {
-    let rate = Rate::from_bits_per_s(mbit_per_s * 1_000_000);
-    workload(
-        name,
-        WorkloadKind::Udp { rate, port: 9000, pace: Pace::Even, flows: Flows::ONE },
-        from,
-        to,
-        count,
-        size,
-    )
+    let rate = Value::Rate(Rate::from_bits_per_s(mbit_per_s * 1_000_000));
+    workload(name, load(&UDP, &[("rate", rate)]), from, to, count, size)
 }
 
 pub fn emulator(rack: &Rack, toy: Toy) -> Emulator {

@@ -439,13 +439,13 @@ fn stages_and_stores() {
         "#]],
     );
     check_with(
-        "[[stage]]\nentries = { nic = \"a.stf\" }\n[[stage.fault]]\nkind = \"device-down\"\ndevice = \"toor\"\nat = \"1ms\"\n[[stage]]\nname = \"one\"\nfaults = []\n[[stage]]\nname = \"one\"\nworkload = 3\nafter = \"ones\"\npaper = { pong = \"1ms\" }\n",
+        "[[phase]]\nentries = { nic = \"a.stf\" }\n[[phase.fault]]\nkind = \"device-down\"\ndevice = \"toor\"\nat = \"1ms\"\n[[phase]]\nname = \"one\"\nfaults = []\n[[phase]]\nname = \"one\"\nworkload = 3\nafter = \"ones\"\npaper = { pong = \"1ms\" }\n",
         expect![[r#"
             error[P4R0604]: `name` is missing
               --> RACK.toml:16:1
                |
-            16 | [[stage]]
-               | ^^^^^^^^^ this stage has no `name`
+            16 | [[phase]]
+               | ^^^^^^^^^ this phase has no `name`
                |
                = help: for example: `name = "drop"`
 
@@ -469,11 +469,11 @@ fn stages_and_stores() {
               --> RACK.toml:24:1
                |
             24 | faults = []
-               | ^^^^^^ this stage has no such key
+               | ^^^^^^ this phase has no such key
                |
                = help: did you mean `fault`?
 
-            error[P4R0607]: stage name `one` is used twice
+            error[P4R0607]: phase name `one` is used twice
               --> RACK.toml:26:8
                |
             23 | name = "one"
@@ -488,9 +488,9 @@ fn stages_and_stores() {
             27 | workload = 3
                | ^^^^^^^^ written otherwise
                |
-               = help: write `[[stage.workload]]`
+               = help: write `[[phase.workload]]`
 
-            error[P4R0606]: there is no stage `ones` before this one
+            error[P4R0606]: there is no phase `ones` before this one
               --> RACK.toml:28:9
                |
             28 | after = "ones"
@@ -506,7 +506,7 @@ fn stages_and_stores() {
         "#]],
     );
     let get = "[[workload]]\nkind = \"memcached\"\nverb = \"get\"\nfrom = \"h1\"\nto = \"h2\"\nkeys = 9\ncount = 1\n";
-    let set = "[[stage]]\nname = \"writes\"\n[[stage.workload]]\nkind = \"memcached\"\nverb = \"set\"\nfrom = \"h1\"\nto = \"h2\"\nkeys = 9\ncount = 1\nsize = 10\n";
+    let set = "[[phase]]\nname = \"writes\"\n[[phase.workload]]\nkind = \"memcached\"\nverb = \"set\"\nfrom = \"h1\"\nto = \"h2\"\nkeys = 9\ncount = 1\nsize = 10\n";
     let near = GOOD.replace("10.0.2.1", "10.0.1.2");
     check(
         &format!("{near}{get}{set}"),
@@ -517,7 +517,7 @@ fn stages_and_stores() {
         16 | [[workload]]
            | ------------ 1000 bytes here
         ...
-        25 | [[stage.workload]]
+        25 | [[phase.workload]]
            | ^^^^^^^^^^^^^^^^^^ 10 bytes here
            |
            = help: give both workloads the same `size`

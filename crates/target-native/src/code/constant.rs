@@ -9,14 +9,13 @@ use super::table::Applied;
 use super::{Code, Made, PLAIN, type_of};
 use crate::facts::{Constant, TableCode};
 use crate::layout::{Kind, Node, kind_of};
-use crate::mutant::Mutant;
 use crate::runtime::{Context, TableRef};
 use control_writes::Match;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, JumpTableData, Value, types};
 use cranelift_frontend::Switch;
+use device::embed::ActionView;
 use ir::Expr;
-use ir_interp::embed::ActionView;
 use std::mem::offset_of;
 
 impl<'a> Code<'a, '_> {
@@ -103,11 +102,7 @@ impl<'a> Code<'a, '_> {
         actions: &[Block],
         miss: Block,
     ) {
-        let mut entries: Vec<_> = constant.entries.iter().collect();
-        if self.is(Mutant::EntriesTurned) {
-            entries.reverse();
-        }
-        for (wanted, run) in entries {
+        for (wanted, run) in &constant.entries {
             let mut fits: Option<Value> = None;
             for ((wanted, key), value) in wanted.iter().zip(keys).zip(values) {
                 if let Some(test) = self.test(wanted, key, *value) {

@@ -10,14 +10,13 @@ use super::place::HeaderAt;
 use super::value::Reach;
 use super::{Code, Made, PLAIN, Unable};
 use crate::layout::Shape;
-use crate::mutant::Mutant;
 use crate::packet::{Packet, SENT};
 use crate::runtime::Context;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_frontend::Variable;
+use device::stage::BlockName;
 use ir::{Stmt, StmtKind};
-use ir_interp::embed::BlockName;
 use std::mem::offset_of;
 
 /// How the deparser is done.
@@ -118,7 +117,6 @@ impl<'a> Code<'a, '_> {
             moved = self.b.ins().bor(moved, distance);
             target = self.b.ins().iadd(target, size);
         }
-        let moved = if self.is(Mutant::HeadersLeft) { self.number(types::I64, 0) } else { moved };
         self.branch(moved, |code| code.move_headers(emits, &targets), |_| Ok(()))?;
         self.set_scalar(registers.start, first);
         self.send();

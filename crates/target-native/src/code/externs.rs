@@ -3,13 +3,12 @@
 use super::place::Place;
 use super::{Code, Made, PLAIN, Unable, type_of};
 use crate::layout::{Kind, Node, kind_of};
-use crate::mutant::Mutant;
 use crate::runtime::Context;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder, MemFlagsData, Value, types};
 use dataplane_api::DropReason;
+use device::stage::BlockName;
 use ir::{Call, Callee, Const, Expr, ExprKind, InstanceId};
-use ir_interp::embed::BlockName;
 use std::mem::offset_of;
 
 /// BMv2 keeps one bit of a session's 16 for itself.
@@ -56,8 +55,7 @@ impl<'a> Code<'a, '_> {
                 let Some(length) = self.word(length)? else { return Ok(false) };
                 let length = self.keep_low(length, 32);
                 let old = self.scalar(registers.truncate);
-                let least =
-                    if self.is(Mutant::TruncateLast) { length } else { self.b.ins().umin(old, length) };
+                let least = self.b.ins().umin(old, length);
                 self.set_scalar(registers.truncate, least);
                 Ok(true)
             }
@@ -280,7 +278,6 @@ impl<'a> Code<'a, '_> {
         let address = self.cell(cells, index);
         let value = self.b.ins().load(super::wire::int(cells.bytes), PLAIN, address, 0);
         let value = self.resize(value, type_of(kind));
-        let old = if self.is(Mutant::FirstCell) { value } else { old };
         let value = self.b.ins().select(inside, value, old);
         self.write(&place, value)?;
         Ok(true)

@@ -7,8 +7,9 @@ use crate::layout::{Kind, Node};
 use crate::notes::Fallback;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, types};
+use device::embed::Left;
+use device::stage::BlockName;
 use ir::Stmt;
-use ir_interp::embed::{BlockName, Left};
 
 /// What a call of the interpreter gives where a packet goes on.
 pub(crate) const FINE: i64 = 0;

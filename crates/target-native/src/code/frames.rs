@@ -4,8 +4,8 @@ use super::{Code, Made};
 use crate::layout::{Node, kind_of};
 use crate::notes::FrameCallNote;
 use cranelift_codegen::ir::{InstBuilder, types};
+use device::stage::BlockName;
 use ir::{Expr, InstanceId, Name};
-use ir_interp::embed::BlockName;
 
 impl<'a> Code<'a, '_> {
     /// Leaves the packet, and those behind it for later: all of it, and the block's variables, are in the frame.

@@ -11,8 +11,8 @@ use crate::layout::{Kind, NONE, kind_of};
 use crate::notes::{Given, Message};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
+use device::told::digest_name;
 use ir::{Const, Expr, ExprKind, InstanceId, Type};
-use ir_interp::embed::digest_name;
 
 /// Numbers in a value at most: there is room for so many pairs of words in the place of keys.
 const MOST_NUMBERS: usize = 32;

@@ -6,8 +6,9 @@ use crate::layout::Node;
 use crate::packet::{Packet, WAITS};
 use crate::runtime::Context;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
+use device::embed::Half;
+use device::stage::BlockName;
 use ir::{Role, Type};
-use ir_interp::embed::{BlockName, Half};
 use std::mem::offset_of;
 
 /// Numbers that a half is told: their positions in [`Context::told`].

@@ -39,15 +39,14 @@ use crate::calls::Calls;
 use crate::facts::Facts;
 use crate::layout::{Layout, Node};
 use crate::machine::Part;
-use crate::mutant::Mutant;
 use crate::notes::Notes;
 use crate::runtime::Context;
 use cranelift_codegen::ir::{Block, FuncRef, InstBuilder, MemFlagsData, Type, Value, types};
 use cranelift_codegen::isa::TargetFrontendConfig;
 use cranelift_frontend::{FunctionBuilder, Variable};
 use dataplane_api::DropReason;
+use device::stage::BlockName;
 use ir::Program;
-use ir_interp::embed::BlockName;
 use place::Places;
 use std::collections::BTreeMap;
 use std::mem::offset_of;
@@ -142,11 +141,6 @@ impl<'a, 'b> Code<'a, 'b> {
 
     pub(crate) fn places(&self) -> Places<'a> {
         Places { program: self.program, layout: self.layout, nodes: self.nodes }
-    }
-
-    /// True if this mistake is to be made.
-    pub(crate) fn is(&self, mutant: Mutant) -> bool {
-        self.facts.mutant == Some(mutant)
     }
 
     /// The block where packets are dropped for this reason.

@@ -10,11 +10,10 @@ use super::place::{HeaderAt, Place, span};
 use super::value::Reach;
 use super::{Code, Made, PLAIN};
 use crate::layout::kind_of;
-use crate::mutant::Mutant;
 use crate::runtime::FILL_IN_FRONT;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
+use device::hash::{Algorithm, ByByte, by_byte};
 use ir::{Const, Expr, ExprKind, Type, TypeKind};
-use ir_interp::embed::{Algorithm, ByByte, by_byte};
 
 /// Fields that are hashed by code at most, and their bits.
 const MOST_ITEMS: usize = 60;
@@ -335,7 +334,7 @@ impl<'a> Code<'a, '_> {
         }
         let sum = self.b.ins().ireduce(types::I16, sum);
         let sum = self.b.ins().bswap(sum);
-        let sum = if self.is(Mutant::SumPlain) { sum } else { self.b.ins().bnot(sum) };
+        let sum = self.b.ins().bnot(sum);
         self.b.ins().uextend(types::I64, sum)
     }
 }

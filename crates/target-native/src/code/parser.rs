@@ -4,7 +4,6 @@ use super::place::{HeaderAt, Index, Place};
 use super::value::Reach;
 use super::{Code, Made, Unable};
 use crate::layout::{Kind, Shape, kind_of};
-use crate::mutant::Mutant;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use dataplane_api::DropReason;
@@ -114,7 +113,7 @@ impl<'a> Code<'a, '_> {
                 }
             }
         }
-        let error = self.number(types::I32, if self.is(Mutant::NoMatchFine) { 0 } else { NO_MATCH });
+        let error = self.number(types::I32, NO_MATCH);
         self.b.ins().jump(done, &[error.into()]);
         Ok(())
     }
@@ -143,8 +142,7 @@ impl<'a> Code<'a, '_> {
                     let (want, mask) = (self.value(want)?, self.value(mask)?);
                     let (want, mask) = (self.resize(want, ty), self.resize(mask, ty));
                     let differs = self.b.ins().bxor(want, values[at]);
-                    let differs =
-                        if self.is(Mutant::MaskIgnored) { differs } else { self.b.ins().band(differs, mask) };
+                    let differs = self.b.ins().band(differs, mask);
                     let zero = self.number(ty, 0);
                     (Some(self.b.ins().icmp(IntCC::Equal, differs, zero)), 1)
                 }
@@ -223,8 +221,7 @@ impl<'a> Code<'a, '_> {
         self.take_header(expr, &header, shape, cursor)?;
         if let HeaderAt::Element(stack, Index::Next) = &header {
             let next = self.scalar(stack.next);
-            let more = i64::from(!self.is(Mutant::NextKept));
-            let next = self.b.ins().iadd_imm_s(next, more);
+            let next = self.b.ins().iadd_imm_s(next, 1);
             self.set_scalar(stack.next, next);
         }
         Ok(Extracted::Done)

@@ -1,15 +1,15 @@
-//! The whole way of a packet: what `ir_interp`'s v1model does, in the same order, as long as nothing rare happens.
+//! The whole way of a packet: what `device`'s v1model does, in the same order, as long as nothing rare happens.
 
 use super::{Code, Made, PLAIN, type_of};
 use crate::layout::{NONE, Node};
 use crate::machine::Part;
-use crate::mutant::Mutant;
 use crate::packet::{DROPPED, Packet, WAITS};
 use crate::runtime::Context;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use dataplane_api::DropReason;
-use ir_interp::embed::{BlockName, Left};
+use device::embed::Left;
+use device::stage::BlockName;
 use std::mem::offset_of;
 
 /// Rounds of loops, in steps of the interpreter.
@@ -167,10 +167,8 @@ impl<'a> Code<'a, '_> {
     fn out(&mut self, keeps: bool) -> Made<()> {
         let port = self.get_field("egress_spec");
         let dropped = self.b.ins().icmp_imm_u(IntCC::Equal, port, i64::from(self.facts.drop_port));
-        if !self.is(Mutant::DropForgotten) {
-            let block = self.drop_for(DropReason::Egress);
-            self.leave_if(dropped, block, &[]);
-        }
+        let block = self.drop_for(DropReason::Egress);
+        self.leave_if(dropped, block, &[]);
         self.control(BlockName::Compute)?;
         if keeps {
             self.spill_packet();

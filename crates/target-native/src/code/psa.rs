@@ -3,7 +3,6 @@
 use super::pack::HashPlan;
 use super::{Code, Made, PLAIN, type_of};
 use crate::layout::{Kind, NONE, kind_of};
-use crate::mutant::Mutant;
 use crate::notes::Message;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
@@ -163,7 +162,7 @@ impl<'a> Code<'a, '_> {
         let Some(index) = self.sum_register(instance) else { return Ok(false) };
         let Some(plan) = self.plan_sum(data) else { return Ok(false) };
         let (mut sum, words) = self.sum_of_words(&plan)?;
-        if subtract && !self.is(Mutant::SubtractAdds) {
+        if subtract {
             let all = self.b.ins().imul_imm_s(words, 0xffff);
             sum = self.b.ins().isub(all, sum);
         }
@@ -204,8 +203,9 @@ impl<'a> Code<'a, '_> {
     ) -> Made<Option<Value>> {
         let Type::Named(id) = colours else { return Ok(None) };
         let TypeKind::Enum(members) = &self.program.type_decl(*id).kind else { return Ok(None) };
-        let members =
-            COLOURS.map(|name| members.iter().position(|member| member == name).unwrap_or(0) as u64);
+        let position = |name: &str| members.iter().position(|member| member == name).map(|at| at as u64);
+        let [Some(green), Some(yellow), Some(red)] = COLOURS.map(position) else { return Ok(None) };
+        let members = [green, yellow, red];
         if before.is_some_and(|before| !self.places().can(before)) {
             return Ok(None);
         }

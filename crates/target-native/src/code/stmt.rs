@@ -5,7 +5,6 @@ use super::place::{HeaderAt, Place};
 use super::value::{Reach, is_array};
 use super::{Code, Made, Unable};
 use crate::layout::{Elem, Node, Part, Shape, Stack, kind_of};
-use crate::mutant::Mutant;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use dataplane_api::DropReason;
@@ -216,7 +215,6 @@ impl<'a> Code<'a, '_> {
 
     /// Makes the members of a union invalid if `valid` says that one of them becomes valid.
     pub(crate) fn clear_siblings(&mut self, siblings: &'a [Node], valid: Value) {
-        let siblings = if self.is(Mutant::UnionKept) { &[] } else { siblings };
         for node in siblings {
             if let Node::Header(index) = node {
                 let var = self.valids[*index];
@@ -291,7 +289,6 @@ impl<'a> Code<'a, '_> {
 
     /// The packet becomes longer by so many bytes if `cond` holds.
     fn grow_if(&mut self, cond: Value, bytes: i64) {
-        let bytes = if self.is(Mutant::LengthKept) { 0 } else { bytes };
         let bytes = self.b.ins().iconst(types::I64, bytes);
         self.grow_by(cond, bytes);
     }
@@ -353,7 +350,7 @@ impl<'a> Code<'a, '_> {
                 self.leave_if(fits, *body, &[]);
             }
         }
-        let default = cases.iter().position(SwitchCase::is_default).filter(|_| !self.is(Mutant::DefaultLost));
+        let default = cases.iter().position(SwitchCase::is_default);
         let rest = default.map_or(join, |at| bodies[at]);
         self.b.ins().jump(rest, &[]);
         for (case, body) in cases.iter().zip(bodies) {

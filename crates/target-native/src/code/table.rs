@@ -2,7 +2,6 @@
 
 use super::{Code, Made, PLAIN, Unable, type_of};
 use crate::facts::TableCode;
-use crate::mutant::Mutant;
 use crate::runtime::{Context, TableRef};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, JumpTableData, Value, types};
@@ -63,10 +62,7 @@ impl<'a> Code<'a, '_> {
         }
         let words: Vec<Value> = words
             .into_iter()
-            .map(|word| {
-                let word = word.unwrap_or_else(|| self.b.ins().iconst(types::I64, 0));
-                if self.is(Mutant::KeyBitLost) { self.b.ins().band_imm_s(word, -2) } else { word }
-            })
+            .map(|word| word.unwrap_or_else(|| self.b.ins().iconst(types::I64, 0)))
             .collect();
         let applied = match words.as_slice() {
             _ if self.ahead && (facts.has_profile || facts.layout.order() == Order::Priority) => {
@@ -118,8 +114,7 @@ impl<'a> Code<'a, '_> {
                 self.note_hit(facts.index, entry)?;
             }
             entered = Some(entry);
-            let order = if self.is(Mutant::HitTurned) { IntCC::Equal } else { IntCC::NotEqual };
-            self.b.ins().icmp_imm_u(order, entry, 0)
+            self.b.ins().icmp_imm_u(IntCC::NotEqual, entry, 0)
         };
         let counter = facts.count.map(|word| self.b.ins().load(types::I64, PLAIN, record, 8 * word as i32));
         match counter {
@@ -276,7 +271,6 @@ impl<'a> Code<'a, '_> {
             self.b.switch_to_block(block);
             let action = &control.actions[listed.action.index()];
             for (param, (word, kind)) in action.params.iter().zip(data) {
-                let word = if self.is(Mutant::DataRepeated) { &1 } else { word };
                 let Some(crate::layout::Node::Scalar(index)) = self.nodes.get(param.index()) else {
                     return Err(Unable("action data that is no scalar"));
                 };

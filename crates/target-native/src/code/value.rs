@@ -4,7 +4,6 @@ use super::place::{HeaderAt, Index, Place, span};
 use super::wire::ones;
 use super::{Code, Made, PLAIN, Unable, type_of};
 use crate::layout::{Elem, Kind, Node, Stack, kind_of};
-use crate::mutant::Mutant;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use ir::{BinaryOp, Const, Expr, ExprKind, Type, UnaryOp};
@@ -29,7 +28,6 @@ impl<'a> Code<'a, '_> {
             ExprKind::Unary(op, operand) => {
                 let value = self.value(operand)?;
                 Ok(match op {
-                    UnaryOp::Not if self.is(Mutant::NotLost) => value,
                     UnaryOp::Not => self.b.ins().bxor_imm_s(value, 1),
                     UnaryOp::Neg => {
                         let value = self.b.ins().ineg(value);
@@ -87,7 +85,7 @@ impl<'a> Code<'a, '_> {
     }
 
     fn binary(&mut self, op: BinaryOp, left: &'a Expr, right: &'a Expr, kind: Kind) -> Made<Value> {
-        let signed = self.places().is_signed(&left.ty) && !self.is(Mutant::OrderUnsigned);
+        let signed = self.places().is_signed(&left.ty);
         let of = self.kind(&left.ty)?;
         let a = self.value(left)?;
         if let BinaryOp::Shl | BinaryOp::Shr = op {
@@ -98,11 +96,9 @@ impl<'a> Code<'a, '_> {
         Ok(match op {
             BinaryOp::Add => {
                 let value = self.b.ins().iadd(a, b);
-                let width = if self.is(Mutant::SumTooWide) { width + 1 } else { width };
                 self.keep_low(value, width)
             }
             BinaryOp::Sub => {
-                let (a, b) = if self.is(Mutant::DifferenceTurned) { (b, a) } else { (a, b) };
                 let value = self.b.ins().isub(a, b);
                 self.keep_low(value, width)
             }
@@ -127,7 +123,6 @@ impl<'a> Code<'a, '_> {
                 let low = self.kind(&right.ty)?.width();
                 let ty = type_of(kind);
                 let (a, b) = (self.resize(a, ty), self.resize(b, ty));
-                let low = if self.is(Mutant::ConcatShort) { 0 } else { low };
                 let a = if low >= ty.bits() { self.number(ty, 0) } else { self.shift_up(a, low) };
                 self.b.ins().bor(a, b)
             }
@@ -155,10 +150,6 @@ impl<'a> Code<'a, '_> {
 
     /// Of up to 64 bits, if signed of up to 62: computed in 64.
     fn saturating(&mut self, op: BinaryOp, signed: bool, a: Value, b: Value, width: u32) -> Value {
-        if self.is(Mutant::SumWraps) {
-            let sum = self.b.ins().iadd(a, b);
-            return self.keep_low(sum, width);
-        }
         let from = self.b.func.dfg.value_type(a);
         let (a, b) = (self.resize(a, types::I64), self.resize(b, types::I64));
         let value = match (op, signed) {
@@ -250,7 +241,7 @@ impl<'a> Code<'a, '_> {
         let zero = self.number(ty, 0);
         if let Some(amount) = self.known(by) {
             if amount >= u64::from(of.width()) {
-                return Ok(if self.is(Mutant::FarShiftKept) { value } else { zero });
+                return Ok(zero);
             }
             let amount = self.number(types::I32, amount);
             return Ok(shift(self, value, amount));
@@ -263,7 +254,6 @@ impl<'a> Code<'a, '_> {
         let far = if fits(amount_type, of.width()) { far } else { self.number(types::I8, 0) };
         let amount = self.resize(amount, types::I32);
         let shifted = shift(self, value, amount);
-        let zero = if self.is(Mutant::FarShiftKept) { value } else { zero };
         Ok(self.b.ins().select(far, zero, shifted))
     }
 
@@ -277,7 +267,7 @@ impl<'a> Code<'a, '_> {
 
     fn cast(&mut self, operand: &'a Expr, to: Kind) -> Made<Value> {
         let from = self.kind(&operand.ty)?;
-        let signed = self.places().is_signed(&operand.ty) && !self.is(Mutant::SignLost);
+        let signed = self.places().is_signed(&operand.ty);
         let value = self.value(operand)?;
         let ty = type_of(to);
         Ok(match (from, to) {
@@ -431,7 +421,6 @@ impl<'a> Code<'a, '_> {
         let element = self.b.ins().iadd(base, offset);
         let homes = self.layout.homes;
         let nowhere = match reach {
-            Reach::Read if self.is(Mutant::FirstElement) => base,
             Reach::Read => self.at(homes.zeros),
             Reach::Write => self.at(homes.trash),
         };

@@ -10,7 +10,6 @@ use super::parser::Extracted;
 use super::place::HeaderAt;
 use super::{Code, Made};
 use crate::layout::{Kind, Shape, kind_of};
-use crate::mutant::Mutant;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use ir::Expr;
@@ -88,9 +87,7 @@ impl<'a> Code<'a, '_> {
         let short = self.b.ins().icmp(IntCC::UnsignedGreaterThan, size, left);
         self.fail_if(short, super::parser::PACKET_TOO_SHORT)?;
         let long = self.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, bytes, i64::from(most.bits / 8));
-        if !self.is(Mutant::VarbitTooLong) {
-            self.fail_if(long, super::parser::HEADER_TOO_SHORT)?;
-        }
+        self.fail_if(long, super::parser::HEADER_TOO_SHORT)?;
         let behind = self.b.ins().iadd(cursor, size);
         self.set_scalar(registers.cursor, behind);
         let bytes = self.resize(bytes, types::I32);

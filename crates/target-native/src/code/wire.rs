@@ -7,7 +7,6 @@
 
 use super::{Code, PLAIN, type_of};
 use crate::layout::Kind;
-use crate::mutant::Mutant;
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 
 /// The integer type of so many bytes: 1, 2, 4, 8 or 16.
@@ -89,7 +88,7 @@ impl Code<'_, '_> {
         let ty = type_of(kind);
         let old = self.load_field(pointer, first * 8, bytes * 8, kind);
         let hole = !(ones(width) << below) & ones(bytes * 8);
-        let hole = self.constant(ty, if self.is(Mutant::NeighboursCleared) { 0 } else { hole });
+        let hole = self.constant(ty, hole);
         let kept = self.b.ins().band(old, hole);
         let value = self.resize(value, ty);
         let value = self.shift_up(value, below);

@@ -7,8 +7,8 @@ use base_bits::Bits;
 use base_diag::{Severity, SourceMap};
 use base_time::Rng;
 use control_writes::Match;
+use device::Switch;
 use ir::Program;
-use ir_interp::Switch;
 use p4_syntax::{LoadError, Loader, Options};
 use std::sync::Arc;
 

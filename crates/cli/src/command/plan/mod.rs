@@ -5,94 +5,94 @@ mod shown;
 use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::{Diagnostic, SourceMap};
-use p4rack::plan::flightplan::{self, Request};
-use p4rack::plan::{self, RackProblem, Refused, Wishes};
-use p4rack::rack;
+use p4rack::{rack, sources};
 use plan_model::{find_name, print_rules};
 use plan_search::{Found, Goal, Ordered, Plan, Problem, Progress, Stop, search, search_near, why};
+use rack_plan::flightplan::{self, Request};
+use rack_plan::{RackProblem, Refused, Wishes};
 use serde_json::json;
 use shown::Shown;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// So many of all plans may be refused by the splitter before it is given up.
+/// `--all` gives up after the splitter has refused this many plans.
 const MOST_REFUSED: usize = 1000;
 
-/// Place a rack's app, or abstract programs on a network: the plans of which none is better in every objective
+/// Place a rack's apps, or abstract programs on a network, and print the Pareto-optimal plans
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack plan examples/slice
   p4rack plan examples/slice --why-not Acl=nic
   p4rack plan examples/slice --html plans.html")]
 pub struct Args {
-    /// A RACK.toml or the directory of one; or abstract programs in JSON, placed together
+    /// RACK.toml or its directory; or abstract programs in JSON, which are placed together
     #[arg(required = true, value_name = "RACK|PROGRAM.json")]
     programs: Vec<PathBuf>,
-    /// Defines a macro for the rack's program
+    /// Define a preprocessor macro for the rack's program
     #[arg(short = 'D', value_name = "NAME[=VALUE]")]
     define: Vec<String>,
-    /// Of a rack with several apps: only this one
+    /// Plan only this app of a rack
     #[arg(long, value_name = "NAME")]
     app: Option<String>,
-    /// Of abstract programs: variables, classes of devices and objectives, as Flightplan's planner_config.json
+    /// For abstract programs: variables, device classes and objectives, in the format of Flightplan's planner_config.json
     #[arg(long, requires_all = ["devices", "network", "rules", "focus"])]
     config: Option<PathBuf>,
-    /// Of abstract programs: devices with their ports, in JSON
+    /// For abstract programs: devices and their ports, in JSON
     #[arg(long, requires = "config")]
     devices: Option<PathBuf>,
-    /// Of abstract programs: links, in JSON
+    /// For abstract programs: links, in JSON
     #[arg(long, requires = "config")]
     network: Option<PathBuf>,
-    /// What runs where at what price: rules as text or a table (.csv), for abstract programs JSON (.json) too. Rules of a rack are added to those that its RACK.toml names
+    /// Rules that say which device class can run which function, and at what cost: text or a table (.csv); for abstract programs also JSON (.json). For a rack, the rules are added to those named in RACK.toml. May be repeated
     #[arg(long)]
     rules: Vec<PathBuf>,
-    /// Of abstract programs: the device on which one starts; once for all, or once for each
+    /// For abstract programs: the device on which a program starts; give one for all programs or one per program
     #[arg(long, requires = "config", value_name = "DEVICE")]
     focus: Vec<String>,
-    /// The rate at the start: 2Gbit/s
+    /// Rate of the incoming traffic, such as 2Gbit/s
     #[arg(long)]
     rate: Option<String>,
-    /// Any rule that covers a state may be used, not only the tightest
+    /// Use any covering rule, not only the tightest
     #[arg(long)]
     any_tier: bool,
-    /// Several regions may share a device, whatever the configuration says
+    /// Allow several regions on a device even if `--config` allows only one
     #[arg(long)]
     shared: bool,
-    /// A device that may not be used
+    /// Exclude a device; may be repeated
     #[arg(long, value_name = "DEVICE")]
     without: Vec<String>,
-    /// What plans are judged by, the first first: a variable, `max VARIABLE`, a sum LUTs+BRAMs, `devices`
+    /// Objectives to minimise, in order of priority: a variable, a sum such as LUTs+BRAMs, or `devices`; `max VARIABLE` maximises. Repeat for several
     #[arg(long, value_name = "NAME")]
     objective: Vec<String>,
-    /// Only the plan that is best in the first objective, then in the second, ...
+    /// Print only the lexicographic optimum: best in the first objective, ties decided by the second, and so on
     #[arg(long)]
     first: bool,
-    /// Only the plan that costs least altogether, where so much of each objective counts as one: `Latency=10us --weigh Power=5W`. Others only decide between plans that are equal
+    /// Minimise a weighted sum: AMOUNT of objective NAME counts as 1, as in `--weigh Latency=10us --weigh Power=5W`. Objectives without a weight only break ties
     #[arg(long, value_name = "NAME=AMOUNT", conflicts_with = "first")]
     weigh: Vec<String>,
-    /// All plans, one after the other, the best first: in the order of the objectives, or as `--weigh` says
+    /// Print all plans, best first, ordered by the objectives or by the sum of `--weigh`
     #[arg(long, conflicts_with = "first")]
     all: bool,
-    /// Of all plans so many
+    /// Maximum number of plans with `--all`
     #[arg(long, value_name = "N", requires = "all", default_value = "100", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     limit: u32,
-    /// Give up after so many milliseconds, with what no plan can be below and how near the plans are to all others
+    /// Stop after MS milliseconds and report the plans found, a lower bound on the cost of every plan, and the optimality gap
     #[arg(long, value_name = "MS")]
     time_limit: Option<u64>,
-    /// Also print every step of each plan, with the rules it is derived by
+    /// Also print the derivation of each plan, with the rules used
     #[arg(long)]
     explain: bool,
-    /// Print the rules, those made from the rack and its program included
+    /// Print all rules, including those generated from the rack and its program, and exit
     #[arg(long = "print-rules")]
     prints_rules: bool,
-    /// Say what it would take to run a region on a device
+    /// Explain what prevents a region from running on a device, and what would allow it
     #[arg(long, value_name = "REGION=DEVICE")]
     why_not: Option<String>,
-    /// Also write the plans as one page that a browser shows: the front on parallel axes, each plan on its devices
+    /// Also write the plans as a self-contained HTML page: the Pareto front on parallel axes and each plan on its devices
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// How to print the plans
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }
@@ -122,12 +122,12 @@ fn misplaced(args: &Args) -> Option<String> {
     }
     if let Some(path) = args.programs.iter().find(|path| path.extension().is_some_and(|e| e == "json")) {
         return Some(format!(
-            "`{}` is an abstract program: it also takes --config, --devices, --network, --rules and --focus",
+            "`{}` is an abstract program: add --config, --devices, --network, --rules and --focus",
             path.display()
         ));
     }
     match args.programs.as_slice() {
-        [_, second, ..] => Some(format!("`{}`: one rack is planned at a time", second.display())),
+        [_, second, ..] => Some(format!("`{}`: plan one rack at a time", second.display())),
         _ => None,
     }
 }
@@ -140,7 +140,7 @@ fn planned(args: &Args, map: &mut SourceMap) -> Result<ExitCode, Vec<Diagnostic>
         all = vec![all.swap_remove(at)];
     }
     if all.len() > 1 && (args.why_not.is_some() || args.html.is_some()) {
-        tell!("p4rack: `--why-not` and `--html` are of one app: name it with `--app`");
+        tell!("p4rack: `--why-not` and `--html` need one app: name it with `--app`");
         return Ok(ExitCode::from(2));
     }
     if args.prints_rules {
@@ -164,7 +164,7 @@ fn planned(args: &Args, map: &mut SourceMap) -> Result<ExitCode, Vec<Diagnostic>
         let (found, refused) = plan_one(args, &mut asked)?;
         if let Some(path) = &args.html {
             let title = args.programs.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", ");
-            let text = plan::page(&format!("Plans of {title}"), asked.problem(), &found.plans);
+            let text = rack_plan::page(&format!("Plans of {title}"), asked.problem(), &found.plans);
             if let Err(why) = output::write(path, text.as_bytes(), &output::sources(map)) {
                 tell!("p4rack: {why}");
                 return Ok(ExitCode::FAILURE);
@@ -204,7 +204,7 @@ fn plan_one(args: &Args, asked: &mut Asked) -> Result<(Found, Vec<Refused>), Vec
     let goal = match (args.weigh.as_slice(), args.first) {
         ([], false) => Goal::Front,
         ([], true) => Goal::First,
-        (weights, _) => plan::weigh(asked.problem(), weights)?,
+        (weights, _) => rack_plan::weigh(asked.problem(), weights)?,
     };
     let watch = &mut |progress: &Progress| clock.look(progress);
     let (found, refused) = match args.all {
@@ -220,7 +220,7 @@ fn plan_one(args: &Args, asked: &mut Asked) -> Result<(Found, Vec<Refused>), Vec
     Ok((found, refused))
 }
 
-/// All plans, as many as are wanted; as text each is told as soon as it is found.
+/// Up to `--limit` plans in order; as text, each is printed as soon as it is found.
 fn every(
     args: &Args,
     asked: &mut Asked,
@@ -250,12 +250,12 @@ fn every(
     Ok((found, refused))
 }
 
-/// Behind the last of all plans.
+/// The line after the last of all plans.
 fn end_of_all(args: &Args, found: &Found) -> String {
     match (found.is_complete, found.plans.len() as u32 == args.limit) {
-        (true, _) => "there is no other plan\n".to_string(),
-        (false, true) => format!("there may be more: `--limit` is {}\n", args.limit),
-        (false, false) => "given up: there may be more\n".to_string(),
+        (true, _) => "no other plan exists\n".to_string(),
+        (false, true) => format!("stopped at `--limit {}`: more plans may exist\n", args.limit),
+        (false, false) => "stopped: more plans may exist\n".to_string(),
     }
 }
 
@@ -312,7 +312,7 @@ impl Asked {
             Asked::Rack(rack) => rack.bind(wanted),
             Asked::Abstract(problem) => {
                 let pinned = |_: &str| ("the program starts there".to_string(), Some("--focus"));
-                **problem = plan::bind(problem, wanted, &pinned)?;
+                **problem = rack_plan::bind(problem, wanted, &pinned)?;
                 Ok(())
             }
         }
@@ -359,7 +359,7 @@ fn read(args: &Args, map: &mut SourceMap) -> Result<Vec<Asked>, Vec<Diagnostic>>
         shared: args.shared,
         wishes,
     };
-    Ok(vec![Asked::Abstract(Box::new(flightplan::load(&request, map)?))])
+    Ok(vec![Asked::Abstract(Box::new(flightplan::load(&request, &mut |path| sources::read(path, map))?))])
 }
 
 struct Clock {

@@ -1,13 +1,13 @@
 //! What `p4rack plan` prints.
 
 use ir_split::{DeviceIndex, SectionId};
-use p4rack::plan::{RackProblem, Refused};
 use plan_search::{Found, Plan, Problem, explain, judge};
+use rack_plan::{RackProblem, Refused};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Regions away from the origin.
+/// Devices of the regions away from the origin.
 type Places = BTreeMap<ir::Name, DeviceIndex>;
 
 /// Plans of a problem, for people and as JSON.
@@ -18,7 +18,7 @@ pub(super) struct Shown<'p> {
 }
 
 impl Shown<'_> {
-    /// In front of the plans: what none of them can do.
+    /// The lines above the plans: regions that cannot leave the origin.
     pub fn above(&self) -> String {
         let fixed = self.rack.into_iter().flat_map(|rack| &rack.fixed);
         fixed.map(|(name, why)| format!("{name} stays at the origin: {why}\n")).collect()
@@ -57,8 +57,13 @@ impl Shown<'_> {
         }
         let labels = found.labels;
         let _ = match found.is_complete {
-            true => writeln!(out, "no other plan is better in any way ({labels} partial plans looked at)"),
-            false => writeln!(out, "given up: no plan is below {}{}", self.costs(&found.least), gap(found)),
+            true => writeln!(out, "search complete ({labels} partial plans explored)"),
+            false => writeln!(
+                out,
+                "search stopped; lower bound of every plan: {}{}",
+                self.costs(&found.least),
+                gap(found)
+            ),
         };
         out
     }
@@ -151,12 +156,12 @@ impl Shown<'_> {
     }
 }
 
-/// How near plans of a search that was given up are to all others, if that is known.
+/// The optimality gap of a search that was stopped, if it is known.
 fn gap(found: &Found) -> String {
     match found.gap {
         i64::MAX => String::new(),
         gap => format!(
-            "; for every other plan, one of these costs at most {}.{} % more in each objective",
+            "; for every possible plan, one of these costs at most {}.{} % more in each objective",
             gap / 10,
             gap % 10
         ),

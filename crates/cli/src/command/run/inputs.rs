@@ -37,11 +37,11 @@ impl Inputs {
             + args.entries.iter().filter(|e| is_stdin(e)).count()
             + args.interface.iter().filter(|i| i.input.as_deref().is_some_and(is_stdin)).count();
         if stdin > 1 {
-            return Err("standard input (`-`) can be read once only".to_string());
+            return Err("standard input (`-`) can be read only once".to_string());
         }
         if args.program.is_dir() {
             if !args.tests.is_empty() {
-                return Err("a directory of programs brings its own tests".to_string());
+                return Err("a directory of programs has its own tests: give no others".to_string());
             }
             return Ok(Inputs { programs: with_tests(&args.program)? });
         }
@@ -61,7 +61,7 @@ impl Inputs {
         if args.tests.is_empty() {
             // Of a program that is not there the front end tells: a missing packet is the smaller mistake.
             if !feeds && args.program.exists() {
-                return Err("there are no packets: give a test, or --interface or --packet".to_string());
+                return Err("no packets: give a test, --interface or --packet".to_string());
             }
             cases.push(Case::Packets);
         }

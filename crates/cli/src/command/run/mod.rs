@@ -20,65 +20,65 @@ use progress::{Progress, System};
 use report::Report;
 use std::path::PathBuf;
 
-/// Run a program on packets: an STF test, captures, or hexadecimal
+/// Run a program on packets from STF tests, captures or the command line
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  p4rack run router.p4 router.stf                      a test: status 0 if it passes
-  p4rack run router.p4 tests/                          all tests of a directory
-  p4rack run tests/                                    every NAME.p4 there with its NAME.stf
-  p4rack run router.p4 -i 1@in.pcap --entries e.toml   packets of a capture, results as text
+  p4rack run router.p4 router.stf                      one test; exit status 0 if it passes
+  p4rack run router.p4 tests/                          all tests in a directory
+  p4rack run tests/                                    each NAME.p4 in a directory with its NAME.stf
+  p4rack run router.p4 -i 1@in.pcap --entries e.toml   packets from a capture, results as text
   p4rack run router.p4 -i 1@in.pcap -o out             results in out/PORT.pcap
-  p4rack run router.p4 --packet '1:0a0b' --trace       a packet's way, step by step")]
+  p4rack run router.p4 --packet '1:0a0b' --trace       trace one packet step by step")]
 pub struct Args {
-    /// A P4-16 program, or a directory of programs with their tests
+    /// P4-16 program, or a directory of programs with their tests
     program: PathBuf,
-    /// STF tests, or directories of them; each runs on a device of its own. `-` is standard input
+    /// STF tests or directories of them, `-` for standard input; each test runs on a fresh device
     tests: Vec<PathBuf>,
-    /// Packets that come in by a port, and a file for those that go out: pcap or pcapng, `-` is standard input
+    /// Capture file of the packets that enter on PORT (pcap or pcapng, `-` for standard input), and the file for the packets sent on it
     #[arg(short, long, value_name = "PORT@IN[,OUT]", value_parser = port_files)]
     interface: Vec<PortFiles>,
-    /// A packet that comes in by a port
+    /// A packet that enters on PORT, its bytes in hexadecimal
     #[arg(long, value_name = "PORT:HEX", value_parser = hex_packet)]
     packet: Vec<HexPacket>,
-    /// Entries of the device: TOML, STF, commands of simple_switch_CLI, or P4Runtime updates as text or JSON
+    /// Table entries: TOML, STF, simple_switch_CLI commands, or P4Runtime updates as text or JSON
     #[arg(long, value_name = "FILE")]
     entries: Vec<PathBuf>,
-    /// The form of the files of entries; without it the form is known by a file's extension and content
+    /// Format of the files of entries; the default follows each file's extension and content
     #[arg(long, value_enum, value_name = "FORM", requires = "entries")]
     entries_form: Option<EntriesForm>,
-    /// Write what goes out into DIR/PORT.pcap
+    /// Write sent packets to DIR/PORT.pcap
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Time between two packets, instead of that in the captures
+    /// Time between packets; overrides the captures' timestamps
     #[arg(long, value_name = "TIME", value_parser = interval)]
     interval: Option<Duration>,
-    /// Decides what the program draws at random
+    /// Random seed for the program
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// What runs the program; traces are the interpreter's
+    /// Engine that runs the program; traces always use the interpreter
     #[arg(long, value_enum, default_value = "native")]
     engine: Engine,
-    /// Packets that go out here are for the controller
+    /// Port of the controller: packets sent on it are packet-ins
     #[arg(long, value_name = "PORT")]
     cpu_port: Option<u32>,
-    /// Show each packet's way
+    /// Print a trace of each packet
     #[arg(long)]
     trace: bool,
-    /// Write the traces as p4.bm.PacketTraces: text if the name ends in .txtpb, else binary
+    /// Write the traces as a p4.bm.PacketTraces message: text if the name ends in .txtpb, else binary
     #[arg(long, value_name = "FILE")]
     trace_file: Option<PathBuf>,
-    /// Show the headers of packets that go out
+    /// Print the headers of sent packets
     #[arg(long)]
     decode: bool,
-    /// Show every packet of a test too
+    /// Print every packet of a test too
     #[arg(long)]
     packets: bool,
-    /// Show registers, counters and meters at the end
+    /// Print registers, counters and meters at the end
     #[arg(long)]
     state: bool,
     #[command(flatten)]
     preprocessor: Preprocessor,
-    /// How to print the result
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }
@@ -87,22 +87,22 @@ pub struct Args {
 enum Engine {
     /// The reference interpreter
     Interp,
-    /// Machine code, compiled for the program
+    /// Machine code compiled for the program
     Native,
 }
 
 /// A form of entries, as the command line names it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 enum EntriesForm {
-    /// TOML: `docs/entries.md`
+    /// TOML, see docs/entries.md
     Toml,
-    /// The statements of an STF test that are no packets
+    /// STF statements other than packets
     Stf,
-    /// Commands of simple_switch_CLI
+    /// simple_switch_CLI commands
     Commands,
-    /// A P4Runtime WriteRequest in protobuf's text format
+    /// P4Runtime WriteRequest in protobuf text format
     P4runtime,
-    /// A P4Runtime WriteRequest in JSON
+    /// P4Runtime WriteRequest in JSON
     P4runtimeJson,
 }
 
@@ -140,7 +140,7 @@ pub fn run(args: &Args) -> ExitCode {
 }
 
 impl Args {
-    /// True if packets' ways are to be told.
+    /// True if packets are traced.
     fn traces(&self) -> bool {
         self.trace || self.decode || self.trace_file.is_some()
     }

@@ -6,10 +6,11 @@ use super::stream::Stream;
 use crate::ExitCode;
 use crate::output::{self, Batch, Format};
 use base_diag::{Diagnostic, SourceMap};
+use device_text::{state, trace};
 use ir_fill::StfReport;
 use p4rack::run::feed::Feed;
 use p4rack::run::step::Step;
-use p4rack::run::{Ended, json, state, text, trace};
+use p4rack::run::{Ended, json, text};
 use p4runtime_proto::p4::bm;
 use serde_json::{Value, json};
 

@@ -6,7 +6,7 @@ use rack_emulator::Emulator;
 use rack_model::NodeId;
 use std::fmt::Write;
 
-const TITLES: &str = "stage,workload,from,to,sequence,sent_ps,received_ps,latency_ps\n";
+const TITLES: &str = "phase,workload,from,to,sequence,sent_ps,received_ps,latency_ps\n";
 
 /// The file with its titles, if it is asked for.
 pub fn open(args: &Args, racked: &Racked) -> Result<Option<Output>, String> {

@@ -1,4 +1,4 @@
-//! `p4rack up` of a rack with stages: a run for each.
+//! `p4rack up` of a rack with phases: a run for each.
 
 use super::{Args, Output, samples};
 use crate::ExitCode;
@@ -12,7 +12,7 @@ use std::io::IsTerminal;
 /// Events from one word of progress to the next.
 const TELL_EVERY: u64 = 50_000;
 
-/// All stages, and the table of them.
+/// Runs all phases and prints their table.
 pub fn run(args: &Args, racked: &Racked, map: &SourceMap) -> ExitCode {
     let page = match args.html.clone().map(|path| Output::new(path, racked)).transpose() {
         Ok(page) => page,
@@ -57,18 +57,18 @@ pub fn run(args: &Args, racked: &Racked, map: &SourceMap) -> ExitCode {
         Format::Text => {
             for stage in &racked.rack.stages {
                 let note = stage.note.as_ref().map_or(String::new(), |note| format!(": {note}"));
-                output::print(&format!("stage {}{note}\n", stage.name.value));
+                output::print(&format!("phase {}{note}\n", stage.name.value));
             }
             output::print(&format!("\n{}", stage_table(&racked.rack.stages, &stages)));
             output::diagnostics_text(&found, map);
         }
         Format::Json => {
-            let told = stages.iter().map(|(name, report)| json!({ "stage": name, "report": report }));
+            let told = stages.iter().map(|(name, report)| json!({ "phase": name, "report": report }));
             output::json(&json!({
                 "ok": ok,
                 "diagnostics": output::diagnostics_json(&found, map),
                 "placement": crate::command::split::placement_json(racked),
-                "stages": told.collect::<Vec<Value>>(),
+                "phases": told.collect::<Vec<Value>>(),
             }));
         }
     }

@@ -1,0 +1,228 @@
+//! What a call touches. Two calls that touch nothing in common, or only in ways that go together, are done at one time.
+//!
+//! | call | rack | contents | a thing | a device | the gate |
+//! |---|---|---|---|---|---|
+//! | configuration, steer, start, adopt | alone | | | | |
+//! | write | use | use | alone | use, where it is held | alone, if no packet may see half of it |
+//! | read of named things | use | | read | use, where a data plane is asked | |
+//! | read of all of a kind, trace | use | read | | use | |
+//! | repair, audit | use | | | alone | |
+//!
+//! A *thing* is what has an id in the P4Info: a table with its direct resources, an action profile, a counter. A table that takes its
+//! actions from a profile writes both, since the profile counts what tables use of it.
+
+use crate::part::Rollout;
+use p4runtime_proto::p4::v1::write_request::Atomicity;
+use p4runtime_proto::p4::v1::{Entity, ReadRequest, WriteRequest, entity::Entity as Kind};
+use p4runtime_store::Catalog;
+use std::collections::BTreeMap;
+
+/// What can be touched.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Resource {
+    /// All there is: programs, devices, what is written.
+    Rack,
+    /// All that is written.
+    Contents,
+    /// All that one device runs and holds.
+    Device(usize),
+    /// All entries of a table, or all cells of an object.
+    Thing(u32),
+    /// Multicast groups and clone sessions.
+    Replication,
+    /// Whether frames come in.
+    Gate,
+}
+
+/// How it is touched: a mode goes together with itself and with no other; [`Mode::Alone`] not even with itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mode {
+    /// It must not change meanwhile.
+    Read,
+    /// Parts of it change, which are claimed too.
+    Use,
+    /// Nobody else touches it.
+    Alone,
+}
+
+/// Everything that a call touches.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub(crate) struct Claim(BTreeMap<Resource, Mode>);
+
+impl Claim {
+    /// The whole rack.
+    pub(crate) fn rack() -> Claim {
+        Claim([(Resource::Rack, Mode::Alone)].into())
+    }
+
+    /// One device, whatever it holds.
+    pub(crate) fn device(device: usize) -> Claim {
+        Claim([(Resource::Rack, Mode::Use), (Resource::Device(device), Mode::Alone)].into())
+    }
+
+    /// Nothing but that the rack is there.
+    pub(crate) fn nothing() -> Claim {
+        Claim([(Resource::Rack, Mode::Use)].into())
+    }
+
+    /// Everything that is written, on all devices, for a look at it.
+    pub(crate) fn look(rollout: Option<&Rollout>) -> Claim {
+        let mut claim = Claim::nothing();
+        claim.add(Resource::Contents, Mode::Read);
+        let devices = rollout.into_iter().flat_map(|rollout| rollout.parts().map(|(device, _)| device));
+        devices.for_each(|device| claim.add(Resource::Device(device), Mode::Use));
+        claim
+    }
+
+    /// Of a write. `rollout` is what runs, none if devices are not written to.
+    pub(crate) fn write(
+        request: &WriteRequest,
+        catalog: Option<&Catalog>,
+        rollout: Option<&Rollout>,
+    ) -> Claim {
+        let mut claim = Claim::nothing();
+        claim.add(Resource::Contents, Mode::Use);
+        let mut last = None;
+        for entity in request.updates.iter().filter_map(|update| update.entity.as_ref()) {
+            let Some(resource) = thing(entity) else { continue };
+            // Long batches are mostly of one table.
+            if last.replace(resource) == Some(resource) {
+                continue;
+            }
+            claim.add(resource, Mode::Alone);
+            if let Resource::Thing(id) = resource {
+                let profile = catalog.and_then(|catalog| catalog.table(id).ok());
+                let profile = profile.map(|table| table.implementation_id).filter(|id| *id != 0);
+                profile.into_iter().for_each(|id| claim.add(Resource::Thing(id), Mode::Alone));
+            }
+            let holders = rollout.map(|rollout| rollout.holders(entity)).unwrap_or_default();
+            holders.into_iter().for_each(|device| claim.add(Resource::Device(device), Mode::Use));
+        }
+        if request.atomicity() == Atomicity::DataplaneAtomic {
+            claim.add(Resource::Gate, Mode::Alone);
+            if let Some(rollout) = rollout {
+                claim.add(Resource::Device(rollout.origin), Mode::Use);
+            }
+        }
+        claim
+    }
+
+    /// Of a read; `live` is what the devices are asked for.
+    pub(crate) fn read(request: &ReadRequest, live: &[Entity], rollout: Option<&Rollout>) -> Claim {
+        let mut claim = Claim::nothing();
+        for entity in &request.entities {
+            match thing(entity) {
+                None => {}
+                Some(Resource::Thing(0)) => claim.add(Resource::Contents, Mode::Read),
+                Some(resource) => claim.add(resource, Mode::Read),
+            }
+        }
+        let holders = live.iter().flat_map(|query| rollout.map(|r| r.holders(query)).unwrap_or_default());
+        holders.for_each(|device| claim.add(Resource::Device(device), Mode::Use));
+        claim
+    }
+
+    /// One more thing. What is claimed in two ways is claimed alone.
+    pub(crate) fn add(&mut self, resource: Resource, mode: Mode) {
+        let known = self.0.entry(resource).or_insert(mode);
+        if *known != mode {
+            *known = Mode::Alone;
+        }
+    }
+
+    /// All that another claims.
+    pub(crate) fn join(&mut self, other: &Claim) {
+        other.0.iter().for_each(|(resource, mode)| self.add(*resource, *mode));
+    }
+
+    /// True if both cannot be done at one time.
+    pub(crate) fn conflicts(&self, other: &Claim) -> bool {
+        let (few, many) = if self.0.len() <= other.0.len() { (self, other) } else { (other, self) };
+        few.0.iter().any(|(resource, mode)| {
+            many.0.get(resource).is_some_and(|known| known != mode || *known == Mode::Alone)
+        })
+    }
+
+    /// True if nothing else is done at the same time.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.claims(Resource::Rack) == Some(Mode::Alone)
+    }
+
+    /// How a resource is claimed, if it is.
+    pub(crate) fn claims(&self, resource: Resource) -> Option<Mode> {
+        self.0.get(&resource).copied()
+    }
+}
+
+/// What an entity is of. All of a kind is [`Resource::Thing`] 0.
+fn thing(entity: &Entity) -> Option<Resource> {
+    let id = match entity.entity.as_ref()? {
+        Kind::ExternEntry(_) => return None,
+        Kind::PacketReplicationEngineEntry(_) => return Some(Resource::Replication),
+        Kind::TableEntry(e) => e.table_id,
+        Kind::DirectCounterEntry(e) => e.table_entry.as_ref().map_or(0, |entry| entry.table_id),
+        Kind::DirectMeterEntry(e) => e.table_entry.as_ref().map_or(0, |entry| entry.table_id),
+        Kind::ActionProfileMember(e) => e.action_profile_id,
+        Kind::ActionProfileGroup(e) => e.action_profile_id,
+        Kind::CounterEntry(e) => e.counter_id,
+        Kind::MeterEntry(e) => e.meter_id,
+        Kind::RegisterEntry(e) => e.register_id,
+        Kind::ValueSetEntry(e) => e.value_set_id,
+        Kind::DigestEntry(e) => e.digest_id,
+    };
+    Some(Resource::Thing(id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use p4runtime_proto::from_text;
+
+    fn write(text: &str) -> Claim {
+        Claim::write(&from_text(text).unwrap(), None, None)
+    }
+
+    fn read(text: &str) -> Claim {
+        Claim::read(&from_text(text).unwrap(), &[], None)
+    }
+
+    #[test]
+    fn writes_conflict_where_they_write_the_same() {
+        let one = write("updates { entity { table_entry { table_id: 1 } } }");
+        let counts = write("updates { entity { direct_counter_entry { table_entry { table_id: 1 } } } }");
+        let other = write("updates { entity { table_entry { table_id: 2 } } }");
+        assert!(one.conflicts(&one) && one.conflicts(&counts) && !one.conflicts(&other));
+        assert!(Claim::rack().conflicts(&one) && one.conflicts(&Claim::rack()));
+    }
+
+    #[test]
+    fn reads_go_together_and_wait_for_writes() {
+        let one = write("updates { entity { table_entry { table_id: 1 } } }");
+        let all = read("entities { table_entry { } }");
+        let of_one = read("entities { table_entry { table_id: 1 } }");
+        let of_other = read("entities { table_entry { table_id: 2 } }");
+        assert!(all.conflicts(&one) && of_one.conflicts(&one) && !of_other.conflicts(&one));
+        assert!(!all.conflicts(&all) && !all.conflicts(&of_one));
+    }
+
+    #[test]
+    fn batches_that_close_the_gate_come_one_by_one() {
+        let atomic = |table: u32| {
+            let update = format!("updates {{ entity {{ table_entry {{ table_id: {table} }} }} }}");
+            write(&format!("{update} atomicity: DATAPLANE_ATOMIC"))
+        };
+        assert!(atomic(1).conflicts(&atomic(2)));
+        let plain = write("updates { entity { table_entry { table_id: 2 } } }");
+        assert!(!atomic(1).conflicts(&plain));
+    }
+
+    #[test]
+    fn what_is_claimed_in_two_ways_is_claimed_alone() {
+        let mut before = write("updates { entity { table_entry { table_id: 1 } } }");
+        before.join(&read("entities { table_entry { } }"));
+        // A write is in between, and a read waits: neither overtakes.
+        assert!(before.conflicts(&read("entities { counter_entry { } }")));
+        assert!(before.conflicts(&write("updates { entity { table_entry { table_id: 2 } } }")));
+        assert!(!before.conflicts(&read("entities { table_entry { table_id: 2 } }")));
+    }
+}

@@ -1,0 +1,115 @@
+//! Which tasks are being done, and what each of them touches.
+//!
+//! A task begins when what it touches is free of all tasks that came before it, whether they have begun or not: tasks that touch
+//! the same come in the order of arrival, and none waits for ever.
+//!
+//! Of a device whose outcome is unknown a task has to become the only user, to repair it. Two tasks may want that of each other's
+//! devices, so neither waits for the other to end: a task *rests* while it waits, with nothing under way, and a resting task is in
+//! nobody's way.
+
+use crate::claim::{Claim, Mode, Resource};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A task, by the order in which tasks came.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+pub(crate) struct TaskId(pub(crate) u64);
+
+/// See the module.
+#[derive(Default, Debug)]
+pub(crate) struct Schedule {
+    /// Tasks that have begun.
+    running: BTreeMap<TaskId, Claim>,
+    /// Those of them that wait to be a device's only user.
+    resting: BTreeSet<TaskId>,
+    /// Something has ended or rests since somebody asked.
+    changed: bool,
+}
+
+impl Schedule {
+    /// What all tasks that have begun touch.
+    pub(crate) fn taken(&self) -> Claim {
+        let mut all = Claim::default();
+        self.running.values().for_each(|claim| all.join(claim));
+        all
+    }
+
+    /// A task begins.
+    pub(crate) fn begin(&mut self, task: TaskId, claim: Claim) {
+        self.running.insert(task, claim);
+    }
+
+    /// A task has ended.
+    pub(crate) fn end(&mut self, task: TaskId) {
+        self.running.remove(&task);
+        self.changed = true;
+    }
+
+    /// True if a task that touches the whole rack has begun: then nothing else has.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.running.values().any(Claim::is_whole)
+    }
+
+    /// True if a task is a device's only user, or waits to be.
+    pub(crate) fn is_alone_at(&self, device: usize) -> bool {
+        let is_alone = |claim: &Claim| claim.claims(Resource::Device(device)) == Some(Mode::Alone);
+        self.running.values().any(is_alone)
+    }
+
+    /// Makes a task that has nothing under way the only user of devices until it ends; false if others have something under way
+    /// there: it asks again when something has changed. Tasks that come later wait from the first time on.
+    pub(crate) fn alone(&mut self, task: TaskId, devices: &[usize]) -> bool {
+        let Some(claim) = self.running.get_mut(&task) else { return true };
+        let wanted = || devices.iter().map(|device| Resource::Device(*device));
+        wanted().for_each(|device| claim.add(device, Mode::Alone));
+        let is_in_the_way = |(other, claim): (&TaskId, &Claim)| {
+            let is_there = wanted().any(|device| claim.claims(device).is_some());
+            *other != task && is_there && !self.resting.contains(other)
+        };
+        let is_free = !self.running.iter().any(is_in_the_way);
+        self.changed |= match is_free {
+            true => self.resting.remove(&task),
+            false => self.resting.insert(task),
+        };
+        is_free
+    }
+
+    /// The tasks that rest, to be asked again, if anything has changed.
+    pub(crate) fn stirred(&mut self) -> Vec<TaskId> {
+        match std::mem::take(&mut self.changed) {
+            true => self.resting.iter().copied().collect(),
+            false => vec![],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A task that uses these devices.
+    fn using(devices: &[usize]) -> Claim {
+        let mut claim = Claim::nothing();
+        devices.iter().for_each(|device| claim.add(Resource::Device(*device), Mode::Use));
+        claim
+    }
+
+    #[test]
+    fn two_that_want_each_other_s_devices_get_them_one_after_the_other() {
+        let (a, b, c) = (TaskId(1), TaskId(2), TaskId(3));
+        let mut schedule = Schedule::default();
+        [a, b, c].into_iter().for_each(|task| schedule.begin(task, using(&[0, 1])));
+        assert!(!schedule.alone(a, &[0]), "b and c work there");
+        assert!(!schedule.alone(b, &[1]), "c works there");
+        assert_eq!(schedule.stirred(), [a, b]);
+        assert!(!schedule.alone(a, &[0]));
+        schedule.end(c);
+        assert_eq!(schedule.stirred(), [a, b]);
+        assert!(schedule.alone(a, &[0]), "b rests");
+        assert!(!schedule.alone(b, &[1]), "a works there");
+        assert!(schedule.taken().conflicts(&using(&[0])), "what comes later waits");
+        schedule.end(a);
+        assert!(schedule.alone(b, &[1]) && schedule.is_alone_at(1) && !schedule.is_alone_at(0));
+        schedule.end(b);
+        assert!(!schedule.taken().conflicts(&Claim::rack()));
+    }
+}

@@ -1,0 +1,121 @@
+//! What tasks do: the calls of the northbound side, and what the controller does of its own accord.
+
+use crate::call::{Call, Output, Reply, Ticket};
+use crate::claim::Claim;
+use crate::part::Planner;
+use crate::state::State;
+use crate::task::{Shared, Task};
+use crate::{adopt, config, repair, steer, trace, write};
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::v1::ReadRequest;
+use p4runtime_server::{Pieces, Read, Status};
+use p4runtime_store::Store;
+
+/// A piece of work.
+pub(crate) enum Work {
+    /// A call.
+    Call(Call),
+    /// Brings a stale device back.
+    Repair(usize),
+    /// Compares what a device holds with what it should hold.
+    Audit(usize),
+}
+
+impl Work {
+    /// Everything that it touches. Before it can be asked, no task that touches the whole rack may be left.
+    pub(crate) fn claim<P: Planner>(&self, state: &mut State<P>) -> Claim {
+        let call = match self {
+            Work::Repair(device) | Work::Audit(device) => return Claim::device(*device),
+            Work::Call(call) => call,
+        };
+        let is_saved = state.server.is_saved();
+        let rollout = state.rollout();
+        // What is written to a saved program goes to no device yet.
+        let asked = rollout.as_deref().filter(|_| !is_saved);
+        match call {
+            Call::Write(request) => Claim::write(request, state.server.store().map(Store::catalog), asked),
+            Call::Read(request) => Claim::read(request, &state.server.live_queries(request), asked),
+            Call::ReadRunning(_) => Claim::nothing(),
+            Call::Trace(_) => Claim::look(rollout.as_deref()),
+            Call::Start(..) | Call::Adopt(..) | Call::SetConfig(_) | Call::Steer(..) => Claim::rack(),
+        }
+    }
+
+    /// The task that does it.
+    pub(crate) fn begin<P: Planner + 'static>(self, shared: Shared<P>, ticket: Option<Ticket>) -> Task {
+        Box::pin(async move {
+            let reply = match self {
+                Work::Call(Call::Start(config, updates)) => {
+                    let ended = config::start(&shared, *config).await;
+                    Reply::Done(match ended {
+                        Ok(()) => write::fill(&shared, &updates).await,
+                        Err(status) => Err(status),
+                    })
+                }
+                Work::Call(Call::Adopt(config, updates)) => {
+                    Reply::Done(adopt::adopt(&shared, config.map(|config| *config), &updates).await)
+                }
+                Work::Call(Call::Write(request)) => Reply::Done(write::write(&shared, &request).await),
+                Work::Call(Call::SetConfig(request)) => {
+                    Reply::Done(config::set_config(&shared, *request).await)
+                }
+                Work::Call(Call::Steer(election, what)) => {
+                    let may = match &election {
+                        Some(_) => shared.state().server.may_steer(election.as_ref()),
+                        None => Ok(()),
+                    };
+                    Reply::Done(match may {
+                        Ok(()) => steer::steer(&shared, what).await,
+                        Err(status) => Err(status),
+                    })
+                }
+                Work::Call(Call::Trace(request)) => Reply::Traced(trace::trace(&shared, request).await),
+                Work::Call(Call::Read(request)) => {
+                    let (found, ended) = read(&shared, request).await;
+                    Reply::Found(found, ended)
+                }
+                Work::Call(Call::ReadRunning(_)) => {
+                    let why = "this is a rack: its devices are asked for what they run";
+                    Reply::Found(Pieces::new(), Err(Status::new(Code::Unimplemented, why)))
+                }
+                Work::Audit(device) => {
+                    // What cannot be compared now is compared the next time.
+                    let _ = adopt::audit(&shared, device).await;
+                    Reply::Done(Ok(()))
+                }
+                Work::Repair(device) => {
+                    // It stays stale, and is tried again.
+                    let _ = repair::repair_stale(&shared, device).await;
+                    Reply::Done(Ok(()))
+                }
+            };
+            shared.state().out.extend(ticket.map(|ticket| Output::Reply(ticket, reply)));
+        })
+    }
+}
+
+/// The RPC `Read`.
+async fn read<P: Planner>(shared: &Shared<P>, request: ReadRequest) -> Read {
+    let (rollout, queries) = {
+        let mut state = shared.state();
+        let rollout = if state.server.is_saved() { None } else { state.rollout() };
+        (rollout, state.server.live_queries(&request))
+    };
+    if let Some(rollout) = rollout
+        && !queries.is_empty()
+        && let Err(status) = repair::gather(shared, &rollout, queries).await
+    {
+        return (Pieces::new(), Err(status));
+    }
+    let reading = shared.state().server.reading(request);
+    let mut reading = match reading {
+        Ok(reading) => reading,
+        Err(status) => return (Pieces::new(), Err(status)),
+    };
+    loop {
+        if let Some(found) = shared.state().server.read_on(&mut reading) {
+            return found;
+        }
+        shared.pause().await;
+    }
+}

@@ -1,0 +1,233 @@
+//! What goes at one time, and what comes in order.
+
+use crate::rig::{DELAY, Passage, Rig, entry};
+use base_time::Time;
+use controller::{Ask, Call, Steer};
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::v1::{Entity, entity::Entity as Kind};
+
+const ALL: &str = "ROLLBACK_ON_ERROR";
+
+/// The values of a table's entries.
+fn values(found: &[Entity]) -> Vec<u8> {
+    let value = |entity: &Entity| {
+        let Some(Kind::TableEntry(entry)) = &entity.entity else { panic!("{entity:?}") };
+        let Some(p4runtime_proto::p4::v1::table_action::Type::Action(action)) =
+            entry.action.as_ref().and_then(|action| action.r#type.as_ref())
+        else {
+            panic!("{entry:?}")
+        };
+        action.params[0].value[0]
+    };
+    found.iter().map(value).collect()
+}
+
+#[test]
+fn writes_to_different_devices_take_the_time_of_one() {
+    let mut rig = Rig::started();
+    let begun = rig.now;
+    let writes = [1, 2, 3, 4].map(|table| rig.write(ALL, &[entry("INSERT", table, 1, 1)]));
+    assert_eq!(rig.controller.under_way(), 4);
+    rig.settle();
+    for write in writes {
+        assert_eq!((rig.ended(write), rig.ended_at(write)), (Ok(()), begun + DELAY * 2));
+    }
+}
+
+#[test]
+fn writes_to_one_table_come_in_order() {
+    let mut rig = Rig::started();
+    let begun = rig.now;
+    let first = rig.write(ALL, &[entry("INSERT", 1, 1, 1)]);
+    let second = rig.write(ALL, &[entry("MODIFY", 1, 1, 2)]);
+    let third = rig.write(ALL, &[entry("INSERT", 1, 1, 3)]);
+    // It waits for the other table of its batch, and what is about that table waits for it.
+    let fourth = rig.write(ALL, &[entry("INSERT", 1, 2, 4), entry("INSERT", 2, 2, 4)]);
+    let fifth = rig.write(ALL, &[entry("MODIFY", 2, 2, 5)]);
+    let beside = rig.write(ALL, &[entry("INSERT", 3, 1, 1)]);
+    rig.settle();
+    assert_eq!(rig.ended(third).unwrap_err().details[0].canonical_code, Code::AlreadyExists as i32);
+    for (write, turns) in [(first, 1), (second, 2), (fourth, 3), (fifth, 4), (beside, 1)] {
+        assert_eq!((rig.ended(write), rig.ended_at(write)), (Ok(()), begun + DELAY * (2 * turns)));
+    }
+    assert_eq!(values(&rig.holds(0, "table_entry { table_id: 1 }")), [2, 4]);
+    assert_eq!(values(&rig.holds(1, "table_entry { table_id: 2 }")), [5]);
+}
+
+#[test]
+fn a_refused_batch_leaves_the_one_beside_it_alone() {
+    let mut rig = Rig::started();
+    rig.channel = Box::new(|device, ask| match ask {
+        Ask::Write(_) if device == 1 => Passage::Refused,
+        _ => Passage::Through,
+    });
+    // Of devices 0 and 1, and of device 0 alone.
+    let refused = rig.write(ALL, &[entry("INSERT", 1, 1, 1), entry("INSERT", 2, 1, 1)]);
+    let beside = rig.write(ALL, &[format!("INSERT {}", member(1))]);
+    rig.settle();
+    assert_eq!(rig.ended(refused).unwrap_err().details[1].canonical_code, Code::ResourceExhausted as i32);
+    assert_eq!(rig.ended(beside), Ok(()));
+    assert!(rig.holds(0, "table_entry { table_id: 1 }").is_empty());
+    assert_eq!(rig.holds(0, "action_profile_member { }").len(), 1);
+    let read = rig.read("table_entry { table_id: 1 }");
+    rig.settle();
+    assert!(rig.found(read).is_empty());
+}
+
+fn member(id: u32) -> String {
+    format!(
+        "action_profile_member {{ action_profile_id: 50 member_id: {id} action {{ action_id: 100 params {{ param_id: 1 value: \"\\x01\" }} }} }}"
+    )
+}
+
+#[test]
+fn tables_of_one_profile_come_in_order() {
+    let mut rig = Rig::started();
+    let begun = rig.now;
+    let entry = |table: u32| {
+        format!(
+            "INSERT table_entry {{ table_id: {table} match {{ field_id: 1 exact {{ value: \"\\x01\" }} }} action {{ action_profile_member_id: 1 }} }}"
+        )
+    };
+    let writes =
+        [format!("INSERT {}", member(1)), entry(7), entry(8)].map(|update| rig.write(ALL, &[update]));
+    rig.settle();
+    for (write, turns) in writes.into_iter().zip(1..) {
+        assert_eq!((rig.ended(write), rig.ended_at(write)), (Ok(()), begun + DELAY * (2 * turns)));
+    }
+}
+
+#[test]
+fn reads_wait_for_writes_before_them_and_hold_up_those_after() {
+    let mut rig = Rig::started();
+    let begun = rig.now;
+    let write = rig.write(ALL, &[entry("INSERT", 1, 1, 1)]);
+    let other = rig.read("table_entry { table_id: 2 }");
+    let all = rig.read("counter_entry { }");
+    let after = rig.write(ALL, &[entry("INSERT", 3, 1, 1)]);
+    rig.settle();
+    assert_eq!(rig.ended_at(other), begun, "it needs no device");
+    let [one, two, three] = [1, 2, 3].map(|turns| begun + DELAY * (2 * turns));
+    assert_eq!([write, all, after].map(|call| rig.ended_at(call)), [one, two, three]);
+}
+
+#[test]
+fn what_is_about_the_whole_rack_is_done_alone() {
+    let mut rig = Rig::started();
+    let first = rig.write(ALL, &[entry("INSERT", 1, 1, 1)]);
+    let whole = rig.call(Call::Steer(None, Steer::Reset));
+    let last = rig.write(ALL, &[entry("INSERT", 2, 1, 1)]);
+    assert_eq!(rig.controller.under_way(), 1);
+    rig.settle();
+    assert!(rig.ended_at(first) < rig.ended_at(whole) && rig.ended_at(whole) < rig.ended_at(last));
+    for call in [first, whole, last] {
+        assert_eq!(rig.ended(call), Ok(()));
+    }
+    assert_eq!(rig.most, 1);
+}
+
+/// Each has lost a device that the other works on too: neither waits for the other to end.
+#[test]
+fn two_that_have_to_repair_each_other_s_device_both_do() {
+    let mut rig = Rig::started();
+    let mut lost = vec![];
+    rig.channel = Box::new(move |device, ask| match ask {
+        Ask::Write(_) if !lost.contains(&device) => {
+            lost.push(device);
+            Passage::AnswerLost
+        }
+        _ => Passage::Through,
+    });
+    let one = rig.write(ALL, &[entry("INSERT", 1, 1, 1), entry("INSERT", 2, 1, 1)]);
+    let counter = "MODIFY counter_entry { counter_id: 60 index { index: 1 } data { packet_count: 7 } }";
+    let other = rig.write(ALL, &[counter.to_string()]);
+    // It comes when both are over, and nobody tells it that a device is out of step.
+    let after = rig.write(ALL, &[entry("INSERT", 1, 2, 2), entry("INSERT", 2, 2, 2)]);
+    rig.settle();
+    assert_eq!(rig.ended(one).unwrap_err().details[0].canonical_code, Code::Unavailable as i32);
+    assert_eq!([rig.ended(other), rig.ended(after)], [Ok(()), Ok(())]);
+    for (device, table) in [(0, 1), (1, 2)] {
+        assert_eq!(values(&rig.holds(device, &format!("table_entry {{ table_id: {table} }}"))), [2]);
+    }
+    let read = rig.read("counter_entry { counter_id: 60 index { index: 1 } }");
+    rig.settle();
+    let found = rig.found(read);
+    let Some(Kind::CounterEntry(count)) = &found[0].entity else { panic!("{found:?}") };
+    assert_eq!(count.data.as_ref().map(|data| data.packet_count), Some(7));
+}
+
+/// As many calls as may be are under way, and each device has its share: a round trip moves an entry of each table.
+#[test]
+fn many_small_writes_keep_all_devices_busy() {
+    let mut rig = Rig::started();
+    let begun = rig.now;
+    let rounds = 200;
+    let mut writes = vec![];
+    for round in 0..rounds {
+        for table in 1..=4 {
+            writes.push(rig.write(ALL, &[entry("INSERT", table, round, 1)]));
+        }
+    }
+    rig.settle();
+    assert!(writes.iter().all(|write| rig.ended(*write).is_ok()));
+    assert_eq!(rig.most, 4);
+    let took = rig.now.since(begun);
+    assert_eq!(took, DELAY * (2 * u64::from(rounds)), "one after the other takes four times as long");
+}
+
+/// The one that is given up sooner is looked at later: time goes on all the same.
+#[test]
+fn two_answers_that_are_lost_are_given_up_one_after_the_other() {
+    let mut rig = Rig::started();
+    let mut left = 1;
+    rig.channel = Box::new(move |device, ask| match ask {
+        Ask::Read(_) if device == 0 && left > 0 => {
+            left -= 1;
+            Passage::AskLost
+        }
+        Ask::Write(_) => Passage::AskLost,
+        _ => Passage::Through,
+    });
+    // Device 0 is waited for longer from now on.
+    let read = rig.read("counter_entry { counter_id: 60 index { index: 1 } }");
+    rig.settle();
+    assert!(rig.ended(read).is_err());
+    let write = rig.write(ALL, &[entry("INSERT", 1, 1, 1), entry("INSERT", 2, 1, 1)]);
+    rig.settle();
+    assert_eq!(rig.ended(write).unwrap_err().details[0].canonical_code, Code::Unavailable as i32);
+}
+
+#[test]
+fn a_device_that_begins_anew_is_brought_back_beside_writes_to_others() {
+    let mut rig = Rig::started();
+    let first = rig.write(ALL, &[entry("INSERT", 1, 1, 1)]);
+    rig.settle();
+    rig.restart(0);
+    let mut beside = vec![];
+    for key in 0..8 {
+        beside.push((rig.now, rig.write(ALL, &[entry("INSERT", 2, key, 1)])));
+        let until = rig.now + DELAY * 2;
+        rig.run_until(until);
+    }
+    rig.settle();
+    assert_eq!(rig.ended(first), Ok(()));
+    for (begun, write) in beside {
+        assert_eq!((rig.ended(write), rig.ended_at(write)), (Ok(()), begun + DELAY * 2));
+    }
+    assert_eq!(values(&rig.holds(0, "table_entry { table_id: 1 }")), [1]);
+}
+
+#[test]
+fn audits_look_at_devices_on_which_nothing_is_under_way() {
+    let mut rig = Rig::started();
+    rig.controller.audit_every(rig.now, DELAY);
+    for key in 0..40 {
+        rig.write(ALL, &[entry("INSERT", 1, key, 1)]);
+        rig.write(ALL, &[entry("INSERT", 5, key % 3, 1), entry("DELETE", 5, key % 3, 1)]);
+        let until = rig.now + DELAY;
+        rig.run_until(until);
+        assert!(rig.controller.stale().is_empty(), "{:?}", rig.controller.stale());
+    }
+    rig.run_until(Time::ZERO + DELAY * 2000);
+    assert_eq!(rig.holds(0, "table_entry { table_id: 1 }").len(), 40);
+}

@@ -1,0 +1,269 @@
+//! A device under P4Runtime: a program's text comes in as configuration, changes go to the switch that runs it.
+//!
+//! [`Maker`] compiles what a `ForwardingPipelineConfig` carries and makes a [`Controlled`] switch of it; [`data`] turns
+//! values into messages and back.
+
+mod change;
+mod data;
+mod device_config;
+mod fill;
+mod gate;
+mod known;
+mod live;
+mod metric;
+mod one;
+mod plan;
+mod rack;
+mod remote;
+mod served;
+mod show;
+mod trace;
+
+use base_diag::{Diagnostic, Severity, SourceMap, Style, render};
+use base_time::Time;
+use compiler::reparse;
+use control_writes::EntryKey;
+use dataplane_api::Registry;
+use device::{Options, PortNumbers, Switch};
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::config::v1::P4Info;
+use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, Update};
+use p4runtime_server::{Ahead, Builder, Built, Status};
+use p4runtime_store::{Catalog, Numbers};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use target_native::Engine;
+
+use device_config::{DeviceConfig, device_config, is_json};
+pub use fill::updates;
+pub use known::Known;
+use known::KnownProgram;
+pub use metric::{Metric, PORT_RECEIVED, PORT_SENT, exposition, summary};
+pub use one::OneSwitch;
+pub use plan::{Splitter, make_part, wires};
+pub use rack::{Channel, Direct, Passage, RackSwitch};
+pub use remote::RemoteRack;
+pub use served::{Event, Served};
+pub use show::metrics;
+
+/// The numbers that ports of a program's architecture can have; `drop_port` is the architecture's own if none is given.
+pub fn port_numbers(program: &ir::Program, drop_port: Option<u32>) -> PortNumbers {
+    PortNumbers::of(program, drop_port.unwrap_or(p4_arch::v1model::DROP_PORT))
+}
+
+/// Makes switches of configurations whose `p4_device_config` is the text of a P4-16 program.
+#[derive(Clone)]
+pub struct Maker {
+    /// For what the program draws.
+    pub seed: u64,
+    /// The port that means "drop"; the architecture's own if none is given.
+    pub drop_port: Option<u32>,
+    /// The program that a configuration without text means.
+    pub own: Option<Arc<ir::Program>>,
+    /// A configuration for BMv2 means the program that runs.
+    pub keep_program: bool,
+    /// The frame externs that there are.
+    pub registry: Registry,
+    /// Machine code that is there already.
+    pub known: Known,
+}
+
+/// A switch whose entities a P4Runtime server keeps.
+pub struct Controlled {
+    switch: Switch,
+    catalog: Catalog,
+    now: Time,
+    /// Entries that can be idle, by table and handle.
+    handles: BTreeMap<(u32, u64), EntryKey>,
+    /// How many changes are done before the next one is refused.
+    breaks: VecDeque<u32>,
+    /// Where the program's text stands.
+    map: SourceMap,
+    /// Stands for this one.
+    token: Arc<()>,
+}
+
+impl Controlled {
+    /// The switch. What is written to it past the server is not known to controllers.
+    pub fn switch(&mut self) -> &mut Switch {
+        &mut self.switch
+    }
+
+    /// Stands for it: another program is another one.
+    pub fn token(&self) -> &Arc<()> {
+        &self.token
+    }
+
+    /// Refuses a change now and then, as a device that breaks would: each number says how many are done before.
+    pub fn break_after(&mut self, changes: &[u32]) {
+        self.breaks = changes.iter().copied().collect();
+    }
+
+    /// True for a change that a device which breaks refuses.
+    fn is_broken(&mut self) -> bool {
+        match self.breaks.front_mut() {
+            Some(0) => self.breaks.pop_front().is_some(),
+            Some(rest) => {
+                *rest -= 1;
+                false
+            }
+            None => false,
+        }
+    }
+
+    /// What comes now comes at this time: entries begin to be idle.
+    pub fn at(&mut self, now: Time) {
+        self.now = now;
+    }
+}
+
+impl Maker {
+    /// The program that a configuration means, and where its text stands: nowhere, if it is the one of our own.
+    fn program(&self, config: &ForwardingPipelineConfig) -> Result<(Arc<ir::Program>, SourceMap), Status> {
+        let text = match device_config(&config.p4_device_config)? {
+            DeviceConfig::Text(text) => text,
+            DeviceConfig::Json => return Err(is_json()),
+            DeviceConfig::Empty => {
+                return self.own.clone().map(|own| (own, SourceMap::new())).ok_or_else(|| {
+                    Status::new(
+                        Code::InvalidArgument,
+                        "`p4_device_config` is empty: it is the text of a P4-16 program",
+                    )
+                });
+            }
+        };
+        let mut map = SourceMap::new();
+        let program = reparse("p4_device_config.p4", text, &mut map).map_err(|problems| {
+            let errors = problems.iter().filter(|d| d.severity == Severity::Error);
+            let text: String = errors.map(|d| render(d, &map, Style::Plain)).collect();
+            let text = if text.is_empty() { "the program has no `main`".to_string() } else { text };
+            Status::new(Code::InvalidArgument, text)
+        })?;
+        Ok((program, map))
+    }
+}
+
+fn told(what: &str, problems: &[Diagnostic]) -> Status {
+    let titles: Vec<&str> = problems.iter().map(|problem| problem.title.as_str()).collect();
+    Status::new(Code::InvalidArgument, format!("{what}: {}", titles.join("; ")))
+}
+
+impl Builder for Maker {
+    type Target = Controlled;
+
+    fn keeps(&self, config: &ForwardingPipelineConfig) -> bool {
+        self.keep_program && device_config(&config.p4_device_config) == Ok(DeviceConfig::Json)
+    }
+
+    fn ahead(&self, config: &ForwardingPipelineConfig) -> Option<Ahead> {
+        self.compile_ahead(&config.p4_device_config)
+    }
+
+    fn build(&self, config: &ForwardingPipelineConfig) -> Result<Built<Controlled>, Status> {
+        let known = self.known.get(&config.p4_device_config).transpose()?;
+        let (program, map) = match &known {
+            Some(KnownProgram { program, map, .. }) => (Arc::clone(program), map.clone()),
+            None => self.program(config)?,
+        };
+        few_externs(&program)?;
+        let offered = offered(&program).map_err(|problems| told("no P4Info of the program", &problems));
+        let Offered { info, plain, numbers, initial } = offered?;
+        agrees(config, &info)?;
+        let mut options = Options { registry: self.registry.clone(), seed: self.seed, ..Options::default() };
+        options.drop_port = self.drop_port.unwrap_or(options.drop_port);
+        let engine = match known {
+            Some(known) => Engine::of(&known.code, options),
+            None => Engine::compile(&program, options),
+        };
+        let switch = engine.map_err(|problems| told("the program cannot run", &problems))?.into_switch();
+        let target = Controlled {
+            switch,
+            catalog: Catalog::new(Arc::clone(&plain)),
+            now: Time::ZERO,
+            handles: BTreeMap::new(),
+            breaks: VecDeque::new(),
+            map,
+            token: Arc::default(),
+        };
+        Ok(Built { target, info, plain, numbers, initial })
+    }
+}
+
+/// The most frame externs of a program. Each may double what it is given and set a timer for it, so that what one frame can make a
+/// device do grows with their number.
+const MOST_EXTERNS: usize = 8;
+
+fn few_externs(program: &ir::Program) -> Result<(), Status> {
+    let count = program.instances.iter().filter(|instance| program.frame_extern(instance).is_some()).count();
+    if count > MOST_EXTERNS {
+        let why = format!("the program has {count} frame externs, and a device takes {MOST_EXTERNS}");
+        return Err(Status::new(Code::ResourceExhausted, why));
+    }
+    Ok(())
+}
+
+/// What a program offers to control planes.
+pub struct Offered {
+    /// Its P4Info.
+    pub info: Arc<P4Info>,
+    /// The same with numbers in the place of strings.
+    pub plain: Arc<P4Info>,
+    /// The numbers that its architecture has room for.
+    pub numbers: Numbers,
+    /// Its own entries, in numbers.
+    pub initial: Vec<Update>,
+}
+
+/// What a program offers.
+pub fn offered(program: &ir::Program) -> Result<Offered, Vec<Diagnostic>> {
+    let untranslated = p4info::untranslated(program);
+    let info = Arc::new(p4info::p4info(program)?);
+    let plain = match &untranslated {
+        Some(untranslated) => Arc::new(p4info::p4info(untranslated)?),
+        None => Arc::clone(&info),
+    };
+    let initial = p4info::entries(untranslated.as_ref().unwrap_or(program))?.updates;
+    let numbers = port_numbers(program, None);
+    let numbers = Numbers { port_bits: numbers.port_bits(), group_bits: numbers.group_bits() };
+    Ok(Offered { info, plain, numbers, initial })
+}
+
+/// A controller's P4Info, if it sends one, is the program's.
+fn agrees(config: &ForwardingPipelineConfig, info: &P4Info) -> Result<(), Status> {
+    match config.p4info.as_ref().and_then(|given| differs(given, info)) {
+        None => Ok(()),
+        Some(what) => Err(Status::new(
+            Code::InvalidArgument,
+            format!("the P4Info is not the program's: {what}; `p4rack p4info` writes the right one"),
+        )),
+    }
+}
+
+/// What a controller's P4Info has that the program does not, or the other way: names and ids have to be the same.
+fn differs(given: &P4Info, own: &P4Info) -> Option<String> {
+    let (given, own) = (named(given), named(own));
+    let missing = given.iter().find(|thing| !own.contains(thing));
+    let forgotten = own.iter().find(|thing| !given.contains(thing));
+    match (missing, forgotten) {
+        (Some((id, name)), _) => Some(format!("the program has no {id:#x} `{name}`")),
+        (None, Some((id, name))) => Some(format!("it lacks {id:#x} `{name}`")),
+        (None, None) => None,
+    }
+}
+
+fn named(info: &P4Info) -> Vec<(u32, String)> {
+    let preambles = info
+        .tables
+        .iter()
+        .filter_map(|t| t.preamble.as_ref())
+        .chain(info.actions.iter().filter_map(|t| t.preamble.as_ref()))
+        .chain(info.action_profiles.iter().filter_map(|t| t.preamble.as_ref()))
+        .chain(info.counters.iter().filter_map(|t| t.preamble.as_ref()))
+        .chain(info.direct_counters.iter().filter_map(|t| t.preamble.as_ref()))
+        .chain(info.meters.iter().filter_map(|t| t.preamble.as_ref()))
+        .chain(info.direct_meters.iter().filter_map(|t| t.preamble.as_ref()))
+        .chain(info.registers.iter().filter_map(|t| t.preamble.as_ref()))
+        .chain(info.digests.iter().filter_map(|t| t.preamble.as_ref()))
+        .chain(info.value_sets.iter().filter_map(|t| t.preamble.as_ref()));
+    preambles.map(|preamble| (preamble.id, preamble.name.clone())).collect()
+}

@@ -1,0 +1,317 @@
+//! One device, served as it is.
+
+use super::gate::Gate;
+use super::{Event, Maker, Metric, PORT_RECEIVED, PORT_SENT, Served, metric};
+use base_time::Time;
+use controller::{Call, Held, PortCount, Reply, Steer, Ticket};
+use dataplane_api::Device as _;
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::v1::{
+    CapabilitiesResponse, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
+    SetForwardingPipelineConfigRequest, StreamMessageRequest, WriteRequest,
+};
+use p4runtime_proto::p4rack::v1::{Device, ShowResponse, TraceResponse, show_response::State};
+use p4runtime_server::{Ahead, Output, Server, Status, StreamId};
+use std::collections::BTreeMap;
+
+/// The most ports whose frames are counted each for itself.
+const MOST_PORTS: usize = 1024;
+
+/// A device with its server.
+pub struct OneSwitch {
+    server: Server<Maker>,
+    cpu_port: Option<u32>,
+    gate: Gate,
+    /// How long that is closed.
+    held: Held,
+    ports: BTreeMap<u32, PortCount>,
+    /// Frames by ports that the program's architecture cannot number.
+    unfit: u64,
+    /// Whose call is done in slices.
+    slicing: Option<Ticket>,
+}
+
+impl OneSwitch {
+    /// Without a program: [`Call::Start`] or a controller brings it. `device` is its id; `epoch_ns` the Unix time of time 0, in
+    /// nanoseconds; frames for and from controllers go by `cpu_port`.
+    pub fn new(maker: Maker, device: u64, epoch_ns: i64, cpu_port: Option<u32>) -> OneSwitch {
+        OneSwitch {
+            server: Server::new(maker, device, epoch_ns),
+            cpu_port,
+            gate: Gate::default(),
+            held: Held::No,
+            ports: BTreeMap::new(),
+            unfit: 0,
+            slicing: None,
+        }
+    }
+
+    /// The device, if it runs a program.
+    pub fn device(&mut self) -> Option<&mut super::Controlled> {
+        self.server.target()
+    }
+
+    fn at(&mut self, now: Time) {
+        self.server.targets().for_each(|target| target.at(now));
+    }
+
+    /// Runs a frame; what leaves by the CPU port is for the controllers.
+    fn run(&mut self, now: Time, port: u32, frame: &[u8]) -> Vec<Event> {
+        let Some(target) = self.server.target() else { return vec![] };
+        let frames = target.switch().process(port, frame, now);
+        frames.into_iter().flat_map(|out| self.leave(now, out.port, out.frame)).collect()
+    }
+
+    fn count(&mut self, port: u32, add: impl FnOnce(&mut PortCount)) {
+        // Programs may send to any number.
+        if self.ports.len() < MOST_PORTS || self.ports.contains_key(&port) {
+            add(self.ports.entry(port).or_default());
+        }
+    }
+
+    fn steer(&mut self, now: Time, steer: Steer, events: &mut Vec<Event>) -> Result<(), Status> {
+        match steer {
+            // A frame that came in has left.
+            Steer::Hold { open, lease } => {
+                self.gate.close(open);
+                self.held = Held::from(now, lease);
+            }
+            Steer::Stay(lease) => self.held.stay(now, lease)?,
+            Steer::Release => {
+                self.held = Held::No;
+                events.extend(self.let_in(now));
+            }
+            Steer::ForgetSaved => self.server.forget_saved(),
+            Steer::Reset => {
+                let new = self.server.prepare_again(true)?;
+                self.server.install(new);
+            }
+            Steer::EndClients(streams) => {
+                let streams: Vec<StreamId> = streams.into_iter().map(StreamId).collect();
+                let outputs = self.server.end_clients(&streams);
+                events.extend(self.perform(now, outputs));
+            }
+            Steer::Replace(_) => {
+                let why = "this is one device: there is no plan to replace";
+                return Err(Status::new(Code::Unimplemented, why));
+            }
+        }
+        Ok(())
+    }
+
+    /// The frames that have waited come in.
+    fn let_in(&mut self, now: Time) -> Vec<Event> {
+        let mut events = vec![];
+        for (port, frame) in self.gate.open() {
+            self.count(port, |count| count.received += 1);
+            events.extend(self.run(now, port, &frame));
+        }
+        events
+    }
+
+    /// The same, if they have waited for as long as they should: then what is saved is not committed any more.
+    fn let_go(&mut self, now: Time) -> Vec<Event> {
+        if !self.held.runs_out(now) {
+            return vec![];
+        }
+        self.server.spoil_saved();
+        self.let_in(now)
+    }
+
+    fn leave(&mut self, now: Time, port: u32, frame: Vec<u8>) -> Vec<Event> {
+        if Some(port) != self.cpu_port {
+            self.count(port, |count| count.sent += 1);
+            return vec![Event::Frame(port, frame)];
+        }
+        let told = self.server.packet_in(&frame);
+        self.perform(now, told)
+    }
+
+    fn perform(&mut self, now: Time, outputs: Vec<Output>) -> Vec<Event> {
+        let mut events = vec![];
+        for output in outputs {
+            match output {
+                Output::Send(stream, message) => events.push(Event::Send(stream, message)),
+                Output::End(stream, why) => events.push(Event::End(stream, why)),
+                Output::Inject(frame) => {
+                    if let Some(cpu) = self.cpu_port {
+                        events.extend(self.run(now, cpu, &frame));
+                    }
+                }
+            }
+        }
+        events
+    }
+}
+
+impl Served for OneSwitch {
+    fn call(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Event> {
+        self.at(now);
+        let mut events = self.let_go(now);
+        let reply = match call {
+            Call::Start(config, updates) => {
+                let started = self.server.start(*config);
+                Reply::Done(started.and_then(|()| self.server.fill(&updates)))
+            }
+            Call::Adopt(..) => {
+                let why = "this is one device: no others hold anything for it";
+                Reply::Done(Err(Status::new(Code::Unimplemented, why)))
+            }
+            Call::Write(request) => match self.server.begin_write(*request) {
+                Some(ended) => Reply::Done(ended),
+                None => {
+                    self.slicing = Some(ticket);
+                    return events;
+                }
+            },
+            Call::SetConfig(request) => Reply::Done(self.server.set_config(*request)),
+            Call::Steer(election, steer) => {
+                let may = match &election {
+                    Some(_) => self.server.may_steer(election.as_ref()),
+                    None => Ok(()),
+                };
+                let ended = may.and_then(|()| self.steer(now, steer, &mut events));
+                events.push(Event::Reply(ticket, Reply::Done(ended)));
+                return events;
+            }
+            Call::Trace(request) => Reply::Traced(match self.server.target() {
+                Some(target) => target.trace(now, request).map(|hop| TraceResponse { hops: vec![hop] }),
+                None => Err(Status::new(Code::FailedPrecondition, "there is no program yet")),
+            }),
+            Call::Read(request) => match self.server.begin_read(request) {
+                Some((found, ended)) => Reply::Found(found, ended),
+                None => {
+                    self.slicing = Some(ticket);
+                    return events;
+                }
+            },
+            Call::ReadRunning(request) => match self.server.begin_read_running(request) {
+                Some((found, ended)) => Reply::Found(found, ended),
+                None => {
+                    self.slicing = Some(ticket);
+                    return events;
+                }
+            },
+        };
+        events.push(Event::Reply(ticket, reply));
+        events
+    }
+
+    fn is_busy(&self) -> bool {
+        self.server.is_writing() || self.server.is_reading()
+    }
+
+    fn go_on(&mut self, now: Time) -> Vec<Event> {
+        self.at(now);
+        let read = self.server.go_on_reading().map(|(found, ended)| Reply::Found(found, ended));
+        let Some(reply) = read.or_else(|| self.server.go_on().map(Reply::Done)) else { return vec![] };
+        self.slicing.take().map(|ticket| Event::Reply(ticket, reply)).into_iter().collect()
+    }
+
+    fn message(&mut self, now: Time, stream: StreamId, message: &StreamMessageRequest) -> Vec<Event> {
+        self.at(now);
+        let outputs = self.server.message(stream, message);
+        self.perform(now, outputs)
+    }
+
+    fn close(&mut self, now: Time, stream: StreamId) -> Vec<Event> {
+        let outputs = self.server.close(stream);
+        self.perform(now, outputs)
+    }
+
+    fn frame(&mut self, now: Time, port: u32, frame: &[u8]) -> Vec<Event> {
+        let target = self.server.target();
+        if target.is_some_and(|target| target.switch().check_port(port).is_err()) {
+            self.unfit += 1;
+            return vec![];
+        }
+        if !self.gate.lets_in(port, frame) {
+            return vec![];
+        }
+        self.at(now);
+        self.count(port, |count| count.received += 1);
+        self.run(now, port, frame)
+    }
+
+    fn tick(&mut self, now: Time) -> Vec<Event> {
+        self.at(now);
+        let mut events = self.let_go(now);
+        if let Some(target) = self.server.target() {
+            let queued = target.switch().tick(now);
+            let frames = target.switch().drain(queued, now);
+            events.extend(frames.into_iter().flat_map(|out| self.leave(now, out.port, out.frame)));
+        }
+        let outputs = self.server.tick(now);
+        events.extend(self.perform(now, outputs));
+        events
+    }
+
+    fn deadline(&mut self) -> Option<Time> {
+        let timers = self.server.target().and_then(|target| target.switch().deadline());
+        [timers, self.server.deadline(), self.held.deadline()].into_iter().flatten().min()
+    }
+
+    fn may_write(&self, head: &WriteRequest) -> Result<(), Status> {
+        self.server.may_write(head)
+    }
+
+    fn may_set_config(&self, head: &SetForwardingPipelineConfigRequest) -> Result<(), Status> {
+        self.server.may_set_config(head)
+    }
+
+    fn ahead(&self, call: &Call) -> Option<Ahead> {
+        match call {
+            Call::SetConfig(request) => self.server.ahead(request),
+            Call::Steer(election, Steer::Reset) => {
+                if election.is_some() {
+                    self.server.may_steer(election.as_ref()).ok()?;
+                }
+                self.server.ahead_again()
+            }
+            _ => None,
+        }
+    }
+
+    fn get_config(
+        &self,
+        request: &GetForwardingPipelineConfigRequest,
+    ) -> Result<GetForwardingPipelineConfigResponse, Status> {
+        self.server.get_config(request)
+    }
+
+    fn capabilities(&self) -> CapabilitiesResponse {
+        self.server.capabilities()
+    }
+
+    fn show(&self) -> ShowResponse {
+        let state = match (self.server.store(), self.gate.is_closed()) {
+            (None, _) => State::NoProgram,
+            (Some(_), true) => State::Held,
+            (Some(_), false) => State::Running,
+        };
+        let name = format!("device {}", self.server.device());
+        let device = Device { name, is_origin: true, ..Device::default() };
+        let clients = self.server.clients();
+        ShowResponse { state: state as i32, devices: vec![device], clients, ..ShowResponse::default() }
+    }
+
+    fn metrics(&mut self) -> Vec<Metric> {
+        let mut all = self.server.store().map(metric::tables).unwrap_or_default();
+        if let Some(target) = self.server.target() {
+            let counters = target.switch().counters();
+            all.push(Metric::new("frames_received_total", counters.received));
+            all.push(Metric::new("frames_sent_total", counters.sent));
+            all.extend(metric::drops(counters, None));
+            let lost = self.gate.lost();
+            all.push(Metric::new("frames_lost_total", lost).with("place", "the held switch"));
+            let place = "ports that the program cannot number";
+            all.push(Metric::new("frames_lost_total", self.unfit).with("place", place));
+            all.push(Metric::new("frames_held", self.gate.held()));
+            for (port, count) in &self.ports {
+                all.push(Metric::new(PORT_RECEIVED, count.received).with("port", port));
+                all.push(Metric::new(PORT_SENT, count.sent).with("port", port));
+            }
+        }
+        all
+    }
+}

@@ -1,0 +1,254 @@
+//! What each device of a rack runs, of a whole program and a placement: the planner of the [`controller`].
+
+use super::known::lock;
+use super::{Known, Maker, Offered, told};
+use base_diag::SourceMap;
+use compiler::make_parts;
+use controller::{Part, Planner, RegionMap, Rollout, Wires};
+use ir::{Name, Program};
+use ir_split::{DeviceIndex, Linkage, Placement, Policy, Site};
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::config::v1::P4Info;
+use p4runtime_proto::p4::v1::{
+    Action, Entity, FieldMatch, ForwardingPipelineConfig, TableAction, TableEntry, Update, ValueSetEntry,
+    ValueSetMember, action::Param, entity::Entity as Kind, field_match, forwarding_pipeline_config::Cookie,
+    table_action, update::Type,
+};
+use p4runtime_server::{Ahead, Builder, Status};
+use p4runtime_store::Described;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex};
+
+/// Epochs have so many values; a hand-over that is so many plans old is taken for a new one.
+const EPOCHS: u64 = 1 << 8;
+
+/// The most plans that were made ahead and wait for their requests.
+const MOST_AHEAD: usize = 4;
+
+/// Splits programs by one placement.
+pub struct Splitter {
+    /// Reads programs.
+    pub maker: Maker,
+    /// Where regions run; its epoch is the first.
+    pub placement: Placement,
+    /// Devices of this process run the parts: their machine code is made ahead, too.
+    pub(super) runs_parts: bool,
+    ahead: Arc<Mutex<VecDeque<Planned>>>,
+}
+
+/// A plan that was made ahead, for one request.
+struct Planned {
+    text: Vec<u8>,
+    sites: BTreeMap<Name, Site>,
+    rollout: Result<Rollout, Status>,
+}
+
+impl Splitter {
+    /// For devices in other processes, or emulated ones.
+    pub fn new(maker: Maker, placement: Placement) -> Splitter {
+        Splitter { maker, placement, runs_parts: false, ahead: Arc::default() }
+    }
+
+    fn of_epoch(&self, epoch: u64) -> Placement {
+        Placement { epoch: (self.placement.epoch + epoch - 1) % EPOCHS, ..self.placement.clone() }
+    }
+
+    /// Where regions run by a map; each keeps its policy.
+    fn sites_of(&self, map: &RegionMap) -> Result<BTreeMap<Name, Site>, Status> {
+        let mut regions = BTreeMap::new();
+        for (region, device) in map {
+            let Some(index) = self.placement.devices.iter().position(|name| **name == *device) else {
+                let why = format!(
+                    "region `{region}`: there is no device `{device}`; there are `{}`",
+                    self.placement.devices.join("`, `")
+                );
+                return Err(Status::new(Code::NotFound, why));
+            };
+            let region: Name = region.as_str().into();
+            let policy = self.placement.policy_of(&region);
+            regions.insert(region, Site::new(DeviceIndex(index as u32), policy));
+        }
+        // A region that comes back to its origin is called again when it leaves it again.
+        let called = self.placement.sites.iter().filter(|(_, site)| site.policy != Policy::Direct);
+        for (region, site) in called {
+            let home = Site { devices: vec![], policy: site.policy };
+            regions.entry(region.clone()).or_insert(home);
+        }
+        Ok(regions)
+    }
+
+    /// The plan for a text that was made ahead, if there is one.
+    fn take_planned(&self, text: &[u8]) -> Option<Result<Rollout, Status>> {
+        let mut ahead = lock(&self.ahead);
+        let is_it = |planned: &Planned| planned.text == text && planned.sites == self.placement.sites;
+        let at = ahead.iter().position(is_it)?;
+        ahead.remove(at).map(|planned| planned.rollout)
+    }
+}
+
+/// Splits a program, whatever its P4Info is. `code` keeps the parts' machine code, if that is to be made.
+fn rollout(
+    maker: &Maker,
+    placement: &Placement,
+    config: &ForwardingPipelineConfig,
+    code: Option<&Known>,
+) -> Result<Rollout, Status> {
+    let (mut whole, _) = maker.program(config)?;
+    ir_split::landings(Arc::make_mut(&mut whole)).map_err(|problems| told("the program", &problems))?;
+    let offered = super::offered(&whole).map_err(|problems| told("no P4Info of the program", &problems));
+    let Offered { info, plain, numbers, initial } = offered?;
+    let cookie = cookie_of(&whole);
+    let mut map = SourceMap::new();
+    let (_, parts, texts) = make_parts(&whole, placement, &mut map)
+        .map_err(|problems| told("the program cannot be split so", &problems))?;
+    if let Some(code) = code {
+        let both = parts.iter().zip(&texts);
+        code.push(
+            both.filter_map(|(part, text)| {
+                Some((text.as_ref()?.as_bytes(), Arc::clone(&part.as_ref()?.program)))
+            }),
+            &maker.registry,
+        );
+    }
+    let devices = parts.into_iter().zip(texts).zip(&placement.devices);
+    let parts = devices.map(|((part, text), name)| match (part, text) {
+        (Some(part), Some(text)) => {
+            let mut part = make_part(name, &part.program, &part.linkage, text, &info)?;
+            part.config.cookie = Some(cookie);
+            Ok(Some(part))
+        }
+        _ => Ok(None),
+    });
+    let parts: Vec<_> = parts.collect::<Result<_, _>>()?;
+    let origin = placement.origin().0 as usize;
+    let clones = whole.extern_functions.iter().any(|f| !f.user && f.name.starts_with("clone"));
+    let cuts_clones = !clones || parts.iter().flatten().count() == 1;
+    Ok(Rollout { info, plain, numbers, initial, origin, parts, wires: wires(placement), cuts_clones })
+}
+
+impl Planner for Splitter {
+    fn plan(&self, config: &ForwardingPipelineConfig, epoch: u64) -> Result<Rollout, Status> {
+        let rollout = match self.take_planned(&config.p4_device_config) {
+            Some(planned) => planned?,
+            None => rollout(&self.maker, &self.of_epoch(epoch), config, None)?,
+        };
+        super::agrees(config, &rollout.info)?;
+        Ok(rollout)
+    }
+
+    fn ahead(&self, config: &ForwardingPipelineConfig, map: Option<&RegionMap>, epoch: u64) -> Option<Ahead> {
+        let text = &config.p4_device_config;
+        // The program of our own is not needed for another.
+        let own = self.maker.own.clone().filter(|_| text.is_empty());
+        let maker = Maker { own, ..self.maker.clone() };
+        let sites = match map {
+            Some(map) => self.sites_of(map).ok()?,
+            None => self.placement.sites.clone(),
+        };
+        let placement = Placement { sites: sites.clone(), ..self.of_epoch(epoch) };
+        let config = ForwardingPipelineConfig {
+            p4_device_config: text.clone(),
+            ..ForwardingPipelineConfig::default()
+        };
+        let (runs_parts, ahead) = (self.runs_parts, Arc::clone(&self.ahead));
+        Some(Box::new(move || {
+            let rollout = rollout(&maker, &placement, &config, runs_parts.then_some(&maker.known));
+            let mut ahead = lock(&ahead);
+            ahead.push_back(Planned { text: config.p4_device_config, sites, rollout });
+            if ahead.len() > MOST_AHEAD {
+                ahead.pop_front();
+            }
+        }))
+    }
+
+    fn keeps(&self, config: &ForwardingPipelineConfig) -> bool {
+        self.maker.keeps(config)
+    }
+
+    fn replace(&mut self, map: RegionMap) -> Result<RegionMap, Status> {
+        let sites = self.sites_of(&map)?;
+        let old = std::mem::replace(&mut self.placement.sites, sites);
+        let name = |device: DeviceIndex| self.placement.devices[device.0 as usize].to_string();
+        let first = |site: &Site| site.devices.first().map(|device| name(*device));
+        Ok(old.iter().filter_map(|(region, site)| Some((region.to_string(), first(site)?))).collect())
+    }
+}
+
+/// A number that tells the whole program from others, whatever the placement: of its text, by FNV-1a.
+fn cookie_of(whole: &Program) -> Cookie {
+    let text = ir::text::write(whole);
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    Cookie { cookie: text.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, step) }
+}
+
+/// What is pushed to the device of a part, of the whole program with P4Info `whole`.
+pub fn make_part(
+    name: &str,
+    program: &Program,
+    linkage: &Linkage,
+    text: String,
+    whole: &P4Info,
+) -> Result<Part, Status> {
+    let info = p4info::p4info(program).map_err(|problems| told("no P4Info of a part", &problems))?;
+    let config = ForwardingPipelineConfig {
+        p4info: Some(info.clone()),
+        p4_device_config: text.into_bytes(),
+        ..ForwardingPipelineConfig::default()
+    };
+    let mut part = Part::new(name, config, updates(linkage, &info)?, &info, whole)?;
+    let edge = |entry: &ir_split::LinkEntry| {
+        let at = if entry.table.ends_with("return") { "origin" } else { "section" };
+        Some((format!("{at} {}", entry.key), u32::try_from(entry.port).ok()?))
+    };
+    part.edges = linkage.entries.iter().filter_map(edge).collect();
+    Ok(part)
+}
+
+/// The links of a placement, each from both ends.
+pub fn wires(placement: &Placement) -> Wires {
+    let end = |device: DeviceIndex, port: u64| Some((device.0 as usize, u32::try_from(port).ok()?));
+    let wire = |((from, to), port): (&(DeviceIndex, DeviceIndex), &u64)| {
+        let back = placement.ports.get(&(*to, *from))?;
+        Some((end(*from, *port)?, end(*to, *back)?))
+    };
+    placement.ports.iter().filter_map(wire).collect()
+}
+
+/// The entries of the runtime's own tables.
+fn updates(linkage: &Linkage, info: &P4Info) -> Result<Vec<Update>, Status> {
+    let mut all = vec![];
+    for (name, members) in &linkage.value_sets {
+        let id = id(name, &info.value_sets)?;
+        let members = members.iter().map(|member| ValueSetMember { r#match: vec![exact(*member)] }).collect();
+        let entry = Kind::ValueSetEntry(ValueSetEntry { value_set_id: id, members });
+        all.push(Update { r#type: Type::Modify as i32, entity: Some(Entity { entity: Some(entry) }) });
+    }
+    for entry in &linkage.entries {
+        let port = Param { param_id: 1, value: bytes(entry.port) };
+        let action = Action { action_id: id(&entry.action, &info.actions)?, params: vec![port] };
+        let entry = Kind::TableEntry(TableEntry {
+            table_id: id(&entry.table, &info.tables)?,
+            r#match: vec![exact(entry.key)],
+            action: Some(TableAction { r#type: Some(table_action::Type::Action(action)) }),
+            ..TableEntry::default()
+        });
+        all.push(Update { r#type: Type::Insert as i32, entity: Some(Entity { entity: Some(entry) }) });
+    }
+    Ok(all)
+}
+
+fn exact(value: u64) -> FieldMatch {
+    let exact = field_match::Exact { value: bytes(value) };
+    FieldMatch { field_id: 1, field_match_type: Some(field_match::FieldMatchType::Exact(exact)) }
+}
+
+/// The shortest bytes of a number.
+fn bytes(value: u64) -> Vec<u8> {
+    base_bits::num_bigint::BigUint::from(value).to_bytes_be()
+}
+
+fn id<T: Described>(name: &str, all: &[T]) -> Result<u32, Status> {
+    let missing =
+        || Status::new(Code::Internal, format!("a part lacks `{name}`, which joins it with the others"));
+    all.iter().find(|thing| thing.name() == name).map(Described::id).ok_or_else(missing)
+}

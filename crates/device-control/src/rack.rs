@@ -1,0 +1,490 @@
+//! A rack as one switch: its devices, the links between them, an agent beside each, and the controller. Without I/O.
+//!
+//! Frames pass links and devices at one moment, so that none is inside while the controller works.
+
+use super::gate::Gate;
+use super::{Controlled, Event, Maker, Metric, Served, Splitter, metric, show};
+use base_time::{Duration, Time};
+use controller::{
+    Agent, Answer, Ask, AskId, Call, Controller, DeviceId, Effect, Output, Ticket, Timing, Wires,
+};
+use dataplane_api::Device;
+use p4runtime_proto::p4::v1::{
+    CapabilitiesResponse, Entity, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
+    SetForwardingPipelineConfigRequest, StreamMessageRequest, WriteRequest,
+};
+use p4runtime_proto::p4rack::v1::ShowResponse;
+use p4runtime_server::{Ahead, SLICE, Status, StreamId};
+use std::collections::VecDeque;
+
+/// The most links that what comes of one frame passes.
+const MOST_HOPS: usize = 1 << 16;
+
+/// Answers come as soon as a device is done, where they are not lost, and no packet is ever on its way.
+const TIMING: Timing = Timing {
+    drain: Duration::ZERO,
+    quiet: Duration::ZERO,
+    patience_least: Duration::from_s(60),
+    patience_most: Duration::from_s(60),
+    lease: Duration::from_s(5),
+};
+
+/// What becomes of what the controller asks.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Passage {
+    /// It is done, and answered.
+    Through,
+    /// It is not done, and the agent says so.
+    Refused(Status),
+    /// It does not arrive.
+    AskLost,
+    /// It is done, and the answer does not arrive.
+    AnswerLost,
+    /// The device breaks in the middle: see [`Controlled::break_after`].
+    Breaks(Vec<u32>),
+}
+
+/// The way from the controller to the agents.
+pub trait Channel {
+    /// What becomes of an ask.
+    fn pass(&mut self, device: DeviceId, ask: &Ask) -> Passage;
+}
+
+/// Where nothing is lost.
+pub struct Direct;
+
+impl Channel for Direct {
+    fn pass(&mut self, _: DeviceId, _: &Ask) -> Passage {
+        Passage::Through
+    }
+}
+
+/// What packets came to, beside what devices count.
+#[derive(Clone, Copy, Default, Debug)]
+struct RackCounters {
+    /// Came in by ports of the origin.
+    received: u64,
+    /// Left by ports of the origin.
+    sent: u64,
+    /// Passed a link.
+    hops: u64,
+    /// Left a helper by a port where nothing is.
+    nowhere: u64,
+    /// Went around without end.
+    endless: u64,
+}
+
+/// A rack that looks like one switch.
+pub struct RackSwitch<C> {
+    controller: Controller<Splitter>,
+    agents: Vec<Agent<Maker>>,
+    names: Vec<String>,
+    wires: Wires,
+    origin: usize,
+    cpu_port: Option<u32>,
+    gate: Gate,
+    counters: RackCounters,
+    /// What the controller asks, and is not done yet.
+    asks: VecDeque<(DeviceId, Option<AskId>, Ask)>,
+    /// An agent that does a long write in slices.
+    working: Option<Working>,
+    /// The way to the agents.
+    pub channel: C,
+}
+
+/// What an agent is busy with.
+struct Working {
+    device: usize,
+    id: Option<AskId>,
+    /// The answer does not arrive.
+    is_lost: bool,
+}
+
+/// What an ask takes, in updates of a write: frames pass after [`SLICE`] of them.
+fn cost(ask: &Ask) -> usize {
+    /// Bytes of a program's text that take as long as an update.
+    const TEXT: usize = 256;
+    match ask {
+        Ask::Save(config) => config.p4_device_config.len() / TEXT,
+        Ask::Load(updates) | Ask::Commit(updates) | Ask::Write(updates) => updates.len(),
+        Ask::Read(queries) => queries.len(),
+        _ => 0,
+    }
+}
+
+impl<C: Channel> RackSwitch<C> {
+    /// Without a program: [`Call::Start`] or a controller brings it. `device` is the whole's id; `epoch_ns` the Unix time of
+    /// time 0, in nanoseconds.
+    pub fn new(
+        mut splitter: Splitter,
+        device: u64,
+        epoch_ns: i64,
+        cpu_port: Option<u32>,
+        channel: C,
+    ) -> RackSwitch<C> {
+        splitter.runs_parts = true;
+        let placement = &splitter.placement;
+        let makers = placement.devices.iter().map(|_| Maker { own: None, ..splitter.maker.clone() });
+        RackSwitch {
+            agents: makers.map(Agent::new).collect(),
+            names: placement.devices.iter().map(ToString::to_string).collect(),
+            wires: super::plan::wires(placement),
+            origin: placement.origin().0 as usize,
+            cpu_port,
+            gate: Gate::default(),
+            counters: RackCounters::default(),
+            asks: VecDeque::new(),
+            working: None,
+            controller: Controller::new(splitter, device, epoch_ns, TIMING),
+            channel,
+        }
+    }
+
+    /// The names of the devices.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// True if a port of the origin leads to another device: nothing else is there.
+    pub fn is_internal(&self, port: u32) -> bool {
+        self.wires.contains_key(&(self.origin, port))
+    }
+
+    /// What a device holds of what fits a query, as its agent says.
+    pub fn holds(&self, device: usize, query: Entity) -> Vec<Entity> {
+        match self.agents.get(device).map(|agent| agent.read(vec![query])) {
+            Some(Answer::Found(found)) => found,
+            _ => vec![],
+        }
+    }
+
+    /// All devices that run a program.
+    pub fn devices(&mut self) -> impl Iterator<Item = &mut Controlled> {
+        self.agents.iter_mut().filter_map(Agent::target)
+    }
+
+    /// The devices that are not known to be as they should be, and why.
+    pub fn stale(&self) -> Vec<(&str, String)> {
+        let name = |device: DeviceId| self.names.get(device.0).map_or("?", String::as_str);
+        self.controller.stale().into_iter().map(|(device, why)| (name(device), why)).collect()
+    }
+
+    /// A device has begun anew: it runs nothing.
+    pub fn restart(&mut self, now: Time, device: usize) -> Vec<Event> {
+        if let Some(agent) = self.agents.get_mut(device) {
+            agent.restart();
+        }
+        self.working = self.working.take().filter(|working| working.device != device);
+        let outputs = self.controller.restarted(now, DeviceId(device));
+        self.perform(now, outputs)
+    }
+
+    fn at(&mut self, now: Time) {
+        self.agents.iter_mut().flat_map(Agent::targets).for_each(|target| target.at(now));
+    }
+
+    /// Does what the controller wants, until it waits for something else or much has been done.
+    fn perform(&mut self, now: Time, outputs: Vec<Output>) -> Vec<Event> {
+        let mut events = vec![];
+        self.take(outputs, &mut events);
+        let mut done = 0;
+        while done <= SLICE
+            && self.working.is_none()
+            && let Some((device, id, ask)) = self.asks.pop_front()
+        {
+            done += cost(&ask);
+            let outputs = self.ask(now, device, id, ask, &mut events);
+            self.take(outputs, &mut events);
+        }
+        events
+    }
+
+    fn take(&mut self, outputs: Vec<Output>, events: &mut Vec<Event>) {
+        for output in outputs {
+            match output {
+                Output::Reply(ticket, reply) => events.push(Event::Reply(ticket, reply)),
+                Output::Send(stream, message) => events.push(Event::Send(stream, message)),
+                Output::End(stream, why) => events.push(Event::End(stream, why)),
+                Output::Ask(device, id, ask) => self.asks.push_back((device, id, ask)),
+            }
+        }
+    }
+
+    /// Has an agent do what it is asked, or begin with it.
+    fn ask(
+        &mut self,
+        now: Time,
+        device: DeviceId,
+        id: Option<AskId>,
+        ask: Ask,
+        events: &mut Vec<Event>,
+    ) -> Vec<Output> {
+        let passage = self.channel.pass(device, &ask);
+        let working = Working { device: device.0, id, is_lost: passage == Passage::AnswerLost };
+        match passage {
+            Passage::AskLost => return vec![],
+            Passage::Refused(status) => return self.answer(now, &working, Answer::Refused(status)),
+            Passage::Through | Passage::AnswerLost | Passage::Breaks(_) => {}
+        }
+        let Some(agent) = self.agents.get_mut(device.0) else { return vec![] };
+        if let Passage::Breaks(after) = &passage {
+            agent.targets().for_each(|target| target.break_after(after));
+        }
+        let (answer, effects) = match (ask, agent.target()) {
+            (Ask::Trace(request), Some(target)) => {
+                let answer = match target.trace(now, request) {
+                    Ok(hop) => Answer::Traced(Box::new(hop)),
+                    Err(status) => Answer::Refused(status),
+                };
+                (Some(answer), vec![])
+            }
+            (ask, _) => agent.begin(now, ask),
+        };
+        let is_busy = agent.is_busy();
+        let mut outputs = self.effects(now, device.0, effects, events);
+        match answer {
+            Some(answer) => outputs.extend(self.answer(now, &working, answer)),
+            None if is_busy => self.working = Some(working),
+            None => {}
+        }
+        outputs
+    }
+
+    /// An agent has done what it was asked.
+    fn answer(&mut self, now: Time, working: &Working, answer: Answer) -> Vec<Output> {
+        if let Some(agent) = self.agents.get_mut(working.device) {
+            for target in agent.targets() {
+                target.break_after(&[]);
+                target.at(now);
+            }
+        }
+        match working.id {
+            Some(id) if !working.is_lost => self.controller.answer(now, id, answer),
+            _ => vec![],
+        }
+    }
+
+    /// The frames that were kept come in.
+    fn let_in(&mut self, now: Time, events: &mut Vec<Event>) -> Vec<Output> {
+        let origin = self.origin;
+        self.gate
+            .open()
+            .into_iter()
+            .flat_map(|(port, frame)| self.run(now, origin, port, frame, events))
+            .collect()
+    }
+
+    fn effects(
+        &mut self,
+        now: Time,
+        device: usize,
+        effects: Vec<Effect>,
+        events: &mut Vec<Event>,
+    ) -> Vec<Output> {
+        let mut outputs = vec![];
+        for effect in effects {
+            match effect {
+                Effect::Tell(message) => outputs.extend(self.controller.told(now, DeviceId(device), message)),
+                Effect::Inject(frame) => {
+                    if let Some(cpu) = self.cpu_port {
+                        outputs.extend(self.run(now, device, cpu, frame, events));
+                    }
+                }
+                // Frames come in at the origin alone.
+                Effect::KeepOut if device == self.origin => self.gate.close([]),
+                Effect::LetIn if device == self.origin => outputs.extend(self.let_in(now, events)),
+                Effect::KeepOut | Effect::LetIn => {}
+            }
+        }
+        outputs
+    }
+
+    /// Runs a frame and all that comes of it, through all devices.
+    fn run(
+        &mut self,
+        now: Time,
+        device: usize,
+        port: u32,
+        frame: Vec<u8>,
+        events: &mut Vec<Event>,
+    ) -> Vec<Output> {
+        let Some(target) = self.agents.get_mut(device).and_then(Agent::target) else { return vec![] };
+        let out = target.switch().process(port, &frame, now);
+        out.into_iter().flat_map(|out| self.leave(now, device, out.port, out.frame, events)).collect()
+    }
+
+    /// A frame has left a device by a port; it goes on to where that leads.
+    fn leave(
+        &mut self,
+        now: Time,
+        device: usize,
+        port: u32,
+        frame: Vec<u8>,
+        events: &mut Vec<Event>,
+    ) -> Vec<Output> {
+        let mut on_the_way = VecDeque::from([(device, port, frame)]);
+        let mut outputs = vec![];
+        let mut hops = 0;
+        while let Some((device, port, frame)) = on_the_way.pop_front() {
+            if device == self.origin && Some(port) == self.cpu_port {
+                let effects =
+                    self.agents.get(device).map(|agent| agent.packet_in(&frame)).unwrap_or_default();
+                outputs.extend(self.effects(now, device, effects, events));
+                continue;
+            }
+            let Some((next, entry)) = self.wires.get(&(device, port)).copied() else {
+                match device == self.origin {
+                    true => {
+                        self.counters.sent += 1;
+                        events.push(Event::Frame(port, frame));
+                    }
+                    false => self.counters.nowhere += 1,
+                }
+                continue;
+            };
+            hops += 1;
+            self.counters.hops += 1;
+            if hops > MOST_HOPS {
+                self.counters.endless += 1;
+                continue;
+            }
+            let Some(target) = self.agents.get_mut(next).and_then(Agent::target) else { continue };
+            let out = target.switch().process(entry, &frame, now);
+            on_the_way.extend(out.into_iter().map(|out| (next, out.port, out.frame)));
+        }
+        outputs
+    }
+}
+
+impl<C: Channel> Served for RackSwitch<C> {
+    fn call(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Event> {
+        self.at(now);
+        let outputs = self.controller.call(now, ticket, call);
+        self.perform(now, outputs)
+    }
+
+    fn message(&mut self, now: Time, stream: StreamId, message: &StreamMessageRequest) -> Vec<Event> {
+        self.at(now);
+        let outputs = self.controller.message(now, stream, message);
+        self.perform(now, outputs)
+    }
+
+    fn close(&mut self, now: Time, stream: StreamId) -> Vec<Event> {
+        let outputs = self.controller.close(now, stream);
+        self.perform(now, outputs)
+    }
+
+    fn frame(&mut self, now: Time, port: u32, frame: &[u8]) -> Vec<Event> {
+        if self.is_internal(port) {
+            return vec![];
+        }
+        self.counters.received += 1;
+        if !self.gate.lets_in(port, frame) {
+            return vec![];
+        }
+        self.at(now);
+        let mut events = vec![];
+        let outputs = self.run(now, self.origin, port, frame.to_vec(), &mut events);
+        events.extend(self.perform(now, outputs));
+        events
+    }
+
+    fn tick(&mut self, now: Time) -> Vec<Event> {
+        self.at(now);
+        let mut events = vec![];
+        let mut outputs = vec![];
+        for device in 0..self.agents.len() {
+            let Some(target) = self.agents[device].target() else { continue };
+            let queued = target.switch().tick(now);
+            let frames = target.switch().drain(queued, now);
+            for output in frames {
+                outputs.extend(self.leave(now, device, output.port, output.frame, &mut events));
+            }
+            let effects = self.agents[device].tick(now);
+            outputs.extend(self.effects(now, device, effects, &mut events));
+        }
+        outputs.extend(self.controller.tick(now));
+        events.extend(self.perform(now, outputs));
+        events
+    }
+
+    fn deadline(&mut self) -> Option<Time> {
+        let timers = self.agents.iter_mut().filter_map(|agent| agent.target()?.switch().deadline());
+        let timers: Option<Time> = timers.min();
+        let held = self.agents.iter().filter_map(Agent::deadline);
+        held.chain(timers).chain(self.controller.deadline()).min()
+    }
+
+    fn may_write(&self, head: &WriteRequest) -> Result<(), Status> {
+        self.controller.may_write(head)
+    }
+
+    fn may_set_config(&self, head: &SetForwardingPipelineConfigRequest) -> Result<(), Status> {
+        self.controller.may_set_config(head)
+    }
+
+    fn ahead(&self, call: &Call) -> Option<Ahead> {
+        self.controller.ahead(call)
+    }
+
+    fn is_busy(&self) -> bool {
+        self.working.is_some() || !self.asks.is_empty() || self.controller.is_busy()
+    }
+
+    fn go_on(&mut self, now: Time) -> Vec<Event> {
+        self.at(now);
+        let outputs = match self.working.take() {
+            None => self.controller.go_on(now),
+            Some(working) => match self.agents.get_mut(working.device).and_then(Agent::go_on) {
+                Some(answer) => self.answer(now, &working, answer),
+                None => {
+                    self.working = Some(working);
+                    vec![]
+                }
+            },
+        };
+        self.perform(now, outputs)
+    }
+
+    fn get_config(
+        &self,
+        request: &GetForwardingPipelineConfigRequest,
+    ) -> Result<GetForwardingPipelineConfigResponse, Status> {
+        self.controller.get_config(request)
+    }
+
+    fn capabilities(&self) -> CapabilitiesResponse {
+        self.controller.capabilities()
+    }
+
+    fn show(&self) -> ShowResponse {
+        show::rack(&self.controller, &[])
+    }
+
+    fn metrics(&mut self) -> Vec<Metric> {
+        let RackCounters { received, sent, hops, nowhere, endless } = self.counters;
+        let mut all = self.controller.with_store(metric::tables).unwrap_or_default();
+        all.extend([
+            Metric::new("frames_received_total", received),
+            Metric::new("frames_sent_total", sent),
+            Metric::new("frames_held", self.gate.held()),
+            Metric::new("hand_overs_total", hops),
+            Metric::new("frames_lost_total", nowhere).with("place", "a helper's unlinked port"),
+            Metric::new("frames_lost_total", self.gate.lost()).with("place", "the held rack"),
+            Metric::new("frames_lost_total", endless).with("place", "a loop"),
+        ]);
+        let stale = self.controller.stale();
+        for (device, (name, agent)) in self.names.iter().zip(&mut self.agents).enumerate() {
+            let is_stale = stale.contains_key(&DeviceId(device));
+            all.push(Metric::new("device_stale", is_stale.into()).with("device", name));
+            if let Some(target) = agent.target() {
+                let counters = target.switch().counters();
+                let of = |metric, value| Metric::new(metric, value).with("device", name);
+                all.push(of("device_frames_received_total", counters.received));
+                all.push(of("device_frames_sent_total", counters.sent));
+                all.extend(metric::drops(counters, Some(name)));
+            }
+        }
+        all
+    }
+}

@@ -1,0 +1,320 @@
+//! A rack whose devices are other processes, each with an agent that is reached over the network. Without I/O: what agents are to
+//! be asked goes out as [`Event::Ask`], what they say comes in as [`Heard`].
+
+use super::{Event, Metric, Served, Splitter, metric, show};
+use base_time::{Duration, Time};
+use controller::{Call, Controller, DeviceId, Heard, Output, Reply, Ticket, Timing};
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::v1::{
+    CapabilitiesResponse, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
+    SetForwardingPipelineConfigRequest, StreamMessageRequest, WriteRequest,
+};
+use p4runtime_proto::p4rack::v1::{Metric as Counted, ShowResponse, show_response::State};
+use p4runtime_server::{Ahead, Pieces, Status, StreamId};
+use std::collections::BTreeSet;
+
+/// Answers are waited for by the ways to the agents, which know whether anybody is there: this is longer than they do.
+const TIMING: Timing = Timing {
+    drain: Duration::from_ms(1_000),
+    quiet: Duration::from_ms(100),
+    patience_least: Duration::from_s(65),
+    patience_most: Duration::from_s(65),
+    lease: Duration::from_s(5),
+};
+
+/// Between audits of what the devices hold, unless somebody says how long.
+const AUDIT: Duration = Duration::from_ms(10_000);
+
+/// Whose reply nobody waits for.
+const NOBODY: Ticket = Ticket(u64::MAX);
+
+/// How long a start that has failed waits.
+const AGAIN: Duration = Duration::from_ms(1_000);
+
+/// How often a start is tried where an agent has too much to do, or holds too much to tell.
+const TRIES: u32 = 5;
+
+/// The controller of a rack of other processes.
+pub struct RemoteRack {
+    controller: Controller<Splitter>,
+    /// Where the agents are, by device.
+    addresses: Vec<String>,
+    here: BTreeSet<DeviceId>,
+    /// What each device has counted, as it was told last.
+    counted: Vec<Vec<Counted>>,
+    start: Start,
+    /// How often an agent had too much to do for a start.
+    tries: u32,
+    /// What the devices hold is given up for the rack's own entries.
+    is_fresh: bool,
+    /// Between audits.
+    audit: Duration,
+    /// Another controller steers the devices, or has: what they hold is not what is known here.
+    superseded: bool,
+    /// Why it cannot go on.
+    failed: Option<Status>,
+}
+
+/// The program of the beginning waits until all devices are there.
+enum Start {
+    /// Since so long, at the earliest.
+    Waits(Ticket, Call, Time),
+    Begun(Ticket, Call),
+    Over,
+}
+
+impl RemoteRack {
+    /// Without a program, and without a connection to an agent. `addresses` are those of the agents, in the order of the
+    /// placement's devices; `device` is the whole's id; `epoch_ns` the Unix time of time 0, in nanoseconds.
+    pub fn new(splitter: Splitter, addresses: Vec<String>, device: u64, epoch_ns: i64) -> RemoteRack {
+        RemoteRack {
+            controller: Controller::new(splitter, device, epoch_ns, TIMING),
+            here: BTreeSet::new(),
+            counted: vec![vec![]; addresses.len()],
+            addresses,
+            start: Start::Over,
+            tries: 0,
+            is_fresh: false,
+            audit: AUDIT,
+            superseded: false,
+            failed: None,
+        }
+    }
+
+    /// Begins as if the devices held nothing: what controllers have written to them is erased.
+    #[must_use]
+    pub fn fresh(self, is_fresh: bool) -> RemoteRack {
+        RemoteRack { is_fresh, ..self }
+    }
+
+    /// Looks so often whether devices hold what they should.
+    #[must_use]
+    pub fn audit(self, audit: Duration) -> RemoteRack {
+        RemoteRack { audit, ..self }
+    }
+
+    fn all_here(&self) -> bool {
+        self.here.len() == self.addresses.len()
+    }
+
+    /// Begins with the program when it can be.
+    fn begin(&mut self, now: Time) -> Vec<Event> {
+        if self.superseded && matches!(self.start, Start::Over) {
+            // Nobody waits for it.
+            self.start = Start::Waits(NOBODY, Call::Adopt(None, vec![]), now);
+        }
+        match std::mem::replace(&mut self.start, Start::Over) {
+            Start::Waits(ticket, call, since) if self.all_here() && now >= since => {
+                self.start = Start::Begun(ticket, call.clone());
+                let outputs = self.controller.call(now, ticket, call);
+                self.perform(now, outputs)
+            }
+            other => {
+                self.start = other;
+                vec![]
+            }
+        }
+    }
+
+    /// True if what was refused may be done later.
+    fn is_passing(&mut self, code: Code) -> bool {
+        self.tries += u32::from(code == Code::ResourceExhausted);
+        match code {
+            Code::Unavailable | Code::PermissionDenied | Code::Aborted => true,
+            Code::ResourceExhausted => self.tries < TRIES,
+            _ => false,
+        }
+    }
+
+    fn perform(&mut self, now: Time, outputs: Vec<Output>) -> Vec<Event> {
+        outputs.into_iter().filter_map(|output| self.event(now, output)).collect()
+    }
+
+    fn event(&mut self, now: Time, output: Output) -> Option<Event> {
+        match output {
+            Output::Ask(device, id, ask) => Some(Event::Ask(device, id, ask)),
+            Output::Send(stream, message) => Some(Event::Send(stream, message)),
+            Output::End(stream, why) => Some(Event::End(stream, why)),
+            Output::Reply(ticket, reply) => {
+                let start = match &self.start {
+                    Start::Begun(of, call) if *of == ticket => call.clone(),
+                    _ => return Some(Event::Reply(ticket, reply)),
+                };
+                self.start = Start::Over;
+                let is_known = self.controller.rollout().is_some() && !self.superseded;
+                match &reply {
+                    // A device was lost meanwhile, or another controller has taken it.
+                    Reply::Done(Err(status)) if !is_known && self.is_passing(status.code) => {
+                        self.start = Start::Waits(ticket, start, now + AGAIN);
+                        return None;
+                    }
+                    Reply::Done(Err(status)) => self.failed = Some(status.clone()),
+                    _ if self.all_here() => {
+                        self.tries = 0;
+                        self.superseded = false;
+                        self.controller.pause(false);
+                        self.controller.audit_every(now, self.audit);
+                    }
+                    // Another controller has come again.
+                    _ => {}
+                }
+                (ticket != NOBODY).then_some(Event::Reply(ticket, reply))
+            }
+        }
+    }
+}
+
+impl Served for RemoteRack {
+    fn call(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Event> {
+        match call {
+            Call::Start(config, updates) => {
+                let call = match self.is_fresh {
+                    true => Call::Start(config, updates),
+                    false => Call::Adopt(Some(config), updates),
+                };
+                self.start = Start::Waits(ticket, call, now);
+                self.begin(now)
+            }
+            call if self.superseded => {
+                let why =
+                    "another controller steers the rack's devices, or has: this one waits until it can go on";
+                let status = Status::new(Code::Unavailable, why);
+                vec![Event::Reply(
+                    ticket,
+                    match call {
+                        Call::Read(_) | Call::ReadRunning(_) => Reply::Found(Pieces::new(), Err(status)),
+                        Call::Trace(_) => Reply::Traced(Err(status)),
+                        _ => Reply::Done(Err(status)),
+                    },
+                )]
+            }
+            call => {
+                let outputs = self.controller.call(now, ticket, call);
+                self.perform(now, outputs)
+            }
+        }
+    }
+
+    fn message(&mut self, now: Time, stream: StreamId, message: &StreamMessageRequest) -> Vec<Event> {
+        let outputs = self.controller.message(now, stream, message);
+        self.perform(now, outputs)
+    }
+
+    fn close(&mut self, now: Time, stream: StreamId) -> Vec<Event> {
+        let outputs = self.controller.close(now, stream);
+        self.perform(now, outputs)
+    }
+
+    /// Ports are the devices'.
+    fn frame(&mut self, _: Time, _: u32, _: &[u8]) -> Vec<Event> {
+        vec![]
+    }
+
+    fn tick(&mut self, now: Time) -> Vec<Event> {
+        let outputs = self.controller.tick(now);
+        let mut events = self.perform(now, outputs);
+        events.extend(self.begin(now));
+        events
+    }
+
+    fn deadline(&mut self) -> Option<Time> {
+        self.controller.deadline()
+    }
+
+    fn heard(&mut self, now: Time, device: DeviceId, heard: Heard) -> Vec<Event> {
+        let outputs = match heard {
+            Heard::Here if self.superseded => {
+                self.here.insert(device);
+                vec![]
+            }
+            Heard::Here => {
+                self.here.insert(device);
+                self.controller.doubt(now, device, "its agent has come back")
+            }
+            Heard::Superseded => {
+                self.here.remove(&device);
+                self.superseded = true;
+                self.controller.pause(true);
+                self.controller.doubt(now, device, "another controller, started later, steers it")
+            }
+            Heard::Gone(why) => {
+                self.here.remove(&device);
+                self.controller.doubt(now, device, &format!("its agent cannot be reached: {why}"))
+            }
+            Heard::Answer(id, answer) => self.controller.answer(now, id, answer),
+            Heard::Tells(message) => self.controller.told(now, device, message),
+            Heard::Counted(metrics) => {
+                if let Some(counted) = self.counted.get_mut(device.0) {
+                    *counted = metrics;
+                }
+                vec![]
+            }
+        };
+        let mut events = self.perform(now, outputs);
+        events.extend(self.begin(now));
+        events
+    }
+
+    fn failed(&self) -> Option<Status> {
+        self.failed.clone()
+    }
+
+    fn may_write(&self, head: &WriteRequest) -> Result<(), Status> {
+        self.controller.may_write(head)
+    }
+
+    fn may_set_config(&self, head: &SetForwardingPipelineConfigRequest) -> Result<(), Status> {
+        self.controller.may_set_config(head)
+    }
+
+    fn ahead(&self, call: &Call) -> Option<Ahead> {
+        self.controller.ahead(call)
+    }
+
+    fn is_busy(&self) -> bool {
+        self.controller.is_busy()
+    }
+
+    fn go_on(&mut self, now: Time) -> Vec<Event> {
+        let outputs = self.controller.go_on(now);
+        self.perform(now, outputs)
+    }
+
+    fn get_config(
+        &self,
+        request: &GetForwardingPipelineConfigRequest,
+    ) -> Result<GetForwardingPipelineConfigResponse, Status> {
+        self.controller.get_config(request)
+    }
+
+    fn capabilities(&self) -> CapabilitiesResponse {
+        self.controller.capabilities()
+    }
+
+    fn show(&self) -> ShowResponse {
+        let mut shown = show::rack(&self.controller, &self.addresses);
+        for (index, device) in shown.devices.iter_mut().enumerate() {
+            if device.stale.is_empty() && !self.here.contains(&DeviceId(index)) {
+                device.stale = "its agent is not connected".to_string();
+            }
+        }
+        if !matches!(self.start, Start::Over) {
+            // Not all devices run it yet.
+            shown.set_state(State::NoProgram);
+        }
+        shown
+    }
+
+    fn metrics(&mut self) -> Vec<Metric> {
+        let mut all = self.controller.with_store(metric::tables).unwrap_or_default();
+        let stale = self.controller.stale();
+        let names = self.controller.with_planner(|splitter| splitter.placement.devices.clone());
+        for (index, (name, counted)) in names.iter().zip(&self.counted).enumerate() {
+            let is_stale = stale.contains_key(&DeviceId(index));
+            all.push(Metric::new("device_stale", is_stale.into()).with("device", name));
+            let known = counted.iter().filter_map(|counted| metric::of_device(counted, name));
+            all.extend(known);
+        }
+        all
+    }
+}

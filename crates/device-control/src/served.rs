@@ -1,0 +1,87 @@
+//! What controllers and ports see: one switch, whatever it is made of.
+
+use super::Metric;
+use base_time::Time;
+use controller::{Ask, AskId, Call, DeviceId, Heard, Reply, Ticket};
+use p4runtime_proto::p4::v1::{
+    CapabilitiesResponse, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
+    SetForwardingPipelineConfigRequest, StreamMessageRequest, StreamMessageResponse, WriteRequest,
+};
+use p4runtime_proto::p4rack::v1::ShowResponse;
+use p4runtime_server::{Ahead, Status, StreamId};
+
+/// What a switch wants done outside.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Event {
+    /// The reply to a call.
+    Reply(Ticket, Reply),
+    /// A message for a controller. Where it cannot be delivered it is lost.
+    Send(StreamId, StreamMessageResponse),
+    /// The end of its stream.
+    End(StreamId, Status),
+    /// A frame leaves by a port.
+    Frame(u32, Vec<u8>),
+    /// For the agent of a device in another process; with an id if the answer is waited for.
+    Ask(DeviceId, Option<AskId>, Ask),
+}
+
+/// One switch under P4Runtime. Time, requests and frames come in, [`Event`]s go out.
+pub trait Served {
+    /// A call; its reply is an event, now or later.
+    fn call(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Event>;
+
+    /// A controller says something on its stream.
+    fn message(&mut self, now: Time, stream: StreamId, message: &StreamMessageRequest) -> Vec<Event>;
+
+    /// Its stream has ended.
+    fn close(&mut self, now: Time, stream: StreamId) -> Vec<Event>;
+
+    /// A frame comes in by a port.
+    fn frame(&mut self, now: Time, port: u32, frame: &[u8]) -> Vec<Event>;
+
+    /// What is due by `now`.
+    fn tick(&mut self, now: Time) -> Vec<Event>;
+
+    /// When [`tick`](Served::tick) has something to do next, beside digests and idle entries, which come at any time.
+    fn deadline(&mut self) -> Option<Time>;
+
+    /// Checks whether the sender of a `Write` may make it. The updates are not needed.
+    fn may_write(&self, head: &WriteRequest) -> Result<(), Status>;
+
+    /// Checks whether the sender of a `SetForwardingPipelineConfig` may make it. The config is not needed.
+    fn may_set_config(&self, head: &SetForwardingPipelineConfigRequest) -> Result<(), Status>;
+
+    /// The expensive part of a call that does not need the switch, if there is one. It can run on another thread before the call.
+    fn ahead(&self, call: &Call) -> Option<Ahead>;
+
+    /// True while a call is done in slices: [`go_on`](Served::go_on) does the next one. Frames may come in between, and nothing else.
+    fn is_busy(&self) -> bool;
+
+    /// The next slice.
+    fn go_on(&mut self, now: Time) -> Vec<Event>;
+
+    /// The RPC `GetForwardingPipelineConfig`.
+    fn get_config(
+        &self,
+        request: &GetForwardingPipelineConfigRequest,
+    ) -> Result<GetForwardingPipelineConfigResponse, Status>;
+
+    /// The RPC `Capabilities`.
+    fn capabilities(&self) -> CapabilitiesResponse;
+
+    /// What it is made of, without what it has counted.
+    fn show(&self) -> ShowResponse;
+
+    /// What a device's agent in another process answers or tells; for a switch that has one.
+    fn heard(&mut self, _now: Time, _device: DeviceId, _heard: Heard) -> Vec<Event> {
+        vec![]
+    }
+
+    /// Why it cannot go on, if it cannot: the process ends then.
+    fn failed(&self) -> Option<Status> {
+        None
+    }
+
+    /// What it has counted.
+    fn metrics(&mut self) -> Vec<Metric>;
+}

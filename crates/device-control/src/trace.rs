@@ -1,0 +1,29 @@
+//! What becomes of one frame on a device.
+
+use super::Controlled;
+use base_time::Time;
+use device_text::trace::text;
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4rack::v1::{Hop, Leaving, TraceRequest};
+use p4runtime_server::Status;
+
+impl Controlled {
+    /// Runs a frame as any other, and keeps what would leave.
+    pub(super) fn trace(&mut self, now: Time, request: TraceRequest) -> Result<Hop, Status> {
+        let TraceRequest { port, frame } = request;
+        self.switch.check_port(port).map_err(|error| Status::new(Code::InvalidArgument, error.message))?;
+        self.switch.set_trace(true);
+        let out = self.switch.process(port, &frame, now);
+        let events = text::trace(&self.switch.take_trace(), &self.map);
+        self.switch.set_trace(false);
+        let leaving =
+            |out: dataplane_api::Output| Leaving { port: out.port, frame: out.frame, to: String::new() };
+        Ok(Hop {
+            device: String::new(),
+            port,
+            frame,
+            events: events.lines().map(ToString::to_string).collect(),
+            leaves: out.into_iter().map(leaving).collect(),
+        })
+    }
+}

@@ -1,0 +1,371 @@
+//! One device and a rack that looks like it, each with a primary controller.
+
+use base_diag::SourceMap;
+use base_time::{Duration, Time};
+use compiler::reparse;
+use controller::{Call, Reply, Steer, Ticket};
+use device_control::{
+    Channel, Controlled, Direct, Event, Known, Maker, OneSwitch, RackSwitch, RemoteRack, Served, Splitter,
+};
+use ir_split::{DeviceIndex, Placement};
+use p4runtime_proto::p4::v1::{
+    ForwardingPipelineConfig, GetForwardingPipelineConfigRequest, MasterArbitrationUpdate, ReadRequest,
+    SetForwardingPipelineConfigRequest, StreamMessageRequest, Uint128, WriteRequest,
+    stream_message_request::Update as Asked,
+};
+use p4runtime_proto::p4rack::v1::ShowResponse;
+use p4runtime_proto::{from_text, to_text};
+use p4runtime_server::{Pieces, Status, StreamId};
+use std::sync::OnceLock;
+
+pub const PROGRAM: &str = include_str!("all.p4");
+
+/// A device, or a rack that has to look like it, with a clock.
+pub struct Bench {
+    world: World,
+    pub now: Time,
+}
+
+enum World {
+    One(Box<OneSwitch>),
+    Rack(Box<RackSwitch<Direct>>),
+}
+
+/// Frames for and from controllers go by this port.
+const CPU: u32 = 510;
+
+/// A test of the rack alone.
+pub fn racked() -> Bench {
+    Bench { world: World::Rack(Box::new(rack(Direct))), now: Time::ZERO }.started()
+}
+
+/// A test of one device alone.
+pub fn device() -> Bench {
+    Bench { world: World::One(Box::new(one_device())), now: Time::ZERO }.started()
+}
+
+/// The same with the program of a file.
+pub fn device_of(file: &str) -> Bench {
+    let maker = Maker { own: Some(compiled(file)), ..maker() };
+    let one = OneSwitch::new(maker, 1, 1_000_000_000, Some(CPU));
+    Bench { world: World::One(Box::new(one)), now: Time::ZERO }.started()
+}
+
+/// The same test of one device and of a rack of three; expectations are refreshed from the one device.
+pub fn both(test: impl Fn(Bench)) {
+    both_bare(|bench| test(bench.started()));
+}
+
+/// The same, of switches that keep their program when a controller sends BMv2's JSON.
+pub fn both_keeping(test: impl Fn(Bench)) {
+    let maker = || Maker { keep_program: true, ..maker() };
+    let one = OneSwitch::new(maker(), 1, 1_000_000_000, Some(CPU));
+    test(Bench { world: World::One(Box::new(one)), now: Time::ZERO }.started());
+    let rack = rack_of(maker(), Direct);
+    test(Bench { world: World::Rack(Box::new(rack)), now: Time::ZERO }.started());
+}
+
+/// The same, without a program and controller.
+pub fn both_bare(test: impl Fn(Bench)) {
+    test(Bench { world: World::One(Box::new(one_device())), now: Time::ZERO });
+    if std::env::var_os("UPDATE_EXPECT").is_none() {
+        test(Bench { world: World::Rack(Box::new(rack(Direct))), now: Time::ZERO });
+    }
+}
+
+/// The same for `names.p4`, whose region `Routes` runs beside the switch.
+pub fn both_named(test: impl Fn(Bench)) {
+    test(device_of("names.p4"));
+    if std::env::var_os("UPDATE_EXPECT").is_none() {
+        let maker = Maker { own: Some(compiled("names.p4")), ..maker() };
+        let (tor, nic) = (DeviceIndex(0), DeviceIndex(1));
+        let mut placement = Placement::whole("tor");
+        placement.devices = vec!["tor".into(), "nic".into()];
+        placement.sites = [("Routes".into(), nic.into())].into();
+        placement.ports = [((tor, nic), 500), ((nic, tor), 500)].into();
+        let splitter = Splitter::new(maker, placement);
+        let rack = RackSwitch::new(splitter, 1, 1_000_000_000, Some(CPU), Direct);
+        test(Bench { world: World::Rack(Box::new(rack)), now: Time::ZERO }.started());
+    }
+}
+
+pub fn one_device() -> OneSwitch {
+    OneSwitch::new(maker(), 1, 1_000_000_000, Some(CPU))
+}
+
+pub fn maker() -> Maker {
+    Maker {
+        seed: 1,
+        drop_port: None,
+        own: Some(program()),
+        keep_program: false,
+        registry: netfn_registry::all(),
+        known: Known::default(),
+    }
+}
+
+/// `Cells` and `Filter` run beside the switch, `Known` behind that.
+pub fn rack<C: Channel>(channel: C) -> RackSwitch<C> {
+    rack_of(maker(), channel)
+}
+
+fn rack_of<C: Channel>(maker: Maker, channel: C) -> RackSwitch<C> {
+    RackSwitch::new(splitter(maker), 1, 1_000_000_000, Some(CPU), channel)
+}
+
+/// The front of such a rack, whose devices are other processes.
+pub fn front() -> RemoteRack {
+    let addresses = ["tor", "nic", "fpga"].map(str::to_string);
+    RemoteRack::new(splitter(maker()), addresses.to_vec(), 1, 1_000_000_000)
+}
+
+pub fn splitter(maker: Maker) -> Splitter {
+    let [tor, nic, fpga] = [DeviceIndex(0), DeviceIndex(1), DeviceIndex(2)];
+    let mut placement = Placement::whole("tor");
+    placement.devices = vec!["tor".into(), "nic".into(), "fpga".into()];
+    placement.sites =
+        [("Cells", nic), ("Known", fpga), ("Filter", nic)].map(|(r, at)| (r.into(), at.into())).into();
+    for (a, b, port) in [(tor, nic, 500), (tor, fpga, 501), (nic, fpga, 502)] {
+        placement.ports.extend([((a, b), port), ((b, a), port)]);
+    }
+    Splitter::new(maker, placement)
+}
+
+/// Names and ids of all programs.
+fn preambles() -> &'static [(String, u32)] {
+    static KNOWN: OnceLock<Vec<(String, u32)>> = OnceLock::new();
+    KNOWN.get_or_init(|| {
+        let mut known = vec![];
+        let others =
+            ["names.p4", "misses.p4", "limits.p4"].map(|file| p4info::p4info(&compiled(file)).unwrap());
+        for info in others.into_iter().chain([info()]) {
+            let tables = info.tables.into_iter().filter_map(|t| t.preamble);
+            let actions = info.actions.into_iter().filter_map(|t| t.preamble);
+            let profiles = info.action_profiles.into_iter().filter_map(|t| t.preamble);
+            let digests = info.digests.into_iter().filter_map(|t| t.preamble);
+            let counters = info.counters.into_iter().filter_map(|t| t.preamble);
+            let registers = info.registers.into_iter().filter_map(|t| t.preamble);
+            let meters = info.meters.into_iter().filter_map(|t| t.preamble);
+            let sets = info.value_sets.into_iter().filter_map(|t| t.preamble);
+            let all = tables.chain(actions).chain(profiles).chain(digests).chain(counters);
+            known.extend(all.chain(registers).chain(meters).chain(sets).map(|p| (p.name, p.id)));
+        }
+        known.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+        known
+    })
+}
+
+/// Names of ids, so that tests can be read: `$MyIngress.route` is a table's id.
+fn with_ids(text: &str) -> String {
+    let known = preambles().iter();
+    known.fold(text.to_string(), |text, (name, id)| text.replace(&format!("${name}"), &id.to_string()))
+}
+
+/// The other way around, and shorter.
+fn with_names(text: &str) -> String {
+    let known = preambles().iter();
+    let named =
+        known.fold(text.to_string(), |text, (name, id)| text.replace(&id.to_string(), &format!("${name}")));
+    named.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+pub fn info() -> p4runtime_proto::p4::config::v1::P4Info {
+    static INFO: OnceLock<p4runtime_proto::p4::config::v1::P4Info> = OnceLock::new();
+    INFO.get_or_init(|| p4info::p4info(&program()).unwrap()).clone()
+}
+
+pub fn program() -> std::sync::Arc<ir::Program> {
+    static PROGRAM: OnceLock<std::sync::Arc<ir::Program>> = OnceLock::new();
+    PROGRAM.get_or_init(|| compiled("all.p4")).clone()
+}
+
+fn compiled(file: &str) -> std::sync::Arc<ir::Program> {
+    let path = format!("{}/tests/p4runtime/{file}", env!("CARGO_MANIFEST_DIR"));
+    compiled_text(&std::fs::read_to_string(path).expect("the program is there"))
+}
+
+pub fn compiled_text(text: &str) -> std::sync::Arc<ir::Program> {
+    let mut map = SourceMap::new();
+    reparse("test.p4", text, &mut map).unwrap_or_else(|found| panic!("{found:#?}"))
+}
+
+pub fn arbitration(device_id: u64, election: Option<u64>) -> StreamMessageRequest {
+    let election_id = election.map(|low| Uint128 { high: 0, low });
+    let update = MasterArbitrationUpdate { device_id, election_id, ..MasterArbitrationUpdate::default() };
+    StreamMessageRequest { update: Some(Asked::Arbitration(update)) }
+}
+
+impl Bench {
+    fn switch(&mut self) -> &mut dyn Served {
+        match &mut self.world {
+            World::One(one) => &mut **one,
+            World::Rack(rack) => &mut **rack,
+        }
+    }
+
+    /// With a program and a controller.
+    pub fn started(mut self) -> Bench {
+        assert_eq!(self.call(Call::Start(Box::default(), vec![])), "OK\n");
+        self.message(0, &arbitration(1, Some(1)));
+        self
+    }
+
+    fn call(&mut self, call: Call) -> String {
+        let now = self.now;
+        let mut events = self.switch().call(now, Ticket(1), call);
+        while self.switch().is_busy() {
+            events.extend(self.switch().go_on(now));
+        }
+        replied(events)
+    }
+
+    /// Updates one after the other in one request, each `INSERT entity`; the answer.
+    pub fn write(&mut self, updates: &[&str]) -> String {
+        self.write_with("CONTINUE_ON_ERROR", updates)
+    }
+
+    pub fn write_with(&mut self, atomicity: &str, updates: &[&str]) -> String {
+        self.call(Call::Write(Box::new(write_request(atomicity, updates))))
+    }
+
+    /// All that fits a query.
+    pub fn read(&mut self, query: &str) -> String {
+        self.call(Call::Read(read_request(query)))
+    }
+
+    /// Writes, which has to work, and reads the same back.
+    pub fn symmetric(&mut self, entity: &str) {
+        assert_eq!(self.write(&[&format!("INSERT {entity}")]), "OK\n");
+        let kind = entity.split_whitespace().next().unwrap();
+        let all = self.read(&format!("{kind} {{}}"));
+        let wanted = entity.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(all.lines().any(|line| line == wanted), "{wanted}\nis not among\n{all}");
+    }
+
+    pub fn set_config(&mut self, request: SetForwardingPipelineConfigRequest) -> String {
+        self.call(Call::SetConfig(Box::new(request)))
+    }
+
+    pub fn get_config(&mut self) -> ForwardingPipelineConfig {
+        let request = GetForwardingPipelineConfigRequest::default();
+        self.switch().get_config(&request).unwrap().config.unwrap()
+    }
+
+    /// What an operator asks; the answer.
+    pub fn steer(&mut self, steer: Steer) -> String {
+        self.call(Call::Steer(None, steer))
+    }
+
+    /// What the switch is made of.
+    pub fn show(&mut self) -> ShowResponse {
+        self.switch().show()
+    }
+
+    /// The same, as events.
+    pub fn steered(&mut self, steer: Steer) -> Vec<Event> {
+        let now = self.now;
+        self.switch().call(now, Ticket(1), Call::Steer(None, steer))
+    }
+
+    /// The switches that run.
+    pub fn devices(&mut self) -> Vec<&mut Controlled> {
+        match &mut self.world {
+            World::One(one) => one.device().into_iter().collect(),
+            World::Rack(rack) => rack.devices().collect(),
+        }
+    }
+
+    /// A controller says something; what is told to whom, and what leaves.
+    pub fn message(&mut self, stream: u64, message: &StreamMessageRequest) -> String {
+        let now = self.now;
+        told(self.switch().message(now, StreamId(stream), message))
+    }
+
+    pub fn close(&mut self, stream: u64) -> String {
+        let now = self.now;
+        told(self.switch().close(now, StreamId(stream)))
+    }
+
+    /// A frame in; port and bytes of what comes out, and what controllers are told.
+    pub fn packet(&mut self, port: u32, hex: &str) -> String {
+        self.now += Duration::from_ms(1);
+        let now = self.now;
+        told(self.switch().frame(now, port, &bytes(hex)))
+    }
+
+    pub fn wait(&mut self, span: Duration) -> String {
+        self.now += span;
+        let now = self.now;
+        told(self.switch().tick(now))
+    }
+}
+
+pub fn write_request(atomicity: &str, updates: &[&str]) -> WriteRequest {
+    let updates: String = updates
+        .iter()
+        .map(|update| {
+            let (how, entity) = update.split_once(' ').unwrap();
+            format!("updates {{ type: {how} entity {{ {} }} }}\n", with_ids(entity))
+        })
+        .collect();
+    from_text(&format!("device_id: 1 election_id {{ low: 1 }} atomicity: {atomicity}\n{updates}")).unwrap()
+}
+
+pub fn read_request(query: &str) -> ReadRequest {
+    from_text(&format!("device_id: 1 entities {{ {} }}", with_ids(query))).unwrap()
+}
+
+fn listed(found: &Pieces, ended: Result<(), Status>) -> String {
+    let mut lines: String =
+        found.entities().map(|entity| with_names(&to_text(&entity).unwrap()) + "\n").collect();
+    if ended.is_err() {
+        lines += &answer(ended);
+    }
+    lines
+}
+
+/// The reply to the only call.
+pub fn replied(events: Vec<Event>) -> String {
+    let [Event::Reply(_, reply)] = &events[..] else { panic!("{events:?}") };
+    match reply.clone() {
+        // One device has no name to tell.
+        Reply::Done(ended) => answer(ended).replace("device `tor` could not: ", ""),
+        Reply::Found(found, ended) => listed(&found, ended),
+        Reply::Traced(traced) => answer(traced.map(drop)),
+    }
+}
+
+pub fn told(events: Vec<Event>) -> String {
+    let one = |event| match event {
+        Event::Send(stream, message) => {
+            format!("to {}: {}\n", stream.0, with_names(&to_text(&message).unwrap()))
+        }
+        Event::End(stream, why) => format!("end {}: {why}\n", stream.0),
+        Event::Frame(port, frame) => format!("{port}: {}\n", shown(&frame)),
+        Event::Reply(..) | Event::Ask(..) => panic!("{event:?}"),
+    };
+    events.into_iter().map(one).collect()
+}
+
+pub fn answer(done: Result<(), Status>) -> String {
+    match done {
+        Ok(()) => "OK\n".to_string(),
+        Err(status) if status.details.is_empty() => format!("{status}\n"),
+        Err(status) => {
+            let one = |error: &p4runtime_proto::p4::v1::Error| {
+                let code = p4runtime_proto::google::rpc::Code::try_from(error.canonical_code).unwrap();
+                with_names(&format!("  {} {}", code.as_str_name(), error.message)) + "\n"
+            };
+            format!("{}\n{}", status.code.as_str_name(), status.details.iter().map(one).collect::<String>())
+        }
+    }
+}
+
+fn bytes(hex: &str) -> Vec<u8> {
+    let digits: String = hex.split_whitespace().collect();
+    (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap()).collect()
+}
+
+fn shown(frame: &[u8]) -> String {
+    frame.iter().map(|byte| format!("{byte:02x}")).collect()
+}

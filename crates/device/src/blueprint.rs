@@ -1,0 +1,197 @@
+//! What is worked out once about a program: its architecture, stages, tables and objects. Code is made of it, without a device.
+
+use crate::embed::{CellsFacts, TableAt, TableFacts};
+use crate::objects::Object;
+use crate::psa::{Half, Psa};
+use crate::region::{Path, Regions};
+use crate::stage::{Block, BlockName, Stage};
+use crate::switch::{Pipeline, not_run};
+use crate::v1model::V1Model;
+use base_diag::Diagnostic;
+use dataplane_api::Port;
+use ir::{Arch, ControlId, InstanceId, ParserId, Program, Role, Type};
+use std::sync::Arc;
+
+/// See the module.
+pub struct Blueprint {
+    program: Arc<Program>,
+    pub(crate) architecture: Architecture,
+}
+
+/// The architectures: each a module that knows no other.
+pub(crate) enum Architecture {
+    V1Model(Box<V1Model>),
+    Psa(Box<Psa>),
+}
+
+impl Architecture {
+    /// What sends packets through its stages.
+    pub(crate) fn pipeline(&self) -> &dyn Pipeline {
+        match self {
+            Architecture::V1Model(v1model) => v1model.as_ref(),
+            Architecture::Psa(psa) => psa.as_ref(),
+        }
+    }
+}
+
+/// The blocks of a program; of a program for PSA those of one half.
+#[derive(Clone, Copy)]
+pub struct Blocks<'b> {
+    blueprint: &'b Blueprint,
+    half: Half,
+}
+
+impl Blueprint {
+    /// Of a program that can be run; why it cannot. `drop_port` is the port that means "drop", where a port means it.
+    pub fn new(program: Arc<Program>, drop_port: Port) -> Result<Blueprint, Vec<Diagnostic>> {
+        let architecture = match program.arch {
+            Arch::V1Model(_) => Architecture::V1Model(Box::new(V1Model::new(&program, drop_port)?)),
+            Arch::Psa { .. } => Architecture::Psa(Box::new(Psa::new(&program)?)),
+            _ => return Err(vec![not_run(&program)]),
+        };
+        Ok(Blueprint { program, architecture })
+    }
+
+    /// Its blocks; of a program for PSA those of ingress.
+    pub fn blocks(&self) -> Blocks<'_> {
+        Blocks { blueprint: self, half: Half::Ingress }
+    }
+}
+
+impl<'b> Blocks<'b> {
+    /// The blocks of this half; of architectures without halves it makes no difference.
+    pub fn of(self, half: Half) -> Blocks<'b> {
+        Blocks { half, ..self }
+    }
+
+    /// The program.
+    pub fn program(self) -> &'b Arc<Program> {
+        &self.blueprint.program
+    }
+
+    /// Which half of PSA it is, if it is one.
+    pub fn half(self) -> Option<Half> {
+        match &self.blueprint.architecture {
+            Architecture::V1Model(_) => None,
+            Architecture::Psa(_) => Some(self.half),
+        }
+    }
+
+    /// A stage; `None` if the architecture has no such block.
+    fn stage(self, block: BlockName) -> Option<&'b Stage> {
+        match &self.blueprint.architecture {
+            Architecture::V1Model(model) => Some(model.stage(block)),
+            Architecture::Psa(psa) => psa.stage(self.half, block),
+        }
+    }
+
+    /// The parser.
+    pub fn parser(self) -> ParserId {
+        match self.stage(BlockName::Parser).map(|stage| stage.block) {
+            Some(Block::Parser(id)) => id,
+            _ => unreachable!("a program without a parser has no blueprint"),
+        }
+    }
+
+    /// The control of a block that is none of the parser's.
+    pub fn control(self, block: BlockName) -> Option<ControlId> {
+        self.stage(block)?.control()
+    }
+
+    /// What each parameter of a block is.
+    pub fn roles(self, block: BlockName) -> Vec<Role> {
+        self.stage(block).map(Stage::roles).unwrap_or_default()
+    }
+
+    /// The types of the headers, of the user's metadata and of the standard metadata; of half of PSA, of what it asks of the
+    /// architecture in the place of the last.
+    pub fn types(self) -> [Type; 3] {
+        match &self.blueprint.architecture {
+            Architecture::V1Model(model) => model.types(),
+            Architecture::Psa(psa) => psa.types(self.half),
+        }
+    }
+
+    /// The port that means "drop"; PSA has none.
+    pub fn drop_port(self) -> u32 {
+        match &self.blueprint.architecture {
+            Architecture::V1Model(model) => model.drop_port(),
+            Architecture::Psa(_) => 0,
+        }
+    }
+
+    /// The field of the metadata that says in ingress and egress what is counted: that with `@counted_length`.
+    pub fn counted_length(self) -> Option<usize> {
+        match &self.blueprint.architecture {
+            Architecture::V1Model(model) => model.counted_length(),
+            Architecture::Psa(_) => None,
+        }
+    }
+
+    /// What is to be known of a table.
+    pub fn table(self, (control, table): TableAt) -> Option<TableFacts> {
+        let control = self.program().controls.get(control.index())?;
+        crate::table::build(self.program(), control, control.tables.get(table.index())?)
+            .ok()
+            .map(|t| t.facts())
+    }
+
+    /// The cells of a register of numbers up to 128 bits, or of a counter, if they are `most` at most.
+    pub fn cells(self, id: InstanceId, most: u64) -> Option<CellsFacts> {
+        let program = self.program();
+        let instance = program.instances.get(id.index())?;
+        let make = crate::switch::objects(program)?;
+        match make(program, instance, &program.extern_object(instance.object).name)?.ok()? {
+            Object::Register(register) => register.can_be_flat(most).then(|| CellsFacts {
+                size: register.size,
+                bytes: register.cell_bytes(),
+                ty: instance.type_args.first().cloned(),
+            }),
+            Object::Counter(counter) => {
+                (counter.size <= most).then_some(CellsFacts { size: counter.size, bytes: 16, ty: None })
+            }
+            _ => None,
+        }
+    }
+
+    /// The frame externs that the program calls.
+    pub fn frame_externs(self) -> Vec<InstanceId> {
+        let Some(regions) = self.regions() else { return vec![] };
+        let program = self.program();
+        let is_frame = |id: &InstanceId| {
+            let object = program.instances.get(id.index()).map(|i| program.extern_object(i.object));
+            object.is_some_and(|object| object.frame_extern().is_some())
+        };
+        regions.after.keys().copied().filter(is_frame).collect()
+    }
+
+    /// All places of ingress where frames may run on, in an order that the program alone decides.
+    pub fn resumes(self) -> Vec<Path> {
+        let Some(regions) = self.regions() else { return vec![] };
+        let behind = self.frame_externs().into_iter().filter_map(|id| regions.after.get(&id));
+        behind.chain(regions.starts.values()).cloned().collect()
+    }
+
+    /// v1model's part. What asks for it is for its programs only.
+    pub(crate) fn v1model(self) -> &'b V1Model {
+        match &self.blueprint.architecture {
+            Architecture::V1Model(model) => model,
+            Architecture::Psa(_) => unreachable!("half of PSA has no such blocks"),
+        }
+    }
+
+    /// PSA's part, if it is one.
+    pub(crate) fn psa(self) -> Option<&'b Psa> {
+        match &self.blueprint.architecture {
+            Architecture::V1Model(_) => None,
+            Architecture::Psa(psa) => Some(psa),
+        }
+    }
+
+    fn regions(self) -> Option<&'b Regions> {
+        match &self.blueprint.architecture {
+            Architecture::V1Model(model) => Some(model.regions()),
+            Architecture::Psa(_) => None,
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! From the program's declarations to tables, value sets and objects.
+
+use crate::objects::Object;
+use crate::table::{Tables, key_spec};
+use crate::value_set::{ValueSet, ValueSets};
+use base_bits::Bits;
+use base_diag::Diagnostic;
+use base_diag::codes::run as codes;
+use dataplane_api::Registry;
+use ir::{Const, ExprKind, Instance, MatchKind, Name, Program, Type, TypeKind};
+use ir_value::Value;
+
+type Built = (Tables, ValueSets, Vec<Object>);
+
+/// All that a device keeps, as it is before the first packet.
+pub(crate) fn build(
+    program: &Program,
+    registry: &Registry,
+    make: MakeObject,
+) -> Result<Built, Vec<Diagnostic>> {
+    let mut problems = vec![];
+    let mut keep = |problem: Diagnostic| problems.push(problem);
+    let value_sets = value_sets(program, &mut keep);
+    let objects = program
+        .instances
+        .iter()
+        .map(|i| {
+            object(program, i, registry, make).unwrap_or_else(|problem| {
+                keep(problem);
+                Object::Nothing
+            })
+        })
+        .collect();
+    match Tables::new(program) {
+        Ok(tables) if problems.is_empty() => Ok((tables, value_sets, objects)),
+        Ok(_) => Err(problems),
+        Err(more) => Err([problems, more].concat()),
+    }
+}
+
+pub(crate) fn value_sets(program: &Program, keep: &mut dyn FnMut(Diagnostic)) -> ValueSets {
+    let mut build = |set: &ir::ValueSet| {
+        let fields = program.fields(program.representation(&set.ty));
+        let positions: Vec<(Name, &Type)> = match &set.ty {
+            Type::Tuple(types) => {
+                types.iter().enumerate().map(|(at, t)| (at.to_string().into(), t)).collect()
+            }
+            _ if !fields.is_empty() => fields.iter().map(|f| (f.name.clone(), &f.ty)).collect(),
+            ty => vec![(set.name.clone(), ty)],
+        };
+        let specs = positions.iter().enumerate().map(|(at, (name, ty))| {
+            let kind = set.match_kinds.get(at).unwrap_or(&MatchKind::Exact);
+            key_spec(program, name, kind, ty, set.span)
+        });
+        let keys = specs.collect::<Result<Vec<_>, _>>().unwrap_or_else(|problem| {
+            keep(problem);
+            vec![]
+        });
+        ValueSet::new(set.control_plane_name.clone(), keys, set.size)
+    };
+    let by_parser = program.parsers.iter().map(|p| p.value_sets.iter().map(&mut build).collect()).collect();
+    ValueSets { by_parser }
+}
+
+/// What an architecture makes of an instance; `None` if it does not know the type.
+pub(crate) type MakeObject = fn(&Program, &Instance, &str) -> Option<Result<Object, String>>;
+
+fn object(
+    program: &Program,
+    instance: &Instance,
+    registry: &Registry,
+    make: MakeObject,
+) -> Result<Object, Diagnostic> {
+    let declared = program.extern_object(instance.object);
+    if let Some(mark) = declared.frame_extern() {
+        return frame_extern(program, instance, mark.as_str().unwrap_or_default(), registry);
+    }
+    let made = if declared.user {
+        Err("only the architecture's externs and frame externs can be run".to_string())
+    } else {
+        make(program, instance, &declared.name)
+            .unwrap_or_else(|| Err(format!("`{}` is not supported yet", declared.name)))
+    };
+    made.map_err(|why| {
+        Diagnostic::error(codes::NOT_SUPPORTED, format!("`{}` cannot be run", declared.name))
+            .at(instance.span, why)
+    })
+}
+
+fn frame_extern(
+    program: &Program,
+    instance: &Instance,
+    name: &str,
+    registry: &Registry,
+) -> Result<Object, Diagnostic> {
+    let Some(factory) = registry.get(name) else {
+        let problem =
+            Diagnostic::error(codes::FRAME_EXTERN, format!("no frame extern `{name}` on this device"))
+                .at(instance.span, "made here");
+        let known: Vec<&str> = registry.names().collect();
+        return Err(problem.suggest_or(name, known.iter().copied(), |d| {
+            d.note(format!("the device offers: {}", known.join(", ")))
+        }));
+    };
+    let value = |arg| Value::constant(program, arg).and_then(|value| value.to_key());
+    let args: Vec<Bits> = instance.args.iter().filter_map(value).collect();
+    factory(&args).map(Object::Frame).map_err(|error| {
+        Diagnostic::error(codes::FRAME_EXTERN, format!("frame extern `{name}` refuses its arguments"))
+            .at(instance.span, error.0)
+    })
+}
+
+/// A constructor argument that is a number; 0 if it is none.
+pub(crate) fn number(instance: &Instance, position: usize) -> u64 {
+    match instance.args.get(position).map(|arg| &arg.kind) {
+        Some(ExprKind::Const(Const::Bits(bits))) => bits.to_u64().unwrap_or(u64::MAX),
+        Some(ExprKind::Const(Const::Int(n))) => u64::try_from(n).unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// A constructor argument that is a member of an enum, by its name.
+pub(crate) fn member(program: &Program, instance: &Instance, position: usize) -> Option<Name> {
+    let arg = instance.args.get(position)?;
+    match (&arg.ty, &arg.kind) {
+        (Type::Named(id), ExprKind::Const(Const::Enum(at))) => match &program.type_decl(*id).kind {
+            TypeKind::Enum(members) => members.get(*at as usize).cloned(),
+            _ => None,
+        },
+        _ => None,
+    }
+}

@@ -1,0 +1,242 @@
+//! The hash algorithms of v1model, over bytes, as BMv2 has them.
+
+use crate::crc;
+use base_diag::Diagnostic;
+use control_writes::Crc;
+use ir::{Annotation, AnnotationValue, Program};
+
+/// An algorithm.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Algorithm {
+    Crc32,
+    /// As the control plane sets it up.
+    Crc32Custom,
+    Crc16,
+    /// As the control plane sets it up.
+    Crc16Custom,
+    Csum16,
+    Xor16,
+    Identity,
+}
+
+impl Algorithm {
+    /// By the name of the enum member, in v1model's and in PSA's spelling.
+    pub fn by_name(name: &str) -> Option<Algorithm> {
+        Some(match name.to_ascii_lowercase().as_str() {
+            "crc32" | "target_default" => Algorithm::Crc32,
+            "crc32_custom" => Algorithm::Crc32Custom,
+            "crc16" => Algorithm::Crc16,
+            "crc16_custom" => Algorithm::Crc16Custom,
+            "csum16" | "ones_complement16" => Algorithm::Csum16,
+            "xor16" => Algorithm::Xor16,
+            "identity" => Algorithm::Identity,
+            _ => return None,
+        })
+    }
+
+    /// The hash of `data`; `None` if it is as the control plane says.
+    pub fn fixed(self, data: &[u8]) -> Option<u64> {
+        let is_custom = matches!(self, Algorithm::Crc32Custom | Algorithm::Crc16Custom);
+        (!is_custom).then(|| compute(self, data, &CustomCrcs::default()))
+    }
+}
+
+/// The two checks that the control plane can set up. They begin as the plain ones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct CustomCrcs {
+    pub(crate) crc16: Crc,
+    pub(crate) crc32: Crc,
+}
+
+impl Default for CustomCrcs {
+    fn default() -> CustomCrcs {
+        CustomCrcs { crc16: CRC16, crc32: CRC32 }
+    }
+}
+
+/// The annotation of `main` that sets up a check: `@crc16_custom(0x1021, 0xffff, 0, false, false)`.
+const ANNOTATIONS: [(&str, u32); 2] = [("crc16_custom", 16), ("crc32_custom", 32)];
+
+/// The checks as the program sets them up.
+pub(crate) fn custom_crcs(program: &Program) -> Result<CustomCrcs, Vec<Diagnostic>> {
+    let mut crcs = CustomCrcs::default();
+    for (name, width) in ANNOTATIONS {
+        let Some(annotation) = program.annotations.iter().find(|a| a.name == name) else { continue };
+        let crc = annotated(annotation, width).ok_or_else(|| {
+            let title = format!("`@{name}` of `main` has no parameters of a CRC");
+            let problem = Diagnostic::error(base_diag::codes::run::NOT_SUPPORTED, title)
+                .note("they are the polynomial, the initial and the final value, and whether data and remainder are reflected");
+            vec![problem.help(format!("for example: `@{name}(0x1021, 0xffff, 0, false, false)`"))]
+        })?;
+        match width {
+            16 => crcs.crc16 = crc,
+            _ => crcs.crc32 = crc,
+        }
+    }
+    Ok(crcs)
+}
+
+fn annotated(annotation: &Annotation, width: u32) -> Option<Crc> {
+    let [polynomial, initial, final_xor, reflect_data, reflect_remainder] = annotation.body.values() else {
+        return None;
+    };
+    let word = |value: &AnnotationValue| match value {
+        AnnotationValue::Int(number) => u32::try_from(number).ok().filter(|n| width == 32 || n >> width == 0),
+        _ => None,
+    };
+    let flag = |value: &AnnotationValue| match value {
+        AnnotationValue::Bool(flag) => Some(*flag),
+        _ => None,
+    };
+    Some(Crc {
+        polynomial: word(polynomial)?,
+        initial: word(initial)?,
+        final_xor: word(final_xor)?,
+        reflect_data: flag(reflect_data)?,
+        reflect_remainder: flag(reflect_remainder)?,
+    })
+}
+
+/// CRC-16/ARC.
+const CRC16: Crc =
+    Crc { polynomial: 0x8005, initial: 0, final_xor: 0, reflect_data: true, reflect_remainder: true };
+
+/// CRC-32/ISO-HDLC.
+const CRC32: Crc = Crc {
+    polynomial: 0x04c1_1db7,
+    initial: u32::MAX,
+    final_xor: u32::MAX,
+    reflect_data: true,
+    reflect_remainder: true,
+};
+
+/// The check of `data` in `width` bits: 16 or 32.
+fn check(crc: Crc, width: u32, data: &[u8]) -> u32 {
+    let top = 1u32 << (width - 1);
+    let mask = top | (top - 1);
+    let step = |remainder: u32, byte: &u8| {
+        let byte = if crc.reflect_data { byte.reverse_bits() } else { *byte };
+        (0..8).fold(remainder ^ u32::from(byte) << (width - 8), |r, _| {
+            let next = if r & top != 0 { r << 1 ^ crc.polynomial } else { r << 1 };
+            next & mask
+        })
+    };
+    let remainder = data.iter().fold(crc.initial & mask, step);
+    let remainder = if crc.reflect_remainder { remainder.reverse_bits() >> (32 - width) } else { remainder };
+    (remainder ^ crc.final_xor) & mask
+}
+
+/// The hash of `data`.
+pub(crate) fn compute(algorithm: Algorithm, data: &[u8], custom: &CustomCrcs) -> u64 {
+    match algorithm {
+        Algorithm::Crc32 => u64::from(!crc::CRC32.of(u32::MAX, data)),
+        Algorithm::Crc32Custom => u64::from(check(custom.crc32, 32, data)),
+        Algorithm::Crc16 => u64::from(crc::CRC16.of(0, data)),
+        Algorithm::Crc16Custom => u64::from(check(custom.crc16, 16, data)),
+        Algorithm::Csum16 => u64::from(csum16(data)),
+        Algorithm::Xor16 => u64::from(xor16(data)),
+        Algorithm::Identity => data.iter().take(8).fold(0, |value, byte| value << 8 | u64::from(*byte)),
+    }
+}
+
+/// A hash of data of one length as a sum of what its bytes give: each XORed with the others and with `zeros`.
+pub struct ByByte {
+    /// For the last byte, the one before it, and so on.
+    pub tables: &'static [[u32; 256]],
+    /// The hash of bytes of zero.
+    pub zeros: u64,
+}
+
+/// The hash of so many bytes as such a sum; `None` if it is none, or they are many.
+pub fn by_byte(algorithm: Algorithm, bytes: usize) -> Option<ByByte> {
+    let tables = match algorithm {
+        Algorithm::Crc32 => &crc::CRC32,
+        Algorithm::Crc16 => &crc::CRC16,
+        _ => return None,
+    };
+    let tables = tables.by_byte(bytes)?;
+    Some(ByByte { tables, zeros: compute(algorithm, &vec![0; bytes], &CustomCrcs::default()) })
+}
+
+/// The Internet checksum (RFC 1071); an odd last byte is the high one of its word.
+fn csum16(data: &[u8]) -> u16 {
+    let sum = words(data).fold(0u64, |sum, word| sum + u64::from(word));
+    let folded = std::iter::successors(Some(sum), |s| Some((s & 0xffff) + (s >> 16))).nth(4).unwrap_or(0);
+    !(folded as u16)
+}
+
+fn xor16(data: &[u8]) -> u16 {
+    words(data).fold(0, |acc, word| acc ^ word)
+}
+
+/// Big-endian words; an odd last byte is the high one.
+fn words(data: &[u8]) -> impl Iterator<Item = u16> + '_ {
+    data.chunks(2).map(|c| u16::from_be_bytes([c[0], c.get(1).copied().unwrap_or(0)]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The check values of the catalogue of parametrised CRC algorithms, and of RFC 1071's example.
+    #[test]
+    fn known_answers() {
+        let compute = |a, data: &[u8]| compute(a, data, &CustomCrcs::default());
+        let check = |a| compute(a, b"123456789");
+        assert_eq!(check(Algorithm::Crc32), 0xcbf4_3926);
+        assert_eq!(check(Algorithm::Crc16), 0xbb3d);
+        assert_eq!(check(Algorithm::Crc32Custom), 0xcbf4_3926);
+        assert_eq!(check(Algorithm::Crc16Custom), 0xbb3d);
+        assert_eq!(check(Algorithm::Identity), 0x3132_3334_3536_3738);
+        assert_eq!(check(Algorithm::Xor16), 0x3132 ^ 0x3334 ^ 0x3536 ^ 0x3738 ^ 0x3900);
+        let rfc1071 = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
+        assert_eq!(compute(Algorithm::Csum16, &rfc1071), !0xddf2 & 0xffff);
+        assert_eq!(compute(Algorithm::Csum16, &[]), 0xffff);
+        assert_eq!(compute(Algorithm::Csum16, &[0xff]), 0x00ff);
+    }
+
+    #[test]
+    fn tables_do_what_bits_do() {
+        let data: Vec<u8> = (0..100u32).map(|n| (n * 77 + n * n) as u8).collect();
+        for length in 0..data.len() {
+            let compute = |a| compute(a, &data[..length], &CustomCrcs::default());
+            assert_eq!(compute(Algorithm::Crc32), compute(Algorithm::Crc32Custom), "{length}");
+            assert_eq!(compute(Algorithm::Crc16), compute(Algorithm::Crc16Custom), "{length}");
+        }
+    }
+
+    /// CRC-16/XMODEM and CRC-32/BZIP2 of the same catalogue: nothing reflected. CRC-32/XFER: another polynomial.
+    #[test]
+    fn custom_checks_are_as_they_are_set_up() {
+        let plain = Crc {
+            polynomial: 0x1021,
+            initial: 0,
+            final_xor: 0,
+            reflect_data: false,
+            reflect_remainder: false,
+        };
+        let bzip2 = Crc { reflect_data: false, reflect_remainder: false, ..CRC32 };
+        let xfer = Crc { polynomial: 0xaf, ..plain };
+        let of = |crc16: Crc, crc32: Crc, algorithm| {
+            compute(algorithm, b"123456789", &CustomCrcs { crc16, crc32 })
+        };
+        assert_eq!(of(plain, bzip2, Algorithm::Crc16Custom), 0x31c3);
+        assert_eq!(of(plain, bzip2, Algorithm::Crc32Custom), 0xfc89_1918);
+        assert_eq!(of(plain, xfer, Algorithm::Crc32Custom), 0xbd0b_e338);
+    }
+
+    #[test]
+    fn checks_are_sums_of_what_bytes_give() {
+        let data: Vec<u8> = (0..17u8).map(|i| i.wrapping_mul(73) ^ 0xa5).collect();
+        for (algorithm, length) in
+            [Algorithm::Crc32, Algorithm::Crc16].map(|a| (0..17).map(move |n| (a, n))).into_iter().flatten()
+        {
+            let sum = by_byte(algorithm, length).expect("sixteen at most");
+            let bytes = data[..length].iter().rev().zip(sum.tables);
+            let sum = bytes.fold(sum.zeros, |sum, (byte, table)| sum ^ u64::from(table[usize::from(*byte)]));
+            assert_eq!(sum, compute(algorithm, &data[..length], &CustomCrcs::default()));
+        }
+        assert!(by_byte(Algorithm::Crc32, 17).is_none() && by_byte(Algorithm::Xor16, 4).is_none());
+    }
+}

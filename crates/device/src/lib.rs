@@ -1,0 +1,68 @@
+//! A device: what it keeps from one packet to the next, what a control plane does to it, and the architectures that send packets
+//! through the stages of a program.
+//!
+//! ```text
+//! control_plane, by_key, write, inspect, snapshot ──> Switch ──> v1model, psa   pipelines, each a folder
+//!                                                       │            │ stages: who runs the language
+//!                                                     State <──── data_plane    what packets do
+//! ```
+//!
+//! It names neither the interpreter nor machine code. Both run its stages ([`stage::StageRunner`]); the latter runs whole packets,
+//! too ([`embed`]).
+//!
+//! **Invariant**: deterministic. Clock, randomness and queues come in through an [`Environment`].
+//!
+//! **Invariant**: every received frame has a budget of passes, copies and steps; what runs out is a counted drop.
+
+mod access;
+mod blueprint;
+mod build;
+mod by_key;
+mod control_plane;
+mod crc;
+pub mod data_plane;
+mod driver;
+pub mod embed;
+mod environment;
+pub mod hash;
+mod host;
+mod inspect;
+mod life;
+mod names;
+mod objects;
+mod ports;
+mod psa;
+pub mod region;
+mod replication;
+mod snapshot;
+mod spec;
+pub mod stage;
+mod state;
+mod switch;
+mod table;
+pub mod told;
+pub mod trace;
+mod v1model;
+mod value_set;
+mod write;
+
+pub use access::{Access, AccessKind};
+pub use blueprint::{Blocks, Blueprint};
+pub use by_key::EntryOf;
+pub use control_plane::TableEntry;
+pub use driver::Driver;
+pub use environment::{Environment, Observation, PassThrough, Recorder, Replayer, Source};
+pub use host::Host;
+pub use inspect::{Cells, MeterView, ObjectView};
+pub use life::Life;
+pub use names::unknown;
+pub use objects::meter::BucketView;
+pub use ports::PortNumbers;
+pub use replication::Session;
+pub use snapshot::add_counts;
+pub use spec::{ActionSpec, ObjectKind, ObjectSpec, Specs, TableSpec, ValueSetSpec};
+pub use state::State;
+pub use switch::{Core, Options, Switch, check_architecture};
+pub use table::{IdleEntry, KeySpec, fit};
+pub use told::{Digest, Told};
+pub use trace::{Cause, Event, EventKind, Hit, KeyRead, PacketId, Shown};

@@ -1,0 +1,82 @@
+//! A packet on its way through the device.
+
+use super::embed::HalfStart;
+use crate::life::Life;
+use crate::switch::Core;
+use crate::trace::{Cause, PacketId};
+use dataplane_api::Port;
+use ir::Carried;
+use ir_value::Value;
+use p4_arch::psa::packet_path;
+
+/// A packet between the halves: bytes, and what the switch knows of it. Nothing else crosses.
+#[derive(Clone)]
+pub(super) struct Packet {
+    pub(super) frame: Vec<u8>,
+    /// How it came here: a member of `PSA_PacketPath_t`.
+    pub(super) path: u32,
+    /// By which port it is, or was, received.
+    pub(super) ingress_port: Port,
+    pub(super) egress_port: Port,
+    pub(super) class_of_service: u64,
+    /// Which copy it is.
+    pub(super) instance: u16,
+    /// What a deparser gave it along, and for which way.
+    pub(super) carried: Option<(Carried, Value)>,
+    pub(super) life: Life,
+    /// Its number in the trace.
+    pub(super) trace: PacketId,
+}
+
+impl Packet {
+    /// A frame that came in by a port.
+    pub(super) fn received(core: &mut Core, port: Port, frame: Vec<u8>) -> Packet {
+        Packet {
+            path: packet_path::NORMAL,
+            ingress_port: port,
+            egress_port: 0,
+            class_of_service: 0,
+            instance: 0,
+            carried: None,
+            life: core.new_life(),
+            trace: core.begin(PacketId::default(), Cause::Received, Some(port), frame.len() as u64),
+            frame,
+        }
+    }
+
+    /// What came to a half that code ran; nobody watches.
+    pub(super) fn at(start: HalfStart<'_>) -> Packet {
+        Packet {
+            frame: start.frame.to_vec(),
+            path: start.path,
+            ingress_port: start.ingress_port,
+            egress_port: start.egress_port,
+            class_of_service: start.class_of_service,
+            instance: start.instance,
+            carried: start.carried.cloned(),
+            life: start.life.clone(),
+            trace: PacketId::default(),
+        }
+    }
+}
+
+/// A packet that waits: for egress, or to start again.
+pub(super) struct Waiting {
+    pub(super) packet: Packet,
+}
+
+/// What a packet is while it is in ingress or in egress.
+pub(super) struct Pass {
+    pub(super) headers: Value,
+    pub(super) metadata: Value,
+    /// What the program asks for.
+    pub(super) output: Value,
+    /// The bytes that the parser left.
+    pub(super) payload: Vec<u8>,
+    /// The length as it entered, in bytes: what counters and meters see.
+    pub(super) length: u64,
+    /// For the blocks' input metadata: fields by name.
+    pub(super) facts: Vec<(&'static str, u128)>,
+    /// What the deparser gave along, for each way.
+    pub(super) carried: Vec<(Carried, Value)>,
+}

@@ -1,0 +1,144 @@
+//! Runs one stage on a packet: parser, control, deparser.
+
+use super::embed::HalfDone;
+use super::layout::Half;
+use super::packet::{Packet, Pass};
+use crate::life::Life;
+use crate::stage::{Effects, End, Param, Stage, StageRunner, Start, Stop, Visit};
+use crate::switch::Core;
+use crate::trace::EventKind;
+use base_diag::Span;
+use base_time::Time;
+use ir::{Carried, ErrorId, Name, Role};
+use ir_value::{Value, fields};
+
+/// What stages need beside the packet.
+pub(super) struct Stages<'c> {
+    pub(super) core: &'c mut Core,
+    pub(super) runner: &'c mut (dyn StageRunner + 'static),
+    pub(super) half: &'c Half,
+    pub(super) now: Time,
+    pub(super) life: &'c Life,
+}
+
+impl Stages<'_> {
+    /// Parser, control and deparser on one packet, as it comes to this half. `facts` are the fields of the input
+    /// metadata, `initial` those of the output metadata that are not 0 at the start. Gives the deparsed packet.
+    pub(super) fn run(
+        &mut self,
+        packet: &Packet,
+        facts: Vec<(&'static str, u128)>,
+        initial: &[(&'static str, u128)],
+    ) -> Result<HalfDone, Stop> {
+        let program = self.core.program.clone();
+        let zero = |role: Role| Value::zero(&program, &self.half.control.ty(role));
+        let mut pass = Pass {
+            headers: zero(Role::Headers),
+            metadata: zero(Role::Metadata),
+            output: zero(Role::Output),
+            payload: vec![],
+            length: packet.frame.len() as u64,
+            facts,
+            carried: packet.carried.iter().cloned().collect(),
+        };
+        for (field, value) in initial {
+            fields::set(&program, &self.half.control.ty(Role::Output), &mut pass.output, field, *value);
+        }
+        self.parse(&mut pass, packet.frame.clone())?;
+        self.stage(&self.half.control, &mut pass, vec![]).end?;
+        let visit = self.stage(&self.half.deparser, &mut pass, vec![]);
+        visit.end?;
+        // What the deparser gives along stays in `pass`.
+        let mut frame = visit.emitted;
+        frame.extend(&pass.payload);
+        Ok(HalfDone { output: pass.output, carried: pass.carried, frame })
+    }
+
+    fn parse(&mut self, pass: &mut Pass, frame: Vec<u8>) -> Result<(), Stop> {
+        let visit = self.stage(&self.half.parser, pass, frame);
+        let error = match visit.end {
+            Ok(_) => ErrorId(0),
+            Err(Stop::Reject(error)) => error,
+            Err(other) => return Err(other),
+        };
+        pass.payload = visit.payload;
+        if error != ErrorId(0) {
+            let name = self.core.program.errors.get(error.index()).cloned().unwrap_or_default();
+            self.core.state.trace.add(|| EventKind::ParserError { error: name });
+        }
+        pass.facts.push(("parser_error", u128::from(error.0)));
+        pass.carried.clear();
+        Ok(())
+    }
+
+    /// Runs a stage: binds its parameters, and takes back what the parameters became.
+    fn stage(&mut self, stage: &Stage, pass: &mut Pass, frame: Vec<u8>) -> Visit {
+        self.tell(&stage.name, true);
+        let mut visit = Visit {
+            values: stage
+                .params
+                .iter()
+                .filter_map(|param| Some((param.var, self.enter(param, pass)?)))
+                .collect(),
+            frame,
+            payload: vec![],
+            emitted: vec![],
+            effects: Effects { counted: pass.length, ..Effects::default() },
+            fuel: self.life.steps(),
+            start: Start::Begin,
+            end: Ok(End::Done),
+        };
+        self.runner.run(self.core, stage, std::slice::from_mut(&mut visit), self.now);
+        for (var, value) in std::mem::take(&mut visit.values) {
+            if let Some(param) = stage.params.iter().find(|param| param.var == var) {
+                leave(param, pass, value);
+            }
+        }
+        self.life.set_steps(visit.fuel);
+        self.tell(&stage.name, false);
+        visit
+    }
+
+    fn tell(&mut self, stage: &Name, enter: bool) {
+        self.core.state.trace.stand_at(Span::NONE);
+        self.core.state.trace.add(|| EventKind::Stage { stage: stage.clone(), enter });
+    }
+
+    /// What a parameter is at the start of its stage; `None` if it is without a value.
+    fn enter(&self, param: &Param, pass: &mut Pass) -> Option<Value> {
+        let program = &self.core.program;
+        Some(match param.role {
+            Role::Headers => std::mem::replace(&mut pass.headers, Value::Void),
+            Role::Metadata => std::mem::replace(&mut pass.metadata, Value::Void),
+            Role::Output => pass.output.clone(),
+            Role::Input => {
+                let mut value = Value::zero(program, &param.ty);
+                for (name, number) in &pass.facts {
+                    fields::set(program, &param.ty, &mut value, name, *number);
+                }
+                value
+            }
+            Role::Carried(by) => match pass.carried.iter().find(|(way, _)| *way == by) {
+                Some((_, value)) => value.clone(),
+                None => Value::zero(program, &param.ty),
+            },
+            Role::Packet | Role::StandardMetadata | Role::Other => return None,
+        })
+    }
+}
+
+/// What a parameter has become at the end of its stage.
+fn leave(param: &Param, pass: &mut Pass, value: Value) {
+    match param.role {
+        Role::Headers => pass.headers = value,
+        Role::Metadata => pass.metadata = value,
+        Role::Output => pass.output = value,
+        Role::Carried(by) => give_along(pass, by, value),
+        Role::Packet | Role::StandardMetadata | Role::Input | Role::Other => {}
+    }
+}
+
+fn give_along(pass: &mut Pass, by: Carried, value: Value) {
+    pass.carried.retain(|(way, _)| *way != by);
+    pass.carried.push((by, value));
+}

@@ -1,0 +1,115 @@
+//! The state that packets can change, in a canonical form for comparing two devices.
+
+use crate::objects::Object;
+use crate::state::State;
+use crate::table::{DirectCells, Table};
+use base_bits::BitWriter;
+use control_writes::{Count, EntryKey};
+use ir::{Const, ExprKind, Instance, Program};
+use ir_value::Value;
+use ir_value::wire::encode;
+use std::collections::BTreeMap;
+
+/// By control-plane name: registers, counters and meters as index and content of every cell that is not as at
+/// the start, a counter of packets without bytes; direct ones by the key of the entry, that of the default action first; frame externs as their own snapshot.
+pub(crate) fn snapshot(program: &Program, state: &State) -> BTreeMap<String, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for (instance, object) in program.instances.iter().zip(&state.objects) {
+        let name = instance.control_plane_name.to_string();
+        if let Some(bytes) = object_bytes(object, only_packets(instance)) {
+            all.insert(name, bytes);
+        }
+    }
+    for table in state.tables.iter() {
+        let plain = table.counters.and_then(|id| program.instances.get(id.index())).is_some_and(only_packets);
+        for (id, bytes) in
+            [(table.counters, direct_counts(table, plain)), (table.meters, direct_meters(table))]
+        {
+            if let Some(instance) = id.and_then(|id| program.instances.get(id.index())) {
+                all.entry(instance.control_plane_name.to_string()).or_insert_with(Vec::new).extend(bytes);
+            }
+        }
+    }
+    all
+}
+
+fn object_bytes(object: &Object, only_packets: bool) -> Option<Vec<u8>> {
+    let mut bytes = vec![];
+    match object {
+        Object::Register(register) => {
+            for (index, value) in register.cells() {
+                bytes.extend(index.to_be_bytes());
+                bytes.extend(value_bytes(&value));
+            }
+        }
+        Object::Counter(counter) => {
+            for (index, count) in counter.cells() {
+                bytes.extend(index.to_be_bytes());
+                bytes.extend(count_bytes(&count, only_packets));
+            }
+        }
+        Object::Meter(meters) => {
+            for (index, meter) in meters.cells() {
+                bytes.extend(index.to_be_bytes());
+                bytes.extend(meter.bytes());
+            }
+        }
+        Object::Frame(object) => bytes = object.snapshot(),
+        Object::DirectCounter | Object::DirectMeter(_) => {}
+        Object::Nothing | Object::Hash(_) | Object::Profile(_) => return None,
+    }
+    Some(bytes)
+}
+
+fn direct_counts(table: &Table, only_packets: bool) -> Vec<u8> {
+    by_key(table, |cells| {
+        Some(cells.count.read()).filter(|c| *c != Count::default()).map(|c| count_bytes(&c, only_packets))
+    })
+}
+
+/// The snapshot of a counter whose cells are the sums of two others': devices that count parts of the same packets.
+pub fn add_counts(one: &[u8], other: &[u8]) -> Vec<u8> {
+    const CELL: usize = 24;
+    let mut sums: BTreeMap<[u8; 8], [u64; 2]> = BTreeMap::new();
+    for cell in one.chunks_exact(CELL).chain(other.chunks_exact(CELL)) {
+        let part = |at: usize| <[u8; 8]>::try_from(&cell[at..at + 8]).unwrap_or_default();
+        let sum = sums.entry(part(0)).or_default();
+        sum[0] = sum[0].wrapping_add(u64::from_be_bytes(part(8)));
+        sum[1] = sum[1].wrapping_add(u64::from_be_bytes(part(16)));
+    }
+    sums.into_iter()
+        .flat_map(|(index, sum)| [index, sum[0].to_be_bytes(), sum[1].to_be_bytes()].concat())
+        .collect()
+}
+
+fn count_bytes(count: &Count, only_packets: bool) -> Vec<u8> {
+    let bytes = if only_packets { 0 } else { count.bytes };
+    [count.packets, bytes].map(u64::to_be_bytes).concat()
+}
+
+/// A counter of `CounterType.packets`, the enum's first member: what its bytes are nobody can ask for.
+fn only_packets(instance: &Instance) -> bool {
+    instance.args.last().is_some_and(|arg| arg.kind == ExprKind::Const(Const::Enum(0)))
+}
+
+fn direct_meters(table: &Table) -> Vec<u8> {
+    by_key(table, |cells| Some(cells.meter.bytes()).filter(|bytes| !bytes.is_empty()))
+}
+
+/// What `bytes` gives of the direct cells, in the order of the keys as text, whatever the order of insertion; the default
+/// action has no key.
+fn by_key(table: &Table, bytes: impl Fn(&DirectCells) -> Option<Vec<u8>>) -> Vec<u8> {
+    let text = |key: &EntryKey| format!("{:?} {}", key.matches, key.priority);
+    let entries = table.entries.iter().map(|(key, entry)| (text(key), &entry.direct));
+    let of_default = table.of_default.iter().map(|cells| (String::new(), cells));
+    let sorted: BTreeMap<String, Vec<u8>> =
+        entries.chain(of_default).filter_map(|(key, cells)| Some((key, bytes(cells)?))).collect();
+    sorted.into_iter().flat_map(|(key, bytes)| [key.into_bytes(), bytes].concat()).collect()
+}
+
+/// The bits of a value, invalid headers as nothing, filled up to whole bytes.
+fn value_bytes(value: &Value) -> Vec<u8> {
+    let mut out = BitWriter::new();
+    encode(value, &mut out);
+    out.finish()
+}

@@ -1,0 +1,276 @@
+//! Stages: the blocks of a program in the order in which its architecture runs them, and who runs them.
+//!
+//! ```text
+//! architecture (v1model, psa)          what a packet has between stages, the traffic manager, the queues
+//!    │  Stage, [Visit]                 which block, and what goes into it
+//!    v
+//! StageRunner                          the language: parsers, controls, deparsers
+//!    │  State                          tables, objects, digests, the trace: see `data_plane`
+//!    v
+//! ```
+//!
+//! An architecture names no runner, and a runner knows of an architecture what its externs do.
+
+use crate::region::Path;
+use crate::switch::Core;
+use base_bits::Bits;
+use base_time::Time;
+use ir::{Control, ControlId, ErrorId, InstanceId, Name, Parser, ParserId, Program, Role, Stmt, Type, VarId};
+use ir_value::Value;
+
+/// Runs the stages of a program.
+pub trait StageRunner: Send {
+    /// Runs a stage on packets, one after the other.
+    fn run(&mut self, core: &mut Core, stage: &Stage, visits: &mut [Visit], now: Time);
+
+    /// Runs one statement of a block, for code that runs the rest of it.
+    fn statement(
+        &mut self,
+        core: &mut Core,
+        block: Block,
+        stmt: &Stmt,
+        at: &mut Amid,
+        now: Time,
+    ) -> Result<(), Stop>;
+}
+
+/// A block of a program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Block {
+    Parser(ParserId),
+    /// A deparser is one, too.
+    Control(ControlId),
+}
+
+/// A stage, as it is worked out once for a program.
+#[derive(Clone, Debug)]
+pub struct Stage {
+    /// The name that the architecture gives it.
+    pub name: Name,
+    /// What runs.
+    pub block: Block,
+    /// In order.
+    pub params: Vec<Param>,
+    /// Which field of which parameter says how many bytes counters and meters see; without one, that is
+    /// [`Effects::counted`].
+    pub counted_length: Option<(VarId, u32)>,
+}
+
+/// A parameter of a block.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct Param {
+    pub var: VarId,
+    pub role: Role,
+    pub ty: Type,
+}
+
+impl Stage {
+    /// The stage of that name; `None` if the program has none.
+    pub(crate) fn of(program: &Program, name: &str) -> Option<Stage> {
+        let stage = program.stage(name)?;
+        let (block, params, vars) = match stage.kind {
+            ir::StageKind::Parse(id) => {
+                let Parser { params, vars, .. } = program.parsers.get(id.index())?;
+                (Block::Parser(id), params, vars)
+            }
+            ir::StageKind::Control(id) | ir::StageKind::Deparse(id) => {
+                let Control { params, vars, .. } = program.controls.get(id.index())?;
+                (Block::Control(id), params, vars)
+            }
+            _ => return None,
+        };
+        let param = |(var, role): (&VarId, &Role)| {
+            let declared = vars.get(var.index())?;
+            Some(Param { var: *var, role: *role, ty: declared.ty.clone() })
+        };
+        let params = params.iter().zip(&stage.roles).filter_map(param).collect();
+        Some(Stage { name: stage.name.clone(), block, params, counted_length: None })
+    }
+
+    /// The type of the parameter with this role; `void` without one.
+    pub(crate) fn ty(&self, role: Role) -> Type {
+        self.params.iter().find(|p| p.role == role).map_or(Type::Void, |p| p.ty.clone())
+    }
+
+    /// Its control, if it is no parser.
+    pub(crate) fn control(&self) -> Option<ControlId> {
+        match self.block {
+            Block::Control(id) => Some(id),
+            Block::Parser(_) => None,
+        }
+    }
+
+    /// What each parameter is.
+    pub(crate) fn roles(&self) -> Vec<Role> {
+        self.params.iter().map(|param| param.role).collect()
+    }
+}
+
+/// A block of v1model, or of half of PSA: [`Parser`](BlockName::Parser), [`Ingress`](BlockName::Ingress) or
+/// [`Egress`](BlockName::Egress), [`Deparser`](BlockName::Deparser).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[allow(missing_docs)]
+pub enum BlockName {
+    Parser,
+    Verify,
+    Ingress,
+    Egress,
+    Compute,
+    Deparser,
+}
+
+impl BlockName {
+    /// All, in the order in which they run.
+    pub const ALL: [BlockName; 6] = [
+        BlockName::Parser,
+        BlockName::Verify,
+        BlockName::Ingress,
+        BlockName::Egress,
+        BlockName::Compute,
+        BlockName::Deparser,
+    ];
+}
+
+/// A packet in a stage: what goes in, and what has become of it when the stage is over.
+pub struct Visit {
+    /// The parameters that have a value before the stage begins; afterwards what they are at its end.
+    pub values: Vec<(VarId, Value)>,
+    /// What a parser reads.
+    pub frame: Vec<u8>,
+    /// What the parser left: to read for other blocks, and a parser's result.
+    pub payload: Vec<u8>,
+    /// What a deparser wrote, filled up to whole bytes.
+    pub emitted: Vec<u8>,
+    /// What the program has asked for by calls.
+    pub effects: Effects,
+    /// Steps that may still be made.
+    pub fuel: u64,
+    /// Where it begins.
+    pub start: Start,
+    /// How it ended.
+    pub end: Result<End, Stop>,
+}
+
+/// Where a stage begins.
+#[derive(Clone, Debug)]
+pub enum Start {
+    /// At its start.
+    Begin,
+    /// In the middle of a control's body, with these values of its variables or, without any, all zero.
+    At(Path, Option<Vec<Value>>),
+}
+
+/// How a stage ended.
+#[derive(Debug)]
+pub enum End {
+    /// Normally, or by `exit`.
+    Done,
+    /// In the call of a frame extern.
+    Called(FrameCall),
+}
+
+/// The call of a frame extern.
+#[derive(Clone, Debug)]
+pub struct FrameCall {
+    /// Whose method is called.
+    pub instance: InstanceId,
+    /// The method's name.
+    pub method: String,
+    /// The arguments.
+    pub args: Vec<Bits>,
+    /// The control's variables at the call.
+    pub vars: Vec<Value>,
+}
+
+/// Why a stage ended before its end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Stop {
+    /// `exit`
+    Exit,
+    /// The parser failed.
+    Reject(ErrorId),
+    /// A frame extern was called; the packet is its from now on.
+    FrameCall(InstanceId),
+    /// `assert` or `assume` failed.
+    AssertFailed,
+    /// The step budget is used up.
+    OutOfFuel,
+    /// Too many parser states without progress.
+    ParserLoop,
+    /// The program breaks a rule of the IR.
+    Broken(&'static str),
+}
+
+/// What belongs to a packet beside its headers and metadata, and what the program asks for by calls. The last call of a kind in a
+/// pass counts.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Effects {
+    /// What counters and meters count, in bytes: the length of the frame as it came into this pass.
+    pub counted: u64,
+    /// The length of the packet as `setValid` and `setInvalid` change it, in bytes.
+    pub length: i64,
+    /// Cut what is sent to this many bytes: the least of all calls.
+    pub truncate: Option<u32>,
+    /// A clone, with its session.
+    pub clone: Option<CloneEffect>,
+    /// Resubmit with this field list.
+    pub resubmit: Option<u32>,
+    /// Recirculate with this field list.
+    pub recirculate: Option<u32>,
+    /// A checksum was wrong.
+    pub checksum_error: bool,
+    /// What direct meters answered in this stage.
+    pub colours: Vec<(InstanceId, u8)>,
+}
+
+impl Effects {
+    /// Of a frame of so many bytes, when its pass begins.
+    pub fn of(bytes: u64) -> Effects {
+        Effects { counted: bytes, length: bytes as i64, ..Effects::default() }
+    }
+
+    /// What a direct meter answered is its answer from now on.
+    pub fn coloured(&mut self, colour: Option<(InstanceId, u8)>) {
+        if let Some((meter, _)) = colour {
+            self.colours.retain(|(instance, _)| *instance != meter);
+            self.colours.extend(colour);
+        }
+    }
+
+    /// What was asked of the traffic manager is no longer.
+    pub(crate) fn forget_orders(&mut self) {
+        (self.clone, self.resubmit, self.recirculate) = (None, None, None);
+    }
+
+    /// Nothing that was asked for is any longer.
+    pub(crate) fn forget(&mut self) {
+        self.forget_orders();
+        self.truncate = None;
+    }
+}
+
+/// A clone that was asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CloneEffect {
+    /// Where it goes: see [`Session`](crate::Session).
+    pub session: u32,
+    /// The metadata that it keeps; `None` keeps nothing.
+    pub field_list: Option<u32>,
+}
+
+/// Amid a block: see [`StageRunner::statement`].
+#[derive(Default)]
+pub struct Amid {
+    /// Of the block, all of them.
+    pub vars: Vec<Value>,
+    /// What a parser reads.
+    pub frame: Vec<u8>,
+    /// How many bits of it were taken.
+    pub position: u64,
+    /// What the parser left, for other blocks.
+    pub payload: Vec<u8>,
+    /// What the program has asked for.
+    pub effects: Effects,
+}

@@ -1,0 +1,119 @@
+//! All that a device keeps from one packet to the next, beside its counters.
+
+use crate::access::AccessLog;
+use crate::environment::{Environment, Source};
+use crate::hash::{self, Algorithm, CustomCrcs};
+use crate::names::{refused, resolve};
+use crate::objects::Object;
+use crate::table::Tables;
+use crate::told::{Digest, Told};
+use crate::trace::Trace;
+use crate::value_set::ValueSets;
+use base_time::Rng;
+use dataplane_api::EntryError;
+use ir::{InstanceId, Name, Program};
+
+/// Tables, objects, and the ways out and in.
+pub struct State {
+    pub(crate) tables: Tables,
+    pub(crate) value_sets: ValueSets,
+    /// One for each instance of the program.
+    pub(crate) objects: Vec<Object>,
+    pub(crate) environment: Box<dyn Environment>,
+    pub(crate) rng: Rng,
+    pub(crate) accesses: AccessLog,
+    /// What is told of packets.
+    pub trace: Trace,
+    pub(crate) crcs: CustomCrcs,
+    told: Told,
+}
+
+impl State {
+    pub(crate) fn new(
+        tables: Tables,
+        value_sets: ValueSets,
+        objects: Vec<Object>,
+        environment: Box<dyn Environment>,
+        rng: Rng,
+    ) -> State {
+        State {
+            tables,
+            value_sets,
+            objects,
+            environment,
+            rng,
+            accesses: AccessLog::default(),
+            trace: Trace::default(),
+            crcs: CustomCrcs::default(),
+            told: Told::default(),
+        }
+    }
+
+    /// The hash of `data`.
+    pub fn hash(&self, algorithm: Algorithm, data: &[u8]) -> u64 {
+        hash::compute(algorithm, data, &self.crcs)
+    }
+
+    /// Reads a small number through the environment.
+    pub(crate) fn read_environment(&mut self, source: &Source, value: u64) -> u64 {
+        self.environment.read(source, u128::from(value)) as u64
+    }
+
+    /// Adds a line to the log.
+    pub fn log(&mut self, line: String) {
+        self.told.line(line);
+    }
+
+    /// Takes the log.
+    pub(crate) fn take_log(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.told.log)
+    }
+
+    /// Adds a digest.
+    pub fn digest(&mut self, digest: Digest) {
+        self.told.digest(digest);
+    }
+
+    /// Takes the digests, the oldest first.
+    pub(crate) fn take_digests(&mut self) -> Vec<Digest> {
+        std::mem::take(&mut self.told.digests)
+    }
+
+    /// Takes both.
+    pub(crate) fn take_told(&mut self) -> Told {
+        std::mem::take(&mut self.told)
+    }
+
+    /// An object by its control-plane name, if `pick` takes it.
+    pub(crate) fn object<'s, T>(
+        &'s self,
+        program: &Program,
+        kind: &str,
+        name: &str,
+        pick: impl Fn(&'s Object) -> Option<T>,
+    ) -> Result<(InstanceId, T), EntryError> {
+        let known: Vec<(usize, &Name)> = program
+            .instances
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| self.objects.get(*at).and_then(&pick).is_some())
+            .map(|(at, instance)| (at, &instance.control_plane_name))
+            .collect();
+        let index = resolve(kind, name, known.iter().map(|(_, n)| n.as_str()))?;
+        let at = known.get(index).map(|(at, _)| *at);
+        let found = at.and_then(|at| Some((InstanceId::from(at), pick(self.objects.get(at)?)?)));
+        found.ok_or_else(|| refused(format!("there is no {kind} `{name}`")))
+    }
+
+    /// The same, to change it.
+    pub(crate) fn object_mut(
+        &mut self,
+        program: &Program,
+        kind: &str,
+        name: &str,
+        pick: impl Fn(&Object) -> bool,
+    ) -> Result<&mut Object, EntryError> {
+        let (id, ()) = self.object(program, kind, name, |o| pick(o).then_some(()))?;
+        self.objects.get_mut(id.index()).ok_or_else(|| refused(format!("there is no {kind} `{name}`")))
+    }
+}

@@ -1,0 +1,231 @@
+//! Tables at run time: entries, lookup, writes (P4-16 §14.2).
+//!
+//! How the best of several matching entries is found depends on the match kinds of the keys, as in BMv2: with a
+//! ternary, range or optional key the greatest priority wins and a prefix' length does not count; else with an
+//! lpm key the longest prefix; else there is only one.
+
+mod build;
+mod entry;
+mod idle;
+mod journal;
+mod key;
+mod write;
+
+pub(crate) use build::{build, key_spec};
+pub(crate) use entry::{ActionSpec, DirectCells, Entry, Run};
+pub use idle::IdleEntry;
+pub(crate) use idle::IdleTimer;
+pub(crate) use journal::{Change, Journal};
+pub use key::{KeySpec, fit};
+pub(crate) use key::{entry_key, normal_of};
+pub(crate) use write::action_data;
+
+use base_bits::Bits;
+use control_writes::{EntryKey, Match};
+use indexmap::IndexMap;
+use ir::{InstanceId, MatchKind, Name, Program};
+use ir_value::Value;
+use rustc_hash::FxBuildHasher;
+use std::cmp::Reverse;
+
+/// A table.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    pub(crate) control_plane_name: Name,
+    /// In order, those of kind `selector` left out.
+    pub(crate) keys: Vec<KeySpec>,
+    /// The list of the source.
+    pub(crate) actions: Vec<ActionSpec>,
+    pub(crate) default: (u32, Vec<Value>),
+    default_is_const: bool,
+    /// Of the default action, where misses are counted and metered: in PSA they are, v1model counts hits.
+    pub(crate) of_default: Option<DirectCells>,
+    /// What the source says, for a reset.
+    first_default: (u32, Vec<Value>),
+    /// In no order: what was first shows in the handles.
+    pub(crate) entries: IndexMap<EntryKey, Entry, FxBuildHasher>,
+    const_entries: bool,
+    size: u64,
+    rank: Rank,
+    pub(crate) implementation: Option<InstanceId>,
+    pub(crate) counters: Option<InstanceId>,
+    pub(crate) meters: Option<InstanceId>,
+    next_handle: u64,
+    /// How many entries the source has; those of them that are constant come first.
+    of_source: usize,
+    /// `support_timeout`.
+    pub(crate) idle_timeouts: bool,
+    /// To be told to the control plane.
+    idle: Vec<IdleEntry>,
+    pub(crate) journal: Journal,
+}
+
+/// How the best entry is found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Rank {
+    /// At most one entry fits.
+    Only,
+    /// The longest prefix of the key in this position.
+    LongestPrefix(usize),
+    /// The greatest priority; of equals the oldest.
+    Priority,
+}
+
+/// The entries that a table without `size` takes at most.
+pub(crate) const DEFAULT_SIZE: u64 = 1024;
+
+impl Table {
+    /// The position of the entry that `key` hits; one number for each of `keys`.
+    pub(crate) fn lookup(&self, key: &[Bits]) -> Option<usize> {
+        if self.keys.is_empty() {
+            return None;
+        }
+        if self.rank == Rank::Only {
+            let keys =
+                self.keys.iter().zip(key).map(|(spec, v)| Match::Exact(v.resize(spec.width))).collect();
+            return self.entries.get_index_of(&EntryKey { matches: keys, priority: 0 });
+        }
+        let mut best: Option<(i64, Reverse<u64>, usize)> = None;
+        for (position, (entry, what)) in self.entries.iter().enumerate() {
+            let (rank, age) = (self.rank_of(entry), Reverse(what.handle));
+            if best.is_none_or(|(r, a, _)| (rank, age) > (r, a)) && self.fits(entry, key) {
+                best = Some((rank, age, position));
+            }
+        }
+        best.map(|(_, _, position)| position)
+    }
+
+    /// The direct cells of the entry in that position, with its handle; without an entry those of the default action.
+    pub(crate) fn direct_mut(&mut self, found: Option<usize>) -> Option<(Option<u64>, &mut DirectCells)> {
+        let Some(position) = found else { return Some((None, self.of_default.as_mut()?)) };
+        let (_, entry) = self.entries.get_index_mut(position)?;
+        Some((Some(entry.handle), &mut entry.direct))
+    }
+
+    /// All entries, the oldest first.
+    pub(crate) fn oldest_first(&self) -> Vec<(&EntryKey, &Entry)> {
+        let mut all: Vec<_> = self.entries.iter().collect();
+        all.sort_by_key(|(_, entry)| entry.handle);
+        all
+    }
+
+    fn fits(&self, entry: &EntryKey, key: &[Bits]) -> bool {
+        self.keys.iter().zip(&entry.matches).zip(key).all(|((spec, want), value)| spec.matches(want, value))
+    }
+
+    fn rank_of(&self, entry: &EntryKey) -> i64 {
+        match self.rank {
+            Rank::LongestPrefix(position) => match entry.matches.get(position) {
+                Some(Match::Lpm { prefix_len, .. }) => i64::from(*prefix_len),
+                _ => 0,
+            },
+            Rank::Only | Rank::Priority => entry.priority,
+        }
+    }
+
+    /// The entries, the first one to be asked first, if nobody can change them.
+    pub(crate) fn constant_entries(&self) -> Option<Vec<(&EntryKey, &Entry)>> {
+        let mut all: Vec<_> = self.const_entries.then(|| self.entries.iter())?.collect();
+        all.sort_by_key(|(key, entry)| (Reverse(self.rank_of(key)), entry.handle));
+        Some(all)
+    }
+
+    pub(crate) fn default_is_const(&self) -> bool {
+        self.default_is_const
+    }
+
+    /// How many entries it takes.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The handle of the next entry.
+    pub(crate) fn next_handle(&self) -> u64 {
+        self.next_handle
+    }
+
+    /// True if entries have priorities.
+    pub(crate) fn has_priorities(&self) -> bool {
+        self.rank == Rank::Priority
+    }
+}
+
+impl Rank {
+    fn of(keys: &[KeySpec]) -> Rank {
+        let ranked =
+            |k: &KeySpec| matches!(k.kind, MatchKind::Ternary | MatchKind::Range | MatchKind::Optional);
+        if keys.iter().any(ranked) {
+            return Rank::Priority;
+        }
+        keys.iter().position(|k| k.kind == MatchKind::Lpm).map_or(Rank::Only, Rank::LongestPrefix)
+    }
+}
+
+/// All tables of a program, by control.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tables {
+    by_control: Vec<Vec<Table>>,
+    /// How often somebody could have written.
+    writes: u64,
+}
+
+impl Tables {
+    /// As the source says; or why not.
+    pub(crate) fn new(program: &Program) -> Result<Tables, Vec<base_diag::Diagnostic>> {
+        let mut problems = vec![];
+        let mut by_control = vec![];
+        for control in &program.controls {
+            let mut tables = vec![];
+            for table in &control.tables {
+                match build::build(program, control, table) {
+                    Ok(table) => tables.push(table),
+                    Err(problem) => problems.push(problem),
+                }
+            }
+            by_control.push(tables);
+        }
+        if problems.is_empty() { Ok(Tables { by_control, writes: 0 }) } else { Err(problems) }
+    }
+
+    /// One table.
+    pub(crate) fn get(&self, control: ir::ControlId, table: ir::TableId) -> Option<&Table> {
+        self.by_control.get(control.index())?.get(table.index())
+    }
+
+    /// See [`get`](Tables::get).
+    pub(crate) fn get_mut(&mut self, control: ir::ControlId, table: ir::TableId) -> Option<&mut Table> {
+        self.by_control.get_mut(control.index())?.get_mut(table.index())
+    }
+
+    /// All, in the order of the program.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Table> + Clone {
+        self.by_control.iter().flatten()
+    }
+
+    /// See [`iter`](Tables::iter).
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Table> {
+        self.writes += 1;
+        self.by_control.iter_mut().flatten()
+    }
+
+    /// How often tables could have been written to.
+    pub(crate) fn writes(&self) -> u64 {
+        self.writes
+    }
+
+    /// The table that the user means.
+    pub(crate) fn by_name(&self, name: &str) -> Result<&Table, dataplane_api::EntryError> {
+        let index = self.index_of(name)?;
+        self.iter().nth(index).ok_or_else(|| crate::names::refused("no such table"))
+    }
+
+    /// See [`by_name`](Tables::by_name).
+    pub(crate) fn by_name_mut(&mut self, name: &str) -> Result<&mut Table, dataplane_api::EntryError> {
+        let index = self.index_of(name)?;
+        self.iter_mut().nth(index).ok_or_else(|| crate::names::refused("no such table"))
+    }
+
+    fn index_of(&self, name: &str) -> Result<usize, dataplane_api::EntryError> {
+        crate::names::resolve("table", name, self.iter().map(|t| t.control_plane_name.as_str()))
+    }
+}

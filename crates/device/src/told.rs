@@ -1,0 +1,98 @@
+//! What packets tell the control plane: digests and lines of the log, until somebody takes them.
+
+use crate::trace::value_text;
+use ir::{Name, Program, Type, TypeId};
+use ir_value::Value;
+
+/// Digests that are kept, and lines; then the newest are lost.
+const KEPT: usize = 4096;
+
+/// A message to the control plane.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Digest {
+    /// The type of the data, or the name of the digest object.
+    pub name: Name,
+    /// What was captured at the call.
+    pub data: Value,
+}
+
+impl Digest {
+    /// The type of the data, if the name tells it.
+    pub fn ty(&self, program: &Program) -> Type {
+        let of_type = program.types.iter().position(|ty| ty.name == self.name);
+        let of_type = of_type.map(|at| Type::Named(TypeId::from(at)));
+        let of_object = || {
+            let named = program.instances.iter().find(|i| i.control_plane_name == self.name)?;
+            named.type_args.first().cloned()
+        };
+        of_type.or_else(of_object).unwrap_or(Type::Void)
+    }
+}
+
+/// See the module. It takes a bounded amount of memory: of more than 4096 digests or lines the oldest are kept.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Told {
+    /// The oldest first.
+    pub digests: Vec<Digest>,
+    /// Lines of the log, the oldest first.
+    pub log: Vec<String>,
+    /// How many of both found no room.
+    pub lost: u64,
+}
+
+impl Told {
+    /// Adds a digest.
+    pub fn digest(&mut self, digest: Digest) {
+        self.lost += keep(&mut self.digests, [digest]);
+    }
+
+    /// Adds a line to the log.
+    pub fn line(&mut self, line: String) {
+        self.lost += keep(&mut self.log, [line]);
+    }
+
+    /// Adds what was told later.
+    pub fn append(&mut self, later: Told) {
+        self.lost += later.lost + keep(&mut self.digests, later.digests) + keep(&mut self.log, later.log);
+    }
+}
+
+/// Gives how many found no room.
+fn keep<T>(list: &mut Vec<T>, more: impl IntoIterator<Item = T>) -> u64 {
+    let mut more = more.into_iter();
+    list.extend(more.by_ref().take(KEPT.saturating_sub(list.len())));
+    more.count() as u64
+}
+
+/// The name of a digest of this type.
+pub fn digest_name(program: &Program, ty: &Type) -> Name {
+    match ty {
+        Type::Named(id) => program.type_decl(*id).name.clone(),
+        _ => "digest".into(),
+    }
+}
+
+/// A line of the log: each `{}` of the message stands for the next value; those that are missing stay as they are.
+pub fn log_line(message: &str, data: Option<Value>) -> String {
+    let values = match data {
+        Some(Value::Struct(values)) => values,
+        data => data.into_iter().collect(),
+    };
+    let mut values = values.iter().map(log_text);
+    let mut parts = message.split("{}");
+    let mut line = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        line.push_str(&values.next().unwrap_or_else(|| "{}".to_string()));
+        line.push_str(part);
+    }
+    line
+}
+
+/// A value in the log: plain decimal numbers.
+fn log_text(value: &Value) -> String {
+    match value {
+        Value::Bits(bits) | Value::Varbit(bits) => bits.to_decimal(),
+        Value::Str(text) => text.clone(),
+        value => value_text(value),
+    }
+}

@@ -1,0 +1,122 @@
+//! From a queue to the wire.
+
+use super::V1Switch;
+use super::packet::{Packet, Stay, Waiting};
+use crate::stage::{BlockName, CloneEffect, Start, Stop};
+use crate::trace::{Cause, EventKind};
+use base_time::Time;
+use dataplane_api::{DropReason, EgressResult, Output, QueueRecord, Queued};
+use ir_value::Value;
+use p4_arch::v1model::instance_type;
+
+impl V1Switch<'_> {
+    /// Egress, then: clone, drop, checksums and deparser, recirculate, send.
+    pub(super) fn run_egress(&mut self, mut packet: Packet, queue: QueueRecord, now: Time) -> EgressResult {
+        self.core.state.trace.turn_to(packet.trace);
+        self.start_egress(&mut packet, queue, now);
+        if let Err(stop) = self.control(BlockName::Egress, &mut packet, Start::Begin, now) {
+            self.core.stopped(&stop);
+            return EgressResult::default();
+        }
+        self.end_egress(packet, now)
+    }
+
+    /// What follows the program's egress.
+    pub(super) fn end_egress(&mut self, mut packet: Packet, now: Time) -> EgressResult {
+        let mut result = EgressResult::default();
+        if let Some(order) = packet.effects.clone.take() {
+            result.requeued = self.clone_egress(&packet, order);
+        }
+        if self.layout.get(&packet.standard, "egress_spec") == self.drop_port {
+            self.core.dropped(DropReason::Egress);
+            return result;
+        }
+        let frame = match self.out(&mut packet, now) {
+            Ok(frame) => frame,
+            Err(stop) => {
+                self.core.stopped(&stop);
+                return result;
+            }
+        };
+        match packet.effects.recirculate.take() {
+            Some(list) => self.recirculate(packet, frame, list, &mut result),
+            None => {
+                let mut frame = frame;
+                frame.truncate(packet.effects.truncate.map_or(usize::MAX, |length| length as usize));
+                self.core
+                    .state
+                    .trace
+                    .add(|| EventKind::Transmit { port: packet.egress_port, frame: frame.clone() });
+                self.core.counters.sent += 1;
+                result.output = Some(Output { port: packet.egress_port, frame });
+            }
+        }
+        result
+    }
+
+    /// The packet's bytes, with its checksums.
+    fn out(&mut self, packet: &mut Packet, now: Time) -> Result<Vec<u8>, Stop> {
+        self.control(BlockName::Compute, packet, Start::Begin, now)?;
+        self.deparse(packet, now)
+    }
+
+    pub(super) fn start_egress(&mut self, packet: &mut Packet, queue: QueueRecord, now: Time) {
+        let stay = Stay::read(&mut self.core.state, queue, now);
+        self.tell_egress(packet, stay);
+    }
+
+    /// Sets what v1model tells egress of a packet's stay in its queue.
+    pub(super) fn tell_egress(&mut self, packet: &mut Packet, stay: Stay) {
+        let fields = [
+            ("egress_global_timestamp", stay.left.into()),
+            ("enq_timestamp", stay.entered.into()),
+            ("enq_qdepth", stay.depth_entered.into()),
+            ("deq_timedelta", stay.waited.into()),
+            ("deq_qdepth", stay.depth_left.into()),
+            ("egress_port", packet.egress_port.into()),
+            ("egress_spec", u128::from(self.drop_port) + 1),
+            ("packet_length", packet.effects.length.max(0) as u128),
+        ];
+        for (name, value) in fields {
+            self.layout.set(&mut packet.standard, name, value);
+        }
+    }
+
+    /// The packet as it is at the end of egress; of the metadata only the field list.
+    pub(super) fn clone_egress(&mut self, packet: &Packet, order: CloneEffect) -> Vec<Queued> {
+        let Some(session) = self.core.replication.sessions.get(&order.session).copied() else {
+            return vec![];
+        };
+        self.core.effect("clone", order.session);
+        let mut copy = packet.clone();
+        copy.metadata = Value::zero(&self.core.program, &self.layout.metadata);
+        self.layout.keep(order.field_list, &packet.metadata, &mut copy.metadata);
+        copy.standard = Value::zero(&self.core.program, &self.layout.standard);
+        self.layout.set(&mut copy.standard, "instance_type", u128::from(instance_type::EGRESS_CLONE));
+        copy.effects.forget();
+        if let Some(most) = session.max_length {
+            copy.cut(most);
+        }
+        let cause = Cause::EgressClone { session: order.session };
+        self.begin(&mut copy, packet.trace, cause, session.port);
+        self.send_clone(copy, session)
+    }
+
+    pub(super) fn recirculate(
+        &mut self,
+        packet: Packet,
+        frame: Vec<u8>,
+        list: u32,
+        result: &mut EgressResult,
+    ) {
+        self.core.effect("recirculate", list);
+        let from = packet.trace;
+        if !packet.life.take() {
+            self.core.dropped(DropReason::PassLimit);
+            return;
+        }
+        let mut packet = self.restarted(packet, frame, instance_type::RECIRCULATED, Some(list));
+        self.begin(&mut packet, from, Cause::Recirculated, None);
+        result.again.push(Box::new(Waiting { packet }));
+    }
+}

@@ -1,0 +1,159 @@
+//! Where v1model's stages, metadata and field lists are in a program.
+
+use crate::region::Regions;
+use crate::stage::{BlockName, Stage};
+use base_bits::Bits;
+use base_diag::Diagnostic;
+use base_diag::codes::run as codes;
+use ir::{AnnotationBody, AnnotationValue, Name, Program, Role, Type};
+use ir_value::Value;
+
+/// What is worked out once for a program.
+pub(super) struct Layout {
+    /// By [`BlockName`].
+    stages: [Stage; 6],
+    standard_fields: Vec<(Name, u32)>,
+    pub(super) headers: Type,
+    pub(super) metadata: Type,
+    pub(super) standard: Type,
+    /// Paths into the user's metadata with the numbers of the field lists they are in.
+    pub(super) field_lists: Vec<(Vec<u32>, Vec<u32>)>,
+    /// The field of the user's metadata with `@counted_length`.
+    pub(super) counted_length: Option<u32>,
+    pub(super) regions: Regions,
+}
+
+/// By [`BlockName`].
+const NAMES: [&str; 6] = ["parser", "verify_checksum", "ingress", "egress", "compute_checksum", "deparser"];
+
+impl Layout {
+    pub(super) fn new(program: &Program) -> Result<Layout, Vec<Diagnostic>> {
+        let missing = |name: &str| {
+            vec![
+                Diagnostic::error(codes::NOT_SUPPORTED, format!("the program has no stage `{name}`"))
+                    .note("v1model has parser, verify_checksum, ingress, egress, compute_checksum, deparser"),
+            ]
+        };
+        let stage = |name: &'static str| Stage::of(program, name).ok_or_else(|| missing(name));
+        let [parser, verify, ingress, egress, compute, deparser] = NAMES;
+        let mut stages = [
+            stage(parser)?,
+            stage(verify)?,
+            stage(ingress)?,
+            stage(egress)?,
+            stage(compute)?,
+            stage(deparser)?,
+        ];
+        let ingress = &stages[BlockName::Ingress as usize];
+        let control = ingress.control().ok_or_else(|| missing("ingress"))?;
+        let regions = Regions::of(program.control(control));
+        let [headers, metadata, standard] =
+            [Role::Headers, Role::Metadata, Role::StandardMetadata].map(|role| ingress.ty(role));
+        let standard_fields =
+            program.fields(&standard).iter().zip(0..).map(|(f, at)| (f.name.clone(), at)).collect();
+        let counted_length = program
+            .fields(&metadata)
+            .iter()
+            .zip(0..)
+            .find(|(field, _)| field.annotations.iter().any(|a| a.name == p4_arch::v1model::COUNTED_LENGTH))
+            .map(|(_, at)| at);
+        let mut field_lists = vec![];
+        find_field_lists(program, &metadata, &mut vec![], &mut field_lists, 0);
+        if let Some(field) = counted_length {
+            for name in [BlockName::Ingress, BlockName::Egress] {
+                let stage = &mut stages[name as usize];
+                let metadata = stage.params.iter().find(|param| param.role == Role::Metadata);
+                stage.counted_length = metadata.map(|param| (param.var, field));
+            }
+        }
+        Ok(Layout {
+            stages,
+            standard_fields,
+            headers,
+            metadata,
+            standard,
+            field_lists,
+            counted_length,
+            regions,
+        })
+    }
+
+    /// What runs in a stage.
+    pub(super) fn stage(&self, name: BlockName) -> &Stage {
+        &self.stages[name as usize]
+    }
+
+    /// The position of a field of the standard metadata.
+    fn field(&self, name: &str) -> Option<u32> {
+        self.standard_fields.iter().find(|(n, _)| n == name).map(|(_, at)| *at)
+    }
+
+    /// Sets a field of the standard metadata, cut to its width.
+    pub(super) fn set(&self, standard: &mut Value, name: &str, value: u128) {
+        if let Some(at) = self.field(name).and_then(|at| standard.part_mut(at)) {
+            match at {
+                Value::Bits(bits) => *bits = Bits::new(bits.width(), value),
+                Value::Error(id) => *id = ir::ErrorId(value as u32),
+                _ => {}
+            }
+        }
+    }
+
+    /// A field of the standard metadata as a number.
+    pub(super) fn get(&self, standard: &Value, name: &str) -> u32 {
+        let value = self.field(name).and_then(|at| standard.part(at));
+        value.and_then(Value::to_key).and_then(|bits| bits.to_u32()).unwrap_or(0)
+    }
+
+    /// Copies the fields of a field list from one metadata to another.
+    pub(super) fn keep(&self, list: Option<u32>, from: &Value, to: &mut Value) {
+        let Some(list) = list else { return };
+        for (path, _) in self.field_lists.iter().filter(|(_, lists)| lists.contains(&list)) {
+            let source = path.iter().try_fold(from, |at, step| at.part(*step));
+            let target = path.iter().try_fold(&mut *to, |at, step| at.part_mut(*step));
+            if let (Some(source), Some(target)) = (source, target) {
+                *target = source.clone();
+            }
+        }
+    }
+}
+
+/// Fields with `@field_list(n, ...)`, in nested structs too; a marked struct is kept as a whole.
+fn find_field_lists(
+    program: &Program,
+    ty: &Type,
+    path: &mut Vec<u32>,
+    found: &mut Vec<(Vec<u32>, Vec<u32>)>,
+    depth: u32,
+) {
+    if depth > 64 {
+        return;
+    }
+    for (field, at) in program.fields(ty).iter().zip(0..) {
+        path.push(at);
+        let lists: Vec<u32> =
+            field.annotations.iter().filter(|a| a.name == "field_list").flat_map(numbers).collect();
+        if lists.is_empty() {
+            find_field_lists(program, &field.ty, path, found, depth + 1);
+        } else {
+            found.push((path.clone(), lists));
+        }
+        path.pop();
+    }
+}
+
+fn numbers(annotation: &ir::Annotation) -> Vec<u32> {
+    match &annotation.body {
+        AnnotationBody::Values(values) | AnnotationBody::List(values) => values
+            .iter()
+            .filter_map(|v| match v {
+                AnnotationValue::Int(n) => u32::try_from(n).ok(),
+                _ => None,
+            })
+            .collect(),
+        AnnotationBody::Tokens(text) => {
+            text.split([',', ' ']).filter_map(|t| t.trim().parse().ok()).collect()
+        }
+        _ => vec![],
+    }
+}

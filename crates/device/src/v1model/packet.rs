@@ -1,0 +1,83 @@
+//! A packet on its way through the device.
+
+use crate::environment::Source;
+use crate::life::Life;
+use crate::stage::Effects;
+use crate::state::State;
+use crate::trace::PacketId;
+use base_time::Time;
+use dataplane_api::{Port, QueueRecord};
+use ir_value::Value;
+
+/// A packet between stages.
+#[derive(Clone)]
+pub(super) struct Packet {
+    pub(super) headers: Value,
+    pub(super) metadata: Value,
+    pub(super) standard: Value,
+    /// As it entered this pass.
+    pub(super) frame: Vec<u8>,
+    /// The bytes that the parser left.
+    pub(super) payload: Vec<u8>,
+    pub(super) ingress_port: Port,
+    pub(super) egress_port: Port,
+    /// `length` is what `packet_length` will be in egress. Copies and what starts again forget `truncate`.
+    pub(super) effects: Effects,
+    pub(super) life: Life,
+    /// Its number in the trace.
+    pub(super) trace: PacketId,
+}
+
+impl Packet {
+    /// Cuts its payload so that it has `most` bytes with its headers, as far as `packet_length` tells them. Where they alone are
+    /// longer, what is sent is cut.
+    pub(super) fn cut(&mut self, most: u32) {
+        let payload = self.payload.len();
+        let headers = usize::try_from(self.effects.length).unwrap_or(0).saturating_sub(payload);
+        let most_bytes = most as usize;
+        let kept = payload.min(most_bytes.saturating_sub(headers));
+        self.payload.truncate(kept);
+        // What the pass began with goes on to end in the payload, and is what is counted.
+        self.frame.truncate(self.frame.len().saturating_sub(payload - kept));
+        self.effects.counted = self.frame.len() as u64;
+        self.effects.length = self.effects.length.min(most.into());
+        if headers > most_bytes {
+            self.effects.truncate = Some(most);
+        }
+    }
+}
+
+/// A packet that waits: for egress, or to start again.
+pub(super) struct Waiting {
+    pub(super) packet: Packet,
+}
+
+/// A packet's stay in its queue, as the program sees it: times in microseconds, depths in packets.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Stay {
+    /// When it was enqueued.
+    pub entered: u64,
+    /// Packets in the queue then.
+    pub depth_entered: u64,
+    /// When it leaves: now.
+    pub left: u64,
+    /// How long it waited.
+    pub waited: u64,
+    /// Packets in the queue when it leaves.
+    pub depth_left: u64,
+}
+
+impl Stay {
+    /// As the environment shows it.
+    pub(super) fn read(state: &mut State, queue: QueueRecord, now: Time) -> Stay {
+        let mut read = |source: Source, value: u64| state.read_environment(&source, value);
+        let waited = now.as_us().saturating_sub(queue.enqueued.as_us());
+        // In this order: environments that are replayed go by it.
+        let left = read(Source::EgressTimestamp, now.as_us());
+        let entered = read(Source::EnqueueTimestamp, queue.enqueued.as_us());
+        let depth_entered = read(Source::EnqueueDepth, u64::from(queue.depth_at_enqueue));
+        let waited = read(Source::DequeueTimedelta, waited);
+        let depth_left = read(Source::DequeueDepth, u64::from(queue.depth_at_dequeue));
+        Stay { entered, depth_entered, left, waited, depth_left }
+    }
+}

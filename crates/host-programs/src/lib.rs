@@ -1,0 +1,54 @@
+//! What hosts run. A *host program* is a workload at both ends of all its pairs of hosts: [`HostProgram`] is the contract, each
+//! kind of workload a file, and [`KINDS`] the registry. `rack-model` reads a kind's keys by its [`Kind`], `rack-emulator` runs its
+//! program; neither knows any kind by name.
+//!
+//! | file | `kind` |
+//! |---|---|
+//! | `ping` | `ping` |
+//! | `udp` | `udp`, `poisson`, `onoff`, `zipf` |
+//! | `request` | `request` |
+//! | `memcached` | `memcached` |
+//! | `tcp` | `tcp` |
+//! | `pcap` | `pcap` |
+//!
+//! `streams`, `source` and `stamp` are for programs that send packets one by one and look for each of them; `packet` and `station`
+//! build frames and take them apart; `tally` is what is measured.
+
+pub mod kind;
+pub mod latency;
+mod mac;
+pub mod memcached;
+pub mod packet;
+pub mod pcap;
+pub mod ping;
+pub mod program;
+pub mod request;
+pub mod source;
+pub mod stamp;
+pub mod station;
+pub mod streams;
+pub mod tally;
+pub mod tcp;
+pub mod udp;
+mod unused;
+
+pub use kind::{Kind, Load, Value};
+pub use mac::Mac;
+pub use program::{
+    Arrival, Begun, Capture, Captures, Desk, Effects, Goodput, HostProgram, Pair, Report, Setup, Side,
+    Socket, StartError, Started, Taken,
+};
+pub use unused::Unused;
+
+/// Every kind of workload that a rack file may name.
+pub static KINDS: &[&Kind] = &[
+    &ping::PING,
+    &udp::UDP,
+    &pcap::PCAP,
+    &udp::POISSON,
+    &udp::ON_OFF,
+    &udp::ZIPF,
+    &request::REQUEST,
+    &memcached::MEMCACHED,
+    &tcp::TCP,
+];

@@ -1,0 +1,344 @@
+//! Frames that hosts build and take apart: Ethernet, IPv4 (RFC 791), ICMP echo (RFC 792), UDP (RFC 768).
+
+use crate::mac::Mac;
+use std::net::Ipv4Addr;
+
+/// IPv4's protocol numbers.
+pub const ICMP: u8 = 1;
+/// See [`ICMP`].
+pub const TCP: u8 = 6;
+/// See [`ICMP`].
+pub const UDP: u8 = 17;
+/// ICMP's type of a ping.
+pub const ECHO_REQUEST: u8 = 8;
+/// ICMP's type of its answer.
+pub const ECHO_REPLY: u8 = 0;
+
+/// The EtherType of IPv4.
+pub const IPV4: u16 = 0x0800;
+/// EtherTypes of VLAN tags.
+pub const TAGS: [u16; 2] = [0x8100, 0x88a8];
+const TTL: u8 = 64;
+const DONT_FRAGMENT: u16 = 0x4000;
+/// Bytes of Ethernet, IPv4 and UDP or ICMP headers as hosts send them.
+const HEADERS: usize = 14 + 20 + 8;
+
+/// Who sends to whom.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Route {
+    /// The sender's card.
+    pub source_mac: Mac,
+    /// The card of the receiver, or of the gateway.
+    pub next_hop: Mac,
+    /// The sender.
+    pub source: Ipv4Addr,
+    /// The receiver.
+    pub destination: Ipv4Addr,
+}
+
+/// What is above IPv4.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Transport {
+    /// A ping or its answer.
+    Echo {
+        /// [`ECHO_REQUEST`] or [`ECHO_REPLY`].
+        kind: u8,
+        /// Whose ping it is.
+        identifier: u16,
+        /// Which of them.
+        sequence: u16,
+    },
+    /// A datagram.
+    Udp {
+        /// The sender's port.
+        source: u16,
+        /// The receiver's port.
+        destination: u16,
+    },
+}
+
+impl Transport {
+    /// From the receiver to the sender.
+    pub fn back(self) -> Transport {
+        match self {
+            Transport::Echo { .. } => self,
+            Transport::Udp { source, destination } => {
+                Transport::Udp { source: destination, destination: source }
+            }
+        }
+    }
+}
+
+/// An IPv4 packet in a frame. Checksums are not looked at yet.
+#[derive(Clone, Copy, Debug)]
+pub struct Ipv4<'a> {
+    /// With its options.
+    pub header: &'a [u8],
+    /// What is behind the header, link padding cut off.
+    pub body: &'a [u8],
+    /// The sender.
+    pub source: Ipv4Addr,
+    /// The receiver.
+    pub destination: Ipv4Addr,
+    /// [`ICMP`], [`TCP`], [`UDP`] or another.
+    pub protocol: u8,
+    /// The sender's number for it.
+    pub identification: u16,
+    /// It is a part of a packet.
+    pub is_fragment: bool,
+}
+
+/// A frame whose payload `fill` writes.
+pub fn build(
+    route: Route,
+    transport: Transport,
+    identification: u16,
+    payload: usize,
+    fill: impl FnOnce(&mut [u8]),
+) -> Vec<u8> {
+    let mut frame = Vec::with_capacity(HEADERS + payload);
+    frame.extend(route.next_hop.0);
+    frame.extend(route.source_mac.0);
+    frame.extend(IPV4.to_be_bytes());
+    let protocol = match transport {
+        Transport::Echo { .. } => ICMP,
+        Transport::Udp { .. } => UDP,
+    };
+    frame.extend([0x45, 0]);
+    frame.extend(((20 + 8 + payload) as u16).to_be_bytes());
+    frame.extend(identification.to_be_bytes());
+    frame.extend(DONT_FRAGMENT.to_be_bytes());
+    frame.extend([TTL, protocol, 0, 0]);
+    frame.extend(route.source.octets());
+    frame.extend(route.destination.octets());
+    let checksum = checksum(0, &frame[14..34]);
+    frame[24..26].copy_from_slice(&checksum.to_be_bytes());
+    match transport {
+        Transport::Echo { kind, identifier, sequence } => {
+            frame.extend([kind, 0, 0, 0]);
+            frame.extend(identifier.to_be_bytes());
+            frame.extend(sequence.to_be_bytes());
+        }
+        Transport::Udp { source, destination } => {
+            frame.extend(source.to_be_bytes());
+            frame.extend(destination.to_be_bytes());
+            frame.extend(((8 + payload) as u16).to_be_bytes());
+            frame.extend([0, 0]);
+        }
+    }
+    frame.resize(HEADERS + payload, 0);
+    fill(&mut frame[HEADERS..]);
+    let (at, sum) = match transport {
+        Transport::Echo { .. } => (36, self::checksum(0, &frame[34..])),
+        Transport::Udp { .. } => (40, udp_checksum(route.source, route.destination, &frame[34..])),
+    };
+    frame[at..at + 2].copy_from_slice(&sum.to_be_bytes());
+    frame
+}
+
+/// A frame around an IPv4 packet.
+pub fn enclose(route: Route, packet: &[u8]) -> Vec<u8> {
+    let mut frame = Vec::with_capacity(14 + packet.len());
+    frame.extend(route.next_hop.0);
+    frame.extend(route.source_mac.0);
+    frame.extend(IPV4.to_be_bytes());
+    frame.extend(packet);
+    frame
+}
+
+impl<'a> Ipv4<'a> {
+    /// The IPv4 packet in a frame, behind at most two VLAN tags; none if there is none, or its lengths make no
+    /// sense.
+    pub fn parse(frame: &'a [u8]) -> Option<Ipv4<'a>> {
+        let mut at = 12;
+        let mut kind = word(frame, at)?;
+        for _ in 0..2 {
+            if TAGS.contains(&kind) {
+                at += 4;
+                kind = word(frame, at)?;
+            }
+        }
+        let packet = frame.get(at + 2..).filter(|_| kind == IPV4)?;
+        let first = *packet.first()?;
+        let length = usize::from(word(packet, 2)?);
+        let header = packet.get(..usize::from(first & 15) * 4)?;
+        if first >> 4 != 4 || header.len() < 20 {
+            return None;
+        }
+        Some(Ipv4 {
+            header,
+            body: packet.get(header.len()..length)?,
+            source: address(header, 12)?,
+            destination: address(header, 16)?,
+            protocol: header[9],
+            identification: word(header, 4)?,
+            is_fragment: word(header, 6)? & 0x3fff != 0,
+        })
+    }
+
+    /// True if the header's checksum is right.
+    pub fn header_is_sound(&self) -> bool {
+        checksum(0, self.header) == 0
+    }
+
+    /// The UDP or ICMP echo packet inside, and its payload; none if it is neither or makes no sense.
+    pub fn transport(&self) -> Option<(Transport, &'a [u8])> {
+        let body = self.body;
+        match (self.protocol, *body.first()?) {
+            (ICMP, kind @ (ECHO_REQUEST | ECHO_REPLY)) => {
+                let echo = Transport::Echo { kind, identifier: word(body, 4)?, sequence: word(body, 6)? };
+                Some((echo, body.get(8..)?))
+            }
+            (UDP, _) => {
+                let udp = Transport::Udp { source: word(body, 0)?, destination: word(body, 2)? };
+                Some((udp, body.get(8..usize::from(word(body, 4)?))?))
+            }
+            _ => None,
+        }
+    }
+
+    /// Source and destination port of a TCP segment; none of anything else.
+    pub fn tcp_ports(&self) -> Option<(u16, u16)> {
+        let ports = word(self.body, 0).zip(word(self.body, 2));
+        ports.filter(|_| self.protocol == TCP)
+    }
+
+    /// The packet without what is around it.
+    pub fn bytes(&self) -> Vec<u8> {
+        [self.header, self.body].concat()
+    }
+
+    /// True if the checksum of the TCP, UDP or ICMP packet is right, or UDP's is left out.
+    pub fn transport_is_sound(&self) -> bool {
+        match (self.protocol, word(self.body, 4), word(self.body, 6)) {
+            (UDP, _, Some(0)) => true,
+            (UDP, Some(length), _) => {
+                let covered = self.body.get(..usize::from(length));
+                covered.is_some_and(|bytes| pseudo_sum(UDP, self.source, self.destination, bytes) == 0)
+            }
+            (TCP, ..) => pseudo_sum(TCP, self.source, self.destination, self.body) == 0,
+            _ => checksum(0, self.body) == 0,
+        }
+    }
+}
+
+/// The destination and source addresses of a frame.
+pub fn stations(frame: &[u8]) -> Option<(Mac, Mac)> {
+    let (to, rest) = frame.split_first_chunk::<6>()?;
+    let (from, _) = rest.split_first_chunk::<6>()?;
+    Some((Mac(*to), Mac(*from)))
+}
+
+/// The 16 bits at a byte.
+pub fn word(bytes: &[u8], at: usize) -> Option<u16> {
+    let pair = bytes.get(at..at.checked_add(2)?)?;
+    Some(u16::from_be_bytes([pair[0], pair[1]]))
+}
+
+fn address(bytes: &[u8], at: usize) -> Option<Ipv4Addr> {
+    let octets: [u8; 4] = bytes.get(at..at.checked_add(4)?)?.try_into().ok()?;
+    Some(Ipv4Addr::from(octets))
+}
+
+fn udp_checksum(source: Ipv4Addr, destination: Ipv4Addr, bytes: &[u8]) -> u16 {
+    match pseudo_sum(UDP, source, destination, bytes) {
+        0 => 0xffff,
+        sum => sum,
+    }
+}
+
+/// Over the pseudo header too.
+fn pseudo_sum(protocol: u8, source: Ipv4Addr, destination: Ipv4Addr, bytes: &[u8]) -> u16 {
+    let (source, destination) = (u64::from(source.to_bits()), u64::from(destination.to_bits()));
+    checksum(source + destination + u64::from(protocol) + bytes.len() as u64, bytes)
+}
+
+/// The internet checksum (RFC 1071) of `bytes`; `start` is added to their sum.
+fn checksum(start: u64, bytes: &[u8]) -> u16 {
+    let quads = bytes.chunks_exact(4);
+    let mut last = [0; 4];
+    last[..quads.remainder().len()].copy_from_slice(quads.remainder());
+    let mut sum = start + u64::from(u32::from_be_bytes(last));
+    for quad in quads {
+        sum += u64::from(u32::from_be_bytes([quad[0], quad[1], quad[2], quad[3]]));
+    }
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROUTE: Route = Route {
+        source_mac: Mac([2, 0, 0, 0, 0, 1]),
+        next_hop: Mac([2, 0, 0, 0, 0, 2]),
+        source: Ipv4Addr::new(10, 0, 1, 1),
+        destination: Ipv4Addr::new(10, 0, 2, 1),
+    };
+
+    #[test]
+    fn checksums_are_those_of_the_rfc() {
+        // RFC 1071 §3: the sum of these is ddf2.
+        assert_eq!(checksum(0, &[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]), !0xddf2);
+        assert_eq!(checksum(0, &[0xab]), !0xab00);
+        assert_eq!(checksum(0, &[0xff; 6]), 0);
+    }
+
+    #[test]
+    fn a_known_header_has_its_known_checksum() {
+        let header =
+            [0x45, 0, 0, 0x73, 0, 0, 0x40, 0, 0x40, 0x11, 0xb8, 0x61, 192, 168, 0, 1, 192, 168, 0, 199];
+        assert_eq!(checksum(0, &header), 0);
+    }
+
+    #[test]
+    fn what_is_built_is_sound_and_is_read_back() {
+        let echo = Transport::Echo { kind: ECHO_REQUEST, identifier: 3, sequence: 4 };
+        let udp = Transport::Udp { source: 5000, destination: 9000 };
+        for (transport, payload) in [(echo, 56), (udp, 1000), (udp, 21), (echo, 0)] {
+            let mut frame = build(ROUTE, transport, 77, payload, |p| p.fill(0x5a));
+            assert_eq!(stations(&frame), Some((ROUTE.next_hop, ROUTE.source_mac)));
+            frame.resize(frame.len().max(60), 0);
+            let packet = Ipv4::parse(&frame).unwrap();
+            assert!(packet.header_is_sound() && packet.transport_is_sound() && !packet.is_fragment);
+            assert_eq!((packet.source, packet.destination), (ROUTE.source, ROUTE.destination));
+            assert_eq!(packet.transport(), Some((transport, vec![0x5a; payload].as_slice())));
+        }
+    }
+
+    #[test]
+    fn every_flipped_bit_is_seen() {
+        let udp = Transport::Udp { source: 5000, destination: 9000 };
+        let frame = build(ROUTE, udp, 77, 24, |p| p.fill(0x5a));
+        for bit in 14 * 8..frame.len() * 8 {
+            let mut frame = frame.clone();
+            frame[bit / 8] ^= 0x80 >> (bit % 8);
+            let sound = Ipv4::parse(&frame)
+                .is_some_and(|p| p.header_is_sound() && p.transport().is_some() && p.transport_is_sound());
+            assert!(!sound, "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn vlan_tags_are_passed_over() {
+        let udp = Transport::Udp { source: 1, destination: 2 };
+        let mut frame = build(ROUTE, udp, 0, 4, |_| {});
+        for _ in 0..2 {
+            frame.splice(12..12, [0x81, 0, 0, 9]);
+            assert_eq!(Ipv4::parse(&frame).and_then(|p| p.transport()), Some((udp, [0; 4].as_slice())));
+        }
+        frame.splice(12..12, [0x81, 0, 0, 9]);
+        assert!(Ipv4::parse(&frame).is_none());
+    }
+
+    #[test]
+    fn cut_frames_make_no_sense_and_no_panic() {
+        let frame = build(ROUTE, Transport::Udp { source: 1, destination: 2 }, 0, 4, |_| {});
+        for length in 0..frame.len() {
+            assert!(Ipv4::parse(&frame[..length]).is_none(), "{length} bytes");
+        }
+    }
+}

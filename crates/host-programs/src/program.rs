@@ -1,0 +1,205 @@
+//! The contract of host programs.
+//!
+//! One program runs all pairs of a workload, at both ends. It owns what the pairs remember; whoever runs it owns hosts, queues,
+//! links and time, sorts arriving frames, and does what the program puts on its [`Desk`]:
+//!
+//! ```text
+//!            start ──> wake, bind
+//! a timer ── tick ───> wake, send                 a frame, by socket or stamp ── frame ──> wake, send; Taken
+//! ```
+
+use crate::packet::{Ipv4, Route, Transport};
+use crate::stamp::Stamp;
+use crate::station::Station;
+use crate::tally::Tally;
+use crate::unused::Unused;
+use crate::{kind::Load, mac::Mac};
+use base_time::{Duration, Rng, Time};
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+/// A workload while it runs. Deterministic: time, chance and frames come in as arguments.
+pub trait HostProgram {
+    /// A timer that it has set runs out.
+    fn tick(&mut self, timer: u32, desk: &mut Desk<'_>);
+
+    /// A frame has arrived that is for a pair of it. All checksums are right.
+    fn frame(&mut self, arrival: &Arrival<'_>, desk: &mut Desk<'_>) -> Taken;
+
+    /// True while something is left to send, or under way with somebody who would send it again. The run goes on until then.
+    fn is_active(&self) -> bool;
+
+    /// Measures of its own, beside what is tallied.
+    fn report(&self, _now: Time) -> Report {
+        Report::default()
+    }
+}
+
+/// What a program may do while it is called. Timers are set before frames are sent, both in their order.
+pub struct Desk<'a> {
+    /// Virtual time.
+    pub now: Time,
+    /// What is measured of the workload.
+    pub tally: &'a mut Tally,
+    /// What is to be done when the program returns.
+    pub effects: &'a mut Effects,
+}
+
+/// What a program wants done.
+#[derive(Default, Debug)]
+pub struct Effects {
+    /// Timers, and when each runs out.
+    pub wakes: Vec<(u32, Time)>,
+    /// Frames, by pair and end.
+    pub frames: Vec<(u32, Side, Vec<u8>)>,
+}
+
+impl Desk<'_> {
+    /// [`HostProgram::tick`] is called with this number at this time, or now if that has passed. A timer that is set twice runs out
+    /// twice.
+    pub fn wake(&mut self, timer: u32, at: Time) {
+        self.effects.wakes.push((timer, at));
+    }
+
+    /// One end of a pair sends a frame.
+    pub fn send(&mut self, pair: u32, side: Side, frame: Vec<u8>) {
+        self.effects.frames.push((pair, side, frame));
+    }
+}
+
+/// An end of a pair.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Side {
+    /// `from`: it sends, asks, or opens connections.
+    Sender,
+    /// `to`: it receives, answers, or listens.
+    Receiver,
+}
+
+/// A frame for a program.
+pub struct Arrival<'a> {
+    /// The number of the pair, from 0.
+    pub pair: u32,
+    /// The end where it has arrived; none at a host that is of another pair.
+    pub side: Option<Side>,
+    /// The bytes, padding included.
+    pub frame: &'a [u8],
+    /// Who sent the frame on the last link.
+    pub from: Mac,
+    /// The IPv4 packet; none in frames that came by [`Socket::EtherType`] or [`Socket::Rest`].
+    pub packet: Option<Ipv4<'a>>,
+    /// The UDP or ICMP packet in that, and its payload.
+    pub transport: Option<(Transport, &'a [u8])>,
+    /// By which it was found, if not by a socket.
+    pub stamp: Option<Stamp>,
+    /// The host's card.
+    pub station: &'a Station,
+}
+
+/// What a program did with a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Taken {
+    /// It is the packet with this number that the pair waited for; the log says so.
+    Received(u32),
+    /// It was used.
+    Used,
+    /// It was not, and is a drop of the host.
+    Unused(Unused),
+}
+
+/// What a program reports beside what is tallied.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Report {
+    /// How the rate at which payload came is worked out.
+    pub goodput: Goodput,
+    /// What was sent and did not come is lost; if not, it may have been cut short by the end of the run.
+    pub is_loss_known: bool,
+    /// Measures of its own, each with a name of a few letters.
+    pub measures: Vec<(&'static str, u64)>,
+}
+
+impl Default for Report {
+    fn default() -> Report {
+        Report { goodput: Goodput::UntilLast, is_loss_known: true, measures: vec![] }
+    }
+}
+
+/// How the rate at which payload came is worked out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Goodput {
+    /// It says nothing.
+    None,
+    /// From the first arrival to the last.
+    UntilLast,
+    /// From the first arrival until now: something is under way.
+    UntilNow,
+}
+
+/// What a program needs to begin.
+pub struct Setup<'a> {
+    /// What the rack file says.
+    pub load: &'a Load,
+    /// The number of its first pair among those of all workloads: stamps, identifiers and source ports tell pairs apart by these.
+    pub first: u32,
+    /// Who sends to whom.
+    pub pairs: Vec<Pair>,
+    /// Chance of its own. That of pair `n` is `chance.split_index(n)`.
+    pub chance: Rng,
+    /// Frames of captures, by the paths that the rack names.
+    pub captures: &'a mut Captures,
+}
+
+/// Frames of captures with their times since the first, by the paths that a rack names.
+pub type Captures = BTreeMap<String, Capture>;
+
+/// Frames with their times since the first.
+pub type Capture = Vec<(Duration, Vec<u8>)>;
+
+/// Who sends to whom.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair {
+    /// From the sender to the receiver.
+    pub route: Route,
+    /// From the receiver to the sender.
+    pub back: Route,
+    /// The longest IP packets that the links of sender and receiver take, in bytes.
+    pub mtu: (u32, u32),
+}
+
+/// A program, with what has to be done before the first event.
+pub type Begun = Result<(Box<dyn HostProgram>, Started), StartError>;
+
+/// What has to be done before the first event.
+#[derive(Default, Debug)]
+pub struct Started {
+    /// Timers, and when each runs out.
+    pub wakes: Vec<(u32, Time)>,
+    /// Frames for pairs, beside those with stamps: each at an end of a pair.
+    pub sockets: Vec<(u32, Side, Socket)>,
+}
+
+/// What tells a program's frames from others at a host. Stamps need no socket.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Socket {
+    /// UDP datagrams or TCP segments by protocol, the other's address, and source and destination port, as far as they are fixed.
+    Ports {
+        /// 6 or 17.
+        protocol: u8,
+        /// The other's.
+        address: Ipv4Addr,
+        /// Where they come from.
+        source: Option<u16>,
+        /// Where they arrive.
+        destination: Option<u16>,
+    },
+    /// IPv4 packets of a protocol that is none of ICMP, TCP and UDP. Nobody checks what is in them.
+    Protocol(u8),
+    /// Frames that are not IPv4.
+    EtherType(u16),
+    /// What nobody else has use for and came unchanged.
+    Rest,
+}
+
+/// A workload cannot begin: a mistake of whoever made the rack.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StartError(pub String);

@@ -1,0 +1,48 @@
+//! A host's network card: its addresses, and how its packets are addressed.
+
+use crate::mac::Mac;
+use crate::packet::{Ipv4, Route, Transport, build};
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+/// See the module. There is no ARP: who is where is known.
+#[derive(Clone, Debug)]
+pub struct Station {
+    /// Of the card.
+    pub mac: Mac,
+    /// Its own, the one that it sends from first.
+    pub addresses: Vec<Ipv4Addr>,
+    /// Hosts of its own networks.
+    pub neighbours: BTreeMap<Ipv4Addr, Mac>,
+    /// What leads to other networks.
+    pub gateway: Option<Mac>,
+    /// The longest IP packet that its link takes, in bytes.
+    pub mtu: u32,
+}
+
+impl Station {
+    /// How packets from here to `destination` are addressed.
+    pub fn route_to(&self, destination: Ipv4Addr) -> Option<Route> {
+        Some(Route {
+            source_mac: self.mac,
+            next_hop: self.neighbours.get(&destination).copied().or(self.gateway)?,
+            source: *self.addresses.first()?,
+            destination,
+        })
+    }
+
+    /// The answer to a packet that came in a frame from `from`. Without a path to the asker it goes back there.
+    pub fn answer(
+        &self,
+        packet: &Ipv4<'_>,
+        from: Mac,
+        transport: Transport,
+        payload: usize,
+        fill: impl FnOnce(&mut [u8]),
+    ) -> Vec<u8> {
+        let next_hop = self.route_to(packet.source).map_or(from, |route| route.next_hop);
+        let route =
+            Route { source_mac: self.mac, next_hop, source: packet.destination, destination: packet.source };
+        build(route, transport, packet.identification, payload, fill)
+    }
+}

@@ -1,0 +1,162 @@
+//! `tcp`: transfers, each over a connection of its own.
+//!
+//! | | |
+//! |---|---|
+//! | [`transfer`] | connections are opened, closed and given up |
+//! | [`sender`], [`receiver`] | what a connection does about losses, and what it acknowledges |
+//! | [`cubic`], [`round_trip`] | how much may be under way, and how long an answer is waited for |
+//! | [`segment`] | bytes, by smoltcp |
+
+mod cubic;
+mod receiver;
+mod round_trip;
+mod segment;
+mod sender;
+mod transfer;
+
+use crate::kind::Load;
+use crate::kind::{Count, Key, Kind, Rule, Size, Wanted};
+use crate::packet::{Route, TCP as PROTOCOL, enclose};
+use crate::program::{
+    Arrival, Begun, Desk, Goodput, HostProgram, Report, Setup, Side, Socket, Started, Taken,
+};
+use crate::source::{Pace, Source};
+use crate::unused::Unused;
+use base_time::{Duration, Time};
+use transfer::{TcpEnd, Transfers};
+
+/// What most transfers a workload can do.
+pub const MOST_TRANSFERS: u64 = 10_000;
+
+/// The receiver's port of the first workload of a rack.
+const FIRST_TCP_PORT: u16 = 5001;
+
+/// What most a transfer can carry, in bytes.
+pub const MOST_TRANSFER: u32 = 1 << 30;
+
+/// What most bytes of a transfer can be under way: the default.
+pub const MOST_WINDOW: u32 = 4 << 20;
+
+/// See the module. Segments are told apart by both hosts and the receiver's port.
+pub static TCP: Kind = Kind {
+    word: "tcp",
+    count: Count { most: MOST_TRANSFERS, default: None },
+    size: Some(Size { least: 1, most: MOST_TRANSFER, default: 1_000_000 }),
+    keys: &[
+        Key::time("interval", Duration::from_ms(1)),
+        Key::new("port", Wanted::Port(|index| FIRST_TCP_PORT.saturating_add(index as u16))),
+        Key::new("window", Wanted::Number { least: 1 << 16, most: MOST_WINDOW, default: Some(MOST_WINDOW) }),
+    ],
+    rule: Some(Rule::PortOfItsOwn("TCP")),
+    since_start: |load, n| load.time("interval") * n,
+    frame_bytes: |_| None,
+    start,
+};
+
+/// Timer `2n` begins the next transfer of pair `n`, timer `2n + 1` lets its connections go on.
+struct Tcp {
+    load: Load,
+    pairs: Vec<Connected>,
+    /// Pairs that have a transfer left to begin, and those with some under way.
+    sending: u32,
+    busy: u32,
+}
+
+struct Connected {
+    source: Source,
+    begun: u64,
+    transfers: Transfers,
+    /// From the sender.
+    route: Route,
+    /// From the receiver.
+    back: Route,
+}
+
+fn start(setup: Setup<'_>) -> Begun {
+    let load = setup.load;
+    let (port, bytes) = (load.port(), (load.size, load.number("window")));
+    let mut tcp = Tcp { load: load.clone(), pairs: vec![], sending: 0, busy: 0 };
+    let mut started = Started::default();
+    for (pair, at) in setup.pairs.iter().zip(0u32..) {
+        let chance = setup.chance.split_index(u64::from(at));
+        let route = pair.route;
+        let client = TcpEnd { address: route.source, mtu: pair.mtu.0 };
+        let server = TcpEnd { address: route.destination, mtu: pair.mtu.1 };
+        let transfers = Transfers::new(setup.first + at, client, server, port, bytes, &chance);
+        let source = Source::new(load, Pace::Even, load.stagger * u64::from(at), chance.split("gaps"));
+        let ends = [
+            (Side::Sender, route.destination, Some(port), None),
+            (Side::Receiver, route.source, None, Some(port)),
+        ];
+        for (side, address, source, destination) in ends {
+            let socket = Socket::Ports { protocol: PROTOCOL, address, source, destination };
+            started.sockets.push((at, side, socket));
+        }
+        if load.count > 0 {
+            tcp.sending += 1;
+            started.wakes.push((2 * at, source.next()));
+        }
+        tcp.pairs.push(Connected { source, begun: 0, transfers, route, back: pair.back });
+    }
+    Ok((Box::new(tcp), started))
+}
+
+impl Tcp {
+    /// Lets both ends of a pair do what they can do now.
+    fn run(&mut self, pair: u32, desk: &mut Desk<'_>) {
+        let now = desk.now;
+        let Some(Connected { transfers, route, back, .. }) = self.pairs.get_mut(pair as usize) else {
+            return;
+        };
+        let was_busy = transfers.is_busy();
+        let packets = transfers.run(desk.tally, now);
+        self.busy -= u32::from(was_busy && !transfers.is_busy());
+        let is_news = |at: &Time| transfers.planned.is_none_or(|planned| planned <= now || *at < planned);
+        if let Some(at) = transfers.deadline().filter(is_news) {
+            transfers.planned = Some(at);
+            desk.wake(2 * pair + 1, at);
+        }
+        for (side, packet) in packets {
+            let route = if side == Side::Sender { *route } else { *back };
+            desk.send(pair, side, enclose(route, &packet));
+        }
+    }
+}
+
+impl HostProgram for Tcp {
+    fn tick(&mut self, timer: u32, desk: &mut Desk<'_>) {
+        let pair = timer / 2;
+        if let (Some(connected), 0) = (self.pairs.get_mut(pair as usize), timer % 2) {
+            connected.begun += 1;
+            desk.tally.sent += 1;
+            connected.source.advance(&self.load);
+            match connected.begun < self.load.count {
+                true => desk.wake(timer, connected.source.next()),
+                false => self.sending -= 1,
+            }
+            let was_busy = connected.transfers.is_busy();
+            connected.transfers.begin(desk.now);
+            self.busy += u32::from(connected.transfers.is_busy() && !was_busy);
+        }
+        self.run(pair, desk);
+    }
+
+    fn frame(&mut self, arrival: &Arrival<'_>, desk: &mut Desk<'_>) -> Taken {
+        let connected = self.pairs.get_mut(arrival.pair as usize);
+        let (Some(connected), Some(packet), Some(side)) = (connected, arrival.packet, arrival.side) else {
+            return Taken::Unused(Unused::NoReceiver);
+        };
+        connected.transfers.take(side, packet.bytes());
+        self.run(arrival.pair, desk);
+        Taken::Used
+    }
+
+    fn is_active(&self) -> bool {
+        self.sending > 0 || self.busy > 0
+    }
+
+    fn report(&self, _: Time) -> Report {
+        let goodput = if self.busy > 0 { Goodput::UntilNow } else { Goodput::UntilLast };
+        Report { goodput, is_loss_known: false, measures: vec![] }
+    }
+}

@@ -1,0 +1,426 @@
+//! TCP transfers, driven by virtual time.
+//!
+//! A pair has a host at each end: the sender's opens a connection for each transfer, the receiver's listens. What a connection does
+//! about losses is the [`super::sender`]'s, what it acknowledges the [`super::receiver`]'s; here they are opened, closed and given up. The kept stack
+//! for virtual time, smoltcp, gives the [`super::segment`]s; its connections have no selective acknowledgements on the sending side.
+//!
+//! ```text
+//! client          SYN ->  <- SYN-ACK  data -> ... data+FIN ->  <- ACK+FIN  ACK ->
+//! ```
+
+use super::receiver::Receiver;
+use super::round_trip::RoundTrip;
+use super::segment::{self, Direction, HEADERS, Head, SCALE};
+use super::sender::Sender;
+use crate::program::Side;
+use crate::tally::{Came, Tally};
+use crate::unused::Unused;
+use base_time::{Duration, Rng, Time};
+use std::net::Ipv4Addr;
+
+/// Transfers of a pair at once; what would begin beyond that does not.
+const MOST_OPEN: usize = 128;
+
+/// A connection without progress for so long is given up.
+const PATIENCE: Duration = Duration::from_s(10);
+
+/// Client ports are this plus the transfer's number.
+const FIRST_PORT: u16 = 10_000;
+
+/// What a peer takes that does not say how long its segments may be (RFC 9293 §3.7.1).
+const DEFAULT_MSS: u16 = 536;
+
+/// One end of a pair: where it is, and how long its packets may be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TcpEnd {
+    pub address: Ipv4Addr,
+    pub mtu: u32,
+}
+
+/// The transfers of a pair.
+pub(crate) struct Transfers {
+    flow: u32,
+    ends: Ends,
+    size: u32,
+    window: u32,
+    begun: u32,
+    chance: Rng,
+    open: Vec<Transfer>,
+    /// Packets that have arrived since the last run.
+    incoming: Vec<(Side, Vec<u8>)>,
+    /// When the calendar will next let it run.
+    pub planned: Option<Time>,
+}
+
+/// Who talks to whom.
+#[derive(Clone, Copy, Debug)]
+struct Ends {
+    client: TcpEnd,
+    server: TcpEnd,
+    port: u16,
+}
+
+struct Transfer {
+    number: u32,
+    begun: Time,
+    /// When something has arrived that was new.
+    progress: Time,
+    client: Client,
+    server: Server,
+}
+
+/// The end that opens the connection and sends.
+struct Client {
+    /// The number of its SYN.
+    isn: u32,
+    state: ClientState,
+    /// The number of the server's SYN, and how its windows are scaled; none before it has come.
+    peer: Option<(u32, u8)>,
+    /// Set when the handshake is over.
+    sender: Option<Sender>,
+    /// Of the handshake.
+    trip: RoundTrip,
+    /// When its SYN was sent first, and when it is sent again.
+    syn: (Time, Option<Time>),
+    /// Something is to be acknowledged.
+    owes_ack: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum ClientState {
+    Opening,
+    Open,
+    /// The server's end has come and everything was acknowledged.
+    Over,
+}
+
+/// The end that listens.
+struct Server {
+    isn: u32,
+    state: ServerState,
+    /// The number of the client's SYN.
+    peer: u32,
+    takes_sack: bool,
+    receiver: Receiver,
+    trip: RoundTrip,
+    /// When its SYN or its FIN is sent again.
+    resend: Option<Time>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum ServerState {
+    Listening,
+    /// Its SYN is out.
+    Opening,
+    Open,
+    /// Its FIN is out.
+    Closing,
+    Closed,
+}
+
+impl Transfers {
+    /// Transfers of `size` bytes, of which `window` may be under way, to a port of the server, for the flow with this number.
+    pub fn new(
+        flow: u32,
+        client: TcpEnd,
+        server: TcpEnd,
+        port: u16,
+        (size, window): (u32, u32),
+        chance: &Rng,
+    ) -> Transfers {
+        Transfers {
+            flow,
+            ends: Ends { client, server, port },
+            size,
+            window,
+            begun: 0,
+            chance: chance.split("sequence numbers"),
+            open: vec![],
+            incoming: vec![],
+            planned: None,
+        }
+    }
+
+    /// Transfers are under way.
+    pub fn is_busy(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    /// Begins the next transfer; if too many are under way it counts as begun and never completes.
+    pub fn begin(&mut self, now: Time) {
+        let number = self.begun;
+        self.begun += 1;
+        let isns = [self.chance.next_u64() as u32, self.chance.next_u64() as u32];
+        if self.open.len() >= MOST_OPEN {
+            return;
+        }
+        self.open.push(Transfer {
+            number,
+            begun: now,
+            progress: now,
+            client: Client {
+                isn: isns[0],
+                state: ClientState::Opening,
+                peer: None,
+                sender: None,
+                trip: RoundTrip::default(),
+                syn: (now, Some(now)),
+                owes_ack: false,
+            },
+            server: Server {
+                isn: isns[1],
+                state: ServerState::Listening,
+                peer: 0,
+                takes_sack: false,
+                receiver: Receiver::new(self.size, self.window),
+                trip: RoundTrip::default(),
+                resend: None,
+            },
+        });
+    }
+
+    /// A packet has arrived at one end.
+    pub fn take(&mut self, side: Side, packet: Vec<u8>) {
+        self.incoming.push((side, packet));
+    }
+
+    /// Lets both ends do all they can do now: gives the packets that they send.
+    pub fn run(&mut self, tally: &mut Tally, now: Time) -> Vec<(Side, Vec<u8>)> {
+        let mut out = Out { ends: self.ends, packets: vec![] };
+        for (side, packet) in std::mem::take(&mut self.incoming) {
+            let Some((ports, head, payload)) = segment::read(&packet) else { continue };
+            let port = if side == Side::Sender { ports.1 } else { ports.0 };
+            let mut open = self.open.iter_mut();
+            let Some(transfer) = open.find(|transfer| local_port(transfer.number) == port) else { continue };
+            match side {
+                Side::Sender => transfer.client_takes(head, self.size, self.ends.client.mtu, now),
+                Side::Receiver => transfer.server_takes(head, payload, (self.flow, tally), now),
+            }
+        }
+        for transfer in &mut self.open {
+            transfer.client_runs(&mut out, now);
+            transfer.server_runs(&mut out, now);
+        }
+        self.open.retain(|transfer| !transfer.is_over(now));
+        out.packets
+    }
+
+    /// When one of the ends wants to run again.
+    pub fn deadline(&self) -> Option<Time> {
+        self.open.iter().map(Transfer::deadline).min()
+    }
+}
+
+impl Transfer {
+    fn deadline(&self) -> Time {
+        let sender = self.client.sender.as_ref().and_then(Sender::deadline);
+        let timers = [self.client.syn.1, sender, self.server.resend, self.server.receiver.deadline()];
+        timers.into_iter().flatten().fold(self.progress + PATIENCE, Time::min)
+    }
+
+    /// Both ends have closed, or nothing new has come for too long.
+    fn is_over(&self, now: Time) -> bool {
+        let is_closed = self.client.state == ClientState::Over && self.server.state == ServerState::Closed;
+        is_closed || now >= self.progress + PATIENCE
+    }
+
+    fn client_takes(&mut self, head: Head, size: u32, mtu: u32, now: Time) {
+        let client = &mut self.client;
+        let Some(ack) = head.ack else { return };
+        if head.syn && client.peer.is_none() && ack == client.isn.wrapping_add(1) {
+            client.peer = Some((head.sequence, head.scale.unwrap_or(0)));
+            client.state = ClientState::Open;
+            if client.syn.1.take().is_some() && !client.trip.is_backed_off() {
+                client.trip.add(now.since(client.syn.0));
+            }
+            let mut trip = client.trip.clone();
+            trip.progress();
+            let most = head.mss.unwrap_or(DEFAULT_MSS);
+            let mss = u32::from(most).min(mtu.saturating_sub(HEADERS)).max(1);
+            // Windows of segments with SYN are not scaled (RFC 7323 §2.2).
+            client.sender = Some(Sender::new(size, mss, head.window.into(), trip));
+            self.progress = now;
+            return;
+        }
+        let (Some((peer, scale)), Some(sender)) = (client.peer, &mut client.sender) else { return };
+        if head.syn {
+            client.owes_ack = true;
+            return;
+        }
+        let first = client.isn.wrapping_add(1);
+        let offset = |number: u32| number.wrapping_sub(first);
+        let window = u64::from(head.window) << scale.min(14);
+        let sacks: Vec<(u32, u32)> =
+            head.sacks.iter().flatten().map(|(from, to)| (offset(*from), offset(*to))).collect();
+        // Beyond what was sent, or long ago.
+        if offset(ack) <= size.saturating_add(1) && sender.acknowledged(offset(ack), &sacks, window, now) {
+            self.progress = now;
+        }
+        if head.fin && head.sequence == peer.wrapping_add(1) {
+            client.owes_ack = true;
+            if sender.is_done() {
+                client.state = ClientState::Over;
+            }
+        }
+    }
+
+    fn client_runs(&mut self, out: &mut Out, now: Time) {
+        let (number, client) = (self.number, &mut self.client);
+        if client.syn.1.is_some_and(|at| at <= now) {
+            let head = Head { syn: true, sequence: client.isn, window: u16::MAX, ..out.syn(Side::Sender) };
+            out.send(Side::Sender, number, head, &[]);
+            if now > client.syn.0 {
+                client.trip.back_off();
+            }
+            client.syn.1 = Some(now + client.trip.timeout());
+        }
+        let Some((peer, _)) = client.peer else { return };
+        let is_over = client.state == ClientState::Over;
+        let plain = Head {
+            sequence: client.isn.wrapping_add(1),
+            ack: Some(peer.wrapping_add(1 + u32::from(is_over))),
+            window: u16::MAX,
+            ..Head::default()
+        };
+        let Some(sender) = &mut client.sender else { return };
+        let mut probe = sender.tick(now);
+        let mut payload = vec![];
+        while let Some(segment) = probe.take().or_else(|| sender.next(now)) {
+            let (from, to, ends) = sender.range(segment);
+            payload.clear();
+            payload.extend((from..to).map(|at| content(number, at)));
+            let sequence = plain.sequence.wrapping_add(from);
+            let head = Head { sequence, fin: ends, push: ends, ..plain };
+            out.send(Side::Sender, number, head, &payload);
+            client.owes_ack = false;
+        }
+        if std::mem::take(&mut client.owes_ack) {
+            let (_, sent, ends) = sender.sent_up_to();
+            let sequence = plain.sequence.wrapping_add(sent + u32::from(ends));
+            out.send(Side::Sender, number, Head { sequence, ..plain }, &[]);
+        }
+    }
+
+    fn server_takes(&mut self, head: Head, payload: &[u8], (flow, tally): (u32, &mut Tally), now: Time) {
+        let (number, server) = (self.number, &mut self.server);
+        if head.syn {
+            if matches!(server.state, ServerState::Listening | ServerState::Opening) {
+                server.state = ServerState::Opening;
+                (server.peer, server.takes_sack) = (head.sequence, head.takes_sack);
+                server.resend = Some(now);
+                self.progress = now;
+            }
+            return;
+        }
+        let Some(ack) = head.ack.map(|ack| ack.wrapping_sub(server.isn)) else { return };
+        match server.state {
+            ServerState::Opening if ack == 1 => {
+                (server.state, server.resend) = (ServerState::Open, None);
+                self.progress = now;
+            }
+            ServerState::Closing if ack == 2 => {
+                (server.state, server.resend) = (ServerState::Closed, None);
+                self.progress = now;
+            }
+            ServerState::Listening | ServerState::Closed => return,
+            _ => {}
+        }
+        if server.state == ServerState::Opening || (payload.is_empty() && !head.fin) {
+            return;
+        }
+        let from = head.sequence.wrapping_sub(server.peer.wrapping_add(1));
+        let Ok(length) = u32::try_from(payload.len()) else { return };
+        // Before the stream, or an old segment's beginning: nothing that our clients send.
+        let Some(to) = from.checked_add(length) else { return };
+        let before = server.receiver.bytes();
+        server.receiver.take(from, to, head.fin, now);
+        let differ = (from..).zip(payload).any(|(at, byte)| *byte != content(number, at));
+        if differ {
+            tally.corrupt(Unused::PayloadChanged);
+        }
+        let after = server.receiver.bytes();
+        if after == before && !server.receiver.is_done() {
+            return;
+        }
+        self.progress = now;
+        if after > before {
+            tally.arrived(u64::from(after - before), now);
+            if after == server.receiver.length() {
+                tally.done(Came { flow, sequence: number, sent: self.begun, at: now });
+            }
+        }
+        if server.receiver.is_done() && server.state == ServerState::Open {
+            (server.state, server.resend) = (ServerState::Closing, Some(now));
+        }
+    }
+
+    fn server_runs(&mut self, out: &mut Out, now: Time) {
+        let (number, server) = (self.number, &mut self.server);
+        let plain = Head {
+            sequence: server.isn.wrapping_add(1),
+            window: u16::try_from(server.receiver.window() >> SCALE).unwrap_or(u16::MAX),
+            ..Head::default()
+        };
+        if server.resend.is_some_and(|at| at <= now) {
+            let is_opening = server.state == ServerState::Opening;
+            let head = match is_opening {
+                true => Head {
+                    syn: true,
+                    sequence: server.isn,
+                    ack: Some(server.peer.wrapping_add(1)),
+                    window: u16::MAX,
+                    ..out.syn(Side::Receiver)
+                },
+                false => {
+                    let (ack, _) = server.receiver.acknowledge();
+                    Head { fin: true, ack: Some(server.peer.wrapping_add(1).wrapping_add(ack)), ..plain }
+                }
+            };
+            out.send(Side::Receiver, number, head, &[]);
+            server.resend = Some(now + server.trip.timeout());
+            server.trip.back_off();
+        }
+        if server.receiver.deadline().is_some_and(|at| at <= now) {
+            let is_closed = matches!(server.state, ServerState::Closing | ServerState::Closed);
+            let first = server.peer.wrapping_add(1);
+            let (ack, sacks) = server.receiver.acknowledge();
+            let ranges = |(from, to): (u32, u32)| (first.wrapping_add(from), first.wrapping_add(to));
+            let sacks = if server.takes_sack { sacks.map(|sack| sack.map(ranges)) } else { [None; 3] };
+            let sequence = plain.sequence.wrapping_add(is_closed.into());
+            let head = Head { sequence, ack: Some(first.wrapping_add(ack)), sacks, ..plain };
+            out.send(Side::Receiver, number, head, &[]);
+        }
+    }
+}
+
+/// Packets that leave, and what is the same in all of them.
+struct Out {
+    ends: Ends,
+    packets: Vec<(Side, Vec<u8>)>,
+}
+
+impl Out {
+    /// The options of a SYN.
+    fn syn(&self, side: Side) -> Head {
+        let end = if side == Side::Sender { self.ends.client } else { self.ends.server };
+        let mss = end.mtu.saturating_sub(HEADERS).clamp(1, u16::MAX.into()) as u16;
+        Head { mss: Some(mss), scale: Some(SCALE), takes_sack: true, ..Head::default() }
+    }
+
+    fn send(&mut self, side: Side, number: u32, head: Head, payload: &[u8]) {
+        let client = (self.ends.client.address, local_port(number));
+        let server = (self.ends.server.address, self.ends.port);
+        let (from, to) = if side == Side::Sender { (client, server) } else { (server, client) };
+        self.packets.push((side, segment::write(Direction { from, to }, head, payload)));
+    }
+}
+
+/// The port that the client of a transfer uses.
+fn local_port(number: u32) -> u16 {
+    FIRST_PORT + (number % 50_000) as u16
+}
+
+/// What byte `at` of a transfer is.
+fn content(number: u32, at: u32) -> u8 {
+    (at ^ at >> 8 ^ at >> 16).wrapping_add(number) as u8
+}

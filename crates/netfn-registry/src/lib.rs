@@ -1,0 +1,13 @@
+//! All frame externs by name.
+
+use dataplane_api::Registry;
+
+/// All of them.
+pub fn all() -> Registry {
+    let mut registry = Registry::default();
+    netfn_beacon::register(&mut registry);
+    netfn_cache::register(&mut registry);
+    netfn_compress::register(&mut registry);
+    netfn_fec::register(&mut registry);
+    registry
+}

@@ -1,0 +1,324 @@
+//! A query that is answered piece by piece: objects have millions of cells, and tables millions of entries.
+
+use super::cells::Indexed;
+use super::{Live, Wanted};
+use crate::catalog::Described;
+use crate::change::ActionCall;
+use crate::fault::{Result, Within, fault, not_supported};
+use crate::store::{Shared, Store};
+use crate::{action, matches, object, profile, replication};
+use control_writes::EntryKey;
+use p4runtime_proto::p4::config::v1::ValueSet;
+use p4runtime_proto::p4::v1::{
+    self, ActionProfileGroup, ActionProfileMember, CloneSessionEntry, DigestEntry, MulticastGroupEntry,
+    PacketReplicationEngineEntry, ValueSetEntry, ValueSetMember, action_profile_group, entity::Entity,
+    packet_replication_engine_entry as pre,
+};
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::{Bound, Range};
+
+/// How many cells take as long as another entity.
+const ENTITY: u64 = 8;
+
+/// A query, and what is left of its answer.
+///
+/// It names what comes next by its key: what is written between two pieces is found if it comes later.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Cursor {
+    query: Entity,
+    wanted: Wanted,
+    left: VecDeque<Part>,
+}
+
+/// Entities of one kind that are next to one another.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Part {
+    /// Of an object.
+    Cells(Indexed, Range<u64>),
+    /// Of a table.
+    Entries(u32, Keys<EntryKey>),
+    /// The default entry of a table.
+    Default(u32),
+    /// By profile and number.
+    Members(Keys<(u32, u32)>),
+    Groups(Keys<(u32, u32)>),
+    ValueSet(u32),
+    Digests(Keys<u32>),
+    Multicast(Keys<u32>),
+    Sessions(Keys<u32>),
+}
+
+/// The keys that are left of a map.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Keys<K>(Bound<K>, Bound<K>);
+
+impl<K: Ord + Clone> Keys<K> {
+    pub(super) fn all() -> Keys<K> {
+        Keys(Bound::Unbounded, Bound::Unbounded)
+    }
+
+    pub(super) fn between(first: K, last: K) -> Keys<K> {
+        Keys(Bound::Included(first), Bound::Included(last))
+    }
+
+    /// Reads what the map has of these keys, as far as there is room. True if that is all.
+    fn read<V>(
+        &mut self,
+        map: &BTreeMap<K, V>,
+        room: &mut u64,
+        mut read: impl FnMut(&K, &V) -> Result<()>,
+    ) -> Result<bool> {
+        let mut last = None;
+        let mut all = map.range::<K, _>((self.0.as_ref(), self.1.as_ref()));
+        while *room > 0 {
+            let Some((key, value)) = all.next() else { return Ok(true) };
+            *room = room.saturating_sub(ENTITY);
+            read(key, value)?;
+            last = Some(key);
+        }
+        if let Some(last) = last {
+            self.0 = Bound::Excluded(last.clone());
+        }
+        Ok(false)
+    }
+}
+
+impl Keys<u32> {
+    /// A zero asks for all.
+    fn of(wanted: u32) -> Keys<u32> {
+        if wanted == 0 { Keys::all() } else { Keys::between(wanted, wanted) }
+    }
+}
+
+impl Keys<(u32, u32)> {
+    /// The same of two numbers. Seconds without a first are not next to one another: all are looked through.
+    fn of_both(first: u32, second: u32) -> Keys<(u32, u32)> {
+        match (first, second) {
+            (0, _) => Keys::all(),
+            (_, 0) => Keys::between((first, 0), (first, u32::MAX)),
+            (first, second) => Keys::between((first, second), (first, second)),
+        }
+    }
+}
+
+impl Cursor {
+    /// True if all has been read.
+    pub fn is_over(&self) -> bool {
+        self.left.is_empty()
+    }
+}
+
+impl Store {
+    /// The position before the first entity that fits `query`. Nothing is read yet; what cannot be answered is refused.
+    pub fn find(&self, query: &v1::Entity, wanted: Wanted) -> Result<Cursor> {
+        let Some(query) = &query.entity else {
+            return fault("a query for nothing", "it names no kind of entity");
+        };
+        let left = self.parts(query, wanted).within(field(query))?;
+        Ok(Cursor { query: query.clone(), wanted, left })
+    }
+
+    /// Gives `out` the next entities. As many are read, whether they fit or not, as there is `room` for, in cells.
+    pub fn read_some(
+        &self,
+        cursor: &mut Cursor,
+        room: &mut u64,
+        live: &dyn Live,
+        out: &mut dyn FnMut(v1::Entity),
+    ) -> Result<()> {
+        let Cursor { query, wanted, left } = cursor;
+        let mut give = |entity: Entity| out(v1::Entity { entity: Some(entity) });
+        while *room > 0
+            && let Some(part) = left.front_mut()
+        {
+            if self.read_part(query, *wanted, part, room, live, &mut give).within(field(query))? {
+                left.pop_front();
+            }
+        }
+        Ok(())
+    }
+
+    fn parts(&self, query: &Entity, wanted: Wanted) -> Result<VecDeque<Part>> {
+        let one = |part: Part| Ok([part].into());
+        match query {
+            Entity::TableEntry(q) => self.entry_parts(q),
+            Entity::DirectCounterEntry(q) => {
+                let has = |table| self.catalog.direct_counter(table).is_some();
+                self.direct_parts(q.table_entry.as_ref(), has)
+            }
+            Entity::MeterEntry(v1::MeterEntry { counter_data: Some(_), .. })
+            | Entity::DirectMeterEntry(v1::DirectMeterEntry { counter_data: Some(_), .. }) => {
+                not_supported("counters of meters").within("counter_data")
+            }
+            Entity::DirectMeterEntry(q) => {
+                let has = |table| self.catalog.direct_meter(table).is_some();
+                self.direct_parts(q.table_entry.as_ref(), has)
+            }
+            Entity::CounterEntry(q) => self.counter_parts(q, wanted),
+            Entity::MeterEntry(q) => self.meter_parts(q, wanted),
+            Entity::RegisterEntry(q) => self.register_parts(q, wanted),
+            Entity::ActionProfileMember(q) => {
+                self.check(q.action_profile_id, |id| self.catalog.profile(id))?;
+                one(Part::Members(Keys::of_both(q.action_profile_id, q.member_id)))
+            }
+            Entity::ActionProfileGroup(q) => {
+                self.check(q.action_profile_id, |id| self.catalog.profile(id))?;
+                one(Part::Groups(Keys::of_both(q.action_profile_id, q.group_id)))
+            }
+            Entity::ValueSetEntry(q) => {
+                self.check(q.value_set_id, |id| self.catalog.value_set(id))?;
+                let sets = self.catalog.info().value_sets.iter().map(Described::id);
+                Ok(sets.filter(|id| is(q.value_set_id, *id)).map(Part::ValueSet).collect())
+            }
+            Entity::DigestEntry(q) => {
+                self.check(q.digest_id, |id| self.catalog.digest(id))?;
+                one(Part::Digests(Keys::of(q.digest_id)))
+            }
+            Entity::PacketReplicationEngineEntry(q) => match &q.r#type {
+                Some(pre::Type::MulticastGroupEntry(q)) => {
+                    one(Part::Multicast(Keys::of(q.multicast_group_id)))
+                }
+                Some(pre::Type::CloneSessionEntry(q)) => one(Part::Sessions(Keys::of(q.session_id))),
+                None => {
+                    fault("a query for nothing", "it is neither for multicast groups nor for clone sessions")
+                }
+            },
+            Entity::ExternEntry(q) if q.extern_type_id == 0 => Ok(VecDeque::new()),
+            Entity::ExternEntry(_) => not_supported("entries of other externs"),
+        }
+    }
+
+    /// Refuses an id that nothing has. A zero asks for all.
+    fn check<T>(&self, id: u32, find: impl Fn(u32) -> Result<T>) -> Result<()> {
+        if id == 0 { Ok(()) } else { find(id).map(drop) }
+    }
+
+    /// Reads as much of a part as there is room for. True if nothing is left of it.
+    fn read_part(
+        &self,
+        query: &Entity,
+        wanted: Wanted,
+        part: &mut Part,
+        room: &mut u64,
+        live: &dyn Live,
+        give: &mut dyn FnMut(Entity),
+    ) -> Result<bool> {
+        match part {
+            Part::Cells(of, cells) => {
+                let some = cells.start..cells.end.min(cells.start.saturating_add(*room));
+                *room -= some.end - some.start;
+                cells.start = some.end;
+                self.read_cells(*of, some, wanted, live, give)?;
+                Ok(cells.is_empty())
+            }
+            Part::Entries(table, keys) => {
+                let Some(state) = self.tables.get(table) else { return Ok(true) };
+                let table = self.catalog.table(*table)?;
+                keys.read(&state.entries, room, |key, entry| {
+                    self.found_of_entry(query, table, (key, entry), live)?.into_iter().for_each(&mut *give);
+                    Ok(())
+                })
+            }
+            Part::Default(table) => {
+                *room = room.saturating_sub(ENTITY);
+                let table = self.catalog.table(*table)?;
+                self.found_of_default(query, table, live)?.into_iter().for_each(give);
+                Ok(true)
+            }
+            Part::Members(keys) => keys.read(&self.members, room, |key, shared| {
+                if matches!(query, Entity::ActionProfileMember(q) if is(q.member_id, key.1)) {
+                    give(Entity::ActionProfileMember(self.member_message(*key, shared)));
+                }
+                Ok(())
+            }),
+            Part::Groups(keys) => keys.read(&self.groups, room, |(profile, group), shared| {
+                if matches!(query, Entity::ActionProfileGroup(q) if is(q.group_id, *group)) {
+                    let members = shared.what.members.iter().map(|member| action_profile_group::Member {
+                        member_id: member.member,
+                        weight: member.weight,
+                        watch_kind: profile::member_watch(member.watch),
+                    });
+                    give(Entity::ActionProfileGroup(ActionProfileGroup {
+                        action_profile_id: *profile,
+                        group_id: *group,
+                        members: members.collect(),
+                        max_size: shared.what.max_size,
+                    }));
+                }
+                Ok(())
+            }),
+            Part::ValueSet(set) => {
+                *room = room.saturating_sub(ENTITY);
+                give(Entity::ValueSetEntry(self.value_set_message(self.catalog.value_set(*set)?)));
+                Ok(true)
+            }
+            Part::Digests(keys) => keys.read(&self.digests, room, |digest, config| {
+                let config = Some(object::digest_config(config));
+                give(Entity::DigestEntry(DigestEntry { digest_id: *digest, config }));
+                Ok(())
+            }),
+            Part::Multicast(keys) => keys.read(&self.multicast, room, |group, to| {
+                give(replicated(pre::Type::MulticastGroupEntry(MulticastGroupEntry {
+                    multicast_group_id: *group,
+                    replicas: replication::encode(&to.replicas),
+                    metadata: to.metadata.clone(),
+                })));
+                Ok(())
+            }),
+            Part::Sessions(keys) => keys.read(&self.sessions, room, |session, to| {
+                give(replicated(pre::Type::CloneSessionEntry(CloneSessionEntry {
+                    session_id: *session,
+                    replicas: replication::encode(&to.replicas),
+                    class_of_service: to.class_of_service.into(),
+                    packet_length_bytes: i32::try_from(to.packet_length_bytes).unwrap_or(i32::MAX),
+                })));
+                Ok(())
+            }),
+        }
+    }
+
+    pub(super) fn member_message(
+        &self,
+        (profile, member): (u32, u32),
+        shared: &Shared<ActionCall>,
+    ) -> ActionProfileMember {
+        ActionProfileMember {
+            action_profile_id: profile,
+            member_id: member,
+            action: Some(action::encode(&self.catalog, &shared.what)),
+        }
+    }
+
+    pub(super) fn value_set_message(&self, set: &ValueSet) -> ValueSetEntry {
+        let members = self.value_sets.get(&set.id()).into_iter().flatten();
+        let members = members.map(|member| ValueSetMember { r#match: matches::encode(&set.r#match, member) });
+        ValueSetEntry { value_set_id: set.id(), members: members.collect() }
+    }
+}
+
+fn replicated(kind: pre::Type) -> Entity {
+    Entity::PacketReplicationEngineEntry(PacketReplicationEngineEntry { r#type: Some(kind) })
+}
+
+/// A zero asks for all.
+fn is(wanted: u32, id: u32) -> bool {
+    wanted == 0 || wanted == id
+}
+
+/// The field of an entity that a query is in.
+fn field(query: &Entity) -> &'static str {
+    match query {
+        Entity::TableEntry(_) => "table_entry",
+        Entity::ActionProfileMember(_) => "action_profile_member",
+        Entity::ActionProfileGroup(_) => "action_profile_group",
+        Entity::CounterEntry(_) => "counter_entry",
+        Entity::DirectCounterEntry(_) => "direct_counter_entry",
+        Entity::MeterEntry(_) => "meter_entry",
+        Entity::DirectMeterEntry(_) => "direct_meter_entry",
+        Entity::RegisterEntry(_) => "register_entry",
+        Entity::ValueSetEntry(_) => "value_set_entry",
+        Entity::DigestEntry(_) => "digest_entry",
+        Entity::PacketReplicationEngineEntry(_) => "packet_replication_engine_entry",
+        Entity::ExternEntry(_) => "extern_entry",
+    }
+}

@@ -1,0 +1,109 @@
+//! Where the regions of an app run, as the splitter wants to know it: by hand, or as a plan says.
+
+use crate::Result;
+use base_diag::Diagnostic;
+use ir::Program;
+use ir_split::{DeviceIndex, Length, Order, Placement, Site, marks, unknown_region};
+use rack_model::{Cable, DeviceId, LinkId, NodeId, Rack};
+use std::collections::BTreeMap;
+
+/// The placement that an app writes out.
+pub fn by_hand(
+    rack: &Rack,
+    app: usize,
+    regions: &[rack_model::Placement],
+    program: &Program,
+) -> Result<Placement> {
+    let marks = marks(program)?;
+    let is_unknown =
+        |p: &&rack_model::Placement| !marks.iter().any(|mark| mark.name == p.region.value.as_str());
+    let wrong = regions.iter().filter(is_unknown);
+    let wrong: Vec<_> =
+        wrong.map(|p| unknown_region(&p.region.value, &marks).at(p.region.span, "placed here")).collect();
+    if !wrong.is_empty() {
+        return Err(wrong);
+    }
+    let name = |p: &rack_model::Placement| ir::Name::from(p.region.value.as_str());
+    let policy = |p: &rack_model::Placement| match p.policy {
+        rack_model::Policy::Direct => ir_split::Policy::Direct,
+        rack_model::Policy::Call => ir_split::Policy::Call,
+    };
+    let site = |p| (name(p), Site::new(DeviceIndex(p.device.value.0), policy(p)));
+    placement(rack, app, regions.iter().map(site).collect())
+}
+
+/// A placement of regions of one of the rack's apps; what is not named runs at the origin.
+pub fn placement(rack: &Rack, at: usize, sites: BTreeMap<ir::Name, Site>) -> Result<Placement> {
+    let Some(app) = rack.apps.get(at) else { return Err(vec![]) };
+    let index = |id: rack_model::DeviceId| DeviceIndex(id.0);
+    let mut placement = Placement {
+        app: at as u64 + 1,
+        epoch: u64::from(app.epoch),
+        devices: rack.devices.iter().map(|d| d.name.value.as_str().into()).collect(),
+        home: std::iter::once(&app.origin).chain(&app.twins).map(|d| index(d.value)).collect(),
+        sites,
+        ports: BTreeMap::new(),
+        lengths: BTreeMap::new(),
+        order: if app.any_order { Order::Any } else { Order::Keep },
+        detours: true,
+        longest_frame: None,
+        longest_on_link: BTreeMap::new(),
+    };
+    let mut wrong = vec![];
+    for cable in rack.cables() {
+        let [a, b] = &cable.ends;
+        let longest = cable.longest_frame(rack);
+        for end in [a, b] {
+            let is_device = matches!(end.node, NodeId::Device(_));
+            if is_device && end.port >= p4_arch::v1model::DROP_PORT {
+                let title = format!("port {} is no port of a v1model device", end.port);
+                wrong.push(
+                    Diagnostic::error(base_diag::codes::rack::BAD_VALUE, title)
+                        .at(end.span, "a link ends here")
+                        .note("ports have 9 bits, and 511 means drop")
+                        .help("use a port from 0 to 510"),
+                );
+            }
+        }
+        let at_origin = |node: NodeId| matches!(node, NodeId::Device(id) if placement.role(index(id)) == placement.origin());
+        let is_ours = |node: NodeId| matches!(node, NodeId::Device(id) if rack.app_of(id) == Some(at));
+        if (at_origin(a.node) && !is_ours(b.node)) || (at_origin(b.node) && !is_ours(a.node)) {
+            placement.longest_frame = placement.longest_frame.max(Some(longest));
+        }
+        if let (NodeId::Device(from), NodeId::Device(to)) = (a.node, b.node)
+            && is_ours(a.node)
+            && is_ours(b.node)
+        {
+            placement.longest_on_link.entry((index(from), index(to))).or_insert(longest);
+            placement.longest_on_link.entry((index(to), index(from))).or_insert(longest);
+            placement.ports.entry((index(from), index(to))).or_insert(u64::from(a.port));
+            placement.ports.entry((index(to), index(from))).or_insert(u64::from(b.port));
+            for (start, end) in [(from, to), (to, from)] {
+                placement.lengths.entry((index(start), index(end))).or_insert(length(rack, &cable, end));
+            }
+        }
+    }
+    if app.drops_long_frames {
+        placement.longest_frame = None;
+    }
+    if wrong.is_empty() { Ok(placement) } else { Err(wrong) }
+}
+
+/// How far it is over a cable to a device.
+fn length(rack: &Rack, cable: &Cable, to: DeviceId) -> Length {
+    let links = cable.links.iter().filter_map(|id| rack.links.get(id.0 as usize));
+    let mut time: u64 = rack.devices.get(to.0 as usize).map_or(0, |device| device.service.as_ps());
+    for link in links {
+        let on_the_wire = link.rate.time_for(u64::from(link.overhead));
+        time = time.saturating_add(link.delay.as_ps()).saturating_add(on_the_wire.as_ps());
+    }
+    for pair in cable.links.windows(2) {
+        let ends = |id: &LinkId| rack.links.get(id.0 as usize).map(|link| link.ends.map(|end| end.node));
+        let [Some(one), Some(other)] = [pair.first().and_then(ends), pair.last().and_then(ends)] else {
+            continue;
+        };
+        let passed = one.into_iter().filter(|node| other.contains(node)).find_map(|node| rack.legacy(node));
+        time = time.saturating_add(passed.map_or(0, |(_, switch)| switch.service.as_ps()));
+    }
+    Length { links: cable.links.len() as u32, time_ps: time }
+}

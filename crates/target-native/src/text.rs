@@ -1,0 +1,46 @@
+//! Generated code as text: Cranelift's form (CLIF), and the instructions of this machine. Addresses of constant tables in it differ
+//! from run to run.
+
+use crate::facts::Facts;
+use crate::layout::Layout;
+use crate::machine::{Machine, Part};
+use crate::notes::Notes;
+use crate::tables::Wanted;
+use base_diag::Diagnostic;
+use device::embed::Half;
+use device::{Blocks, Blueprint, Options};
+use ir::Program;
+use std::sync::Arc;
+
+/// A function for a batch of packets, in its last two forms.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct CodeText {
+    /// What packets go through in it: `packet`, or for PSA `ingress` and `egress`.
+    pub name: &'static str,
+    /// As Cranelift gets it.
+    pub clif: String,
+    /// As Cranelift prints the instructions that it makes of it.
+    pub machine_code: String,
+}
+
+/// The functions of a lowered program; none if the interpreter runs it. What cannot be run is refused.
+pub fn code_text(lowered: Program) -> Result<Vec<CodeText>, Vec<Diagnostic>> {
+    ir_interp::check(&lowered)?;
+    let blueprint = Blueprint::new(Arc::new(lowered), Options::default().drop_port)?;
+    let blocks = blueprint.blocks();
+    let parts = match blocks.half() {
+        None => vec![("packet", blocks, Part::Whole)],
+        Some(_) => [("ingress", Half::Ingress), ("egress", Half::Egress)]
+            .map(|(name, half)| (name, blocks.of(half), Part::Half(half)))
+            .to_vec(),
+    };
+    Ok(parts.into_iter().filter_map(|(name, blocks, part)| function(name, blocks, part)).collect())
+}
+
+fn function(name: &'static str, blocks: Blocks<'_>, part: Part) -> Option<CodeText> {
+    let layout = Layout::new(blocks)?;
+    let facts = Facts::new(blocks, &layout, &mut Wanted::default());
+    let mut text = CodeText { name, ..CodeText::default() };
+    let made = Machine::make(blocks.program(), &layout, &facts, part, &mut Notes::default(), Some(&mut text));
+    made.ok().map(|_| text)
+}
