@@ -7,22 +7,11 @@ use crate::objects::Object;
 use crate::objects::meter::Meter;
 use crate::objects::profile::{Member, Profile};
 use crate::switch::Switch;
-use crate::table::{self, DirectCells, IdleTimer, Run, action_data};
+use crate::table::{self, DirectCells, EntryOf, IdleTimer, Run, action_data};
 use base_bits::Bits;
 use base_time::{Duration, Time};
-use control_writes::{Count, GroupMember, Match, Rates};
+use control_writes::{Count, GroupMember, Rates};
 use dataplane_api::{EntryError, Port};
-
-/// Which entry of a table.
-#[derive(Clone, Copy, Debug)]
-pub struct EntryOf<'k> {
-    /// The table's control-plane name.
-    pub table: &'k str,
-    /// One for each key element that is not `selector`.
-    pub keys: &'k [Match],
-    /// In tables with priorities. Of constant entries it does not count.
-    pub priority: Option<i64>,
-}
 
 impl Switch {
     /// An entry.

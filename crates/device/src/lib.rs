@@ -48,7 +48,7 @@ mod write;
 
 pub use access::{Access, AccessKind};
 pub use blueprint::{Blocks, Blueprint};
-pub use by_key::EntryOf;
+
 pub use control_plane::TableEntry;
 pub use driver::Driver;
 pub use environment::{Environment, Observation, PassThrough, Recorder, Replayer, Source};
@@ -63,6 +63,6 @@ pub use snapshot::add_counts;
 pub use spec::{ActionSpec, ObjectKind, ObjectSpec, Specs, TableSpec, ValueSetSpec};
 pub use state::State;
 pub use switch::{Core, Options, Switch, check_architecture};
-pub use table::{IdleEntry, KeySpec, fit};
+pub use table::{EntryOf, IdleEntry, KeySpec, fit};
 pub use told::{Digest, Told};
 pub use trace::{Cause, Event, EventKind, Hit, KeyRead, PacketId, Shown};

@@ -1,10 +1,10 @@
 //! What a control plane writes, done to a device.
 
-use crate::by_key::EntryOf;
 use crate::names::refused;
 use crate::objects::Object;
 use crate::replication::Session;
 use crate::switch::Switch;
+use crate::table::EntryOf;
 use base_time::{Duration, Time};
 use control_writes::{
     ActionCall, CloneSession, DefaultEntry, Entry, EntryKey, GroupMember, MulticastGroup, OneShot, Rates,

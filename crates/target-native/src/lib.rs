@@ -45,6 +45,7 @@ mod workers;
 pub use compiled::Compiled;
 pub use engine::{Engine, Report};
 pub use flow::flow;
+pub use machine::CodeText;
 pub use packet::{Fate, HEADROOM, MOST_BYTES, Packet};
-pub use text::{CodeText, code_text};
+pub use text::code_text;
 pub use workers::{Shared, Worker};

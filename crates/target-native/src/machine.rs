@@ -10,7 +10,6 @@ use crate::layout::Layout;
 use crate::notes::Notes;
 use crate::packet::Packet;
 use crate::runtime::{Context, Job};
-use crate::text::CodeText;
 use cranelift_codegen::ir::{AbiParam, FuncRef, Type, types};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -41,6 +40,17 @@ pub(crate) enum Part {
     Half(Half),
     /// Behind egress, with variables as they lie in the frame: drop, checksums, deparser.
     Out,
+}
+
+/// A function for a batch of packets, in its last two forms.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct CodeText {
+    /// What packets go through in it: `packet`, or for PSA `ingress` and `egress`.
+    pub name: &'static str,
+    /// As Cranelift gets it.
+    pub clif: String,
+    /// As Cranelift prints the instructions that it makes of it.
+    pub machine_code: String,
 }
 
 /// The code of a program.

@@ -3,7 +3,7 @@
 
 use crate::facts::Facts;
 use crate::layout::Layout;
-use crate::machine::{Machine, Part};
+use crate::machine::{CodeText, Machine, Part};
 use crate::notes::Notes;
 use crate::tables::Wanted;
 use base_diag::Diagnostic;
@@ -11,17 +11,6 @@ use device::embed::Half;
 use device::{Blocks, Blueprint, Options};
 use ir::Program;
 use std::sync::Arc;
-
-/// A function for a batch of packets, in its last two forms.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct CodeText {
-    /// What packets go through in it: `packet`, or for PSA `ingress` and `egress`.
-    pub name: &'static str,
-    /// As Cranelift gets it.
-    pub clif: String,
-    /// As Cranelift prints the instructions that it makes of it.
-    pub machine_code: String,
-}
 
 /// The functions of a lowered program; none if the interpreter runs it. What cannot be run is refused.
 pub fn code_text(lowered: Program) -> Result<Vec<CodeText>, Vec<Diagnostic>> {

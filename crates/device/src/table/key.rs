@@ -178,3 +178,14 @@ pub fn fit(value: &Bits, width: u32) -> Option<Bits> {
 fn prefix_mask(width: u32, length: u32) -> Bits {
     Bits::ones(width).shl_by(u64::from(width - length.min(width)))
 }
+
+/// Which entry of a table.
+#[derive(Clone, Copy, Debug)]
+pub struct EntryOf<'k> {
+    /// The table's control-plane name.
+    pub table: &'k str,
+    /// One for each key element that is not `selector`.
+    pub keys: &'k [Match],
+    /// In tables with priorities. Of constant entries it does not count.
+    pub priority: Option<i64>,
+}

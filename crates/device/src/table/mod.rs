@@ -16,7 +16,7 @@ pub(crate) use entry::{ActionSpec, DirectCells, Entry, Run};
 pub use idle::IdleEntry;
 pub(crate) use idle::IdleTimer;
 pub(crate) use journal::{Change, Journal};
-pub use key::{KeySpec, fit};
+pub use key::{EntryOf, KeySpec, fit};
 pub(crate) use key::{entry_key, normal_of};
 pub(crate) use write::action_data;
 

@@ -1,7 +1,6 @@
 //! What the control plane does to a table.
 
-use super::{ActionSpec, Change, Entry, Run, Table, entry_key, fit};
-use crate::by_key::EntryOf;
+use super::{ActionSpec, Change, Entry, EntryOf, Run, Table, entry_key, fit};
 use crate::names::{refused, resolve_action};
 use base_bits::Bits;
 use control_writes::{EntryKey, Match};
