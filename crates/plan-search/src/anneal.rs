@@ -8,9 +8,11 @@
 //!
 //! Kirkpatrick, Gelatt, Vecchi: Optimization by Simulated Annealing, Science 220 (1983). Random numbers come from a seed and steps are counted, so that the same problem has the same placements.
 
+mod paths;
+
 use crate::pack::{Pack, Placement};
-use crate::problem::Problem;
 use base_time::Rng;
+use paths::Paths;
 
 /// Temperatures, one after the other, each a fifteenth below the one before: 80 times lower in the end.
 const STAGES: u64 = 64;
@@ -18,9 +20,11 @@ const STAGES: u64 = 64;
 const COOLS: i64 = 956;
 /// The first temperature, of what the path variable is: one part of so many.
 const WARM: i64 = 40;
-/// What a whole device that is missing costs at first, in path variables of the placement; parts of 1024, and the least and the most.
+/// What a whole device that is missing costs at first, in path variables of the placement; parts of 1074, and the least and the most.
 const PENALTY: i64 = 340;
 const PENALTIES: (i64, i64) = (32, 16 * 1024);
+/// The parts of a device in which what does not fit is counted.
+const MILLION: i64 = 1_000_000;
 /// The penalty changes after so many steps, by a twentieth.
 const PATIENCE: u64 = 64;
 
@@ -32,6 +36,8 @@ pub struct Annealing<'a, 'p> {
     clumps: Vec<Vec<usize>>,
     /// By clump: the groups on which it may run.
     groups: Vec<Vec<usize>>,
+    /// By clump and device: its regions may run there.
+    is_on: Vec<Vec<bool>>,
     /// By group: its devices.
     devices: Vec<Vec<usize>>,
     /// By region: the device.
@@ -42,11 +48,13 @@ pub struct Annealing<'a, 'p> {
     open: Vec<usize>,
     /// By class: devices that are paid for.
     paid: Vec<u16>,
-    /// By region: its place in the order.
-    rank: Vec<usize>,
-    /// By place in the order: the path variable behind the region, and what it was before the last move.
-    behind: Vec<i64>,
-    before: Vec<i64>,
+    /// By device, in millionths of it: what does not fit.
+    short: Vec<i64>,
+    /// Sum of `short`.
+    all_short: i64,
+    /// Devices whose `short` is out of date.
+    changed: Vec<usize>,
+    paths: Paths,
     /// Some devices take in or send only so much.
     is_loaded: bool,
 }
@@ -81,17 +89,23 @@ impl<'a, 'p> Annealing<'a, 'p> {
         };
         let groups: Vec<Vec<usize>> = clumps.iter().map(groups).collect();
         let sums = problem.scopes.device.len() + 2;
+        let is_on = |clump: &Vec<usize>| -> Vec<bool> {
+            let of = |device: usize| clump.iter().all(|node| problem.nodes[*node].on.contains(&device));
+            (0..problem.class.len()).map(of).collect()
+        };
         let mut annealing = Annealing {
             rng: Rng::new(seed),
+            is_on: clumps.iter().map(is_on).collect(),
             clumps,
             devices,
             on: vec![usize::MAX; nodes],
             used: vec![Used { sums: vec![0; sums], ..Used::default() }; problem.class.len()],
             open: vec![],
             paid: vec![0; problem.classes],
-            rank: rank(problem),
-            behind: vec![0; nodes],
-            before: vec![0; nodes],
+            short: vec![0; problem.class.len()],
+            all_short: 0,
+            changed: vec![],
+            paths: Paths::new(problem),
             is_loaded: of.ports.iter().flatten().flatten().any(|limit| *limit < i64::MAX),
             groups,
             of,
@@ -106,11 +120,15 @@ impl<'a, 'p> Annealing<'a, 'p> {
     /// The best placement of so many steps in which all fits; the search goes on from the last one.
     pub fn run(&mut self, steps: u64) -> Option<Placement> {
         let mut best: Option<Placement> = None;
-        let mut now = self.length(0);
+        let mut now = self.paths.whole(self.of, &self.on);
         let (first, mut missing) = (now.max(1), self.missing());
         let (mut warmth, mut penalty) = ((first / WARM).max(1), PENALTY);
         let cost = |length: i64, missing: i64, penalty: i64| {
-            let more = i128::from(first) * i128::from(missing) * i128::from(penalty) / (1024 * 1_000_000);
+            if missing == 0 {
+                return length;
+            }
+            // A shift in place of a division by 1024 millions.
+            let more = (i128::from(first) * i128::from(missing) * i128::from(penalty)) >> 30;
             length.saturating_add(i64::try_from(more).unwrap_or(i64::MAX))
         };
         for step in 1..=steps {
@@ -123,15 +141,14 @@ impl<'a, 'p> Annealing<'a, 'p> {
             }
             let Some(moves) = self.propose() else { continue };
             let before = moves.map(|moved| moved.map(|(clump, _)| (clump, self.on[self.clumps[clump][0]])));
-            let moved = moves.iter().flatten().flat_map(|(clump, _)| &self.clumps[*clump]);
-            let from = moved.map(|node| self.rank[*node]).min().unwrap_or(0);
             self.shift(moves);
-            self.before[from..].copy_from_slice(&self.behind[from..]);
-            let (length, short) = (self.length(from), self.missing());
+            let moved = moves.iter().flatten().flat_map(|(clump, _)| &self.clumps[*clump]);
+            let length = self.paths.changed(self.of, &self.on, moved.copied());
+            let short = self.missing();
             let worse = cost(length, short, penalty).saturating_sub(cost(now, missing, penalty));
             if worse > 0 && i128::from(worse) * 1024 > i128::from(warmth) * i128::from(self.exponential()) {
                 self.shift(before);
-                self.behind[from..].copy_from_slice(&self.before[from..]);
+                self.paths.undo();
                 continue;
             }
             (now, missing) = (length, short);
@@ -167,7 +184,7 @@ impl<'a, 'p> Annealing<'a, 'p> {
         }
         let devices = &self.devices[*self.rng.pick(groups)?];
         let fresh =
-            devices.iter().copied().find(|device| self.used[*device].runs == 0 && self.is_on(clump, *device));
+            devices.iter().copied().find(|device| self.used[*device].runs == 0 && self.is_on[clump][*device]);
         let may_open = |device: &usize| {
             let class = self.of.problem.class[*device];
             let is_charged = |node: &usize| self.of.charges.is_charged(*node, class);
@@ -180,15 +197,11 @@ impl<'a, 'p> Annealing<'a, 'p> {
         let first = self.rng.index(devices.len());
         (0..devices.len())
             .map(|at| devices[(first + at) % devices.len()])
-            .find(|device| self.used[*device].runs > 0 && self.is_on(clump, *device))
-    }
-
-    fn is_on(&self, clump: usize, device: usize) -> bool {
-        self.clumps[clump].iter().all(|node| self.of.problem.nodes[*node].on.contains(&device))
+            .find(|device| self.used[*device].runs > 0 && self.is_on[clump][*device])
     }
 
     fn may_run(&self, clump: usize, device: usize) -> bool {
-        self.groups[clump].contains(&self.of.twins.group[device]) && self.is_on(clump, device)
+        self.is_on[clump][device] && self.groups[clump].contains(&self.of.twins.group[device])
     }
 
     fn shift(&mut self, moves: [Option<(usize, usize)>; 2]) {
@@ -215,6 +228,7 @@ impl<'a, 'p> Annealing<'a, 'p> {
         let problem = self.of.problem;
         let class = problem.class[device];
         let vars = problem.scopes.device.len();
+        self.changed.push(device);
         for &node in &self.clumps[clump] {
             let used = &mut self.used[device];
             for (sum, more) in used.sums.iter_mut().zip(&self.of.uses[node][class]) {
@@ -247,66 +261,49 @@ impl<'a, 'p> Annealing<'a, 'p> {
                 if at != next && at != usize::MAX && next != usize::MAX {
                     add(&mut self.used[at].sums[vars + 1], self.of.flow[arc]);
                     add(&mut self.used[next].sums[vars], self.of.flow[arc]);
+                    self.changed.extend([at, next]);
                 }
             }
         }
     }
 
-    /// What does not fit, in millionths of a device. (Sums that overflow are taken for small: what is found is placed once more by the search.)
-    fn missing(&self) -> i64 {
-        let problem = self.of.problem;
-        let vars = problem.scopes.device.len();
-        let mut missing = 0i64;
-        let mut crowded = 0;
-        let mut short = |sum: i64, limit: i64| {
-            if sum > limit {
-                let part = i128::from(sum.saturating_sub(limit)) * 1_000_000 / i128::from(limit.max(1)) + 1;
-                missing = missing.saturating_add(i64::try_from(part).unwrap_or(i64::MAX));
-            }
-        };
-        for &device in &self.open {
-            let (used, class) = (&self.used[device], problem.class[device]);
-            used.sums.iter().zip(&problem.limits[device]).for_each(|(sum, limit)| short(*sum, *limit));
-            if let Some([all, into, out]) = self.of.ports[class] {
-                short(used.sums[vars], all.min(into));
-                short(used.sums[vars + 1], out);
-            }
-            if problem.is_single[device] {
-                crowded += 1_000_000 * i64::from(used.runs.saturating_sub(1));
-            }
+    /// What does not fit on all devices together, in millionths of a device.
+    fn missing(&mut self) -> i64 {
+        while let Some(device) = self.changed.pop() {
+            let short = self.short(device);
+            self.all_short += short - std::mem::replace(&mut self.short[device], short);
         }
+        let mut crowded = 0;
         for (class, paid) in self.paid.iter().enumerate() {
             let most = self.of.counts.most(class, self.of.charges);
-            crowded += 1_000_000 * i64::from(paid.saturating_sub(most));
+            crowded += MILLION * i64::from(paid.saturating_sub(most));
         }
-        missing.saturating_add(crowded).min(1 << 40)
+        self.all_short.saturating_add(crowded).min(1 << 40)
     }
 
-    /// The path variable at the ends, worked out from a place in the order on.
-    fn length(&mut self, first: usize) -> i64 {
+    /// What does not fit on a device, in millionths of it. (Sums that overflow are taken for small: what is found is placed once more by the search.)
+    fn short(&self, device: usize) -> i64 {
         let problem = self.of.problem;
-        for at in first..problem.order.len() {
-            let node = problem.order[at];
-            let device = self.on[node];
-            let region = &problem.nodes[node];
-            let mut begins = if region.into.is_empty() { region.start[self.of.var].1 } else { i64::MIN };
-            for &arc in &region.into {
-                let from = problem.arcs[arc].from;
-                let way = self.way(arc, self.on[from], device);
-                begins = begins.max(self.behind[self.rank[from]].saturating_add(way));
+        let (used, class) = (&self.used[device], problem.class[device]);
+        let vars = problem.scopes.device.len();
+        let mut short = 0i64;
+        let mut add = |sum: i64, limit: i64| {
+            if sum > limit {
+                let part =
+                    i128::from(sum.saturating_sub(limit)) * i128::from(MILLION) / i128::from(limit.max(1));
+                short = short.saturating_add(i64::try_from(part).unwrap_or(i64::MAX)).saturating_add(1);
             }
-            self.behind[at] = begins.saturating_add(self.of.grows[node][problem.class[device]]);
+        };
+        used.sums.iter().zip(&problem.limits[device]).for_each(|(sum, limit)| add(*sum, *limit));
+        if let Some([all, into, out]) = self.of.ports[class] {
+            add(used.sums[vars], all.min(into));
+            add(used.sums[vars + 1], out);
         }
-        self.behind.iter().copied().max().unwrap_or(0)
-    }
-
-    fn way(&self, arc: usize, from: usize, to: usize) -> i64 {
-        let (group, next) = (self.of.twins.group[from], self.of.twins.group[to]);
-        match (from == to, group == next) {
-            (true, _) => 0,
-            (_, true) => self.of.ways.apart(arc, group),
-            _ => self.of.ways.add(arc, group, next),
+        if problem.is_single[device] {
+            short = short.saturating_add(MILLION * i64::from(used.runs.saturating_sub(1)));
         }
+        // The sum over a thousand devices does not overflow.
+        short.min(1 << 50)
     }
 
     /// Exponential with a mean near 1, in parts of 1024: a logarithm, straight between powers of two.
@@ -317,10 +314,4 @@ impl<'a, 'p> Annealing<'a, 'p> {
         // Of a base of two; times ln 2.
         (whole * 1024 + 1023 - part) * 710 / 1024
     }
-}
-
-fn rank(problem: &Problem) -> Vec<usize> {
-    let mut rank = vec![0; problem.nodes.len()];
-    problem.order.iter().enumerate().for_each(|(at, node)| rank[*node] = at);
-    rank
 }

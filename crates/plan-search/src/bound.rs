@@ -4,6 +4,7 @@
 //! packet's variables at least is known from a walk over them backwards, once without regard to what devices have, and once with a price for it ([`Prices`]). What they
 //! use at least is compared with what is free on devices in use: the rest needs devices of its own.
 
+mod dearer;
 mod pricing;
 
 pub use pricing::Effort;
@@ -19,12 +20,13 @@ use crate::least::{
 };
 use crate::pack::Pack;
 use crate::price::{NEVER, Partial, Prices, Ways};
-use crate::problem::Problem;
+use crate::problem::{Node, Offer, Problem};
 use crate::room::Room;
 use crate::scarce::Scarce;
 use crate::stay::Stays;
 use crate::twins::Twins;
 use smallvec::{SmallVec, smallvec};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// By class: devices that are paid for.
@@ -60,7 +62,9 @@ pub struct Bound<'p> {
     /// By region: its place in the order.
     rank: Vec<usize>,
     counts: Counts,
-    /// By region: groups on which it may run.
+    /// By region: groups that can run it.
+    groups: Vec<Vec<usize>>,
+    /// By region: groups on which it may run in the open set.
     allowed: Vec<Vec<usize>>,
     table: Table,
     /// By objective.
@@ -143,6 +147,11 @@ impl<'p> Bound<'p> {
         });
         let mut rank = vec![0; problem.nodes.len()];
         problem.order.iter().enumerate().for_each(|(at, node)| rank[*node] = at);
+        let groups = |node: &Node, offers: &[Result<Offer, _>]| {
+            let runs = |device: &&usize| offers[problem.class[**device]].is_ok();
+            let groups = node.on.iter().filter(runs).map(|device| twins.group[*device]);
+            groups.collect::<BTreeSet<usize>>().into_iter().collect()
+        };
         let mut bound = Bound {
             is_priced: is_priced.collect(),
             ways,
@@ -153,6 +162,12 @@ impl<'p> Bound<'p> {
             followed: followed(problem),
             rank,
             counts: Counts { least: vec![0; classes], is_exact: vec![false; classes] },
+            groups: problem
+                .nodes
+                .iter()
+                .zip(&problem.offers)
+                .map(|(node, offers)| groups(node, offers))
+                .collect(),
             allowed: vec![],
             table: Table::default(),
             prices: vec![],
@@ -248,6 +263,18 @@ impl<'p> Bound<'p> {
             paid[self.problem.class[used.device]] += 1;
         }
         paid
+    }
+
+    /// The set of plans that pay for the devices of a placement and no others.
+    pub fn paid_by(&self, placement: &[usize]) -> Counts {
+        let class = &self.problem.class;
+        let is_charged = |(node, device): &(usize, &usize)| self.charges.is_charged(*node, class[**device]);
+        let paid: BTreeSet<usize> =
+            placement.iter().enumerate().filter(is_charged).map(|(_, device)| *device).collect();
+        let mut counts =
+            Counts { least: vec![0; self.counts.least.len()], is_exact: vec![true; self.counts.least.len()] };
+        paid.iter().for_each(|device| counts.least[class[*device]] += 1);
+        counts
     }
 
     /// What a label costs with the devices that have yet to be paid for.
@@ -404,17 +431,11 @@ impl<'p> Bound<'p> {
 
     /// Groups on which a region can run.
     fn groups(&self, node: usize) -> Vec<usize> {
-        let problem = self.problem;
-        let may_run = |device: &&usize| {
-            let class = problem.class[**device];
-            let is_open = self.counts.most(class, self.charges) > 0 || !self.charges.is_charged(node, class);
-            problem.offers[node][class].is_ok() && is_open
+        let is_open = |group: &&usize| {
+            let class = self.class[**group];
+            self.counts.most(class, self.charges) > 0 || !self.charges.is_charged(node, class)
         };
-        let mut groups: Vec<usize> =
-            problem.nodes[node].on.iter().filter(may_run).map(|device| self.twins.group[*device]).collect();
-        groups.sort_unstable();
-        groups.dedup();
-        groups
+        self.groups[node].iter().filter(is_open).copied().collect()
     }
 
     fn make_table(&self) -> Table {

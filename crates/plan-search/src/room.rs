@@ -197,6 +197,21 @@ impl<'r> Room<'r> {
         })
     }
 
+    /// Room of so many devices, by class, over what regions use at least, by the weighing in which that is least; in parts of 1024.
+    pub fn spare(&self, devices: &[u16]) -> i128 {
+        let vars = self.vars();
+        let weighed = |weights: &Weights| {
+            let cells = weights.of.iter().enumerate().filter(|(_, weight)| **weight > 0);
+            let all = cells.map(|(cell, weight)| {
+                let class = cell / vars;
+                let devices = if self.is_paid[class] { devices[class] } else { self.most[class] };
+                i128::from(*weight) * i128::from(self.usable(0, cell, self.size[cell])) * i128::from(devices)
+            });
+            all.sum::<i128>() * 1024 / weights.rest[0].max(1)
+        };
+        self.weights.iter().map(weighed).min().unwrap_or(i128::MAX)
+    }
+
     /// Finds weights; `root` is an empty label.
     pub fn weigh(&mut self, from: &Uses, root: &Label, steps: usize) {
         const PART: i128 = 1 << 20;

@@ -10,6 +10,7 @@
 //! First a narrow search finds good plans. Then all labels of a level become all of the next; where there are too many to keep, they
 //! go on in portions, the rest waiting: memory is bounded, and nothing is left out.
 
+mod near;
 mod placements;
 mod sets;
 

@@ -39,9 +39,6 @@ fn first_tolls(scarce: &[Scarce], known: Option<&Tolls>) -> Vec<Vec<i64>> {
     scarce.iter().map(first).collect()
 }
 
-/// Prices are those of the open set: others that differ by more exchanges would be far from it.
-const MAX_EXCHANGES: usize = 3;
-
 impl<'p> Bound<'p> {
     fn parts(&self) -> Uses<'_> {
         Uses {
@@ -76,6 +73,11 @@ impl<'p> Bound<'p> {
         }
         self.table.opened = self.opened(&self.table.forced);
         true
+    }
+
+    /// Whether there are prices of the open set.
+    pub fn is_priced(&self) -> bool {
+        self.prices.iter().any(Option::is_some)
     }
 
     /// Raises what is known of plans with a region on a group by prices.
@@ -269,49 +271,6 @@ impl<'p> Bound<'p> {
             }
         }
         scarce
-    }
-
-    /// Counts of devices with which plans of the open set would be least dear by its prices, of those that are charged no more than `budget`, by the place of the charge among those
-    /// that count: devices are added, or take the place of others, one or two at a time, as long as that makes plans cheaper.
-    pub fn dearer(&self, budget: &[i64]) -> Counts {
-        let classes = self.sizes.len();
-        let saves = |class: usize| {
-            self.prices.iter().flatten().map(|p| p.of_class(&self.scarce, class)).max().unwrap_or(0)
-        };
-        let saves: Vec<i64> = (0..classes).map(saves).collect();
-        let mut counts = self.counts.exact(&(0..classes).collect::<Vec<_>>());
-        let is_within = |least: &[u16]| {
-            budget.iter().enumerate().all(|(at, budget)| {
-                let charged = |(class, devices): (usize, &u16)| {
-                    self.charges.opening(class)[at].saturating_mul(i64::from(*devices))
-                };
-                least.iter().enumerate().map(charged).fold(0, i64::saturating_add) <= *budget
-            })
-        };
-        let is_known = |class: usize| self.scarce.iter().any(|thing| thing.class == class);
-        for _ in 0..MAX_EXCHANGES {
-            let mut best = (0, None);
-            for (more, less) in (0..classes).flat_map(|more| (0..classes).map(move |less| (more, less))) {
-                for (add, drop) in [(1u16, 0u16), (1, 1), (2, 1), (1, 2)] {
-                    if (drop == 0) != (more == less) || !is_known(more) || !is_known(less) {
-                        continue;
-                    }
-                    let gain = saves[more] * i64::from(add) - saves[less] * i64::from(drop);
-                    let mut least = counts.least.clone();
-                    least[more] += add;
-                    if gain <= best.0 || least[more] > self.charges.most(more) || least[less] < drop {
-                        continue;
-                    }
-                    least[less] -= drop;
-                    if is_within(&least) {
-                        best = (gain, Some(least));
-                    }
-                }
-            }
-            let Some(least) = best.1 else { break };
-            counts.least = least;
-        }
-        counts
     }
 
     /// Classes of which there may be more devices in plans of a set than are counted, those first whose want makes plans of the open set dear.

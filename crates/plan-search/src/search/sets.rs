@@ -2,7 +2,6 @@
 
 use super::{ALL, FEW, Found, NARROW, Search};
 use crate::Stop;
-use crate::anneal::Annealing;
 use crate::bound::Effort;
 use crate::charges::Counts;
 use crate::gap;
@@ -13,34 +12,29 @@ use std::collections::BTreeMap;
 /// So many labels of a level go on in wider searches of so many sets.
 const WIDER: usize = 96;
 const WIDER_SETS: usize = 4;
-/// Where sets are searched narrowly.
-const QUICK: Effort = Effort { steps: 120, rounds: 1 };
-/// Steps of annealing, for each set and for those for which these do not suffice.
-const SOON: &[u64] = &[20_000];
-const LATER: &[u64] = &[80_000];
-/// To see whether some that are known hold for other plans, too.
-const TRY: Effort = Effort { steps: 20, rounds: 1 };
+/// To see whether prices that are known hold for other plans, too.
+pub(super) const TRY: Effort = Effort { steps: 20, rounds: 1 };
 
 /// Labels that were not looked at.
-struct Left {
+pub(super) struct Left {
     /// Of this set.
-    counts: Counts,
+    pub counts: Counts,
     /// So many of their regions are placed.
-    level: usize,
-    labels: Vec<Label>,
+    pub level: usize,
+    pub labels: Vec<Label>,
     /// They end with no less.
-    end: Option<Cost>,
+    pub end: Option<Cost>,
 }
 
 impl Left {
     /// A whole set.
-    fn set(counts: Counts, root: &Label, end: Cost) -> Left {
+    pub fn set(counts: Counts, root: &Label, end: Cost) -> Left {
         Left { counts, level: 0, labels: vec![root.clone()], end: Some(end) }
     }
 }
 
 /// Sets of plans that are not searched yet, by their turn, with what their plans cost at least.
-type Waiting = BTreeMap<(Vec<i128>, Counts), Cost>;
+pub(super) type Waiting = BTreeMap<(Vec<i128>, Counts), Cost>;
 
 impl Search<'_> {
     /// The whole search: sets of plans by how many devices they pay for, those with the least charges first.
@@ -73,104 +67,8 @@ impl Search<'_> {
         self.found(left, proven)
     }
 
-    /// The same for plans that are within the slack of all others. Plans are looked for by annealing, so that most of what a set could have is covered as soon as its bound is known;
-    /// sets for which that does not suffice come last. What was not looked at when the search was stopped.
-    fn run_near(&mut self, mut waiting: Waiting, root: &Label) -> Vec<Left> {
-        let (mut left, mut hard) = (vec![], vec![]);
-        while let Some(((_, counts), end)) = waiting.pop_first() {
-            self.look();
-            if self.stopped {
-                left.push(Left::set(counts, root, end));
-                continue;
-            }
-            let Some(end) = self.near(&counts, end, root, TRY) else { continue };
-            let all = self.bound.wanting(&counts);
-            let searched = counts.exact(&all);
-            if let Some(near) = self.near(&searched, end.clone(), root, QUICK) {
-                self.anneal(&near, SOON);
-                hard.push((near, searched));
-            }
-            for other in counts.others(&all) {
-                self.wait(&other, Some(&end), root, &mut waiting);
-            }
-        }
-        // Those that are farthest from what is known come first.
-        let mut rest = vec![];
-        for (end, counts) in self.farthest(hard) {
-            self.look();
-            let end = if self.stopped { Some(end) } else { self.near(&counts, end, root, ALL) };
-            let Some(end) = end.filter(|end| !self.covers(end)) else { continue };
-            self.anneal(&end, LATER);
-            rest.push((end, counts));
-        }
-        for (end, counts) in self.farthest(rest) {
-            if self.covers(&end) {
-                continue;
-            }
-            self.look();
-            if self.stopped {
-                left.push(Left::set(counts, root, end));
-                continue;
-            }
-            let rest = self.search_set(&counts, &self.goals(&end), root, u64::MAX);
-            let left_of =
-                |(level, labels)| Left { counts: counts.clone(), level, labels, end: Some(end.clone()) };
-            left.extend(rest.into_iter().map(left_of));
-        }
-        left
-    }
-
-    /// Sets in the order of how far what is known is from what their plans end with at least.
-    fn farthest(&self, mut sets: Vec<(Cost, Counts)>) -> Vec<(Cost, Counts)> {
-        let known: Vec<&[i64]> = self.front.points().iter().map(|(cost, _)| &cost[..]).collect();
-        sets.sort_by_cached_key(|(end, _)| std::cmp::Reverse(gap::between(known.iter().copied(), end)));
-        sets
-    }
-
-    /// What plans of a set end with at least, and with no less than `end`; none if that is covered. The set is open then.
-    fn near(&mut self, counts: &Counts, mut end: Cost, root: &Label, effort: Effort) -> Option<Cost> {
-        if let Some(at) = self.worst() {
-            end[at] = end[at].max(self.bound.known(at, counts));
-        }
-        if self.covers(&end) {
-            return None;
-        }
-        self.bound.open(counts);
-        if !self.bound.price(root, &self.goals(&end), effort) {
-            return None;
-        }
-        let known = self.bound.end(root, 0)?;
-        end.iter_mut().zip(&known).for_each(|(end, known)| *end = (*end).max(*known));
-        (!self.covers(&end)).then_some(end)
-    }
-
-    /// Looks by annealing for plans that cover what ends so: of a set whose plans may be charged more by the slack, then of the set itself, which is open.
-    fn anneal(&mut self, end: &Cost, steps: &[u64]) {
-        let objectives = self.problem.settings.objectives.iter().zip(end);
-        let charges = objectives.filter(|(o, _)| matches!(o.measure, Measure::Charges(_) | Measure::Devices));
-        let budget: Vec<i64> = charges.map(|(_, end)| gap::raised(*end, self.slack)).collect();
-        let own = self.bound.counts().clone();
-        let dearer = self.bound.dearer(&budget);
-        for (counts, seed) in [(dearer, 0), (own, 1)] {
-            self.bound.open(&counts);
-            let Some(pack) = self.worst().and_then(|at| self.bound.pack(at)) else { return };
-            let Some(mut annealing) = Annealing::new(&pack, seed) else { return };
-            for &steps in steps {
-                self.look();
-                if self.stopped || self.covers(end) {
-                    return;
-                }
-                if let Some(placement) = annealing.run(steps) {
-                    self.expander.open(self.bound.counts(), self.bound.allowed());
-                    self.expander.pin(&placement.devices);
-                    self.dive(NARROW);
-                }
-            }
-        }
-    }
-
     /// Asks whether to stop.
-    fn look(&mut self) {
+    pub(super) fn look(&mut self) {
         self.stopped = self.stopped || (self.watch)(&self.progress) == Stop::Yes;
     }
 
@@ -219,7 +117,7 @@ impl Search<'_> {
     }
 
     /// All plans of a set below the goals, with about so many labels at most. What was not looked at.
-    fn search_set(
+    pub(super) fn search_set(
         &mut self,
         counts: &Counts,
         goals: &[Option<i64>],
@@ -312,7 +210,13 @@ impl Search<'_> {
     }
 
     /// Has a set of plans wait for its turn, if there can be any in it that are good enough. They end with no less than `least`, if that is known.
-    fn wait(&mut self, counts: &Counts, least: Option<&Cost>, root: &Label, waiting: &mut Waiting) {
+    pub(super) fn wait(
+        &mut self,
+        counts: &Counts,
+        least: Option<&Cost>,
+        root: &Label,
+        waiting: &mut Waiting,
+    ) {
         self.bound.open(counts);
         let Some(mut end) = self.bound.end(root, 0) else { return };
         end.iter_mut().zip(least.into_iter().flatten()).for_each(|(end, least)| *end = (*end).max(*least));
@@ -374,6 +278,7 @@ impl Search<'_> {
                     for (end, known) in end.iter_mut().zip(at_least.iter().flatten()) {
                         *end = (*end).max(*known);
                     }
+                    let end = self.raised(counts, end);
                     gap = gap.max(gap::between(known.iter().map(Vec::as_slice), &telling(&end)));
                     lower(&end);
                 }

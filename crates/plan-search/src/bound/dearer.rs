@@ -1,0 +1,72 @@
+//! Sets of plans near the open one that are charged a little more.
+
+use super::Bound;
+use crate::charges::Counts;
+use std::collections::BTreeMap;
+
+/// Exchanges of devices, one after the other.
+const MAX_EXCHANGES: usize = 3;
+/// So many sets go on to the next exchange.
+const MAX_SETS: usize = 8;
+/// Devices of one class that are added, and of another that are dropped.
+const EXCHANGES: [(u16, u16); 4] = [(1, 0), (1, 1), (2, 1), (1, 2)];
+
+impl Bound<'_> {
+    /// Sets that pay for exactly so many devices of each class, that are charged at most `budget` (by the place of the charge among those that count), and whose plans may end with at most
+    /// `most` of an objective. Only sets with more room to spare than the open one are given, since placements are found sooner there; lowest bound first.
+    pub fn dearer(&self, objective: usize, budget: &[i64], most: i64) -> Vec<Counts> {
+        let classes = self.sizes.len();
+        let own = self.counts.exact(&(0..classes).collect::<Vec<_>>());
+        let mut known = BTreeMap::from([(own.clone(), i64::MIN)]);
+        let mut last = vec![own];
+        for _ in 0..MAX_EXCHANGES {
+            let mut next = vec![];
+            for counts in last.iter().flat_map(|counts| self.exchanged(counts)) {
+                if !known.contains_key(&counts) && self.is_within(&counts, budget) {
+                    let least = self.known(objective, &counts);
+                    known.insert(counts.clone(), least);
+                    next.push((least, counts));
+                }
+            }
+            next.retain(|(least, _)| *least <= most);
+            next.sort_unstable();
+            next.truncate(MAX_SETS);
+            last = next.into_iter().map(|(_, counts)| counts).collect();
+        }
+        let spare = |counts: &Counts| self.room.as_ref().map_or(0, |room| room.spare(&counts.least));
+        let own = spare(&self.counts);
+        let is_good = |(counts, least): &(Counts, i64)| *least <= most && spare(counts) > own;
+        let mut dearer: Vec<(i64, Counts)> =
+            known.into_iter().filter(is_good).map(|(counts, least)| (least, counts)).collect();
+        dearer.sort_unstable();
+        dearer.into_iter().map(|(_, counts)| counts).collect()
+    }
+
+    /// All sets that one exchange makes of a set.
+    fn exchanged(&self, counts: &Counts) -> Vec<Counts> {
+        let classes = self.sizes.len();
+        let mut all = vec![];
+        for (more, less) in (0..classes).flat_map(|more| (0..classes).map(move |less| (more, less))) {
+            for (add, drop) in EXCHANGES {
+                let mut other = counts.clone();
+                other.least[more] += add;
+                // Without a second class nothing is dropped.
+                let is_one = (drop == 0) == (more == less);
+                if is_one && other.least[more] <= self.charges.most(more) && other.least[less] >= drop {
+                    other.least[less] -= drop;
+                    all.push(other);
+                }
+            }
+        }
+        all
+    }
+
+    fn is_within(&self, counts: &Counts, budget: &[i64]) -> bool {
+        budget.iter().enumerate().all(|(at, budget)| {
+            let charged = |(class, devices): (usize, &u16)| {
+                self.charges.opening(class)[at].saturating_mul(i64::from(*devices))
+            };
+            counts.least.iter().enumerate().map(charged).fold(0, i64::saturating_add) <= *budget
+        })
+    }
+}

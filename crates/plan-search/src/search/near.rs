@@ -1,0 +1,167 @@
+//! Plans within a slack of all others.
+//!
+//! ```text
+//! sets of plans, least charges first      a bound by prices; where no plan covers it, a short annealing
+//! those not covered, widest gap first     better prices, then annealing with twice the steps each time, and exact search with few labels
+//! those that are left                     exact search
+//! ```
+
+use super::sets::{Left, TRY, Waiting};
+use super::{ALL, NARROW, Search};
+use crate::Measure;
+use crate::anneal::Annealing;
+use crate::bound::Effort;
+use crate::charges::Counts;
+use crate::gap;
+use crate::label::{Cost, Label};
+
+/// First prices of a set.
+const QUICK: Effort = Effort { steps: 120, rounds: 1 };
+/// Steps of the first annealing of a set, and of the last.
+const FIRST_STEPS: u64 = 10_000;
+const LAST_STEPS: u64 = 1_280_000;
+
+/// After so many times a set is searched exactly, too, as far as so many labels go, twice as many each time.
+const TRIED: u32 = 2;
+const LABELS: u64 = 2000;
+
+/// A set of plans that no plan found so far covers.
+struct Open {
+    counts: Counts,
+    /// Its plans end with no less.
+    end: Cost,
+    /// So often it was annealed.
+    times: u32,
+}
+
+impl Search<'_> {
+    /// Searches until for each plan one was found that is within the slack. Gives what was not looked at when the search was stopped.
+    pub(super) fn run_near(&mut self, waiting: Waiting, root: &Label) -> Vec<Left> {
+        let (mut open, mut left) = self.price_all(waiting, root);
+        let mut hard = vec![];
+        loop {
+            self.look();
+            open.retain(|set: &Open| !self.covers(&set.end));
+            let widest = (0..open.len()).max_by_key(|at| self.gap(&open[*at].end));
+            let Some(set) = widest.map(|at| open.swap_remove(at)) else { break };
+            let steps = FIRST_STEPS << set.times;
+            if self.stopped || steps > LAST_STEPS {
+                hard.push(set);
+                continue;
+            }
+            let effort = if set.times == 1 { ALL } else { TRY };
+            let Some(end) = self.near(&set.counts, set.end, root, effort) else { continue };
+            self.anneal(&end, steps, set.times);
+            // Small sets are searched before annealing is known to be in vain.
+            if set.times >= TRIED && !self.stopped && !self.covers(&end) {
+                let most = LABELS << (set.times - TRIED);
+                if self.search_set(&set.counts, &self.goals(&end), root, most).is_empty() {
+                    continue;
+                }
+            }
+            open.push(Open { end, times: set.times + 1, ..set });
+        }
+        for Open { counts, end, .. } in hard {
+            if self.covers(&end) {
+                continue;
+            }
+            self.look();
+            if self.stopped {
+                left.push(Left::set(counts, root, end));
+                continue;
+            }
+            let rest = self.search_set(&counts, &self.goals(&end), root, u64::MAX);
+            let left_of =
+                |(level, labels)| Left { counts: counts.clone(), level, labels, end: Some(end.clone()) };
+            left.extend(rest.into_iter().map(left_of));
+        }
+        left
+    }
+
+    /// Sets with bounds that are not covered after a short annealing, and those that were not looked at when the search was stopped.
+    fn price_all(&mut self, mut waiting: Waiting, root: &Label) -> (Vec<Open>, Vec<Left>) {
+        let (mut open, mut left) = (vec![], vec![]);
+        while let Some(((_, counts), end)) = waiting.pop_first() {
+            self.look();
+            if self.stopped {
+                left.push(Left::set(counts, root, end));
+                continue;
+            }
+            let end = self.raised(&counts, end);
+            if self.covers(&end) {
+                continue;
+            }
+            let exact = counts.exact(&self.bound.wanting(&counts));
+            let near = self.near(&exact, end.clone(), root, QUICK);
+            // With more devices plans end with less. Where those with no more have room and are covered, the others may be, too.
+            let is_tried = near.is_none() && self.bound.is_priced();
+            if is_tried && self.near(&counts, end.clone(), root, TRY).is_none() {
+                continue;
+            }
+            let all = self.bound.wanting(&counts);
+            if let Some(near) = near {
+                self.anneal(&near, FIRST_STEPS, 0);
+                open.push(Open { end: near, counts: exact, times: 1 });
+            }
+            for other in counts.others(&all) {
+                self.wait(&other, Some(&end), root, &mut waiting);
+            }
+        }
+        (open, left)
+    }
+
+    /// The least gap with which what was found covers what ends so.
+    fn gap(&self, end: &[i64]) -> i64 {
+        gap::between(self.front.points().iter().map(|(cost, _)| &cost[..]), end)
+    }
+
+    /// What plans of a set end with at least: no less than `end`, and than the prices of other sets tell.
+    pub(super) fn raised(&self, counts: &Counts, mut end: Cost) -> Cost {
+        if let Some(at) = self.worst() {
+            end[at] = end[at].max(self.bound.known(at, counts));
+        }
+        end
+    }
+
+    /// What plans of a set end with at least by its own prices, and with no less than `end`; none if that is covered. The set is open then.
+    fn near(&mut self, counts: &Counts, end: Cost, root: &Label, effort: Effort) -> Option<Cost> {
+        self.bound.open(counts);
+        let mut end = self.raised(counts, end);
+        if self.covers(&end) || !self.bound.price(root, &self.goals(&end), effort) {
+            return None;
+        }
+        let known = self.bound.end(root, 0)?;
+        end.iter_mut().zip(&known).for_each(|(end, known)| *end = (*end).max(*known));
+        (!self.covers(&end)).then_some(end)
+    }
+
+    /// Looks by annealing for plans that cover what ends so: of a set whose plans may be charged more by the slack, each time another one, then of the open set itself.
+    fn anneal(&mut self, end: &Cost, steps: u64, times: u32) {
+        let Some(at) = self.worst() else { return };
+        let objectives = self.problem.settings.objectives.iter().zip(end);
+        let charges = objectives.filter(|(o, _)| matches!(o.measure, Measure::Charges(_) | Measure::Devices));
+        let budget: Vec<i64> = charges.map(|(_, end)| gap::raised(*end, self.slack)).collect();
+        let own = self.bound.counts().clone();
+        let dearer = self.bound.dearer(at, &budget, gap::raised(end[at], self.slack));
+        let dearer = dearer.get(times as usize % dearer.len().max(1)).cloned();
+        for (counts, seed) in dearer.into_iter().map(|counts| (counts, 0)).chain([(own, 1)]) {
+            self.look();
+            if self.stopped || self.covers(end) {
+                return;
+            }
+            self.bound.open(&counts);
+            let Some(pack) = self.bound.pack(at) else { return };
+            let Some(mut annealing) = Annealing::new(&pack, 2 * u64::from(times) + seed) else { return };
+            if let Some(placement) = annealing.run(steps) {
+                // Some of the set's devices may be left unused.
+                self.bound.open(&self.bound.paid_by(&placement.devices));
+                self.expander.open(self.bound.counts(), self.bound.allowed());
+                self.expander.pin(&placement.devices);
+                // Without the slack: a plan that is within it of this one may be too far from what this one covers.
+                let slack = std::mem::take(&mut self.slack);
+                self.dive(NARROW);
+                self.slack = slack;
+            }
+        }
+    }
+}
