@@ -111,7 +111,11 @@ fn lanes(ir: &Arc<ir::Program>, load: &Load, ports: &BTreeSet<u32>, time: Durati
     lanes.set(Some(&Path::new(shared.clone(), None)), |_| ());
     let (mut feed, mut batch) = (Feed::new(load), Batch::default());
     let received = || lanes.counts().values().map(|count| count.received).sum::<u64>();
-    let busy = || clock(ClockId::ProcessCPUTime) - clock(ClockId::ThreadCPUTime);
+    // Both clocks are coarse on some kernels: differences are never below zero.
+    let busy = || {
+        let own = clock(ClockId::ThreadCPUTime);
+        clock(ClockId::ProcessCPUTime).saturating_sub(own)
+    };
     let (mut start, mut before, mut warm) = (busy(), received(), false);
     loop {
         for _ in 0..32 {
@@ -126,11 +130,11 @@ fn lanes(ir: &Arc<ir::Program>, load: &Load, ports: &BTreeSet<u32>, time: Durati
             }
         }
         shared.take_told();
-        if busy() - start < time {
+        if busy().saturating_sub(start) < time {
             continue;
         }
         if warm {
-            return (received() - before) as f64 / (busy() - start).as_secs_f64();
+            return (received() - before) as f64 / busy().saturating_sub(start).as_secs_f64();
         }
         (start, before, warm) = (busy(), received(), true);
     }
