@@ -513,7 +513,7 @@ fn frames_of_a_bad_link_come_out_of_the_split_as_out_of_one_switch() {
         ("split.stf", "0x0a000200/24 direct(port:2)", "0x0a000200/24 direct(port:1)"),
         (
             "split.stf",
-            "# Hosts behind two ports, and a store at h2.",
+            "# Hosts on two ports, and a memcached server at h2.",
             "add ingress_links meta.in_port:2 link(decompress:1)",
         ),
     ];
@@ -632,7 +632,7 @@ fn there_is_one_testbed() {
         legacy = legacy.replace(&format!("{side} = \"stages/"), &format!("{side}-core = \"stages/"));
     }
     let with_cables = body("legacy-extender.toml");
-    let (before, cables) = with_cables.split_once("# From the switches to the boards").unwrap();
+    let (before, cables) = with_cables.split_once("# Cables from the switches to their boards").unwrap();
     let apps = cables.find("[[app]]").unwrap();
     assert_eq!(cables.matches("[[link]]").count(), 6 + 5);
     assert_eq!(format!("{before}{}", &cables[apps..]), legacy);

@@ -89,8 +89,8 @@ fn wrong_agents_are_told() {
             1,
             "the rack has no such device; it has `tor`, `nic`",
         ),
-        (&[&program, "--agent", tor], 1, "this is a program for one device"),
-        (&["--agent", tor], 1, "name the RACK.toml"),
+        (&[&program, "--agent", tor], 1, "name a RACK.toml instead of a program"),
+        (&["--agent", tor], 1, "name its RACK.toml"),
     ];
     for (args, code, why) in cases {
         let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));

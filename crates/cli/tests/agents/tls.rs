@@ -190,7 +190,7 @@ fn certificates_are_made_at_bring_up() {
     drop(rack);
     fs::set_permissions(certificates.join("controller.key"), Permissions::from_mode(0o644)).unwrap();
     let told = ctl("192.0.2.1:9559", &[&["show"], &words(&named(&certificates))[..]].concat());
-    refused(&told, &["(mode 644): `chmod 600` it"]);
+    refused(&told, &["(mode 644): run `chmod 600` on it"]);
 }
 
 /// Agents beyond the loopback are spoken to by TLS, unless that is not wanted.
