@@ -1,6 +1,6 @@
 //! The promises of the lowered form, beside those of `ir::verify`. What fails here is a bug of a pass.
 //!
-//! ARCHITECTURE ("The two levels") has the same list for readers.
+//! docs/internals/lowered.md has the same list for readers.
 
 use crate::expand_structs::{is_compound, is_split};
 use crate::places::{constant_index, is_fixed};
