@@ -64,6 +64,11 @@ impl Batch {
         self.long.take()
     }
 
+    /// True if a frame that was too long has ended the batch.
+    pub(crate) fn has_long(&self) -> bool {
+        self.long.is_some()
+    }
+
     /// True if nothing has come.
     pub fn is_empty(&self) -> bool {
         self.came == 0 && self.long.is_none()

@@ -3,7 +3,7 @@
 use crate::batch::{BATCH, Batch};
 use crate::outlet::{Ports, Sources};
 use crate::path::{Passed, Path, PortCount};
-use crate::port::Wait;
+use crate::port::{Source, Wait};
 use base_time::{Duration, Time};
 use crossbeam_channel::Sender;
 use dataplane_api::{Output, Port};
@@ -58,7 +58,12 @@ pub(crate) struct Lane {
     lanes: usize,
     started: Instant,
     poll: Poll,
+    /// Frames that are run together.
     batch: Batch,
+    /// By which ports they came, and how many by each, in order.
+    came_by: Vec<(Port, u64)>,
+    /// Frames of a port that are passed on.
+    passing: Batch,
     /// For each port the packets that leave by it.
     leaving: Vec<Vec<usize>>,
     /// The ports that have any.
@@ -119,6 +124,8 @@ impl Lane {
             started,
             poll,
             batch: Batch::default(),
+            came_by: vec![],
+            passing: Batch::default(),
             touched: vec![],
         };
         lane.register()?;
@@ -171,7 +178,8 @@ impl Lane {
         Time::ZERO + Duration::from_ns(u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// Takes a batch of each source, and what timers are due.
+    /// Takes at most about a batch of each source, and runs the timers that are due. Frames of several sources share a batch: many ports with
+    /// a few frames each cost as much as one port with many.
     fn round(&mut self) -> Round {
         let turn = Arc::clone(&self.turn);
         let (mut state, mut round) = (turn.state.lock(), Round::default());
@@ -182,13 +190,11 @@ impl Lane {
                 round.is_full = true;
                 return true;
             }
-            self.batch.clear();
-            let received = source.receive(port, &mut self.batch);
-            if !self.batch.is_empty() {
-                round.is_busy = true;
-                if passes { self.pass_batch(port) } else { self.run_batch(&mut state, port) }
+            let ended = match passes {
+                true => self.take_to_pass(port, source.as_mut(), &mut round),
+                false => self.take_to_run(&mut state, port, source.as_mut(), &mut round),
             }
-            let ended = received.err();
+            .err();
             if let Some(error) = &ended {
                 tracing::warn!(port, %error, "nothing comes by this port any more");
             }
@@ -197,8 +203,53 @@ impl Lane {
             ended.is_none()
         });
         self.sources = sources;
+        self.run_batch(&mut state);
         round.deadline = self.tick(&mut state);
         round
+    }
+
+    /// Takes a batch of one source, whose frames the owner runs.
+    fn take_to_pass(&mut self, port: Port, source: &mut dyn Source, round: &mut Round) -> io::Result<()> {
+        self.passing.clear();
+        let received = source.receive(port, &mut self.passing);
+        round.is_busy |= !self.passing.is_empty();
+        for at in 0..self.passing.came() {
+            let frame = self.passing.packets()[at].frame().to_vec();
+            self.pass_on(Passed::Frame(port, frame));
+        }
+        if let Some(frame) = self.passing.take_long() {
+            self.pass_on(Passed::Frame(port, frame));
+        }
+        received
+    }
+
+    /// Adds frames of a source to the batch, which is run whenever it is full, until about [`BATCH`] frames of the source have come.
+    fn take_to_run(
+        &mut self,
+        state: &mut State,
+        port: Port,
+        source: &mut dyn Source,
+        round: &mut Round,
+    ) -> io::Result<()> {
+        let mut came = 0;
+        while came < BATCH {
+            let before = self.batch.came();
+            let received = source.receive(port, &mut self.batch);
+            let (count, is_full) = (self.batch.came() - before, self.batch.room().is_empty());
+            let long = u64::from(self.batch.has_long());
+            came += count;
+            if count > 0 || long > 0 {
+                round.is_busy = true;
+                self.came_by.push((port, count as u64 + long));
+            }
+            if is_full {
+                self.run_batch(state);
+            }
+            if received.is_err() || !is_full {
+                return received;
+            }
+        }
+        Ok(())
     }
 
     /// True if a batch can be passed on, whatever other lanes do meanwhile.
@@ -213,26 +264,18 @@ impl Lane {
         }
     }
 
-    fn pass_batch(&mut self, port: Port) {
-        for at in 0..self.batch.came() {
-            let frame = self.batch.packets()[at].frame().to_vec();
-            self.pass_on(Passed::Frame(port, frame));
-        }
-        if let Some(frame) = self.batch.take_long() {
-            self.pass_on(Passed::Frame(port, frame));
-        }
-    }
-
     /// Runs what has come, and sends what comes of it.
-    fn run_batch(&mut self, state: &mut State, port: Port) {
-        let now = self.now();
+    fn run_batch(&mut self, state: &mut State) {
         let State { runs: Some(Runs { worker, path }), .. } = state else { return };
-        let cpu = path.cpu_port;
-        let came = self.batch.came();
+        if self.batch.is_empty() {
+            return self.came_by.clear();
+        }
+        let (now, cpu, came) = (self.now(), path.cpu_port, self.batch.came());
         let outputs = worker.process(&mut self.batch.packets()[..came], now);
         let mut others = outputs.into_iter().zip(worker.came_of().to_vec()).peekable();
-        let long = self.batch.take_long();
-        let of_long = long.as_ref().map(|frame| worker.frame(port, frame, now));
+        // It ended the batch, so it came by the last port.
+        let long = self.batch.take_long().zip(self.came_by.last());
+        let of_long = long.map(|(frame, (port, _))| worker.frame(*port, &frame, now));
         for at in 0..came {
             match self.batch.packets()[at].fate() {
                 Fate::Sent(to) => self.leave(state, cpu, at, to),
@@ -246,7 +289,10 @@ impl Lane {
         }
         of_long.iter().flatten().for_each(|output| self.leave_as(state, cpu, output, now));
         self.send(state, now);
-        state.count(port, |count| count.received += came as u64 + u64::from(long.is_some()));
+        for (port, received) in self.came_by.drain(..) {
+            state.count(port, |count| count.received += received);
+        }
+        self.batch.clear();
     }
 
     /// The packet at a position leaves by a port.
@@ -300,9 +346,9 @@ impl Lane {
         }
         let outputs = worker.tick(now);
         let next = worker.deadline();
-        self.batch.clear();
         outputs.iter().for_each(|output| self.leave_as(state, cpu, output, now));
         self.send(state, now);
+        self.batch.clear();
         next
     }
 }

@@ -116,6 +116,38 @@ fn what_comes_of_frames_leaves_each_port_in_order() {
 }
 
 #[test]
+fn frames_of_many_ports_are_run_together() {
+    let mut switch = ir_interp::switch(Arc::new(program()), Options::default()).unwrap();
+    fill(&mut switch);
+    let (lanes, outside) = device(1..21, 1);
+    let frames = frames(2000);
+    let mut want: BTreeMap<u32, Vec<Vec<u8>>> = BTreeMap::new();
+    let mut came = BTreeMap::new();
+    let mut rng = Rng::new(2);
+    // One port has many frames, the others a few each.
+    let sent: Vec<(u32, &Vec<u8>)> = frames
+        .iter()
+        .map(|frame| (if rng.between(0, 2) == 0 { rng.between(1, 20) as u32 } else { 7 }, frame))
+        .collect();
+    lanes.set(Some(&Path::new(shared(), None)), |_| ());
+    for (port, frame) in &sent {
+        *came.entry(*port).or_insert(0) += 1;
+        for output in switch.process(*port, frame, Time::ZERO) {
+            if outside.contains_key(&output.port) {
+                want.entry(output.port).or_default().push(output.frame);
+            }
+        }
+        assert!(outside[port].send(frame));
+    }
+    let received = || came.iter().all(|(port, n)| lanes.counts().get(port).is_some_and(|c| c.received == *n));
+    let mut got = drain(&outside, received);
+    // Frames of different ports may overtake each other.
+    want.values_mut().chain(got.values_mut()).for_each(|frames| frames.sort());
+    assert_eq!(got, want);
+    assert_eq!(lanes.ports().lost() + lanes.lost(), 0);
+}
+
+#[test]
 fn frames_wait_while_none_may_be_run_and_come_first_then() {
     let (lanes, outside) = device([1].into_iter(), 1);
     let numbered = |n: u32| n.to_be_bytes().to_vec();
