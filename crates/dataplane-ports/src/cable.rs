@@ -145,6 +145,8 @@ impl Source for RingSource {
                 Some(Frame::Short(mut packet)) => {
                     std::mem::swap(room, &mut packet);
                     room.come_in(port);
+                    // The sender's core wrote it: it comes over while the rest of the batch is taken.
+                    room.prefetch();
                     batch.filled(1);
                     waiting.free.push(packet);
                 }

@@ -8,7 +8,7 @@
 
 /// Asks for the cache line of `value`.
 #[inline(always)]
-pub(crate) fn prefetch<T>(value: &T) {
+pub fn prefetch<T>(value: &T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: a prefetch is a hint and never faults.
     unsafe {

@@ -98,6 +98,13 @@ impl Packet {
         self.arrive(port, length);
     }
 
+    /// Starts to load the first bytes of the frame, where another core may have written them last.
+    pub fn prefetch(&self) {
+        if let Some(first) = self.buffer.get(self.start as usize) {
+            dataplane_tables::prefetch(first);
+        }
+    }
+
     /// The port by which it came in.
     pub fn in_port(&self) -> u32 {
         self.in_port
