@@ -147,7 +147,8 @@ fn who_does_not_read_harms_nobody() {
     let counted = switch.join().unwrap();
     // Those that came before the last may still be on their cable: any of them is told to the next primary.
     assert!(sum(&counted, "frames_received_total") >= (FRAMES - WAITING) as u64);
-    let lost = sum(&counted, "messages_lost_total");
+    // In the stream's queue, or before it, where a lane that is faster than the owner leaves them: which of the two is a matter of speed.
+    let lost = sum(&counted, "messages_lost_total") + sum(&counted, "frames_lost_total");
     assert!(lost > FRAMES as u64 / 2, "{lost} messages were lost");
 }
 
