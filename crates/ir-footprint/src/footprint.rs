@@ -76,7 +76,11 @@ pub fn table(program: &Program, name: &str) -> Option<TableFootprint> {
     let keys: Vec<TableKey> = table
         .keys
         .iter()
-        .map(|k| TableKey { name: k.name.to_string(), match_kind: kind(&k.match_kind), bits: bits(k) })
+        .map(|k| TableKey {
+            name: k.name.to_string(),
+            match_kind: k.match_kind.name().to_string(),
+            bits: bits(k),
+        })
         .collect();
     let matched: u64 = table.keys.iter().map(|k| matched_bits(&k.match_kind, bits(k))).sum();
     let data = table.actions.iter().filter_map(|run| {
@@ -91,19 +95,6 @@ pub fn table(program: &Program, name: &str) -> Option<TableFootprint> {
         keys,
         size: table.size,
     })
-}
-
-fn kind(kind: &MatchKind) -> String {
-    match kind {
-        MatchKind::Exact => "exact",
-        MatchKind::Ternary => "ternary",
-        MatchKind::Lpm => "lpm",
-        MatchKind::Range => "range",
-        MatchKind::Optional => "optional",
-        MatchKind::Selector => "selector",
-        MatchKind::Other(name) => name,
-    }
-    .to_string()
 }
 
 /// What an entry stores for a key.

@@ -70,6 +70,21 @@ pub enum MatchKind {
     Other(Name),
 }
 
+impl MatchKind {
+    /// As P4 source has it: `exact`, `lpm`, ...
+    pub fn name(&self) -> &str {
+        match self {
+            MatchKind::Exact => "exact",
+            MatchKind::Ternary => "ternary",
+            MatchKind::Lpm => "lpm",
+            MatchKind::Range => "range",
+            MatchKind::Optional => "optional",
+            MatchKind::Selector => "selector",
+            MatchKind::Other(name) => name,
+        }
+    }
+}
+
 /// An entry of a table's action list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ActionRef {

@@ -2,7 +2,7 @@
 
 use crate::annotation::{annotation, inline, named};
 use crate::print::Printer;
-use ir::{Annotation, Entry, Expr, ExprKind, InstanceId, MatchKind, Table, TableKey, Type};
+use ir::{Annotation, Entry, Expr, ExprKind, InstanceId, Table, TableKey, Type};
 
 impl<'p> Printer<'p> {
     pub(crate) fn table(&mut self, index: usize) {
@@ -42,15 +42,7 @@ impl<'p> Printer<'p> {
             notes.retain(|a| a.name != "name");
             notes.insert(0, Annotation::string("name", &key.name));
         }
-        let kind = match &key.match_kind {
-            MatchKind::Exact => "exact",
-            MatchKind::Ternary => "ternary",
-            MatchKind::Lpm => "lpm",
-            MatchKind::Range => "range",
-            MatchKind::Optional => "optional",
-            MatchKind::Selector => "selector",
-            MatchKind::Other(name) => name.as_str(),
-        };
+        let kind = key.match_kind.name();
         let line = format!("{text}: {kind} {}", inline(&notes));
         self.line(&format!("{};", line.trim_end()));
     }

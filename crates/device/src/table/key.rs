@@ -123,7 +123,7 @@ impl KeySpec {
             Match::Range { .. } => "a range",
             Match::Any => "anything",
         };
-        refused(format!("the key `{}` is {}: it cannot match {kind}", self.name, kind_name(&self.kind)))
+        refused(format!("the key `{}` is {}: it cannot match {kind}", self.name, self.kind.name()))
     }
 }
 
@@ -153,19 +153,6 @@ pub(crate) fn normal_of(
         return Err(refused(format!("`{of}` has {} {what}, not {}", keys.len(), matches.len())));
     }
     keys.iter().zip(matches).map(|(key, wanted)| key.normal(wanted)).collect()
-}
-
-/// `exact`, ...
-pub(crate) fn kind_name(kind: &MatchKind) -> &str {
-    match kind {
-        MatchKind::Exact => "exact",
-        MatchKind::Ternary => "ternary",
-        MatchKind::Lpm => "lpm",
-        MatchKind::Range => "range",
-        MatchKind::Optional => "optional",
-        MatchKind::Selector => "selector",
-        MatchKind::Other(name) => name,
-    }
 }
 
 /// `value` in `width` bits, if nothing is lost.

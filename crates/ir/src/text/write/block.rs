@@ -146,12 +146,7 @@ impl<'p> Writer<'p> {
 /// Declared kinds stand in backquotes.
 pub(super) fn match_kind(kind: &MatchKind) -> String {
     match kind {
-        MatchKind::Exact => "exact".to_string(),
-        MatchKind::Ternary => "ternary".to_string(),
-        MatchKind::Lpm => "lpm".to_string(),
-        MatchKind::Range => "range".to_string(),
-        MatchKind::Optional => "optional".to_string(),
-        MatchKind::Selector => "selector".to_string(),
         MatchKind::Other(name) => crate::text::names::backquoted(name),
+        known => known.name().to_string(),
     }
 }
