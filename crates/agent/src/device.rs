@@ -398,7 +398,7 @@ impl Owner {
                         continue;
                     }
                     if let Some(id) = id {
-                        let busy = Status::new(Code::Unavailable, "too much waits for its agent");
+                        let busy = Status::new(Code::Unavailable, "too many requests are queued for its agent");
                         let answer = Heard::Answer(id, Answer::Refused(busy));
                         waiting.extend(self.switch.heard(self.now(), device, answer));
                     }
@@ -411,7 +411,7 @@ impl Owner {
         match heard {
             Heard::Here => info!(device = device.0, "its agent is there"),
             Heard::Gone(why) => warn!(device = device.0, why, "its agent cannot be reached"),
-            Heard::Superseded => warn!(device = device.0, "another controller, started later, steers it"),
+            Heard::Superseded => warn!(device = device.0, "a controller that was started later controls it"),
             Heard::Answer(..) | Heard::Tells(_) | Heard::Counted(_) => {}
         }
     }

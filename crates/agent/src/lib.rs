@@ -300,7 +300,7 @@ fn owner(
         }
         Switch::Remote(program, placement, updates, agents) => {
             if let Some(port) = ports.numbers().next() {
-                return Err(failed(format!("port {port}: the ports of devices with agents are their own")));
+                return Err(failed(format!("port {port}: ports are attached at the agents")));
             }
             let splitter = Splitter::new(maker(Some(program)), *placement);
             let addresses = agents.into_iter().map(|agent| agent.address).collect();
@@ -328,7 +328,7 @@ fn fit<'p>(
             return Err(failed(format!("{kind} {port}: {}{help}", error.message)));
         }
         if kind != "drop port" && numbers.drop_port() == Some(port) {
-            return Err(failed(format!("{kind} {port} means drop: nothing leaves by it")));
+            return Err(failed(format!("{kind} {port} means drop: no frame can leave on it")));
         }
     }
     Ok(())

@@ -372,7 +372,7 @@ fn ir_prints_a_program_behind_a_pass_and_lowered() {
     let slice = "examples/slice/slice.p4";
     let after = stdout(&p4rack(&["ir", slice, "--print-after", "expand-emits"]));
     assert!(
-        after.starts_with("# behind expand-emits") && after.contains("$emit(packet, hdr.ipv4);"),
+        after.starts_with("# after expand-emits") && after.contains("$emit(packet, hdr.ipv4);"),
         "{after}"
     );
     let lowered = p4rack(&["ir", slice, "--lowered"]);

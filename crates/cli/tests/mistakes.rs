@@ -106,7 +106,7 @@ fn a_file_that_is_no_rack() {
     place.write("other/plain.toml", "");
     place.write("nothing.toml", "");
     for (rack, words) in [
-        ("slice.p4", &["a P4 program is no rack", "`slice.p4`", "`[[app]]`", "p4rack run"] as &[_]),
+        ("slice.p4", &["a P4 program is not a rack", "`slice.p4`", "`[[app]]`", "p4rack run"] as &[_]),
         ("empty", &["the directory has no RACK.toml", "`empty/RACK.toml`", "p4rack generate-rack"]),
         ("other", &["the directory has no RACK.toml", "did you mean `other/plain.toml`?"]),
         ("RACK.tmol", &["`RACK.tmol`: there is no such file", "did you mean `RACK.toml`?"]),
@@ -266,10 +266,10 @@ fn a_workload_of_which_nothing_arrives() {
     assert!(output.status.success(), "it has run");
     let said = String::from_utf8_lossy(&output.stderr);
     for word in [
-        "warning[P4R0709]: nothing that a workload sent has arrived",
+        "warning[P4R0709]: no packet of a workload has arrived",
         "RACK.toml:61:8",
         "100 sent to h2",
-        "packets of `ping` that were dropped ended at tor: dropped in egress",
+        "dropped packets of `ping` were dropped at tor: dropped in egress",
         "tables without entries: `RouterEgress.ports`\n",
         "--step",
     ] {
@@ -307,7 +307,7 @@ fn a_rack_of_which_a_command_wants_less() {
     let place = Place::new("apps");
     let crosspod = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/crosspod");
     let rack = crosspod.to_str().expect("a path as text");
-    place.check(&["switch", rack], 1, &["P4R0704", "the rack has 2 apps, not one", "a switch is of one app"]);
+    place.check(&["switch", rack], 1, &["P4R0704", "the rack has 2 apps, not one", "a switch needs exactly one app"]);
 }
 
 /// Exit status 2: the command line is wrong, or 1: what it names is.
@@ -318,12 +318,12 @@ fn an_option_that_says_nothing() {
         (
             &["plan", ".", "--objective", "Coost"] as &[_],
             1,
-            &["`Coost` is no objective", "did you mean `Cost`?"] as &[_],
+            &["`Coost` is not an objective", "did you mean `Cost`?"] as &[_],
         ),
-        (&["plan", ".", "--objective", "Beauty"], 1, &["`Beauty` is no objective", ", devices"]),
+        (&["plan", ".", "--objective", "Beauty"], 1, &["`Beauty` is not an objective", ", devices"]),
         (&["plan", ".", "--without", "card"], 1, &["no device is called `card`", "there are tor, nic"]),
         (&["plan", ".", "--without", "nci"], 1, &["did you mean `nic`?"]),
-        (&["plan", ".", "--weigh", "Latency"], 1, &["`Latency` does not weigh", "write NAME=AMOUNT"]),
+        (&["plan", ".", "--weigh", "Latency"], 1, &["`Latency` is not a weight", "write NAME=AMOUNT"]),
         (&["plan", ".", "--why-not", "Acl"], 1, &["`Acl` names no device", "write REGION=DEVICE"]),
         (&["prove-split", ".", "--packets", "0"], 2, &["'0'", "--packets"]),
         (&["run", "slice.p4", "-i", "1@no.pcap"], 1, &["`no.pcap`: there is no such file", "check the path"]),

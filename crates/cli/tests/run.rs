@@ -733,7 +733,7 @@ fn usage_mistakes() {
         &["l2.p4", "--packet", "1:0a0g"],
         expect![[r#"
         status 2
-        error: invalid value '1:0a0g' for '--packet <PORT:HEX>': `g` in column 6 is no hexadecimal digit
+        error: invalid value '1:0a0g' for '--packet <PORT:HEX>': `g` in column 6 is not a hexadecimal digit
 
         For more information, try '--help'.
     "#]],

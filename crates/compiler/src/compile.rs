@@ -64,13 +64,13 @@ fn no_program(file: &str) -> Option<Diagnostic> {
             "`p4rack up`, `plan`, `split`, `prove-split` and `switch` take racks, `run --entries` entries",
         ),
         "stf" => ("a test", "`p4rack run PROGRAM.p4 TEST.stf` runs it"),
-        "json" => ("what another compiler has written", "give the program's source"),
-        "pcap" | "pcapng" => ("a capture", "`p4rack run PROGRAM.p4 -i PORT@CAPTURE` takes its packets"),
+        "json" => ("the output of another compiler", "give the program's source"),
+        "pcap" | "pcapng" => ("a capture", "`p4rack run PROGRAM.p4 -i PORT@CAPTURE` runs its packets"),
         _ => return None,
     };
-    let title = "the file is no P4 program";
+    let title = "the file is not a P4 program";
     let diagnostic = Diagnostic::error(base_diag::codes::syntax::INCLUDE_NOT_FOUND, title);
-    Some(diagnostic.note(format!("`{file}`: by its name it is {what}")).help(help))
+    Some(diagnostic.note(format!("`{file}` has the name of {what}")).help(help))
 }
 
 fn add(diagnostics: &mut Diagnostics, found: Vec<Diagnostic>) {

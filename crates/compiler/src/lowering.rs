@@ -42,7 +42,7 @@ pub fn text(program: &Program, form: &Form) -> Result<String, NoText> {
             let lowered = ir_lower::lower_until(program, &mut |pass, changed, now| {
                 if names.iter().any(|name| name == pass.name) {
                     let what = if changed.0 { "" } else { ", which changed nothing" };
-                    let _ = write!(out, "# behind {}{what}\n{}", pass.name, ir::text::write(now));
+                    let _ = write!(out, "# after {}{what}\n{}", pass.name, ir::text::write(now));
                 }
             });
             let lowered = lowered.map_err(NoText::Refused)?;

@@ -120,7 +120,7 @@ fn audit_one<P: Planner>(
     let Some(part) = rollout.parts.get(device).and_then(Option::as_ref) else { return Ok(()) };
     let wanted: Vec<Entity> = wanted_of(shared, rollout, device)?;
     if let Some(why) = difference(part, wanted, held) {
-        shared.state().stale(device, &format!("it does not hold what it should: {why}"), vec![]);
+        shared.state().stale(device, &format!("its entries differ from the desired state: {why}"), vec![]);
     }
     Ok(())
 }
@@ -140,7 +140,7 @@ async fn holdings<P: Planner>(
                     _ => Code::Unavailable,
                 };
                 let why = format!(
-                    "what device `{}` holds cannot be read, and stays as it is: {}; `--fresh` erases it",
+                    "what device `{}` holds cannot be read and stays unchanged: {}; `--fresh` erases it",
                     rollout.name(device),
                     reason(&other)
                 );

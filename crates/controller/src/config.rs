@@ -129,7 +129,7 @@ async fn commit<P: Planner>(
         if let Err(why) =
             repair::restore(shared, old, device, found.get(&device).cloned().unwrap_or_default()).await
         {
-            cause.message += &format!("; and `{}` could not be led back: {why}", old.name(device));
+            cause.message += &format!("; and `{}` could not be rolled back: {why}", old.name(device));
         }
     }
     ended

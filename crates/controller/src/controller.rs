@@ -239,7 +239,7 @@ impl<P: Planner + 'static> Controller<P> {
 
     /// A device has begun anew: it runs nothing.
     pub fn restarted(&mut self, now: Time, device: DeviceId) -> Vec<Output> {
-        self.doubt(now, device, "it has begun anew")
+        self.doubt(now, device, "it has restarted")
     }
 
     /// A device may not be as it should be: it is brought to the desired state.

@@ -78,8 +78,8 @@ impl Target for Desired {
             && !self.rollout.cuts_clones
         {
             let why =
-                "the program is split and clones: what it clones may be a hand-over, which has to stay whole";
-            return fault("clones cannot be cut short here", why).code(Code::Unimplemented);
+                "the program is split and clones: the clone may be a hand-over, which must not be truncated";
+            return fault("clones cannot be truncated here", why).code(Code::Unimplemented);
         }
         self.gathered.note(change);
         Ok(())

@@ -149,7 +149,7 @@ pub(crate) fn difference(part: &Part, wanted: Vec<Entity>, held: &Holdings) -> O
     let (wanted, held) = (bare(&wanted), bare(&held.entities));
     let (missing, more) = (wanted.difference(&held).count(), held.difference(&wanted).count());
     (missing + more > 0)
-        .then(|| format!("{missing} of its {} entities are missing, {more} are not wanted", wanted.len()))
+        .then(|| format!("{missing} of its {} entities are missing, {more} are superfluous", wanted.len()))
 }
 
 /// An entity without what data planes write; `None` if nothing is left, or if nobody has written it.

@@ -32,7 +32,7 @@ impl Held {
     /// Frames that wait do so for so long from now on. Refused if they do not wait any more: then nothing changes.
     pub fn stay(&mut self, now: Time, lease: Duration) -> Result<(), Status> {
         match self {
-            Held::No => Err(Status::new(Code::FailedPrecondition, "frames have been let in already")),
+            Held::No => Err(Status::new(Code::FailedPrecondition, "frames have been admitted already")),
             Held::Until(_) => {
                 *self = Held::from(now, Some(lease));
                 Ok(())

@@ -20,7 +20,7 @@ pub(crate) async fn steer<P: Planner>(shared: &Shared<P>, steer: Steer) -> Resul
             ended
         }
         Steer::Hold { .. } | Steer::Stay(_) => {
-            let why = "a rack keeps frames out until it is told to take them in: leave the lease out";
+            let why = "a rack holds frames until it is released: leave out the lease";
             Err(Status::new(Code::InvalidArgument, why))
         }
         Steer::Release => {
@@ -67,6 +67,6 @@ async fn replace<P: Planner>(shared: &Shared<P>, map: RegionMap) -> Result<(), S
 fn origin<P: Planner>(shared: &Shared<P>) -> Result<usize, Status> {
     let rollout = shared.state().rollout();
     rollout.map(|rollout| rollout.origin).ok_or_else(|| {
-        Status::new(Code::FailedPrecondition, "there is no program yet: nothing comes in anyway")
+        Status::new(Code::FailedPrecondition, "there is no program yet: no frame can enter")
     })
 }

@@ -155,7 +155,7 @@ impl<P: Planner> Shared<P> {
             state.stopped
         };
         if !stopped && !self.done(origin, Ask::Release).await {
-            self.state().stale(origin, "it cannot be told to take frames in", vec![]);
+            self.state().stale(origin, "it cannot be released", vec![]);
         }
     }
 

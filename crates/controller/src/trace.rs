@@ -20,12 +20,12 @@ pub(crate) async fn trace<P: Planner>(
     let Some(rollout) = shared.state().rollout() else {
         return Err(Status::new(
             Code::FailedPrecondition,
-            "there is no program yet: nothing becomes of a frame",
+            "there is no program yet: frames are not processed",
         ));
     };
     if rollout.wires.contains_key(&(rollout.origin, request.port)) {
         let why =
-            format!("port {} leads to another device of the rack: nothing comes in there", request.port);
+            format!("port {} leads to another device of the rack: no frame can enter there", request.port);
         return Err(Status::new(Code::InvalidArgument, why));
     }
     let mut hops = vec![];

@@ -75,7 +75,7 @@ impl Work {
                     Reply::Found(found, ended)
                 }
                 Work::Call(Call::ReadRunning(_)) => {
-                    let why = "this is a rack: its devices are asked for what they run";
+                    let why = "this is a rack: ask its devices for their programs";
                     Reply::Found(Pieces::new(), Err(Status::new(Code::Unimplemented, why)))
                 }
                 Work::Audit(device) => {

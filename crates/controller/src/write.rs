@@ -125,7 +125,7 @@ async fn transact<P: Planner>(
     {
         // Packets may have seen some of it.
         all_done = false;
-        let why = "the controller was cut off from it: frames have been let in before all devices were done";
+        let why = "it lost its controller: frames were admitted before all devices were done";
         answers.push((origin, Answer::Refused(Status::new(Code::Aborted, why))));
     }
     let ended = match all_done {
@@ -153,7 +153,7 @@ fn within_reach<P: Planner>(
         None => Ok(()),
         Some((device, stale)) => {
             let name = rollout.name(*device);
-            let why = format!("device `{name}` is out of step, and is being brought back: {}", stale.why);
+            let why = format!("device `{name}` is out of sync and is being repaired: {}", stale.why);
             Err(Status::new(Code::Unavailable, why))
         }
     }
@@ -300,7 +300,7 @@ async fn roll_back<P: Planner>(
     }
     for device in unknown {
         if let Err(why) = repair::repair_stale(shared, device).await {
-            cause.why += &format!("; and `{}` could not be led back: {why}", rollout.name(device));
+            cause.why += &format!("; and `{}` could not be rolled back: {why}", rollout.name(device));
         }
     }
     for index in 0..updates {

@@ -49,7 +49,7 @@ impl Ports {
         }
         all.sort_by_key(|(port, _)| *port);
         if let Some(twice) = all.windows(2).find(|two| two[0].0 == two[1].0) {
-            return Err(PortError(format!("port {}: it is given twice", twice[0].0)));
+            return Err(PortError(format!("port {} is given twice", twice[0].0)));
         }
         let (mut outlets, mut sources) = (vec![], vec![]);
         for (port, (source, sink)) in all {

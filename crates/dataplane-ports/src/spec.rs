@@ -40,9 +40,9 @@ impl FromStr for PortSpec {
 
     fn from_str(text: &str) -> Result<PortSpec, String> {
         let form = "a port is written NUMBER@pcap:IN,OUT (either may be empty), NUMBER@tap:NAME or \
-                    NUMBER@udp:HERE,THERE (addresses with ports)";
+                    NUMBER@udp:LOCAL,REMOTE (addresses with ports)";
         let (port, kind) = text.split_once('@').ok_or(form)?;
-        let port = port.parse().map_err(|_| format!("`{port}` is no port number: {form}"))?;
+        let port = port.parse().map_err(|_| format!("`{port}` is not a port number: {form}"))?;
         let colon = || match kind.is_empty() {
             true => form.to_string(),
             false => format!("`{kind}` without its kind; of real interfaces only TAP can be used: {form}"),
@@ -56,13 +56,13 @@ impl FromStr for PortSpec {
             ("udp", ends) => {
                 let (from, to) = ends.split_once(',').ok_or(form)?;
                 let address = |text: &str| {
-                    text.parse().map_err(|_| format!("`{text}` is no address like 127.0.0.1:5001: {form}"))
+                    text.parse().map_err(|_| format!("`{text}` is not an address like 127.0.0.1:5001: {form}"))
                 };
                 PortKind::Udp { from: address(from)?, to: address(to)? }
             }
             ("tap", name) if !name.is_empty() && name.len() < 16 => PortKind::Tap(name.to_string()),
-            ("tap", _) => return Err("the name of an interface has 1 to 15 letters".to_string()),
-            (kind, _) => return Err(format!("`{kind}` is no kind of port: {form}")),
+            ("tap", _) => return Err("an interface name has 1 to 15 characters".to_string()),
+            (kind, _) => return Err(format!("`{kind}` is not a kind of port: {form}")),
         };
         Ok(PortSpec { port, kind })
     }

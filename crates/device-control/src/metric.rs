@@ -53,7 +53,7 @@ const KINDS: &[(&str, &str)] = &[
     (PORT_SENT, "Frames that left by a port of a device."),
     ("port_up", "1 if frames can come by a port: there is something at its other end."),
     ("frames_held", "Frames that wait because no frames are taken in."),
-    ("device_stale", "1 if a device is not known to be as it should be."),
+    ("device_stale", "1 if a device is not known to be in sync."),
     ("table_entries", "Entries of a table, the program's own included."),
     ("table_size", "Entries that a table takes."),
     ("calls_total", "Calls of controllers, by RPC and how they ended."),

@@ -235,7 +235,7 @@ impl Served for RemoteRack {
                 self.here.remove(&device);
                 self.superseded = true;
                 self.controller.pause(true);
-                self.controller.doubt(now, device, "another controller, started later, steers it")
+                self.controller.doubt(now, device, "a controller that was started later controls it")
             }
             Heard::Gone(why) => {
                 self.here.remove(&device);

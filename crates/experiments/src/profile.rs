@@ -172,7 +172,7 @@ pub fn measure(
         };
         let points: Vec<Point> = borne.into_iter().map(point).collect();
         let doubt = drops_at.and_then(|rate| match points.is_empty() {
-            true => Some("it drops frames at the lowest rate already, and is not in the table".to_string()),
+            true => Some("it drops frames even at the lowest rate, and is not in the table".to_string()),
             false => doubt(&best(&offered, rate, clock, &mut Nothing), rate),
         });
         found.push(Measured { function: function.to_string(), size: *size, points, drops_at, doubt });
@@ -217,11 +217,11 @@ fn doubt(nothing: &Trial, rate: u64) -> Option<String> {
     let rate = base_time::Rate::from_bits_per_s(rate);
     let late = nothing.percentile(99);
     if nothing.dropped > 0 {
-        Some(format!("at {rate} frames are dropped without any function, too: it may bear more"))
+        Some(format!("at {rate} frames are dropped even without a function: the function may be faster"))
     } else if late > LATE {
         let us = late / 1000;
         Some(format!(
-            "at {rate} one frame of 100 comes {us} us late or more, whatever the function: is the machine busy?"
+            "at {rate} one frame in 100 is {us} us late or more, even without a function: is the machine busy?"
         ))
     } else {
         None
@@ -394,7 +394,7 @@ mod tests {
         let came = |latency, dropped| Trial { latencies: vec![latency; 100], dropped, ..Trial::default() };
         assert_eq!(doubt(&came(LATE, 0), 1_000_000_000), None);
         let late = doubt(&came(50_000, 0), 1_000_000_000).unwrap();
-        assert!(late.starts_with("at 1Gbit/s one frame of 100 comes 50 us late"), "{late}");
+        assert!(late.starts_with("at 1Gbit/s one frame in 100 is 50 us late"), "{late}");
         assert!(doubt(&came(0, 1), 1_000_000_000).is_some());
     }
 }

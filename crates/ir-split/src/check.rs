@@ -48,14 +48,14 @@ const fn check(
 pub const CHECKS: &[Check] = &[
     Check { stops: true, ..check("placement", "every region that is placed is marked", "mark", |a| check_placement(&a.marks, a.placement)) },
     check("modes", "annotations of state say modes that there are", "mark", |a| ir_state::check(&a.program)),
-    Check { stops: true, ..check("stages", "the program has what a v1model pipeline has", "mark", |a| if_cut(a, || check_stages(&a.program))) },
-    check("program", "every call and jump is one that sections keep", "port", |a| if_cut(a, || check_program(&a.program))),
+    Check { stops: true, ..check("stages", "the program has all parts of a v1model pipeline", "mark", |a| if_cut(a, || check_stages(&a.program))) },
+    check("program", "every call and jump can be cut", "port", |a| if_cut(a, || check_program(&a.program))),
     check("links", "a path joins the ends of every cut edge", "layout", |a| check_links(&a.sections, a.placement, &a.routes)),
     check("origins", "no helper of several origins holds state", "layout", |a| check_origins(&a.program, &a.sections, a.placement, &a.uses)),
-    check("state", "every object is at one device, and no packet leaves it between two uses", "layout", |a| check_state(&a.program, &a.sections, a.placement, &a.separated)),
+    check("state", "every object is on one device, and no packet leaves the device between two uses", "layout", |a| check_state(&a.program, &a.sections, a.placement, &a.separated)),
     check("bytes", "the length of every counted packet is known", "layout", |a| if_cut(a, || check_bytes(&a.program, &a.counted, &a.sections))),
     check("order", "all packets use all objects in one order", "layout", |a| a.overtaken.iter().map(|found| check_order(&a.program, a.placement, found)).collect()),
-    check("originals", "the packet as it came in can be made anew", "layout", |a| a.originals.as_ref().err().cloned().unwrap_or_default()),
+    check("originals", "the original packet can be restored", "layout", |a| a.originals.as_ref().err().cloned().unwrap_or_default()),
     check("headers", "headers are whole bytes", "layout", |a| if_cut(a, || check_headers(&a.program, a.places()))),
     check("length", "egress sees the packet's own length", "layout", |a| a.uncounted.clone()),
     check("verified", "no header changes while checksums are verified", "layout", |a| if a.keeps_originals() { check_verified(&a.program) } else { vec![] }),
@@ -142,7 +142,7 @@ fn check_expr(program: &Program, expr: &Expr, found: &mut Vec<Diagnostic>) {
     match &expr.kind {
         ExprKind::Call(call) => check_call(program, call, found),
         ExprKind::LastIndex(_) => {
-            found.push(unsupported(expr.span, "`lastIndex` is read outside of the parser"))
+            found.push(unsupported(expr.span, "`lastIndex` is read outside the parser"))
         }
         _ => {}
     }
@@ -203,14 +203,14 @@ pub fn check_placement(marks: &[Mark], placement: &Placement) -> Vec<Diagnostic>
             found.push(
                 Diagnostic::error(codes::NOT_SPLIT_YET, title)
                     .note(format!("the policy `{policy}` leads to {most} {device} at most"))
-                    .help("place it at one device"),
+                    .help("place it on one device"),
             );
         }
     }
     if placement.app >> APP_BITS != 0 {
         let title = format!("app number {} is too large", placement.app);
         found.push(
-            Diagnostic::error(codes::LAYOUT, title).note(format!("hand-overs hold {APP_BITS} bits of it")),
+            Diagnostic::error(codes::LAYOUT, title).note(format!("hand-overs have {APP_BITS} bits for it")),
         );
     }
     found
@@ -220,9 +220,9 @@ pub fn check_placement(marks: &[Mark], placement: &Placement) -> Vec<Diagnostic>
 pub fn check_links(sections: &Sections, placement: &Placement, routes: &Routes) -> Vec<Diagnostic> {
     let report = |&(a, b, to): &(DeviceIndex, DeviceIndex, SectionId)| {
         let (from, at) = (placement.name(a), placement.name(b));
-        Diagnostic::error(codes::NO_LINK, format!("no way from `{from}` to `{at}`"))
+        Diagnostic::error(codes::NO_LINK, format!("no path from `{from}` to `{at}`"))
             .note(format!("control passes from `{from}` to section `{}` at `{at}`", sections.get(to).name))
-            .note("hand-overs pass over links between devices of the app")
+            .note("hand-overs use links between devices of the app")
             .help("add a link between the two devices, or place the region elsewhere")
     };
     routes.missing.iter().map(report).collect()
@@ -233,13 +233,13 @@ pub fn check_flow_order(deciding: &[Span]) -> Option<Diagnostic> {
     let mut diagnostic =
         Diagnostic::warning(codes::FLOW_ORDER, "flow-order", "packets of one flow may overtake one another");
     for span in deciding {
-        diagnostic = diagnostic.at(*span, "this sends some over other devices than others");
+        diagnostic = diagnostic.at(*span, "this sends packets over different devices");
     }
     let diagnostic = diagnostic
         .note(
-            "it depends on more than the port and the headers of a packet: on state, time, chance or lengths",
+            "it depends on more than the port and the headers of a packet: state, time, randomness or lengths",
         )
-        .help("put the decision on the same device as what follows it, or say `order = \"any\"` in the app");
+        .help("run the decision on the same device as the code after it, or set `order = \"any\"` in the app");
     (!deciding.is_empty()).then_some(diagnostic)
 }
 
@@ -269,16 +269,16 @@ pub fn check_origins(
         let title = format!("`{}` would be shared by several switches", object.control_plane_name);
         let place = match section.device == placement.origin() {
             true => format!("each of {} would have one", names.join(" and ")),
-            false => format!("it would be at `{}`", placement.name(section.device)),
+            false => format!("it would be on `{}`", placement.name(section.device)),
         };
         refuse_apart(program, instance, title)
             .at(object.span, place)
             .at(first_span(&section.code), format!("used in `{}`", section.name))
             .note(format!(
-                "packets of {} come there, and each has the program for itself",
+                "packets of {} arrive there, and each switch runs the program separately",
                 names.join(" and ")
             ))
-            .help("place the region at the origins, or give each of them a helper of its own")
+            .help("place the region at the origins, or give each origin its own helper")
     };
     found.iter().map(report).collect()
 }
@@ -313,14 +313,14 @@ pub fn check_order(program: &Program, placement: &Placement, found: &Overtaken) 
     let name = |i: ir::InstanceId| program.instance(i).control_plane_name.clone();
     let title = format!("packets may overtake between `{}` and `{}`", name(found.first), name(found.second));
     let mut diagnostic = Diagnostic::error(codes::OVERTAKING, title)
-        .at(program.instance(found.first).span, "used by packets that go on to the other one")
-        .at(program.instance(found.second).span, "and this one by packets that come over a cut");
+        .at(program.instance(found.first).span, "used by packets that then reach the other object")
+        .at(program.instance(found.second).span, "and this one by packets that arrive over a cut");
     for way in &found.ways {
         let devices: Vec<_> = way.iter().map(|d| format!("`{}`", placement.name(*d))).collect();
-        diagnostic = diagnostic.note(format!("a way between them: {}", devices.join(", ")));
+        diagnostic = diagnostic.note(format!("a path between them: {}", devices.join(", ")));
     }
     diagnostic.note("two packets could use them in opposite orders, which never happens on one device").help(
-        "place the regions that use them on one device, or let all packets go the same way between them",
+        "place the regions that use them on one device, or send all packets over the same path between them",
     )
 }
 
@@ -336,11 +336,11 @@ pub fn check_bytes(
     }
     let report = |&(instance, id): &(ir::InstanceId, SectionId)| {
         let object = program.instance(instance);
-        let title = format!("`{}` counts bytes behind a cut", object.control_plane_name);
+        let title = format!("`{}` counts bytes after a cut", object.control_plane_name);
         Diagnostic::error(codes::COUNTS_BYTES, title)
             .at(object.span, "it would see the length of the hand-over")
             .at(first_span(&sections.get(id).code), format!("used in `{}`", sections.get(id).name))
-            .note("the length of what a frame extern gives is not known over a cut")
+            .note("the length of frames emitted by a frame extern is not known over a cut")
             .help("count packets, or use it before control leaves the origin")
     };
     counted.iter().map(report).collect()

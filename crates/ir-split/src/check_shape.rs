@@ -20,7 +20,7 @@ pub fn check_shape(program: &Program) -> Vec<Diagnostic> {
     let mut found = vec![];
     for id in [Duty::Compute, Duty::Deparse].into_iter().filter_map(|duty| arch::control(program, duty)) {
         // State here would be on every device.
-        check_no_methods(&program.control(id).body, "a state object is used behind egress", &mut found);
+        check_no_methods(&program.control(id).body, "a state object is used after egress", &mut found);
     }
     for function in &program.functions {
         check_no_methods(&function.body, "a function uses a state object", &mut found);
@@ -40,7 +40,7 @@ pub fn check_headers(program: &Program, places: &Places) -> Vec<Diagnostic> {
     let odd = |id: TypeId| {
         let bits = program.bits(&Type::Named(id)).filter(|bits| !bits.is_multiple_of(8))?;
         let decl = program.type_decl(id);
-        Some(unsupported(decl.span, &format!("`{}` has {bits} bits: these are not whole bytes", decl.name)))
+        Some(unsupported(decl.span, &format!("`{}` has {bits} bits, which is not a whole number of bytes", decl.name)))
     };
     types.into_iter().filter_map(odd).collect()
 }
@@ -53,7 +53,7 @@ pub fn check_kept_length(program: &Program, places: &Places, kept: &[HeaderIndex
         let decl = program.type_decl(id);
         let varies = program.fields(&Type::Named(id)).iter().any(|f| matches!(f.ty, Type::Varbit(_)));
         let what = format!(
-            "`{}` varies in length and is kept for clones or resubmissions of ingress, and egress reads `packet_length`",
+            "`{}` has a variable length and is kept for clones or resubmissions of ingress, and egress reads `packet_length`",
             decl.name
         );
         varies.then(|| unsupported(decl.span, &what))
@@ -82,8 +82,8 @@ pub fn check_verified(program: &Program) -> Vec<Diagnostic> {
             };
             if root(place).is_some() && root(place) == headers {
                 let what =
-                    "a header changes where checksums are verified, and ingress clones or resubmits packets";
-                found.push(unsupported(stmt.span, &format!("{what} behind a cut")));
+                    "a header changes during checksum verification, and ingress clones or resubmits packets";
+                found.push(unsupported(stmt.span, &format!("{what} after a cut")));
             }
         });
     }
@@ -217,7 +217,7 @@ fn check_write(program: &Program, stmt: &Stmt, found: &mut Vec<Diagnostic>) {
         if is_standard(&base.ty)
             && RUNTIME_READS.iter().any(|meaning| arch::field(program, *meaning) == Some(name))
         {
-            found.push(unsupported(place.span, &format!("`{name}` is written, or given to a call")));
+            found.push(unsupported(place.span, &format!("`{name}` is written or passed to a call")));
         }
     }
 }

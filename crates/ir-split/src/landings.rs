@@ -77,7 +77,7 @@ impl Pass {
         let Some(name) = self.named(call) else {
             self.refuse(
                 stmt.span,
-                "its argument is no landing",
+                "its argument is not a `Landing`",
                 "write `flyto(Name())`, with `extern Landing Name();`",
             );
             return Some(HOME.to_string());
@@ -112,7 +112,7 @@ impl Pass {
             state.stmts.iter().for_each(&mut look);
         }
         for span in spans {
-            self.refuse(span, "no segment can start here", "fly from the `apply` of ingress or egress");
+            self.refuse(span, "a segment cannot start here", "fly from the `apply` of ingress or egress");
         }
     }
 

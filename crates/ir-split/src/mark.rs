@@ -92,7 +92,7 @@ impl Finder<'_> {
                 name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !name.is_empty();
             match at.allowed && is_identifier {
                 false if at.allowed => {
-                    self.refuse(stmt.span, "a region's name is made of letters, digits and `_`")
+                    self.refuse(stmt.span, "a region's name consists of letters, digits and `_`")
                 }
                 true => self.add(self.mark(&name, stmt.span, block, at)),
                 false => self.refuse(stmt.span, "a loop runs on one device"),
@@ -127,7 +127,7 @@ impl Finder<'_> {
             let diagnostic = Diagnostic::error(codes::DUPLICATE_REGION, title)
                 .at(mark.span, "a second region of that name")
                 .at(first.span, "the first")
-                .help("give each region a name of its own");
+                .help("give each region a unique name");
             self.diagnostics.push(diagnostic);
             return;
         }

@@ -62,7 +62,7 @@ pub fn originals(flow: &Flow, bytes: bool) -> Result<Vec<HeaderIndex>, Vec<Diagn
 /// `what` hides how a packet came in.
 fn refused(span: Span, what: &str, bytes: bool) -> Diagnostic {
     let orders = if bytes { "resubmits" } else { "clones" };
-    let what = format!("{what}, and ingress {orders} packets behind a cut: how they came in is not known");
+    let what = format!("{what}, and ingress {orders} packets after a cut: the original packet is not known");
     unsupported(span, &what)
 }
 
@@ -85,7 +85,7 @@ impl Finder {
                 if unit.is_none() {
                     self.refuse(
                         stmt.span,
-                        "the parser extracts into something else than the packet's headers",
+                        "the parser extracts into a variable outside the packet's headers",
                     );
                 }
                 unit

@@ -106,7 +106,7 @@ impl<'a> Taint<'a> {
     fn refuse(&mut self, span: Span, name: Option<String>) {
         let what = match name {
             Some(name) if !name.contains(' ') => format!("the parser reads `{name}`"),
-            _ => "the parser depends on what is not the same for a clone".to_string(),
+            _ => "the parser depends on values that differ for a clone".to_string(),
         };
         self.differs.push((span, what));
     }

@@ -143,7 +143,7 @@ fn verify(step: &str, program: &Program) {
     if cfg!(debug_assertions)
         && let Err(errors) = ir::verify::verify(program)
     {
-        panic!("{step} made a program that is not well formed: {errors:#?}");
+        panic!("{step} produced a program that is not well formed: {errors:#?}");
     }
 }
 

@@ -24,7 +24,7 @@ fn state(shown: &ShowResponse) -> &'static str {
     match shown.state() {
         State::NoProgram => "no program",
         State::Running => "running",
-        State::Held => "held: frames wait",
+        State::Held => "held: frames are queued",
     }
 }
 
@@ -32,7 +32,7 @@ fn state(shown: &ShowResponse) -> &'static str {
 pub fn devices(shown: &ShowResponse) -> String {
     let rows = shown.devices.iter().map(|device| {
         let role = if device.is_origin { "origin" } else { "helper" };
-        let is = if device.stale.is_empty() { "as it should be" } else { &device.stale };
+        let is = if device.stale.is_empty() { "in sync" } else { &device.stale };
         let regions = if device.regions.is_empty() { "-".to_string() } else { device.regions.join(" ") };
         let address = if device.address.is_empty() { "in the switch" } else { &device.address };
         [&device.name, role, &regions, address, is].map(ToString::to_string).to_vec()
@@ -111,7 +111,7 @@ pub fn changes(before: &ShowResponse, now: &ShowResponse) -> String {
     for device in &now.devices {
         let was = before.devices.iter().find(|was| was.name == device.name);
         if was.is_none_or(|was| was.stale != device.stale || was.regions != device.regions) {
-            let is = if device.stale.is_empty() { "is as it should be" } else { &device.stale };
+            let is = if device.stale.is_empty() { "is in sync" } else { &device.stale };
             rows.push(vec![format!("{} {is}; regions: {}", device.name, device.regions.join(" "))]);
         }
     }

@@ -132,7 +132,7 @@ impl Racked {
             (apps, second) => {
                 let diagnostic =
                     Diagnostic::error(codes::ONE_APP, format!("the rack has {} apps, not one", apps.len()))
-                        .note(format!("{what} is of one app"));
+                        .note(format!("{what} needs exactly one app"));
                 Err(vec![second.into_iter().fold(diagnostic, |d, app| d.at(app.span, "the second"))])
             }
         }
@@ -386,7 +386,7 @@ fn read_entries(
 /// The file of a rack: the one that is named, or the one in the directory that is named.
 fn rack_file(path: &Path) -> Result<PathBuf, Diagnostic> {
     if path.extension().is_some_and(|extension| extension == "p4") && path.is_file() {
-        let title = "a P4 program is no rack";
+        let title = "a P4 program is not a rack";
         return Err(Diagnostic::error(codes::UNREADABLE_FILE, title)
             .note(format!("`{}` is one", path.display()))
             .help("a RACK.toml names it under `[[app]]`: `docs/tutorial.md` writes one")
@@ -404,7 +404,7 @@ fn rack_file(path: &Path) -> Result<PathBuf, Diagnostic> {
     Err(match sources::first_with(path, "toml") {
         Some(other) => diagnostic.help(format!("did you mean `{}`?", other.display())),
         None => diagnostic
-            .help("`p4rack generate-rack star -o DIR` writes one; `docs/tutorial.md` tells what is in it"),
+            .help("`p4rack generate-rack star -o DIR` writes one; `docs/tutorial.md` explains its contents"),
     })
 }
 

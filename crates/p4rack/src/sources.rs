@@ -46,7 +46,7 @@ pub fn decoded(bytes: &[u8]) -> Result<String, String> {
 fn no_other_form(bytes: &[u8]) -> Result<(), String> {
     match bytes {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Err("it is UTF-16: save it as UTF-8".to_string()),
-        _ if bytes.contains(&0) => Err("it is no text: it has bytes that are zero".to_string()),
+        _ if bytes.contains(&0) => Err("it is not text: it contains zero bytes".to_string()),
         _ => Ok(()),
     }
 }

@@ -85,16 +85,16 @@ fn the_parser_makes_and_changes_headers_before_a_clone() {
 
 #[test]
 fn what_is_not_the_same_for_a_clone_decides_in_the_parser() {
-    expect!["the parser reads `std.instance_type`, and ingress clones packets behind a cut: how they came in is not known"]
+    expect!["the parser reads `std.instance_type`, and ingress clones packets after a cut: the original packet is not known"]
         .assert_eq(&refused(&clones_after(
             "packet.extract(hdr.h); transition select(std.instance_type) { 0: second; default: accept; }",
         )));
-    expect!["the parser depends on what is not the same for a clone, and ingress clones packets behind a cut: how they came in is not known"]
+    expect!["the parser depends on values that differ for a clone, and ingress clones packets after a cut: the original packet is not known"]
         .assert_eq(&refused(&clones_after(
             "packet.extract(hdr.h); if (std.instance_type == 0) { packet.extract(hdr.g); } transition accept;",
         )));
     // By way of metadata.
-    expect!["the parser reads `meta.x`, and ingress clones packets behind a cut: how they came in is not known"]
+    expect!["the parser reads `meta.x`, and ingress clones packets after a cut: the original packet is not known"]
         .assert_eq(&refused(&clones_after(
             "if (std.instance_type == 0) { meta.x = 1; } packet.extract(hdr.h); transition select(meta.x) { 1: second; default: accept; }",
         )));

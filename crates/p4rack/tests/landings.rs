@@ -56,5 +56,5 @@ fn a_landing_in_a_loop_is_refused() {
 #[test]
 fn what_is_no_landing_is_refused() {
     let found = landed("flyto(7); meta.x = 1;");
-    assert!(found.is_err_and(|why| why.contains("its argument is no landing")), "a number");
+    assert!(found.is_err_and(|why| why.contains("its argument is not a `Landing`")), "a number");
 }

@@ -58,11 +58,11 @@ fn a_plan_takes_the_place_of_another_under_load_and_no_packet_is_lost_or_wrong()
     ];
     let (report, mut found) = received(&racked);
     let told = [
-        "another plan is to take over: Acl on nic, Sample on nic",
+        "another plan is taking over: Acl on nic, Sample on nic",
         "the other plan has taken over",
-        "another plan is to take over: Sample on nic",
+        "another plan is taking over: Sample on nic",
         "the other plan has taken over",
-        "another plan is to take over: Mark on nic, Out on nic, Sample on nic",
+        "another plan is taking over: Mark on nic, Out on nic, Sample on nic",
         "the other plan has taken over",
     ];
     assert_eq!(notes(&report), told);
@@ -85,7 +85,7 @@ fn a_device_that_begins_anew_is_led_back_and_what_it_counted_is_lost() {
     racked.rack.faults = vec![Fault { kind, at: at_ms(50), lasts, span: Default::default() }];
     let (calm, _) = received(&slice());
     let (report, _) = received(&racked);
-    assert_eq!(notes(&report), ["`nic` has begun anew", "`nic` is as it should be again"]);
+    assert_eq!(notes(&report), ["`nic` has restarted", "`nic` is in sync again"]);
     let up = report.notes[1].at_ps - report.notes[0].at_ps;
     // Reads what it holds, its program, what that is to hold, and commits: four times there and back.
     assert_eq!(up, (racked.rack.control.delay * 9).as_ps());
@@ -178,7 +178,7 @@ fn who_is_cut_off_while_a_plan_is_replaced_keeps_no_frames_out() {
             assert!(found.iter().all(|frame| wanted.binary_search(frame).is_ok()), "{after}");
         }
         let told = notes(&report);
-        let alone = "`tor` has heard no more of its controller: frames come in again";
+        let alone = "`tor` has lost its controller: frames are admitted again";
         match told.contains(&alone) {
             true => goes_on += 1,
             false => stays += 1,
@@ -205,7 +205,7 @@ fn a_commit_that_comes_when_frames_have_been_let_in_is_refused() {
     // What is asked when frames are kept out is late by more than the origin waits.
     let (report, mut found) = replaced_under(slow, Duration::from_us(650), Some(Duration::from_ms(5)));
     let told = notes(&report);
-    assert_eq!(told[1], "`tor` has heard no more of its controller: frames come in again");
+    assert_eq!(told[1], "`tor` has lost its controller: frames are admitted again");
     assert!(told[2].starts_with("the old plan stays: "), "{told:?}");
     assert_eq!(told.len(), 3);
     for (wanted, found) in wanted.iter_mut().zip(&mut found) {

@@ -135,7 +135,7 @@ fn of_ways_as_short_the_fastest_is_taken() {
 #[test]
 fn there_is_no_way_without_links() {
     let apart = rack(&["tor", "nic", "fpga"], &[(0, 1)], &[("R", 1), ("S", 2)]);
-    let missing = ["P4R0508 no way from `nic` to `fpga`", "P4R0508 no way from `fpga` to `tor`"];
+    let missing = ["P4R0508 no path from `nic` to `fpga`", "P4R0508 no path from `fpga` to `tor`"];
     assert_eq!(refusals(&apart), missing);
 }
 

@@ -55,7 +55,7 @@ async fn serve(listener: TcpListener, front: Front) {
     let app = Router::new().route("/metrics", get(metrics)).with_state(front);
     // Without metrics the switch goes on.
     if let Err(error) = axum::serve(listener, app).await {
-        tracing::warn!(%error, "metrics are not served any more");
+        tracing::warn!(%error, "metrics are no longer served");
     }
 }
 
@@ -63,7 +63,7 @@ async fn metrics(State(front): State<Front>) -> Response {
     match front.metrics().await {
         Some(text) => ([(CONTENT_TYPE, TEXT)], text).into_response(),
         None => {
-            (StatusCode::SERVICE_UNAVAILABLE, "the switch has too much to do: try again\n").into_response()
+            (StatusCode::SERVICE_UNAVAILABLE, "the switch is overloaded: try again\n").into_response()
         }
     }
 }

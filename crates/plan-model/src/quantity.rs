@@ -81,12 +81,12 @@ impl Unit {
                     self.words().iter().map(|(w, _)| *w).filter(|w| !w.is_empty()).collect();
                 return Err(match known.is_empty() {
                     true => format!("a plain number is expected here, without `{word}`"),
-                    false => format!("`{word}` is no unit here: use {}", known.join(", ")),
+                    false => format!("`{word}` is not a unit here: use {}", known.join(", ")),
                 });
             }
         };
         decimal(number, power + self.decimals())
-            .ok_or_else(|| format!("`{}` is no number that can be used here", number.escape_debug()))
+            .ok_or_else(|| format!("`{}` is not a valid number here", number.escape_debug()))
     }
 
     /// As people read it: `6.44us`, `9.5Gbit/s`.
@@ -186,7 +186,7 @@ impl Factor {
     pub fn parse(text: &str) -> Result<Factor, String> {
         let text = text.trim();
         let number = decimal(text, 12).filter(|value| *value >= 0);
-        number.map(Factor).ok_or_else(|| format!("`{}` is no factor that can be used", text.escape_debug()))
+        number.map(Factor).ok_or_else(|| format!("`{}` is not a valid factor", text.escape_debug()))
     }
 
     /// `value` times this, rounded to the nearest; the largest value if that is too large.

@@ -148,7 +148,7 @@ impl<'t> Reader<'t> {
             Kind::End => "the end".to_string(),
         };
         Diagnostic::error(codes::RULE_SYNTAX, format!("expected {wanted}, found {found}"))
-            .at(self.span(), format!("{wanted} belongs here"))
+            .at(self.span(), format!("{wanted} is expected here"))
     }
 
     fn skip_statement(&mut self) {
@@ -174,7 +174,7 @@ impl<'t> Reader<'t> {
             "once" => self.declaration(Scope::Once).map(|()| None),
             "device" => self.declaration(Scope::Device { limit: None }).map(|()| None),
             _ => {
-                let title = format!("`{}` starts no statement", word.escape_debug());
+                let title = format!("`{}` does not start a statement", word.escape_debug());
                 let known = ["rule", "path", "once", "device"];
                 let diagnostic = Diagnostic::error(codes::RULE_SYNTAX, title).at(start, "not known");
                 return Err(diagnostic.suggest_or(word, known, |d| {
@@ -198,7 +198,7 @@ impl<'t> Reader<'t> {
                 self.next();
             }
             unit = Unit::of_word(&word).ok_or_else(|| {
-                Diagnostic::error(codes::QUANTITY, format!("`{}` is no unit", word.escape_debug()))
+                Diagnostic::error(codes::QUANTITY, format!("`{}` is not a unit", word.escape_debug()))
                     .at(from, "not known")
                     .help("units are s, bit/s, B, bit, W, % or none")
             })?;
@@ -210,7 +210,7 @@ impl<'t> Reader<'t> {
             let role = ROLES.iter().find(|(known, _)| *known == word);
             variable.role = Some(role.map(|(_, role)| *role).ok_or_else(|| {
                 let names = ROLES.map(|(name, _)| name);
-                Diagnostic::error(codes::UNKNOWN, format!("`{}` is no role", word.escape_debug()))
+                Diagnostic::error(codes::UNKNOWN, format!("`{}` is not a role", word.escape_debug()))
                     .at(at, "not known")
                     .help(format!("roles are {}", names.join(", ")))
             })?);
@@ -322,7 +322,7 @@ impl<'t> Reader<'t> {
             Scope::Device { .. } => (false, true, format!("<{name}>")),
         };
         if (is_once, is_device) != (wanted.0, wanted.1) {
-            return Err(Diagnostic::error(codes::RULE_SYNTAX, format!("`{name}` is of another kind"))
+            return Err(Diagnostic::error(codes::RULE_SYNTAX, format!("`{name}` has another kind"))
                 .at(span, "declared otherwise")
                 .help(format!("write `{}`", wanted.2)));
         }
@@ -426,13 +426,13 @@ mod tests {
              rle d;\nrule e if LUTs < 3;\npath Latency;\nonce Power2 [kg];\nrule f then <LUTs> *= 3",
             expect![[r#"
                 P4R0802: no variable is called `Powre`; not declared did you mean `Power`?
-                P4R0803: not a quantity of this kind; `W` is no unit here: use s, ms, us, ns, ps 
-                P4R0801: `Power` is of another kind; declared otherwise write `once Power`
-                P4R0801: `rle` starts no statement; not known did you mean `rule`?
+                P4R0803: not a quantity of this kind; `W` is not a unit here: use s, ms, us, ns, ps 
+                P4R0801: `Power` has another kind; declared otherwise write `once Power`
+                P4R0801: `rle` does not start a statement; not known did you mean `rule`?
                 P4R0801: `LUTs` cannot be bounded in a rule; not a packet's variable bound it where it is declared: `device LUTs <= ...;`
                 P4R0805: `Latency` is declared twice; again here 
                 P4R0803: `kg` is no unit; not known units are s, bit/s, B, bit, W, % or none
-                P4R0801: expected `+=`, found `*=`; `+=` belongs here 
+                P4R0801: expected `+=`, found `*=`; `+=` is expected here 
             "#]],
         );
     }

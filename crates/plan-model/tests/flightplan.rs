@@ -114,7 +114,7 @@ fn mistakes_have_a_place() {
         expect!["P4R0802: no device is called `tro` at [0] did you mean `tor`?"],
     );
     said(wrong(r#"[{ "node": "tor", "port": 1 }]"#), expect!["P4R0804: `linked` is missing at [0] "]);
-    said(wrong("[1"), expect!["P4R0804: this is no JSON  "]);
+    said(wrong("[1"), expect!["P4R0804: not valid JSON  "]);
     let twice = DEVICES.replace("\"host\"", "\"card\"");
     said(
         read_devices(&twice, 1, &config).unwrap_err(),

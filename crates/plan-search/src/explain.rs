@@ -25,7 +25,7 @@ pub fn explain(problem: &Problem, plan: &Plan, judged: &Judged) -> String {
             }
         }
         let (before, after) = &judged.states[node];
-        let _ = writeln!(out, "    packets in front: {}", values(problem, before));
+        let _ = writeln!(out, "    packets before: {}", values(problem, before));
         if let Some(offer) = problem.offer(node, device) {
             for ((_, all), pick) in offer.needs.iter().zip(plan.picks[node].iter()) {
                 if let Some(derivation) = all.get(usize::from(*pick)) {
@@ -34,7 +34,7 @@ pub fn explain(problem: &Problem, plan: &Plan, judged: &Judged) -> String {
             }
         }
         if before != after {
-            let _ = writeln!(out, "    packets behind:   {}", values(problem, after));
+            let _ = writeln!(out, "    packets after:  {}", values(problem, after));
         }
     }
     for (device, (used, charged)) in judged.used.iter().zip(&judged.charged).enumerate() {

@@ -59,7 +59,7 @@ impl Objective {
                 (Scope::Once, place) if text == name => return made(Measure::Charges(place)),
                 _ => {
                     return Err(format!(
-                        "`{text}` is no objective: sums are of devices' variables alone, and only a packet's can be `max`"
+                        "`{text}` is not an objective: sums may contain only device variables, and `max` needs a path variable"
                     ));
                 }
             }
@@ -74,7 +74,7 @@ impl Objective {
             Measure::Worst(place) | Measure::Least(place) => amount(scopes.path[*place]),
             Measure::Charges(place) => amount(scopes.once[*place]),
             Measure::Used(places) => places.first().map_or(Ok(0), |place| amount(scopes.device[*place])),
-            Measure::Devices => text.parse().map_err(|_| format!("`{text}` is no number of devices")),
+            Measure::Devices => text.parse().map_err(|_| format!("`{text}` is not a number of devices")),
         }
     }
 

@@ -150,7 +150,7 @@ impl Problem {
         let (mut nodes, mut arcs) = graph(&model, &scopes, &settings);
         let order = order(&nodes, &arcs).map_err(|at| {
             let region = &model.apps[nodes[at].app].regions[nodes[at].region];
-            let title = format!("region `{}` comes after itself", region.name);
+            let title = format!("region `{}` follows itself", region.name);
             vec![
                 Diagnostic::error(codes::CYCLE, title)
                     .at(region.span, "on a cycle")
@@ -392,7 +392,7 @@ fn offers(
             if let Some(prop) = &prover.excess {
                 return Err(vec![too_many(
                     region.span,
-                    format!("`{prop}` can be proved in too many ways"),
+                    format!("`{prop}` has too many proofs"),
                     derive::MAX_DERIVATIONS,
                 )]);
             }
@@ -404,7 +404,7 @@ fn offers(
             }
             let paths = paths(&region.paths, &needs);
             if paths.len() > MAX_PATHS {
-                let title = format!("`{}` has too many paths that differ", region.name);
+                let title = format!("`{}` has too many distinct paths", region.name);
                 return Err(vec![too_many(region.span, title, MAX_PATHS)]);
             }
             of_node.push(Ok(Offer { needs, paths }));

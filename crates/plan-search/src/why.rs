@@ -39,7 +39,7 @@ pub fn impossible_regions(problem: &Problem) -> Vec<(usize, Vec<String>)> {
         }
         if !reasons.is_empty() || region.on.is_empty() {
             if region.on.is_empty() {
-                reasons.push("it may run on no device".to_string());
+                reasons.push("no device can run it".to_string());
             }
             found.push((node, reasons));
         }
@@ -116,7 +116,7 @@ pub fn relaxations(model: &Model, settings: &Settings, go_on: &mut dyn FnMut() -
         };
         if let Some(scale) = smallest(1000, 1_000_000, &mut |scale| exists(wider(scale), settings, go_on)) {
             found.push(Relaxation {
-                constraint: "what links, ports and devices bear".to_string(),
+                constraint: "capacity of links, ports and devices".to_string(),
                 enough: format!("{}.{} % of that", scale / 10, scale % 10),
             });
         }
@@ -203,7 +203,7 @@ pub fn no_plan(problem: &Problem, go_on: &mut dyn FnMut() -> bool) -> Diagnostic
         let node = &problem.nodes[*node];
         problem.model.apps[node.app].regions[node.region].span
     });
-    let mut diagnostic = Diagnostic::error(codes::NO_PLAN, "no plan keeps all bounds").at(place, "");
+    let mut diagnostic = Diagnostic::error(codes::NO_PLAN, "no plan meets all constraints").at(place, "");
     for (node, reasons) in &impossible {
         let text = format!("region `{}` runs nowhere: {}", problem.region_name(*node), reasons.join("; "));
         diagnostic = diagnostic.note(text);
@@ -217,7 +217,7 @@ pub fn no_plan(problem: &Problem, go_on: &mut dyn FnMut() -> bool) -> Diagnostic
             .note(format!("{}; there would be a plan with {}", relaxation.constraint, relaxation.enough));
     }
     match relaxations.is_empty() {
-        true => diagnostic.note("no single change was found to be enough"),
+        true => diagnostic.note("no single change is sufficient"),
         false => diagnostic,
     }
 }

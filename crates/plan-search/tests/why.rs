@@ -79,13 +79,13 @@ fn a_plan_is_explained() {
     let judged = judge(&problem, plan).unwrap();
     expect![[r#"
         route on tor
-            packets in front: Latency 0s, Rate 2Gbit/s
+            packets before: Latency 0s, Rate 2Gbit/s
             rule "route" route if Switch then once Power += 110W;
         decode on card
             from route: tor -> card (0 bits handed over)
-            packets in front: Latency 1us, Rate 2Gbit/s
+            packets before: Latency 1us, Rate 2Gbit/s
             rule "decode" decode if FPGA, Rate < 3Gbit/s then Latency += 17us, once Power += 30W, <BRAMs> += 72.4%;
-            packets behind:   Latency 18us, Rate 2Gbit/s
+            packets after:  Latency 18us, Rate 2Gbit/s
         tor: Power 110W
         card: Power 30W, BRAMs 72.4% of 100%
     "#]].assert_eq(&explain(&problem, plan, &judged));

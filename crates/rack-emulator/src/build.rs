@@ -69,7 +69,7 @@ fn device_nodes(rack: &Rack, mut devices: Vec<RackDevice>) -> Result<Vec<DeviceN
     for model in &rack.devices {
         let name = &model.name.value;
         let at = devices.iter().position(|d| d.name == *name);
-        let at = at.ok_or_else(|| BuildError(format!("nothing was given to run as device `{name}`")))?;
+        let at = at.ok_or_else(|| BuildError(format!("no program was given for device `{name}`")))?;
         let given = devices.remove(at);
         nodes.push(DeviceNode::new(model, given));
     }

@@ -133,7 +133,7 @@ impl Emulator {
         // All pairs of a workload may send at one moment.
         let most = MOST_EVENTS_AT_ONCE + EVENTS_OF_A_PAIR * self.pairs.len() as u64;
         if self.events_now > most {
-            let message = format!("time stands still: {most} events at one moment");
+            let message = format!("{most} events at the same time");
             return Err(self.in_rack(message));
         }
         if self.events < self.check_all_at { Ok(()) } else { self.check_all_now() }

@@ -125,7 +125,7 @@ fn latency_row(w: &WorkloadReport) -> Option<[String; 10]> {
     Some(std::array::from_fn(|_| cells.next().unwrap_or_default()))
 }
 
-const CORRUPTED: [&str; 3] = ["<corrupt", "<what was wrong", "packets"];
+const CORRUPTED: [&str; 3] = ["<corrupt", "<difference", "packets"];
 
 fn corrupted_rows(w: &WorkloadReport) -> impl Iterator<Item = [String; 3]> {
     w.corrupted_by.iter().map(|(why, packets)| [w.name.clone(), why.clone(), packets.to_string()])

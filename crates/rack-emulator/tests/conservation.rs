@@ -108,7 +108,7 @@ fn every_device_of_the_rack_must_be_given() {
     };
     let error = |devices| Emulator::new(&rack, devices).err();
     let message = |text: &str| Some(BuildError(text.to_string()));
-    assert_eq!(error(vec![]), message("nothing was given to run as device `dev`"));
+    assert_eq!(error(vec![]), message("no program was given for device `dev`"));
     let twice = message("the rack has no device `dev`, or it was given twice");
     assert_eq!(error(vec![toy("dev"), toy("dev")]), twice);
     let mut unlinked = star(1);

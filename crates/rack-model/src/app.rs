@@ -168,7 +168,7 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<App>
     if let (Some(Spanned { value: Regions::Planned, .. }), Some(Spanned { value: Policy::Call, span })) =
         (&map, &policy)
     {
-        r.bad_value(*span, "what is planned is not called", "plans know the policy `direct` only");
+        r.bad_value(*span, "planned regions cannot be called", "plans support only the policy `direct`");
     }
     let cuts = s.optional(r, "regions", |r, i| value::choice(r, i, &CUTS));
     let shares = s.optional(r, "shares", shares);
@@ -234,7 +234,7 @@ fn defines(r: &mut Reader, item: Item<'_>) -> Option<Vec<(Spanned<String>, Spann
     let is_macro = |c: char| c.is_ascii_alphanumeric() || c == '_';
     for (name, _) in &defines {
         if !name.value.chars().all(is_macro) || name.value.starts_with(|c: char| c.is_ascii_digit()) {
-            r.bad_value(name.span, "not a macro's name", "letters, digits and `_`, not first a digit");
+            r.bad_value(name.span, "not a macro's name", "letters, digits and `_`, not starting with a digit");
         }
     }
     Some(defines)

@@ -103,7 +103,7 @@ fn check_apps(r: &mut Reader, draft: &Draft) {
     for (id, device) in (0..).map(DeviceId).zip(&draft.devices) {
         let Some(Device { name, entries: Some(entries), .. }) = device else { continue };
         if draft.rack.apps_of(id).next().is_none() {
-            let diagnostic = Diagnostic::error(rack::BAD_VALUE, "entries of a device that runs nothing");
+            let diagnostic = Diagnostic::error(rack::BAD_VALUE, "entries of a device that runs no program");
             let why = format!("no app names `{}`", name.value);
             r.push(diagnostic.at(entries.span, why).help("add it to the `devices` of an app"));
         }
@@ -122,7 +122,7 @@ fn check_workload(r: &mut Reader, draft: &Draft, workload: &Workload) {
             r.push(diagnostic.at(to.span, format!("`{name}` is also the sender")));
         }
         _ if workload.pairs().next().is_none() => {
-            let diagnostic = Diagnostic::error(rack::WORKLOAD, "nobody sends to anybody");
+            let diagnostic = Diagnostic::error(rack::WORKLOAD, "the workload has no pair of hosts");
             r.push(diagnostic.at(workload.span, "no pair of two hosts"));
         }
         _ => {}
@@ -151,7 +151,7 @@ fn check_pair(r: &mut Reader, draft: &Draft, workload: &Workload, sender: HostId
         r.not_yet(
             span,
             "workloads over IPv6 are",
-            "give it an address of IPv4 and one of IPv6: `ip = [\"10.0.0.1/24\", \"fd00::1/64\"]`",
+            "give it an IPv4 and an IPv6 address: `ip = [\"10.0.0.1/24\", \"fd00::1/64\"]`",
         );
         return;
     }
@@ -213,7 +213,7 @@ fn check_ends(r: &mut Reader, workload: &Workload) {
     let last = load.time_of(load.count.saturating_sub(1)) + load.stagger * pairs;
     if last.as_ps() > Time::MAX.as_ps() / 2 {
         let diagnostic = Diagnostic::error(rack::WORKLOAD, "the workload lasts too long")
-            .at(workload.span, format!("{} packets take longer than virtual time lasts", load.count))
+            .at(workload.span, format!("{} packets would exceed the end of virtual time", load.count))
             .note("the last packet must be sent within 106 days")
             .help("lower `count` or `start`, or send faster");
         r.push(diagnostic);

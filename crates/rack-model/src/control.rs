@@ -68,11 +68,11 @@ pub(crate) fn read_replace(r: &mut Reader, item: Item<'_>, names: &Names) -> Opt
     s.finish(r);
     let map = map?;
     let Regions::ByHand(regions) = map.value else {
-        r.bad_value(map.span, "a plan that replaces another is written out", "write `{ Acl = \"nic\" }`");
+        r.bad_value(map.span, "a replacement plan must be an explicit map", "write `{ Acl = \"nic\" }`");
         return None;
     };
     if let Some(called) = regions.iter().find(|region| region.policy == Policy::Call) {
-        r.bad_value(called.device.span, "regions are called or not from the start", "leave `policy` out");
+        r.bad_value(called.device.span, "the policy cannot change while the rack runs", "leave `policy` out");
     }
     Some(Replace { at: at?.value, map: regions, span: item.span })
 }

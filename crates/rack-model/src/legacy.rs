@@ -123,7 +123,7 @@ fn check_device(whole: &Rack, id: DeviceId, device: &Device) -> Vec<Diagnostic> 
         if device.class != DeviceClass::Legacy {
             return vec![];
         }
-        let title = format!("`{name}` is a legacy switch that stands for nothing");
+        let title = format!("`{name}` is a legacy switch without a purpose");
         let diagnostic =
             Diagnostic::error(rack::MISSING_KEY, title).at(device.name.span, "it has no `extends`");
         return vec![diagnostic.help("name the device whose ports it has: `extends = \"core\"`")];
@@ -150,14 +150,14 @@ fn check_device(whole: &Rack, id: DeviceId, device: &Device) -> Vec<Diagnostic> 
             return vec![diagnostic.suggest(&extended.value, names)];
         }
         Some((_, Some(_))) => {
-            return refuse("a legacy switch extends what runs programs", "this is one itself".to_string());
+            return refuse("a legacy switch extends a device that runs programs", "this is one itself".to_string());
         }
         Some((_, None)) => {}
     }
     let pairs = whole.circuits(id);
     if pairs.is_empty() {
         let why = format!("no cable leads from `{name}` to `{}`", extended.value);
-        return refuse("a legacy switch without a way to what it extends", why);
+        return refuse("a legacy switch without a link to the device it extends", why);
     }
     let mut wrong = vec![];
     let node = NodeId::Device(id);
@@ -174,7 +174,7 @@ fn check_device(whole: &Rack, id: DeviceId, device: &Device) -> Vec<Diagnostic> 
     }
     for (_, port, far) in whole.links_of(node) {
         if !pairs.iter().any(|&(front, back)| port == front || port == back) {
-            let title = format!("port {port} of `{name}` leads nowhere");
+            let title = format!("port {port} of `{name}` has no link");
             let here =
                 whole.links.iter().flat_map(|l| l.ends).find(|end| (end.node, end.port) == (node, port));
             let span = here.map_or(far.span, |end| end.span);

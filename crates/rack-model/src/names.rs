@@ -16,7 +16,7 @@ impl Names {
     /// Adds the node of a `[device.NAME]` or `[host.NAME]`; a name that is used already is told.
     pub fn add(&mut self, r: &mut Reader, entry: &Entry<'_>, node: NodeId) {
         if !is_name(entry.key) {
-            let why = "names are made of letters, digits, `_`, `-` and `.`";
+            let why = "names consist of letters, digits, `_`, `-` and `.`";
             r.bad_value(entry.key_span, "not a name", why);
         }
         if let Some((_, first, _)) = self.nodes.iter().find(|(name, ..)| name == entry.key) {

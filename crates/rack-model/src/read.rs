@@ -173,5 +173,5 @@ pub(crate) fn listed<'t>(r: &mut Reader, entry: Option<Entry<'t>>, kind: &str) -
 
 fn wrong_shape(r: &mut Reader, entry: Entry<'_>, help: String) {
     let title = format!("wrong kind of section for `{}`", entry.key);
-    r.push(Diagnostic::error(rack::WRONG_TYPE, title).at(entry.key_span, "written otherwise").help(help));
+    r.push(Diagnostic::error(rack::WRONG_TYPE, title).at(entry.key_span, "defined differently").help(help));
 }

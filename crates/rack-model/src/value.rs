@@ -28,7 +28,7 @@ pub(crate) fn string(r: &mut Reader, item: Item<'_>) -> Option<String> {
 pub(crate) fn name(r: &mut Reader, item: Item<'_>) -> Option<String> {
     let text = string(r, item)?;
     is_name(&text).then_some(text).or_else(|| {
-        r.bad_value(item.span, "not a name", "names are made of letters, digits, `_`, `-` and `.`");
+        r.bad_value(item.span, "not a name", "names consist of letters, digits, `_`, `-` and `.`");
         None
     })
 }
@@ -79,7 +79,7 @@ pub(crate) fn duration(r: &mut Reader, item: Item<'_>) -> Option<Duration> {
 pub(crate) fn interval(r: &mut Reader, item: Item<'_>) -> Option<Duration> {
     let duration = duration(r, item)?;
     (!duration.is_zero()).then_some(duration).or_else(|| {
-        r.bad_value(item.span, "no time at all", "must be more than 0");
+        r.bad_value(item.span, "a duration of zero", "must be more than 0");
         None
     })
 }
@@ -144,7 +144,7 @@ pub(crate) fn probability(r: &mut Reader, item: Item<'_>) -> Option<Probability>
 pub(crate) fn station(r: &mut Reader, item: Item<'_>) -> Option<Mac> {
     let why = match Mac::parse(&text_of(r, item, "a MAC address", "\"02:00:00:00:00:01\"")?) {
         Some(mac) if !mac.is_group() => return Some(mac),
-        Some(_) => "this is a group's: the first byte of a station's is even",
+        Some(_) => "this is a multicast address: the first byte of a station address is even",
         None => "write six bytes: \"02:00:00:00:00:01\"",
     };
     r.bad_value(item.span, "not a station's MAC address", why);

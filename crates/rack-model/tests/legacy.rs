@@ -84,7 +84,7 @@ fn what_is_wrong_with_a_legacy_switch() {
         (
             "extends = \"core\"",
             "",
-            "`left` is a legacy switch that stands for nothing | it has no `extends` | name the device whose ports it has: `extends = \"core\"`",
+            "`left` is a legacy switch without a purpose | it has no `extends` | name the device whose ports it has: `extends = \"core\"`",
         ),
         (
             "extends = \"core\"",
@@ -94,12 +94,12 @@ fn what_is_wrong_with_a_legacy_switch() {
         (
             "extends = \"core\"",
             "extends = \"left\"",
-            "a legacy switch extends what runs programs | this is one itself | ",
+            "a legacy switch extends a device that runs programs | this is one itself | ",
         ),
         (
             "extends = \"core\"",
             "extends = \"board\"",
-            "a legacy switch without a way to what it extends | no cable leads from `left` to `board` | ",
+            "a legacy switch without a link to the device it extends | no cable leads from `left` to `board` | ",
         ),
         (
             "extends = \"core\"",
@@ -119,7 +119,7 @@ fn what_is_wrong_with_a_legacy_switch() {
         (
             "left:1\"",
             "left:5\"",
-            "port 5 of `left` leads nowhere | `core` has no port 5 that is plugged into `left` | add a `[[link]]` with `ends = [\"core:5\", \"left:PORT\"]`",
+            "port 5 of `left` has no link | `core` has no port 5 that is plugged into `left` | add a `[[link]]` with `ends = [\"core:5\", \"left:PORT\"]`",
         ),
         (
             "[[app]]",

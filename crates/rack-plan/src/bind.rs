@@ -50,7 +50,7 @@ pub fn bind(
         }
         if pin != node {
             error =
-                error.note(format!("`{}` has to run on the same device as `{}`", names[node], names[pin]));
+                error.note(format!("`{}` must run on the same device as `{}`", names[node], names[pin]));
         }
         error = error.note(why);
         return Err(one(match option {

@@ -49,7 +49,7 @@ impl Cut {
                 Err(found) => {
                     let Some(last) = groups.pop() else { return Err(found) };
                     let why = reasons(&found);
-                    fixed.extend(last.into_iter().map(|name| (name, format!("beside the others: {why}"))));
+                    fixed.extend(last.into_iter().map(|name| (name, format!("with the others: {why}"))));
                 }
             }
         }

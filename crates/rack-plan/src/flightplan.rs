@@ -79,7 +79,7 @@ pub fn load(request: &Request, read: &mut Read) -> Result<Problem> {
         if request.wishes.objectives.is_empty() { &config.objectives } else { &request.wishes.objectives };
     let objective = |name: &String| {
         Objective::parse(name, &signature, &scopes).map_err(|why| {
-            let title = format!("`{}` is no objective", name.escape_debug());
+            let title = format!("`{}` is not an objective", name.escape_debug());
             vec![Diagnostic::error(codes::UNKNOWN, title).note(why)]
         })
     };

@@ -57,7 +57,7 @@ pub fn weigh(problem: &Problem, amounts: &[String]) -> Result<Goal> {
     let mut each = vec![0; objectives.len()];
     for wanted in amounts {
         let Some((name, amount)) = wanted.split_once('=') else {
-            let title = format!("`{}` does not weigh", wanted.escape_debug());
+            let title = format!("`{}` is not a weight", wanted.escape_debug());
             return Err(one(
                 Diagnostic::error(codes::QUANTITY, title).help("write NAME=AMOUNT, as in `Latency=10us`")
             ));
@@ -66,17 +66,17 @@ pub fn weigh(problem: &Problem, amounts: &[String]) -> Result<Goal> {
             find_name("objective", name.trim(), objectives.iter().map(|o| o.name.as_str())).map_err(one)?;
         let read = objectives[at].read(amount.trim(), &problem.model.signature, &problem.scopes);
         let wrong = |why: String| {
-            vec![Diagnostic::error(codes::QUANTITY, format!("`{wanted}` does not weigh")).note(why)]
+            vec![Diagnostic::error(codes::QUANTITY, format!("`{wanted}` is not a weight")).note(why)]
         };
         each[at] = read.map_err(wrong)?;
         if each[at] <= 0 {
-            return Err(wrong("more than nothing has to count as one, such as `Latency=10us`".to_string()));
+            return Err(wrong("the amount must be positive, as in `Latency=10us`".to_string()));
         }
     }
     // The least number that is a multiple of all: each objective's value times it, by its amount, is whole.
     let common = each.iter().filter(|amount| **amount > 0).try_fold(1, |all, amount| lcm(all, *amount));
     let Some(common) = common else {
-        let title = "these amounts have no common measure";
+        let title = "these amounts have no common multiple that fits";
         return Err(vec![Diagnostic::error(codes::QUANTITY, title).help("use rounder amounts")]);
     };
     Ok(Goal::Weighted(each.iter().map(|amount| common.checked_div(*amount).unwrap_or(0)).collect()))

@@ -29,8 +29,8 @@ pub fn page(title: &str, problem: &Problem, plans: &[(Vec<i64>, Plan)]) -> Strin
         "<h1>{}</h1>\n<p>{}</p>\n",
         escape(title),
         match plans.len() {
-            1 => "1 plan: no other is better in any objective.".to_string(),
-            all => format!("{all} plans; none is better than another in every objective."),
+            1 => "1 plan: it is optimal in every objective.".to_string(),
+            all => format!("{all} Pareto-optimal plans."),
         }
     );
     // One line across all axes says nothing that the table does not.

@@ -56,7 +56,7 @@ pub fn placement(rack: &Rack, at: usize, sites: BTreeMap<ir::Name, Site>) -> Res
         for end in [a, b] {
             let is_device = matches!(end.node, NodeId::Device(_));
             if is_device && end.port >= p4_arch::v1model::DROP_PORT {
-                let title = format!("port {} is no port of a v1model device", end.port);
+                let title = format!("port {} is not a port of a v1model device", end.port);
                 wrong.push(
                     Diagnostic::error(base_diag::codes::rack::BAD_VALUE, title)
                         .at(end.span, "a link ends here")

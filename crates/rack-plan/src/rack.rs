@@ -124,7 +124,7 @@ impl RackProblem {
         let pinned = |section: &str| {
             let why = fixed.iter().find(|(name, _)| of.get(section) == Some(&name)).map(|(_, why)| why);
             let why = why.map_or("packets enter and leave the program there".to_string(), |why| {
-                format!("the splitter does not let it go: {why}")
+                format!("the splitter refuses to move it: {why}")
             });
             (why, None)
         };
@@ -506,7 +506,7 @@ fn objectives(rack: &Rack, model: &Model, scopes: &Scopes) -> Result<Vec<Objecti
     let parse = |name: &str, span: Span| {
         Objective::parse(name, &model.signature, scopes).map_err(|why| {
             let error =
-                Diagnostic::error(codes::UNKNOWN, format!("`{}` is no objective", name.escape_debug()));
+                Diagnostic::error(codes::UNKNOWN, format!("`{}` is not an objective", name.escape_debug()));
             vec![if span == Span::NONE { error.note(why) } else { error.at(span, why) }]
         })
     };

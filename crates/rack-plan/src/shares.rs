@@ -88,7 +88,7 @@ pub(super) fn too_much(
     shares: &[(Spanned<String>, Spanned<Probability>)],
     (section, comes): (usize, Factor),
 ) -> Diagnostic {
-    let title = "a region has a larger share than what comes to it";
+    let title = "a region's share exceeds the share that reaches it";
     let error = Diagnostic::error(codes::QUANTITY, title);
     let percent = |share: Factor| Probability::from_ppb((share.0 / 1000).clamp(0, 1_000_000_000) as u32);
     let Some((region, share)) = stated.get(&section).and_then(|(_, at)| shares.get(*at)) else {
@@ -96,7 +96,7 @@ pub(super) fn too_much(
     };
     error
         .at(share.span, format!("`{}` has {}", region.value, share.value))
-        .note(format!("at most {} comes to it from the regions before it", percent(comes)))
+        .note(format!("at most {} reaches it from the regions before it", percent(comes)))
         .help("state a smaller share here, or larger ones of the regions around it")
 }
 

@@ -180,7 +180,7 @@ fn app_summary(app: &SplitApp) -> String {
         let names = split.counted_behind_a_cut.join(", ");
         let _ = writeln!(
             out,
-            "counts bytes behind a cut: {names} (by `@counted_length`; simple_switch counts those of hand-overs)"
+            "counts bytes after a cut: {names} (by `@counted_length`; simple_switch counts those of hand-overs)"
         );
     }
     out

@@ -38,7 +38,7 @@ fn a_controller_that_is_started_later_takes_over() {
     let agents = ["--agent", &agents[0], "--agent", &agents[1]];
     let new = Switch::start(&[&[directory.as_str()], &address[..], &agents[..]].concat());
     rack.wait(&new, |shown| is_running(shown) && are_sound(shown));
-    rack.wait(&rack.controller, |shown| shown.to_string().contains("another controller, started later"));
+    rack.wait(&rack.controller, |shown| shown.to_string().contains("a controller that was started later"));
     rack.controller = new;
     // What the devices hold stays, the register too.
     assert_eq!(rack.pass(2), (2, 2));

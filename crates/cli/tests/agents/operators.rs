@@ -15,7 +15,7 @@ fn what_has_changed_is_watched() {
     // All of it first, then what is not as it was.
     assert_eq!(lines.next().as_deref(), Some("running"));
     text(&rack.ctl(&["stop"]));
-    assert!(lines.any(|line| line == "held: frames wait"));
+    assert!(lines.any(|line| line == "held: frames are queued"));
     text(&rack.ctl(&["start"]));
     assert!(lines.any(|line| line == "running"));
     watch.kill().unwrap();

@@ -295,7 +295,7 @@ impl Channel for CutOff {
         match ask {
             Ask::Stay(_) => Passage::Refused(Status::new(
                 p4runtime_proto::google::rpc::Code::FailedPrecondition,
-                "frames have been let in already",
+                "frames have been admitted already",
             )),
             _ => Passage::Through,
         }

@@ -44,7 +44,7 @@ fn reason(error: &std::io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => "the machine shows no hardware counters".to_string(),
         ErrorKind::PermissionDenied => {
-            "they are for the system's administrator (`sysctl kernel.perf_event_paranoid`)".to_string()
+            "they need administrator rights (`sysctl kernel.perf_event_paranoid`)".to_string()
         }
         _ => format!("perf_event_open: {error}"),
     }
@@ -54,7 +54,7 @@ fn reason(error: &std::io::Error) -> String {
 impl Counters {
     /// There is nothing to count with.
     pub fn start(_process: Option<u32>) -> Result<Counters, String> {
-        Err("only Linux tells them".to_string())
+        Err("only Linux provides them".to_string())
     }
 
     /// There is nothing to count with.

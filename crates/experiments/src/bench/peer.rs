@@ -144,7 +144,7 @@ impl Contestant for Peer {
         self.ask(&format!("check {}", path.display()))?;
         let bytes = fs::read(&path).map_err(|e| format!("`{}`: {e}", path.display()))?;
         let _ = fs::remove_file(&path);
-        wire::read_outcome(&bytes).ok_or_else(|| "what the peer wrote is cut".to_string())
+        wire::read_outcome(&bytes).ok_or_else(|| "the peer's output is truncated".to_string())
     }
 
     fn time(&mut self, milliseconds: u64) -> Result<Timing, String> {

@@ -55,7 +55,7 @@ fn lines(result: &Result, name: &str, measured: &Measured, text: &mut String) {
     if let Some((statements @ 1.., calls)) = measured.left {
         let _ = writeln!(
             text,
-            "  {name:<8} leaves {statements} statements to the interpreter: {calls:.3} calls a packet"
+            "  {name:<8} leaves {statements} statements to the interpreter: {calls:.3} calls per packet"
         );
     }
     if let Some(updates) = &measured.updates {

@@ -139,7 +139,7 @@ impl SimpleSwitch {
     /// Why a load is not for it.
     pub fn refuses(load: &Load) -> Option<String> {
         let entries = load.entries.len();
-        (entries > MOST_ENTRIES).then(|| format!("{entries} entries take its command line too long"))
+        (entries > MOST_ENTRIES).then(|| format!("{entries} entries are too many for its command line"))
     }
 
     /// A capture for each port; times say in which order packets come.
@@ -205,7 +205,7 @@ impl SimpleSwitch {
                 });
             }
             if clock::wall() - begin > PATIENCE {
-                return Err("`simple_switch` does not come to an end".to_string());
+                return Err("`simple_switch` does not end".to_string());
             }
         }
     }

@@ -27,7 +27,7 @@ fn bits<const N: usize>(values: [(u32, u128); N]) -> Vec<Bits> {
 /// The workload of a function with frames of `size` bytes; why there is none.
 pub fn of(function: &str, size: usize, count: usize) -> Result<Workload, String> {
     if !(SHORTEST..=1514).contains(&size) {
-        return Err(format!("frames have {SHORTEST} to 1514 bytes, and not {size}"));
+        return Err(format!("frames have {SHORTEST} to 1514 bytes, not {size}"));
     }
     let port = (16, 1);
     let with =

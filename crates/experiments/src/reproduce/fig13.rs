@@ -7,7 +7,7 @@ use rack_emulator::stage_table;
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "fig13",
-    about: "What loss leaves of TCP, with and without error correction.",
+    about: "Goodput of TCP under loss, with and without error correction.",
     set: "10 TCP connections (CUBIC with selective acknowledgements) for a second (10 times a minute in the paper); 1 Gbit/s where the paper has 10 (unless at full rate); \
           round trips of 2 ms, which at the paper's rate is 200 us, for the paper does not say how long its hosts take; loss from left to right, each frame for itself; \
           k = 5, h = 1 as in the paper.",

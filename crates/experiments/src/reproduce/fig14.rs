@@ -11,7 +11,7 @@ use rack_model::{NodeId, Rack};
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "fig14",
-    about: "The queue of a link that is used by 99 %, without and with header compression.",
+    about: "The queue of a link at 99 % utilisation, without and with header compression.",
     set: "UDP of 1,000 bytes with gaps by chance (Poisson), 99 % of the link between the switches with headers and Ethernet's overhead; the sender's link has ten times its rate; \
           the plan \"maximum performance\".",
     leaves_out: "TCP, whose headers the paper makes short, and its bursts; the memory of the switch's traffic manager, which the paper counts in cells. The paper has no \

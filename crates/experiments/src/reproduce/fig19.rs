@@ -7,10 +7,10 @@ use rack_emulator::Table;
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "fig19",
-    about: "How long hand-overs take as the load of the cable between two switches grows.",
+    about: "Latency of hand-overs for growing load on the link between two switches.",
     set: "10 Gbit/s; one stream of UDP with gaps by chance (Poisson), payloads of 500 bytes; 20,000 packets for each load. A hand-over is from the queue of one switch to the other's port: \
           waiting, 0.47 us on the cable, 50 ns of delay.",
-    leaves_out: "what the switches take themselves before and behind; other traffic, and its bursts and lengths, which the paper does not say; the paper's packets carry a header of 36 bytes.",
+    leaves_out: "the switches' own latency before and after; other traffic with its bursts and lengths, which the paper does not state; the paper's packets carry a header of 36 bytes.",
     run,
 };
 

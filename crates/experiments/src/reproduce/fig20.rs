@@ -7,9 +7,9 @@ use rack_emulator::Table;
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "fig20",
-    about: "How long hand-overs take as packets come in longer bursts, at half the load.",
-    set: "as fig19 at 50 %; four sources that each send bursts at the cable's rate; the lengths of bursts and of the silence between them are exponentially distributed.",
-    leaves_out: "as fig19; the paper's bursts are those of its generator, and it gives no number but that longer ones stretch the tail only.",
+    about: "Latency of hand-overs for longer bursts of packets, at half the load.",
+    set: "as fig19 at 50 %; four sources that each send bursts at line rate; the lengths of bursts and of the gaps between them are exponentially distributed.",
+    leaves_out: "as fig19; the paper's bursts are those of its generator; it gives no numbers, only that longer bursts lengthen only the tail.",
     run,
 };
 

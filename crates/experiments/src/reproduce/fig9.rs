@@ -10,7 +10,7 @@ use rack_model::{Call, DeviceClass, Rack};
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "fig9",
-    about: "The best plans for Crosspod in four networks: 2 Gbit/s with FPGAs, 20 Mbit/s with servers in their place.",
+    about: "The best plans for Crosspod in four networks: 2 Gbit/s with FPGAs, 20 Mbit/s with servers instead.",
     set: "links of 10 Gbit/s; latency first, then power, then cost. Ours are planned for the two switches of the testbed, one end of a link each, and sums are over both; the paper's are \
           for one switch with all functions. Exact search; the paper's plans are greedy, and there are better ones in its own model (docs/planning.md).",
     leaves_out: "nothing of the planner's model. Our latencies have links and switches in them, the paper's have only functions; those of servers are what they are at their best rates (Table 3, \

@@ -10,7 +10,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     about: "The highest rate of functions, and power, on different hardware.",
     set: "frames of 1,000 bytes. CPU: one core of this machine, measured as `p4rack profile` does, the highest rate without drops. Rates of FPGAs and the Tofino \
           are the paper's own: the examples' tables of profiles are made of them.",
-    leaves_out: "power, which takes hardware to measure; plans sum up the paper's watts instead (fig11). The network around a function on a CPU.",
+    leaves_out: "power, which needs hardware to measure; plans add up the paper's watts instead (fig11). The network around a function on a CPU.",
     run,
 };
 

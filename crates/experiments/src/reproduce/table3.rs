@@ -12,7 +12,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     about: "Highest rate and latency of each function on each target.",
     set: "frames of 1,000 bytes. CPU: one core of this machine, measured as `p4rack profile` does: the latency is what 99 of 100 frames take at most at the highest rate, waiting among it. \
           FPGA: what the racks of the examples set: the paper's latencies (of the cache at a tenth of its rate), and what came in then, where the paper's table has what went out.",
-    leaves_out: "FPGAs: there are none, and emulated ones take the time and bear the rate that they are told. The network around a function on a CPU, which is most of the paper's latencies there.",
+    leaves_out: "FPGAs: none was available, and emulated ones have the configured latency and rate. The network around a function on a CPU, which dominates the paper's latencies there.",
     run,
 };
 

@@ -39,7 +39,7 @@ pub fn refuse_clones(
 fn refuse(program: &Program, block: &Block, found: &mut Vec<Diagnostic>) {
     for stmt in &block.stmts {
         if let Some(call) = order(program, stmt, CutCall::Clone) {
-            let why = "a packet that is sent around and then cloned would be parsed with the port of a link";
+            let why = "a packet that is recirculated and then cloned would be parsed with the port of a link";
             let help = "clone where `standard_metadata.instance_type == 0`: these packets are new";
             found.push(unsupported(call.span, why).help(help));
         }

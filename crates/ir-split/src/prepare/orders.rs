@@ -76,11 +76,11 @@ pub fn record_orders(
     orders.egress_clones = calls(recorder.program, egress, CutCall::Clone);
     let mut refused = vec![];
     if cut.egress && orders.egress_clones {
-        let why = "a packet is truncated that egress may clone, and egress is cut";
+        let why = "egress may clone a truncated packet, and egress is cut";
         recorder.refuse_calls(&[ingress, egress], CutCall::Truncate, why, &mut refused);
     }
     if cut.egress && has_varbits {
-        let why = "a clone starts without metadata, where the lengths of varbits are, and egress is cut";
+        let why = "a clone starts without metadata, which holds the lengths of varbits, and egress is cut";
         recorder.refuse_calls(&[ingress, egress], CutCall::Clone, why, &mut refused);
     }
     refused.extend(again::refuse_clones(recorder.program, [ingress, egress], cut));

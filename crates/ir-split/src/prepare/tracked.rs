@@ -90,7 +90,7 @@ fn untracked(program: &Program) -> Vec<Diagnostic> {
     found.extend(program.instances.iter().find(frames).map(|instance| {
         unsupported(
             instance.span,
-            "a frame extern gives frames of other lengths, and egress reads `packet_length`",
+            "a frame extern emits frames of other lengths, and egress reads `packet_length`",
         )
     }));
     found
@@ -146,7 +146,7 @@ impl<'a> At<'a> {
                     Some(bytes) => block.stmts.push(change(place, *valid, bytes, tracked)),
                     None => refused.push(unsupported(
                         stmt.span,
-                        "a header of unknown length or place is made valid or invalid, and egress reads `packet_length`",
+                        "a header of unknown length or position is made valid or invalid, and egress reads `packet_length`",
                     )),
                 }
             }

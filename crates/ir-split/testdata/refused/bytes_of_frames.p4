@@ -21,7 +21,7 @@ control V(inout headers hdr, inout metadata meta) { apply { } }
 
 control I(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {
     counter<bit<32>>(8, CounterType.bytes) c;
-//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0509] `I.c` counts bytes behind a cut: it would see the length of the hand-over
+//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0509] `I.c` counts bytes after a cut: it would see the length of the hand-over
     Beacon() b;
     apply {
         b.call(1w0);

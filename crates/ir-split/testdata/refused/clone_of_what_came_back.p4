@@ -22,7 +22,7 @@ control I(inout headers hdr, inout metadata meta, inout standard_metadata_t std)
     apply {
         @region("R") { meta.x = 1; }
         clone(CloneType.I2E, 5);
-//      ^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0501] this program cannot be split yet: a packet that is sent around and then cloned would be parsed with the port of a link
+//      ^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0501] this program cannot be split yet: a packet that is recirculated and then cloned would be parsed with the port of a link
     }
 }
 

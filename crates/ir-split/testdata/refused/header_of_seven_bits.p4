@@ -5,7 +5,7 @@
 #include <v1model.p4>
 
 header odd_t { bit<7> most; }
-//^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0501] this program cannot be split yet: `odd_t` has 7 bits: these are not whole bytes
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0501] this program cannot be split yet: `odd_t` has 7 bits, which is not a whole number of bytes
 header h_t { bit<8> a; bit<8> b; }
 struct headers { h_t h; h_t g; odd_t odd; }
 struct metadata { bit<8> x; bit<8> y; bool flag; }

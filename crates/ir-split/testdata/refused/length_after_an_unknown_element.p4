@@ -23,7 +23,7 @@ control I(inout headers hdr, inout metadata meta, inout standard_metadata_t std)
         hdr.g = hdr.h;
         @region("R") {
             hdr.s[(bit<32>)hdr.h.a].setValid();
-//          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0501] this program cannot be split yet: a header of unknown length or place is made valid or invalid, and egress reads `packet_length`
+//          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0501] this program cannot be split yet: a header of unknown length or position is made valid or invalid, and egress reads `packet_length`
         }
     }
 }

@@ -37,5 +37,5 @@ control D(packet_out packet, in headers hdr) {
 }
 
 V1Switch(P(), V(), I(), E(), C(), D()) main;
-// error[P4R0508] no way from `tor` to `nic`
-// error[P4R0508] no way from `nic` to `tor`
+// error[P4R0508] no path from `tor` to `nic`
+// error[P4R0508] no path from `nic` to `tor`

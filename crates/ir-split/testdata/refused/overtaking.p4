@@ -21,9 +21,9 @@ control V(inout headers hdr, inout metadata meta) { apply { } }
 
 control I(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {
     register<bit<8>, bit<32>>(4) r;
-//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0510] packets may overtake between `I.r` and `I.q`: used by packets that go on to the other one
+//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0510] packets may overtake between `I.r` and `I.q`: used by packets that then reach the other object
     register<bit<8>, bit<32>>(4) q;
-//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ and this one by packets that come over a cut
+//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ and this one by packets that arrive over a cut
     apply {
         r.write(0, 1);
         if (hdr.h.a > 9) {

@@ -22,7 +22,7 @@ control V(inout headers hdr, inout metadata meta) { apply { } }
 
 control I(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {
     register<bit<8>, bit<32>>(4) r;
-//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0505] `I.r` would be shared by several switches: it would be at `nic`
+//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0505] `I.r` would be shared by several switches: it would be on `nic`
     apply {
         @region("R") {
             r.write(0, 1);

@@ -11,7 +11,7 @@ struct metadata { bit<8> x; bit<8> y; bool flag; }
 parser P(packet_in packet, out headers hdr, inout metadata meta, inout standard_metadata_t std) {
     state start {
         packet.advance(8);
-//      ^^^^^^^^^^^^^^^^^^ error[P4R0501] this program cannot be split yet: the parser skips bytes, and ingress resubmits packets behind a cut: how they came in is not known
+//      ^^^^^^^^^^^^^^^^^^ error[P4R0501] this program cannot be split yet: the parser skips bytes, and ingress resubmits packets after a cut: the original packet is not known
         packet.extract(hdr.h);
         transition select(hdr.h.a) { 1: second; default: accept; }
     }

@@ -41,4 +41,4 @@ control D(packet_out packet, in headers hdr) {
 }
 
 V1Switch(P(), V(), I(), E(), C(), D()) main;
-// error[P4R0501] this program cannot be split yet: the parser reads `std.instance_type`, and ingress resubmits packets behind a cut: how they came in is not known
+// error[P4R0501] this program cannot be split yet: the parser reads `std.instance_type`, and ingress resubmits packets after a cut: the original packet is not known

@@ -23,7 +23,7 @@ control I(inout headers hdr, inout metadata meta, inout standard_metadata_t std)
     apply {
         @region("R") {
             meta.x = 1;
-//          ^^^^^^^^^^^ error[P4R0511] hand-overs to `R` do not fit their link: it passes from `tor` to `nic` on its way here
+//          ^^^^^^^^^^^ error[P4R0511] hand-overs to `R` do not fit their link: it passes from `tor` to `nic` on its path to here
         }
     }
 }
@@ -40,4 +40,4 @@ control D(packet_out packet, in headers hdr) {
 }
 
 V1Switch(P(), V(), I(), E(), C(), D()) main;
-// error[P4R0511] hand-overs to `ingress.end` do not fit their link: it passes from `nic` to `tor` on its way here
+// error[P4R0511] hand-overs to `ingress.end` do not fit their link: it passes from `nic` to `tor` on its path to here

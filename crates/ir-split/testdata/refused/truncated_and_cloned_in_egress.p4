@@ -21,7 +21,7 @@ control V(inout headers hdr, inout metadata meta) { apply { } }
 control I(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {
     apply {
         truncate(20);
-//      ^^^^^^^^^^^^ error[P4R0501] this program cannot be split yet: a packet is truncated that egress may clone, and egress is cut
+//      ^^^^^^^^^^^^ error[P4R0501] this program cannot be split yet: egress may clone a truncated packet, and egress is cut
         std.egress_spec = 1;
     }
 }

@@ -24,7 +24,7 @@ control I(inout headers hdr, inout metadata meta, inout standard_metadata_t std)
         bit<8> n;
         random<bit<8>>(n, 0, 9);
         if (n > 3) {
-//          ^^^^^ warning[P4R0512] packets of one flow may overtake one another: this sends some over other devices than others
+//          ^^^^^ warning[P4R0512] packets of one flow may overtake one another: this sends packets over different devices
             @region("R") { meta.x = 1; }
         }
         std.egress_spec = 1;

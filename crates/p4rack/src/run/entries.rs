@@ -132,7 +132,7 @@ fn foreign_json(path: &Path, text: &str) -> Result<(), Diagnostic> {
 }
 
 fn no_entries(path: &Path, why: &str) -> Diagnostic {
-    Diagnostic::error(ENTRIES_SYNTAX, "this is no file of entries")
+    Diagnostic::error(ENTRIES_SYNTAX, "this is not a file of entries")
         .note(format!("`{}`: {why}", path.display()))
         .help("entries are TOML, STF, commands of simple_switch_CLI, or P4Runtime updates")
 }
@@ -205,14 +205,14 @@ fn no_statement(statement: &Spanned) -> Diagnostic {
     use p4_stf::Statement::{Expect, NoPacket, Packet};
     let (label, help) = match statement.kind {
         Packet { .. } | Expect { .. } | NoPacket => {
-            ("packets and expectations make a test", "give the file as a test, without `--entries`")
+            ("packets and expectations belong in a test", "give the file as a test, without `--entries`")
         }
         _ => (
-            "it writes nothing: entries are written before there are packets",
+            "it writes nothing: entries are written before packets are run",
             "take it out, or give the file as a test, without `--entries`",
         ),
     };
-    Diagnostic::error(STF_REFUSED, "this statement is no entry").at(statement.span, label).help(help)
+    Diagnostic::error(STF_REFUSED, "this statement is not an entry").at(statement.span, label).help(help)
 }
 
 impl Filling {

@@ -38,7 +38,7 @@ pub fn port_files(text: &str) -> Result<PortFiles, String> {
     let path = |text: &str| (!text.is_empty()).then(|| PathBuf::from(text));
     let found = PortFiles { port, input: path(input), output: output.and_then(path) };
     if found.input.is_none() && found.output.is_none() {
-        return Err(format!("`{text}` names no file behind `@`"));
+        return Err(format!("`{text}` names no file after `@`"));
     }
     Ok(found)
 }
@@ -64,12 +64,12 @@ pub fn hex_packet(text: &str) -> Result<HexPacket, String> {
             None => {
                 let column =
                     text.get(..port_digits + skipped + at).map_or(0, |before| before.chars().count()) + 1;
-                return Err(format!("`{}` in column {column} is no hexadecimal digit", c.escape_debug()));
+                return Err(format!("`{}` in column {column} is not a hexadecimal digit", c.escape_debug()));
             }
         }
     }
     if !digits.len().is_multiple_of(2) {
-        return Err(format!("{} digits are no whole bytes: one is missing or too many", digits.len()));
+        return Err(format!("{} digits are not whole bytes: one is missing or too many", digits.len()));
     }
     if digits.len() / 2 > LONGEST {
         return Err(format!("a packet has at most {LONGEST} bytes here"));
@@ -84,7 +84,7 @@ fn port_number(text: &str) -> Result<u32, String> {
     if text.is_empty() {
         return Err("the port's number is missing".to_string());
     }
-    text.parse().map_err(|_| format!("`{}` is no port number", text.escape_debug()))
+    text.parse().map_err(|_| format!("`{}` is not a port number", text.escape_debug()))
 }
 
 #[cfg(test)]
@@ -105,10 +105,10 @@ mod tests {
         assert_eq!(hex("12:02:00:ff"), "12 [2, 0, 255]");
         assert_eq!(hex("1:"), "1 []");
         assert_eq!(hex("0a0b"), "there is no `:`: write PORT:HEX, as in 1:00 1b 2c");
-        assert_eq!(hex("x:0a"), "`x` is no port number");
+        assert_eq!(hex("x:0a"), "`x` is not a port number");
         assert_eq!(hex(":0a"), "the port's number is missing");
-        assert_eq!(hex("1:0a 0g"), "`g` in column 7 is no hexadecimal digit");
-        assert_eq!(hex("1:0a0"), "3 digits are no whole bytes: one is missing or too many");
+        assert_eq!(hex("1:0a 0g"), "`g` in column 7 is not a hexadecimal digit");
+        assert_eq!(hex("1:0a0"), "3 digits are not whole bytes: one is missing or too many");
     }
 
     fn files(text: &str) -> String {
@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(files("1@a.pcap,b.pcap"), "1 Some(\"a.pcap\") Some(\"b.pcap\")");
         assert_eq!(files("1@,b.pcap"), "1 None Some(\"b.pcap\")");
         assert_eq!(files("1@-"), "1 Some(\"-\") None");
-        assert_eq!(files("1@"), "`1@` names no file behind `@`");
+        assert_eq!(files("1@"), "`1@` names no file after `@`");
         assert_eq!(files("a.pcap"), "`a.pcap` has no `@`: write PORT@IN.pcap or PORT@IN.pcap,OUT.pcap");
         assert_eq!(files("@a.pcap"), "the port's number is missing");
     }

@@ -65,7 +65,7 @@ pub fn summary(counters: &Counters) -> String {
         let _ = write!(out, " ({})", each.join(", "));
     }
     if counters.created > 0 {
-        let _ = write!(out, "; {} made inside", counters.created);
+        let _ = write!(out, "; {} created inside", counters.created);
     }
     out
 }

@@ -199,7 +199,7 @@ impl Control {
                         return Err(vec![
                             Diagnostic::error(codes::EMULATION, "the rack cannot be brought up")
                                 .note(status.message)
-                                .note(format!("the controller has tried for {}", now.since(Time::ZERO))),
+                                .note(format!("the controller gave up after {}", now.since(Time::ZERO))),
                         ]);
                     }
                     Output::Reply(..) => left -= 1,
@@ -212,7 +212,7 @@ impl Control {
             }
             let deadlines = self.domains.iter().filter_map(|domain| domain.controller.deadline());
             let Some(next) = deadlines.chain(self.channel.next_time()).min() else {
-                return Err(refused("the controller waits for nothing"));
+                return Err(refused("the controller is idle"));
             };
             now = now.max(next);
             while let Some(message) = self.channel.arrive(now) {
@@ -290,7 +290,7 @@ impl Control {
                 replace.map.iter().map(|p| (p.region.value.clone(), name(p.device.value))).collect();
             let words: Vec<String> =
                 map.iter().map(|(region, device)| format!("{region} on {device}")).collect();
-            emulator.note(format!("another plan is to take over: {}", words.join(", ")));
+            emulator.note(format!("another plan is taking over: {}", words.join(", ")));
             self.replacing += 1;
             outputs.extend(self.domains[0].call(0, now, Call::Steer(None, Steer::Replace(map))));
         }
@@ -301,7 +301,7 @@ impl Control {
             if let Some(Effect::LetIn) = agent.as_mut().and_then(|agent| agent.let_in(now)) {
                 emulator.release(rack_model::DeviceId(id))?;
                 let name = &self.rack.devices[id as usize].name.value;
-                emulator.note(format!("`{name}` has heard no more of its controller: frames come in again"));
+                emulator.note(format!("`{name}` has lost its controller: frames are admitted again"));
             }
         }
         outputs.extend(self.tick(now));
@@ -322,7 +322,7 @@ impl Control {
             let stale: BTreeSet<usize> = domain.controller.stale().keys().map(|device| device.0).collect();
             for device in domain.stale.difference(&stale) {
                 let name = &self.rack.devices[domain.devices[*device]].name.value;
-                emulator.note(format!("`{name}` is as it should be again"));
+                emulator.note(format!("`{name}` is in sync again"));
             }
             domain.stale = stale;
         }
@@ -337,7 +337,7 @@ impl Control {
         }
         self.with_agent(device, Some(emulator), Agent::restart)?;
         emulator.release(rack_model::DeviceId(device as u32))?;
-        emulator.note(format!("`{}` has begun anew", self.rack.devices[device].name.value));
+        emulator.note(format!("`{}` has restarted", self.rack.devices[device].name.value));
         for (domain, Domain { devices, .. }) in self.domains.iter().enumerate() {
             if let Some(at) = devices.iter().position(|at| *at == device) {
                 let message = Message::BeganAnew { domain, device: DeviceId(at) };

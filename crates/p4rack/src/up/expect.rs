@@ -30,7 +30,7 @@ pub(super) fn where_most_ended(told: &WorkloadReport) -> Option<String> {
     let most = told.drops.iter().max_by_key(|drop| drop.packets)?;
     let all: u64 = told.drops.iter().map(|drop| drop.packets).sum();
     let (name, place, reason, packets) = (&told.name, &most.place, &most.reason, most.packets);
-    Some(format!("{packets} of the {all} packets of `{name}` that were dropped ended at {place}: {reason}"))
+    Some(format!("{packets} of the {all} dropped packets of `{name}` were dropped at {place}: {reason}"))
 }
 
 fn holds(bound: &Bound, told: &WorkloadReport) -> bool {
@@ -79,7 +79,7 @@ fn shown(measure: Measure, told: &WorkloadReport) -> String {
     match (measure, found) {
         (_, None) => "nothing has arrived to measure".to_string(),
         (Measure::Goodput, Some(rate)) => format!("{word} is {}", rate_words(rate)),
-        (_, Some(packets)) if measure <= Measure::Corrupt => format!("{packets} are, of {} sent", told.sent),
+        (_, Some(packets)) if measure <= Measure::Corrupt => format!("{packets} were, of {} sent", told.sent),
         (_, Some(time)) => format!("{word} is {}", time_words(time)),
     }
 }

@@ -40,7 +40,7 @@ pub fn page(racked: &Racked, emulator: &Emulator, report: &RunReport, timeline: 
         packets.dropped,
         packets.in_flight
     );
-    let _ = writeln!(body, "<h2>What runs where</h2>\n{}", runs_where(racked, emulator.rack(), report));
+    let _ = writeln!(body, "<h2>Placement</h2>\n{}", runs_where(racked, emulator.rack(), report));
     latencies(&mut body, emulator, report);
     over_time(&mut body, report, timeline);
     body.push_str("<h2>Figures</h2>\n");
@@ -93,7 +93,7 @@ fn latencies(out: &mut String, emulator: &Emulator, report: &RunReport) {
     let Some(least) = all().reduce(f64::min) else { return };
     let most = all().fold(least, f64::max);
     let chart = Chart {
-        title: "share of packets that took no longer".to_string(),
+        title: "share of packets with at most this latency".to_string(),
         x: Axis { range: (least * 0.9, most * 1.1), logarithmic: true, words: time_words },
         y: Axis { range: (0.0, 100.0), logarithmic: false, words: |n| format!("{n}%") },
         lines,
@@ -141,7 +141,7 @@ fn over_time(out: &mut String, report: &RunReport, timeline: &Timeline) {
     let notes = notes.map(|note| (note.at_ps as f64, note.at_ps as f64 + end / NARROW, note.what.clone()));
     let spans = spans.into_iter().chain(notes).collect();
     let chart = Chart {
-        title: "received a second".to_string(),
+        title: "received per second".to_string(),
         x: Axis { range: (0.0, end), logarithmic: false, words: time_words },
         y: Axis { range: (0.0, most), logarithmic: false, words: count_words },
         lines,
@@ -151,7 +151,7 @@ fn over_time(out: &mut String, report: &RunReport, timeline: &Timeline) {
     };
     let _ = writeln!(
         out,
-        "<h2>What happened when</h2>\n{}<div class=\"scroll\">{}</div>",
+        "<h2>Timeline</h2>\n{}<div class=\"scroll\">{}</div>",
         key(report),
         chart.svg()
     );
@@ -162,7 +162,7 @@ fn over_time(out: &mut String, report: &RunReport, timeline: &Timeline) {
     busiest.sort_unstable();
     let _ = writeln!(
         out,
-        "<p>Load of the {} busiest of {all} directions of links that carried something:</p>",
+        "<p>Load of the {} busiest of {all} link directions that carried frames:</p>",
         busiest.len()
     );
     strips(out, report, &busiest, windows.len(), &|link| {

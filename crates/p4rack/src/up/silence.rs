@@ -19,7 +19,7 @@ pub fn silence(racked: &Racked, rack: &Rack, report: &RunReport) -> Option<Diagn
     let mut silent =
         workloads.filter(|(workload, told)| is_silent(told) && !is_wanted(&workload.expect)).peekable();
     silent.peek()?;
-    let title = "nothing that a workload sent has arrived";
+    let title = "no packet of a workload has arrived";
     let mut diagnostic = Diagnostic::warning(codes::NOTHING_ARRIVED, "nothing-arrived", title);
     for (workload, told) in silent {
         diagnostic = diagnostic.at(workload.name.span, format!("{} sent to {}", told.sent, told.to));
@@ -31,7 +31,7 @@ pub fn silence(racked: &Racked, rack: &Rack, report: &RunReport) -> Option<Diagn
     }
     Some(
         diagnostic.help(
-            "`p4rack up --step` shows each event, `p4rack run --trace` a packet's way through a program",
+            "`p4rack up --step` prints each event, `p4rack run --trace` the path of a packet through a program",
         ),
     )
 }
@@ -41,11 +41,11 @@ pub fn endless(report: &RunReport) -> Option<Diagnostic> {
     let found = report.loops.first()?;
     let at = rack_emulator::time_words(found.found_ps);
     Some(
-        Diagnostic::warning(codes::LOOP, "endless-loop", "frames go round without end")
+        Diagnostic::warning(codes::LOOP, "endless-loop", "frames loop endlessly")
             .note(match found.changing {
-                false => format!("the same frame came by again and again in the loop {}", found.path),
+                false => format!("the same frame kept passing the loop {}", found.path),
                 true => format!(
-                    "copies of a frame, changed on each round, came by again and again in the loop {}",
+                    "copies of a frame, changed on each round, kept passing the loop {}",
                     found.path
                 ),
             })

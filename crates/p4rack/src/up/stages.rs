@@ -35,9 +35,9 @@ type Measure = (&'static str, fn(&WorkloadReport) -> Option<u64>, fn(u64) -> Str
 /// What is drawn of each workload.
 const MEASURES: [Measure; 4] = [
     ("goodput", |w| w.goodput_bits_per_s, rate_words),
-    ("received of a hundred sent", received, |permille| format!("{}.{}", permille / 10, permille % 10)),
+    ("percent received", received, |permille| format!("{}.{}", permille / 10, permille % 10)),
     ("latency, median", |w| Some(w.latency.as_ref()?.median_ps), time_words),
-    ("latency, 99 of 100", |w| Some(w.latency.as_ref()?.p99_ps), time_words),
+    ("latency, p99", |w| Some(w.latency.as_ref()?.p99_ps), time_words),
 ];
 
 /// In thousandths; none of transfers, which the end of a run may cut short.
@@ -66,7 +66,7 @@ pub fn stages_page(racked: &Racked, stages: &[(String, RunReport)]) -> String {
     body.push_str("</ol>\n");
     if let Some((_, report)) = stages.last() {
         let _ =
-            writeln!(body, "<h2>What runs where</h2>\n{}", page::runs_where(racked, &racked.rack, report));
+            writeln!(body, "<h2>Placement</h2>\n{}", page::runs_where(racked, &racked.rack, report));
     }
     let mut names: Vec<&String> = vec![];
     for workload in stages.iter().flat_map(|(_, report)| &report.workloads) {

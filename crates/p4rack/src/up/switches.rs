@@ -49,7 +49,7 @@ impl Planner for Plan {
         match self {
             Plan::Rack(splitter) => splitter.replace(map),
             Plan::Device { .. } => {
-                let why = "each device of this rack is a switch of its own: nothing moves between them";
+                let why = "each device of this rack is a separate switch: no state moves between them";
                 Err(Status::new(Code::FailedPrecondition, why))
             }
         }
@@ -93,8 +93,8 @@ impl Staged<'_> {
         match rack.replaces.first() {
             Some(replace) if !is_one_switch => Err(vec![
                 Diagnostic::error(NOT_SUPPORTED, "a plan can be replaced in racks that are one switch")
-                    .at(replace.span, "no other plan can take the place of this rack's")
-                    .note("this one has several apps or origins, or devices with entries of their own"),
+                    .at(replace.span, "the plan of this rack cannot be replaced")
+                    .note("this one has several apps or origins, or devices with separate entries"),
             ]),
             _ => Ok(()),
         }

@@ -24,7 +24,7 @@ pub fn parse(text: &str, base: u32) -> Result<Value> {
         let at = u32::try_from(line + error.column().saturating_sub(1)).unwrap_or(u32::MAX);
         let lo = base.saturating_add(at);
         let span = Span { lo, hi: lo.saturating_add(1), ..Span::NONE };
-        Diagnostic::error(codes::FORM, "this is no JSON").at(span, error.to_string())
+        Diagnostic::error(codes::FORM, "not valid JSON").at(span, error.to_string())
     })
 }
 

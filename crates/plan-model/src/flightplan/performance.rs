@@ -46,7 +46,7 @@ pub fn read_performance_json(text: &str, base: u32, signature: &Signature) -> Re
                     let factor = Factor::parse(&value.number()?);
                     Change::Multiply(factor.map_err(|why| value.wrong("not a factor").note(why))?)
                 }
-                _ => return Err(update.wrong(format!("`{sign}` does not change this variable"))),
+                _ => return Err(update.wrong(format!("`{sign}` cannot change this variable"))),
             };
             rule.effects.push(Effect { var, change });
         }
@@ -151,7 +151,7 @@ fn column((name, span): (&str, Span), signature: &Signature) -> Result<Column> {
 fn row_rule(cells: &[(&str, Span)], columns: &[Column], signature: &Signature, span: Span) -> Result<Rule> {
     if cells.len() != columns.len() {
         let note = format!("there are {} columns, and {} cells here", columns.len(), cells.len());
-        return Err(Diagnostic::error(codes::FORM, "the row has another length").at(span, note));
+        return Err(Diagnostic::error(codes::FORM, "the row has another number of cells").at(span, note));
     }
     let mut rule = Rule {
         name: cells[NAME].0.into(),
@@ -178,7 +178,7 @@ fn row_rule(cells: &[(&str, Span)], columns: &[Column], signature: &Signature, s
         }
     }
     match rule.head.is_empty() {
-        true => Err(Diagnostic::error(codes::FORM, "the row proves nothing").at(span, "no conclusion")),
+        true => Err(Diagnostic::error(codes::FORM, "the row has no conclusion").at(span, "no conclusion")),
         false => Ok(rule),
     }
 }

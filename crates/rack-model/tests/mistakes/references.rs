@@ -300,7 +300,7 @@ fn workloads() {
            = note: the link's MTU is 1500 bytes, and headers take 28 of them
            = help: set `size` to at most 1472, or raise the link's `mtu`
 
-        error[P4R0605]: no time at all
+        error[P4R0605]: a duration of zero
           --> RACK.toml:24:12
            |
         24 | interval = "0"
@@ -314,7 +314,7 @@ fn workloads() {
           --> RACK.toml:18:1
            |
         18 | [[workload]]
-           | ^^^^^^^^^^^^ 1 packets take longer than virtual time lasts
+           | ^^^^^^^^^^^^ 1 packets would exceed the end of virtual time
            |
            = note: the last packet must be sent within 106 days
            = help: lower `count` or `start`, or send faster
@@ -339,7 +339,7 @@ fn workloads() {
             21 | to = "h2"
                |      ^^^^ not supported yet
                |
-               = help: give it an address of IPv4 and one of IPv6: `ip = ["10.0.0.1/24", "fd00::1/64"]`
+               = help: give it an IPv4 and an IPv6 address: `ip = ["10.0.0.1/24", "fd00::1/64"]`
         "#]],
     );
     check(
@@ -399,11 +399,11 @@ fn policies() {
     check_with(
         &format!("{app}policy = \"call\"\nmap = \"plan\"\n"),
         expect![[r#"
-        error[P4R0605]: what is planned is not called
+        error[P4R0605]: planned regions cannot be called
           --> RACK.toml:19:10
            |
         19 | policy = "call"
-           |          ^^^^^^ plans know the policy `direct` only
+           |          ^^^^^^ plans support only the policy `direct`
     "#]],
     );
 }
@@ -416,7 +416,7 @@ fn apps_have_names_of_their_own_and_entries_a_device_that_runs_something() {
     check_with(
         &[app("a", "origin = \"tor\""), app("b", "origin = \"nic\""), other.to_string()].concat(),
         expect![[r#"
-            error[P4R0605]: entries of a device that runs nothing
+            error[P4R0605]: entries of a device that runs no program
               --> RACK.toml:28:11
                |
             28 | entries = "idle.stf"
@@ -505,7 +505,7 @@ fn faults() {
            |
            = help: for example: `at = "5ms"`
 
-        error[P4R0605]: no time at all
+        error[P4R0605]: a duration of zero
           --> RACK.toml:19:7
            |
         19 | for = "0"
@@ -729,7 +729,7 @@ fn workloads_of_many_kinds() {
     check_with(
         "[[workload]]\nkind = \"ping\"\nfrom = [\"h1\"]\nto = []\ncount = 1\n",
         expect![[r#"
-        error[P4R0610]: nobody sends to anybody
+        error[P4R0610]: the workload has no pair of hosts
           --> RACK.toml:16:1
            |
         16 | [[workload]]
@@ -763,7 +763,7 @@ fn the_controller() {
                |
                = help: for example: `at = "20ms"`
 
-            error[P4R0605]: a plan that replaces another is written out
+            error[P4R0605]: a replacement plan must be an explicit map
               --> RACK.toml:20:7
                |
             20 | map = "plan"
@@ -777,7 +777,7 @@ fn the_controller() {
                |
                = help: did you mean `tor`?
 
-            error[P4R0605]: regions are called or not from the start
+            error[P4R0605]: the policy cannot change while the rack runs
               --> RACK.toml:23:37
                |
             23 | map = { Acl = "tro", B = { device = "tor", policy = "call" } }

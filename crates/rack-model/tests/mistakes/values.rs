@@ -136,7 +136,7 @@ fn types() {
              --> RACK.toml:1:1
               |
             1 | device = 3
-              | ^^^^^^ written otherwise
+              | ^^^^^^ defined differently
               |
               = help: write `[device.NAME]`
 
@@ -144,7 +144,7 @@ fn types() {
              --> RACK.toml:2:1
               |
             2 | link = { ends = 1 }
-              | ^^^^ written otherwise
+              | ^^^^ defined differently
               |
               = help: write `[[link]]`
 
@@ -264,7 +264,7 @@ fn values() {
          --> RACK.toml:5:7
           |
         5 | mac = "03:00:00:00:01:01"
-          |       ^^^^^^^^^^^^^^^^^^^ this is a group's: the first byte of a station's is even
+          |       ^^^^^^^^^^^^^^^^^^^ this is a multicast address: the first byte of a station address is even
     "#]],
     );
     check_changed(
@@ -313,7 +313,7 @@ fn values() {
          --> RACK.toml:1:9
           |
         1 | [device."a b"]
-          |         ^^^^^ names are made of letters, digits, `_`, `-` and `.`
+          |         ^^^^^ names consist of letters, digits, `_`, `-` and `.`
 
         error[P4R0605]: empty string
          --> RACK.toml:3:12
@@ -486,7 +486,7 @@ fn stages_and_stores() {
               --> RACK.toml:27:1
                |
             27 | workload = 3
-               | ^^^^^^^^ written otherwise
+               | ^^^^^^^^ defined differently
                |
                = help: write `[[phase.workload]]`
 
