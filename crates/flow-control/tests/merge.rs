@@ -1,0 +1,248 @@
+//! The merge of copies under loss, doubling, reordering and restarts, against a count of every increment. And the protocol as
+//! ExoPlane prints it (appendix B), under the same conditions: what it withstands and what not.
+
+use base_time::Rng;
+use flow_control::merge::{Agent, Change, Hub, Kind, Merge, Push};
+use state_modes::Merge as Operator;
+use std::collections::{BTreeMap, BTreeSet};
+
+const ADD: Kind = Kind { operator: Operator::Add, width: 32 };
+const CELLS: u64 = 3;
+const STEPS: usize = 500;
+
+enum Message {
+    Push(usize, Push<u64>),
+    Merge(usize, Merge<u64>),
+}
+
+/// What may go wrong.
+#[derive(Clone, Copy)]
+struct Faults {
+    /// Chances in percent of a message, and of a restart in a step.
+    loss: u64,
+    double: u64,
+    restart: u64,
+    reorder: bool,
+    /// A restarted device says that it has not.
+    same_incarnation: bool,
+    /// The hub gets the pushes with the sequence number of when they arrive, not of when they were made.
+    late_numbers: bool,
+}
+
+const HARD: Faults =
+    Faults { loss: 20, double: 20, restart: 1, reorder: true, same_incarnation: false, late_numbers: false };
+
+struct Device {
+    agent: Agent<u64>,
+    incarnation: u32,
+    shown: BTreeMap<u64, u128>,
+    dirty: BTreeSet<u64>,
+    /// Of this incarnation, by cell: what no push has carried that the hub took (for the bound on what is lost).
+    unknown: BTreeMap<u64, u128>,
+    counted: BTreeMap<u64, u128>,
+}
+
+struct Run {
+    hub: Hub<u64>,
+    devices: Vec<Device>,
+    queue: Vec<Message>,
+    rng: Rng,
+    faults: Faults,
+    truth: BTreeMap<u64, u128>,
+    lost: BTreeMap<u64, u128>,
+    late: u64,
+}
+
+impl Run {
+    fn new(seed: u64, devices: usize, faults: Faults) -> Run {
+        let device = |_| Device {
+            agent: Agent::new(ADD, 1),
+            incarnation: 1,
+            shown: BTreeMap::new(),
+            dirty: BTreeSet::new(),
+            unknown: BTreeMap::new(),
+            counted: BTreeMap::new(),
+        };
+        Run {
+            hub: Hub::new(ADD, devices, BTreeMap::new()),
+            devices: (0..devices).map(device).collect(),
+            queue: vec![],
+            rng: Rng::new(seed),
+            faults,
+            truth: BTreeMap::new(),
+            lost: BTreeMap::new(),
+            late: 1000,
+        }
+    }
+
+    fn chance(&mut self, percent: u64) -> bool {
+        self.rng.below(100) < percent
+    }
+
+    fn send(&mut self, make: impl Fn() -> Message) {
+        if self.chance(self.faults.loss) {
+            return;
+        }
+        self.queue.push(make());
+        if self.chance(self.faults.double) {
+            self.queue.push(make());
+        }
+    }
+
+    fn push(&mut self, from: usize) {
+        let device = &mut self.devices[from];
+        let shown: Vec<(u64, u128)> =
+            device.dirty.iter().map(|cell| (*cell, device.shown.get(cell).copied().unwrap_or(0))).collect();
+        device.dirty.clear();
+        let push = device.agent.push(shown);
+        self.send(|| Message::Push(from, push.clone()));
+    }
+
+    fn deliver(&mut self) {
+        if self.queue.is_empty() {
+            return;
+        }
+        let at = if self.faults.reorder { self.rng.below(self.queue.len() as u64) as usize } else { 0 };
+        match self.queue.remove(at) {
+            Message::Push(from, mut push) => {
+                if self.faults.late_numbers {
+                    self.late += 1;
+                    push.sequence = self.late;
+                }
+                self.hub.push(from, &push);
+                let device = &mut self.devices[from];
+                if push.incarnation == device.incarnation {
+                    for cell in &push.cells {
+                        let counted = device.counted.get(&cell.cell).copied().unwrap_or(0);
+                        let known = device.unknown.entry(cell.cell).or_insert(counted);
+                        *known = (*known).min(counted.saturating_sub(cell.value));
+                    }
+                }
+                for (to, merge) in self.hub.merges() {
+                    self.send(|| Message::Merge(to, merge.clone()));
+                }
+            }
+            Message::Merge(to, merge) => {
+                let device = &mut self.devices[to];
+                for (cell, change) in device.agent.merge(&merge) {
+                    let shown = device.shown.entry(cell).or_insert(0);
+                    *shown = match change {
+                        Change::Add(delta) => ADD.combine(*shown, delta),
+                        Change::Set(value) => value,
+                        Change::Combine(_) => unreachable!("sums are added"),
+                    };
+                }
+            }
+        }
+    }
+
+    fn count(&mut self) {
+        let (device, cell) = (self.rng.below(self.devices.len() as u64) as usize, self.rng.below(CELLS));
+        let amount = u128::from(1 + self.rng.below(3));
+        let device = &mut self.devices[device];
+        *device.shown.entry(cell).or_insert(0) += amount;
+        *device.counted.entry(cell).or_insert(0) += amount;
+        if let Some(unknown) = device.unknown.get_mut(&cell) {
+            *unknown += amount;
+        }
+        device.dirty.insert(cell);
+        *self.truth.entry(cell).or_insert(0) += amount;
+    }
+
+    fn restart(&mut self) {
+        let at = self.rng.below(self.devices.len() as u64) as usize;
+        let device = &mut self.devices[at];
+        for (cell, counted) in std::mem::take(&mut device.counted) {
+            let unknown = device.unknown.get(&cell).copied().unwrap_or(counted);
+            *self.lost.entry(cell).or_insert(0) += unknown;
+        }
+        device.unknown.clear();
+        device.shown.clear();
+        device.dirty.clear();
+        device.incarnation += u32::from(!self.faults.same_incarnation);
+        device.agent = Agent::new(ADD, device.incarnation);
+    }
+
+    /// Runs, then lets traffic stop and messages through. An error says what is wrong.
+    fn run(mut self) -> Result<(), String> {
+        let mut before: Vec<BTreeMap<u64, u128>> = vec![BTreeMap::new(); self.devices.len()];
+        for _ in 0..STEPS {
+            match self.rng.below(100) {
+                0..50 => self.count(),
+                50..70 => {
+                    let from = self.rng.below(self.devices.len() as u64) as usize;
+                    self.push(from);
+                }
+                _ => self.deliver(),
+            }
+            if self.chance(self.faults.restart) {
+                self.restart();
+                before = self.devices.iter().map(|device| device.shown.clone()).collect();
+            }
+            self.between(&mut before)?;
+        }
+        (self.faults.loss, self.faults.double) = (0, 0);
+        for _ in 0..2 {
+            while !self.queue.is_empty() {
+                self.deliver();
+            }
+            (0..self.devices.len()).for_each(|device| self.push(device));
+        }
+        while !self.queue.is_empty() {
+            self.deliver();
+        }
+        self.after()
+    }
+
+    fn between(&self, before: &mut [BTreeMap<u64, u128>]) -> Result<(), String> {
+        for (i, device) in self.devices.iter().enumerate() {
+            for (cell, shown) in &device.shown {
+                if *shown > self.truth.get(cell).copied().unwrap_or(0) {
+                    return Err(format!("device {i} shows more than there is"));
+                }
+                if before[i].get(cell).is_some_and(|before| before > shown) {
+                    return Err(format!("device {i} goes back"));
+                }
+            }
+            before[i] = device.shown.clone();
+        }
+        Ok(())
+    }
+
+    fn after(&self) -> Result<(), String> {
+        for (cell, truth) in &self.truth {
+            let total = self.hub.total(cell);
+            let lost = self.lost.get(cell).copied().unwrap_or(0);
+            if total > *truth || total + lost < *truth {
+                return Err(format!("{total} of {truth} with {lost} lost"));
+            }
+            if self.devices.iter().any(|device| device.shown.get(cell).copied().unwrap_or(0) != total) {
+                return Err("copies differ".to_string());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Runs that are right, of 100 with each number of devices.
+fn right(faults: Faults) -> usize {
+    let runs = [2, 3, 4, 5, 17].into_iter().flat_map(|devices| (0..100).map(move |seed| (seed, devices)));
+    runs.filter(|&(seed, devices)| Run::new(seed, devices, faults).run().is_ok()).count()
+}
+
+#[test]
+fn copies_are_exact_after_loss_doubling_reordering_and_restarts() {
+    for devices in [2, 3, 4, 5, 17] {
+        for seed in 0..300 {
+            Run::new(seed, devices, HARD)
+                .run()
+                .unwrap_or_else(|error| panic!("seed {seed}, {devices} devices: {error}"));
+        }
+    }
+}
+
+#[test]
+fn incarnations_and_sequence_numbers_of_the_sender_are_needed() {
+    assert!(right(Faults { same_incarnation: true, ..HARD }) < 400);
+    assert!(right(Faults { late_numbers: true, ..HARD }) < 500);
+}
