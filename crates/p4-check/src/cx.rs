@@ -13,7 +13,7 @@ use crate::typed::{Enum, Extern, Function, Id, Name, Program, Struct, Table, Typ
 use crate::types::facts::Facts;
 use crate::types::infer::InferTable;
 
-/// Where a statement or expression stands: some calls are allowed only in some places.
+/// The context of a statement or expression: some calls are allowed only in some contexts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Place {
     TopLevel,
@@ -31,7 +31,7 @@ pub(crate) enum Place {
     Method,
 }
 
-/// What a field or member belongs to.
+/// The owner of a field or member.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Owner {
     Struct(Id<Struct>),
@@ -54,7 +54,7 @@ pub(crate) struct Checker {
     pub(crate) unread: FxHashSet<SmolStr>,
     /// Bits of the long values made so far.
     pub(crate) long_bits: u64,
-    /// What is known of types already.
+    /// Cached properties of types.
     pub(crate) facts: RefCell<FxHashMap<Type, Facts>>,
     pub(crate) place: Place,
     /// The return type of the function or method being checked; `None` where `return` takes no value.
@@ -148,7 +148,7 @@ impl Checker {
         self.report(diagnostic);
     }
 
-    /// What `path` stands for. An unknown name is reported, unless the parser invented it.
+    /// The meaning of `path`. An unknown name is reported, unless the parser invented it.
     pub(crate) fn lookup(&mut self, path: &ast::Path, wanted: &str, fits: impl Fn(&Def) -> bool) -> Def {
         let name = &path.name.text;
         let found = if path.absolute { self.scopes.lookup_global(name) } else { self.scopes.lookup(name) };

@@ -113,7 +113,7 @@ impl Checker {
         self.report(diagnostic);
     }
 
-    /// What the two are, where one of them is an object and they are of different kinds.
+    /// The kinds of the two operands, if one is an object and the kinds differ.
     fn kind_difference(&self, found: &Type, wanted: &Type) -> Option<String> {
         if !self.is_object(found) && !self.is_object(wanted) {
             return None;

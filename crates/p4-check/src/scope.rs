@@ -12,10 +12,10 @@ use crate::typed::{
     Parser, ParserType, Struct, Table, Type, TypeVar, ValueSet, Var,
 };
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone, Debug)]
 pub(crate) enum Def {
-    /// Its declaration is already reported as wrong.
+    /// The declaration is wrong, which has been reported.
     Error,
     Struct(Id<Struct>),
     Enum(Id<Enum>),
@@ -45,7 +45,7 @@ pub(crate) enum Def {
 }
 
 impl Def {
-    /// What it is, for messages.
+    /// The kind of thing, for messages.
     pub(crate) fn noun(&self) -> &'static str {
         match self {
             Def::Error => "name",
@@ -104,7 +104,7 @@ impl Def {
 #[derive(Clone, Debug)]
 pub(crate) struct Binding {
     pub(crate) def: Def,
-    /// Where the name is declared.
+    /// Position of the declaration.
     pub(crate) span: Span,
     depth: u32,
 }

@@ -30,7 +30,7 @@ const PROGRAMS: &[&str] = &[
     include_str!("../../p4-syntax/testdata/everything.p4"),
 ];
 
-/// What is put in, or in the place of something else.
+/// Text that is inserted, or replaces other text.
 const WORDS: &[&str] = &[
     "0",
     "1",
@@ -177,7 +177,7 @@ fn mutated_programs() {
     }
 }
 
-/// What the mutants start from is right.
+/// The originals of the mutants are correct.
 #[test]
 fn originals() {
     for text in &PROGRAMS[..3] {

@@ -8,6 +8,9 @@
 //!
 //! The grammar is P4-16 1.2.5 with the working draft's loops, compound assignments, `+:` slices and arrays.
 
+// Fields are named after the parts of the grammar; those without a comment are what the name says.
+#![allow(missing_docs)]
+
 use smol_str::SmolStr;
 
 mod annotation;
@@ -42,7 +45,7 @@ pub const MAX_HEIGHT: u32 = 400;
 pub struct Program {
     /// Top-level declarations in source order; those of included files come where the `#include` stands.
     pub decls: Vec<Decl>,
-    /// Where the top level has syntax errors, in source order.
+    /// Positions of syntax errors at the top level, in source order.
     pub damage: Vec<Damage>,
 }
 

@@ -33,7 +33,7 @@ struct Cursor {
     pos: usize,
     /// The number of the text's first byte in the source map.
     base: u32,
-    /// What is known to stand before the next token.
+    /// Spaces, newlines and comments before the next token.
     pending: u8,
     in_directive: bool,
     /// The token being read has a splice in it.
@@ -86,7 +86,7 @@ impl Lexer {
         self.cursor.here()
     }
 
-    /// What is left of the text.
+    /// The rest of the text.
     pub fn rest(&self) -> &str {
         self.text.get(self.cursor.pos..).unwrap_or("")
     }
@@ -293,7 +293,7 @@ pub(crate) fn despliced(text: &str) -> String {
     out
 }
 
-/// Where the logical line at the start of `text` ends: at a newline that is not spliced, or at the end.
+/// End of the logical line at the start of `text`: a newline that is not spliced, or the end of the text.
 pub(crate) fn logical_line(text: &str) -> &str {
     &text[..line_end(text.as_bytes(), 0)]
 }
@@ -371,7 +371,7 @@ fn is_word(b: u8) -> bool {
     b.is_ascii_alphanumeric() || b == b'_'
 }
 
-/// Where the line of `pos` ends: at its newline, continued lines counting as one.
+/// End of the line of `pos`: its newline; continued lines count as one.
 fn line_end(bytes: &[u8], mut pos: usize) -> usize {
     while let Some(b) = bytes.get(pos) {
         match b {

@@ -28,7 +28,7 @@ pub struct Parsed {
     pub program: ast::Program,
     /// False after an error in a directive or a macro: then anything may be missing from the tree.
     pub preprocessed: bool,
-    /// What was found on the way.
+    /// Diagnostics, in source order.
     pub diagnostics: Diagnostics,
 }
 

@@ -1,4 +1,4 @@
-//! What the front end asks of its surroundings.
+//! The files that the front end reads, as a trait.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub enum LoadError {
     Unreadable(String),
 }
 
-/// What the user says beside the program.
+/// Options of the user.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Options {
     /// `-D`: `NAME`, `NAME=VALUE` or `NAME(x)=VALUE`.

@@ -52,7 +52,7 @@ struct Parser<'a> {
     height: u32,
     /// A `>` ends the expression: it stands between angle brackets.
     no_greater: bool,
-    /// Where an error was reported last; there is no second one at the same token.
+    /// Position of the last reported error; at most one is reported for each token.
     reported: Option<usize>,
 }
 
@@ -121,7 +121,7 @@ impl<'a> Parser<'a> {
         self.token(ahead).kind
     }
 
-    /// Where the next token stands.
+    /// Position of the next token.
     fn span(&self) -> Span {
         self.token(0).span
     }

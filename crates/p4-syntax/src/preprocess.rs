@@ -78,7 +78,7 @@ struct Preprocessor<'a> {
     carried: u8,
     /// Arguments being expanded within arguments.
     depth: usize,
-    /// What `__COUNTER__` gives next.
+    /// The next value of `__COUNTER__`.
     counter: u32,
     /// Files that said `#pragma once`.
     once: BTreeSet<SmolStr>,

@@ -12,7 +12,7 @@ mod types;
 
 use crate::ast::{Name, Path, Program};
 
-/// Where a line should end.
+/// The column at which a line should end.
 const WIDTH: usize = 100;
 
 /// The program as P4 source text.
@@ -92,7 +92,7 @@ impl Printer {
         });
     }
 
-    /// What `print` writes; where that looks generic, once more with [guards](Printer::guards).
+    /// The output of `print`; if it looks like generic arguments, printed again with [guards](Printer::guards).
     fn guarded(&mut self, mut print: impl FnMut(&mut Self)) {
         let before = self.out.len();
         print(self);

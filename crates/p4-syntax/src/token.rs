@@ -6,7 +6,7 @@ use base_diag::{ExpansionId, Span};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Token {
     pub kind: TokenKind,
-    /// What stands before it and how the preprocessor must treat it: the `Token::*` bits.
+    /// White space before the token, and how the preprocessor treats the token: the `Token::*` bits.
     pub flags: u8,
     pub span: Span,
 }
@@ -35,7 +35,7 @@ impl Token {
 /// Declares the kinds with a spelling of their own and the two tables that lead from one to the other.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $symbol:ident $spelling:literal,)* ; $($keyword:ident $word:literal,)*) => {
-        /// What a token is.
+        /// The kind of a token.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         pub(crate) enum TokenKind {
             /// The end of the program.

@@ -143,7 +143,7 @@ fn directives() {
     });
 }
 
-/// What opens without end: on the left what is repeated, on the right what it needs around it.
+/// Text that nests without end: the repeated text on the left, the text around it on the right.
 #[test]
 fn deep_nesting() {
     let around = [

@@ -13,7 +13,7 @@ use crate::cx::Checker;
 use crate::expr::needs_hint;
 use crate::typed::{Arg, ArgValue, Direction, Expr, ExprKind, Id, Substitution, Type, Var};
 
-/// What is called, as far as arguments are concerned.
+/// The callee, as far as arguments are concerned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Rule {
     /// Functions and methods: what has no direction is known at compile time or an object.
@@ -220,7 +220,7 @@ impl Checker {
         !bad
     }
 
-    /// Where a value has an `int` in it that should have a width.
+    /// The part of a value that is an `int` and should have a width.
     fn unsized_part(&self, e: &Expr) -> Option<Span> {
         if !self.infer.resolve(&e.ty).any(&mut |t| *t == Type::Int) {
             return None;

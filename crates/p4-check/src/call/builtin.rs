@@ -87,7 +87,7 @@ impl Checker {
         Expr { kind: ExprKind::Call(Box::new(call)), ty: returns, span }
     }
 
-    /// What core.p4 says of `packet_in` and `packet_out` beyond their types (P4-16 §13.8, §16).
+    /// Rules for `packet_in` and `packet_out` beyond their types (P4-16 §13.8, §16).
     pub(crate) fn check_builtin_arguments(
         &mut self,
         id: Id<Function>,

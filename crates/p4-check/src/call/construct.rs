@@ -45,7 +45,7 @@ impl Checker {
             .map(|f| f.name.text.clone())
     }
 
-    /// What a constructor call makes, and its type; `None` if it is wrong, which is reported.
+    /// The target and type of a constructor call; `None` if the call is wrong, which is reported.
     pub(crate) fn construction(
         &mut self,
         ty: &ast::Type,

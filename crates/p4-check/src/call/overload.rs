@@ -8,7 +8,7 @@ use crate::codes;
 use crate::cx::{Checker, count};
 use crate::typed::{Function, Id, Var};
 
-/// Where a parameter's argument comes from.
+/// The source of a parameter's argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Slot {
     /// The argument at this place.

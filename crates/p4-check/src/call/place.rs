@@ -1,4 +1,4 @@
-//! Where calls may stand: tables and controls are applied in controls, parsers in parsers, and nothing that changes
+//! Contexts of calls: tables and controls are applied in controls, parsers in parsers, and nothing that changes
 //! anything is called at the top level (P4-16 §12.7, appendix F).
 
 use base_diag::Span;

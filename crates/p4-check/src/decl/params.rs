@@ -8,7 +8,7 @@ use crate::cx::{Checker, name};
 use crate::scope::Def;
 use crate::typed::{Direction, Id, Type, Var, VarKind};
 
-/// What has the parameters.
+/// The owner of the parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ParamOf {
     /// A function with a body.

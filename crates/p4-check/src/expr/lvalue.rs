@@ -1,4 +1,4 @@
-//! What can be assigned to (P4-16 §6.6).
+//! Left-values (P4-16 §6.6).
 
 use base_diag::Diagnostic;
 use p4_syntax::ast;

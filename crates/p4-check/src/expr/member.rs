@@ -195,7 +195,7 @@ impl Checker {
         }
     }
 
-    /// What a simple name stands for, if it is one.
+    /// The meaning of an expression that is a simple name.
     pub(crate) fn def_of(&self, e: &ast::Expr) -> Option<Def> {
         let ast::ExprKind::Path(path) = &e.kind else { return None };
         let name = &path.name.text;

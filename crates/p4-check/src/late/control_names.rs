@@ -39,7 +39,7 @@ pub(crate) fn check_control_names(program: &Program, diags: &mut Diagnostics) {
     names.warn();
 }
 
-/// What has a name: its kind, and where it is declared.
+/// A named thing: its kind, and the position of its declaration.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Kind {
     Table,

@@ -45,7 +45,7 @@ fn may_match_nothing(transition: &Transition) -> bool {
     !cases.iter().any(|c| c.sets.iter().all(|s| matches!(s, KeySet::Any(..))))
 }
 
-/// Where a state can go, but for the `reject` of a `select` without match.
+/// The next states of a state, without the `reject` of a `select` without match.
 pub(crate) fn targets(transition: &Transition) -> Vec<Target> {
     match transition {
         Transition::To(target, _) => vec![*target],

@@ -1,4 +1,4 @@
-//! What a packet can come by: the bodies that `main` leads to, or all bodies if there is no `main`.
+//! The bodies that packets can reach: those reachable from `main`, or all if there is no `main`.
 
 use crate::typed::walk::{Visitor, walk_call, walk_expr, walk_locals, walk_state, walk_table};
 use crate::typed::{
@@ -24,7 +24,7 @@ enum Todo {
 }
 
 impl Reach {
-    /// What `main` leads to; all parsers and controls if there is no `main`.
+    /// Bodies reachable from `main`; all parsers and controls if there is no `main`.
     pub(crate) fn new(program: &Program) -> Reach {
         let mut reach = Reach {
             actions: vec![false; program.actions.len()],

@@ -52,7 +52,7 @@ impl Checker {
         StmtKind::ForIn { annotations, var, over, body }
     }
 
-    /// What a loop runs over: a range, a list, an array.
+    /// The collection of a loop: a range, a list, an array.
     fn collection(&mut self, collection: &ast::KeysetElement, element: &Type) -> Expr {
         let span = collection.span;
         match &collection.kind {

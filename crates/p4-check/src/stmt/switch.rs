@@ -165,7 +165,7 @@ impl Checker {
     }
 }
 
-/// What tells a label from the others of its `switch`.
+/// The identity of a label among the labels of its `switch`.
 #[derive(PartialEq, Eq, Hash)]
 enum LabelKey {
     Action(u32),

@@ -16,15 +16,15 @@ pub struct Annotations {
 /// One annotation.
 #[derive(Clone, Debug)]
 pub struct Annotation {
-    /// Its name without `@`.
+    /// Without `@`.
     pub name: SmolStr,
-    /// What stands in brackets.
+    /// The part in brackets.
     pub body: AnnotationBody,
     /// The whole annotation.
     pub span: Span,
 }
 
-/// What an annotation says.
+/// The contents of an annotation.
 #[derive(Clone, Debug)]
 pub enum AnnotationBody {
     /// Nothing.

@@ -15,14 +15,13 @@ use super::types::Type;
 pub struct Name {
     /// The identifier.
     pub text: SmolStr,
-    /// Where it stands in the declaration.
+    /// Source position in the declaration.
     pub span: Span,
 }
 
 /// A type parameter of a declaration: `T` in `extern void f<T>(in T x)`.
 #[derive(Clone, Debug)]
 pub struct TypeVar {
-    /// Its name.
     pub name: Name,
 }
 
@@ -40,7 +39,6 @@ pub enum StructKind {
 /// A struct, header or header union (P4-16 §7.2.2 to §7.2.4).
 #[derive(Clone, Debug)]
 pub struct Struct {
-    /// Its name.
     pub name: Name,
     /// Struct, header or union.
     pub kind: StructKind,
@@ -57,18 +55,14 @@ pub struct Struct {
 /// A field of a [`Struct`].
 #[derive(Clone, Debug)]
 pub struct Field {
-    /// Its name.
     pub name: Name,
-    /// Its type.
     pub ty: Type,
-    /// Its annotations.
     pub annotations: Annotations,
 }
 
 /// An enum (P4-16 §7.2.1).
 #[derive(Clone, Debug)]
 pub struct Enum {
-    /// Its name.
     pub name: Name,
     /// `Some(bit<W> or int<W>)` for a serializable enum.
     pub underlying: Option<Type>,
@@ -83,18 +77,15 @@ pub struct Enum {
 /// A member of an [`Enum`].
 #[derive(Clone, Debug)]
 pub struct EnumMember {
-    /// Its name.
     pub name: Name,
-    /// Its value; `Some` exactly if the enum is serializable. Values need not be distinct.
+    /// `Some` exactly if the enum is serializable. Values need not be distinct.
     pub value: Option<num_bigint::BigInt>,
-    /// Its annotations.
     pub annotations: Annotations,
 }
 
 /// `type T Name`: a type of its own with the values of another.
 #[derive(Clone, Debug)]
 pub struct NewType {
-    /// Its name.
     pub name: Name,
     /// The type whose values it has. May be another new type.
     pub of: Type,
@@ -107,7 +98,6 @@ pub struct NewType {
 /// `typedef T Name`; kept for printing only, uses of the name are the type itself.
 #[derive(Clone, Debug)]
 pub struct Typedef {
-    /// Its name.
     pub name: Name,
     /// The type it names.
     pub ty: Type,
@@ -120,20 +110,16 @@ pub struct Typedef {
 /// A member of `error` or of `match_kind`.
 #[derive(Clone, Debug)]
 pub struct Constant {
-    /// Its name.
     pub name: Name,
-    /// Its annotations.
     pub annotations: Annotations,
 }
 
 /// `const T name = value`, at any level.
 #[derive(Clone, Debug)]
 pub struct Const {
-    /// Its name.
     pub name: Name,
-    /// Its type.
     pub ty: Type,
-    /// Its value. Depends on constructor parameters at most.
+    /// Depends on constructor parameters at most.
     pub value: Expr,
     /// Annotations of the declaration.
     pub annotations: Annotations,
@@ -154,7 +140,7 @@ pub enum Direction {
     InOut,
 }
 
-/// What declares a [`Var`].
+/// The declaration of a [`Var`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum VarKind {
     /// A parameter of a parser, control, function, action, method, or of a declared type.
@@ -170,11 +156,9 @@ pub enum VarKind {
 /// A variable or parameter.
 #[derive(Clone, Debug)]
 pub struct Var {
-    /// Its name.
     pub name: Name,
-    /// Its type.
     pub ty: Type,
-    /// What declares it.
+    /// The kind of declaration.
     pub kind: VarKind,
     /// A parameter's default value.
     pub default: Option<Expr>,
@@ -189,17 +173,16 @@ pub struct Var {
 /// A function, an extern function, or a method or constructor of an extern object.
 #[derive(Clone, Debug)]
 pub struct Function {
-    /// Its name.
     pub name: Name,
-    /// What it belongs to.
+    /// The owner.
     pub owner: FunctionOwner,
     /// Type parameters of its own, without those of the extern it belongs to.
     pub type_params: Vec<Id<TypeVar>>,
     /// Parameters.
     pub params: Vec<Id<Var>>,
-    /// What it returns. `Void` for constructors.
+    /// Return type; `Void` for constructors.
     pub returns: Type,
-    /// Its body; `None` for what is extern or abstract.
+    /// `None` for extern and abstract functions.
     pub body: Option<Block>,
     /// True for an abstract method.
     pub is_abstract: bool,
@@ -209,7 +192,7 @@ pub struct Function {
     pub span: Span,
 }
 
-/// What a [`Function`] belongs to.
+/// The owner of a [`Function`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FunctionOwner {
     /// A function of the program.
@@ -227,13 +210,11 @@ pub enum FunctionOwner {
 /// A type of extern objects.
 #[derive(Clone, Debug)]
 pub struct Extern {
-    /// Its name.
     pub name: Name,
     /// Type parameters.
     pub type_params: Vec<Id<TypeVar>>,
-    /// Its constructors, told apart by their parameters. An extern without any cannot be instantiated.
+    /// Constructors, distinguished by their parameters. An extern without any cannot be instantiated.
     pub constructors: Vec<Id<Function>>,
-    /// Its methods.
     pub methods: Vec<Id<Function>>,
     /// Annotations of the declaration.
     pub annotations: Annotations,
@@ -244,13 +225,11 @@ pub struct Extern {
 /// An action, of the program or of a control. Its body may use the control's parameters and locals.
 #[derive(Clone, Debug)]
 pub struct Action {
-    /// Its name.
     pub name: Name,
     /// The control that declares it; `None` for an action of the program.
     pub control: Option<Id<Control>>,
     /// Parameters: those with a direction first, then those the control plane sets.
     pub params: Vec<Id<Var>>,
-    /// Its body.
     pub body: Block,
     /// Annotations of the declaration.
     pub annotations: Annotations,
@@ -261,7 +240,6 @@ pub struct Action {
 /// `parser Name<...>(...);`
 #[derive(Clone, Debug)]
 pub struct ParserType {
-    /// Its name.
     pub name: Name,
     /// Type parameters.
     pub type_params: Vec<Id<TypeVar>>,
@@ -276,7 +254,6 @@ pub struct ParserType {
 /// `control Name<...>(...);`
 #[derive(Clone, Debug)]
 pub struct ControlType {
-    /// Its name.
     pub name: Name,
     /// Type parameters.
     pub type_params: Vec<Id<TypeVar>>,
@@ -291,7 +268,6 @@ pub struct ControlType {
 /// `package Name<...>(...);`
 #[derive(Clone, Debug)]
 pub struct Package {
-    /// Its name.
     pub name: Name,
     /// Type parameters.
     pub type_params: Vec<Id<TypeVar>>,
@@ -306,7 +282,6 @@ pub struct Package {
 /// A parser with its states.
 #[derive(Clone, Debug)]
 pub struct Parser {
-    /// Its name.
     pub name: Name,
     /// Type parameters.
     pub type_params: Vec<Id<TypeVar>>,
@@ -327,7 +302,6 @@ pub struct Parser {
 /// A control.
 #[derive(Clone, Debug)]
 pub struct Control {
-    /// Its name.
     pub name: Name,
     /// Type parameters.
     pub type_params: Vec<Id<TypeVar>>,
@@ -366,7 +340,6 @@ pub enum Local {
 /// `value_set<T>(size) name;`
 #[derive(Clone, Debug)]
 pub struct ValueSet {
-    /// Its name.
     pub name: Name,
     /// The type of its elements.
     pub element: Type,
@@ -381,11 +354,10 @@ pub struct ValueSet {
 /// `Type(args) name;`, or an object made where it is used.
 #[derive(Clone, Debug)]
 pub struct Instance {
-    /// Its name.
     pub name: Name,
     /// Extern, parser, control or package; an array of externs for `E(args)[N] name`.
     pub ty: Type,
-    /// What is constructed, with which arguments.
+    /// The constructor and its arguments.
     pub construct: Construct,
     /// True for the instance that a direct invocation `C.apply(...)` makes: its name is the type's.
     pub direct: bool,
@@ -411,7 +383,7 @@ pub struct Implementation {
 /// A constructor call: as an instance's, or as an argument of another constructor call.
 #[derive(Clone, Debug)]
 pub struct Construct {
-    /// What is constructed.
+    /// The type to construct.
     pub of: Constructed,
     /// Type arguments, all of them, inferred where the source gives none; `Void` for one that nothing depends on.
     pub type_args: Vec<Type>,
@@ -421,7 +393,7 @@ pub struct Construct {
     pub span: Span,
 }
 
-/// What a [`Construct`] makes.
+/// The target of a [`Construct`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Constructed {
     /// An extern object, by this constructor.

@@ -16,15 +16,14 @@ use super::types::Type;
 /// An expression with its type.
 #[derive(Clone, Debug)]
 pub struct Expr {
-    /// What it is.
     pub kind: ExprKind,
-    /// Its type; may mention type variables of the enclosing generic declaration.
+    /// May mention type variables of the enclosing generic declaration.
     pub ty: Type,
-    /// Where it stands in the source.
+    /// Source position.
     pub span: Span,
 }
 
-/// What an expression is.
+/// The kinds of expressions.
 #[derive(Clone, Debug)]
 pub enum ExprKind {
     /// Already reported.
@@ -111,7 +110,6 @@ pub enum ExprKind {
     Range(Box<Expr>, Box<Expr>),
     /// A cast to the type of this expression.
     Cast {
-        /// What is cast.
         operand: Box<Expr>,
         /// True if the source does not write it.
         implicit: bool,
@@ -147,7 +145,7 @@ pub enum ExprKind {
 pub struct FieldValue {
     /// Which field of the declaration, counted from 0.
     pub index: u32,
-    /// Its value, of the field's type.
+    /// Has the field's type.
     pub value: Expr,
 }
 
@@ -225,7 +223,6 @@ pub enum BinaryOp {
 /// A call, resolved.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// What is called.
     pub callee: Callee,
     /// Type arguments of the callee, all of them, inferred where the source gives none; `Void` for a variable that
     /// only parameters without argument mention. The arguments of an
@@ -240,7 +237,7 @@ pub struct Call {
     pub span: Span,
 }
 
-/// What a [`Call`] calls.
+/// The callee of a [`Call`].
 #[derive(Clone, Debug)]
 pub enum Callee {
     /// A function of the program or an extern function.
@@ -288,15 +285,15 @@ pub enum Builtin {
 /// An argument, at its parameter's place.
 #[derive(Clone, Debug)]
 pub struct Arg {
-    /// What is passed.
+    /// The argument.
     pub value: ArgValue,
     /// The parameter's direction. For `out` and `inout` the value is an l-value and has no cast.
     pub direction: Direction,
-    /// Its place among the arguments as written, from 0: the order of evaluation. `None` if not written.
+    /// Position among the written arguments, from 0: the order of evaluation. `None` if not written.
     pub position: Option<u32>,
 }
 
-/// What is passed for a parameter.
+/// The argument for a parameter.
 #[derive(Clone, Debug)]
 pub enum ArgValue {
     /// An expression of the source, of the parameter's type.

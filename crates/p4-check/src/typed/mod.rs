@@ -10,6 +10,9 @@
 //!
 //! A tree that comes with errors has [`Type::Error`] and [`ExprKind::Error`] where they are: do not elaborate it.
 
+// Fields are named after the parts of the grammar; those without a comment are what the name says.
+#![allow(missing_docs)]
+
 mod annotation;
 mod decl;
 mod expr;

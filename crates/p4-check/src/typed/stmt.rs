@@ -22,13 +22,12 @@ pub struct Block {
 /// A statement.
 #[derive(Clone, Debug)]
 pub struct Stmt {
-    /// What it is.
     pub kind: StmtKind,
     /// The whole statement.
     pub span: Span,
 }
 
-/// What a statement is.
+/// The kinds of statements.
 #[derive(Clone, Debug)]
 pub enum StmtKind {
     /// `;`, or already reported.
@@ -39,7 +38,7 @@ pub enum StmtKind {
     Var {
         /// The variable.
         var: Id<Var>,
-        /// Its initial value, of the variable's type.
+        /// Has the variable's type.
         init: Option<Expr>,
     },
     /// `const T x = value;`
@@ -103,7 +102,7 @@ pub enum StmtKind {
 /// A `switch` statement.
 #[derive(Clone, Debug)]
 pub struct Switch {
-    /// What is tested: of type [`Type::ActionRun`](super::Type) ([`ExprKind::ActionRun`](super::ExprKind)) or a
+    /// The tested value: of type [`Type::ActionRun`](super::Type) ([`ExprKind::ActionRun`](super::ExprKind)) or a
     /// value.
     pub subject: Expr,
     /// Cases in order.
@@ -135,11 +134,9 @@ pub enum SwitchLabel {
 /// A parser state.
 #[derive(Clone, Debug)]
 pub struct State {
-    /// Its name.
     pub name: Name,
-    /// Its statements.
     pub stmts: Vec<Stmt>,
-    /// Where it goes. Without a `transition`, [`Target::Reject`].
+    /// The next state. Without a `transition`, [`Target::Reject`].
     pub transition: Transition,
     /// Annotations of the declaration.
     pub annotations: Annotations,
@@ -147,14 +144,13 @@ pub struct State {
     pub span: Span,
 }
 
-/// Where a state goes.
+/// The next state of a state.
 #[derive(Clone, Debug)]
 pub enum Transition {
     /// `transition name;`, or none written.
     To(Target, Span),
     /// `transition select(keys) { cases }`. Without a match: `error.NoMatch`, reject.
     Select {
-        /// What is tested.
         keys: Vec<Expr>,
         /// The first that matches is taken.
         cases: Vec<SelectCase>,
@@ -168,7 +164,7 @@ pub enum Transition {
 pub struct SelectCase {
     /// The sets: one for each key; a single [`KeySet::ValueSet`] may stand for all keys together.
     pub sets: Vec<KeySet>,
-    /// Where to go.
+    /// The next state.
     pub target: Target,
     /// The whole case.
     pub span: Span,

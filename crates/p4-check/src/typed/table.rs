@@ -13,13 +13,12 @@ use super::types::Type;
 /// A table.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// Its name.
     pub name: Name,
     /// The control it stands in.
     pub control: Id<Control>,
-    /// Its keys in order; none for a keyless table.
+    /// In order; empty for a keyless table.
     pub keys: Vec<TableKey>,
-    /// Its actions in order. If the source gives no default action, `NoAction` is appended, marked `@defaultonly`,
+    /// In order. If the source gives no default action, `NoAction` is appended, marked `@defaultonly`,
     /// unless it is listed.
     pub actions: Vec<TableAction>,
     /// The default action, written or not.
@@ -39,7 +38,6 @@ pub struct Table {
 /// A key field.
 #[derive(Clone, Debug)]
 pub struct TableKey {
-    /// What is matched.
     pub expr: Expr,
     /// How.
     pub match_kind: Id<Constant>,
@@ -63,18 +61,18 @@ pub struct TableAction {
     pub written: bool,
     /// Annotations (`@tableonly`, `@defaultonly`).
     pub annotations: Annotations,
-    /// Where it is listed.
+    /// Position in the list of actions.
     pub span: Span,
 }
 
 /// An action of the table's list with the control plane's arguments.
 #[derive(Clone, Debug)]
 pub struct ActionCall {
-    /// Its place in [`Table::actions`].
+    /// Index in [`Table::actions`].
     pub action: u32,
     /// Arguments for the parameters without a direction, in the order of the parameters.
     pub args: Vec<Arg>,
-    /// Where it is written.
+    /// Source position.
     pub span: Span,
 }
 
@@ -105,7 +103,6 @@ pub struct Entries {
 pub struct Entry {
     /// One set for each key.
     pub sets: Vec<KeySet>,
-    /// What it does.
     pub call: ActionCall,
     /// `priority = n:`. If one entry of the table has it, all have: those without are counted on from it.
     pub priority: Option<BigInt>,
@@ -120,12 +117,11 @@ pub struct Entry {
 /// A property that the architecture defines.
 #[derive(Clone, Debug)]
 pub struct Property {
-    /// Its name.
     pub name: Name,
-    /// Its value: an instance, an anonymous one ([`ExprKind::New`](super::ExprKind)), or a value. `None` for a
+    /// An instance, an anonymous one ([`ExprKind::New`](super::ExprKind)), or a value. `None` for a
     /// property that the architecture gives another form; it is then ignored with a warning.
     pub value: Option<Expr>,
-    /// Its value, if it is an action of the table: `psa_empty_group_action = NoAction`.
+    /// The action of the table, for a value like `psa_empty_group_action = NoAction`.
     pub action: Option<ActionCall>,
     /// `const`
     pub is_const: bool,

@@ -67,7 +67,7 @@ pub enum Type {
     Any,
     /// A set of `T`: the type of keyset expressions. No variable has it.
     Set(Arc<Type>),
-    /// What `t.apply()` gives: only its members `hit`, `miss` and `action_run` can be used.
+    /// The result of `t.apply()`: only its members `hit`, `miss` and `action_run` can be used.
     ApplyResult(Id<Table>),
     /// The type of `t.apply().action_run`: only `switch` can use it.
     ActionRun(Id<Table>),
@@ -95,7 +95,7 @@ impl Type {
     }
 }
 
-/// What type variables stand for: the arguments of a call, of an instance or of a generic type.
+/// Values of type variables: the arguments of a call, of an instance or of a generic type.
 #[derive(Clone, Default, Debug)]
 pub struct Substitution {
     pairs: Vec<(Id<TypeVar>, Type)>,
@@ -117,7 +117,7 @@ impl Substitution {
         self.pairs.push((var, ty));
     }
 
-    /// What `var` stands for.
+    /// The type for `var`.
     pub fn get(&self, var: Id<TypeVar>) -> Option<&Type> {
         self.pairs.iter().find(|(v, _)| *v == var).map(|(_, ty)| ty)
     }

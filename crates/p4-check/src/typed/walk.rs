@@ -5,7 +5,7 @@ use super::expr::{Arg, Call, Callee, Expr, ExprKind};
 use super::stmt::{Block, State, Stmt, StmtKind, SwitchLabel, Transition};
 use super::table::{KeySet, Table};
 
-/// What to do at each node. A method that is not given goes on to the node's parts; one that is given does so by
+/// The action at each node. A method that is not given goes on to the node's parts; one that is given does so by
 /// calling the function of the same name in this module.
 pub trait Visitor {
     /// A block.

@@ -1,4 +1,4 @@
-//! What a type allows, worked out once for each type: its size, whether it is compared, defaulted, emitted.
+//! Properties of types, computed once for each type: size, whether values are compared, defaulted, emitted.
 //!
 //! Records nest, so that a type of a few lines can have more parts than there are atoms: every part is looked at
 //! once, and types with too many leaves are refused where they are declared.

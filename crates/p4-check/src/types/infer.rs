@@ -2,7 +2,7 @@
 
 use crate::typed::Type;
 
-/// What inference variables stand for.
+/// Values of inference variables.
 #[derive(Default)]
 pub(crate) struct InferTable {
     known: Vec<Option<Type>>,

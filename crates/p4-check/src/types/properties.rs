@@ -1,10 +1,10 @@
-//! What a type allows: to be stored, compared, sized, defaulted.
+//! Properties of types: whether values are stored, compared, sized, defaulted.
 
 use crate::cx::Checker;
 use crate::typed::{Id, Struct, StructKind, Substitution, Type};
 
 impl Checker {
-    /// What the type is underneath: new types are unwrapped.
+    /// The underlying type: new types are unwrapped.
     pub(crate) fn underlying(&self, ty: &Type) -> Type {
         let mut ty = self.infer.shallow(ty);
         while let Type::NewType(id) = ty {

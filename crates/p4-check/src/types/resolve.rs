@@ -17,7 +17,7 @@ pub(crate) const MAX_WIDTH: u32 = 1 << 20;
 /// No array is longer than this.
 pub(crate) const MAX_ARRAY: u32 = 1 << 24;
 
-/// What a use of a type may leave open.
+/// The parts of a type that a use may leave open.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Open {
     /// Nothing: the type must be complete.

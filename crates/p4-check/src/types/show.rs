@@ -74,7 +74,7 @@ impl Program {
         }
     }
 
-    /// What kind of type it is, with its name: `struct S`, `control C`, `bit<8>`.
+    /// The kind and name of the type: `struct S`, `control C`, `bit<8>`.
     pub fn describe_type(&self, ty: &Type) -> String {
         let kind = match ty {
             Type::Struct(id, _) => match self.structs[*id].kind {

@@ -65,7 +65,7 @@ impl Checker {
         })
     }
 
-    /// Where the parameters of two parsers or controls differ first, for messages.
+    /// The first parameter that differs between two parsers or controls, for messages.
     pub(crate) fn block_difference(&mut self, found: &Type, wanted: &Type) -> Option<String> {
         let (found, wanted) = (self.infer.shallow(found), self.infer.shallow(wanted));
         let (x, y) = (self.apply_signature(&found)?, self.apply_signature(&wanted)?);

@@ -302,7 +302,7 @@ impl<'a> Flow<'a> {
         self.state.join(&other);
     }
 
-    /// What a condition says of headers.
+    /// Facts about headers that follow from a condition.
     fn assume(&mut self, condition: &Expr, holds: bool) {
         match &condition.kind {
             ExprKind::Unary(UnaryOp::Not, inner) => self.assume(inner, !holds),

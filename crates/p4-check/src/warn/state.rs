@@ -1,6 +1,6 @@
-//! What the flow analysis knows at one point of a body, by the numbers of values and headers.
+//! Facts of the flow analysis at one point of a body, by the numbers of values and headers.
 
-/// What is known where a statement stands.
+/// The facts before a statement.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct State {
     /// No path leads here.

@@ -93,7 +93,7 @@ fn warn(diags: &mut Diagnostics, noun: &str, name: &Name, annotations: &Annotati
     }
 }
 
-/// What is used somewhere.
+/// Names that are used somewhere.
 struct Uses {
     vars: Vec<bool>,
     /// Variables that are assigned to.

@@ -1,4 +1,4 @@
-//! Where calls and statements may stand (P4-16 §12.7, appendix F).
+//! Contexts of calls and statements (P4-16 §12.7, appendix F).
 
 use expect_test::expect;
 

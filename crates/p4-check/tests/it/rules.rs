@@ -43,7 +43,7 @@ fn read(text: &str) -> Vec<Rule> {
     rules
 }
 
-/// What is wrong with a rule's program, if anything.
+/// The mistake in a rule's program, if any.
 fn judge(program: &Program) -> Option<String> {
     let diagnostics = run_damaged(&program.source, &mut SourceMap::new());
     let errors: Vec<String> = diagnostics

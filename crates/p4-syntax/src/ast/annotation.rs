@@ -10,7 +10,7 @@ use super::{Expr, Name, NamedExpr};
 pub struct Annotation {
     /// Keywords are allowed as names too.
     pub name: Name,
-    /// What stands behind the name.
+    /// The part after the name.
     pub body: AnnotationBody,
     /// Written as `@pragma name tokens`, which ends with the line; the body is then [`AnnotationBody::Tokens`].
     pub pragma: bool,
@@ -18,7 +18,7 @@ pub struct Annotation {
     pub span: Span,
 }
 
-/// What stands behind an annotation's name.
+/// The part of an annotation after its name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum AnnotationBody {
     /// Nothing.
@@ -35,11 +35,10 @@ pub enum AnnotationBody {
 /// A token of an unstructured annotation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AnnotationToken {
-    /// What it is.
     pub kind: AnnotationTokenKind,
     /// As written; of a string, the contents with escapes resolved.
     pub text: SmolStr,
-    /// Where it stands.
+    /// Source position.
     pub span: Span,
 }
 

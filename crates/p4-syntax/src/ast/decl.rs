@@ -48,11 +48,8 @@ pub enum Decl {
 pub struct ConstDecl {
     /// Before `const`.
     pub annotations: Vec<Annotation>,
-    /// Its type.
     pub ty: Type,
-    /// Its name.
     pub name: Name,
-    /// Its value.
     pub value: Expr,
     /// The whole.
     pub span: Span,
@@ -63,11 +60,9 @@ pub struct ConstDecl {
 pub struct VarDecl {
     /// Before the type.
     pub annotations: Vec<Annotation>,
-    /// Its type.
     pub ty: Type,
-    /// Its name.
     pub name: Name,
-    /// Its first value.
+    /// The value before the first assignment.
     pub init: Option<Expr>,
     /// The whole.
     pub span: Span,
@@ -78,11 +73,10 @@ pub struct VarDecl {
 pub struct InstanceDecl {
     /// Before the type.
     pub annotations: Vec<Annotation>,
-    /// What is instantiated; of an array of instances, the array type.
+    /// The type that is instantiated; for an array of instances, the array type.
     pub ty: Type,
     /// The constructor's arguments.
     pub args: Vec<Arg>,
-    /// Its name.
     pub name: Name,
     /// The initialiser block, with the bodies of abstract methods (P4-16 §11.3.1).
     pub body: Option<Vec<InstanceMember>>,
@@ -90,7 +84,7 @@ pub struct InstanceDecl {
     pub span: Span,
 }
 
-/// What stands in an instance's initialiser block.
+/// A declaration in an instance's initialiser block.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum InstanceMember {
     /// A method's body.
@@ -104,9 +98,7 @@ pub enum InstanceMember {
 pub struct ExternDecl {
     /// Before `extern`.
     pub annotations: Vec<Annotation>,
-    /// Its name.
     pub name: Name,
-    /// Its type variables.
     pub type_params: Vec<Name>,
     /// Constructors and methods in order.
     pub methods: Vec<Method>,
@@ -119,7 +111,6 @@ pub struct ExternDecl {
 pub struct ExternForward {
     /// Before `extern`.
     pub annotations: Vec<Annotation>,
-    /// Its name.
     pub name: Name,
     /// The whole.
     pub span: Span,
@@ -134,11 +125,9 @@ pub struct Method {
     pub is_abstract: bool,
     /// `None` for a constructor.
     pub return_type: Option<Type>,
-    /// Its name; a constructor's is the extern's.
+    /// A constructor has the name of its extern.
     pub name: Name,
-    /// Its own type variables.
     pub type_params: Vec<Name>,
-    /// Its parameters.
     pub params: Vec<Param>,
     /// The whole.
     pub span: Span,
@@ -149,13 +138,10 @@ pub struct Method {
 pub struct ExternFunction {
     /// Before `extern`.
     pub annotations: Vec<Annotation>,
-    /// What it returns.
+    /// Return type.
     pub return_type: Type,
-    /// Its name.
     pub name: Name,
-    /// Its type variables.
     pub type_params: Vec<Name>,
-    /// Its parameters.
     pub params: Vec<Param>,
     /// The whole.
     pub span: Span,
@@ -166,15 +152,11 @@ pub struct ExternFunction {
 pub struct FunctionDecl {
     /// Before the return type.
     pub annotations: Vec<Annotation>,
-    /// What it returns.
+    /// Return type.
     pub return_type: Type,
-    /// Its name.
     pub name: Name,
-    /// Its type variables.
     pub type_params: Vec<Name>,
-    /// Its parameters.
     pub params: Vec<Param>,
-    /// What it does.
     pub body: Block,
     /// The whole.
     pub span: Span,
@@ -185,11 +167,9 @@ pub struct FunctionDecl {
 pub struct ActionDecl {
     /// Before `action`.
     pub annotations: Vec<Annotation>,
-    /// Its name.
     pub name: Name,
     /// Those with a direction come first; the rest is the action's data.
     pub params: Vec<Param>,
-    /// What it does.
     pub body: Block,
     /// The whole.
     pub span: Span,
@@ -202,9 +182,7 @@ pub struct Param {
     pub annotations: Vec<Annotation>,
     /// Which way it is copied.
     pub direction: Direction,
-    /// Its type.
     pub ty: Type,
-    /// Its name.
     pub name: Name,
     /// The value where no argument is given.
     pub default: Option<Expr>,
@@ -230,9 +208,7 @@ pub enum Direction {
 pub struct ParserType {
     /// Before `parser`.
     pub annotations: Vec<Annotation>,
-    /// Its name.
     pub name: Name,
-    /// Its type variables.
     pub type_params: Vec<Name>,
     /// The parameters of `apply`.
     pub params: Vec<Param>,
@@ -245,9 +221,7 @@ pub struct ParserType {
 pub struct ParserDecl {
     /// Before `parser`.
     pub annotations: Vec<Annotation>,
-    /// Its name.
     pub name: Name,
-    /// Its type variables.
     pub type_params: Vec<Name>,
     /// The parameters of `apply`.
     pub params: Vec<Param>,
@@ -266,9 +240,7 @@ pub struct ParserDecl {
 pub struct ControlType {
     /// Before `control`.
     pub annotations: Vec<Annotation>,
-    /// Its name.
     pub name: Name,
-    /// Its type variables.
     pub type_params: Vec<Name>,
     /// The parameters of `apply`.
     pub params: Vec<Param>,
@@ -281,9 +253,7 @@ pub struct ControlType {
 pub struct ControlDecl {
     /// Before `control`.
     pub annotations: Vec<Annotation>,
-    /// Its name.
     pub name: Name,
-    /// Its type variables.
     pub type_params: Vec<Name>,
     /// The parameters of `apply`.
     pub params: Vec<Param>,
@@ -291,7 +261,6 @@ pub struct ControlDecl {
     pub constructor_params: Vec<Param>,
     /// Constants, variables, instances, actions and tables.
     pub locals: Vec<Local>,
-    /// What it does.
     pub apply: Block,
     /// The whole.
     pub span: Span,
@@ -323,7 +292,6 @@ pub struct ValueSetDecl {
     pub element: Type,
     /// How many members it should hold.
     pub size: Expr,
-    /// Its name.
     pub name: Name,
     /// The whole.
     pub span: Span,
@@ -334,9 +302,7 @@ pub struct ValueSetDecl {
 pub struct PackageDecl {
     /// Before `package`.
     pub annotations: Vec<Annotation>,
-    /// Its name.
     pub name: Name,
-    /// Its type variables.
     pub type_params: Vec<Name>,
     /// The constructor's parameters.
     pub params: Vec<Param>,
@@ -351,9 +317,7 @@ pub struct StructDecl {
     pub annotations: Vec<Annotation>,
     /// Which of the three.
     pub kind: StructKind,
-    /// Its name.
     pub name: Name,
-    /// Its type variables.
     pub type_params: Vec<Name>,
     /// In order.
     pub fields: Vec<Field>,
@@ -377,9 +341,7 @@ pub enum StructKind {
 pub struct Field {
     /// Before the type.
     pub annotations: Vec<Annotation>,
-    /// Its type.
     pub ty: Type,
-    /// Its name.
     pub name: Name,
     /// The whole.
     pub span: Span,
@@ -392,7 +354,6 @@ pub struct EnumDecl {
     pub annotations: Vec<Annotation>,
     /// The type of the values, of a serialisable one.
     pub underlying: Option<Type>,
-    /// Its name.
     pub name: Name,
     /// In order.
     pub members: Vec<EnumMember>,
@@ -403,9 +364,8 @@ pub struct EnumDecl {
 /// `A` or `A = e`
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EnumMember {
-    /// Its name.
     pub name: Name,
-    /// Its value; there exactly in a serialisable enum.
+    /// Present exactly in serialisable enums.
     pub value: Option<Expr>,
     /// The whole.
     pub span: Span,
@@ -493,7 +453,7 @@ impl Decl {
         }
     }
 
-    /// Where it stands.
+    /// Source position.
     pub fn span(&self) -> Span {
         match self {
             Decl::Const(d) => d.span,

@@ -11,7 +11,7 @@ use super::{Name, Path, Type};
 pub struct Expr {
     /// Which.
     pub kind: ExprKind,
-    /// Where it stands; parentheses around it are included.
+    /// Source position, with parentheses around the expression.
     pub span: Span,
 }
 
@@ -38,7 +38,7 @@ pub enum ExprKind {
     Type(Box<Type>),
     /// `base.name`
     Member {
-        /// What has the member.
+        /// The value or type with the member.
         base: Box<Expr>,
         /// The member.
         name: Name,
@@ -88,7 +88,7 @@ pub enum ExprKind {
     Binary {
         /// Which.
         op: BinaryOp,
-        /// Where the operator stands.
+        /// Position of the operator.
         op_span: Span,
         /// The left operand.
         left: Box<Expr>,
@@ -97,7 +97,6 @@ pub enum ExprKind {
     },
     /// `condition ? then : otherwise`
     Ternary {
-        /// What decides.
         condition: Box<Expr>,
         /// The value if true.
         then: Box<Expr>,
@@ -113,7 +112,6 @@ pub enum ExprKind {
     },
     /// `f(a)`, `f<T>(a)`, `x.m(a)`, `Counter<bit<8>>(4)`: a call or a constructor call, as `callee` turns out.
     Call {
-        /// What is called.
         callee: Box<Expr>,
         /// Explicit type arguments; none written is empty.
         type_args: Vec<Type>,
@@ -162,7 +160,6 @@ pub enum Radix {
 pub struct NamedExpr {
     /// The field or key.
     pub name: Name,
-    /// Its value.
     pub value: Expr,
     /// The whole.
     pub span: Span,

@@ -6,9 +6,9 @@ use smol_str::SmolStr;
 /// An identifier where it stands.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Name {
-    /// Its text. Empty where the parser had to invent a missing name.
+    /// Empty if the parser invented a missing name.
     pub text: SmolStr,
-    /// Where it stands.
+    /// Source position.
     pub span: Span,
 }
 
@@ -17,7 +17,7 @@ pub struct Name {
 pub struct Path {
     /// Written with a leading dot: looked up in the top-level scope only.
     pub absolute: bool,
-    /// What to look up.
+    /// The names to look up.
     pub name: Name,
     /// The whole, dot included.
     pub span: Span,

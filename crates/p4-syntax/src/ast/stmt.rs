@@ -26,7 +26,7 @@ pub enum StmtKind {
         target: Expr,
         /// The operator of a compound assignment.
         op: Option<BinaryOp>,
-        /// Where `=` or `op=` stands.
+        /// Position of `=` or `op=`.
         op_span: Span,
         /// The value.
         value: Expr,
@@ -35,11 +35,10 @@ pub enum StmtKind {
     Call(Expr),
     /// `if (condition) then else otherwise`
     If {
-        /// What decides.
         condition: Expr,
-        /// What runs if true.
+        /// Runs if the condition is true.
         then: Box<Stmt>,
-        /// What runs if false.
+        /// Runs if the condition is false.
         otherwise: Option<Box<Stmt>>,
     },
     /// `return;`, `return e;`
@@ -67,7 +66,6 @@ pub enum StmtKind {
         variable: Box<VarDecl>,
         /// A value, a list, a stack, or a range `lo .. hi` (both ends belong to it).
         collection: Box<KeysetElement>,
-        /// What is repeated.
         body: Box<Stmt>,
     },
     /// A variable.
@@ -94,15 +92,13 @@ pub struct Block {
 /// `label: { ... }`, or `label:` alone, which falls through to the next case with a body.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SwitchCase {
-    /// What must match.
     pub label: SwitchLabel,
-    /// What runs.
     pub body: Option<Block>,
     /// The whole.
     pub span: Span,
 }
 
-/// What a case of a `switch` stands for.
+/// The label of a case of a `switch`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SwitchLabel {
     /// `default`
@@ -122,7 +118,6 @@ pub struct ForStmt {
     pub condition: Expr,
     /// Run after each turn: assignments and calls.
     pub update: Vec<Stmt>,
-    /// What is repeated.
     pub body: Stmt,
 }
 
@@ -135,7 +130,7 @@ pub enum ForInit {
     Stmt(Stmt),
 }
 
-/// What a select case, a table entry or a value-set member matches: `k`, or `(k1, k2)`.
+/// The keyset of a select case, a table entry or a value-set member: `k`, or `(k1, k2)`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Keyset {
     /// One for each key; never empty.
@@ -151,7 +146,7 @@ pub struct Keyset {
 pub struct KeysetElement {
     /// Which.
     pub kind: KeysetElementKind,
-    /// Where it stands.
+    /// Source position.
     pub span: Span,
 }
 
@@ -175,11 +170,10 @@ pub enum KeysetElementKind {
 pub struct State {
     /// Before `state`.
     pub annotations: Vec<Annotation>,
-    /// Its name.
     pub name: Name,
     /// In order.
     pub stmts: Vec<Stmt>,
-    /// Where to go; `None` written means `reject`.
+    /// The next state; no written state means `reject`.
     pub transition: Option<Transition>,
     /// The whole, annotations and braces included.
     pub span: Span,
@@ -197,7 +191,6 @@ pub enum Transition {
 /// `select (keys) { cases }`
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SelectExpr {
-    /// What is matched.
     pub keys: Vec<Expr>,
     /// In order; the first that matches is taken.
     pub cases: Vec<SelectCase>,
@@ -208,7 +201,6 @@ pub struct SelectExpr {
 /// `keyset: state;`
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SelectCase {
-    /// What must match.
     pub keyset: Keyset,
     /// The next state.
     pub state: Name,
@@ -217,7 +209,7 @@ pub struct SelectCase {
 }
 
 impl SwitchLabel {
-    /// Where it stands.
+    /// Source position.
     pub fn span(&self) -> Span {
         match self {
             SwitchLabel::Default(span) => *span,

@@ -9,7 +9,6 @@ use super::{Annotation, Arg, Expr, Keyset, Name, Path};
 pub struct TableDecl {
     /// Before `table`.
     pub annotations: Vec<Annotation>,
-    /// Its name.
     pub name: Name,
     /// In order; the checker finds those that are doubled, missing or unknown.
     pub properties: Vec<TableProperty>,
@@ -26,7 +25,7 @@ pub struct TableProperty {
     pub is_const: bool,
     /// Which.
     pub kind: TablePropertyKind,
-    /// Its name: `key`, `actions`, `entries`, `default_action`, `size`, ...
+    /// `key`, `actions`, `entries`, `default_action`, `size`, ...
     pub name: Name,
     /// The whole.
     pub span: Span,
@@ -49,7 +48,6 @@ pub enum TablePropertyKind {
 /// `expression : match_kind @annotations;`
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KeyElement {
-    /// What is matched.
     pub value: Expr,
     /// How: `exact`, `lpm`, ...
     pub match_kind: Name,
@@ -79,9 +77,7 @@ pub struct Entry {
     pub is_const: bool,
     /// `priority = e`
     pub priority: Option<Expr>,
-    /// What must match.
     pub keyset: Keyset,
-    /// What runs.
     pub action: ActionRef,
     /// After the action.
     pub annotations: Vec<Annotation>,

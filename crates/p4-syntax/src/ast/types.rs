@@ -9,7 +9,7 @@ use super::{Expr, Path};
 pub struct Type {
     /// Which.
     pub kind: TypeKind,
-    /// Where it stands.
+    /// Source position.
     pub span: Span,
 }
 
@@ -40,7 +40,7 @@ pub enum TypeKind {
     Specialized {
         /// The generic type.
         base: Path,
-        /// Its arguments; may be empty.
+        /// May be empty.
         args: Vec<Type>,
     },
     /// `T[N]`: a header stack or an array. `T x[N]` is stored in this form too.

@@ -12,7 +12,7 @@ use crate::ast::{
 };
 use crate::token::TokenKind;
 
-/// What a type at the start of a declaration leads to.
+/// The kinds of declaration that begin with a type.
 pub(super) enum VariableOrInstance {
     Variable(VarDecl),
     Instance(InstanceDecl),

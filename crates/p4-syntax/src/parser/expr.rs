@@ -6,7 +6,7 @@ use super::Parser;
 use crate::ast::{Arg, BinaryOp, Expr, ExprKind, NamedExpr, Type, TypeKind, UnaryOp};
 use crate::token::{Token, TokenKind};
 
-/// What binds operands; a larger one binds tighter (P4-16 §8.2).
+/// Binding strength of operators; a larger one binds tighter (P4-16 §8.2).
 type Level = u8;
 
 impl Parser<'_> {

@@ -1,4 +1,4 @@
-//! What select cases and table entries match (P4-16 §8.13), and the collections of `for`.
+//! Keysets of select cases and table entries (P4-16 §8.13), and the collections of `for`.
 
 use super::Parser;
 use crate::ast::{Keyset, KeysetElement, KeysetElementKind};

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
-/// What a name was declared as.
+/// The kind of declaration of a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Sort {
     Type,
@@ -15,7 +15,7 @@ pub(super) enum Sort {
 #[derive(Default)]
 pub(super) struct Names {
     current: FxHashMap<SmolStr, Sort>,
-    /// What each declaration in an open scope has hidden.
+    /// The meaning that each declaration in an open scope has hidden.
     hidden: Vec<(SmolStr, Option<Sort>)>,
 }
 

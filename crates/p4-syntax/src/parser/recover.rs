@@ -5,7 +5,7 @@ use base_diag::{Code, Diagnostic, Span, codes::syntax};
 use super::Parser;
 use crate::token::{KEYWORDS, Token, TokenKind};
 
-/// What a name at the start of a statement must lead to.
+/// Statements that may begin with a name.
 pub(super) const A_STATEMENT: &str = "an assignment or a call";
 
 /// Errors after which parsing ends.

@@ -8,7 +8,7 @@ use crate::token::{Token, TokenKind};
 const MAX_SCAN: usize = 4000;
 
 impl Parser<'_> {
-    /// What the name in token `index` was declared as.
+    /// The kind of declaration of the name in token `index`.
     pub(super) fn sort_at(&self, index: usize) -> Option<Sort> {
         self.names.find(self.texts.text(self.tokens, index))
     }
@@ -81,7 +81,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What may follow a type in a list of types: brackets, `>` and `,`. Stops after the last `>`, or before
+    /// Skips what may follow a type in a list of types: brackets, `>` and `,`. Stops after the last `>`, or before
     /// the `<` of a type that has arguments itself.
     fn scan_type_tail(&self, mut at: usize, open: &mut usize) -> Option<usize> {
         let end = at + MAX_SCAN;

@@ -12,7 +12,7 @@ use crate::ast::{
 };
 use crate::token::TokenKind;
 
-/// What a statement stands in.
+/// The context of a statement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// An action, a function, a control's `apply`.

@@ -1,4 +1,4 @@
-//! Where the parser finds the text of a token.
+//! The text of a token, for the parser.
 
 use std::cell::Cell;
 

@@ -359,7 +359,7 @@ impl Preprocessor<'_> {
     }
 }
 
-/// What stands left of a `##`.
+/// The left operand of a `##`.
 #[derive(Clone, Copy)]
 struct Before {
     /// Nothing.

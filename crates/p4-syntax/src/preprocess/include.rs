@@ -10,10 +10,10 @@ use crate::LoadError;
 use crate::lexer::{Lexer, despliced, logical_line};
 use crate::token::{Token, TokenKind};
 
-/// What a file counts for at least, in bytes: a small file that is included again and again ends too.
+/// The least size, in bytes, that is charged for an included file, so that including a small file again and again ends, too.
 const LEAST_COST: usize = 1 << 10;
 
-/// What an `#include` names.
+/// The file name of an `#include`.
 struct Wanted {
     name: String,
     /// In double quotes: looked for beside the includer first.
@@ -115,7 +115,7 @@ impl Preprocessor<'_> {
         self.diagnostics.push(error);
     }
 
-    /// What may have been meant, as it would stand in the `#include`.
+    /// A likely file name, as it would be written in the `#include`.
     fn meant(&self, wanted: &Wanted) -> Option<String> {
         let near = self.candidates(wanted).iter().find_map(|path| {
             let near = self.loader.meant(path)?;

@@ -11,7 +11,7 @@ use crate::token::{Token, TokenKind};
 /// A macro.
 pub(super) struct Macro {
     pub name: SmolStr,
-    /// Its name in the `#define`.
+    /// The name in the `#define`.
     pub definition: Span,
     pub kind: MacroKind,
 }
