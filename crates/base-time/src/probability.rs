@@ -1,6 +1,6 @@
 //! Probabilities in whole billionths.
 
-use base_time::Rng;
+use crate::Rng;
 use std::fmt;
 
 const ONE: u32 = 1_000_000_000;
@@ -55,8 +55,8 @@ impl fmt::Display for Probability {
     }
 }
 
-/// The decimal number `text`, with or without exponent, times 10^`decimals`; it must come out whole.
-pub(crate) fn scaled_decimal(text: &str, decimals: i32) -> Result<u64, &'static str> {
+/// The decimal number `text`, with or without exponent, times 10^`decimals`; it must come out whole. The error says what is wrong.
+pub fn scaled_decimal(text: &str, decimals: i32) -> Result<u64, &'static str> {
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let exponent: i32 = exponent.parse().map_err(|_| "not a number")?;
     let mantissa = mantissa.strip_prefix('+').unwrap_or(mantissa);

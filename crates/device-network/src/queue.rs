@@ -24,7 +24,7 @@ pub(crate) fn rewind<T>(queue: &mut VecDeque<T>) {
 }
 
 /// First in first out in each priority; strict priority between them.
-pub(crate) struct PortQueue<T> {
+pub struct PortQueue<T> {
     queues: [VecDeque<T>; PRIORITIES],
     /// For each priority.
     capacity: u32,
@@ -38,7 +38,7 @@ pub(crate) struct PortQueue<T> {
 }
 
 impl<T> PortQueue<T> {
-    pub fn new(capacity: u32) -> PortQueue<T> {
+    pub(crate) fn new(capacity: u32) -> PortQueue<T> {
         PortQueue {
             queues: Default::default(),
             capacity,
@@ -55,6 +55,7 @@ impl<T> PortQueue<T> {
         self.len
     }
 
+    /// True if nothing is queued.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -65,7 +66,7 @@ impl<T> PortQueue<T> {
     }
 
     #[inline(always)]
-    pub fn push(&mut self, priority: u8, item: T, now: Time) -> Result<(), Refused> {
+    pub(crate) fn push(&mut self, priority: u8, item: T, now: Time) -> Result<(), Refused> {
         let queue = self.queues.get_mut(usize::from(priority)).ok_or(Refused::NoSuchPriority)?;
         if queue.len() as u64 >= u64::from(self.capacity) {
             return Err(Refused::Full);
@@ -92,7 +93,7 @@ impl<T> PortQueue<T> {
     }
 
     /// Forgets all that is queued: how many.
-    pub fn clear(&mut self, now: Time) -> u64 {
+    pub(crate) fn clear(&mut self, now: Time) -> u64 {
         self.change(now);
         self.queues.iter_mut().for_each(VecDeque::clear);
         self.filled = 0;
@@ -100,7 +101,7 @@ impl<T> PortQueue<T> {
     }
 
     #[inline(always)]
-    pub fn pop(&mut self, now: Time) -> Option<T> {
+    pub(crate) fn pop(&mut self, now: Time) -> Option<T> {
         let highest = self.filled.checked_ilog2()?;
         let queue = &mut self.queues[highest as usize];
         let item = queue.pop_front()?;

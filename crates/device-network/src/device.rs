@@ -1,11 +1,56 @@
 //! A device while it runs: who waits for it, who is inside, and whether it tells the truth.
 
-use crate::emulator::{RackDevice, Spent};
 use crate::place::Owner;
 use crate::queue::rewind;
-use base_time::{Duration, Time};
+use base_time::{Duration, Rng, Time};
 use dataplane_api::{Counters, Device, DropReason, EgressResult, Port, QueueRecord, Queued, QueuedPacket};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How a device treats packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DeviceSettings {
+    /// How long a packet is inside.
+    pub service: Duration,
+    /// How many are inside at a time.
+    pub parallel: u32,
+    /// How many wait to get inside.
+    pub backlog: u32,
+    /// How many wait for ports without a link, for each priority.
+    pub unlinked_queue: u32,
+    /// A recirculated packet comes back so much later at most, by chance. They keep their order.
+    pub recirculation: Duration,
+}
+
+impl Default for DeviceSettings {
+    /// Without time and without limits.
+    fn default() -> DeviceSettings {
+        DeviceSettings {
+            service: Duration::ZERO,
+            parallel: u32::MAX,
+            backlog: u32::MAX,
+            unlinked_queue: u32::MAX,
+            recirculation: Duration::ZERO,
+        }
+    }
+}
+
+/// Time that a device has spent besides its service time, since it was last asked.
+#[derive(Clone, Default, Debug)]
+pub struct Spent(Arc<AtomicU64>);
+
+impl Spent {
+    /// Some more.
+    pub fn add(&self, time: Duration) {
+        self.0.fetch_add(time.as_ps(), Ordering::Relaxed);
+    }
+
+    /// All of it; from now on there is none.
+    pub fn take(&self) -> Duration {
+        Duration::from_ps(self.0.swap(0, Ordering::Relaxed))
+    }
+}
 
 /// A packet that is to go through ingress.
 pub(crate) enum Work {
@@ -26,30 +71,31 @@ impl Work {
 /// The most frames that wait outside of a device that takes none in.
 const MOST_KEPT: usize = 1 << 16;
 
-pub(crate) struct DeviceNode {
-    pub name: String,
-    pub engine: String,
+/// A device of a network.
+pub struct DeviceNode {
     device: Box<dyn Device>,
     /// What calls of frame externs take.
     spent: Spent,
-    service: Duration,
+    settings: DeviceSettings,
     /// It takes this many times as long: a fault.
     factor: u64,
     /// It takes and sends nothing: a fault.
-    pub is_down: bool,
-    parallel: u32,
-    backlog_limit: u32,
+    pub(crate) is_down: bool,
     backlog: VecDeque<Work>,
     /// What came of the packets that are inside, in the order in which they will be through, and when.
     inside: VecDeque<(Time, Vec<Queued>, Owner)>,
     /// How many packets that is.
     held_inside: u64,
+    /// Recirculated packets that are on their way back, in order.
+    returning: VecDeque<(Time, QueuedPacket, Owner)>,
+    chance: Rng,
     /// Ports with links, sorted, and their outlets.
-    pub ports: Vec<(Port, u32)>,
+    pub(crate) ports: Vec<(Port, u32)>,
     /// The outlet of all other ports.
-    pub unlinked: u32,
+    pub(crate) unlinked: u32,
     /// When the calendar will next ask for its timers.
-    pub timer: Option<Time>,
+    pub(crate) timer: Option<Time>,
+    /// What the network has counted here.
     pub counts: DeviceCounts,
     seen: Seen,
     /// What programs counted that ran here before.
@@ -64,16 +110,18 @@ pub(crate) struct DeviceNode {
     told: u64,
 }
 
-/// What the emulator has counted at a device, in frames or packets.
+/// What a network has counted at a device, in frames or packets.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(crate) struct DeviceCounts {
+pub struct DeviceCounts {
+    /// Came by a link, or were put in.
     pub arrived: u64,
-    /// Handed to a link.
+    /// Handed to a link, or taken out at a port without one.
     pub sent: u64,
     /// Ended here, but not by the program: backlog, queues, ports without a link.
     pub dropped: u64,
     /// In the queues of its ports now.
     pub queued: u64,
+    /// The most that ever waited to get inside.
     pub longest_backlog: u64,
 }
 
@@ -96,20 +144,19 @@ struct Call {
 }
 
 impl DeviceNode {
-    pub fn new(model: &rack_model::Device, given: RackDevice) -> DeviceNode {
+    /// A device without links, whose frame externs tell `spent` what their calls take.
+    pub fn new(device: Box<dyn Device>, settings: DeviceSettings, spent: Spent) -> DeviceNode {
         let mut node = DeviceNode {
-            name: model.name.value.clone(),
-            engine: given.engine,
-            device: given.device,
-            spent: given.spent,
-            service: model.service,
+            device,
+            spent,
+            settings,
             factor: 1,
             is_down: false,
-            parallel: model.parallel,
-            backlog_limit: model.backlog,
             backlog: VecDeque::new(),
             inside: VecDeque::new(),
             held_inside: 0,
+            returning: VecDeque::new(),
+            chance: Rng::new(0),
             ports: vec![],
             unlinked: 0,
             timer: None,
@@ -133,22 +180,25 @@ impl DeviceNode {
         self.told = self.seen.dropped;
     }
 
+    /// What runs its program.
     pub fn device(&self) -> &dyn Device {
         self.device.as_ref()
     }
 
-    pub fn device_mut(&mut self) -> &mut dyn Device {
+    /// The same, to be worked on: as by [`Drive::steer`](crate::Drive::steer).
+    pub(crate) fn device_mut(&mut self) -> &mut dyn Device {
         self.device.as_mut()
     }
 
     /// It runs another program than before, when all were counted `before`: what is inside is lost. How many packets that is.
-    pub fn end_program(&mut self, before: Counters) -> u64 {
+    pub(crate) fn end_program(&mut self, before: Counters) -> u64 {
         self.past_dropped = before.dropped.values().sum();
         self.past = before;
         self.begin();
         let frames = self.backlog.iter().filter(|work| matches!(work, Work::Frame(..))).count() as u64;
         let lost = self.held() - self.kept.len() as u64 - frames;
         self.backlog.retain(|work| matches!(work, Work::Frame(..)));
+        self.returning.clear();
         self.inside.clear();
         self.held_inside = 0;
         lost
@@ -165,52 +215,52 @@ impl DeviceNode {
         all
     }
 
-    /// The outlet of a port; the flag says whether it has a link.
-    pub fn outlet_of(&self, port: Port) -> (u32, bool) {
+    /// The outlet of a port.
+    pub(crate) fn outlet_of(&self, port: Port) -> u32 {
         match self.ports.binary_search_by_key(&port, |(p, _)| *p) {
-            Ok(at) => (self.ports[at].1, true),
-            Err(_) => (self.unlinked, false),
+            Ok(at) => self.ports[at].1,
+            Err(_) => self.unlinked,
         }
     }
 
-    /// Packets in the backlog, inside, and kept out.
-    pub fn held(&self) -> u64 {
-        (self.backlog.len() + self.kept.len()) as u64 + self.held_inside
+    /// Packets in the backlog, inside, on their way back, and kept out.
+    pub(crate) fn held(&self) -> u64 {
+        (self.backlog.len() + self.returning.len() + self.kept.len()) as u64 + self.held_inside
     }
 
     /// Packets inside.
-    pub fn inside(&self) -> u64 {
+    pub(crate) fn inside(&self) -> u64 {
         self.held_inside
     }
 
     /// The same, counted anew.
-    pub fn recount_inside(&self) -> u64 {
+    pub(crate) fn recount_inside(&self) -> u64 {
         self.inside.iter().map(|(_, queued, _)| queued.len() as u64).sum()
     }
 
     /// Frames that wait outside.
-    pub fn kept(&self) -> u64 {
+    pub(crate) fn kept(&self) -> u64 {
         self.kept.len() as u64
     }
 
-    /// Packets in the backlog and inside: those that are under way.
-    pub fn moving(&self) -> u64 {
-        self.backlog.len() as u64 + self.held_inside
+    /// Packets in the backlog, inside and on their way back: those that are under way.
+    pub(crate) fn moving(&self) -> u64 {
+        self.held() - self.kept()
     }
 
     /// From now on frames wait outside, but for those by these ports.
-    pub fn close(&mut self, open: BTreeSet<Port>) {
+    pub(crate) fn close(&mut self, open: BTreeSet<Port>) {
         self.gate = Some(open);
     }
 
     /// Frames come in again: those that waited.
-    pub fn open(&mut self) -> VecDeque<Work> {
+    pub(crate) fn open(&mut self) -> VecDeque<Work> {
         self.gate = None;
         std::mem::take(&mut self.kept)
     }
 
     /// True if a frame has to wait outside.
-    pub fn keeps_out(&self, work: &Work) -> bool {
+    pub(crate) fn keeps_out(&self, work: &Work) -> bool {
         match (work, &self.gate) {
             (Work::Frame(port, ..), Some(open)) => !open.contains(port),
             _ => false,
@@ -218,7 +268,7 @@ impl DeviceNode {
     }
 
     /// Keeps a frame; false, and it is gone, if too many wait.
-    pub fn keep(&mut self, work: Work) -> bool {
+    pub(crate) fn keep(&mut self, work: Work) -> bool {
         let fits = self.kept.len() < MOST_KEPT;
         if fits {
             self.kept.push_back(work);
@@ -227,13 +277,13 @@ impl DeviceNode {
     }
 
     /// True if a packet can get inside at once.
-    pub fn has_room(&self) -> bool {
-        (self.inside.len() as u64) < u64::from(self.parallel)
+    pub(crate) fn has_room(&self) -> bool {
+        (self.inside.len() as u64) < u64::from(self.settings.parallel)
     }
 
     /// Lets a packet wait; false, and it is gone, if too many do.
-    pub fn wait(&mut self, work: Work) -> bool {
-        let fits = (self.backlog.len() as u64) < u64::from(self.backlog_limit);
+    pub(crate) fn wait(&mut self, work: Work) -> bool {
+        let fits = (self.backlog.len() as u64) < u64::from(self.settings.backlog);
         if fits {
             self.backlog.push_back(work);
             self.counts.longest_backlog = self.counts.longest_backlog.max(self.backlog.len() as u64);
@@ -241,8 +291,36 @@ impl DeviceNode {
         fits
     }
 
+    /// What it draws comes from here.
+    pub(crate) fn set_chance(&mut self, chance: Rng) {
+        self.chance = chance;
+    }
+
+    /// A recirculated packet begins its way back; gives when it is there. The packet itself, if it is there at once.
+    pub(crate) fn send_back(
+        &mut self,
+        packet: QueuedPacket,
+        owner: Owner,
+        now: Time,
+    ) -> Result<Time, QueuedPacket> {
+        let most = self.settings.recirculation.as_ps();
+        if most == 0 {
+            return Err(packet);
+        }
+        let at = now + Duration::from_ps(self.chance.between(0, most));
+        let at = self.returning.back().map_or(now, |(at, ..)| *at).max(at);
+        self.returning.push_back((at, packet, owner));
+        Ok(at)
+    }
+
+    /// The recirculated packet that is back; none if it is lost meanwhile.
+    pub(crate) fn come_back(&mut self, now: Time) -> Option<Work> {
+        self.returning.front().filter(|(at, ..)| *at <= now)?;
+        self.returning.pop_front().map(|(_, packet, owner)| Work::Again(packet, owner))
+    }
+
     /// The packet that has waited longest.
-    pub fn next_work(&mut self) -> Option<Work> {
+    pub(crate) fn next_work(&mut self) -> Option<Work> {
         let work = self.backlog.pop_front()?;
         if self.backlog.is_empty() {
             rewind(&mut self.backlog);
@@ -253,14 +331,14 @@ impl DeviceNode {
     /// A packet gets inside: its program runs now, and what comes of it is given by [`leave`](Self::leave) when
     /// its service time is over: then.
     #[inline(always)]
-    pub fn enter(&mut self, work: Work, now: Time) -> Result<Time, String> {
+    pub(crate) fn enter(&mut self, work: Work, now: Time) -> Result<Time, String> {
         let owner = work.owner();
         let (name, received, queued) = match work {
             Work::Frame(port, frame, _) => ("ingress", 1, self.device.ingress(port, frame, now)),
             Work::Again(packet, _) => ("resume", 0, self.device.resume(packet, now)),
         };
         let got = queued.len() as u64;
-        let takes = (self.service + self.spent.take()) * self.factor;
+        let takes = (self.settings.service + self.spent.take()) * self.factor;
         // Nobody overtakes one that was slow.
         let through = self.inside.back().map_or(now, |(at, ..)| *at).max(now + takes);
         self.held_inside += got;
@@ -271,7 +349,7 @@ impl DeviceNode {
 
     /// What came of the packet that is through; none if it is lost meanwhile.
     #[inline(always)]
-    pub fn leave(&mut self, now: Time) -> Option<(Vec<Queued>, Owner)> {
+    pub(crate) fn leave(&mut self, now: Time) -> Option<(Vec<Queued>, Owner)> {
         self.inside.front().filter(|(at, ..)| *at <= now)?;
         let (_, queued, owner) = self.inside.pop_front()?;
         if self.inside.is_empty() {
@@ -283,7 +361,7 @@ impl DeviceNode {
 
     /// From now on it is down or not, and so many times as slow. What was inside of one that goes down is lost: how many
     /// packets. Its memory is not.
-    pub fn suffer(&mut self, is_down: bool, factor: u64) -> u64 {
+    pub(crate) fn suffer(&mut self, is_down: bool, factor: u64) -> u64 {
         (self.is_down, self.factor) = (is_down, factor);
         if !is_down {
             return 0;
@@ -291,25 +369,26 @@ impl DeviceNode {
         let lost = self.held();
         self.backlog.clear();
         self.kept.clear();
+        self.returning.clear();
         self.inside.clear();
         self.held_inside = 0;
         lost
     }
 
     /// The queues of all its ports.
-    pub fn outlets(&self) -> impl Iterator<Item = u32> {
+    pub(crate) fn outlets(&self) -> impl Iterator<Item = u32> {
         self.ports.iter().map(|(_, outlet)| *outlet).chain([self.unlinked])
     }
 
     /// A packet leaves its queue. What comes of it is for [`audit_egress`](Self::audit_egress) first.
     #[inline(always)]
-    pub fn egress(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> EgressResult {
+    pub(crate) fn egress(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> EgressResult {
         self.device.egress(packet, queue, now)
     }
 
     /// The device must explain what came of a packet for this port.
     #[inline(always)]
-    pub fn audit_egress(&mut self, port: Port, result: &EgressResult) -> Result<(), String> {
+    pub(crate) fn audit_egress(&mut self, port: Port, result: &EgressResult) -> Result<(), String> {
         let sent = u64::from(result.output.is_some());
         let got = sent + (result.requeued.len() + result.again.len()) as u64;
         self.audit(Call { name: "egress", given: 1, got, received: 0, sent })?;
@@ -322,12 +401,17 @@ impl DeviceNode {
     }
 
     /// When its timers want to run.
-    pub fn deadline(&self) -> Option<Time> {
+    pub(crate) fn deadline(&self) -> Option<Time> {
         self.device.deadline().filter(|at| *at < Time::MAX && !self.is_down)
     }
 
+    /// The depth of the queue of its ports without a link.
+    pub(crate) fn unlinked_queue(&self) -> u32 {
+        self.settings.unlinked_queue
+    }
+
     /// Runs its timers.
-    pub fn tick(&mut self, now: Time) -> Result<Vec<Queued>, String> {
+    pub(crate) fn tick(&mut self, now: Time) -> Result<Vec<Queued>, String> {
         let queued = self.device.tick(now);
         self.spent.take();
         self.audit(Call { name: "tick", given: 0, got: queued.len() as u64, received: 0, sent: 0 })?;
@@ -343,7 +427,7 @@ impl DeviceNode {
     }
 
     /// The reason of a drop by the program that was not told yet.
-    pub fn next_fresh_drop(&mut self) -> Option<DropReason> {
+    pub(crate) fn next_fresh_drop(&mut self) -> Option<DropReason> {
         if self.told >= self.seen.dropped {
             return None;
         }

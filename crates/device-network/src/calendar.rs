@@ -4,23 +4,21 @@ use base_time::Time;
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Something that happens at a moment. The numbers are places in the emulator's lists.
+/// Something that happens at a moment. The numbers are places in the network's lists.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Event {
+pub(crate) enum Event<E> {
     /// The next frame on a wire has arrived.
     Arrive(u32),
     /// The packet that has been longest inside a device is through.
     Served(u32),
+    /// A recirculated packet is back at a device.
+    Again(u32),
     /// An outlet may send again.
     Wake(u32),
     /// A timer of a device may have run out.
     Timer(u32),
-    /// A frame that was handed in from outside leaves its host.
-    Inject(u32),
-    /// A timer of a workload's program runs out.
-    Program { workload: u32, timer: u32 },
-    /// A fault begins or is over.
-    Fault { fault: u32, begins: bool },
+    /// An event of the network's owner.
+    Own(E),
 }
 
 /// Events that are yet to come. Of those at one moment, the one scheduled first comes first. What is scheduled
@@ -29,14 +27,14 @@ pub(crate) enum Event {
 /// Most are scheduled in the order in which they come, or nearly: each goes behind the last of a lane that is not later, and
 /// only what fits into no lane into the heap. The next one is the first of a lane or of the heap. Those for the moment that it is
 /// are in a queue of their own: whatever else there is for that moment was scheduled before it came.
-pub(crate) struct Calendar {
-    lanes: [VecDeque<Planned>; LANES],
-    heap: BinaryHeap<Planned>,
+pub(crate) struct Calendar<E> {
+    lanes: [VecDeque<Planned<E>>; LANES],
+    heap: BinaryHeap<Planned<E>>,
     /// Of the first in each lane, and of the heap's behind them: its order, or [`NOTHING`].
     firsts: [u128; LANES + 1],
     /// Of the last event that came, and of all in `soon`.
     now: Time,
-    soon: VecDeque<Event>,
+    soon: VecDeque<Event<E>>,
     /// Events scheduled so far.
     scheduled: u64,
 }
@@ -49,34 +47,34 @@ const NOTHING: u128 = u128::MAX;
 
 /// An event, and when: its picosecond above the number of those scheduled before.
 #[derive(Clone, Copy, Debug)]
-struct Planned {
+struct Planned<E> {
     order: u128,
-    event: Event,
+    event: Event<E>,
 }
 
 /// The first one is the greatest. No two are equal.
-impl Ord for Planned {
-    fn cmp(&self, other: &Planned) -> Ordering {
+impl<E> Ord for Planned<E> {
+    fn cmp(&self, other: &Planned<E>) -> Ordering {
         other.order.cmp(&self.order)
     }
 }
 
-impl PartialOrd for Planned {
-    fn partial_cmp(&self, other: &Planned) -> Option<Ordering> {
+impl<E> PartialOrd for Planned<E> {
+    fn partial_cmp(&self, other: &Planned<E>) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Planned {
-    fn eq(&self, other: &Planned) -> bool {
+impl<E> PartialEq for Planned<E> {
+    fn eq(&self, other: &Planned<E>) -> bool {
         self.order == other.order
     }
 }
 
-impl Eq for Planned {}
+impl<E> Eq for Planned<E> {}
 
-impl Default for Calendar {
-    fn default() -> Calendar {
+impl<E> Default for Calendar<E> {
+    fn default() -> Calendar<E> {
         Calendar {
             lanes: Default::default(),
             heap: BinaryHeap::new(),
@@ -88,8 +86,8 @@ impl Default for Calendar {
     }
 }
 
-impl Calendar {
-    pub fn schedule(&mut self, at: Time, event: Event) {
+impl<E: Copy> Calendar<E> {
+    pub fn schedule(&mut self, at: Time, event: Event<E>) {
         if at <= self.now {
             return self.soon.push_back(event);
         }
@@ -99,7 +97,7 @@ impl Calendar {
         let order = u128::from(at.as_ps()) << 64 | u128::from(self.scheduled);
         self.scheduled += 1;
         let planned = Planned { order, event };
-        let fits = |lane: &VecDeque<Planned>| lane.back().is_none_or(|last| last.order < order);
+        let fits = |lane: &VecDeque<Planned<E>>| lane.back().is_none_or(|last| last.order < order);
         let place = match self.lanes.iter().position(fits) {
             Some(lane) => {
                 self.lanes[lane].push_back(planned);
@@ -123,7 +121,7 @@ impl Calendar {
     }
 
     /// The next event, if it comes at `limit` or before.
-    pub fn pop(&mut self, limit: Time) -> Option<(Time, Event)> {
+    pub fn pop(&mut self, limit: Time) -> Option<(Time, Event<E>)> {
         let (mut first, mut place) = (self.firsts[0], 0);
         // By number: an iterator that skips is a call for each.
         for other in 1..=LANES {
@@ -160,7 +158,7 @@ mod tests {
 
     #[test]
     fn events_come_by_time_and_then_as_scheduled() {
-        let mut calendar = Calendar::default();
+        let mut calendar = Calendar::<()>::default();
         for (at, event) in [(5, 1), (u64::MAX, 9), (3, 2), (5, 0), (3, 4)] {
             calendar.schedule(Time::from_ps(at), Event::Wake(event));
         }
@@ -175,7 +173,7 @@ mod tests {
 
     #[test]
     fn what_is_scheduled_for_now_comes_behind_what_was_there() {
-        let mut calendar = Calendar::default();
+        let mut calendar = Calendar::<()>::default();
         let at = |ps| Time::from_ps(ps);
         calendar.schedule(at(0), Event::Wake(0));
         for event in [1, 2] {
@@ -202,7 +200,7 @@ mod tests {
     #[test]
     fn events_of_many_delays_come_in_order() {
         let mut chance = base_time::Rng::new(1);
-        let (mut calendar, mut expected, mut now, mut count) = (Calendar::default(), vec![], 0, 0);
+        let (mut calendar, mut expected, mut now, mut count) = (Calendar::<()>::default(), vec![], 0, 0);
         let mut in_heap = 0;
         for _ in 0..20_000 {
             for _ in 0..chance.between(0, 2) {

@@ -1,32 +1,84 @@
 //! One direction of a link: serialises, delays, loses, flips bits, doubles, reorders.
 
+use crate::network::Plug;
 use crate::place::Owner;
 use crate::queue::rewind;
-use base_time::{Duration, Rng, Time};
-use rack_model::link::SHORTEST_FRAME;
-use rack_model::{End, Link, LinkId, Probability};
+use base_time::{Duration, Probability, Rate, Rng, Time};
 use std::collections::VecDeque;
 
+/// The shortest frame of Ethernet, without FCS: to this length links pad.
+pub const SHORTEST_FRAME: u32 = 60;
+
+/// How a link treats frames, the same in both directions.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WireSettings {
+    /// How fast a sender puts frames on it; without one, a frame takes no time.
+    pub rate: Option<Rate>,
+    /// How long a bit travels.
+    pub delay: Duration,
+    /// At most this much is added to the delay. Frames keep their order.
+    pub jitter: Duration,
+    /// How often a frame is lost.
+    pub loss: Probability,
+    /// How often a bit of a frame is flipped.
+    pub corrupt: Probability,
+    /// How often a frame arrives twice.
+    pub duplicate: Probability,
+    /// How often a frame is delayed so that others overtake it.
+    pub reorder: Probability,
+    /// How much later such a frame comes.
+    pub reorder_delay: Duration,
+    /// The longest frame that passes, in bytes.
+    pub longest_frame: u32,
+    /// Bytes that each frame takes on the wire besides its own.
+    pub overhead: u32,
+    /// Frames shorter than [`SHORTEST_FRAME`] are filled up with this byte.
+    pub padding: Option<u8>,
+}
+
+impl Default for WireSettings {
+    /// A link that does nothing to frames, in no time.
+    fn default() -> WireSettings {
+        WireSettings {
+            rate: None,
+            delay: Duration::ZERO,
+            jitter: Duration::ZERO,
+            loss: Probability::ZERO,
+            corrupt: Probability::ZERO,
+            duplicate: Probability::ZERO,
+            reorder: Probability::ZERO,
+            reorder_delay: Duration::ZERO,
+            longest_frame: u32::MAX,
+            overhead: 0,
+            padding: None,
+        }
+    }
+}
+
 /// One direction of a link. Frames arrive in the order they were sent, but for those that are drawn to be overtaken.
-pub(crate) struct Wire {
-    pub link: LinkId,
-    pub from: End,
-    pub to: End,
-    settings: Link,
+pub struct Wire {
+    /// The place of its link in the list that the network was made of.
+    pub link: u32,
+    /// Where frames come from.
+    pub from: Plug,
+    /// Where they go to.
+    pub to: Plug,
+    settings: WireSettings,
     /// The sender can send from then on.
-    pub free_at: Time,
+    pub(crate) free_at: Time,
     last_arrival: Time,
     /// In the order in which they arrive.
     flying: VecDeque<(Time, Vec<u8>, Owner)>,
     /// What goes wrong now, besides what the settings say.
     harm: Harm,
     chance: Chance,
+    /// What it has seen since the start.
     pub counts: WireCounts,
 }
 
 /// What faults do to a wire.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
-pub(crate) struct Harm {
+pub struct Harm {
     /// Nothing gets through.
     pub is_down: bool,
     /// Each loses frames on its own.
@@ -47,16 +99,18 @@ struct Chance {
 
 /// What a wire has seen since the start.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(crate) struct WireCounts {
+pub struct WireCounts {
     /// Frames that were handed to it.
     pub taken: u64,
     /// Frames sent, those lost included.
     pub frames: u64,
     /// Their bytes, padding included and overhead not.
     pub bytes: u64,
+    /// Frames that it lost by its own settings or a fault.
     pub lost: u64,
     /// Lost since the link was down.
     pub cut: u64,
+    /// Frames longer than it lets pass.
     pub too_long: u64,
     /// Frames with a bit flipped.
     pub corrupted: u64,
@@ -64,6 +118,7 @@ pub(crate) struct WireCounts {
     pub duplicated: u64,
     /// Frames that others may overtake.
     pub reordered: u64,
+    /// Frames that have arrived.
     pub delivered: u64,
     /// How long it was busy sending.
     pub busy: Duration,
@@ -80,21 +135,23 @@ pub(crate) enum Sent {
     Lost,
     /// It was sent into a link that is down.
     Cut,
-    /// It is longer than the MTU allows and was not sent.
-    TooLong,
 }
 
 impl Wire {
-    /// Direction `direction` (0 or 1) of a link; `rng` is the root of the run.
-    pub fn new(id: LinkId, link: &Link, direction: usize, rng: &Rng) -> Wire {
-        let [a, b] = link.ends;
-        let (from, to) = if direction == 0 { (a, b) } else { (b, a) };
-        let stream = |label| rng.split(label).split_index(u64::from(id.0) * 2 + direction as u64);
+    /// Direction `direction` (0 or 1) of a link between these ends; `rng` is the root of all chance.
+    pub(crate) fn new(
+        link: u32,
+        direction: u32,
+        (from, to): (Plug, Plug),
+        settings: WireSettings,
+        rng: &Rng,
+    ) -> Wire {
+        let stream = |label| rng.split(label).split_index(u64::from(link) * 2 + u64::from(direction));
         Wire {
-            link: id,
+            link,
             from,
             to,
-            settings: link.clone(),
+            settings,
             free_at: Time::ZERO,
             last_arrival: Time::ZERO,
             flying: VecDeque::new(),
@@ -111,16 +168,13 @@ impl Wire {
         }
     }
 
+    /// From now on each frame is delayed by up to this much more.
     pub fn set_jitter(&mut self, jitter: Duration) {
         self.settings.jitter = jitter;
     }
 
-    pub fn rate(&self) -> base_time::Rate {
-        self.settings.rate
-    }
-
     /// From now on this goes wrong. What was on a link that goes down is lost: how many frames.
-    pub fn suffer(&mut self, harm: Harm) -> u64 {
+    pub(crate) fn suffer(&mut self, harm: Harm) -> u64 {
         self.harm = harm;
         if !self.harm.is_down {
             return 0;
@@ -137,22 +191,34 @@ impl Wire {
     }
 
     /// Brings a frame to the length that the link sends.
-    pub fn pad(&self, frame: &mut Vec<u8>) {
-        if self.settings.pad && frame.len() < SHORTEST_FRAME as usize {
-            frame.resize(SHORTEST_FRAME as usize, 0);
+    #[inline]
+    pub(crate) fn pad(&self, frame: &mut Vec<u8>) {
+        if let Some(padding) = self.settings.padding
+            && frame.len() < SHORTEST_FRAME as usize
+        {
+            frame.resize(SHORTEST_FRAME as usize, padding);
         }
     }
 
-    /// Takes a frame that [`pad`](Wire::pad) has seen; the sender is free again at `free_at`.
-    #[inline(always)]
-    pub fn send(&mut self, mut frame: Vec<u8>, owner: Owner, now: Time) -> Sent {
-        self.counts.taken += 1;
-        if frame.len() as u64 > u64::from(self.settings.longest_frame()) {
+    /// True, and it is counted, for a frame that is too long to be sent.
+    #[inline]
+    pub(crate) fn refuses(&mut self, frame: &[u8]) -> bool {
+        let is_too_long = frame.len() as u64 > u64::from(self.settings.longest_frame);
+        if is_too_long {
+            self.counts.taken += 1;
             self.counts.too_long += 1;
-            return Sent::TooLong;
         }
+        is_too_long
+    }
+
+    /// Takes a frame that [`pad`](Wire::pad) has seen and that it does not [refuse](Wire::refuses); the sender is free again
+    /// at `free_at`.
+    #[inline(always)]
+    pub(crate) fn send(&mut self, mut frame: Vec<u8>, owner: Owner, now: Time) -> Sent {
+        self.counts.taken += 1;
         let bytes = frame.len() as u64;
-        let busy = self.settings.rate.time_for(bytes + u64::from(self.settings.overhead));
+        let time_for = |rate: Rate| rate.time_for(bytes + u64::from(self.settings.overhead));
+        let busy = self.settings.rate.map_or(Duration::ZERO, time_for);
         self.free_at = now + busy;
         self.counts.frames += 1;
         self.counts.bytes += bytes;
@@ -207,7 +273,7 @@ impl Wire {
 
     /// The frame that has arrived; none if what was to arrive now is lost meanwhile.
     #[inline(always)]
-    pub fn deliver(&mut self, now: Time) -> Option<(Vec<u8>, Owner)> {
+    pub(crate) fn deliver(&mut self, now: Time) -> Option<(Vec<u8>, Owner)> {
         self.flying.front().filter(|(at, ..)| *at <= now)?;
         let (_, frame, owner) = self.flying.pop_front()?;
         if self.flying.is_empty() {
@@ -218,7 +284,7 @@ impl Wire {
     }
 
     /// True if every frame is accounted for.
-    pub fn is_balanced(&self) -> bool {
+    pub(crate) fn is_balanced(&self) -> bool {
         let WireCounts { taken, duplicated, lost, cut, too_long, delivered, .. } = self.counts;
         taken + duplicated == lost + cut + too_long + delivered + self.flying()
     }
@@ -227,15 +293,21 @@ impl Wire {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base_time::Rate;
-    use rack_model::{HostId, NodeId};
+    use crate::network::Node;
 
-    fn wire(change: impl FnOnce(&mut Link)) -> Wire {
-        let ends = [(NodeId::Host(HostId(0)), 0), (NodeId::Host(HostId(1)), 0)];
-        let mut link = Link::new(ends, Rate::from_bits_per_s(1_000_000_000));
-        link.delay = Duration::from_us(1);
+    fn wire(change: impl FnOnce(&mut WireSettings)) -> Wire {
+        let mut link = WireSettings {
+            rate: Some(Rate::from_bits_per_s(1_000_000_000)),
+            delay: Duration::from_us(1),
+            overhead: 24,
+            padding: Some(0),
+            longest_frame: 1514,
+            reorder_delay: Duration::from_us(10),
+            ..WireSettings::default()
+        };
         change(&mut link);
-        Wire::new(LinkId(0), &link, 0, &Rng::new(1))
+        let ends = [0, 1].map(|end| Plug { node: Node::End(end), port: 0 });
+        Wire::new(0, 0, (ends[0], ends[1]), link, &Rng::new(1))
     }
 
     #[test]
@@ -251,8 +323,8 @@ mod tests {
 
     #[test]
     fn long_frames_do_not_pass_and_take_no_time() {
-        let mut wire = wire(|l| l.mtu = 100);
-        assert_eq!(wire.send(vec![0; 115], Owner::NOBODY, Time::ZERO), Sent::TooLong);
+        let mut wire = wire(|l| l.longest_frame = 114);
+        assert!(wire.refuses(&[0; 115]) && !wire.refuses(&[0; 114]));
         assert_eq!(wire.free_at, Time::ZERO);
         assert!(matches!(wire.send(vec![0; 114], Owner::NOBODY, Time::ZERO), Sent::Arrives(_)));
         assert!(wire.is_balanced());
@@ -262,7 +334,7 @@ mod tests {
     fn short_frames_are_padded_if_the_link_pads() {
         let (mut short, mut kept) = (vec![7; 42], vec![7; 42]);
         wire(|_| {}).pad(&mut short);
-        wire(|l| l.pad = false).pad(&mut kept);
+        wire(|l| l.padding = None).pad(&mut kept);
         assert_eq!((short.len(), short[41], short[42], kept.len()), (60, 7, 0, 42));
     }
 
