@@ -2,8 +2,8 @@
 
 use base_bits::Bits;
 use ir::{
-    Action, BinaryOp, Block, Call, Callee, Const, Control, Expr, ExprKind, Program, Stmt, StmtKind, Type,
-    visit,
+    Action, BinaryOp, Block, Call, Callee, Const, Control, Expr, ExprKind, Keyset, Program, Stmt, StmtKind,
+    Transition, Type, visit,
 };
 use ir_split::{LinkEntry, Part};
 use std::sync::Arc;
@@ -88,6 +88,37 @@ pub fn mutants(parts: &[Option<Part>]) -> Vec<Mutant> {
         }
     }
     all
+}
+
+/// Splits whose devices take hand-overs of any epoch. Only a run in which the plan changes can notice them.
+pub fn of_epochs(parts: &[Option<Part>]) -> Vec<Mutant> {
+    let mut all = vec![];
+    for (device, part) in parts.iter().enumerate() {
+        let Some(part) = part else { continue };
+        let mut program = Program::clone(&part.program);
+        if forget_epoch(&mut program, &format!("{}_hand_over", part.linkage.prefix)) {
+            let broken = Part { program: Arc::new(program), linkage: part.linkage.clone() };
+            all.push(with_part(parts, device, format!("device {device}: any epoch"), broken));
+        }
+    }
+    all
+}
+
+/// Has a parser state look at everything but the epoch of a hand-over; false if it never does.
+fn forget_epoch(program: &mut Program, state: &str) -> bool {
+    let source = program.clone();
+    let mut found = false;
+    let states = program.parsers.iter_mut().flat_map(|parser| &mut parser.states);
+    for state in states.filter(|known| known.name == *state) {
+        let Transition::Select(select) = &mut state.transition else { continue };
+        let epoch = select.exprs.iter().position(|expr| field_name(&source, expr) == Some("epoch"));
+        let Some(epoch) = epoch else { continue };
+        for key in select.cases.iter_mut().filter_map(|case| case.keys.get_mut(epoch)) {
+            found |= matches!(key, Keyset::Value(_));
+            *key = Keyset::DontCare;
+        }
+    }
+    found
 }
 
 fn with_part(parts: &[Option<Part>], device: usize, name: String, part: Part) -> Mutant {
