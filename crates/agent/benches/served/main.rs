@@ -3,7 +3,7 @@
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
-use agent::{Cable, Setup, Switch, cable};
+use agent::{Cable, Setup, SplitProgram, Switch, cable};
 use base_diag::SourceMap;
 use compiler::{Until, compile};
 use device_control::Metric;
@@ -93,7 +93,12 @@ fn switch(one: bool) -> Switch {
         rack::load(&folder.join("RACK.toml"), &[], &mut map).unwrap_or_else(|found| panic!("{found:#?}"));
     let app = racked.only_app("a switch").unwrap();
     let updates = device_control::updates(app.entries.writes(), &app.whole).unwrap();
-    Switch::Rack(app.whole.clone(), Box::new(app.placement.clone()), updates)
+    Switch::Rack(Box::new(SplitProgram {
+        whole: app.whole.clone(),
+        placement: app.placement.clone(),
+        made: (app.parts.clone(), app.texts.clone()),
+        updates,
+    }))
 }
 
 /// Ids of the program's, from its P4Info.

@@ -5,7 +5,7 @@ use crate::ExitCode;
 use crate::log::LogArgs;
 use crate::output;
 use crate::tls::{ClientArgs, ServerArgs};
-use agent::{AgentAt, Limits, PortSpec, Setup, Switch};
+use agent::{AgentAt, Limits, PortSpec, Setup, SplitProgram, Switch};
 use base_diag::{Diagnostic, SourceMap, codes};
 use compiler::{Until, compile};
 use p4rack::{Disk, rack};
@@ -172,15 +172,20 @@ fn switch(args: &Args) -> Result<Switch, ExitCode> {
         }
         let updates =
             device_control::updates(app.entries.writes(), &app.whole).map_err(|found| wrong(&found, &map))?;
-        let (whole, placement) = (Arc::clone(&app.whole), Box::new(app.placement.clone()));
+        let program = Box::new(SplitProgram {
+            whole: Arc::clone(&app.whole),
+            placement: app.placement.clone(),
+            made: (app.parts.clone(), app.texts.clone()),
+            updates,
+        });
         if !args.agent.is_empty() {
-            let names: Vec<String> = placement.devices.iter().map(ToString::to_string).collect();
+            let names: Vec<String> = program.placement.devices.iter().map(ToString::to_string).collect();
             let addresses = addresses(&args.agent, &names).map_err(|why| failed(&why))?;
             let tls = args.agents.for_agents(&addresses, args.insecure).map_err(|why| failed(&why))?;
             let agents = addresses.into_iter().zip(tls).map(|(address, tls)| AgentAt { address, tls });
-            return Ok(Switch::Remote(whole, placement, updates, agents.collect()));
+            return Ok(Switch::Remote(program, agents.collect()));
         }
-        return Ok(Switch::Rack(whole, placement, updates));
+        return Ok(Switch::Rack(program));
     }
     if !args.agent.is_empty() {
         return Err(failed("--agent needs a rack: name a RACK.toml instead of a program"));
