@@ -112,7 +112,7 @@ fn renewed(cases: [&Case; 2], setup: &Setup, inputs: &[Input], mut chance: Rng) 
         let hops = chance.between(1, 2);
         let is_under_way = (0..hops).try_fold(true, |_, _| split.run_to_hop(EVENT_LIMIT))?;
         tried.packets += 1;
-        let Some(next) = plans.next().filter(|_| is_under_way) else {
+        let Some(next) = is_under_way.then(|| plans.next()).flatten() else {
             split.rest(now, EVENT_LIMIT)?;
             split.take_records();
             continue;

@@ -9,16 +9,13 @@
 
 use crate::case::{Case, SetupError};
 use crate::environment::Answers;
-use crate::generate::{PacketMaker, Pool, Setup, setup};
+use crate::generate::{MendedPackets, Pool, Setup, setup};
 use crate::record::{Cause, Record, Transaction};
 use crate::split_run::{Conditions, SplitRun, Unsettled};
 use crate::whole::Whole;
 use base_time::{Duration, Probability, Rng, Time};
 use dataplane_api::{Device, Output};
-use device::{Options, Switch};
-use ir::{Block, Program};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 /// Events after which a network that should be at rest is given up; a hop is two or three.
 pub(crate) const EVENT_LIMIT: usize = 500_000;
@@ -250,17 +247,11 @@ pub(crate) struct Input {
 }
 
 fn inputs(case: &Case, pool: &mut Pool, count: usize, rng: &mut Rng) -> Vec<Input> {
-    let maker = PacketMaker::new(&case.whole);
-    let mut mender = mender(&case.whole);
+    let mut packets = MendedPackets::new(&case.whole);
     let origins = case.placement.origins().count();
     let mut inputs = vec![];
     for _ in 0..count {
-        let mut frame = maker.packet(pool, rng);
-        if let Some(mender) = &mut mender
-            && !rng.chance(1, 6)
-        {
-            frame = mended(mender, frame);
-        }
+        let frame = packets.next(pool, rng);
         let pause = rng.chance(1, 20);
         let gap = if pause {
             Duration::from_us(rng.between(1, 3000))
@@ -271,27 +262,6 @@ fn inputs(case: &Case, pool: &mut Pool, count: usize, rng: &mut Rng) -> Vec<Inpu
         inputs.push(Input { origin, port: pool.port(rng), frame, gap, is_copied: false, is_alone: false });
     }
     inputs
-}
-
-/// The program without its ingress and egress: what comes out has the checksums that the program computes.
-fn mender(program: &Arc<Program>) -> Option<Switch> {
-    let mut program = Program::clone(program);
-    for stage in ["ingress", "egress", "verify_checksum"] {
-        let id = program.stage_control(stage)?;
-        let control = &mut program.controls[id.index()];
-        control.body = Block::default();
-        control.locals.clear();
-        control.tables.clear();
-        control.actions.clear();
-    }
-    program.instances.clear();
-    program.controls.iter_mut().for_each(|c| c.instances.clear());
-    ir_interp::switch(Arc::new(program), Options::default()).ok()
-}
-
-fn mended(mender: &mut Switch, frame: Vec<u8>) -> Vec<u8> {
-    let queued = mender.ingress(0, frame.clone(), Time::ZERO);
-    mender.drain(queued, Time::ZERO).pop().map_or(frame, |output| output.frame)
 }
 
 fn drained(case: &Case, setup: &Setup, inputs: &[Input]) -> Result<Tried, Difference> {

@@ -6,6 +6,7 @@ use crate::output::{self, Format};
 use base_diag::{Diagnostic, SourceMap};
 use ir_prove::Effort;
 use p4rack::proof::{self, Proved, Trial};
+use p4rack::up::{self, Replaced, Verdict};
 use p4rack::{SplitApp, rack};
 use serde_json::{Value, json};
 use std::num::NonZeroUsize;
@@ -34,7 +35,7 @@ pub struct Args {
     /// Check each of these unmarked regions alone, moved to the first device that is not the origin; `marks` checks the rack's own map
     #[arg(long, value_enum, default_value = "marks", conflicts_with = "all_cuts")]
     cut: Cut,
-    /// Also lose frames between devices, and replace the plan while frames are between devices
+    /// Also lose frames between devices, and replace the plan while frames are between devices: at once, and by the controller
     #[arg(long)]
     lossy: bool,
     /// Output format
@@ -45,7 +46,7 @@ pub struct Args {
 /// Exit status 1 if a difference was found, or the rack is wrong.
 pub fn run(args: &Args) -> ExitCode {
     let mut map = SourceMap::new();
-    let racked = match rack::load(&args.rack, &args.define, &mut map) {
+    let mut racked = match rack::load(&args.rack, &args.define, &mut map) {
         Ok(racked) => racked,
         Err(found) => return output::failed(&found, &map, args.format),
     };
@@ -55,6 +56,12 @@ pub fn run(args: &Args) -> ExitCode {
     for app in &racked.apps {
         if let Err(found) = prove(args, app, &trial, &mut map, &mut results) {
             return output::failed(&found, &map, args.format);
+        }
+    }
+    if args.lossy && !args.all_cuts && args.cut.policy().is_none() {
+        match up::prove_replaced(&mut racked, &trial.effort) {
+            Ok(verdict) => show_replaced(args, &verdict, &mut results),
+            Err(found) => return output::failed(&found, &map, args.format),
         }
     }
     let ok = results.iter().all(|r| r["equal"] != Value::Bool(false));
@@ -116,6 +123,44 @@ fn show(args: &Args, proved: Proved, results: &mut Vec<Value>) {
         }),
         Err(failure) => json!({ "placement": regions, "equal": false, "difference": failure.describe() }),
     });
+}
+
+/// Prints how it went where the controller replaced plans.
+fn show_replaced(args: &Args, verdict: &Verdict, results: &mut Vec<Value>) {
+    const WHAT: &str = "plans replaced by the controller";
+    let (word, equal, details) = match verdict {
+        Verdict::Same(Replaced { packets, frames, plans }) => (
+            "equal     ",
+            Some(true),
+            format!("{packets} packets in, {frames} frames out, {plans} plans replaced"),
+        ),
+        Verdict::Differs { packet, expected, found } => {
+            let frames = |frames: &[(_, Vec<u8>)]| {
+                frames.iter().map(|(_, frame)| hex(frame)).collect::<Vec<_>>().join(" ")
+            };
+            let (expected, found) = (frames(expected), frames(found));
+            let text = format!(
+                "packet {}\n           expected {expected}\n           found    {found}",
+                hex(packet)
+            );
+            ("DIFFERENT ", Some(false), text)
+        }
+        Verdict::DependsOnTime => {
+            ("not tried ", None, "the frames depend on how long packets take".to_string())
+        }
+        Verdict::NotReplaceable => {
+            let why = "needs one app and one origin, a region elsewhere, a host at the origin, and no entries of single devices";
+            ("not tried ", None, why.to_string())
+        }
+    };
+    if args.format == Format::Text {
+        output::print(&format!("{word} {WHAT}\n           {details}\n"));
+    }
+    results.push(json!({ "placement": WHAT, "equal": equal, "details": details }));
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A region that a policy chose may be no cut: that is no difference.
