@@ -173,7 +173,7 @@ impl Lane {
             self.ports = ports;
         }
         self.sources.retain(|(port, _)| !go.contains(port));
-        go.iter().for_each(|port| drop(state.links.remove(port)));
+        state.links.retain(|port, _| !go.contains(port));
         for (port, mut source) in come {
             if let Err(error) = register(&self.poll, &self.turn.waker, source.as_mut()) {
                 // It is looked at after each nap all the same.

@@ -7,10 +7,11 @@ mod net;
 use base_diag::SourceMap;
 use dataplane_ports::{Cable, Lanes, Passed, Path, PortSpec, cable};
 use device::Options;
+use linux_net::packet::{Sender, Work};
 use net::{Host, enter, ip};
 use nix::sys::socket::{setsockopt, sockopt::UdpGsoSegment};
 use p4_syntax::{LoadError, Loader};
-use std::io::{Read, Write};
+use std::io::{IoSlice, Read, Write};
 use std::net::{IpAddr, Shutdown, TcpListener, TcpStream, UdpSocket};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -132,9 +133,18 @@ fn large_sends_of_udp_are_cut() {
 
 /// An interface at port 1, and a cable at port 2.
 fn beside_a_cable(addresses: &[&str]) -> (Host, Cable, Lanes) {
+    beside_a_cable_by("packet", addresses)
+}
+
+fn beside_a_cable_by(kind: &str, addresses: &[&str]) -> (Host, Cable, Lanes) {
     let host = Host::new("sw1", addresses);
     let (inside, outside) = cable(1 << 12);
-    (host, outside, switch(&["1@sw1"], vec![(2, inside)]))
+    (host, outside, switch(&[&format!("1@{kind}:sw1")], vec![(2, inside)]))
+}
+
+/// The address that hosts are told of what is not there.
+fn is_for_nobody(frame: &[u8]) -> bool {
+    frame.starts_with(&[2, 0, 0, 0, 0, 9])
 }
 
 fn received(cable: &Cable, what: &str, is_it: impl Fn(&[u8]) -> bool) -> Vec<u8> {
@@ -151,22 +161,36 @@ fn a_tag_that_the_kernel_has_taken_off_is_put_back() {
     if !enter() {
         return;
     }
-    let (host, cable, _lanes) = beside_a_cable(&["10.0.0.1/24"]);
-    host.run(|| {
-        ip("link add link eth0 name eth0.7 type vlan id 7");
-        ip("address add 10.7.0.1/24 dev eth0.7");
-        ip("link set eth0.7 up");
-        ip("neighbour add 10.7.0.2 lladdr 02:00:00:00:00:09 dev eth0.7");
-        UdpSocket::bind("10.7.0.1:0").unwrap().send_to(&pattern(100), "10.7.0.2:9").unwrap();
-    });
-    let is_it = |frame: &[u8]| frame.starts_with(&[2, 0, 0, 0, 0, 9]);
-    let frame = received(&cable, "a frame with a tag", is_it);
-    assert_eq!(frame[12..18], [0x81, 0, 0, 7, 8, 0]);
-    assert_eq!(frame[18 + 28..], pattern(100));
-    // The checksum is not partial any more: a datagram with a wrong one is not taken.
-    let covered = [&frame[30..38], &[0, 17, 0, 108], &frame[38..]].concat();
-    let sum: u32 = covered.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
-    assert_eq!(sum % 0xffff, 0);
+    let (host, cable, _lanes) = beside_a_cable(&[]);
+    for tag in [[0x81, 0, 0x20, 7], [0x88, 0xa8, 0, 9]] {
+        let mut frame = [&[2, 0, 0, 0, 0, 9], &[2; 6], tag.as_slice(), &[0x88, 0xb5]].concat();
+        frame.extend(pattern(100));
+        let sent = frame.clone();
+        host.run(move || {
+            let sender = Sender::open(linux_net::find("eth0").unwrap().unwrap().index).unwrap();
+            assert_eq!(sender.send(&[Work::NONE.piece(), IoSlice::new(&sent)], &[2]).unwrap(), 1);
+        });
+        assert_eq!(received(&cable, "a frame with a tag", is_for_nobody), frame);
+    }
+}
+
+#[test]
+fn a_partial_checksum_is_completed() {
+    if !enter() {
+        return;
+    }
+    for kind in KINDS {
+        let (host, cable, _lanes) = beside_a_cable_by(kind, &["10.0.0.1/24"]);
+        host.run(|| {
+            ip("neighbour add 10.0.0.2 lladdr 02:00:00:00:00:09 dev eth0");
+            UdpSocket::bind("10.0.0.1:0").unwrap().send_to(&pattern(100), "10.0.0.2:9").unwrap();
+        });
+        let frame = received(&cable, "a datagram", is_for_nobody);
+        assert_eq!(frame[14 + 28..], pattern(100));
+        let covered = [&frame[26..34], &[0, 17, 0, 108], &frame[34..]].concat();
+        let sum: u32 = covered.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
+        assert_eq!(sum % 0xffff, 0);
+    }
 }
 
 #[test]
@@ -187,7 +211,7 @@ fn what_is_sent_by_an_interface_does_not_come_in_by_it() {
         ip("neighbour add 10.0.0.2 lladdr 02:00:00:00:00:09 dev eth0");
         UdpSocket::bind("10.0.0.1:0").unwrap().send_to(&[1], "10.0.0.2:9").unwrap();
     });
-    received(&cable, "a datagram", |frame| frame.starts_with(&[2, 0, 0, 0, 0, 9]));
+    received(&cable, "a datagram", is_for_nobody);
     let again = std::iter::from_fn(|| cable.receive()).filter(|other| *other == frame).count();
     assert_eq!(again, 0);
     assert_eq!(losses(&lanes), []);
@@ -224,7 +248,7 @@ fn an_interface_that_goes_and_comes_back_is_used_again() {
         });
     };
     sends(&host);
-    received(&cable, "a datagram", |frame| frame.starts_with(&[2, 0, 0, 0, 0, 9]));
+    received(&cable, "a datagram", is_for_nobody);
     host.run(|| ip("link set eth0 down"));
     told(1, false);
     host.run(|| ip("link set eth0 up"));
@@ -238,7 +262,7 @@ fn an_interface_that_goes_and_comes_back_is_used_again() {
     host.attach("sw1", &["10.0.0.1/24"]);
     told(1, true);
     sends(&host);
-    received(&cable, "a datagram after it has come back", |frame| frame.starts_with(&[2, 0, 0, 0, 0, 9]));
+    received(&cable, "a datagram after it has come back", is_for_nobody);
     assert!(cable.send(&frame));
     until("it is sent", || lanes.counts()[&1].sent >= 1 && losses(&lanes) == [(1, "interface down", 1)]);
 }
@@ -253,9 +277,8 @@ fn ports_come_and_go_while_frames_pass() {
     let send = |host: &Host| {
         host.run(|| UdpSocket::bind("10.0.0.1:0").unwrap().send_to(&[1], "10.0.0.2:9").unwrap());
     };
-    let is_it = |frame: &[u8]| frame.starts_with(&[2, 0, 0, 0, 0, 9]);
     send(&host);
-    received(&cable, "a datagram", is_it);
+    received(&cable, "a datagram", is_for_nobody);
     lanes.remove(1).unwrap();
     assert_eq!(lanes.remove(1).unwrap_err().to_string(), "there is no port 1");
     assert!(!lanes.links().contains_key(&1));
@@ -265,7 +288,7 @@ fn ports_come_and_go_while_frames_pass() {
     assert_eq!((lanes.counts()[&1].received, std::iter::from_fn(|| cable.receive()).count()), (before, 0));
     lanes.add(&"1@sw1".parse().unwrap()).unwrap();
     send(&host);
-    received(&cable, "a datagram", is_it);
+    received(&cable, "a datagram", is_for_nobody);
 }
 
 #[test]

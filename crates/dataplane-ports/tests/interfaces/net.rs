@@ -12,6 +12,7 @@ pub struct Host {
     work: Option<Sender<Work>>,
     thread: Option<JoinHandle<()>>,
     id: i32,
+    outside: String,
 }
 
 /// The thread of the test, and what it starts from now on, is in a namespace of its own. False where that is not allowed, which is said.
@@ -44,7 +45,7 @@ impl Host {
             told.send(nix::unistd::gettid().as_raw()).unwrap();
             waiting.iter().for_each(|work| work());
         });
-        let host = Host { work: Some(work), thread: Some(thread), id: id.recv().unwrap() };
+        let host = Host { work: Some(work), thread: Some(thread), id: id.recv().unwrap(), outside: outside.to_string() };
         host.attach(outside, addresses);
         host
     }
@@ -90,6 +91,8 @@ impl Host {
 
 impl Drop for Host {
     fn drop(&mut self) {
+        // With its namespace it would go a little later. It may have gone already.
+        let _ = Command::new("ip").args(["link", "delete", &self.outside]).output();
         self.work = None;
         let _ = self.thread.take().map(JoinHandle::join);
     }

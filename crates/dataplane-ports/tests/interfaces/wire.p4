@@ -11,7 +11,7 @@ parser Parse(packet_in packet, out headers hdr, inout metadata meta, inout stand
 
 control Verify(inout headers hdr, inout metadata meta) { apply { } }
 
-control Ingress(inout headers hdr, inout metadata meta, inout standard_metadata_t standard) {
+control Cross(inout headers hdr, inout metadata meta, inout standard_metadata_t standard) {
     apply {
         standard.egress_spec = 3 - standard.ingress_port;
         if (standard.packet_length > 1518) {
@@ -20,10 +20,10 @@ control Ingress(inout headers hdr, inout metadata meta, inout standard_metadata_
     }
 }
 
-control Egress(inout headers hdr, inout metadata meta, inout standard_metadata_t standard) { apply { } }
+control Leave(inout headers hdr, inout metadata meta, inout standard_metadata_t standard) { apply { } }
 
 control Compute(inout headers hdr, inout metadata meta) { apply { } }
 
 control Deparse(packet_out packet, in headers hdr) { apply { } }
 
-V1Switch(Parse(), Verify(), Ingress(), Egress(), Compute(), Deparse()) main;
+V1Switch(Parse(), Verify(), Cross(), Leave(), Compute(), Deparse()) main;
