@@ -207,9 +207,9 @@ impl<C: Channel> RackSwitch<C> {
         events
     }
 
-    /// The origin knows what is down.
+    /// All devices know what is down: names and numbers are the whole program's, wherever a group is.
     fn set_ports(&mut self) {
-        for target in self.agents.get_mut(self.origin).into_iter().flat_map(Agent::targets) {
+        for target in self.agents.iter_mut().flat_map(Agent::targets) {
             self.down.iter().for_each(|port| target.switch().port_set(*port, false));
         }
     }
@@ -407,7 +407,7 @@ impl<C: Channel> Served for RackSwitch<C> {
     fn link(&mut self, port: u32, is_up: bool) {
         if is_up {
             self.down.remove(&port);
-            for target in self.agents.get_mut(self.origin).into_iter().flat_map(Agent::targets) {
+            for target in self.agents.iter_mut().flat_map(Agent::targets) {
                 target.switch().port_set(port, true);
             }
         } else {

@@ -112,7 +112,7 @@ enum PortChange {
     List,
     /// Attach a port, written as for `p4rack switch -i`
     Add {
-        /// NUMBER@INTERFACE, NUMBER@packet:INTERFACE, NUMBER@tap:NAME, NUMBER@pcap:IN,OUT or NUMBER@udp:LOCAL,REMOTE
+        /// NUMBER@INTERFACE, NUMBER@packet:INTERFACE, NUMBER@afxdp:INTERFACE, NUMBER@tap:NAME, NUMBER@pcap:IN,OUT or NUMBER@udp:LOCAL,REMOTE
         port: PortSpec,
     },
     /// Detach a port
