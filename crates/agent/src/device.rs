@@ -418,7 +418,9 @@ impl Owner {
         };
         if !is_same {
             let path = shared.clone().map(|shared| Path::new(shared, *cpu_port));
-            lanes.set(path.as_ref(), |one| left.extend(send(lanes, now, pass(&mut **switch, lanes, now, one))));
+            lanes.set(path.as_ref(), |one| {
+                left.extend(send(lanes, now, pass(&mut **switch, lanes, now, one)))
+            });
             *runs = shared;
         }
         left
@@ -442,7 +444,8 @@ impl Owner {
                         continue;
                     }
                     if let Some(id) = id {
-                        let busy = Status::new(Code::Unavailable, "too many requests are queued for its agent");
+                        let busy =
+                            Status::new(Code::Unavailable, "too many requests are queued for its agent");
                         let answer = Heard::Answer(id, Answer::Refused(busy));
                         waiting.extend(self.switch.heard(self.now(), device, answer));
                     }

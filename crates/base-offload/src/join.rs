@@ -41,7 +41,10 @@ impl Joined {
         header.get_mut(..headers.payload)?.copy_from_slice(&first[..headers.payload]);
         let mut joined = Joined { headers, header, size, count: 1, total: size };
         for frame in frames {
-            if !joined.continues(frame) || joined.count == 1 && !joined.is_right(first) || !joined.is_right(frame) {
+            if !joined.continues(frame)
+                || joined.count == 1 && !joined.is_right(first)
+                || !joined.is_right(frame)
+            {
                 break;
             }
             let (size, is_pushed) = (frame.len() - headers.payload, frame[headers.l4 + 13] & PSH != 0);
@@ -80,7 +83,8 @@ impl Joined {
     fn continues(&self, frame: &[u8]) -> bool {
         let Headers { l3, is_v6, l4, payload, .. } = self.headers;
         let Some(header) = frame.get(..payload) else { return false };
-        let (size, same) = (frame.len() - payload, |from: usize, to: usize| header[from..to] == self.header[from..to]);
+        let (size, same) =
+            (frame.len() - payload, |from: usize, to: usize| header[from..to] == self.header[from..to]);
         let next = u32::from_be_bytes(self.header[l4 + 4..l4 + 8].try_into().unwrap_or_default())
             .wrapping_add(self.total as u32);
         let ip = if is_v6 {

@@ -37,7 +37,8 @@ impl Shape {
     }
 
     fn pseudo(&self, frame: &[u8]) -> Vec<u8> {
-        let addresses = if self.is_v6 { self.l3() + 8..self.l3() + 40 } else { self.l3() + 12..self.l3() + 20 };
+        let addresses =
+            if self.is_v6 { self.l3() + 8..self.l3() + 40 } else { self.l3() + 12..self.l3() + 20 };
         let length = (frame.len() - self.l4()) as u32;
         [&frame[addresses], &[0, self.protocol], &length.to_be_bytes()].concat()
     }
@@ -182,7 +183,8 @@ fn what_is_joined_is_cut_into_the_same_frames() {
 fn only_frames_of_one_stream_in_sequence_with_right_checksums_are_joined() {
     let shape = Shape { is_v6: false, protocol: 6, tags: 0, options: 12 };
     let all = cut(&shape.frame(0x10, &payload(5000)).0, Large { protocol: Protocol::Tcp, size: 1000 });
-    let count = |frames: &[Vec<u8>]| Joined::of(frames.iter().map(Vec::as_slice)).map_or(1, |joined| joined.count());
+    let count =
+        |frames: &[Vec<u8>]| Joined::of(frames.iter().map(Vec::as_slice)).map_or(1, |joined| joined.count());
     assert_eq!(count(&all), 5);
     assert_eq!(count(&all[..1]), 1);
     let (mut swapped, mut longer) = (all.clone(), all.clone());
@@ -199,7 +201,10 @@ fn only_frames_of_one_stream_in_sequence_with_right_checksums_are_joined() {
         }
     }
     // A short one is the last.
-    let short = [all[0].clone(), cut(&shape.frame(0x10, &payload(500)).0, Large { protocol: Protocol::Tcp, size: 1000 }).remove(0)];
+    let short = [
+        all[0].clone(),
+        cut(&shape.frame(0x10, &payload(500)).0, Large { protocol: Protocol::Tcp, size: 1000 }).remove(0),
+    ];
     assert_eq!(count(&short), 1);
     let pushed = cut(&shape.frame(0x18, &payload(2000)).0, Large { protocol: Protocol::Tcp, size: 1000 });
     assert_eq!(count(&[pushed.clone(), pushed].concat()), 2);
@@ -220,7 +225,9 @@ fn no_frame_makes_it_panic() {
             partial(&changed);
             Joined::of([changed.as_slice(), &frame, &changed].into_iter());
             for protocol in [Protocol::Tcp, Protocol::Udp] {
-                if let Some(mut segments) = Segments::of(&changed, Large { protocol, size: rng.between(1, 70) as usize }) {
+                if let Some(mut segments) =
+                    Segments::of(&changed, Large { protocol, size: rng.between(1, 70) as usize })
+                {
                     let mut room = vec![0; segments.longest()];
                     while segments.next(&changed, &mut room).is_some() {}
                 }

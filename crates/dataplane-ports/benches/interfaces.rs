@@ -143,7 +143,8 @@ fn busy(thread: &str) -> f64 {
         if let Some((name, rest)) = text.rsplit_once(')')
             && name.ends_with(&format!("({thread}"))
         {
-            let fields: Vec<u64> = rest.split_whitespace().skip(11).take(2).map(|n| n.parse().unwrap()).collect();
+            let fields: Vec<u64> =
+                rest.split_whitespace().skip(11).take(2).map(|n| n.parse().unwrap()).collect();
             ticks += fields.iter().sum::<u64>();
         }
     }
@@ -164,12 +165,14 @@ fn rate(one: &Host, other: &Host, is_dropped: bool, bytes: usize, time: Duration
         let sender = Sender::open(linux_net::find("eth0").unwrap().unwrap().index).unwrap();
         let frames: Vec<Vec<u8>> = (0..64u8)
             .map(|flow| {
-                let mut frame = [&[2, 0, 0, 0, 0, 2], &[2, 0, 0, 0, 0, 1], [0x88, 0xb5, flow].as_slice()].concat();
+                let mut frame =
+                    [&[2, 0, 0, 0, 0, 2], &[2, 0, 0, 0, 0, 1], [0x88, 0xb5, flow].as_slice()].concat();
                 frame.resize(bytes, 0);
                 frame
             })
             .collect();
-        let pieces: Vec<IoSlice> = frames.iter().flat_map(|frame| [Work::NONE.piece(), IoSlice::new(frame)]).collect();
+        let pieces: Vec<IoSlice> =
+            frames.iter().flat_map(|frame| [Work::NONE.piece(), IoSlice::new(frame)]).collect();
         let ends: Vec<usize> = (1..=frames.len()).map(|end| 2 * end).collect();
         let mut sent = 0;
         while !is_over.load(Ordering::Relaxed) {
@@ -181,7 +184,8 @@ fn rate(one: &Host, other: &Host, is_dropped: bool, bytes: usize, time: Duration
     std::thread::sleep(Duration::from_millis(200));
     let (start, before, busy_before) = (Instant::now(), count(), busy("lane"));
     std::thread::sleep(time);
-    let (taken, busy, seconds) = (count() - before, busy("lane") - busy_before, start.elapsed().as_secs_f64());
+    let (taken, busy, seconds) =
+        (count() - before, busy("lane") - busy_before, start.elapsed().as_secs_f64());
     ends.store(true, Ordering::Relaxed);
     let offered = sending.recv().unwrap() as f64 / (seconds + 0.2);
     Rate { offered, taken: taken as f64 / seconds, busy: taken as f64 / busy.max(0.01) }
@@ -194,7 +198,8 @@ fn tcp(one: &Host, other: &Host, time: Duration) -> Option<f64> {
     })?;
     std::thread::sleep(Duration::from_millis(300));
     let seconds = time.as_secs().max(1).to_string();
-    let out = one.run(move || Command::new("iperf3").args(["-c", "10.0.0.2", "-J", "-t", &seconds]).output().ok())?;
+    let out =
+        one.run(move || Command::new("iperf3").args(["-c", "10.0.0.2", "-J", "-t", &seconds]).output().ok())?;
     let _ = server.kill().and_then(|()| server.wait());
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
     let received = text.split("\"sum_received\"").nth(1)?.split("\"bits_per_second\":").nth(1)?;
@@ -204,9 +209,11 @@ fn tcp(one: &Host, other: &Host, time: Duration) -> Option<f64> {
 
 /// Microseconds of a round trip: the median.
 fn ping(one: &Host) -> Option<f64> {
-    let out = one.run(|| Command::new("ping").args(["-c", "300", "-i", "0.002", "10.0.0.2"]).output().ok())?;
+    let out =
+        one.run(|| Command::new("ping").args(["-c", "300", "-i", "0.002", "10.0.0.2"]).output().ok())?;
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
-    let times = text.lines().filter_map(|line| line.split("time=").nth(1)?.split(' ').next()?.parse::<f64>().ok());
+    let times =
+        text.lines().filter_map(|line| line.split("time=").nth(1)?.split(' ').next()?.parse::<f64>().ok());
     let mut times: Vec<f64> = times.collect();
     times.sort_by(f64::total_cmp);
     times.get(times.len() / 2).map(|time| time * 1000.0)
@@ -220,7 +227,8 @@ fn main() {
     let seconds: f64 = words.iter().find_map(|word| word.parse().ok()).unwrap_or(2.0);
     let time = Duration::from_secs_f64(seconds);
     let chosen: Vec<&String> = words.iter().filter(|word| word.parse::<f64>().is_err()).collect();
-    let all = ["XDP, drops all", "Linux bridge", "Open vSwitch (userspace)", "p4rack packet:", "p4rack afxdp:"];
+    let all =
+        ["XDP, drops all", "Linux bridge", "Open vSwitch (userspace)", "p4rack packet:", "p4rack afxdp:"];
     println!(
         "{:<26}{:>9}{:>9}{:>8}{:>12}{:>9}{:>9}{:>10}{:>9}",
         "", "64 B", "offered", "share", "per CPU s", "1500 B", "offered", "TCP", "ping"
@@ -229,7 +237,9 @@ fn main() {
         "{:<26}{:>9}{:>9}{:>8}{:>12}{:>9}{:>9}{:>10}{:>9}",
         "", "Mpps", "Mpps", "", "Mpps", "Mpps", "Mpps", "Gbit/s", "us"
     );
-    for name in all.iter().filter(|name| chosen.is_empty() || chosen.iter().any(|word| name.contains(word.as_str()))) {
+    for name in
+        all.iter().filter(|name| chosen.is_empty() || chosen.iter().any(|word| name.contains(word.as_str())))
+    {
         let one = Host::new("sw1", &["10.0.0.1/24"]);
         let other = Host::new("sw2", &["10.0.0.2/24"]);
         other.run(|| ip("link set eth0 promisc on"));
@@ -239,7 +249,8 @@ fn main() {
         };
         let is_dropped = name.starts_with("XDP");
         std::thread::sleep(Duration::from_millis(500));
-        let (small, large) = (rate(&one, &other, is_dropped, 64, time), rate(&one, &other, is_dropped, 1514, time));
+        let (small, large) =
+            (rate(&one, &other, is_dropped, 64, time), rate(&one, &other, is_dropped, 1514, time));
         let number = |value: Option<f64>| value.map_or("-".to_string(), |value| format!("{value:.2}"));
         let (tcp, ping) = if is_dropped { (None, None) } else { (tcp(&one, &other, time), ping(&one)) };
         let own = name.starts_with("p4rack").then_some(small.busy / 1e6);

@@ -33,6 +33,7 @@ struct Shared {
 #[derive(Default)]
 struct Open {
     index: u32,
+    /// None while there is no interface, and where it could not be opened.
     sockets: Option<Sockets>,
     /// The lane does not wait for them yet.
     is_new: bool,
@@ -79,7 +80,9 @@ fn why(name: &str, error: &io::Error) -> String {
             "`{name}`: no permission for AF_XDP: run as root, or `setcap cap_net_raw,cap_net_admin,cap_bpf+ep` the command"
         ),
         Errno::EBUSY | Errno::EEXIST => {
-            format!("`{name}` is in use: it has an XDP program or AF_XDP sockets already; `ip link show {name}` names the program")
+            format!(
+                "`{name}` is in use: it has an XDP program or AF_XDP sockets already; `ip link show {name}` names the program"
+            )
         }
         _ if is_missing(error) => format!("`{name}`: there is no AF_XDP for it ({error}): use packet:{name}"),
         _ => format!("`{name}`: AF_XDP: {error}"),
@@ -95,7 +98,7 @@ impl Shared {
     fn renew(&self, open: &mut Open) -> io::Result<Option<Mode>> {
         let index = self.link.index().unwrap_or(0);
         if open.index != index {
-            *open = Open::default();
+            *open = Open { index, ..Open::default() };
             if index != 0 {
                 let native = Sockets::open(index, Mode::Native);
                 let sockets = match native {
@@ -127,7 +130,9 @@ impl Shared {
     fn send(&self, frames: &[&[u8]]) -> usize {
         let mut open = self.lock();
         let is_open = self.renew(&mut open).is_ok() && self.link.is_up();
-        let Some(socket) = open.sockets.as_mut().filter(|_| is_open).and_then(|sockets| sockets.all.first_mut()) else {
+        let Some(socket) =
+            open.sockets.as_mut().filter(|_| is_open).and_then(|sockets| sockets.all.first_mut())
+        else {
             self.losses.add(Reason::Down, frames.len() as u64);
             return 0;
         };
@@ -144,8 +149,7 @@ impl Source for XdpSource {
     fn receive(&mut self, port: Port, batch: &mut Batch) -> io::Result<()> {
         let mut open = self.shared.lock();
         if let Err(error) = self.shared.renew(&mut open) {
-            // It may be gone already: then it comes back under another number.
-            tracing::debug!(port, name = self.shared.link.name(), %error, "the interface cannot be opened");
+            tracing::warn!(port, interface = self.shared.link.name(), %error, "cannot be opened");
             return Ok(());
         }
         self.rounds += 1;
@@ -170,6 +174,10 @@ impl Source for XdpSource {
     fn wait(&mut self, _: &Arc<mio::Waker>) -> Wait {
         let mut open = self.shared.lock();
         self.shared.count(&open);
+        if open.sockets.is_none() {
+            // It is tried again.
+            open.index = 0;
+        }
         let is_new = std::mem::take(&mut open.is_new);
         let files = open.sockets.iter().flat_map(|sockets| &sockets.all).map(Socket::file).collect();
         if is_new { Wait::Anew(files) } else { Wait::Woken }

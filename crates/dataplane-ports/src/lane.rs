@@ -243,7 +243,8 @@ impl Lane {
                 tracing::warn!(port, %error, "nothing comes by this port any more");
             }
             let is_up = ended.is_none() && source.is_up();
-            if state.links.get(&port) != Some(&is_up) && self.pass.try_send(Passed::Link(port, is_up)).is_ok() {
+            if state.links.get(&port) != Some(&is_up) && self.pass.try_send(Passed::Link(port, is_up)).is_ok()
+            {
                 state.links.insert(port, is_up);
             }
             ended.is_none()

@@ -96,7 +96,9 @@ impl Lanes {
         self.ports = ports;
         for (turn, thread) in &self.lanes {
             turn.wake();
-            while !turn.state.lock().change.is_done() && thread.as_ref().is_some_and(|lane| !lane.is_finished()) {
+            while !turn.state.lock().change.is_done()
+                && thread.as_ref().is_some_and(|lane| !lane.is_finished())
+            {
                 std::thread::sleep(std::time::Duration::from_micros(100));
             }
         }

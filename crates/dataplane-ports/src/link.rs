@@ -25,12 +25,16 @@ impl LinkState {
     pub(crate) fn find(name: &str) -> Result<Arc<LinkState>, String> {
         let failed = |error: io::Error| format!("`{name}`: {error}");
         let Some(link) = linux_net::find(name).map_err(failed)? else {
-            let names: Vec<String> = linux_net::all().unwrap_or_default().into_iter().map(|link| link.name).collect();
+            let names: Vec<String> =
+                linux_net::all().unwrap_or_default().into_iter().map(|link| link.name).collect();
             return Err(format!("there is no interface `{name}`; there are `{}`", names.join("`, `")));
         };
         if let Some(master) = link.master {
             let all = linux_net::all().unwrap_or_default();
-            let master = all.into_iter().find(|other| other.index == master).map_or_else(String::new, |link| link.name);
+            let master = all
+                .into_iter()
+                .find(|other| other.index == master)
+                .map_or_else(String::new, |link| link.name);
             return Err(format!(
                 "`{name}` is in use by `{master}`, which forwards its frames too: take it out with `ip link set {name} nomaster`"
             ));
@@ -75,6 +79,7 @@ impl LinkState {
             // It has another name now.
             Change::Is(link) if is_this(link.index) => self.lose(),
             Change::Gone(index, _) if is_this(*index) => self.lose(),
+            Change::Only(all) if !all.iter().any(|index| is_this(*index)) => self.lose(),
             _ => {}
         }
     }
@@ -174,5 +179,36 @@ impl Drop for Listener {
         let _ = self.waker.wake();
         // One that panicked has ended, too.
         let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interface_is_followed_by_its_name() {
+        let link =
+            |index, name: &str, is_up| Link { index, name: name.to_string(), mtu: 1500, is_up, master: None };
+        let state = LinkState {
+            name: "eth0".to_string(),
+            index: AtomicU32::new(0),
+            mtu: AtomicU32::new(0),
+            is_up: AtomicBool::new(false),
+        };
+        let mut follow = |change: Change| {
+            state.follow(&change);
+            (state.index(), state.is_up())
+        };
+        assert_eq!(follow(Change::Is(link(3, "eth0", true))), (Some(3), true));
+        assert_eq!(follow(Change::Is(link(4, "eth1", false))), (Some(3), true));
+        assert_eq!(follow(Change::Gone(4, "eth0".to_string())), (Some(3), true));
+        assert_eq!(follow(Change::Only(vec![1, 3])), (Some(3), true));
+        assert_eq!(follow(Change::Only(vec![1, 4])), (None, false));
+        assert_eq!(follow(Change::Is(link(5, "eth0", true))), (Some(5), true));
+        // It is called otherwise now.
+        assert_eq!(follow(Change::Is(link(5, "other", true))), (None, false));
+        assert_eq!(follow(Change::Is(link(5, "eth0", false))), (Some(5), false));
+        assert_eq!(follow(Change::Gone(5, "eth0".to_string())), (None, false));
     }
 }

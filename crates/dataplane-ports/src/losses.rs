@@ -49,7 +49,8 @@ impl Losses {
 
     /// Those that are not zero, by the names of reasons.
     pub fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        let count = |(why, name): &(Reason, &'static str)| (*name, self.0[*why as usize].load(Ordering::Relaxed));
+        let count =
+            |(why, name): &(Reason, &'static str)| (*name, self.0[*why as usize].load(Ordering::Relaxed));
         REASONS.iter().map(count).filter(|(_, count)| *count > 0)
     }
 }

@@ -87,14 +87,23 @@ impl Ports {
         if self.position(port).is_some() {
             return Err(PortError(format!("port {port} is given twice")));
         }
-        let has_it = |(_, outlet): &&(Port, Arc<Outlet>)| interface.is_some() && outlet.interface.as_deref() == interface;
+        let has_it = |(_, outlet): &&(Port, Arc<Outlet>)| {
+            interface.is_some() && outlet.interface.as_deref() == interface
+        };
         match (self.0.iter().find(has_it), interface) {
             (Some((other, _)), Some(name)) => Err(refused(port, format!("`{name}` is port {other} already"))),
             _ => Ok(()),
         }
     }
 
-    fn with(&self, port: Port, kind: String, interface: Option<String>, losses: Arc<Losses>, sink: Option<Box<dyn Sink>>) -> Ports {
+    fn with(
+        &self,
+        port: Port,
+        kind: String,
+        interface: Option<String>,
+        losses: Arc<Losses>,
+        sink: Option<Box<dyn Sink>>,
+    ) -> Ports {
         let (waits, lost) = (AtomicBool::new(false), AtomicU64::new(0));
         let outlet = Outlet { kind, interface, losses, sink: sink.map(Mutex::new), waits, lost };
         let mut all = Vec::clone(&self.0);
@@ -104,7 +113,9 @@ impl Ports {
 
     /// Frames that ports have lost for known reasons.
     pub fn losses(&self) -> impl Iterator<Item = (Port, &'static str, u64)> {
-        self.0.iter().flat_map(|(port, outlet)| outlet.losses.counts().map(|(why, count)| (*port, why, count)))
+        self.0
+            .iter()
+            .flat_map(|(port, outlet)| outlet.losses.counts().map(|(why, count)| (*port, why, count)))
     }
 
     /// The numbers of all, ascending.

@@ -4,8 +4,8 @@
 //! TCP stream that are neighbours in a batch go as one large segment, which the card or the kernel cuts again where the receiver is not this machine.
 
 use crate::batch::{BATCH, Batch};
-use crate::losses::{Losses, Reason};
 use crate::link::LinkState;
+use crate::losses::{Losses, Reason};
 use crate::port::{Sink, Source, Wait};
 use base_offload::{Joined, Offload, Segments, complete, tag};
 use base_time::Time;
@@ -25,6 +25,8 @@ pub(crate) struct PacketSource {
     link: Arc<LinkState>,
     losses: Arc<Losses>,
     receiver: Option<(u32, Receiver)>,
+    /// The interface with this number could not be opened. It is tried again after a while.
+    refused: Option<u32>,
     /// The lane does not wait for this receiver yet.
     is_new: bool,
     /// A frame that is too long for a slot, with what is left of it.
@@ -43,7 +45,10 @@ pub(crate) struct PacketSink {
 }
 
 /// Opens an interface.
-pub(crate) fn open(link: &Arc<LinkState>, losses: &Arc<Losses>) -> Result<(PacketSource, PacketSink), String> {
+pub(crate) fn open(
+    link: &Arc<LinkState>,
+    losses: &Arc<Losses>,
+) -> Result<(PacketSource, PacketSink), String> {
     let named = |error: io::Error| match error.kind() {
         io::ErrorKind::PermissionDenied => format!(
             "`{}`: no permission for packet sockets: run as root, or `setcap cap_net_raw,cap_net_admin+ep` the command",
@@ -55,6 +60,7 @@ pub(crate) fn open(link: &Arc<LinkState>, losses: &Arc<Losses>) -> Result<(Packe
         link: Arc::clone(link),
         losses: Arc::clone(losses),
         receiver: None,
+        refused: None,
         is_new: false,
         memory: vec![],
         cutting: None,
@@ -129,7 +135,10 @@ impl PacketSource {
             let length = as_on_the_wire(&mut self.memory, length, offload, frame.tag);
             return batch.push(port, &self.memory[..length]);
         };
-        let length = frame.tag.and_then(|(protocol, control)| tag(&mut self.memory, length, protocol, control)).unwrap_or(length);
+        let length = frame
+            .tag
+            .and_then(|(protocol, control)| tag(&mut self.memory, length, protocol, control))
+            .unwrap_or(length);
         match Segments::of(&self.memory[..length], large) {
             Some(segments) => {
                 self.cutting = Some((segments, length));
@@ -157,9 +166,13 @@ fn as_on_the_wire(room: &mut [u8], length: usize, offload: Offload, of_vlan: Opt
 
 impl Source for PacketSource {
     fn receive(&mut self, port: Port, batch: &mut Batch) -> io::Result<()> {
+        let index = self.link.index();
+        if self.refused.is_some() && self.refused == index {
+            return Ok(());
+        }
         if let Err(error) = self.renew() {
-            // It may be gone already: then it comes back under another number.
-            tracing::debug!(port, name = self.link.name(), %error, "the interface cannot be opened");
+            tracing::warn!(port, interface = self.link.name(), %error, "cannot be opened");
+            self.refused = index;
             return Ok(());
         }
         self.rounds += 1;
@@ -172,7 +185,9 @@ impl Source for PacketSource {
             let Some(frame) = receiver.next(&mut self.memory) else { break };
             match (frame.place, frame.offload) {
                 (Place::Slot(at, length), _) => self.take(port, &frame, at, length, batch),
-                (Place::Memory(length), Some(offload)) => self.take_memory(port, &frame, offload, length, batch),
+                (Place::Memory(length), Some(offload)) => {
+                    self.take_memory(port, &frame, offload, length, batch)
+                }
                 (Place::Memory(_), None) => self.losses.add(Reason::Offload, 1),
                 (Place::Nowhere, _) => self.losses.add(Reason::TooLong, 1),
             }
@@ -182,6 +197,7 @@ impl Source for PacketSource {
 
     fn wait(&mut self, _: &Arc<mio::Waker>) -> Wait {
         self.count();
+        self.refused = None;
         let Some((_, receiver)) = &self.receiver else { return Wait::Woken };
         receiver.clear_error();
         let file = receiver.as_fd().as_raw_fd();
@@ -229,7 +245,8 @@ impl PacketSink {
                     Some(joined) => {
                         let header = joined.header();
                         pieces.push(IoSlice::new(header));
-                        pieces.extend(message.frames.iter().map(|frame| IoSlice::new(&frame[header.len()..])));
+                        pieces
+                            .extend(message.frames.iter().map(|frame| IoSlice::new(&frame[header.len()..])));
                     }
                     None => pieces.extend(message.frames.iter().map(|frame| IoSlice::new(frame))),
                 }
@@ -240,7 +257,10 @@ impl PacketSink {
                 let ends: Vec<usize> = ends[first..].iter().map(|end| end - piece).collect();
                 match sender.send(&pieces[piece..], &ends) {
                     Ok(count) if count > 0 => {
-                        sent += messages[first..first + count].iter().map(|message| message.frames.len()).sum::<usize>();
+                        sent += messages[first..first + count]
+                            .iter()
+                            .map(|message| message.frames.len())
+                            .sum::<usize>();
                         piece += ends[count - 1];
                         first += count;
                     }

@@ -51,7 +51,8 @@ impl PortKind {
 
 impl fmt::Display for PortKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = |path: &Option<PathBuf>| path.as_ref().map_or(String::new(), |path| path.display().to_string());
+        let path =
+            |path: &Option<PathBuf>| path.as_ref().map_or(String::new(), |path| path.display().to_string());
         match self {
             PortKind::Pcap { input, output } => write!(f, "pcap:{},{}", path(input), path(output)),
             PortKind::Tap(name) => write!(f, "tap:{name}"),
@@ -72,7 +73,9 @@ impl FromStr for PortSpec {
         let port = port.parse().map_err(|_| format!("`{port}` is not a port number: {form}"))?;
         let interface = |name: &str| match (1..16).contains(&name.len()) && !name.contains(['/', ' ']) {
             true => Ok(name.to_string()),
-            false => Err(format!("`{name}` is not the name of an interface, which has 1 to 15 characters: {form}")),
+            false => {
+                Err(format!("`{name}` is not the name of an interface, which has 1 to 15 characters: {form}"))
+            }
         };
         let kind = match kind.split_once(':').unwrap_or(("packet", kind)) {
             ("pcap", files) => {
@@ -83,7 +86,8 @@ impl FromStr for PortSpec {
             ("udp", ends) => {
                 let (from, to) = ends.split_once(',').ok_or(form)?;
                 let address = |text: &str| {
-                    text.parse().map_err(|_| format!("`{text}` is not an address like 127.0.0.1:5001: {form}"))
+                    text.parse()
+                        .map_err(|_| format!("`{text}` is not an address like 127.0.0.1:5001: {form}"))
                 };
                 PortKind::Udp { from: address(from)?, to: address(to)? }
             }
@@ -128,7 +132,14 @@ mod tests {
         let packet = PortSpec { port: 1, kind: PortKind::Packet("eth0".to_string()) };
         assert_eq!("1@eth0".parse(), Ok(packet.clone()));
         assert_eq!("1@packet:eth0".parse(), Ok(packet));
-        for text in ["1@packet:eth0", "1@afxdp:eth0", "2@tap:left", "3@pcap:in,", "4@pcap:,out", "5@udp:127.0.0.1:1,127.0.0.1:2"] {
+        for text in [
+            "1@packet:eth0",
+            "1@afxdp:eth0",
+            "2@tap:left",
+            "3@pcap:in,",
+            "4@pcap:,out",
+            "5@udp:127.0.0.1:1,127.0.0.1:2",
+        ] {
             assert_eq!(text.parse::<PortSpec>().unwrap().to_string(), text);
         }
         for wrong in [

@@ -100,7 +100,11 @@ impl Controlled {
         let numbers = *self.view().port_numbers();
         let refused = |why: String| Err(Status::new(Code::InvalidArgument, why));
         match numbers.check_port(port) {
-            Err(error) => refused(format!("{}{}", error.message, error.help.map_or(String::new(), |help| format!(": {help}")))),
+            Err(error) => refused(format!(
+                "{}{}",
+                error.message,
+                error.help.map_or(String::new(), |help| format!(": {help}"))
+            )),
             Ok(()) if numbers.drop_port() == Some(port) => {
                 refused(format!("port {port} means drop: no frame can leave on it"))
             }

@@ -52,6 +52,8 @@ pub enum Change {
     Is(Link),
     /// The one with this number and name is gone.
     Gone(u32, String),
+    /// There are no others than those with these numbers.
+    Only(Vec<u32>),
 }
 
 /// The interface with a name, if there is one.
@@ -125,8 +127,11 @@ impl Monitor {
                 Err(Errno::EAGAIN) => return Ok(found),
                 Err(Errno::EINTR) => continue,
                 Err(Errno::ENOBUFS) => {
-                    // Some of it is lost. Those that are gone are missed by who has them: their sockets say so.
-                    found.extend(all()?.into_iter().map(Change::Is));
+                    // Too much has happened, and some of it is lost.
+                    let all = all()?;
+                    let only = all.iter().map(|link| link.index).collect();
+                    found.extend(all.into_iter().map(Change::Is));
+                    found.push(Change::Only(only));
                     continue;
                 }
                 Err(error) => return Err(error.into()),
@@ -190,7 +195,9 @@ fn link(body: &[u8]) -> Option<Link> {
     let mut link = Link { index, name: String::new(), mtu: 1500, is_up, master: None };
     for (kind, value) in attributes(body.get(ABOUT..)?) {
         match kind {
-            NAME => link.name = String::from_utf8_lossy(value.strip_suffix(&[0]).unwrap_or(value)).into_owned(),
+            NAME => {
+                link.name = String::from_utf8_lossy(value.strip_suffix(&[0]).unwrap_or(value)).into_owned()
+            }
             MTU => link.mtu = number(value)?,
             MASTER => link.master = number(value),
             _ => {}

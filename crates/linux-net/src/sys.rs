@@ -26,7 +26,8 @@ unsafe impl Plain for libc::packet_mreq {}
 pub(crate) fn set_option<T: Plain>(socket: BorrowedFd, level: i32, name: i32, value: &T) -> io::Result<()> {
     let length = size_of::<T>() as libc::socklen_t;
     // SAFETY: the kernel reads as many bytes as the value has.
-    let done = unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, (&raw const *value).cast(), length) };
+    let done =
+        unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, (&raw const *value).cast(), length) };
     ended(done as isize).map(drop)
 }
 

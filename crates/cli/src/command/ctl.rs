@@ -157,8 +157,12 @@ fn done(args: &Args, format: Format) -> Result<ExitCode, OperatorError> {
         Command::EndClient { stream } => What::EndClients(EndClients { streams: vec![*stream] }),
         Command::Takeover => What::EndClients(EndClients { streams: vec![] }),
         Command::Replace { .. } => What::Replace(replace.unwrap_or_default()),
-        Command::Port { change: Some(PortChange::Add { port }) } => What::AddPort(AddPort { port: port.to_string() }),
-        Command::Port { change: Some(PortChange::Remove { number }) } => What::RemovePort(RemovePort { number: *number }),
+        Command::Port { change: Some(PortChange::Add { port }) } => {
+            What::AddPort(AddPort { port: port.to_string() })
+        }
+        Command::Port { change: Some(PortChange::Remove { number }) } => {
+            What::RemovePort(RemovePort { number: *number })
+        }
         Command::Trace { packet } => {
             let traced = client.trace(packet.port, packet.bytes.clone())?;
             print(format, &traced, || ctl::trace(&traced));

@@ -45,7 +45,12 @@ impl Host {
             told.send(nix::unistd::gettid().as_raw()).unwrap();
             waiting.iter().for_each(|work| work());
         });
-        let host = Host { work: Some(work), thread: Some(thread), id: id.recv().unwrap(), outside: outside.to_string() };
+        let host = Host {
+            work: Some(work),
+            thread: Some(thread),
+            id: id.recv().unwrap(),
+            outside: outside.to_string(),
+        };
         host.attach(outside, addresses);
         host
     }
@@ -76,7 +81,11 @@ impl Host {
         self.spawn_with(what, true)
     }
 
-    fn spawn_with<R: Send + 'static>(&self, what: impl FnOnce() -> R + Send + 'static, apart: bool) -> Receiver<R> {
+    fn spawn_with<R: Send + 'static>(
+        &self,
+        what: impl FnOnce() -> R + Send + 'static,
+        apart: bool,
+    ) -> Receiver<R> {
         let (told, result) = channel();
         let run = move || drop(told.send(what()));
         // Threads are in the namespace of the one that makes them.

@@ -1,8 +1,8 @@
 //! Every entity, written and read.
 
-use controller::Steer;
 use crate::setup::both;
 use base_time::Duration;
+use controller::Steer;
 use expect_test::expect;
 
 const FRAME: &str = "0a0000000001 0b0000000002 0800 ff";
@@ -181,7 +181,9 @@ fn members_and_groups_with_watched_ports() {
         for steer in [None, Some(Steer::Reset)] {
             assert!(steer.is_none_or(|steer| bench.steer(steer) == "OK\n"));
             for source in 0..30 {
-                assert!(bench.packet(1, &format!("0a0000000001 0b00000000{source:02x} 0800")).starts_with("2:"));
+                assert!(
+                    bench.packet(1, &format!("0a0000000001 0b00000000{source:02x} 0800")).starts_with("2:")
+                );
             }
         }
         let refused = [

@@ -27,8 +27,7 @@ const NOTIFIES: u8 = 0x80;
 /// What is left to the card; `None` if it is something that is not done in software here.
 fn offload(head: &[u8; HEAD]) -> Option<Offload> {
     let word = |at: usize| usize::from(u16::from_ne_bytes([head[at], head[at + 1]]));
-    let checksum =
-        (head[0] & NEEDS_CHECKSUM != 0).then(|| Partial { start: word(6), offset: word(8) });
+    let checksum = (head[0] & NEEDS_CHECKSUM != 0).then(|| Partial { start: word(6), offset: word(8) });
     let protocol = match head[1] & !NOTIFIES {
         0 => return Some(Offload { checksum, large: None }),
         TCP_V4 | TCP_V6 => Protocol::Tcp,

@@ -104,8 +104,11 @@ impl Receiver {
             return None;
         }
         let word = |offset: usize| self.ring.word(at + offset).load(Ordering::Relaxed);
-        let half = |word: u32, half: usize| u16::from_ne_bytes(word.to_ne_bytes()[2 * half..][..2].try_into().unwrap_or_default());
-        let (length, taken, first) = (word(LENGTH) as usize, word(TAKEN) as usize, usize::from(half(word(FRAME), 0)));
+        let half = |word: u32, half: usize| {
+            u16::from_ne_bytes(word.to_ne_bytes()[2 * half..][..2].try_into().unwrap_or_default())
+        };
+        let (length, taken, first) =
+            (word(LENGTH) as usize, word(TAKEN) as usize, usize::from(half(word(FRAME), 0)));
         let tag = (status & libc::TP_STATUS_VLAN_VALID != 0).then(|| {
             let has_protocol = status & libc::TP_STATUS_VLAN_TPID_VALID != 0;
             (if has_protocol { half(word(TAG), 1) } else { 0x8100 }, half(word(TAG), 0))

@@ -20,7 +20,8 @@ impl Work {
     /// Frames that were joined are cut again.
     pub fn cut(joined: &Joined) -> Work {
         let (mut head, offload) = ([0; HEAD], joined.offload());
-        let mut set = |at: usize, value: usize| head[at..at + 2].copy_from_slice(&(value as u16).to_ne_bytes());
+        let mut set =
+            |at: usize, value: usize| head[at..at + 2].copy_from_slice(&(value as u16).to_ne_bytes());
         set(2, joined.header().len());
         set(4, offload.large.map_or(0, |large| large.size));
         set(6, offload.checksum.map_or(0, |partial| partial.start));

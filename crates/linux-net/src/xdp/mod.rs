@@ -117,9 +117,14 @@ impl Sockets {
 impl Socket {
     fn open(index: u32, queue: u32) -> io::Result<Socket> {
         let other = |error: xdp::error::Error| io::Error::other(error.to_string());
-        let memory = UmemCfgBuilder { frame_size: FrameSize::TwoK, frame_count: 2 * RING, ..UmemCfgBuilder::default() };
+        let memory = UmemCfgBuilder {
+            frame_size: FrameSize::TwoK,
+            frame_count: 2 * RING,
+            ..UmemCfgBuilder::default()
+        };
         let mut umem = Umem::map(memory.build().map_err(other)?)?;
-        let counts = RingConfigBuilder { rx_count: RING, tx_count: RING, fill_count: RING, completion_count: RING };
+        let counts =
+            RingConfigBuilder { rx_count: RING, tx_count: RING, fill_count: RING, completion_count: RING };
         let mut socket = XdpSocketBuilder::new().map_err(failed)?;
         let (mut rings, flags) = socket.build_rings(&umem, counts.build().map_err(other)?).map_err(failed)?;
         // SAFETY: the memory lives as long as the rings: they are dropped together, and the socket before.
@@ -196,7 +201,9 @@ impl Socket {
 
     /// Frames that had no room since the last time it was opened, and those that were too long.
     pub fn lost(&self) -> (u64, u64) {
-        self.socket.statistics().map_or((0, 0), |counts| (counts.rx_ring_full + counts.rx_fill_ring_empty_descs, counts.rx_dropped))
+        self.socket.statistics().map_or((0, 0), |counts| {
+            (counts.rx_ring_full + counts.rx_fill_ring_empty_descs, counts.rx_dropped)
+        })
     }
 
     /// What can be waited for.

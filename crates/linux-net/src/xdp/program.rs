@@ -159,10 +159,13 @@ fn link(program: &OwnedFd, index: u32, mode: Mode) -> io::Result<OwnedFd> {
     request.u32(0, program.as_raw_fd() as u32);
     request.u32(4, index);
     request.u32(8, XDP);
-    request.u32(12, match mode {
-        Mode::Generic => 2,
-        Mode::Native => 4,
-    });
+    request.u32(
+        12,
+        match mode {
+            Mode::Generic => 2,
+            Mode::Native => 4,
+        },
+    );
     // SAFETY: there are no addresses.
     unsafe { request.file(LINK_CREATE) }
 }
