@@ -196,7 +196,7 @@ mod tests {
             mtu: AtomicU32::new(0),
             is_up: AtomicBool::new(false),
         };
-        let mut follow = |change: Change| {
+        let follow = |change: Change| {
             state.follow(&change);
             (state.index(), state.is_up())
         };

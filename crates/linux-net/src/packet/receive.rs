@@ -143,7 +143,7 @@ impl Receiver {
         let (mut head, flags) = ([0; HEAD], MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC);
         let mut pieces = [IoSliceMut::new(&mut head), IoSliceMut::new(memory)];
         match recvmsg::<()>(self.socket.as_raw_fd(), &mut pieces, None, flags).map(|came| came.bytes) {
-            Ok(length) if length >= HEAD && length <= HEAD + LONGEST => {
+            Ok(length) if (HEAD..=HEAD + LONGEST).contains(&length) => {
                 (Place::Memory(length - HEAD), offload(&head))
             }
             _ => (Place::Nowhere, None),
