@@ -65,7 +65,7 @@ impl Shape {
         }
         frame.extend([0x12, 0x34, 0x56, 0x78]);
         let offset = if self.protocol == 6 {
-            frame.extend([0xff, 0xff, 0xf0, 0, 0, 0, 0, 9, ((20 + self.options) / 4 << 4) as u8, flags]);
+            frame.extend([0xff, 0xff, 0xf0, 0, 0, 0, 0, 9, ((20 + self.options) << 2) as u8, flags]);
             frame.extend([1, 0, 0, 0, 0, 0]);
             frame.extend(vec![1; self.options]);
             16
