@@ -13,6 +13,7 @@ use pricing::Whole;
 use crate::Measure;
 use crate::charges::{Charges, Counts};
 use crate::cuts::Cuts;
+use crate::fit::{self, Fit};
 use crate::forced::{self, Forced, Known, Opened};
 use crate::label::{Cost, Label};
 use crate::least::{
@@ -76,6 +77,9 @@ pub struct Bound<'p> {
     rates: LeastRates,
     /// What is the same for all sets of plans.
     whole: Option<Whole>,
+    fit: Fit,
+    /// The open set was priced, or shown to have no plan, since it was opened.
+    is_changed: bool,
     /// What prices of sets tell of others.
     cuts: Cuts,
 }
@@ -97,6 +101,13 @@ struct Table {
     forced: Vec<Option<Forced>>,
     /// The same.
     opened: Vec<Opened>,
+}
+
+impl Table {
+    /// Of a set without plans.
+    fn without_plans(levels: usize) -> Table {
+        Table { feasible: vec![false; levels + 1], ..Table::default() }
+    }
 }
 
 impl<'p> Bound<'p> {
@@ -172,6 +183,8 @@ impl<'p> Bound<'p> {
             table: Table::default(),
             prices: vec![],
             room: None,
+            fit: Fit::default(),
+            is_changed: true,
             scarce: vec![],
             stays: vec![],
             rates: LeastRates::default(),
@@ -194,11 +207,35 @@ impl<'p> Bound<'p> {
 
     /// From now on bounds are for plans that pay for so many devices.
     pub fn open(&mut self, counts: &Counts) {
+        if !self.is_changed && self.counts == *counts {
+            return;
+        }
+        self.is_changed = false;
         self.counts = counts.clone();
         self.allowed = (0..self.problem.nodes.len()).map(|node| self.groups(node)).collect();
-        self.table = self.make_table();
+        self.table = match self.fit.is_misfit(&self.set()) {
+            true => Table::without_plans(self.problem.order.len()),
+            false => self.make_table(),
+        };
         self.prices = vec![None; self.problem.settings.objectives.len()];
         self.room = None;
+    }
+
+    /// Whether the regions of the open set may fit on its devices: no certificate against it is found in so many steps.
+    pub fn fits(&mut self, steps: usize) -> bool {
+        let mut fit = std::mem::take(&mut self.fit);
+        let fits = self.table.feasible[0] && !fit.find_misfit(&self.set(), steps);
+        self.fit = fit;
+        if !fits {
+            self.table = Table::without_plans(self.problem.order.len());
+            self.is_changed = true;
+        }
+        fits
+    }
+
+    fn set(&self) -> fit::Set<'_> {
+        let paid = (0..self.problem.classes).map(|class| self.counts.most(class, self.charges));
+        fit::Set { paid: paid.collect(), class: &self.class, allowed: &self.allowed }
     }
 
     /// By region: the groups on which it may run.

@@ -20,6 +20,7 @@ mod cuts;
 pub mod derive;
 mod expand;
 mod explain;
+mod fit;
 mod forced;
 mod front;
 mod gap;

@@ -4,6 +4,7 @@ use super::Bound;
 use crate::Measure;
 use crate::charges::Counts;
 use crate::cuts::{Cut, Tolls};
+use crate::fit::Fit;
 use crate::forced::{self, Forced, Opened};
 use crate::label::Label;
 use crate::price::{Graph, Partial};
@@ -57,7 +58,8 @@ impl<'p> Bound<'p> {
     /// False if there is none.
     pub fn price(&mut self, root: &Label, goals: &[Option<i64>], effort: Effort) -> bool {
         self.open(&self.counts.clone());
-        if self.leave_out(goals).is_none() {
+        self.is_changed = true;
+        if !self.table.feasible[0] || self.leave_out(goals).is_none() {
             return false;
         }
         for _ in 0..effort.rounds {
@@ -175,6 +177,7 @@ impl<'p> Bound<'p> {
         self.stays = (0..self.ways.len()).map(|at| self.make_stays(at)).collect();
         self.fill_by_region();
         let (scarce, stays) = (std::mem::take(&mut self.scarce), std::mem::take(&mut self.stays));
+        self.fit = Fit::new(&scarce);
         self.whole = Some(Whole { allowed: self.allowed.clone(), scarce, stays });
     }
 

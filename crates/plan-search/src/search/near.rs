@@ -1,7 +1,7 @@
 //! Plans within a slack of all others.
 //!
 //! ```text
-//! sets of plans, least charges first      a bound by prices; where no plan covers it, a short annealing
+//! sets of plans, least charges first      whether regions fit; a bound by prices; where no plan covers it, a short annealing
 //! those not covered, widest gap first     better prices, then annealing with twice the steps each time, and exact search with few labels
 //! those that are left                     exact search
 //! ```
@@ -17,6 +17,9 @@ use crate::label::{Cost, Label};
 
 /// First prices of a set.
 const QUICK: Effort = Effort { steps: 120, rounds: 1 };
+/// Steps of the first search for a certificate that a set has no plan, and of a second one.
+const FIT: usize = 40;
+const FIT_AGAIN: usize = 1000;
 /// Steps of the first annealing of a set, and of the last.
 const FIRST_STEPS: u64 = 10_000;
 const LAST_STEPS: u64 = 1_280_000;
@@ -48,6 +51,12 @@ impl Search<'_> {
             if self.stopped || steps > LAST_STEPS {
                 hard.push(set);
                 continue;
+            }
+            if set.times == TRIED {
+                self.bound.open(&set.counts);
+                if !self.bound.fits(FIT_AGAIN) {
+                    continue;
+                }
             }
             let effort = if set.times == 1 { ALL } else { TRY };
             let Some(end) = self.near(&set.counts, set.end, root, effort) else { continue };
@@ -92,10 +101,11 @@ impl Search<'_> {
                 continue;
             }
             let exact = counts.exact(&self.bound.wanting(&counts));
-            let near = self.near(&exact, end.clone(), root, QUICK);
-            // With more devices plans end with less. Where those with no more have room and are covered, the others may be, too.
-            let is_tried = near.is_none() && self.bound.is_priced();
-            if is_tried && self.near(&counts, end.clone(), root, TRY).is_none() {
+            self.bound.open(&exact);
+            let fits = self.bound.fits(FIT);
+            let near = if fits { self.near(&exact, end.clone(), root, QUICK) } else { None };
+            // The prices of plans with no more devices may show that those with more are covered, too.
+            if near.is_none() && self.bound.is_priced() && self.covers(&self.raised(&counts, end.clone())) {
                 continue;
             }
             let all = self.bound.wanting(&counts);
