@@ -63,8 +63,8 @@ fn three_regions_of_sixty_percent_do_not_fit_on_two_devices() {
 #[test]
 fn a_tight_packing_without_a_solution_is_found() {
     let uses = [
-        13, 20, 46, 10, 33, 37, 62, 47, 38, 58, 38, 70, 19, 29, 33, 69, 42, 33, 13, 38, 10, 33, 36, 32, 41, 20, 77,
-        74, 37, 52, 41, 38,
+        13, 20, 46, 10, 33, 37, 62, 47, 38, 58, 38, 70, 19, 29, 33, 69, 42, 33, 13, 38, 10, 33, 36, 32, 41,
+        20, 77, 74, 37, 52, 41, 38,
     ];
     let items = equal(&uses);
     assert!(items.fit().find_misfit(&items.set([13, 0]), 1000));

@@ -28,12 +28,12 @@ const LAST_STEPS: u64 = 1_280_000;
 const TRIED: u32 = 2;
 const LABELS: u64 = 2000;
 
-/// A set of plans that no plan found so far covers.
+/// A set of plans that is not covered by any plan found so far.
 struct Open {
     counts: Counts,
     /// Its plans end with no less.
     end: Cost,
-    /// So often it was annealed.
+    /// Number of annealings so far.
     times: u32,
 }
 
@@ -87,7 +87,7 @@ impl Search<'_> {
         left
     }
 
-    /// Sets with bounds that are not covered after a short annealing, and those that were not looked at when the search was stopped.
+    /// Sets whose bounds are not covered after a short annealing, and sets that were not reached when the search was stopped.
     fn price_all(&mut self, mut waiting: Waiting, root: &Label) -> (Vec<Open>, Vec<Left>) {
         let (mut open, mut left) = (vec![], vec![]);
         while let Some(((_, counts), end)) = waiting.pop_first() {
@@ -120,12 +120,12 @@ impl Search<'_> {
         (open, left)
     }
 
-    /// The least gap with which what was found covers what ends so.
+    /// The gap of the plans found to a lower bound.
     fn gap(&self, end: &[i64]) -> i64 {
         gap::between(self.front.points().iter().map(|(cost, _)| &cost[..]), end)
     }
 
-    /// What plans of a set end with at least: no less than `end`, and than the prices of other sets tell.
+    /// A lower bound on a set: `end`, or the bound from the cuts of other sets if that is higher.
     pub(super) fn raised(&self, counts: &Counts, mut end: Cost) -> Cost {
         if let Some(at) = self.worst() {
             end[at] = end[at].max(self.bound.known(at, counts));
@@ -133,7 +133,7 @@ impl Search<'_> {
         end
     }
 
-    /// What plans of a set end with at least by its own prices, and with no less than `end`; none if that is covered. The set is open then.
+    /// A lower bound on a set from its own multipliers, at least `end`; none if it is covered. The set is open afterwards.
     fn near(&mut self, counts: &Counts, end: Cost, root: &Label, effort: Effort) -> Option<Cost> {
         self.bound.open(counts);
         let mut end = self.raised(counts, end);
@@ -145,7 +145,7 @@ impl Search<'_> {
         (!self.covers(&end)).then_some(end)
     }
 
-    /// Looks by annealing for plans that cover what ends so: of a set whose plans may be charged more by the slack, each time another one, then of the open set itself.
+    /// Anneals for plans that cover a lower bound: first in a set with charges higher by at most the slack, a different one each time, then in the open set itself.
     fn anneal(&mut self, end: &Cost, steps: u64, times: u32) {
         let Some(at) = self.worst() else { return };
         let objectives = self.problem.settings.objectives.iter().zip(end);
