@@ -5,6 +5,7 @@ use crate::embed::{ActionView, News, SharedCells, TableAt};
 use crate::hash::Algorithm;
 use crate::life::Life;
 use crate::objects::Object;
+use crate::objects::value::ValueCallee;
 use crate::psa::{Half, Psa};
 use crate::stage::{Effects, StageRunner};
 use crate::switch::Core;
@@ -143,6 +144,22 @@ impl<'s> Host<'s> {
     /// The colour that a cell of a meter gives a packet of `bytes` that has the colour `before`; `None` out of range.
     pub fn meter(&mut self, meter: InstanceId, index: u64, bytes: u64, before: u8, now: Time) -> Option<u8> {
         self.core.state.meter(&self.core.program, meter, index, bytes, before, now).ok()?
+    }
+
+    /// Runs the timers of value externs that have ended.
+    pub fn tick_values(&mut self, now: Time) {
+        self.core.state.tick_values(&self.core.program, now);
+    }
+
+    /// Calls a value extern: see [`State::call_value`](crate::State::call_value). False if it is none.
+    pub fn call_value(
+        &mut self,
+        callee: ValueCallee,
+        inputs: &[Bits],
+        outputs: &mut [Bits],
+        now: Time,
+    ) -> bool {
+        self.core.state.call_value(&self.core.program, callee, inputs, outputs, now).is_ok()
     }
 
     /// Adds a line to the log.

@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 /// How a device is set up.
 pub struct Options {
-    /// The frame externs it offers.
+    /// The externs of the user's own that it offers.
     pub registry: Registry,
     /// Seeds what the program draws by `random`.
     pub seed: u64,
@@ -136,11 +136,12 @@ impl Switch {
         let numbers = PortNumbers::of(&program, options.drop_port);
         let Some(objects) = objects(&program) else { return Err(vec![not_run(&program)]) };
         let blueprint = Blueprint::new(Arc::clone(&program), options.drop_port)?;
-        let (tables, value_sets, objects) = crate::build::build(&program, &options.registry, objects)?;
+        let (tables, value_sets, objects, functions) =
+            crate::build::build(&program, &options.registry, objects)?;
         let crcs = crate::hash::custom_crcs(&program)?;
         let rng = Rng::new(options.seed).split("random");
         let mut core = Core {
-            state: State::new(tables, value_sets, objects, options.environment, rng),
+            state: State::new(tables, value_sets, objects, functions, options.environment, rng),
             replication: Replication::default(),
             counters: Counters::default(),
             one_shots: OneShots::default(),
@@ -259,10 +260,12 @@ impl Device for Switch {
     }
 
     fn deadline(&self) -> Option<Time> {
-        self.blueprint.architecture.pipeline().deadline(&self.core)
+        let pipeline = self.blueprint.architecture.pipeline().deadline(&self.core);
+        pipeline.into_iter().chain(self.core.state.values_deadline()).min()
     }
 
     fn tick(&mut self, now: Time) -> Vec<Queued> {
+        self.core.state.tick_values(&self.core.program, now);
         if let Some(accelerator) = &mut self.accelerator {
             let host =
                 Host { core: &mut self.core, blocks: self.blueprint.blocks(), stages: self.stages.as_mut() };
