@@ -5,6 +5,7 @@ mod support;
 use base_diag::SourceMap;
 use ir_prove::{Case, Effort, prove};
 use ir_split::marks;
+use p4rack::{Racked, up};
 use std::fs;
 use std::path::{Path, PathBuf};
 use support::{case, compile_text, placement, small_program, text};
@@ -115,10 +116,21 @@ fn a_device_has_to_offer_what_its_part_calls() {
     let racked = p4rack::rack::load(&rack("offered", offers), &[], &mut map);
     racked.unwrap_or_else(|found| panic!("{}", text(&found, &map)));
     let mut map = SourceMap::new();
-    let found = p4rack::rack::load(&rack("missing", "externs = [\"ewma\", \"crc7\"]"), &[], &mut map)
+    let missing = rack("missing", "externs = [\"ewma\", \"crc7\"]");
+    let directory = format!("{}/", missing.display());
+    let found = p4rack::rack::load(&missing, &[], &mut map)
         .err()
         .expect("rtt is missing");
-    expect_test::expect![[""]].assert_eq(&text(&found, &map));
+    expect_test::expect![[r#"
+        error[P4R0703]: `nic` does not offer `rtt`
+          --> RACK.toml:20:9
+           |
+        20 | [device.nic]
+           |         ^^^ a region that calls it is placed here
+           |
+           = note: no device of the rack offers it
+           = help: place the region elsewhere in the app's `map`, or add it to the device's `externs`
+    "#]].assert_eq(&text(&found, &map).replace(&directory, ""));
 }
 
 #[test]
@@ -129,4 +141,47 @@ fn the_program_is_marked_where_the_test_says() {
     assert_eq!(names, ["R", "S"]);
     let state: Vec<&str> = marks[0].state.iter().map(|name| name.as_str()).collect();
     assert_eq!(state, ["I.mean", "I.path"]);
+}
+
+/// The slice's rack as planned, where the access list takes an average, which takes so long on the SmartNIC.
+fn planned(name: &str, offers: &str) -> Racked {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/slice");
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("values-{name}"));
+    fs::create_dir_all(&directory).unwrap();
+    let read = |file: &str| fs::read_to_string(example.join(file)).unwrap();
+    let change = |text: String, old: &str, new: &str| {
+        assert!(text.contains(old), "{old}");
+        text.replacen(old, new, 1)
+    };
+    let extern_type = "@value_extern(\"ewma\") extern Ewma { Ewma(bit<8> shift); bit<32> update(in bit<32> sample); }";
+    let program = change(read("slice.p4"), "control RouterVerify(", &format!("{extern_type}\ncontrol RouterVerify("));
+    let program = change(program, "    table acl {", "    Ewma(2) mean;\n    table acl {");
+    let program = change(program, "acl.apply();", "mean.update(7); acl.apply();");
+    let map = "map = { Sample = \"nic\", Acl = \"nic\", Mark = \"nic\", Out = \"nic\" }";
+    let rack = change(read("RACK.toml"), map, "map = \"plan\"\ndefines = { NO_SAMPLER = 1 }");
+    let rack = change(rack, "externs = [\"beacon\"]", offers);
+    let plan = "[plan]\nsize = 242\nrules = [\"places.rules\"]\n";
+    fs::write(directory.join("slice.p4"), program).unwrap();
+    fs::write(directory.join("entries.stf"), read("entries.stf")).unwrap();
+    fs::write(directory.join("RACK.toml"), format!("{rack}{plan}")).unwrap();
+    fs::write(directory.join("places.rules"), "rule Acl if smartnic;\n").unwrap();
+    let mut map = SourceMap::new();
+    p4rack::rack::load(&directory, &[], &mut map).unwrap_or_else(|found| panic!("{}", text(&found, &map)))
+}
+
+/// What the plan says of the latency, and what the least delayed packet of the stream takes, in picoseconds.
+fn latencies(racked: &Racked) -> (i128, i128) {
+    let cost = racked.apps[0].costs.iter().find(|cost| cost.objective == "Latency").unwrap();
+    let report = up::bring_up(racked).unwrap().run().unwrap();
+    let upload = report.workloads.iter().find(|stream| stream.name == "upload").unwrap();
+    (i128::from(cost.value), i128::from(upload.latency.unwrap().min_ps))
+}
+
+/// Where the device says nothing, a call takes what the extern declares: 5 ns.
+#[test]
+fn calls_take_time_in_plans_and_in_the_rack() {
+    let declared = latencies(&planned("declared", "externs = [\"ewma\"]"));
+    let slow = latencies(&planned("slow", "externs = { ewma = \"3us\" }"));
+    let more = 3_000_000 - 5_000;
+    assert_eq!((slow.0 - declared.0, slow.1 - declared.1), (more, more));
 }

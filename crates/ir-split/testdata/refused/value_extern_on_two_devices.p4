@@ -21,10 +21,13 @@ control V(inout headers hdr, inout metadata meta) { apply { } }
 
 control I(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {
     Sketch() s;
+//  ^^^^^^^^^^^ error[P4R0505] `I.s` is used across a cut: it would have to be on `tor` and on `nic`
     apply {
         meta.x = s.estimate(hdr.h.a);
+//      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ used in `ingress`
         @region("R") {
             s.count(meta.x);
+//          ^^^^^^^^^^^^^^^^ and in `R`
         }
     }
 }
