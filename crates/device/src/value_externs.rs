@@ -144,7 +144,11 @@ impl DeclaredMethod<'_> {
             return Some("value externs have no type parameters".to_string());
         }
         if params.len() != offered.params.len() {
-            return Some(format!("it takes {} arguments, and {} are declared", offered.params.len(), params.len()));
+            return Some(format!(
+                "it takes {} arguments, and {} are declared",
+                offered.params.len(),
+                params.len()
+            ));
         }
         for (param, (direction, ty)) in params.iter().zip(&offered.params) {
             if param.optional {

@@ -150,7 +150,8 @@ fn all_kinds_of_values_pass_in_order() {
     let calls = calls.lock().unwrap();
     let [call] = calls.as_slice() else { panic!("{calls:?}") };
     // `inout` slots have what came in, others zero.
-    expect!["0(1w0x1 200w0xabcd 12w0xffe 32w0x1) -> 200w0xabcd 12w0xffe 16w0x0 8w0x0 32w0x0 at 3ps"].assert_eq(call);
+    expect!["0(1w0x1 200w0xabcd 12w0xffe 32w0x1) -> 200w0xabcd 12w0xffe 16w0x0 8w0x0 32w0x0 at 3ps"]
+        .assert_eq(call);
 }
 
 #[test]
@@ -214,7 +215,11 @@ fn unknown_externs_and_wrong_arguments_are_refused() {
             "@value_extern(\"{name}\") extern Ewma {{ Ewma(bit<8> shift); bit<32> update(in bit<32> sample); }}"
         )
     };
-    refused(&ewma("ewna"), "Ewma(3) e;", "hdr.data.b = e.update(1);", expect![[r#"
+    refused(
+        &ewma("ewna"),
+        "Ewma(3) e;",
+        "hdr.data.b = e.update(1);",
+        expect![[r#"
         error[P4R0408]: no value extern `ewna` on this device
          --> inline.p4:2:1
           |
@@ -222,8 +227,13 @@ fn unknown_externs_and_wrong_arguments_are_refused() {
           | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ declared here
           |
           = help: did you mean `ewma`?
-    "#]]);
-    refused(&ewma("something"), "Ewma(3) e;", "hdr.data.b = e.update(1);", expect![[r#"
+    "#]],
+    );
+    refused(
+        &ewma("something"),
+        "Ewma(3) e;",
+        "hdr.data.b = e.update(1);",
+        expect![[r#"
         error[P4R0408]: no value extern `something` on this device
          --> inline.p4:2:1
           |
@@ -231,16 +241,26 @@ fn unknown_externs_and_wrong_arguments_are_refused() {
           | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ declared here
           |
           = note: the device offers: crc7, divide, ewma, probe, rtt
-    "#]]);
-    refused(&ewma("ewma"), "Ewma(40) e;", "hdr.data.b = e.update(1);", expect![[r#"
+    "#]],
+    );
+    refused(
+        &ewma("ewma"),
+        "Ewma(40) e;",
+        "hdr.data.b = e.update(1);",
+        expect![[r#"
         error[P4R0408]: value extern `ewma` refuses its arguments
          --> inline.p4:4:14
           |
         4 |              Ewma(40) e;
           |              ^^^^^^^^^^^ `shift` of `ewma` is 32 at most, and 40 was given
-    "#]]);
+    "#]],
+    );
     // What is marked with nothing.
-    refused("extern bit<8> f(in bit<8> x);", "", "hdr.data.op = f(1);", expect![[r#"
+    refused(
+        "extern bit<8> f(in bit<8> x);",
+        "",
+        "hdr.data.op = f(1);",
+        expect![[r#"
         error[P4R0401]: this call cannot be run
          --> inline.p4:5:36
           |
@@ -248,8 +268,13 @@ fn unknown_externs_and_wrong_arguments_are_refused() {
           |                                    ^^^^ `f` is not supported
           |
           = help: write `@value_extern("name")` before its declaration if the device offers it
-    "#]]);
-    refused("extern F { F(); bit<8> f(in bit<8> x); }", "F() f;", "hdr.data.op = f.f(1);", expect![[r#"
+    "#]],
+    );
+    refused(
+        "extern F { F(); bit<8> f(in bit<8> x); }",
+        "F() f;",
+        "hdr.data.op = f.f(1);",
+        expect![[r#"
         error[P4R0401]: `F` cannot be run
          --> inline.p4:4:14
           |
@@ -257,7 +282,8 @@ fn unknown_externs_and_wrong_arguments_are_refused() {
           |              ^^^^^^ it is neither the architecture's nor marked as one that the device offers
           |
           = help: write `@value_extern("name")` or `@frame_extern("name")` before its declaration
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -265,7 +291,10 @@ fn declarations_that_differ_are_refused() {
     let ewma =
         |methods: &str| format!("@value_extern(\"ewma\") extern Ewma {{ Ewma(bit<8> shift); {methods} }}");
     let r = |methods: &str, body: &str, why: Expect| refused(&ewma(methods), "Ewma(3) e;", body, why);
-    r("bit<32> update(in bit<16> sample);", "hdr.data.b = e.update(1);", expect![[r#"
+    r(
+        "bit<32> update(in bit<16> sample);",
+        "hdr.data.b = e.update(1);",
+        expect![[r#"
         error[P4R0409]: `ewma` is declared otherwise than it is offered
          --> inline.p4:2:57
           |
@@ -273,8 +302,12 @@ fn declarations_that_differ_are_refused() {
           |                                                         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ `sample` is `bit<32>`
           |
           = note: it is offered as: @value_extern("ewma") extern Name { Name(...); bit<32> update(in bit<32>); @noSideEffects bit<32> value(); }
-    "#]]);
-    r("bit<32> update(inout bit<32> sample);", "hdr.data.b = e.update(hdr.data.b);", expect![[r#"
+    "#]],
+    );
+    r(
+        "bit<32> update(inout bit<32> sample);",
+        "hdr.data.b = e.update(hdr.data.b);",
+        expect![[r#"
         error[P4R0409]: `ewma` is declared otherwise than it is offered
          --> inline.p4:2:57
           |
@@ -282,8 +315,12 @@ fn declarations_that_differ_are_refused() {
           |                                                         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ `sample` is an `in` parameter
           |
           = note: it is offered as: @value_extern("ewma") extern Name { Name(...); bit<32> update(in bit<32>); @noSideEffects bit<32> value(); }
-    "#]]);
-    r("bit<32> update();", "hdr.data.b = e.update();", expect![[r#"
+    "#]],
+    );
+    r(
+        "bit<32> update();",
+        "hdr.data.b = e.update();",
+        expect![[r#"
         error[P4R0409]: `ewma` is declared otherwise than it is offered
          --> inline.p4:2:57
           |
@@ -291,8 +328,12 @@ fn declarations_that_differ_are_refused() {
           |                                                         ^^^^^^^^^^^^^^^^^ it takes 1 arguments, and 0 are declared
           |
           = note: it is offered as: @value_extern("ewma") extern Name { Name(...); bit<32> update(in bit<32>); @noSideEffects bit<32> value(); }
-    "#]]);
-    r("bool update(in bit<32> sample);", "bool b = e.update(1);", expect![[r#"
+    "#]],
+    );
+    r(
+        "bool update(in bit<32> sample);",
+        "bool b = e.update(1);",
+        expect![[r#"
         error[P4R0409]: `ewma` is declared otherwise than it is offered
          --> inline.p4:2:57
           |
@@ -300,8 +341,12 @@ fn declarations_that_differ_are_refused() {
           |                                                         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ it returns `bit<32>`
           |
           = note: it is offered as: @value_extern("ewma") extern Name { Name(...); bit<32> update(in bit<32>); @noSideEffects bit<32> value(); }
-    "#]]);
-    r("bit<32> updated(in bit<32> sample);", "hdr.data.b = e.updated(1);", expect![[r#"
+    "#]],
+    );
+    r(
+        "bit<32> updated(in bit<32> sample);",
+        "hdr.data.b = e.updated(1);",
+        expect![[r#"
         error[P4R0409]: `ewma` is declared otherwise than it is offered
          --> inline.p4:2:57
           |
@@ -310,8 +355,12 @@ fn declarations_that_differ_are_refused() {
           |
           = note: it is offered as: @value_extern("ewma") extern Name { Name(...); bit<32> update(in bit<32>); @noSideEffects bit<32> value(); }
           = help: did you mean `update`?
-    "#]]);
-    r("@noSideEffects bit<32> update(in bit<32> sample);", "hdr.data.b = e.update(1);", expect![[r#"
+    "#]],
+    );
+    r(
+        "@noSideEffects bit<32> update(in bit<32> sample);",
+        "hdr.data.b = e.update(1);",
+        expect![[r#"
         error[P4R0409]: `ewma` is declared otherwise than it is offered
          --> inline.p4:2:57
           |
@@ -319,8 +368,12 @@ fn declarations_that_differ_are_refused() {
           |                                                         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ it changes the memory
           |
           = note: it is offered as: @value_extern("ewma") extern Name { Name(...); bit<32> update(in bit<32>); @noSideEffects bit<32> value(); }
-    "#]]);
-    r("@pure bit<32> value();", "hdr.data.b = e.value();", expect![[r#"
+    "#]],
+    );
+    r(
+        "@pure bit<32> value();",
+        "hdr.data.b = e.value();",
+        expect![[r#"
         error[P4R0409]: `ewma` is declared otherwise than it is offered
          --> inline.p4:2:57
           |
@@ -328,8 +381,12 @@ fn declarations_that_differ_are_refused() {
           |                                                         ^^^^^^^^^^^^^^^^^^^^^^ it reads the memory, and is not `@pure`
           |
           = note: it is offered as: @value_extern("ewma") extern Name { Name(...); bit<32> update(in bit<32>); @noSideEffects bit<32> value(); }
-    "#]]);
-    r("bit<32> update<T>(in T sample);", "hdr.data.b = e.update(32w1);", expect![[r#"
+    "#]],
+    );
+    r(
+        "bit<32> update<T>(in T sample);",
+        "hdr.data.b = e.update(32w1);",
+        expect![[r#"
         error[P4R0409]: `ewma` is declared otherwise than it is offered
          --> inline.p4:2:57
           |
@@ -337,7 +394,8 @@ fn declarations_that_differ_are_refused() {
           |                                                         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ value externs have no type parameters
           |
           = note: it is offered as: @value_extern("ewma") extern Name { Name(...); bit<32> update(in bit<32>); @noSideEffects bit<32> value(); }
-    "#]]);
+    "#]],
+    );
     refused(
         "@value_extern(\"ewma\") extern bit<32> ewma(in bit<32> x);",
         "",
@@ -366,7 +424,11 @@ fn declarations_that_differ_are_refused() {
               = note: it is offered as: @value_extern("crc7") extern bit<7> crc7(in bit<N>);
         "#]],
     );
-    refused(&PROBE.replace("\"add\"", "\"max\""), "Probe(0) p;", "hdr.data.b = p.sum();", expect![[r#"
+    refused(
+        &PROBE.replace("\"add\"", "\"max\""),
+        "Probe(0) p;",
+        "hdr.data.b = p.sum();",
+        expect![[r#"
         error[P4R0409]: `probe` is declared otherwise than it is offered
           --> inline.p4:5:1
            |
@@ -380,8 +442,13 @@ fn declarations_that_differ_are_refused() {
            | |_^ copies of its memory are not merged this way
            |
            = note: it is offered as: @value_extern("probe") @merge("add") extern Name { Name(...); enum { RED, BLUE } all(in bool, inout bit<200>, inout int<12>, out struct { bit<16>, bit<8> }, in enum { RED, BLUE }); bit<32> add(in bit<32>); @noSideEffects bit<32> sum(); @pure void same(inout bit<N>); }
-    "#]]);
-    refused(&PROBE.replace("RED, BLUE", "RED, GREEN"), "Probe(0) p;", "hdr.data.b = p.sum();", expect![[r#"
+    "#]],
+    );
+    refused(
+        &PROBE.replace("RED, BLUE", "RED, GREEN"),
+        "Probe(0) p;",
+        "hdr.data.b = p.sum();",
+        expect![[r#"
         error[P4R0409]: `probe` is declared otherwise than it is offered
          --> inline.p4:8:5
           |
@@ -389,7 +456,8 @@ fn declarations_that_differ_are_refused() {
           |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ `colour` is `enum { RED, BLUE }`
           |
           = note: it is offered as: @value_extern("probe") @merge("add") extern Name { Name(...); enum { RED, BLUE } all(in bool, inout bit<200>, inout int<12>, out struct { bit<16>, bit<8> }, in enum { RED, BLUE }); bit<32> add(in bit<32>); @noSideEffects bit<32> sum(); @pure void same(inout bit<N>); }
-    "#]]);
+    "#]],
+    );
 }
 
 /// Less may be declared than there is, and under other names.

@@ -118,9 +118,7 @@ fn a_device_has_to_offer_what_its_part_calls() {
     let mut map = SourceMap::new();
     let missing = rack("missing", "externs = [\"ewma\", \"crc7\"]");
     let directory = format!("{}/", missing.display());
-    let found = p4rack::rack::load(&missing, &[], &mut map)
-        .err()
-        .expect("rtt is missing");
+    let found = p4rack::rack::load(&missing, &[], &mut map).err().expect("rtt is missing");
     expect_test::expect![[r#"
         error[P4R0703]: `nic` does not offer `rtt`
           --> RACK.toml:20:9
@@ -130,7 +128,8 @@ fn a_device_has_to_offer_what_its_part_calls() {
            |
            = note: no device of the rack offers it
            = help: place the region elsewhere in the app's `map`, or add it to the device's `externs`
-    "#]].assert_eq(&text(&found, &map).replace(&directory, ""));
+    "#]]
+    .assert_eq(&text(&found, &map).replace(&directory, ""));
 }
 
 #[test]
@@ -153,8 +152,10 @@ fn planned(name: &str, offers: &str) -> Racked {
         assert!(text.contains(old), "{old}");
         text.replacen(old, new, 1)
     };
-    let extern_type = "@value_extern(\"ewma\") extern Ewma { Ewma(bit<8> shift); bit<32> update(in bit<32> sample); }";
-    let program = change(read("slice.p4"), "control RouterVerify(", &format!("{extern_type}\ncontrol RouterVerify("));
+    let extern_type =
+        "@value_extern(\"ewma\") extern Ewma { Ewma(bit<8> shift); bit<32> update(in bit<32> sample); }";
+    let program =
+        change(read("slice.p4"), "control RouterVerify(", &format!("{extern_type}\ncontrol RouterVerify("));
     let program = change(program, "    table acl {", "    Ewma(2) mean;\n    table acl {");
     let program = change(program, "acl.apply();", "mean.update(7); acl.apply();");
     let map = "map = { Sample = \"nic\", Acl = \"nic\", Mark = \"nic\", Out = \"nic\" }";
