@@ -123,9 +123,10 @@ fn a_broken_memory_is_refused_or_works() {
     }
 }
 
-/// Value externs with memory: the constructor's arguments, and the inputs of the first method with how many numbers it gives.
-const VALUES: [(&str, &[(u32, u128)], usize, usize); 2] =
-    [("ewma", &[(8, 3)], 1, 1), ("rtt", &[(32, 100)], 1, 3)];
+/// A value extern with memory: its name, the constructor's arguments, how many inputs its first method has, and how many outputs.
+type Object = (&'static str, &'static [(u32, u128)], usize, usize);
+
+const VALUES: [Object; 2] = [("ewma", &[(8, 3)], 1, 1), ("rtt", &[(32, 100)], 1, 3)];
 
 #[test]
 fn a_broken_memory_of_a_value_extern_is_refused_or_works() {
