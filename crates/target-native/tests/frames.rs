@@ -7,7 +7,7 @@ use base_time::{Duration, Rng, Time};
 use dataplane_api::{Device, Emitter, ExternError, FrameExtern, Output, Registry, ResumeAt};
 use device::{Driver, Options, Switch};
 use std::sync::{Arc, Mutex};
-use target_native::{Engine, Fate, Packet};
+use target_native::{Engine, Fate, Packet, Shared};
 
 type Calls = Arc<Mutex<Vec<String>>>;
 
@@ -64,6 +64,11 @@ impl FrameExtern for Press {
 
 fn program() -> Arc<ir::Program> {
     Arc::new(common::program_at(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/frames.p4")))
+}
+
+/// Which the interpreter runs: see [`target_native::Report::compiled`].
+fn interpreted() -> ir::Program {
+    common::program_with(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/frames.p4"), &["HEADER_IN_METADATA"])
 }
 
 fn options() -> (Options, Calls) {
@@ -148,4 +153,23 @@ fn in_queues() {
         });
         assert_eq!(ran[0], ran[1], "{frame:?}");
     }
+}
+
+#[test]
+fn without_code_in_batches() {
+    let mut interpreter = ir_interp::switch(program(), options().0).expect("a device");
+    let shared = Shared::new(&interpreted(), options().0).expect("it runs");
+    assert!(!shared.compiled().report().compiled);
+    let mut worker = shared.worker();
+    for batch in frames().chunks(16) {
+        let mut packets: Vec<Packet> = batch.iter().map(|f| Packet::new(1, f).expect("it fits")).collect();
+        let got = worker.process(&mut packets, Time::ZERO);
+        assert!(packets.iter().all(|packet| packet.fate() == Fate::Elsewhere));
+        let want = |(at, frame): (usize, &Vec<u8>)| {
+            interpreter.process(1, frame, Time::ZERO).into_iter().map(move |output| (at, output))
+        };
+        let want: Vec<(usize, Output)> = batch.iter().enumerate().flat_map(want).collect();
+        assert_eq!(worker.came_of().iter().copied().zip(got).collect::<Vec<_>>(), want);
+    }
+    assert_eq!(shared.write(|switch| switch.counters().clone()), *interpreter.counters());
 }

@@ -47,6 +47,7 @@ pub const MISREADINGS: [Misreading; 34] = [
         _ => false,
     }),
     expr("a shift by the width or more leaves something", far_shift),
+    expr("a right shift of a signed number fills with zeros", shift_unsigned),
     expr("signed numbers are ordered as unsigned ones", order_unsigned),
     expr("`a < b` is `a <= b`", |_, e| {
         replace_op(e, BinaryOp::Lt, BinaryOp::Le) || replace_op(e, BinaryOp::Gt, BinaryOp::Ge)
@@ -272,6 +273,18 @@ fn far_shift(_: &Program, expr: &mut Expr) -> bool {
                 && matches!(by.ty, Type::Bit(n) if n >= 32 || width < 1 << n) =>
         {
             **by = binary(BinaryOp::Mod, by.as_ref().clone(), number(by.ty.clone(), width.into()));
+            true
+        }
+        _ => false,
+    }
+}
+
+fn shift_unsigned(_: &Program, expr: &mut Expr) -> bool {
+    let Type::Int(width) = expr.ty else { return false };
+    match &expr.kind {
+        ExprKind::Binary(BinaryOp::Shr, value, by) => {
+            let bits = cast(Type::Bit(width), value.as_ref().clone());
+            expr.kind = ExprKind::Cast(Box::new(binary(BinaryOp::Shr, bits, by.as_ref().clone())));
             true
         }
         _ => false,
