@@ -247,7 +247,7 @@ pub(crate) struct Input {
 }
 
 fn inputs(case: &Case, pool: &mut Pool, count: usize, rng: &mut Rng) -> Vec<Input> {
-    let mut packets = MendedPackets::new(&case.whole);
+    let mut packets = MendedPackets::new(&case.whole, &case.registry);
     let origins = case.placement.origins().count();
     let mut inputs = vec![];
     for _ in 0..count {

@@ -2,7 +2,7 @@
 
 use super::{PacketMaker, Pool};
 use base_time::{Rng, Time};
-use dataplane_api::Device;
+use dataplane_api::{Device, Registry};
 use device::{Options, Switch};
 use ir::{Block, Program};
 use std::sync::Arc;
@@ -14,9 +14,9 @@ pub struct MendedPackets<'p> {
 }
 
 impl<'p> MendedPackets<'p> {
-    /// For this program.
-    pub fn new(program: &'p Arc<Program>) -> MendedPackets<'p> {
-        MendedPackets { maker: PacketMaker::new(program), mender: mender(program) }
+    /// For this program, whose externs are in `registry`.
+    pub fn new(program: &'p Arc<Program>, registry: &Registry) -> MendedPackets<'p> {
+        MendedPackets { maker: PacketMaker::new(program), mender: mender(program, registry) }
     }
 
     /// The next one.
@@ -30,7 +30,7 @@ impl<'p> MendedPackets<'p> {
 }
 
 /// The program without its ingress and egress: what comes out has the checksums that the program computes.
-fn mender(program: &Arc<Program>) -> Option<Switch> {
+fn mender(program: &Arc<Program>, registry: &Registry) -> Option<Switch> {
     let mut program = Program::clone(program);
     for stage in ["ingress", "egress", "verify_checksum"] {
         let id = program.stage_control(stage)?;
@@ -42,7 +42,7 @@ fn mender(program: &Arc<Program>) -> Option<Switch> {
     }
     program.instances.clear();
     program.controls.iter_mut().for_each(|c| c.instances.clear());
-    ir_interp::switch(Arc::new(program), Options::default()).ok()
+    ir_interp::switch(Arc::new(program), Options { registry: registry.clone(), ..Options::default() }).ok()
 }
 
 fn mended(mender: &mut Switch, frame: Vec<u8>) -> Vec<u8> {

@@ -177,12 +177,12 @@ fn packets(
     let mut pool = Pool::new(&app.whole, &proof::case(app).reserved_ports(), &rng);
     app.entries.writes().iter().flat_map(values).for_each(|value| pool.add(value));
     let options = Options { registry: netfn_registry::all(), ..Options::default() };
+    let mut made = MendedPackets::new(&app.whole, &options.registry);
     let mut whole = ir_interp::switch(Arc::clone(&app.whole), options)?;
     for write in app.entries.writes() {
         whole.write(write, Time::ZERO).map_err(|error| refused(&error.message))?;
     }
-    let (mut made, mut rng) = (MendedPackets::new(&app.whole), rng.split("packets"));
-    let mut packets = vec![];
+    let (mut packets, mut rng) = (vec![], rng.split("packets"));
     for _ in 0..effort.packets * MOST_DRAWS {
         let Some((host, port)) = rng.pick(hosts).copied().filter(|_| packets.len() < effort.packets) else {
             break;
