@@ -120,7 +120,7 @@ impl SplitRun {
     /// Runs until nothing is left to happen.
     pub fn settle(&mut self, limit: usize) -> Result<(), Unsettled> {
         self.run_until(Time::MAX, limit)?;
-        self.network.check_all().map_err(unsettled)
+        Ok(self.network.check_all()?)
     }
 
     /// Runs what is due at `now`, then until no packet is under way; timers may still run out later. Gives the time then.
@@ -158,7 +158,7 @@ impl SplitRun {
                 }
                 true
             };
-            self.steer(index, renew).map_err(unsettled)?;
+            self.steer(index, renew)?;
         }
         Ok(())
     }
@@ -189,7 +189,7 @@ impl SplitRun {
     }
 
     fn step(&mut self, until: Time) -> Result<bool, Unsettled> {
-        self.next_event(until).map_err(unsettled)
+        Ok(self.next_event(until)?)
     }
 
     /// The switch of a device with a part; the control plane writes to it.
@@ -253,8 +253,10 @@ fn link(ends: [(usize, Port); 2], conditions: &Conditions) -> Link {
     Link { plugs, settings, queue: u32::MAX }
 }
 
-fn unsettled(violation: Box<device_network::Violation>) -> Unsettled {
-    Unsettled::Violation(format!("{:?}: {}", violation.place, violation.message))
+impl From<Box<device_network::Violation>> for Unsettled {
+    fn from(violation: Box<device_network::Violation>) -> Unsettled {
+        Unsettled::Violation(format!("{:?}: {}", violation.place, violation.message))
+    }
 }
 
 impl World for SplitRun {

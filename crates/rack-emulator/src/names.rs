@@ -27,7 +27,7 @@ impl Names<'_> {
     /// Where a wire comes from, and where it leads. A link has two, one after the other.
     pub fn ends(&self, wire: u32) -> Option<(End, End)> {
         let [a, b] = self.rack.links.get(wire as usize / 2)?.ends;
-        Some(if wire % 2 == 0 { (a, b) } else { (b, a) })
+        Some(if wire.is_multiple_of(2) { (a, b) } else { (b, a) })
     }
 
     /// A host, a device, a port, a direction of a link.
