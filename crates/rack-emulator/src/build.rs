@@ -2,16 +2,17 @@
 
 use crate::circle::Circles;
 use crate::emulator::{BuildError, Emulator, RackDevice};
+use crate::event::Event;
 use crate::host::HostNode;
 use crate::log::Log;
+use crate::node::{node_id, plug};
 use crate::running::{Ends, Running};
 use crate::watch::Watched;
-use crate::world::Event;
 use base_time::{Rng, Time};
-use device_network::{DeviceNode, DeviceSettings, Link, Network, Node, Plug, WireSettings};
+use device_network::{DeviceNode, DeviceSettings, Link, Network, Plug, WireSettings};
 use host_programs::tally::Tally;
 use host_programs::{Captures, Effects, Pair, Setup, Socket, StartError};
-use rack_model::{DeviceId, End, HostId, NodeId, Rack};
+use rack_model::{End, HostId, NodeId, Rack};
 use std::collections::BTreeMap;
 
 /// The depth of queues that have no link to name one.
@@ -105,22 +106,6 @@ fn network(rack: &Rack, devices: Vec<DeviceNode>) -> Result<Network<Event>, Buil
     };
     Network::new(devices, rack.hosts.len(), links, &Rng::new(rack.seed))
         .map_err(|problem| BuildError(why(problem)))
-}
-
-fn plug(end: &End) -> Plug {
-    let node = match end.node {
-        NodeId::Device(DeviceId(device)) => Node::Device(device),
-        NodeId::Host(HostId(host)) => Node::End(host),
-    };
-    Plug { node, port: end.port }
-}
-
-/// The device or host of a rack that is a node of its network.
-pub(crate) fn node_id(node: Node) -> NodeId {
-    match node {
-        Node::Device(device) => NodeId::Device(DeviceId(device)),
-        Node::End(host) => NodeId::Host(HostId(host)),
-    }
 }
 
 fn settings(link: &rack_model::Link) -> WireSettings {

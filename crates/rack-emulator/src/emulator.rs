@@ -1,6 +1,7 @@
 //! The rack and its virtual time: built, driven, asked.
 
 use crate::circle::Circles;
+use crate::event::Event;
 use crate::fault::FaultState;
 use crate::host::{HostNode, Received};
 use crate::log::{Entry, Log, LogHash};
@@ -10,7 +11,6 @@ use crate::place::Reason;
 use crate::running::{Ends, Running};
 use crate::violation::Violation;
 use crate::watch::Watched;
-use crate::world::Event;
 use base_time::{Duration, Time};
 use dataplane_api::Device;
 use device_network::{Drive, Network, Owner, Place, Spent};

@@ -1,9 +1,9 @@
 //! Faults: they begin, and the wires and devices concerned suffer; they end, and what is left of them is worked out anew.
 
-use crate::build::node_id;
 use crate::emulator::Emulator;
+use crate::event::Event;
 use crate::log::Entry;
-use crate::world::Event;
+use crate::node::node_id;
 use base_time::Time;
 use device_network::{Harm, Node, Outcome, Steer, Wire};
 use rack_model::{DeviceId, FaultKind};

@@ -1,9 +1,9 @@
 //! Places and events as the user knows them.
 
-use crate::build::node_id;
+use crate::event::Event;
 use crate::log::Entry;
+use crate::node::node_id;
 use crate::running::{Running, workload_of};
-use crate::world::Event;
 use base_time::Time;
 use device_network::{Network, Place};
 use rack_model::{DeviceId, End, HostId, NodeId, Rack};

@@ -1,12 +1,12 @@
 //! Where the emulator and host programs meet: timers and frames in, timers and frames out.
 
 use crate::emulator::Emulator;
+use crate::event::Event;
 use crate::host::{Found, HostNode, Received};
 use crate::log::Entry;
 use crate::place::Reason;
 use crate::running::workload_of;
 use crate::watch::value_of;
-use crate::world::Event;
 use device_network::{Drive, Outcome, Owner, Place};
 use host_programs::packet::Ipv4;
 use host_programs::stamp::Stamp;
