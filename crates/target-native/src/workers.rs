@@ -98,8 +98,9 @@ impl Shared {
         let control = mirrors.control();
         let tables = Tables::new(&control);
         let is_serial = has_atomic_blocks(switch.program()) || code.has_wide_cells();
-        let is_timed =
-            code.builds().any(|build| !build.facts.frame_externs.is_empty()) || matches!(code, Made::Nothing);
+        let is_timed = code.builds().any(|build| !build.facts.frame_externs.is_empty())
+            || has_value_objects(switch.program())
+            || matches!(code, Made::Nothing);
         let writer = Mutex::new((mirrors, control));
         let switch = Turns::new(switch);
         let outboxes = Mutex::default();
@@ -252,6 +253,11 @@ impl Made {
 }
 
 /// True if the program says that more than a call is to be atomic.
+/// Value externs may have timers.
+fn has_value_objects(program: &Program) -> bool {
+    program.instances.iter().any(|instance| program.value_extern(instance).is_some())
+}
+
 fn has_atomic_blocks(program: &Program) -> bool {
     let of_controls =
         program.controls.iter().flat_map(|c| c.actions.iter().map(|a| &a.body).chain([&c.body]));

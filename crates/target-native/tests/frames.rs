@@ -4,7 +4,7 @@ mod common;
 
 use base_bits::Bits;
 use base_time::{Duration, Rng, Time};
-use dataplane_api::{Device, Emitter, FrameExtern, FrameExternError, Output, Registry, ResumeAt};
+use dataplane_api::{Device, Emitter, ExternError, FrameExtern, Output, Registry, ResumeAt};
 use device::{Driver, Options, Switch};
 use std::sync::{Arc, Mutex};
 use target_native::{Engine, Fate, Packet, Shared};
@@ -57,7 +57,7 @@ impl FrameExtern for Press {
         vec![u8::from(self.timer.is_some())]
     }
 
-    fn restore(&mut self, _: &[u8]) -> Result<(), FrameExternError> {
+    fn restore(&mut self, _: &[u8]) -> Result<(), ExternError> {
         Ok(())
     }
 }
@@ -75,7 +75,7 @@ fn options() -> (Options, Calls) {
     let calls = Calls::default();
     let seen = Arc::clone(&calls);
     let mut registry = Registry::default();
-    let make = move |_: &[Bits]| -> Result<Box<dyn FrameExtern>, FrameExternError> {
+    let make = move |_: &[Bits]| -> Result<Box<dyn FrameExtern>, ExternError> {
         Ok(Box::new(Press { calls: Arc::clone(&seen), timer: None }))
     };
     registry.add("press", Arc::new(make));

@@ -7,8 +7,8 @@ use super::made::{each_list, each_transition};
 use base_bits::Bits;
 use base_diag::Span;
 use ir::{
-    BinaryOp, Block, Callee, Const, Control, Expr, ExprKind, Keyset, Program, SelectCase, StateRef, Stmt,
-    StmtKind, SwitchLabel, Table, Transition, Type, TypeKind, UnaryOp, VarId, visit,
+    BinaryOp, Block, Call, Callee, Const, Control, Expr, ExprKind, Keyset, Program, SelectCase, StateRef,
+    Stmt, StmtKind, SwitchLabel, Table, Transition, Type, TypeKind, UnaryOp, VarId, visit,
 };
 use std::fmt;
 
@@ -113,6 +113,9 @@ pub const MISREADINGS: [Misreading; 34] = [
     stmts("the last header is not emitted", |_, stmts| {
         let last = stmts.iter().rposition(|stmt| matches!(stmt.kind, StmtKind::Emit(..)));
         last.map(|at| stmts.remove(at)).is_some()
+    }),
+    stmts("what a value extern gives is lost", |program, stmts| {
+        change(stmts, |stmt| result_lost(program, stmt))
     }),
     stmts("a register gives its first cell", |program, stmts| {
         change(stmts, |stmt| first_cell(program, stmt))
@@ -343,6 +346,16 @@ fn is_function(program: &Program, callee: Callee, name: &str) -> bool {
 
 fn calls(program: &Program, stmt: &Stmt, name: &str) -> bool {
     matches!(&stmt.kind, StmtKind::Call(call) if is_function(program, call.callee.clone(), name))
+}
+
+/// A call of a value extern stands alone.
+fn result_lost(program: &Program, stmt: &mut Stmt) -> bool {
+    let StmtKind::Assign(_, Expr { kind: ExprKind::Call(call), .. }) = &stmt.kind else { return false };
+    let lost = device::ValueCallee::of(program, &call.callee).is_some();
+    if lost {
+        stmt.kind = StmtKind::Call(Call::clone(call));
+    }
+    lost
 }
 
 fn first_cell(program: &Program, stmt: &mut Stmt) -> bool {
