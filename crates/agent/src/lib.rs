@@ -25,7 +25,7 @@ use std::thread;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tracing::info;
 
-pub use p4runtime_grpc::{Badge, ClientTls, Limits, Operator, OperatorError, Secret, Tls};
+pub use p4runtime_grpc::{Badge, ClientTls, Limits, Operator, OperatorError, Secret, Tls, most_memory};
 
 /// Commands that wait for the device.
 const WAITING: usize = 4096;
@@ -261,7 +261,7 @@ fn owner(
 ) -> Result<Owner, SetupError> {
     let ports = lanes.ports();
     let epoch = unix_time();
-    let Setup { device_id, cpu_port, seed, drop_port, keep_program, fresh, .. } = setup;
+    let Setup { device_id, cpu_port, seed, drop_port, keep_program, fresh, limits, .. } = setup;
     let audit = base_time::Duration::from_ns(u64::try_from(setup.audit.as_nanos()).unwrap_or(u64::MAX));
     // The devices of a rack in one process are the owner's: frames pass all of them at one moment.
     let shares = matches!(setup.switch, Switch::One(_));
@@ -273,6 +273,7 @@ fn owner(
         registry: netfn_registry::all(),
         known: Known::default(),
         shares,
+        memory: limits.memory,
     };
     let program = match &setup.switch {
         Switch::One(program) => program.as_ref(),

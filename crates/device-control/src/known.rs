@@ -8,7 +8,7 @@ use p4runtime_proto::p4::v1::ForwardingPipelineConfig;
 use p4runtime_server::{Ahead, Status};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use target_native::{Compiled, Engine, Report, Shared};
+use target_native::{Compiled, Report};
 
 /// Number of pushed programs that are kept.
 const MOST_SENT: usize = 4;
@@ -108,10 +108,7 @@ impl KnownProgram {
         shares: bool,
     ) -> Result<KnownProgram, Vec<Diagnostic>> {
         let options = Options { registry: registry.clone(), ..Options::default() };
-        let code = match shares {
-            true => Shared::new(&program, options)?.compiled(),
-            false => Engine::compile(&program, options)?.compiled(),
-        };
+        let code = Compiled::of(&program, options, shares)?;
         let report = code.report();
         Ok(KnownProgram { program, code, map, report })
     }

@@ -30,7 +30,7 @@ use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, Update};
 use p4runtime_server::{Ahead, Builder, Built, Status};
-use p4runtime_store::{Catalog, Numbers};
+use p4runtime_store::{Catalog, Needs, Numbers};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use target_native::{Engine, Shared};
@@ -71,6 +71,8 @@ pub struct Maker {
     pub known: Known,
     /// Workers on other threads run frames with the device's state: see [`Served::shared`].
     pub shares: bool,
+    /// Limit for the memory that a program and its entities take, in bytes.
+    pub memory: u64,
 }
 
 /// A switch whose entities a P4Runtime server keeps.
@@ -169,6 +171,7 @@ impl Builder for Maker {
         let offered = offered(&program).map_err(|problems| told("no P4Info of the program", &problems));
         let Offered { info, plain, numbers, initial } = offered?;
         agrees(config, &info)?;
+        room(&plain, self.memory)?;
         let mut options = Options { registry: self.registry.clone(), seed: self.seed, ..Options::default() };
         options.drop_port = self.drop_port.unwrap_or(options.drop_port);
         let cannot = |problems: Vec<Diagnostic>| told("the program cannot run", &problems);
@@ -192,7 +195,7 @@ impl Builder for Maker {
             map,
             token: Arc::default(),
         };
-        Ok(Built { target, info, plain, numbers, initial })
+        Ok(Built { target, info, plain, numbers, initial, memory: self.memory })
     }
 }
 
@@ -207,6 +210,27 @@ fn few_externs(program: &ir::Program) -> Result<(), Status> {
         return Err(Status::new(Code::ResourceExhausted, why));
     }
     Ok(())
+}
+
+/// Refuses a program whose tables and objects would take more than `limit` bytes of memory if they were filled to their sizes.
+fn room(info: &P4Info, limit: u64) -> Result<(), Status> {
+    /// Tables and objects that the message names.
+    const NAMED: usize = 3;
+    let needs = Needs::of(info);
+    if needs.bytes <= limit {
+        return Ok(());
+    }
+    let mib = |bytes: u64| bytes.div_ceil(1 << 20);
+    let part = |(name, size, bytes): &(String, i64, u64)| format!("`{name}` of size {size}: {} MiB", mib(*bytes));
+    let largest: Vec<String> = needs.parts.iter().take(NAMED).map(part).collect();
+    let why = format!(
+        "the program needs {} MiB of memory when its tables and objects are full, and the limit is {} MiB ({}): make them smaller, \
+         or start the switch with a larger `--max-memory`",
+        mib(needs.bytes),
+        limit >> 20,
+        largest.join(", ")
+    );
+    Err(Status::new(Code::ResourceExhausted, why))
 }
 
 /// What a program offers to control planes.

@@ -58,7 +58,7 @@ impl Splitter {
 
     /// The first plan of the own program, `whole`, has these parts with their sources: they were made by the placement.
     pub fn with_parts(self, whole: &Program, made: Printed) -> Result<Splitter, Status> {
-        let rollout = rollout_of(whole, &self.placement, made)?;
+        let rollout = rollout_of(whole, &self.placement, made, self.maker.memory)?;
         Ok(Splitter { first: RefCell::new(Some(rollout)), ..self })
     }
 
@@ -120,13 +120,19 @@ fn rollout(
             &maker.registry,
         );
     }
-    rollout_of(&whole, placement, (parts, texts))
+    rollout_of(&whole, placement, (parts, texts), maker.memory)
 }
 
-/// The plan of a program whose parts are there.
-fn rollout_of(whole: &Program, placement: &Placement, (parts, texts): Printed) -> Result<Rollout, Status> {
+/// The plan of a program whose parts are there. `memory` is the limit for what its entities take.
+fn rollout_of(
+    whole: &Program,
+    placement: &Placement,
+    (parts, texts): Printed,
+    memory: u64,
+) -> Result<Rollout, Status> {
     let offered = super::offered(whole).map_err(|problems| told("no P4Info of the program", &problems));
     let Offered { info, plain, numbers, initial } = offered?;
+    super::room(&plain, memory)?;
     let cookie = cookie_of(whole);
     let devices = parts.into_iter().zip(texts).zip(&placement.devices);
     let parts = devices.map(|((part, text), name)| match (part, text) {
@@ -142,7 +148,7 @@ fn rollout_of(whole: &Program, placement: &Placement, (parts, texts): Printed) -
     let clones = whole.extern_functions.iter().any(|f| !f.user && f.name.starts_with("clone"));
     let cuts_clones = !clones || parts.iter().flatten().count() == 1;
     let (modes, wires) = (modes(whole, &plain), wires(placement));
-    Ok(Rollout { info, plain, numbers, initial, origin, parts, wires, modes, cuts_clones })
+    Ok(Rollout { info, plain, numbers, initial, memory, origin, parts, wires, modes, cuts_clones })
 }
 
 impl Planner for Splitter {

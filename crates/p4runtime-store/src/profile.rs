@@ -55,8 +55,7 @@ fn member(store: &Store, how: Type, entry: &ActionProfileMember, profile: &Actio
     }
     if how == Type::Insert {
         not_beside_one_shots(store, id)?;
-        let used = store.members.range((id, 0)..=(id, u32::MAX)).count();
-        full(used, profile.size, "members")?;
+        full(store.member_count(id), profile.size, "members")?;
     }
     let Some(given) = &entry.action else {
         return fault("a member without an action", "nothing says what it runs").within("action");

@@ -41,6 +41,7 @@ pub(crate) fn plan(store: &Store, update: &Update) -> Result<Vec<Change>> {
             .code(Code::ResourceExhausted)
             .within("entity");
     }
+    changes.iter().try_for_each(|change| store.check_memory(change)).within("entity")?;
     Ok(changes)
 }
 

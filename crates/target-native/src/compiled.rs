@@ -7,8 +7,9 @@ use crate::layout::Layout;
 use crate::machine::{Machine, Part};
 use crate::notes::Notes;
 use crate::tables::{Mirrors, Wanted};
+use base_diag::Diagnostic;
 use dataplane_api::Port;
-use device::{Blocks, Blueprint, Host};
+use device::{Blocks, Blueprint, Host, Options, Switch};
 use ir::Program;
 use ir_value::Value;
 use std::sync::{Arc, OnceLock};
@@ -26,6 +27,30 @@ pub struct Compiled {
 }
 
 impl Compiled {
+    /// The code of a program, or why it cannot be run. Memory for its tables and objects is not taken. `shares` says that several
+    /// threads are to run it.
+    pub fn of(program: &Program, options: Options, shares: bool) -> Result<Compiled, Vec<Diagnostic>> {
+        Compiled::with_switch(program, options, shares).map(|(_, compiled)| compiled)
+    }
+
+    /// The same with a switch that runs the program by the interpreter.
+    pub(crate) fn with_switch(
+        program: &Program,
+        options: Options,
+        shares: bool,
+    ) -> Result<(Switch, Compiled), Vec<Diagnostic>> {
+        let drop_port = options.drop_port;
+        // Too large when everything is inlined: the interpreter runs it as it stands.
+        let Ok(lowered) = ir_lower::lower(program) else {
+            let program = Arc::new(program.clone());
+            let switch = ir_interp::switch(Arc::clone(&program), options)?;
+            return Ok((switch, Compiled { program, drop_port, code: Made::Nothing, shares }));
+        };
+        let lowered = Arc::new(lowered);
+        let switch = ir_interp::switch(Arc::clone(&lowered), options)?;
+        Ok((switch, Compiled::new(lowered, drop_port, shares)))
+    }
+
     /// How the program was compiled.
     pub fn report(&self) -> Report {
         let builds = || self.code.builds();

@@ -77,17 +77,8 @@ pub(crate) struct Native {
 impl Engine {
     /// Lowers and compiles a program. No program that the interpreter runs is refused.
     pub fn compile(program: &Program, options: Options) -> Result<Engine, Vec<Diagnostic>> {
-        let drop_port = options.drop_port;
-        // Too large when everything is inlined: the interpreter runs it as it stands.
-        let Ok(lowered) = ir_lower::lower(program) else {
-            let program = Arc::new(program.clone());
-            let switch = ir_interp::switch(Arc::clone(&program), options)?;
-            let compiled = Compiled { program, drop_port, code: Made::Nothing, shares: false };
-            return Ok(Engine { switch, work: Work::Interpreter, compiled });
-        };
-        let lowered = Arc::new(lowered);
-        let switch = ir_interp::switch(Arc::clone(&lowered), options)?;
-        Ok(Engine::with(switch, Compiled::new(lowered, drop_port, false)))
+        let (switch, compiled) = Compiled::with_switch(program, options, false)?;
+        Ok(Engine::with(switch, compiled))
     }
 
     /// An engine with a state of its own for a program that is compiled already.

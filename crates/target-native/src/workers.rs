@@ -78,17 +78,8 @@ enum Runner {
 impl Shared {
     /// Lowers and compiles a program. One that only the interpreter runs is run by it, one packet at a time.
     pub fn new(program: &Program, options: Options) -> Result<Shared, Vec<Diagnostic>> {
-        let drop_port = options.drop_port;
-        // Too large when everything is inlined: the interpreter runs it as it stands.
-        let Ok(lowered) = ir_lower::lower(program) else {
-            let program = Arc::new(program.clone());
-            let switch = ir_interp::switch(Arc::clone(&program), options)?;
-            let compiled = Compiled { program, drop_port, code: Made::Nothing, shares: true };
-            return Ok(Shared::with(switch, compiled));
-        };
-        let lowered = Arc::new(lowered);
-        let switch = ir_interp::switch(Arc::clone(&lowered), options)?;
-        Ok(Shared::with(switch, Compiled::new(lowered, drop_port, true)))
+        let (switch, compiled) = Compiled::with_switch(program, options, true)?;
+        Ok(Shared::with(switch, compiled))
     }
 
     /// The same; `None` if only the interpreter runs the program.

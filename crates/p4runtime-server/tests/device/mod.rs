@@ -82,6 +82,7 @@ impl Builder for Maker {
         }
         let info = Arc::new(from_text(include_str!("../../testdata/info.txtpb")).expect("P4Info"));
         let numbers = Numbers::of(&info);
-        Ok(Built { target: Device::default(), plain: Arc::clone(&info), info, numbers, initial: vec![] })
+        let (plain, memory) = (Arc::clone(&info), u64::MAX);
+        Ok(Built { target: Device::default(), plain, info, numbers, initial: vec![], memory })
     }
 }
