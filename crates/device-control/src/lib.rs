@@ -221,7 +221,8 @@ fn room(info: &P4Info, limit: u64) -> Result<(), Status> {
         return Ok(());
     }
     let mib = |bytes: u64| bytes.div_ceil(1 << 20);
-    let part = |(name, size, bytes): &(String, i64, u64)| format!("`{name}` of size {size}: {} MiB", mib(*bytes));
+    let part =
+        |(name, size, bytes): &(String, i64, u64)| format!("`{name}` of size {size}: {} MiB", mib(*bytes));
     let largest: Vec<String> = needs.parts.iter().take(NAMED).map(part).collect();
     let why = format!(
         "the program needs {} MiB of memory when its tables and objects are full, and the limit is {} MiB ({}): make them smaller, \

@@ -290,10 +290,7 @@ impl<B: Builder> Server<B> {
     }
 
     /// A program that is saved beside the one that runs: both together keep to the limit on memory.
-    fn beside_running(
-        &self,
-        mut new: Configured<B::Target>,
-    ) -> Result<Configured<B::Target>, Status> {
+    fn beside_running(&self, mut new: Configured<B::Target>) -> Result<Configured<B::Target>, Status> {
         let running = self.running.as_ref().map_or(0, |running| running.store.taken());
         let left = new.memory.saturating_sub(running);
         if new.store.taken() > left {

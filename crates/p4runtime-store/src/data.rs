@@ -13,7 +13,27 @@ use p4runtime_proto::p4::config::v1::{
 use p4runtime_proto::p4::v1::{P4Data, P4Header, P4StructLike, p4_data::Data as Message};
 
 /// Types inside of types are followed so far.
-pub(crate) const DEEPEST: usize = 64;
+const DEEPEST: usize = 64;
+
+impl Catalog {
+    /// What a register's cells hold before something writes them.
+    pub fn register_zero(&self, id: u32) -> Result<Data> {
+        match zero(self, self.register(id)?.type_spec.as_ref(), DEEPEST) {
+            Some(zero) => Ok(zero),
+            None => not_supported("registers of this type"),
+        }
+    }
+
+    /// A value of a type that P4Info describes, as a message in canonical form.
+    pub fn message(&self, spec: Option<&P4DataTypeSpec>, value: &Data) -> Result<P4Data> {
+        encode(self, spec, value)
+    }
+
+    /// A message as a value of a type that P4Info describes.
+    pub fn data(&self, spec: Option<&P4DataTypeSpec>, message: &P4Data) -> Result<Data> {
+        decode(self, spec, message)
+    }
+}
 
 /// The value that a message says, if it is of the type.
 pub(crate) fn decode(catalog: &Catalog, spec: Option<&P4DataTypeSpec>, given: &P4Data) -> Result<Data> {

@@ -147,12 +147,12 @@ fn cells(info: &P4Info) -> impl Iterator<Item = (&str, i64, u64)> {
     let registers = info.registers.iter().map(move |register| {
         let width = register.type_spec.as_ref().and_then(width);
         let bytes = match width {
-            Some(width) if width <= IN_PLACE && !is_large(register.size) => {
+            Some(width) if width <= IN_PLACE && !is_large(register.size.into()) => {
                 width.div_ceil(8).max(1).next_power_of_two()
             }
             width => SPARSE_CELL + beside(width.unwrap_or(0)),
         };
-        (register.name(), register.size, bytes)
+        (register.name(), register.size.into(), bytes)
     });
     counters.chain(registers)
 }

@@ -3,8 +3,10 @@
 use crate::catalog::Described;
 use crate::change::{Change, DefaultEntry, Entry};
 use crate::fault::{Result, Within, fault, not_supported};
+use crate::key::key;
+use crate::presence::{only_modified, presence};
 use crate::store::Store;
-use crate::{data, matches, table, update};
+use crate::{data, matches};
 use control_writes::{Count, DigestConfig, EntryKey, Match, Rate, Rates};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::{MeterSpec, meter_spec};
@@ -56,7 +58,7 @@ pub(crate) fn count(data: &CounterData) -> Result<Count> {
 pub(crate) fn plan_counter(store: &Store, how: Type, entry: &CounterEntry) -> Result<Vec<Change>> {
     let counter = store.catalog.counter(entry.counter_id)?;
     let changes = || {
-        update::only_modified(how)?;
+        only_modified(how)?;
         let cells = cells(entry.index.as_ref(), counter.size)?;
         let Some(data) = &entry.data else { return Ok(vec![]) };
         let to = count(data).within("data")?;
@@ -72,7 +74,7 @@ pub(crate) fn direct_entry(store: &Store, given: Option<&TableEntry>) -> Result<
     };
     let found = || {
         let table = store.catalog.table(given.table_id)?;
-        let key = table::key(table, given)?;
+        let key = key(table, given)?;
         if given.is_default_action {
             store.catalog.may_count_misses()?;
         } else if store.entry(given.table_id, &key).is_none() {
@@ -88,7 +90,7 @@ pub(crate) fn plan_direct_counter(
     how: Type,
     entry: &DirectCounterEntry,
 ) -> Result<Vec<Change>> {
-    update::only_modified(how)?;
+    only_modified(how)?;
     let (table, key) = direct_entry(store, entry.table_entry.as_ref())?;
     if store.catalog.direct_counter(table).is_none() {
         return fault("the table has no direct counter", "nothing counts").within("table_entry");
@@ -101,7 +103,7 @@ pub(crate) fn plan_direct_counter(
 pub(crate) fn plan_meter(store: &Store, how: Type, entry: &MeterEntry) -> Result<Vec<Change>> {
     let meter = store.catalog.meter(entry.meter_id)?;
     let changes = || {
-        update::only_modified(how)?;
+        only_modified(how)?;
         if entry.counter_data.is_some() {
             return not_supported("counters of meters").within("counter_data");
         }
@@ -114,7 +116,7 @@ pub(crate) fn plan_meter(store: &Store, how: Type, entry: &MeterEntry) -> Result
 }
 
 pub(crate) fn plan_direct_meter(store: &Store, how: Type, entry: &DirectMeterEntry) -> Result<Change> {
-    update::only_modified(how)?;
+    only_modified(how)?;
     if entry.counter_data.is_some() {
         return not_supported("counters of meters").within("counter_data");
     }
@@ -177,7 +179,7 @@ pub(crate) fn config(rates: &Rates) -> MeterConfig {
 pub(crate) fn plan_register(store: &Store, how: Type, entry: &RegisterEntry) -> Result<Vec<Change>> {
     let register = store.catalog.register(entry.register_id)?;
     let changes = || {
-        update::only_modified(how)?;
+        only_modified(how)?;
         let cells = cells(entry.index.as_ref(), i64::from(register.size))?;
         let Some(given) = &entry.data else {
             return fault("a register without a value", "nothing says what it becomes").within("data");
@@ -192,7 +194,7 @@ pub(crate) fn plan_register(store: &Store, how: Type, entry: &RegisterEntry) -> 
 pub(crate) fn plan_value_set(store: &Store, how: Type, entry: &ValueSetEntry) -> Result<Change> {
     let set = store.catalog.value_set(entry.value_set_id)?;
     let change = || {
-        update::only_modified(how)?;
+        only_modified(how)?;
         let size = usize::try_from(set.size).unwrap_or(0);
         if entry.members.len() > size {
             return fault("too many members", format!("the set holds {size}"))
@@ -230,7 +232,7 @@ pub(crate) fn digest_config(config: &DigestConfig) -> v1::digest_entry::Config {
 pub(crate) fn plan_digest(store: &Store, how: Type, entry: &DigestEntry) -> Result<Change> {
     let digest = store.catalog.digest(entry.digest_id)?;
     let change = || {
-        update::presence(how, store.digest(entry.digest_id).is_some())?;
+        presence(how, store.digest(entry.digest_id).is_some())?;
         if how == Type::Delete {
             return Ok(Change::Digest { digest: entry.digest_id, to: None });
         }

@@ -4,9 +4,10 @@ use crate::action::{self, For};
 use crate::catalog::{Catalog, Described};
 use crate::change::{Change, OneShot, OneShotAction, Run};
 use crate::fault::{Result, Within, fault, not_supported};
-use crate::replication::{port, port_bytes};
+use crate::port::{port, port_bytes};
+use crate::presence::presence;
+use crate::selector::{group_size, one_shot_size, unit};
 use crate::store::Store;
-use crate::update;
 use control_writes::{Group, GroupMember, SelectionMode, SizeSemantics, Watch};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::action_profile::SelectorSizeSemantics;
@@ -46,7 +47,7 @@ fn member(store: &Store, how: Type, entry: &ActionProfileMember, profile: &Actio
         return fault("there is no member 0", "members count from 1").within("member_id");
     }
     let known = store.members.get(&(id, number));
-    update::presence(how, known.is_some())?;
+    presence(how, known.is_some())?;
     if how == Type::Delete {
         if known.is_some_and(|known| known.uses > 0) {
             return in_use("entries or groups name it");
@@ -107,7 +108,7 @@ fn group(store: &Store, how: Type, entry: &ActionProfileGroup, profile: &ActionP
         return fault("there is no group 0", "groups count from 1").within("group_id");
     }
     let known = store.groups.get(&(id, number));
-    update::presence(how, known.is_some())?;
+    presence(how, known.is_some())?;
     if how == Type::Delete {
         if known.is_some_and(|known| known.uses > 0) {
             return in_use("entries name it");
@@ -231,29 +232,6 @@ fn weight(profile: &ActionProfile, weight: i32) -> Result<()> {
     .within("weight")
 }
 
-/// True if a group's size is the number of its members, false if it is the sum of their weights.
-fn counts_members(profile: &ActionProfile, semantics: SizeSemantics) -> bool {
-    match semantics {
-        SizeSemantics::Members => true,
-        SizeSemantics::Weights => false,
-        SizeSemantics::OfSelector => {
-            matches!(profile.selector_size_semantics, Some(SelectorSizeSemantics::SumOfMembers(_)))
-        }
-    }
-}
-
-fn unit(profile: &ActionProfile, semantics: SizeSemantics) -> &'static str {
-    if counts_members(profile, semantics) { "members" } else { "weights" }
-}
-
-/// The size of a group. Members without a weight, where the switch chooses weights, count as 1.
-fn size(profile: &ActionProfile, semantics: SizeSemantics, weights: impl Iterator<Item = i32>) -> i64 {
-    match counts_members(profile, semantics) {
-        true => weights.count() as i64,
-        false => weights.map(|weight| i64::from(weight.max(1))).sum(),
-    }
-}
-
 /// No group is larger than its bound; 0: there is none.
 fn within_bound(profile: &ActionProfile, semantics: SizeSemantics, size: i64, bound: i32) -> Result<()> {
     match bound > 0 && size > i64::from(bound) {
@@ -263,17 +241,6 @@ fn within_bound(profile: &ActionProfile, semantics: SizeSemantics, size: i64, bo
         }
         false => Ok(()),
     }
-}
-
-/// What a group takes of its selector's size.
-pub(crate) fn group_size(group: &Group, profile: &ActionProfile) -> i64 {
-    let weights = group.members.iter().map(|member| member.weight);
-    size(profile, SizeSemantics::OfSelector, weights)
-}
-
-/// What a group of an entry's own takes of its selector's size.
-pub(crate) fn one_shot_size(set: &OneShot, profile: &ActionProfile) -> i64 {
-    size(profile, set.size_semantics, set.actions.iter().map(|action| action.weight))
 }
 
 /// What the size of a set of actions counts, as a message has it.

@@ -1,9 +1,12 @@
 //! Multicast groups and clone sessions (P4Runtime 1.5, section 9.5).
 
+use crate::catalog::MOST_REPLICAS;
 use crate::change::Change;
 use crate::fault::{Result, Within, fault};
+use crate::metadata::metadata;
+use crate::port::{known_port, port, port_bytes};
+use crate::presence::presence;
 use crate::store::Store;
-use crate::{table, update};
 use control_writes::{CloneSession, MulticastGroup, Replica, SESSION_GROUPS};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{
@@ -28,11 +31,11 @@ pub(crate) fn plan_multicast(store: &Store, how: Type, entry: &MulticastGroupEnt
                 .code(Code::ResourceExhausted)
                 .within("multicast_group_id");
         }
-        update::presence(how, store.multicast.contains_key(&group))?;
+        presence(how, store.multicast.contains_key(&group))?;
         if how == Type::Delete {
             return Ok(Change::Multicast { group, to: None });
         }
-        let (replicas, metadata) = (replicas(store, &entry.replicas)?, table::metadata(&entry.metadata)?);
+        let (replicas, metadata) = (replicas(store, &entry.replicas)?, metadata(&entry.metadata)?);
         Ok(Change::Multicast { group, to: Some(MulticastGroup { replicas, metadata }) })
     };
     change().about(|| format!("multicast group {group}"))
@@ -48,7 +51,7 @@ pub(crate) fn plan_session(store: &Store, how: Type, entry: &CloneSessionEntry) 
             return fault("the session's number is too large", format!("it is less than {SESSION_GROUPS}"))
                 .within("session_id");
         }
-        update::presence(how, store.sessions.contains_key(&session))?;
+        presence(how, store.sessions.contains_key(&session))?;
         if how == Type::Delete {
             return Ok(Change::CloneSession { session, to: None });
         }
@@ -69,9 +72,6 @@ pub(crate) fn plan_session(store: &Store, how: Type, entry: &CloneSessionEntry) 
     };
     change().about(|| format!("clone session {session}"))
 }
-
-/// The most replicas of a group or session, with their backups.
-pub(crate) const MOST_REPLICAS: usize = 1 << 16;
 
 /// Port and instance of each; no two are the same, and none is that of a backup.
 fn replicas(store: &Store, all: &[v1::Replica]) -> Result<Vec<Replica>> {
@@ -144,29 +144,4 @@ pub(crate) fn encode(replicas: &[Replica]) -> Vec<v1::Replica> {
         backup_replicas: replica.backups.iter().map(backup).collect(),
     };
     replicas.iter().map(one).collect()
-}
-
-/// The port that bytes are, of so many bits at most.
-pub(crate) fn port(bytes: &[u8], bits: u32) -> Result<u32> {
-    let zeros = bytes.iter().take_while(|b| **b == 0).count();
-    let digits = bytes.get(zeros..).unwrap_or_default();
-    if bytes.is_empty() || digits.len() > 4 {
-        return fault("this is no port", format!("a port has 1 to {bits} bits"));
-    }
-    known_port(digits.iter().fold(0, |port, byte| port << 8 | u32::from(*byte)), bits)
-}
-
-/// A port that the architecture has.
-fn known_port(port: u32, bits: u32) -> Result<u32> {
-    match u32::BITS - port.leading_zeros() <= bits {
-        true => Ok(port),
-        false => fault("there is no such port", format!("{port} has more than {bits} bits")),
-    }
-}
-
-/// The shortest bytes of a port.
-pub(crate) fn port_bytes(port: u32) -> Vec<u8> {
-    let bytes = port.to_be_bytes();
-    let zeros = bytes.iter().take_while(|b| **b == 0).count().min(3);
-    bytes.get(zeros..).unwrap_or_default().to_vec()
 }

@@ -3,14 +3,13 @@
 use crate::catalog::Catalog;
 use crate::change::{ActionCall, Change, DefaultEntry, Entry, Run};
 use crate::fault::{Result, Within, fault};
-use crate::profile::{group_size, one_shot_size};
-use crate::{memory, update};
+use crate::memory;
+use crate::selector::{group_size, one_shot_size};
 use control_writes::{
     CloneSession, Count, Data, DigestConfig, EntryKey, Group, Match, MulticastGroup, Rates, Replica,
 };
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
-use p4runtime_proto::p4::v1::Update;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -99,21 +98,6 @@ impl Store {
         &self.catalog
     }
 
-    /// What an update changes, in order; nothing is changed yet. More than one change come only of writes to all
-    /// cells of an object.
-    pub fn plan(&self, change: &Update) -> Result<Vec<Change>> {
-        update::plan(self, change)
-    }
-
-    /// Takes an entry that the program has from the start; the device has it already. Of entries with one key the
-    /// first counts.
-    pub fn load_initial(&mut self, update: &Update) -> Result<()> {
-        if let Some(change) = update::plan_initial(self, update)? {
-            self.commit(change, None);
-        }
-        Ok(())
-    }
-
     /// An entry of a table.
     pub fn entry(&self, table: u32, key: &EntryKey) -> Option<&Entry> {
         self.tables.get(&table)?.entries.get(key)
@@ -166,7 +150,8 @@ impl Store {
     pub fn commit(&mut self, change: Change, before: Option<Before>) -> Option<Change> {
         let (more_bulk, more) = (bulk(&change), memory::of_change(&change));
         let inverse = self.replace(change, before);
-        let (less_bulk, less) = inverse.as_ref().map_or((0, 0), |inverse| (bulk(inverse), memory::of_change(inverse)));
+        let (less_bulk, less) =
+            inverse.as_ref().map_or((0, 0), |inverse| (bulk(inverse), memory::of_change(inverse)));
         self.bulk = (self.bulk + more_bulk).saturating_sub(less_bulk);
         self.taken = (self.taken + more).saturating_sub(less);
         inverse
@@ -180,7 +165,9 @@ impl Store {
             return Ok(());
         }
         let old = match change {
-            Change::Entry { table, key, .. } => self.entry(*table, key).map_or(0, |old| memory::of_entry(key, old)),
+            Change::Entry { table, key, .. } => {
+                self.entry(*table, key).map_or(0, |old| memory::of_entry(key, old))
+            }
             _ => 0,
         };
         let then = (self.taken + more).saturating_sub(old);

@@ -4,12 +4,14 @@ use crate::action::{self, For};
 use crate::catalog::Described;
 use crate::change::{Change, DefaultEntry, Entry, Run};
 use crate::fault::{Result, Within, fault, not_supported};
+use crate::key::{key, key_of_default};
+use crate::metadata::metadata;
+use crate::presence::{only_modified, presence};
 use crate::store::Store;
-use crate::{matches, object, profile, update};
-use control_writes::{Count, EntryKey, Rates};
+use crate::{object, profile};
+use control_writes::{Count, Rates};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::Table;
-use p4runtime_proto::p4::config::v1::match_field::MatchType;
 use p4runtime_proto::p4::config::v1::table::IdleTimeoutBehavior;
 use p4runtime_proto::p4::v1::{TableAction, TableEntry, table_action, update::Type};
 
@@ -22,40 +24,8 @@ pub(crate) fn plan(store: &Store, how: Type, entry: &TableEntry) -> Result<Chang
     .about(|| format!("an entry of table `{}`", table.name()))
 }
 
-/// Which entry a message is about.
-pub(crate) fn key(table: &Table, entry: &TableEntry) -> Result<EntryKey> {
-    if entry.is_default_action {
-        return key_of_default(entry);
-    }
-    let found = matches::decode(&table.match_fields, &entry.r#match)?;
-    let ranked = has_priorities(table);
-    match (ranked, entry.priority) {
-        (true, 1..) | (false, 0) => Ok(EntryKey { matches: found.into(), priority: entry.priority.into() }),
-        (true, _) => fault("a priority is missing", "fields are ternary, range or optional: it is 1 or more"),
-        (false, _) => fault("a priority where there is none", "no field is ternary, range or optional"),
-    }
-    .within("priority")
-}
-
-fn key_of_default(entry: &TableEntry) -> Result<EntryKey> {
-    if !entry.r#match.is_empty() {
-        return fault("a default action matches nothing", "it runs where no entry matches").within("match");
-    }
-    if entry.priority != 0 {
-        return fault("a default action has no priority", "it runs where no entry matches")
-            .within("priority");
-    }
-    Ok(EntryKey::of_default())
-}
-
-/// Tables have priorities if some field can be matched in more than one way that does not say which is better.
-pub(crate) fn has_priorities(table: &Table) -> bool {
-    let ranked = [MatchType::Ternary, MatchType::Range, MatchType::Optional];
-    table.match_fields.iter().any(|field| ranked.contains(&matches::kind(field)))
-}
-
 fn plan_default(store: &Store, how: Type, table: &Table, entry: &TableEntry) -> Result<Change> {
-    update::only_modified(how)?;
+    only_modified(how)?;
     if table.const_default_action_id != 0 {
         return fault("this default action is constant", "the source says `const default_action`")
             .code(Code::PermissionDenied);
@@ -81,19 +51,6 @@ fn plan_default(store: &Store, how: Type, table: &Table, entry: &TableEntry) -> 
     Ok(Change::Default { table: entry.table_id, to: Box::new(to), count })
 }
 
-/// The most bytes of a controller's own in an entry or a group. P4Runtime sets no bound; without one a single entry could be
-/// larger than any message in which it is read.
-const MOST_METADATA: usize = 64 << 10;
-
-/// What a controller keeps with an entity.
-pub(crate) fn metadata(given: &[u8]) -> Result<Vec<u8>> {
-    if given.len() > MOST_METADATA {
-        let why = format!("it has {} bytes, and at most {MOST_METADATA} are kept", given.len());
-        return fault("the metadata is too long", why).code(Code::ResourceExhausted).within("metadata");
-    }
-    Ok(given.to_vec())
-}
-
 #[allow(deprecated)]
 fn controller_metadata(entry: &TableEntry) -> u64 {
     entry.controller_metadata
@@ -113,7 +70,7 @@ fn plan_entry(store: &Store, how: Type, table: &Table, entry: &TableEntry) -> Re
     }
     let key = key(table, entry)?;
     let known = store.entry(entry.table_id, &key);
-    update::presence(how, known.is_some())?;
+    presence(how, known.is_some())?;
     if how == Type::Delete {
         if known.is_some_and(|known| known.is_const) {
             return constant();
