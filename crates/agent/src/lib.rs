@@ -186,8 +186,10 @@ fn serve_until(
     begun.recv().map_err(failed)??;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        // Large requests are decoded on these, and names are resolved.
+        // Large requests are decoded on these, and names are resolved. What a thread has allocated returns to the system when others
+        // have freed it, but only once the thread has ended: none waits for more work.
         .max_blocking_threads(4)
+        .thread_keep_alive(std::time::Duration::from_millis(1))
         .build()
         .map_err(failed)?;
     let served = runtime.block_on(async {

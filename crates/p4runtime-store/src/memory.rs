@@ -14,10 +14,10 @@ use p4runtime_proto::p4::config::v1::{
 };
 
 /// An entry without its key, its action's arguments and its metadata.
-const ENTRY: u64 = 1024;
+const ENTRY: u64 = 1152;
 
 /// A field of a key, and a member of a value set.
-const FIELD: u64 = 256;
+const FIELD: u64 = 384;
 
 /// An argument of an action.
 const ARGUMENT: u64 = 128;

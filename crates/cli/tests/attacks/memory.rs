@@ -52,7 +52,8 @@ fn programs_that_need_more_memory_than_there_is_are_refused() {
     let cells = program("    action know() {", &format!("{registers}\n    action know() {{"));
     let uses: String = (0..8).map(|n| format!("        r{n}.write(0, 1);\n")).collect();
     let cells = cells.replacen("        sources.apply();\n", &format!("        sources.apply();\n{uses}"), 1);
-    let mut victim = Victim::start(GIGABYTE, &[]);
+    let l2 = Path::new(env!("CARGO_MANIFEST_DIR")).join("../agent/benches/served/l2.p4");
+    let mut victim = Victim::of(GIGABYTE, &[&l2.display().to_string(), "--max-memory", "450"]);
     let honest = Honest::start(&victim, 1);
     let before = victim.memory();
     runtime().block_on(async {
@@ -72,6 +73,89 @@ fn programs_that_need_more_memory_than_there_is_are_refused() {
     });
     honest.end("programs that need too much memory");
     victim.is_as_before(before, "programs that need too much memory");
+}
+
+/// Tables as large as they may be, filled, in the program that runs and in one that is saved beside it, which is then committed and built
+/// anew with all of its entries: a primary that filled a table of a million entries ended a switch that could use 1 GB.
+#[test]
+fn a_primary_that_fills_all_that_it_may_ends_nothing() {
+    let _alone = alone();
+    let (size, limit) = if at_length() { (75_000, 256) } else { (5_000, 17) };
+    let text = program("size = 131072", &format!("size = {size}"));
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("attacked_full.p4");
+    std::fs::write(&path, &text).unwrap();
+    let args = [path.display().to_string(), "--max-memory".to_string(), limit.to_string()];
+    let mut victim = Victim::of(GIGABYTE, &args.each_ref().map(String::as_str));
+    runtime().block_on(async {
+        let mut client = victim.connect().await;
+        let _stream = stream(&mut client, 1).await;
+        let tables = both(&mut client).await;
+        let before = victim.memory();
+        let honest = Honest::start(&victim, 1);
+        // One entry is the honest controller's.
+        let full = size - 1;
+        assert_eq!(fill(&mut client, &tables, full).await.unwrap(), 2 * full);
+        honest.end("full tables");
+        push(&mut client, Action::VerifyAndSave, Some(&text)).await.unwrap();
+        let refused = fill(&mut client, &tables, full).await.unwrap_err();
+        assert_eq!(refused.code(), Code::Unknown, "{refused}");
+        assert!(refused.message().contains("the limit on memory is reached"), "{refused}");
+        push(&mut client, Action::Commit, None).await.unwrap();
+        let all = from_text("device_id: 1 entities { table_entry {} }").unwrap();
+        let saved = count(&mut client, all).await.unwrap();
+        assert!(saved > 100 && saved < full as usize, "{saved}");
+        push(&mut client, Action::VerifyAndCommit, Some(&text)).await.unwrap();
+        assert_eq!(fill(&mut client, &tables, full).await.unwrap(), 2 * full);
+        push(&mut client, Action::ReconcileAndCommit, Some(&text)).await.unwrap();
+        // Metadata is no part of a table's size.
+        let mut large = entries(tables[0], 1, "MODIFY", 0..full.min(30_000));
+        for update in &mut large.updates {
+            use p4runtime_proto::p4::v1::entity::Entity::TableEntry;
+            if let Some(Entity { entity: Some(TableEntry(entry)) }) = &mut update.entity {
+                entry.metadata = vec![7; 1000];
+            }
+        }
+        let refused = client.write(large).await.unwrap_err();
+        assert_eq!(refused.code(), Code::Unknown, "{refused}");
+        assert!(refused.message().contains("the limit on memory is reached"), "{refused}");
+        push(&mut client, Action::VerifyAndCommit, Some(&text)).await.unwrap();
+        victim.is_as_before(before, "full tables");
+    });
+}
+
+/// The two tables, each with its action.
+async fn both(client: &mut Client) -> [(u32, u32); 2] {
+    let info = running(client).await.p4info.unwrap();
+    let id = |name: &str| {
+        let tables = info.tables.iter().filter_map(|table| table.preamble.as_ref());
+        let actions = info.actions.iter().filter_map(|action| action.preamble.as_ref());
+        tables.chain(actions).find(|preamble| preamble.name.ends_with(name)).unwrap().id
+    };
+    [(id("destinations"), id("forward")), (id("sources"), id("know"))]
+}
+
+/// Inserts entries into both tables, and says how many; the first update that fails ends it.
+async fn fill(client: &mut Client, tables: &[(u32, u32); 2], most: u32) -> Result<u32, Status> {
+    use p4runtime_proto::p4::v1::entity::Entity::TableEntry;
+    use p4runtime_proto::p4::v1::table_action::Type::Action;
+    let mut done = 0;
+    for (at, table) in tables.iter().enumerate() {
+        for first in (0..most).step_by(5_000) {
+            let mut write = entries(*table, 1, "INSERT", first..(first + 5_000).min(most));
+            for update in &mut write.updates {
+                if let Some(Entity { entity: Some(TableEntry(entry)) }) = &mut update.entity
+                    && let Some(Action(action)) = entry.action.as_mut().and_then(|a| a.r#type.as_mut())
+                    && at == 1
+                {
+                    action.params.clear();
+                }
+            }
+            let updates = write.updates.len() as u32;
+            client.write(write).await?;
+            done += updates;
+        }
+    }
+    Ok(done)
 }
 
 /// The P4Info of a program, as the command writes it.
@@ -131,7 +215,10 @@ fn entries_take_no_more_than_what_is_counted() {
             let (_, size, bytes) =
                 needs.parts.iter().find(|(name, ..)| name.ends_with("destinations")).unwrap();
             let counted = bytes / *size as u64;
-            eprintln!("{most} entries, {kind}: {} bytes each, counted are {counted}", taken / u64::from(most));
+            eprintln!(
+                "{most} entries, {kind}: {} bytes each, counted are {counted}",
+                taken / u64::from(most)
+            );
             assert!(taken / u64::from(most) <= counted, "{kind}");
         });
     }

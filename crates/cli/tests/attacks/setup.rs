@@ -23,6 +23,9 @@ pub type Client = P4RuntimeClient<Channel>;
 /// Memory that the switch may have: 1 GB of data, and never more descriptors than a common limit.
 pub const GIGABYTE: &str = "ulimit -d 1048576";
 
+/// Lets a switch run programs whose tables would not fit into its memory if they were full.
+pub const LARGE: [&str; 2] = ["--max-memory", "4096"];
+
 /// True for `./test --all`: attacks are as large as they were when they were found.
 pub fn at_length() -> bool {
     std::env::var_os("P4RACK_ALL").is_some()
@@ -45,11 +48,11 @@ pub struct Victim {
 }
 
 impl Victim {
-    /// A switch with two tables of 131,072 entries, under a limit of the shell.
+    /// A switch with two tables of 131,072 entries, under a limit of the shell. Attacks fill few of them: see [`LARGE`].
     pub fn start(limit: &str, args: &[&str]) -> Victim {
         let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../agent/benches/served/l2.p4");
         let program = program.display().to_string();
-        Victim::of(limit, &[&[program.as_str()], args].concat())
+        Victim::of(limit, &[&[program.as_str()], &LARGE[..], args].concat())
     }
 
     fn command(limit: &str, args: &[&str]) -> Command {
@@ -227,7 +230,8 @@ impl Honest {
     /// All of its calls were done. How long they took is told.
     pub fn end(self, attack: &str) {
         let [attacked, beside] = [self.attacked, self.beside].map(Working::end);
-        let told = |waits: &[Duration]| format!("{:?} (99 %: {:?})", percentile(waits, 100), percentile(waits, 99));
+        let told =
+            |waits: &[Duration]| format!("{:?} (99 %: {:?})", percentile(waits, 100), percentile(waits, 99));
         eprintln!(
             "{attack}: {} calls of an honest controller, the longest took {}; at a switch that nobody attacks, {}",
             attacked.len(),
