@@ -129,7 +129,7 @@ impl Maker {
                 return self.own.clone().map(|own| (own, SourceMap::new())).ok_or_else(|| {
                     Status::new(
                         Code::InvalidArgument,
-                        "`p4_device_config` is empty: it is the text of a P4-16 program",
+                        "`p4_device_config` is empty: it must be the text of a P4-16 program",
                     )
                 });
             }
@@ -168,7 +168,7 @@ impl Builder for Maker {
             None => self.program(config)?,
         };
         few_externs(&program)?;
-        let offered = offered(&program).map_err(|problems| told("no P4Info of the program", &problems));
+        let offered = offered(&program).map_err(|problems| told("the program has no P4Info", &problems));
         let Offered { info, plain, numbers, initial } = offered?;
         agrees(config, &info)?;
         room(&plain, self.memory)?;
@@ -266,7 +266,7 @@ fn agrees(config: &ForwardingPipelineConfig, info: &P4Info) -> Result<(), Status
         None => Ok(()),
         Some(what) => Err(Status::new(
             Code::InvalidArgument,
-            format!("the P4Info is not the program's: {what}; `p4rack p4info` writes the right one"),
+            format!("the P4Info does not match the program: {what}; `p4rack p4info` writes the right one"),
         )),
     }
 }
@@ -278,7 +278,7 @@ fn differs(given: &P4Info, own: &P4Info) -> Option<String> {
     let forgotten = own.iter().find(|thing| !given.contains(thing));
     match (missing, forgotten) {
         (Some((id, name)), _) => Some(format!("the program has no {id:#x} `{name}`")),
-        (None, Some((id, name))) => Some(format!("it lacks {id:#x} `{name}`")),
+        (None, Some((id, name))) => Some(format!("the P4Info lacks {id:#x} `{name}`")),
         (None, None) => None,
     }
 }

@@ -110,7 +110,7 @@ fn rollout(
     ir_split::landings(Arc::make_mut(&mut whole)).map_err(|problems| told("the program", &problems))?;
     let mut map = SourceMap::new();
     let (_, parts, texts) = make_parts(&whole, placement, &mut map)
-        .map_err(|problems| told("the program cannot be split so", &problems))?;
+        .map_err(|problems| told("the program cannot be split with this placement", &problems))?;
     if let Some(code) = code {
         let both = parts.iter().zip(&texts);
         code.push(
@@ -130,7 +130,7 @@ fn rollout_of(
     (parts, texts): Printed,
     memory: u64,
 ) -> Result<Rollout, Status> {
-    let offered = super::offered(whole).map_err(|problems| told("no P4Info of the program", &problems));
+    let offered = super::offered(whole).map_err(|problems| told("the program has no P4Info", &problems));
     let Offered { info, plain, numbers, initial } = offered?;
     super::room(&plain, memory)?;
     let cookie = cookie_of(whole);
@@ -228,7 +228,7 @@ pub fn make_part(
     text: String,
     whole: &P4Info,
 ) -> Result<Part, Status> {
-    let info = p4info::p4info(program).map_err(|problems| told("no P4Info of a part", &problems))?;
+    let info = p4info::p4info(program).map_err(|problems| told("a part has no P4Info", &problems))?;
     let config = ForwardingPipelineConfig {
         p4info: Some(info.clone()),
         p4_device_config: text.into_bytes(),

@@ -157,7 +157,7 @@ impl<T: Target> Configured<T> {
 }
 
 fn unfit(fault: &p4runtime_store::Fault) -> Status {
-    let why = format!("what was written does not fit the new program: {fault}");
+    let why = format!("the existing entries do not fit the new program: {fault}");
     Status::new(Code::InvalidArgument, why)
 }
 
@@ -182,7 +182,7 @@ impl<B: Builder> Server<B> {
         let mut wanted = config.clone();
         if self.builder.keeps(config) {
             let Some(running) = &self.running else {
-                let why = "there is no program to keep: the switch has to be started with one";
+                let why = "there is no program to keep: the switch must be started with one";
                 return Err(Status::new(Code::FailedPrecondition, why));
             };
             wanted.p4_device_config.clone_from(&running.source);
@@ -251,7 +251,7 @@ impl<B: Builder> Server<B> {
             if request.config.is_some() {
                 return Err(Status::new(
                     Code::InvalidArgument,
-                    "COMMIT takes the saved config: leave it unset",
+                    "COMMIT uses the saved config: leave `config` unset",
                 ));
             }
             return self.prepare_saved().map(Some);
@@ -325,9 +325,7 @@ impl<B: Builder> Server<B> {
         let (true, Some(running)) = (prepared.takes_along, &self.running) else { return Ok(vec![]) };
         let mut counted = vec![];
         let read = running.store.read_counted(&running.target, &mut |entity| counted.push(entity));
-        read.map_err(|fault| {
-            Status::new(Code::Internal, format!("what was counted cannot be read: {fault}"))
-        })?;
+        read.map_err(|fault| Status::new(Code::Internal, format!("the counters cannot be read: {fault}")))?;
         let counted = prepared.new.rename(counted, &running.names)?;
         counted.iter().try_for_each(|entity| prepared.new.again(making(entity), entity.clone()))?;
         Ok(counted)
@@ -373,8 +371,7 @@ impl<B: Builder> Server<B> {
     fn prepare_saved(&mut self) -> Result<Prepared<B>, Status> {
         match self.saved.take() {
             Some(saved) if saved.is_spoilt => {
-                let why =
-                    "frames were kept out for the saved config, and have been let in since: save it again";
+                let why = "frames were held for the saved config and have been admitted since: save the config again";
                 Err(Status::new(Code::Aborted, why))
             }
             Some(mut new) => {
@@ -382,7 +379,7 @@ impl<B: Builder> Server<B> {
                 Ok(Prepared { new, was_saved: true, takes_along: false })
             }
             None => {
-                let why = "there is no saved config: VERIFY_AND_SAVE comes first";
+                let why = "there is no saved config: use VERIFY_AND_SAVE first";
                 Err(Status::new(Code::NotFound, why))
             }
         }
@@ -420,7 +417,7 @@ fn written<T: Target>(of: &Configured<T>) -> Result<Vec<Entity>, Status> {
 }
 
 fn unread(fault: &p4runtime_store::Fault) -> Status {
-    Status::new(Code::Internal, format!("what was written cannot be read: {fault}"))
+    Status::new(Code::Internal, format!("the entries cannot be read: {fault}"))
 }
 
 /// An entity without what the data plane has written; `None` if nothing else is in it.

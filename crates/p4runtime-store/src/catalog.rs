@@ -5,8 +5,8 @@ use crate::restriction::Restrictions;
 use control_writes::{Kind, SESSION_GROUPS};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::{
-    Action, ActionProfile, Counter, Digest, DirectCounter, DirectMeter, Meter, P4Info,
-    Preamble, Register, Table, ValueSet,
+    Action, ActionProfile, Counter, Digest, DirectCounter, DirectMeter, Meter, P4Info, Preamble, Register,
+    Table, ValueSet,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -113,7 +113,7 @@ impl Catalog {
             true => Ok(()),
             false => {
                 let what = "default actions have no direct counters and meters";
-                fault(what, "v1model counts and measures hits alone").code(Code::Unimplemented)
+                fault(what, "v1model counts and meters only hits").code(Code::Unimplemented)
             }
         }
     }
@@ -156,7 +156,7 @@ impl Catalog {
         ];
         let too_many = |(_, wanted, most): &(&str, i32, u32)| i64::from(*wanted) > i64::from(*most);
         let (name, wanted, most) = bounds.into_iter().find(too_many)?;
-        Some(format!("the program wants {wanted} for `{name}`, and there are {most}"))
+        Some(format!("the program requires {wanted} for `{name}`, and the switch has {most}"))
     }
 
     /// All of it.

@@ -24,8 +24,11 @@ pub(crate) fn key(table: &Table, entry: &TableEntry) -> Result<EntryKey> {
     let ranked = has_priorities(table);
     match (ranked, entry.priority) {
         (true, 1..) | (false, 0) => Ok(EntryKey { matches: found.into(), priority: entry.priority.into() }),
-        (true, _) => fault("a priority is missing", "fields are ternary, range or optional: it is 1 or more"),
-        (false, _) => fault("a priority where there is none", "no field is ternary, range or optional"),
+        (true, _) => fault(
+            "the priority is missing",
+            "tables with ternary, range or optional fields need one of at least 1",
+        ),
+        (false, _) => fault("the table takes no priorities", "no field is ternary, range or optional"),
     }
     .within("priority")
 }
@@ -33,11 +36,10 @@ pub(crate) fn key(table: &Table, entry: &TableEntry) -> Result<EntryKey> {
 /// The key of a default entry, whose message says nothing of it.
 pub(crate) fn key_of_default(entry: &TableEntry) -> Result<EntryKey> {
     if !entry.r#match.is_empty() {
-        return fault("a default action matches nothing", "it runs where no entry matches").within("match");
+        return fault("a default action has no match fields", "it runs if no entry matches").within("match");
     }
     if entry.priority != 0 {
-        return fault("a default action has no priority", "it runs where no entry matches")
-            .within("priority");
+        return fault("a default action has no priority", "it runs if no entry matches").within("priority");
     }
     Ok(EntryKey::of_default())
 }

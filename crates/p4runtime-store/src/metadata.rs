@@ -10,7 +10,7 @@ const MOST_METADATA: usize = 64 << 10;
 /// What a controller keeps with an entity.
 pub(crate) fn metadata(given: &[u8]) -> Result<Vec<u8>> {
     if given.len() > MOST_METADATA {
-        let why = format!("it has {} bytes, and at most {MOST_METADATA} are kept", given.len());
+        let why = format!("it has {} bytes, and the limit is {MOST_METADATA}", given.len());
         return fault("the metadata is too long", why).code(Code::ResourceExhausted).within("metadata");
     }
     Ok(given.to_vec())

@@ -7,7 +7,7 @@ pub(crate) fn port(bytes: &[u8], bits: u32) -> Result<u32> {
     let zeros = bytes.iter().take_while(|b| **b == 0).count();
     let digits = bytes.get(zeros..).unwrap_or_default();
     if bytes.is_empty() || digits.len() > 4 {
-        return fault("this is no port", format!("a port has 1 to {bits} bits"));
+        return fault("the port is malformed", format!("a port has 1 to {bits} bits"));
     }
     known_port(digits.iter().fold(0, |port, byte| port << 8 | u32::from(*byte)), bits)
 }
@@ -16,7 +16,7 @@ pub(crate) fn port(bytes: &[u8], bits: u32) -> Result<u32> {
 pub(crate) fn known_port(port: u32, bits: u32) -> Result<u32> {
     match u32::BITS - port.leading_zeros() <= bits {
         true => Ok(port),
-        false => fault("there is no such port", format!("{port} has more than {bits} bits")),
+        false => fault("the port is too large", format!("{port} needs more than {bits} bits")),
     }
 }
 

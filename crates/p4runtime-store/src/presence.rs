@@ -8,10 +8,10 @@ use p4runtime_proto::p4::v1::update::Type;
 pub(crate) fn presence(how: Type, known: bool) -> Result<()> {
     match how {
         Type::Insert if known => {
-            fault("this is there already", "an insertion makes something new").code(Code::AlreadyExists)
+            fault("the entity exists already", "INSERT needs a new one").code(Code::AlreadyExists)
         }
         Type::Modify | Type::Delete if !known => {
-            fault("this is not there", "nothing has inserted this").code(Code::NotFound)
+            fault("the entity does not exist", "no update has inserted it").code(Code::NotFound)
         }
         _ => Ok(()),
     }
@@ -21,6 +21,6 @@ pub(crate) fn presence(how: Type, known: bool) -> Result<()> {
 pub(crate) fn only_modified(how: Type) -> Result<()> {
     match how {
         Type::Modify => Ok(()),
-        _ => fault("this can be modified only", "it is there from the beginning to the end").within("type"),
+        _ => fault("the entity can only be modified", "it exists as long as the program").within("type"),
     }
 }

@@ -18,16 +18,16 @@ pub(crate) fn plan_multicast(store: &Store, how: Type, entry: &MulticastGroupEnt
     let group = entry.multicast_group_id;
     let change = || {
         if group == 0 {
-            return fault("there is no multicast group 0", "0 says that a packet is not multicast")
+            return fault("there is no multicast group 0", "0 means that a packet is not multicast")
                 .within("multicast_group_id");
         }
         let last = store.catalog.last_group();
         if group > last {
-            return fault("the group's number is too large", format!("it is at most {last}"))
+            return fault("the group id is too large", format!("the largest is {last}"))
                 .within("multicast_group_id");
         }
         if (SESSION_GROUPS..2 * SESSION_GROUPS).contains(&group) {
-            return fault("this group's number is taken", "clone sessions have groups from 32768 on")
+            return fault("the group id is reserved", "ids from 32768 belong to clone sessions")
                 .code(Code::ResourceExhausted)
                 .within("multicast_group_id");
         }
@@ -45,10 +45,11 @@ pub(crate) fn plan_session(store: &Store, how: Type, entry: &CloneSessionEntry) 
     let session = entry.session_id;
     let change = || {
         if session == 0 {
-            return fault("there is no clone session 0", "0 asks for all of them").within("session_id");
+            return fault("there is no clone session 0", "in queries, 0 means all sessions")
+                .within("session_id");
         }
         if session >= SESSION_GROUPS {
-            return fault("the session's number is too large", format!("it is less than {SESSION_GROUPS}"))
+            return fault("the session id is too large", format!("it must be less than {SESSION_GROUPS}"))
                 .within("session_id");
         }
         presence(how, store.sessions.contains_key(&session))?;
@@ -59,12 +60,12 @@ pub(crate) fn plan_session(store: &Store, how: Type, entry: &CloneSessionEntry) 
         let class_of_service = match u8::try_from(entry.class_of_service) {
             Ok(class) if class <= last => class,
             _ => {
-                return fault("there is no such class of service", format!("the last is {last}"))
+                return fault("the class of service is too large", format!("the largest is {last}"))
                     .within("class_of_service");
             }
         };
         let Ok(packet_length_bytes) = u32::try_from(entry.packet_length_bytes) else {
-            return fault("a negative length", "it counts from 0").within("packet_length_bytes");
+            return fault("the length is negative", "it must be 0 or more").within("packet_length_bytes");
         };
         let replicas = replicas(store, &entry.replicas)?;
         let to = CloneSession { replicas, group: None, packet_length_bytes, class_of_service };
@@ -77,7 +78,7 @@ pub(crate) fn plan_session(store: &Store, how: Type, entry: &CloneSessionEntry) 
 fn replicas(store: &Store, all: &[v1::Replica]) -> Result<Vec<Replica>> {
     let count: usize = all.iter().map(|replica| 1 + replica.backup_replicas.len()).sum();
     if count > MOST_REPLICAS {
-        let why = format!("there are {count} with their backups, and at most {MOST_REPLICAS}");
+        let why = format!("there are {count}, backups included, and the limit is {MOST_REPLICAS}");
         return fault("too many replicas", why).code(Code::ResourceExhausted).within("replicas");
     }
     let mut seen = BTreeSet::new();
@@ -94,7 +95,7 @@ fn replica_of(replica: &v1::Replica, port_bits: u32, seen: &mut BTreeSet<(u32, u
     let (port, legacy) = match &replica.port_kind {
         Some(PortKind::EgressPort(number)) => (known_port(*number, port_bits).within("egress_port")?, true),
         Some(PortKind::Port(bytes)) => (port(bytes, port_bits).within("port")?, false),
-        None => return fault("a replica without a port", "nothing says where it goes"),
+        None => return fault("the port is missing", "a replica must have one"),
     };
     let instance = instance(replica.instance)?;
     alone(seen, port, instance)?;
@@ -103,7 +104,8 @@ fn replica_of(replica: &v1::Replica, port_bits: u32, seen: &mut BTreeSet<(u32, u
         let mut one = || {
             let instead = self::port(&backup.port, port_bits).within("port")?;
             if instead == port {
-                return fault("a backup by the same port", "it is down when the replica's is").within("port");
+                return fault("the backup has the port of its replica", "both would go down at once")
+                    .within("port");
             }
             let instance = self::instance(backup.instance)?;
             alone(seen, instead, instance)?;
@@ -124,7 +126,7 @@ fn instance(given: u32) -> Result<u16> {
 fn alone(seen: &mut BTreeSet<(u32, u16)>, port: u32, instance: u16) -> Result<()> {
     match seen.insert((port, instance)) {
         true => Ok(()),
-        false => fault("a replica stands twice", "port and instance are those of one before it"),
+        false => fault("the replica is a duplicate", "an earlier replica has the same port and instance"),
     }
 }
 

@@ -156,20 +156,20 @@ impl Restriction {
             }
         });
         let subject = Subject { values: values.collect(), priority };
-        self.allows(&subject, "an entry that its table does not allow", "@entry_restriction")
+        self.allows(&subject, "the table does not allow this entry", "@entry_restriction")
     }
 
     /// Whether an action may have this data.
     pub(crate) fn allows_action(&self, args: &[Bits]) -> Result<()> {
         let values = args.iter().map(|value| [number(value), BigInt::ZERO]).collect();
         let subject = Subject { values, priority: 0 };
-        self.allows(&subject, "action data that its action does not allow", "@action_restriction")
+        self.allows(&subject, "the action does not allow this data", "@action_restriction")
     }
 
     fn allows(&self, subject: &Subject, title: &str, annotation: &str) -> Result<()> {
         match self.0.iter().find(|(_, condition)| !condition.holds(subject)) {
-            Some((text, _)) => fault(title, format!("its {annotation} says: {text}"))
-                .help(|| Some("make it so, or change the program".into())),
+            Some((text, _)) => fault(title, format!("{annotation} requires: {text}"))
+                .help(|| Some("satisfy the restriction, or change the program".into())),
             None => Ok(()),
         }
     }
@@ -184,7 +184,7 @@ fn of(thing: &impl Described, name: &str, scope: &Scope) -> Option<std::result::
         quoted.strip_suffix(')').map(str::trim).and_then(|text| text.strip_prefix('"')?.strip_suffix('"'));
     let read = match inner {
         Some(inner) => parse::parse(&unescaped(inner), scope).map(Restriction),
-        None => Err("it is not one string".to_string()),
+        None => Err("the annotation is not a single string".to_string()),
     };
     Some(read.map_err(|why| format!("{name} of `{}`: {why}", thing.name())))
 }

@@ -53,7 +53,8 @@ fn plan(store: &Store, update: &Update) -> Result<Vec<Change>> {
     let changes = plan_unbounded(store, update)?;
     let bulk = changes.iter().map(|change| store.bulk_with(change)).max().unwrap_or(0);
     if bulk > MOST_BULK {
-        let why = format!("all entities together would have {bulk} bytes of these, and at most {MOST_BULK}");
+        let why =
+            format!("all entities together would have {bulk} bytes of them, and the limit is {MOST_BULK}");
         return fault("too much metadata, or too many replicas", why)
             .code(Code::ResourceExhausted)
             .within("entity");
@@ -65,16 +66,21 @@ fn plan(store: &Store, update: &Update) -> Result<Vec<Change>> {
 fn plan_unbounded(store: &Store, update: &Update) -> Result<Vec<Change>> {
     let how = match Type::try_from(update.r#type) {
         Ok(how) if how != Type::Unspecified => how,
-        _ => return fault("an update without a type", "it is INSERT, MODIFY or DELETE").within("type"),
+        _ => {
+            return fault("the update type is missing", "it must be INSERT, MODIFY or DELETE").within("type");
+        }
     };
     let Some(entity) = update.entity.as_ref().and_then(|e| e.entity.as_ref()) else {
-        return fault("an update of nothing", "it names no entity").within("entity");
+        return fault("the update has no entity", "it must name one").within("entity");
     };
     let bytes = p4runtime_proto::binary_size(update);
     if bytes > MOST_BYTES {
-        return fault("the entity is too large", format!("it has {bytes} bytes, and at most {MOST_BYTES}"))
-            .code(Code::ResourceExhausted)
-            .within("entity");
+        return fault(
+            "the entity is too large",
+            format!("it has {bytes} bytes, and the limit is {MOST_BYTES}"),
+        )
+        .code(Code::ResourceExhausted)
+        .within("entity");
     }
     let one = |change: Result<Change>| change.map(|change| vec![change]);
     match entity {
@@ -120,6 +126,6 @@ fn plan_replication(store: &Store, how: Type, entry: &PacketReplicationEngineEnt
         Some(pre::Type::CloneSessionEntry(e)) => {
             replication::plan_session(store, how, e).within("clone_session_entry")
         }
-        None => fault("an update of nothing", "it is neither a multicast group nor a clone session"),
+        None => fault("the update has no entity", "it must be a multicast group or a clone session"),
     }
 }

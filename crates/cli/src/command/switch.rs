@@ -136,7 +136,9 @@ pub fn run(args: Args) -> ExitCode {
         limits: Limits {
             updates: args.max_updates,
             connections: args.max_connections,
-            memory: args.max_memory.map_or_else(|| Limits::memory_of(most_memory()), |mib| mib.saturating_mul(1 << 20)),
+            memory: args
+                .max_memory
+                .map_or_else(|| Limits::memory_of(most_memory()), |mib| mib.saturating_mul(1 << 20)),
         },
     };
     let device_id = setup.device_id;

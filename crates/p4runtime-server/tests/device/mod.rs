@@ -43,7 +43,8 @@ impl Target for Device {
         match &mut self.breaks_after {
             Some(0) => {
                 self.breaks_after = None;
-                return fault("the device refuses this", "it is broken").code(Code::Unavailable);
+                return fault("the device refused the change", "the device is broken")
+                    .code(Code::Unavailable);
             }
             Some(left) => *left -= 1,
             None => {}
