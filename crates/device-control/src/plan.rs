@@ -113,12 +113,9 @@ fn rollout(
         .map_err(|problems| told("the program cannot be split with this placement", &problems))?;
     if let Some(code) = code {
         let both = parts.iter().zip(&texts);
-        code.push(
-            both.filter_map(|(part, text)| {
-                Some((text.as_ref()?.as_bytes(), Arc::clone(&part.as_ref()?.program)))
-            }),
-            &maker.registry,
-        );
+        code.push(both.filter_map(|(part, text)| {
+            Some((text.as_ref()?.as_bytes(), Arc::clone(&part.as_ref()?.program)))
+        }));
     }
     rollout_of(&whole, placement, (parts, texts), maker.memory)
 }
