@@ -65,10 +65,7 @@ impl Known {
     }
 
     /// Compiles programs by their texts, those that are not known, and keeps them together.
-    pub(super) fn push<'t>(
-        &self,
-        programs: impl Iterator<Item = (&'t [u8], Arc<ir::Program>)>,
-    ) {
+    pub(super) fn push<'t>(&self, programs: impl Iterator<Item = (&'t [u8], Arc<ir::Program>)>) {
         let mut all: Vec<Pushed> = vec![];
         for (text, program) in programs {
             if self.get(text).is_none() && all.iter().all(|(known, _)| known != text) {

@@ -80,8 +80,8 @@ fn programs_that_need_more_memory_than_there_is_are_refused() {
 #[test]
 fn a_primary_that_fills_all_that_it_may_ends_nothing() {
     let _alone = alone();
-    let (size, limit) = if at_length() { (75_000, 256) } else { (5_000, 17) };
-    let text = program("size = 131072", &format!("size = {size}"));
+    let (full, limit) = if at_length() { (75_000, 256) } else { (5_000, 17) };
+    let text = program("size = 131072", &format!("size = {full}"));
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("attacked_full.p4");
     std::fs::write(&path, &text).unwrap();
     let args = [path.display().to_string(), "--max-memory".to_string(), limit.to_string()];
@@ -91,11 +91,7 @@ fn a_primary_that_fills_all_that_it_may_ends_nothing() {
         let _stream = stream(&mut client, 1).await;
         let tables = both(&mut client).await;
         let before = victim.memory();
-        let honest = Honest::start(&victim, 1);
-        // One entry is the honest controller's.
-        let full = size - 1;
         assert_eq!(fill(&mut client, &tables, full).await.unwrap(), 2 * full);
-        honest.end("full tables");
         push(&mut client, Action::VerifyAndSave, Some(&text)).await.unwrap();
         let refused = fill(&mut client, &tables, full).await.unwrap_err();
         assert_eq!(refused.code(), Code::Unknown, "{refused}");
