@@ -324,16 +324,16 @@ mod tests {
     fn what_cannot_be_read() {
         let all = [
             ("typ == 1", "there is no `typ`"),
-            ("type", "bit<16> stands where a condition is wanted"),
-            ("type == dst::prefix_length || ", "a value is wanted at the end"),
-            ("dst < 3", "`<` is not for lpm<32>"),
+            ("type", "found bit<16>, expected a condition"),
+            ("type == dst::prefix_length || ", "expected a value at the end"),
+            ("dst < 3", "`<` does not apply to lpm<32>"),
             ("type::mask == 0", "bit<16> has no `::mask`"),
-            ("type == 1 type == 2", "`;` is wanted before `type`"),
+            ("type == 1 type == 2", "expected `;` before `type`"),
             ("type == port::low", "bit<16> is compared with bit<9>"),
             ("::age == 1", "there is no `::age`"),
-            ("type == 0xzz", "`0xzz` is no number"),
-            ("/* true", "a comment does not end"),
-            ("true == 1", "a number is compared with true or false"),
+            ("type == 0xzz", "`0xzz` is not a number"),
+            ("/* true", "a comment is not closed"),
+            ("true == 1", "a number is compared with a boolean"),
             ("§", "`§` is no word of it"),
         ];
         for (text, why) in all {
@@ -345,10 +345,10 @@ mod tests {
         );
         let unread = [
             "@entry_restriction of `I.t`: there is no `vrf`",
-            "@action_restriction of `I.a`: it is not one string",
+            "@action_restriction of `I.a`: the annotation is not a single string",
         ];
         assert_eq!(Restrictions::new(&info.unwrap()).unread, unread);
         let deep = format!("{}true{}", "(".repeat(100_000), ")".repeat(100_000));
-        assert_eq!(read(&deep).unwrap_err(), "it is nested more than 64 deep");
+        assert_eq!(read(&deep).unwrap_err(), "it is nested more than 64 levels deep");
     }
 }
