@@ -437,14 +437,14 @@ fn mistakes_are_told_with_their_place() {
              --> updates.txtpb:2:33
               |
             2 | updates { type: INSERT entity { table_entry { table_id: 33554433 } } }
-              |                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ a member must have one
+              |                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ an entry must have one
               |
               = note: in an entry of table `ingress.route`
             error[P4R0441]: an exact match field is missing
              --> updates.txtpb:3:33
               |
             3 | updates { type: INSERT entity { table_entry { table_id: 33554434 priority: 3 action { action { action_id: 16777218 } }  } } }
-              |                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ field 4 `hdr.ipv4.$valid$` is missing
+              |                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ field 4 `hdr.ipv4.$valid$` has no value
               |
               = note: in field 4 `hdr.ipv4.$valid$`
             error[P4R0441]: there is no field 9
@@ -607,7 +607,7 @@ fn mistakes_are_told_with_their_place() {
                |                                                                                  ^^^^^^^^^^^^^^^^^^^ expected bits: `bitstring`
                |
                = note: in register `ingress.seen`
-            error[P4R0441]: a negative number
+            error[P4R0441]: the number is negative
               --> updates.txtpb:27:85
                |
             27 | updates { type: MODIFY entity { meter_entry { meter_id: 335544321 index {} config { cir: -1 } } } }
@@ -618,7 +618,7 @@ fn mistakes_are_told_with_their_place() {
               --> updates.txtpb:28:74
                |
             28 | updates { type: MODIFY entity { value_set_entry { value_set_id: 50331649 members {} } } }
-               |                                                                          ^^^^^^^^^^ field 1 is missing
+               |                                                                          ^^^^^^^^^^ field 1 has no value
                |
                = note: in field 1
             error[P4R0441]: the replica is a duplicate
@@ -649,7 +649,7 @@ fn mistakes_are_told_with_their_place() {
               --> updates.txtpb:34:33
                |
             34 | updates { type: INSERT entity { table_entry { table_id: 33554433 idle_timeout_ns: 1 } } }
-               |                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ a member must have one
+               |                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ an entry must have one
                |
                = note: in an entry of table `ingress.route`
         "#]],

@@ -67,9 +67,9 @@ fn entries_keep_to_the_restrictions_of_the_program() {
         let updates: Vec<&str> = updates.iter().map(String::as_str).collect();
         expect![[r#"
             UNKNOWN
-            INVALID_ARGUMENT entity.table_entry: the table does not allow this entry: its @entry_restriction says: hdr.ethernet.src != -1 (in an entry of table `MyIngress.known`); satisfy the restriction, or change the program
-            INVALID_ARGUMENT entity.table_entry: the table does not allow this entry: its @entry_restriction says: hdr.ethernet.src != 0 (in an entry of table `MyIngress.known`); satisfy the restriction, or change the program
-            INVALID_ARGUMENT entity.table_entry.action.action: the action does not allow this data: its @action_restriction says: id != 0xffff (in action `MyIngress.group`); satisfy the restriction, or change the program
+            INVALID_ARGUMENT entity.table_entry: the table does not allow this entry: @entry_restriction requires: hdr.ethernet.src != -1 (in an entry of table `MyIngress.known`); satisfy the restriction, or change the program
+            INVALID_ARGUMENT entity.table_entry: the table does not allow this entry: @entry_restriction requires: hdr.ethernet.src != 0 (in an entry of table `MyIngress.known`); satisfy the restriction, or change the program
+            INVALID_ARGUMENT entity.table_entry.action.action: the action does not allow this data: @action_restriction requires: id != 0xffff (in action `MyIngress.group`); satisfy the restriction, or change the program
             OK
             OK
         "#]].assert_eq(&bench.write(&updates));
@@ -193,8 +193,8 @@ fn members_and_groups_with_watched_ports() {
         ];
         expect![[r#"
         UNKNOWN
-        FAILED_PRECONDITION entity.action_profile_member: this is in use: entries or groups refer to it (in member 1 of `MyIngress.members`)
-        FAILED_PRECONDITION entity.action_profile_group: this is in use: entries refer to it (in group 1 of `MyIngress.members`)
+        FAILED_PRECONDITION entity.action_profile_member: the entity is in use: entries or groups refer to it (in member 1 of `MyIngress.members`)
+        FAILED_PRECONDITION entity.action_profile_group: the entity is in use: entries refer to it (in group 1 of `MyIngress.members`)
         NOT_FOUND entity.table_entry.action.action_profile_member_id: there is no member 9: no update has inserted it (in an entry of table `MyIngress.ecmp`)
     "#]].assert_eq(&bench.write(&refused));
     });

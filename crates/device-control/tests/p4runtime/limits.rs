@@ -114,7 +114,7 @@ fn a_selector_is_full_by_members() {
         INVALID_ARGUMENT entity.action_profile_group.members.weight: the weight is too large: `max_member_weight` is 2 (in group 1 of `Limits.members`)
         INVALID_ARGUMENT entity.action_profile_group.max_size: `max_size` is missing: this selector limits its groups to 4, and each group must state a limit (in group 1 of `Limits.members`); write `max_size: 4`
         INVALID_ARGUMENT entity.action_profile_group.max_size: `max_size` is too large: this selector limits its groups to 4 (in group 1 of `Limits.members`)
-it has         INVALID_ARGUMENT entity.action_profile_group: the group is too large: 4 members, and the limit is 3 (in group 1 of `Limits.members`)
+        INVALID_ARGUMENT entity.action_profile_group: the group is too large: it has 4 members, and the limit is 3 (in group 1 of `Limits.members`)
         OK
         RESOURCE_EXHAUSTED entity.action_profile_group: the selector is full: the group needs 3 members, others use 4, and the selector's size is 6 (in group 2 of `Limits.members`)
         OK
@@ -139,8 +139,8 @@ fn sets_of_actions_take_of_the_size_too() {
         OK
         RESOURCE_EXHAUSTED entity.table_entry.action.action_profile_action_set: the selector is full: the action set needs 4 weights, others use 5, and the selector's size is 8 (in an entry of table `Limits.weighed`)
         OK
-        UNIMPLEMENTED entity.table_entry.action.action_profile_not supported yet: action_set.action_selection_mode: random selection: the request sets it (in an entry of table `Limits.weighed`)
-        INVALID_ARGUMENT it has entity.table_entry.action.action_profile_action_set: the group is too large: 5 members, and the limit is 4 (in an entry of table `Limits.counted`)
+        UNIMPLEMENTED entity.table_entry.action.action_profile_action_set.action_selection_mode: not supported yet: random selection: the request sets it (in an entry of table `Limits.weighed`)
+        INVALID_ARGUMENT entity.table_entry.action.action_profile_action_set: the group is too large: it has 5 members, and the limit is 4 (in an entry of table `Limits.counted`)
     "#]]
     .assert_eq(&insert(&mut bench, &sets));
     // An entry that changes counts once.
