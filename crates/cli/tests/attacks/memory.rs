@@ -8,8 +8,8 @@ use p4runtime_proto::from_text;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
 use p4runtime_proto::p4::v1::{
-    Entity, FieldMatch, ForwardingPipelineConfig, SetForwardingPipelineConfigRequest, Update, WriteRequest,
-    field_match, update::Type,
+    Entity, FieldMatch, ForwardingPipelineConfig, SetForwardingPipelineConfigRequest, WriteRequest,
+    field_match,
 };
 use p4runtime_store::Needs;
 use std::path::Path;
