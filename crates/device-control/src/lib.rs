@@ -133,7 +133,7 @@ impl Maker {
             }
         };
         let mut map = SourceMap::new();
-        let program = reparse("p4_device_config.p4", text, &mut map).map_err(|problems| {
+        let program = reparse("p4_device_config.p4", &text, &mut map).map_err(|problems| {
             let errors = problems.iter().filter(|d| d.severity == Severity::Error);
             let text: String = errors.map(|d| render(d, &map, Style::Plain)).collect();
             let text = if text.is_empty() { "the program has no `main`".to_string() } else { text };
