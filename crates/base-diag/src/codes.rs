@@ -27,7 +27,6 @@ macro_rules! codes {
 pub mod check;
 pub mod elaborate;
 pub mod emulate;
-pub mod lab;
 pub mod plan;
 pub mod rack;
 pub mod run;
@@ -43,7 +42,7 @@ pub struct Entry {
     pub text: &'static str,
 }
 
-const RANGES: [&[Entry]; 9] = [
+const RANGES: [&[Entry]; 8] = [
     syntax::ENTRIES,
     check::ENTRIES,
     elaborate::ENTRIES,
@@ -52,7 +51,6 @@ const RANGES: [&[Entry]; 9] = [
     rack::ENTRIES,
     emulate::ENTRIES,
     plan::ENTRIES,
-    lab::ENTRIES,
 ];
 
 /// All codes in order.

@@ -186,6 +186,42 @@ mod tests {
         fields.finish(&mut reader, &["name", "port"]);
         assert!(reader.has_errors());
         let told: Vec<_> = reader.problems.iter().map(|d| render(d, &map, Style::Plain)).collect();
-        expect![[""]].assert_eq(&told.join("\n"));
+        expect![[r#"
+            error[P4R0804]: `port` is there twice
+             --> a.json:1:50
+              |
+            1 | { "nme": 1, "port": "7", "ports": 1, "wide": -1, "port": 2 }
+              |                                                  ^^^^^^ this has one of each key
+
+            error[P4R0804]: `name` is missing
+             --> a.json:1:1
+              |
+            1 | { "nme": 1, "port": "7", "ports": 1, "wide": -1, "port": 2 }
+              | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ this has no `name`
+              |
+              = help: did you mean `name` by `nme`?
+
+            error[P4R0804]: number out of range
+             --> a.json:1:46
+              |
+            1 | { "nme": 1, "port": "7", "ports": 1, "wide": -1, "port": 2 }
+              |                                              ^^ a whole number of at most 9 is expected
+
+            warning[P4R0804]: `nme` has no effect
+             --> a.json:1:3
+              |
+            1 | { "nme": 1, "port": "7", "ports": 1, "wide": -1, "port": 2 }
+              |   ^^^^^ this has no such key
+              |
+              = help: did you mean `name`?
+
+            warning[P4R0804]: `ports` has no effect
+             --> a.json:1:26
+              |
+            1 | { "nme": 1, "port": "7", "ports": 1, "wide": -1, "port": 2 }
+              |                          ^^^^^^^ this has no such key
+              |
+              = help: did you mean `port`?
+        "#]].assert_eq(&told.join("\n"));
     }
 }

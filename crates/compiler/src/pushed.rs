@@ -28,24 +28,6 @@ pub fn pushed(program: &Program, form: Form) -> Result<Pushed, Vec<Diagnostic>> 
     Ok(Pushed { p4info, device_config })
 }
 
-/// The key of [`as_json`].
-pub const DEVICE_CONFIG: &str = "p4_device_config";
-
-/// The device config as JSON, for controllers that were written for BMv2 and push a file `NAME.json` as it is.
-pub fn as_json(device_config: &str) -> String {
-    let mut text = String::from("{\n  \"__meta__\": { \"compiler\": \"p4rack\" },\n  \"p4_device_config\": \"");
-    for c in device_config.chars() {
-        match c {
-            '"' | '\\' => text.extend(['\\', c]),
-            '\n' => text.push_str("\\n"),
-            c if c < ' ' => text.push_str(&format!("\\u{:04x}", c as u32)),
-            c => text.push(c),
-        }
-    }
-    text.push_str("\"\n}\n");
-    text
-}
-
 /// A problem of the printed program. Its places are not those of the user's files, so they become notes.
 fn printed(mut problem: Diagnostic, map: &SourceMap) -> Diagnostic {
     for label in std::mem::take(&mut problem.labels) {

@@ -8,10 +8,27 @@
 //! ```
 
 use base_json::Kind;
-use compiler::pushed::DEVICE_CONFIG;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_server::Status;
 use std::borrow::Cow;
+
+/// The key of [`as_json`].
+const DEVICE_CONFIG: &str = "p4_device_config";
+
+/// The device config as JSON, for controllers that were written for BMv2 and push a file `NAME.json` as it is.
+pub fn as_json(device_config: &str) -> String {
+    let mut text = String::from("{\n  \"__meta__\": { \"compiler\": \"p4rack\" },\n  \"p4_device_config\": \"");
+    for c in device_config.chars() {
+        match c {
+            '"' | '\\' => text.extend(['\\', c]),
+            '\n' => text.push_str("\\n"),
+            c if c < ' ' => text.push_str(&format!("\\u{:04x}", c as u32)),
+            c => text.push(c),
+        }
+    }
+    text.push_str("\"\n}\n");
+    text
+}
 
 /// What a device config is.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -149,7 +166,7 @@ mod tests {
     #[test]
     fn a_program_of_our_own_is_found_in_json() {
         let text = "#include <v1model.p4>\n// \"a\\b\"\t\u{1}\n";
-        let json = compiler::pushed::as_json(text);
+        let json = as_json(text);
         assert_eq!(device_config(json.as_bytes()).unwrap(), DeviceConfig::Text(Cow::Borrowed(text)));
         assert_eq!(device_config(&wrapped(json.as_bytes())).unwrap(), DeviceConfig::Text(Cow::Borrowed(text)));
         assert_eq!(device_config(br#"{"p4_device_config": 1}"#).unwrap(), DeviceConfig::Json);

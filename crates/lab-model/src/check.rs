@@ -1,7 +1,8 @@
 //! What all formats have in common: names, and what is plugged in where.
 
 use crate::lab::{Lab, UNLIMITED};
-use base_diag::{Diagnostic, Span, codes::lab as codes};
+use crate::codes;
+use base_diag::{Diagnostic, Span};
 use base_json::Reader;
 use rack_model::{Link, NodeId};
 use std::collections::BTreeMap;

@@ -1,7 +1,8 @@
 //! A `RACK.toml` as a lab: each device that runs a whole program is a switch.
 
 use crate::lab::{Entries, Gateway, Host, Lab, Neighbour, Origin, Switch};
-use base_diag::{Diagnostic, codes::lab as codes};
+use crate::codes;
+use base_diag::Diagnostic;
 use rack_model::{DeviceId, Mac, Network, NodeId, Rack};
 
 /// The lab of a rack, or why there is none. Workloads, faults and what else belongs to virtual time has no place in a lab.

@@ -23,6 +23,7 @@
 
 mod assign;
 mod check;
+pub mod codes;
 mod form;
 mod from_rack;
 mod lab;

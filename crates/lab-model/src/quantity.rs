@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn quantities_are_read_as_mininet_does() {
         for (text, means) in
-            [("\"0\"", "0"), ("\"5ms\"", "5ms"), ("2", "2ms"), ("0.25", "250us"), ("\"10\"", "10us"), ("\"x\"", "wrong")]
+            [("\"0\"", "0s"), ("\"5ms\"", "5ms"), ("2", "2ms"), ("0.25", "250us"), ("\"10\"", "10us"), ("\"x\"", "wrong")]
         {
             assert_eq!(check(delay, text), means, "{text}");
         }

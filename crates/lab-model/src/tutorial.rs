@@ -13,7 +13,8 @@
 use crate::check::{self, Links};
 use crate::lab::{Entries, Host, Lab, Origin, Switch};
 use crate::quantity;
-use base_diag::{Diagnostic, Span, codes::lab as codes};
+use crate::codes;
+use base_diag::{Diagnostic, Span};
 use base_json::{Fields, Json, Reader};
 use rack_model::{DeviceId, HostId, Mac, Network, NodeId, Spanned};
 

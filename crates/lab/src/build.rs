@@ -3,7 +3,8 @@
 use crate::network::Network;
 use crate::prepare::Prepared;
 use compiler::p4info::Form;
-use compiler::pushed::{as_json, pushed};
+use compiler::pushed::pushed;
+use device_control::as_json;
 use p4runtime_proto::p4::v1::WriteRequest;
 use p4runtime_proto::to_text;
 use std::fmt::Write;

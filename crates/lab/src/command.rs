@@ -2,6 +2,7 @@
 
 use crate::network::Network;
 use crate::ping::ping_all;
+use crate::printed::Printed;
 use crate::transfer::transfer;
 use crate::{dump, terminal};
 use base_diag::did_you_mean;
@@ -120,14 +121,18 @@ fn outside(text: &str, ways: Ways) -> Done {
             Ok(_) => Done::Badly(String::new()),
             Err(error) => Done::Badly(format!("{error}\n")),
         },
-        Ways::Captured => match command.output() {
-            Ok(done) => {
-                let text = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned();
-                if done.status.success() { Done::Well(text) } else { Done::Badly(text) }
-            }
+        Ways::Captured => match captured(&mut command) {
+            Ok((true, text)) => Done::Well(text),
+            Ok((false, text)) => Done::Badly(text),
             Err(error) => Done::Badly(format!("{error}\n")),
         },
     }
+}
+
+fn captured(command: &mut std::process::Command) -> std::io::Result<(bool, String)> {
+    let printed = Printed::new()?;
+    command.stdin(std::process::Stdio::null()).stdout(printed.end()?).stderr(printed.end()?);
+    Ok((command.status()?.success(), printed.text()?))
 }
 
 /// Words that are names of hosts become their addresses, but for the first, which is a program.

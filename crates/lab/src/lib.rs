@@ -19,9 +19,11 @@ mod dump;
 mod exec;
 mod find;
 mod import;
+mod netlink;
 mod network;
 mod ping;
 mod prepare;
+mod printed;
 mod prompt;
 mod registry;
 mod script;
@@ -45,7 +47,8 @@ pub use script::{Outcome, Step, read as read_script, run as run_script};
 pub use signals::{Ending, on_signals};
 pub use space::become_root;
 
-use base_diag::{Diagnostic, SourceMap, codes::lab as codes};
+use lab_model::codes;
+use base_diag::{Diagnostic, SourceMap};
 use std::path::Path;
 
 /// Brings a lab up: everything that it names is read before anything is made. Warnings come with it. To be called while the process has one thread.

@@ -14,6 +14,7 @@ use rack_model::{End as Plug, NodeId};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
+use crate::printed::Printed;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -237,11 +238,10 @@ impl Network {
 
     /// Runs a program in a host and waits for it: whether it succeeded, and what it printed.
     pub fn output(&self, host: usize, words: &[&str]) -> io::Result<(bool, String)> {
-        let mut command = self.command(words);
-        command.stdin(Stdio::null());
-        let done = self.space(host)?.within(|| command.output())??;
-        let text = [done.stdout, done.stderr].concat();
-        Ok((done.status.success(), String::from_utf8_lossy(&text).into_owned()))
+        let (mut command, printed) = (self.command(words), Printed::new()?);
+        command.stdin(Stdio::null()).stdout(printed.end()?).stderr(printed.end()?);
+        let status = self.space(host)?.within(|| command.status())??;
+        Ok((status.success(), printed.text()?))
     }
 
     /// Starts a program in a host, with this process's input and output.
@@ -296,10 +296,7 @@ impl Network {
         let node = NodeId::Host(rack_model::HostId(host as u32));
         let first = self.lab.ends(node).find(|end| end.port == 0).map(|end| self.lab.interface(end));
         if let (Some(name), Ok(space)) = (first, self.space(host)) {
-            // Addresses are still there; what else is missing is added.
-            let mut without = about.clone();
-            without.addresses.clear();
-            let _ = space.within(|| stack::configure(&without, &name));
+            let _ = space.within(|| stack::restore(about, &name));
         }
         for command in &about.commands {
             let words = command.split_whitespace().collect::<Vec<_>>();

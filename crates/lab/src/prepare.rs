@@ -1,7 +1,8 @@
 //! From a description to what the switches run: files read, programs compiled, entries checked. Nothing of the lab exists yet.
 
 use crate::find::Found;
-use base_diag::{Diagnostic, Severity, SourceMap, codes::lab as codes};
+use lab_model::codes;
+use base_diag::{Diagnostic, Severity, SourceMap};
 use compiler::{Until, compile};
 use ir::Program;
 use lab_model::{Entries, Form, Lab, Switch};
