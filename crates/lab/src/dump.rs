@@ -90,7 +90,7 @@ pub fn of_switch(network: &Network, switch: usize, words: &[&str]) -> Result<Str
             Ok(tables.map(|table| format!("{}\n", table.control_plane_name)).collect())
         }
         ["table_dump", table @ ..] if table.len() < 2 => table_dump(network, switch, table.first().copied(), client()?),
-        [] | ["table_dump" | "trace" | "counters", ..] => {
+        [] | ["table_dump" | "trace" | "counters" | "show_tables", ..] => {
             Err("usage: SWITCH table_dump [TABLE] | show_tables | counters [FILTER] | trace PORT HEX".to_string())
         }
         [command, ..] => Err(format!(

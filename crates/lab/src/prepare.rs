@@ -257,7 +257,12 @@ fn look_for(found: &Found, wishes: &Wishes, name: &str) -> Option<PathBuf> {
     let directories = wishes.directories.iter().cloned();
     let beside = found.file.parent().map(Path::to_path_buf);
     let bases = directories.chain([found.base.clone()]).chain(beside);
-    bases.map(|base| base.join(name)).find(|file| file.is_file())
+    bases.map(|base| joined(&base, name)).find(|file| file.is_file())
+}
+
+/// A path as a user writes it: without a `.` before it.
+fn joined(base: &Path, name: &str) -> PathBuf {
+    if base == Path::new(".") { PathBuf::from(name) } else { base.join(name) }
 }
 
 fn programs_in(directory: &Path) -> Vec<PathBuf> {
