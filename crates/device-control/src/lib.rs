@@ -40,14 +40,14 @@ use device_config::{DeviceConfig, device_config, is_json};
 pub use fill::updates;
 pub use known::Known;
 use known::KnownProgram;
-pub use metric::{Metric, PORT_RECEIVED, PORT_SENT, exposition, summary};
+pub use metric::{Metric, PORT_LOST, PORT_RECEIVED, PORT_SENT, exposition, summary};
 pub use one::OneSwitch;
 pub use plan::{Splitter, make_part, wires};
 pub use rack::{Channel, Direct, Passage, RackSwitch};
 pub use remote::RemoteRack;
 use running::Running;
 pub use running::{SwitchMut, SwitchRef};
-pub use served::{Event, Served};
+pub use served::{Answers, Event, Served};
 pub use show::metrics;
 
 /// The numbers that ports of a program's architecture can have; `drop_port` is the architecture's own if none is given.

@@ -1,7 +1,7 @@
 //! What all formats have in common: names, and what is plugged in where.
 
 use crate::lab::{Lab, UNLIMITED};
-use crate::codes;
+use base_diag::codes::lab as codes;
 use base_diag::{Diagnostic, Span};
 use base_json::Reader;
 use rack_model::{Link, NodeId};

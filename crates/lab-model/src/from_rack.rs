@@ -1,7 +1,7 @@
 //! A `RACK.toml` as a lab: each device that runs a whole program is a switch.
 
 use crate::lab::{Entries, Gateway, Host, Lab, Neighbour, Origin, Switch};
-use crate::codes;
+use base_diag::codes::lab as codes;
 use base_diag::Diagnostic;
 use rack_model::{DeviceId, Mac, Network, NodeId, Rack};
 

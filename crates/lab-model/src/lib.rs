@@ -23,7 +23,6 @@
 
 mod assign;
 mod check;
-pub mod codes;
 mod form;
 mod from_rack;
 mod lab;

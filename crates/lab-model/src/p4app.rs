@@ -20,7 +20,7 @@ use crate::check::{self, Links};
 use crate::lab::{Entries, Gateway, Host, Lab, Origin, Switch};
 use crate::quantity;
 use crate::tutorial::{commands, file, mac, named, network};
-use crate::codes;
+use base_diag::codes::lab as codes;
 use base_diag::{Diagnostic, Span};
 use base_json::{Fields, Json, Kind, Reader};
 use rack_model::{NodeId, Spanned};

@@ -13,7 +13,7 @@
 use crate::check::{self, Links};
 use crate::lab::{Entries, Host, Lab, Origin, Switch};
 use crate::quantity;
-use crate::codes;
+use base_diag::codes::lab as codes;
 use base_diag::{Diagnostic, Span};
 use base_json::{Fields, Json, Reader};
 use rack_model::{DeviceId, HostId, Mac, Network, NodeId, Spanned};

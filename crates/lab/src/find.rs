@@ -1,6 +1,6 @@
 //! Which file describes the lab, and where the files that it names are.
 
-use lab_model::codes;
+use base_diag::codes::lab as codes;
 use base_diag::Diagnostic;
 use std::path::{Path, PathBuf};
 

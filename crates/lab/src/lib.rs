@@ -47,7 +47,7 @@ pub use script::{Outcome, Step, read as read_script, run as run_script};
 pub use signals::{Ending, on_signals};
 pub use space::become_root;
 
-use lab_model::codes;
+use base_diag::codes::lab as codes;
 use base_diag::{Diagnostic, SourceMap};
 use std::path::Path;
 

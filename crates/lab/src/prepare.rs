@@ -1,7 +1,7 @@
 //! From a description to what the switches run: files read, programs compiled, entries checked. Nothing of the lab exists yet.
 
 use crate::find::Found;
-use lab_model::codes;
+use base_diag::codes::lab as codes;
 use base_diag::{Diagnostic, Severity, SourceMap};
 use compiler::{Until, compile};
 use ir::Program;

@@ -1,15 +1,15 @@
 //! Copies of the interpreter's tables in fast structures, and the cells of objects that code shares.
 
 use crate::access::Access;
+use crate::context::{Asked, MOST_ASKED, TableRef};
 use crate::layout::Kind;
-use crate::runtime::{Asked, MOST_ASKED, TableRef};
 use crate::turns::lock;
 use control_writes::EntryKey;
 use dataplane_tables::{
     Control, EntryKey as CopyKey, Field, FirstBits, KeyLayout, MatchKind, Run, TableSpec, Tables, WriteError,
 };
 use device::embed::{ActionView, EntryView, News, SharedCells, TableAt, TableChange, TableFacts};
-use device::{Host, KeySpec};
+use device::{Core, KeySpec};
 use ir::InstanceId;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
@@ -132,17 +132,17 @@ impl Wanted {
 
 impl Mirrors {
     /// Those of a device; `None` if it lacks some, since it runs another program.
-    pub(crate) fn of(wanted: &Wanted, host: &mut Host) -> Option<Mirrors> {
+    pub(crate) fn of(wanted: &Wanted, core: &mut Core) -> Option<Mirrors> {
         let mut mirrors = Mirrors::default();
         for (mirror, spec) in &wanted.tables {
             let nobodys = || [const { AtomicU64::new(0) }; 2].into();
-            let misses = || host.misses(mirror.at).unwrap_or_else(nobodys);
+            let misses = || core.misses(mirror.at).unwrap_or_else(nobodys);
             let counts = mirror.counts_hits.then(misses).into_iter().collect();
             mirrors.mirrors.push(Mirror { counts, numbers: Numbers::default(), ..mirror.clone() });
             mirrors.specs.push(spec.clone());
         }
         for object in &wanted.cells {
-            let cells = host.cells(*object)?;
+            let cells = core.cells(*object)?;
             mirrors.addresses.push(cells.as_ptr());
             mirrors.cells.push(cells);
         }
@@ -154,8 +154,7 @@ impl Mirrors {
         if self.is_reader {
             return;
         }
-        let mut host = access.host();
-        let Some(news) = self.news_if_written(&mut host) else { return };
+        let Some(news) = self.news_if_written(access.core()) else { return };
         let (mut control, mut tables) = self.copies.take().unwrap_or_else(|| {
             let control = self.control();
             let tables = Tables::new(&control);
@@ -174,13 +173,13 @@ impl Mirrors {
     }
 
     /// What was written to the originals since the last time; `None` if nothing was.
-    pub(crate) fn news_if_written(&mut self, host: &mut Host) -> Option<Vec<(usize, News)>> {
-        (self.writes != Some(host.table_writes())).then(|| self.news(host))
+    pub(crate) fn news_if_written(&mut self, core: &mut Core) -> Option<Vec<(usize, News)>> {
+        (self.writes != Some(core.table_writes())).then(|| self.news(core))
     }
 
-    fn news(&mut self, host: &mut Host) -> Vec<(usize, News)> {
-        self.writes = Some(host.table_writes());
-        let of = |(id, mirror): (usize, &Mirror)| Some((id, host.table_news(mirror.at)?));
+    fn news(&mut self, core: &mut Core) -> Vec<(usize, News)> {
+        self.writes = Some(core.table_writes());
+        let of = |(id, mirror): (usize, &Mirror)| Some((id, core.table_news(mirror.at)?));
         self.mirrors.iter().enumerate().filter_map(of).collect()
     }
 
