@@ -52,7 +52,12 @@ impl Reader {
     }
 
     /// The keys of an object. A key that is there twice is an error.
-    pub fn fields<'j>(&mut self, what: impl Into<String>, json: &'j Json, example: &str) -> Option<Fields<'j>> {
+    pub fn fields<'j>(
+        &mut self,
+        what: impl Into<String>,
+        json: &'j Json,
+        example: &str,
+    ) -> Option<Fields<'j>> {
         let Kind::Object(members) = &json.kind else {
             self.expected(json, "an object", example);
             return None;
@@ -106,7 +111,11 @@ impl Reader {
         let text = self.scalar(json, "a whole number", "1")?;
         let number = text.parse::<u64>().ok().and_then(|number| T::try_from(number).ok());
         if number.is_none() {
-            self.wrong(json.span, "number out of range", format!("a whole number of at most {most} is expected"));
+            self.wrong(
+                json.span,
+                "number out of range",
+                format!("a whole number of at most {most} is expected"),
+            );
         }
         number
     }
@@ -135,7 +144,8 @@ impl<'j> Fields<'j> {
         let taken = self.take(key);
         if taken.is_none() {
             let label = format!("{} has no `{key}`", self.what);
-            let mut problem = Diagnostic::error(reader.code, format!("`{key}` is missing")).at(self.span, label);
+            let mut problem =
+                Diagnostic::error(reader.code, format!("`{key}` is missing")).at(self.span, label);
             problem = match did_you_mean(key, self.rest.iter().map(|(name, ..)| *name)) {
                 Some(near) => problem.help(format!("did you mean `{key}` by `{near}`?")),
                 None => problem.help(format!("for example: \"{key}\": {example}")),
@@ -222,6 +232,7 @@ mod tests {
               |                          ^^^^^^^ this has no such key
               |
               = help: did you mean `port`?
-        "#]].assert_eq(&told.join("\n"));
+        "#]]
+        .assert_eq(&told.join("\n"));
     }
 }

@@ -1,5 +1,7 @@
 //! Labs, as users run them: real hosts, real switches. They need rights to make network namespaces; where there are none, what is said about that is tested.
 
+#![allow(clippy::disallowed_methods)]
+
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -70,14 +72,19 @@ fn a_lab_does_what_its_script_says_and_two_do_not_disturb_each_other() {
     }
     let places = [Place::new("one"), Place::new("other")];
     let args = ["test", "checks.txt", "--grpc-port", "0"];
-    let running = places.each_ref().map(|place| {
-        place.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
-    });
+    let running = places
+        .each_ref()
+        .map(|place| place.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
     for child in running {
         let done = child.wait_with_output().unwrap();
         assert!(done.status.success(), "{}", text(&done));
     }
-    for file in ["pcaps/s1-eth3_out.pcap", "pcaps/s1-eth3_in.pcap", "logs/s2-p4runtime-requests.txt", "build/router.json"] {
+    for file in [
+        "pcaps/s1-eth3_out.pcap",
+        "pcaps/s1-eth3_in.pcap",
+        "logs/s2-p4runtime-requests.txt",
+        "build/router.json",
+    ] {
         let length = std::fs::metadata(places[0].0.join(file)).map(|about| about.len());
         assert!(length.is_ok_and(|length| length > 100), "{file}");
     }
@@ -106,8 +113,14 @@ fn commands_come_by_a_pipe_and_by_exec() {
         return;
     }
     let place = Place::new("pipe");
-    let mut child = place.command(&["--grpc-port", "0"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(b"nodes\nh1 cat /sys/class/net/eth0/address\ns3 show_tables\n").unwrap();
+    let mut child =
+        place.command(&["--grpc-port", "0"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(b"nodes\nh1 cat /sys/class/net/eth0/address\ns3 show_tables\n")
+        .unwrap();
     let done = child.wait_with_output().unwrap();
     let said = text(&done);
     assert!(done.status.success(), "{said}");
@@ -123,7 +136,10 @@ fn commands_come_by_a_pipe_and_by_exec() {
     assert!(text(&done).contains("there is no host `h9`"), "{}", text(&done));
     let listed = place.lab(&["list", "--format", "json"]);
     let json: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
-    assert_eq!((json[0]["switches"][2]["name"].as_str(), json[0]["switches"][2]["device_id"].as_u64()), (Some("s3"), Some(2)));
+    assert_eq!(
+        (json[0]["switches"][2]["name"].as_str(), json[0]["switches"][2]["device_id"].as_u64()),
+        (Some("s3"), Some(2))
+    );
     Command::new("kill").arg(lab.id().to_string()).status().unwrap();
     assert!(lab.wait().unwrap().success());
     assert_eq!(text(&place.lab(&["list"])), "");
@@ -181,9 +197,17 @@ fn mistakes_are_told_before_anything_is_made() {
         assert!(parts.iter().all(|part| said.contains(part)), "{said}");
     };
     let with = |from: &'static str, to: &'static str| move |text: String| text.replacen(from, to, 1);
-    check(&with("[\"h1\", \"s1-p1\"]", "[\"h7\", \"s1-p1\"]"), &[], &["there is no host or switch `h7`", "changed.json:"]);
+    check(
+        &with("[\"h1\", \"s1-p1\"]", "[\"h7\", \"s1-p1\"]"),
+        &[],
+        &["there is no host or switch `h7`", "changed.json:"],
+    );
     check(&with("s1-p2", "s1-p1"), &[], &["port 1 of `s1` is used twice"]);
-    check(&with("s3-runtime.json", "s4-runtime.json"), &[], &["a file of entries is missing", "did you mean"]);
+    check(
+        &with("s3-runtime.json", "s4-runtime.json"),
+        &[],
+        &["a file of entries is missing", "did you mean"],
+    );
     check(&with("s2-commands.txt", "s1-runtime.json"), &[], &["BridgeIngress", "RouterIngress.routes"]);
     check(&with("10.0.1.1/24", "10.0.1.1/44"), &[], &["the prefix length is a number from 0 to 32"]);
     check(&with("{", "["), &[], &["this is not JSON"]);
@@ -192,5 +216,8 @@ fn mistakes_are_told_before_anything_is_made() {
     check(&|text| text, &["--program", "s9=bad.p4"], &["there is no switch `s9`"]);
     let nowhere = place.lab(&["nowhere"]);
     assert!(text(&nowhere).contains("there is no such file or directory"), "{}", text(&nowhere));
-    assert_eq!(text(&place.lab(&["exec", "h1", "--", "true"])).trim(), "p4rack: no lab runs: start one with `p4rack lab`");
+    assert_eq!(
+        text(&place.lab(&["exec", "h1", "--", "true"])).trim(),
+        "p4rack: no lab runs: start one with `p4rack lab`"
+    );
 }

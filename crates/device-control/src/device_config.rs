@@ -17,7 +17,8 @@ const DEVICE_CONFIG: &str = "p4_device_config";
 
 /// The device config as JSON, for controllers that were written for BMv2 and push a file `NAME.json` as it is.
 pub fn as_json(device_config: &str) -> String {
-    let mut text = String::from("{\n  \"__meta__\": { \"compiler\": \"p4rack\" },\n  \"p4_device_config\": \"");
+    let mut text =
+        String::from("{\n  \"__meta__\": { \"compiler\": \"p4rack\" },\n  \"p4_device_config\": \"");
     for c in device_config.chars() {
         match c {
             '"' | '\\' => text.extend(['\\', c]),
@@ -139,7 +140,10 @@ mod tests {
     #[test]
     fn the_wrapper_is_taken_off() {
         let text = "#include <core.p4>\n".repeat(20);
-        assert_eq!(device_config(&wrapped(text.as_bytes())).unwrap(), DeviceConfig::Text(Cow::Borrowed(&text)));
+        assert_eq!(
+            device_config(&wrapped(text.as_bytes())).unwrap(),
+            DeviceConfig::Text(Cow::Borrowed(&text))
+        );
         assert_eq!(device_config(text.as_bytes()).unwrap(), DeviceConfig::Text(Cow::Borrowed(&text)));
         assert_eq!(device_config(&wrapped(b" {\"program\": 1}")).unwrap(), DeviceConfig::Json);
         assert_eq!(device_config("\u{feff}{}".as_bytes()).unwrap(), DeviceConfig::Json);
@@ -151,7 +155,11 @@ mod tests {
     fn what_only_looks_like_a_wrapper_stays() {
         // A line feed is the tag of field 1, and what follows is no message.
         for text in ["\n#include <core.p4>", "\n\n\n", "\x1a\x05ab", "\x08", "\n\x01a"] {
-            assert_eq!(device_config(text.as_bytes()).unwrap(), DeviceConfig::Text(Cow::Borrowed(text)), "{text:?}");
+            assert_eq!(
+                device_config(text.as_bytes()).unwrap(),
+                DeviceConfig::Text(Cow::Borrowed(text)),
+                "{text:?}"
+            );
         }
         assert!(device_config(&[0x1a, 2, 0xff, 0xfe]).is_err());
         // No length is added up and no prefix is read twice, whatever the bytes are.
@@ -168,7 +176,10 @@ mod tests {
         let text = "#include <v1model.p4>\n// \"a\\b\"\t\u{1}\n";
         let json = as_json(text);
         assert_eq!(device_config(json.as_bytes()).unwrap(), DeviceConfig::Text(Cow::Borrowed(text)));
-        assert_eq!(device_config(&wrapped(json.as_bytes())).unwrap(), DeviceConfig::Text(Cow::Borrowed(text)));
+        assert_eq!(
+            device_config(&wrapped(json.as_bytes())).unwrap(),
+            DeviceConfig::Text(Cow::Borrowed(text))
+        );
         assert_eq!(device_config(br#"{"p4_device_config": 1}"#).unwrap(), DeviceConfig::Json);
     }
 }

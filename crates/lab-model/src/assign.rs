@@ -39,7 +39,8 @@ impl Strategy {
 
 /// Gives addresses to the hosts that have none. `number_of` gives a switch's number, from 1.
 pub(crate) fn addresses(lab: &mut Lab, strategy: Strategy, number_of: &[u32]) {
-    let mut taken: BTreeSet<Ipv4Addr> = lab.hosts.iter().flat_map(|host| &host.addresses).filter_map(|n| n.v4()).collect();
+    let mut taken: BTreeSet<Ipv4Addr> =
+        lab.hosts.iter().flat_map(|host| &host.addresses).filter_map(|n| n.v4()).collect();
     for link in lab.links.clone() {
         let Some((at, switch)) = host_and_switch(&link) else { continue };
         let number = number_of.get(switch).copied().unwrap_or(0).to_be_bytes();
@@ -58,7 +59,9 @@ pub(crate) fn addresses(lab: &mut Lab, strategy: Strategy, number_of: &[u32]) {
                 Strategy::L3 => Ipv4Addr::new(10, lower, low, 2),
             }
         };
-        let Some(address) = candidates.map(address).find(|address| !taken.contains(address)) else { continue };
+        let Some(address) = candidates.map(address).find(|address| !taken.contains(address)) else {
+            continue;
+        };
         taken.insert(address);
         let prefix = if strategy == Strategy::L2 { 16 } else { 24 };
         host.addresses = vec![Network { address: IpAddr::V4(address), prefix }];
@@ -71,7 +74,8 @@ pub(crate) fn addresses(lab: &mut Lab, strategy: Strategy, number_of: &[u32]) {
     }
     for host in &mut lab.hosts {
         if host.mac.is_none() {
-            host.mac = host.addresses.first().and_then(|network| network.v4()).map(|address| mac_of(0, address));
+            host.mac =
+                host.addresses.first().and_then(|network| network.v4()).map(|address| mac_of(0, address));
         }
     }
 }
@@ -83,8 +87,11 @@ pub(crate) fn neighbours(lab: &mut Lab, of_networks: bool, of_gateways: bool) {
     for host in &mut lab.hosts {
         let Some(own) = host.addresses.first().copied() else { continue };
         if of_networks {
-            let others = known.iter().filter(|(network, _)| network.address != own.address && own.contains(network.address));
-            host.neighbours.extend(others.map(|(network, mac)| Neighbour { address: network.address, mac: *mac }));
+            let others = known
+                .iter()
+                .filter(|(network, _)| network.address != own.address && own.contains(network.address));
+            host.neighbours
+                .extend(others.map(|(network, mac)| Neighbour { address: network.address, mac: *mac }));
         }
         if let (true, Some(Gateway::Address(address)), Some(own)) = (of_gateways, host.gateway, own.v4()) {
             host.neighbours.push(Neighbour { address, mac: mac_of(1, own) });

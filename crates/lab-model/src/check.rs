@@ -85,7 +85,9 @@ pub(crate) fn all(reader: &mut Reader, lab: &Lab) {
             let title = format!("`{}` cannot name a node", text.escape_debug());
             let label = format!("1 to {LONGEST} letters, digits, `-` and `_` are allowed");
             let problem = Diagnostic::error(codes::DESCRIPTION, title).at(name.span, label);
-            reader.problems.push(problem.note("interfaces are called after their nodes, and their names have 15 characters"));
+            reader.problems.push(
+                problem.note("interfaces are called after their nodes, and their names have 15 characters"),
+            );
         }
         if let Some(before) = names.insert(text, name.span) {
             let title = format!("two nodes are called `{text}`");
@@ -110,7 +112,8 @@ pub(crate) fn all(reader: &mut Reader, lab: &Lab) {
             };
             let title = format!("no link leads to `{}`", lab.node_name(node));
             reader.problems.push(
-                Diagnostic::warning(codes::DESCRIPTION, "passed-over", title).at(span, "it can reach nothing"),
+                Diagnostic::warning(codes::DESCRIPTION, "passed-over", title)
+                    .at(span, "it can reach nothing"),
             );
         }
     }

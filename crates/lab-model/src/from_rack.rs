@@ -1,8 +1,8 @@
 //! A `RACK.toml` as a lab: each device that runs a whole program is a switch.
 
 use crate::lab::{Entries, Gateway, Host, Lab, Neighbour, Origin, Switch};
-use base_diag::codes::lab as codes;
 use base_diag::Diagnostic;
+use base_diag::codes::lab as codes;
 use rack_model::{DeviceId, Mac, Network, NodeId, Rack};
 
 /// The lab of a rack, or why there is none. Workloads, faults and what else belongs to virtual time has no place in a lab.
@@ -14,17 +14,23 @@ pub fn from_rack(rack: &Rack) -> Result<Lab, Vec<Diagnostic>> {
         let title = format!("`{}` cannot be a switch of a lab", device.name.value);
         let refused = Diagnostic::error(codes::DESCRIPTION, title);
         if rack.legacy(NodeId::Device(id)).is_some() {
-            problems.push(refused.at(device.name.span, "it is a switch of fixed function: a lab's switches run P4"));
+            problems.push(
+                refused.at(device.name.span, "it is a switch of fixed function: a lab's switches run P4"),
+            );
             continue;
         }
-        let runs = rack.apps.iter().find(|app| app.origin.value == id || app.twins.iter().any(|twin| twin.value == id));
+        let runs = rack
+            .apps
+            .iter()
+            .find(|app| app.origin.value == id || app.twins.iter().any(|twin| twin.value == id));
         let Some(app) = runs else {
             let help = "run the rack in virtual time: `p4rack up`";
             problems.push(refused.at(device.name.span, "it runs a part of a program, or none").help(help));
             continue;
         };
         switch.program = Some(app.program.clone());
-        switch.defines = app.defines.iter().map(|(name, text)| format!("{}={}", name.value, text.value)).collect();
+        switch.defines =
+            app.defines.iter().map(|(name, text)| format!("{}={}", name.value, text.value)).collect();
         switch.include = app.include.iter().map(|directory| directory.value.clone()).collect();
         switch.entries = app.entries.iter().chain(&device.entries).cloned().map(Entries::Any).collect();
         lab.switches.push(switch);

@@ -63,14 +63,27 @@ fn read(reader: &mut Reader, mut file_: Fields<'_>, lab: &mut Lab) {
         reader.problems.push(warning.at(json.span, "these are programs of their own").help(help));
     }
     // Python classes of p4-utils: their places are taken here.
-    for key in ["switch", "compiler", "options", "switch_cli", "mininet_module", "topo_module", "controller_module", "topodb_module"] {
+    for key in [
+        "switch",
+        "compiler",
+        "options",
+        "switch_cli",
+        "mininet_module",
+        "topo_module",
+        "controller_module",
+        "topodb_module",
+    ] {
         let _ = file_.take(key);
     }
-    let topology = file_.need(reader, "topology", "{ \"links\": [[\"h1\", \"s1\"]], \"hosts\": {}, \"switches\": {} }");
+    let topology =
+        file_.need(reader, "topology", "{ \"links\": [[\"h1\", \"s1\"]], \"hosts\": {}, \"switches\": {} }");
     if let Some(fields) = topology.and_then(|json| reader.fields("the topology", json, "{ \"links\": [] }")) {
         topology_of(reader, fields, lab, has_cpu_port);
     }
-    file_.finish(reader, &["p4_src", "cli", "pcap_dump", "enable_log", "cpu_port", "exec_scripts", "topology"]);
+    file_.finish(
+        reader,
+        &["p4_src", "cli", "pcap_dump", "enable_log", "cpu_port", "exec_scripts", "topology"],
+    );
 }
 
 fn topology_of(reader: &mut Reader, mut fields: Fields<'_>, lab: &mut Lab, has_cpu_port: bool) {
@@ -80,7 +93,10 @@ fn topology_of(reader: &mut Reader, mut fields: Fields<'_>, lab: &mut Lab, has_c
         let found = Strategy::parse(text);
         if found.is_none() {
             let words = Strategy::WORDS.join("`, `");
-            let problem = Diagnostic::error(codes::DESCRIPTION, format!("there is no strategy `{}`", text.escape_debug()));
+            let problem = Diagnostic::error(
+                codes::DESCRIPTION,
+                format!("there is no strategy `{}`", text.escape_debug()),
+            );
             let problem = problem.at(json.span, format!("`{words}` are known"));
             reader.problems.push(problem.suggest(text, Strategy::WORDS));
         }
@@ -127,7 +143,8 @@ fn host(reader: &mut Reader, name: Spanned<String>, json: &Json) -> Option<Host>
     let mut fields = reader.fields(format!("host `{}`", name.value), json, "{}")?;
     let addresses = fields.take("ip").and_then(|json| network(reader, json)).into_iter().collect();
     let mac = fields.take("mac").and_then(|json| mac(reader, json));
-    let gateway = fields.take("gw").or_else(|| fields.take("defaultRoute")).and_then(|json| gateway(reader, json));
+    let gateway =
+        fields.take("gw").or_else(|| fields.take("defaultRoute")).and_then(|json| gateway(reader, json));
     let commands = commands(reader, &mut fields);
     let _ = fields.take("auto");
     fields.finish(reader, &["ip", "mac", "gw", "defaultRoute", "commands"]);
@@ -168,7 +185,8 @@ struct Settings<'j> {
 
 impl<'j> Settings<'j> {
     fn read_defaults(reader: &mut Reader, fields: &mut Fields<'j>) -> Settings<'j> {
-        let inner = fields.take("default").and_then(|json| reader.fields("the default", json, "{ \"bw\": 10 }"));
+        let inner =
+            fields.take("default").and_then(|json| reader.fields("the default", json, "{ \"bw\": 10 }"));
         let mut settings = inner.map_or(Settings::default(), |inner| Settings::take(reader, inner));
         settings.delay = settings.delay.or(fields.take("default_delay"));
         settings.rate = settings.rate.or(fields.take("default_bw"));
@@ -179,11 +197,18 @@ impl<'j> Settings<'j> {
 
     fn take(reader: &mut Reader, mut fields: Fields<'j>) -> Settings<'j> {
         let queue = fields.take("queue_length").or_else(|| fields.take("max_queue_size"));
-        let settings =
-            Settings { delay: fields.take("delay"), rate: fields.take("bw"), loss: fields.take("loss"), queue };
+        let settings = Settings {
+            delay: fields.take("delay"),
+            rate: fields.take("bw"),
+            loss: fields.take("loss"),
+            queue,
+        };
         // A cost for p4-utils' own shortest paths.
         let _ = fields.take("weight");
-        fields.finish(reader, &["delay", "bw", "loss", "queue_length", "max_queue_size", "port1", "port2", "weight"]);
+        fields.finish(
+            reader,
+            &["delay", "bw", "loss", "queue_length", "max_queue_size", "port1", "port2", "weight"],
+        );
         settings
     }
 
@@ -197,16 +222,29 @@ impl<'j> Settings<'j> {
     }
 }
 
-fn link<'j>(reader: &mut Reader, json: &'j Json, lab: &mut Lab, plugged: &mut Links, defaults: &Settings<'j>) {
+fn link<'j>(
+    reader: &mut Reader,
+    json: &'j Json,
+    lab: &mut Lab,
+    plugged: &mut Links,
+    defaults: &Settings<'j>,
+) {
     let example = "[\"h1\", \"s1\"]";
     let Some(parts) = reader.list(json, example) else { return };
     let [one, other, settings @ ..] = parts else {
-        return reader.wrong_but(json.span, "a link has two ends", "not both are there", format!("for example: {example}"));
+        return reader.wrong_but(
+            json.span,
+            "a link has two ends",
+            "not both are there",
+            format!("for example: {example}"),
+        );
     };
     let (one, other) = (node(reader, one, lab), node(reader, other, lab));
     let mut ports = [None, None];
     let mut own = Settings::default();
-    if let Some(mut fields) = settings.first().and_then(|json| reader.fields("this link", json, "{ \"bw\": 10 }")) {
+    if let Some(mut fields) =
+        settings.first().and_then(|json| reader.fields("this link", json, "{ \"bw\": 10 }"))
+    {
         for (port, key) in ports.iter_mut().zip(["port1", "port2"]) {
             *port = fields.take(key).and_then(|json| reader.whole(json, 65_535u32));
         }

@@ -68,12 +68,19 @@ mod tests {
 
     #[test]
     fn quantities_are_read_as_mininet_does() {
-        for (text, means) in
-            [("\"0\"", "0s"), ("\"5ms\"", "5ms"), ("2", "2ms"), ("0.25", "250us"), ("\"10\"", "10us"), ("\"x\"", "wrong")]
-        {
+        for (text, means) in [
+            ("\"0\"", "0s"),
+            ("\"5ms\"", "5ms"),
+            ("2", "2ms"),
+            ("0.25", "250us"),
+            ("\"10\"", "10us"),
+            ("\"x\"", "wrong"),
+        ] {
             assert_eq!(check(delay, text), means, "{text}");
         }
-        for (text, means) in [("0.5", "500kbit/s"), ("\"10\"", "10Mbit/s"), ("\"1Gbit/s\"", "1Gbit/s"), ("0", "wrong")] {
+        for (text, means) in
+            [("0.5", "500kbit/s"), ("\"10\"", "10Mbit/s"), ("\"1Gbit/s\"", "1Gbit/s"), ("0", "wrong")]
+        {
             assert_eq!(check(bandwidth, text), means, "{text}");
         }
         for (text, means) in [("1", "1%"), ("\"0.5%\"", "0.5%"), ("101", "wrong")] {

@@ -9,7 +9,8 @@ use rack_model::Spanned;
 pub fn program_of(text: &str, start: u32) -> Option<Spanned<String>> {
     let json = base_json::parse(text, start).ok()?;
     let Kind::Object(members) = json.kind else { return None };
-    let of = |key: &str| members.iter().find(|member| member.name == key).and_then(|member| path(&member.value));
+    let of =
+        |key: &str| members.iter().find(|member| member.name == key).and_then(|member| path(&member.value));
     of("bmv2_json").or_else(|| of("p4info")).map(|(text, span)| Spanned::new(text.to_string(), span))
 }
 
@@ -27,8 +28,14 @@ mod tests {
     #[test]
     fn the_program_is_that_of_the_compiled_file() {
         let name = |text| program_of(text, 1).map(|name| name.value);
-        assert_eq!(name(r#"{"p4info": "build/a.txt", "bmv2_json": "build/b.json"}"#).as_deref(), Some("build/b.json"));
-        assert_eq!(name(r#"{"p4info": "build/a.p4.p4info.txtpb"}"#).as_deref(), Some("build/a.p4.p4info.txtpb"));
+        assert_eq!(
+            name(r#"{"p4info": "build/a.txt", "bmv2_json": "build/b.json"}"#).as_deref(),
+            Some("build/b.json")
+        );
+        assert_eq!(
+            name(r#"{"p4info": "build/a.p4.p4info.txtpb"}"#).as_deref(),
+            Some("build/a.p4.p4info.txtpb")
+        );
         assert_eq!(name(r#"{"p4info": 1}"#), None);
         assert_eq!(name("[]"), None);
         assert_eq!(name("{"), None);

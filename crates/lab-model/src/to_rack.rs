@@ -12,7 +12,10 @@ pub fn to_rack_text(lab: &Lab, programs: &[String]) -> String {
     for (switch, program) in lab.switches.iter().zip(programs) {
         let name = &switch.name.value;
         let mut files = switch.entries.iter().map(|entries| entries.file().value.as_str());
-        let _ = write!(text, "\n[device.{name}]\nclass = \"switch\"\n\n[[app]]\nname = {name:?}\nprogram = {program:?}\norigin = {name:?}\n");
+        let _ = write!(
+            text,
+            "\n[device.{name}]\nclass = \"switch\"\n\n[[app]]\nname = {name:?}\nprogram = {program:?}\norigin = {name:?}\n"
+        );
         if let Some(file) = files.next() {
             let _ = writeln!(text, "entries = {file:?}");
         }
@@ -32,7 +35,13 @@ pub fn to_rack_text(lab: &Lab, programs: &[String]) -> String {
 
 fn host_text(text: &mut String, host: &Host) {
     let addresses: Vec<String> = host.addresses.iter().map(|network| format!("\"{network}\"")).collect();
-    let _ = writeln!(text, "\n[host.{}]\nmac = \"{}\"\nip = [{}]", host.name.value, mac_of(host), addresses.join(", "));
+    let _ = writeln!(
+        text,
+        "\n[host.{}]\nmac = \"{}\"\nip = [{}]",
+        host.name.value,
+        mac_of(host),
+        addresses.join(", ")
+    );
     if let Some(mac) = gateway_of(host) {
         let _ = writeln!(text, "gateway = \"{mac}\"");
     }
@@ -97,7 +106,8 @@ fn workloads(text: &mut String, lab: &Lab) {
         let has_way = |other: &&Host| {
             let near = |address| host.addresses.iter().any(|own| own.contains(address));
             let address = other.addresses.first().map(|network| network.address);
-            other.name != host.name && address.is_some_and(|address| near(address) || gateway_of(host).is_some())
+            other.name != host.name
+                && address.is_some_and(|address| near(address) || gateway_of(host).is_some())
         };
         let others: Vec<String> =
             lab.hosts.iter().filter(has_way).map(|other| format!("{:?}", other.name.value)).collect();
@@ -110,9 +120,13 @@ fn workloads(text: &mut String, lab: &Lab) {
                 continue;
             }
             let to = lab.hosts.iter().find(|other| {
-                other.addresses.iter().any(|network| words.iter().any(|word| word.parse() == Ok(network.address)))
+                other
+                    .addresses
+                    .iter()
+                    .any(|network| words.iter().any(|word| word.parse() == Ok(network.address)))
             });
-            let count = words.iter().skip_while(|word| **word != "-c").nth(1).and_then(|count| count.parse().ok());
+            let count =
+                words.iter().skip_while(|word| **word != "-c").nth(1).and_then(|count| count.parse().ok());
             if let Some(to) = to {
                 ping(&host.name.value, &[format!("{:?}", to.name.value)], count.unwrap_or(3));
             }

@@ -71,14 +71,7 @@ fn host(reader: &mut Reader, name: Spanned<String>, json: &Json) -> Option<Host>
     let mac = fields.take("mac").and_then(|json| mac(reader, json));
     let commands = commands(reader, &mut fields);
     fields.finish(reader, &["ip", "mac", "commands"]);
-    Some(Host {
-        name,
-        mac,
-        addresses: ip.into_iter().collect(),
-        gateway: None,
-        neighbours: vec![],
-        commands,
-    })
+    Some(Host { name, mac, addresses: ip.into_iter().collect(), gateway: None, neighbours: vec![], commands })
 }
 
 /// `"commands": [...]`
@@ -110,7 +103,12 @@ pub(crate) fn mac(reader: &mut Reader, json: &Json) -> Option<Mac> {
             Some(_) => "this is the address of a group: its first byte is odd",
             None => "six bytes in hexadecimal are expected",
         };
-        reader.wrong_but(json.span, "not the MAC address of a host", label, "for example: \"08:00:00:00:01:11\"");
+        reader.wrong_but(
+            json.span,
+            "not the MAC address of a host",
+            label,
+            "for example: \"08:00:00:00:01:11\"",
+        );
     }
     mac
 }
@@ -122,7 +120,8 @@ fn switch(reader: &mut Reader, name: Spanned<String>, json: &Json) -> Option<Swi
     let program = file(reader, &mut fields, "program");
     let cpu_port = fields.take("cpu_port").and_then(|json| reader.whole(json, u32::MAX));
     // BMv2 has as many queues for each port; here there is one.
-    let queues = fields.take("priority_queues").and_then(|json| reader.whole(json, 8u32).map(|n| (n, json.span)));
+    let queues =
+        fields.take("priority_queues").and_then(|json| reader.whole(json, 8u32).map(|n| (n, json.span)));
     if let Some((2.., span)) = queues {
         let title = "`priority_queues` has no effect";
         let label = "ports of a lab's switch have one queue";
@@ -145,7 +144,12 @@ fn link(reader: &mut Reader, json: &Json, lab: &mut Lab, plugged: &mut Links) {
     let example = "[\"h1\", \"s1-p1\"]";
     let Some(parts) = reader.list(json, example) else { return };
     let [one, other, settings @ ..] = parts else {
-        return reader.wrong_but(json.span, "a link has two ends", "not both are there", format!("for example: {example}"));
+        return reader.wrong_but(
+            json.span,
+            "a link has two ends",
+            "not both are there",
+            format!("for example: {example}"),
+        );
     };
     let (one, other) = (end(reader, one, lab), end(reader, other, lab));
     let delay = settings.first().and_then(|json| quantity::delay(reader, json));

@@ -33,11 +33,19 @@ fn shown(lab: &Lab) -> String {
         for known in &host.neighbours {
             let _ = write!(out, " knows {} {}", known.address, known.mac);
         }
-        let _ = writeln!(out, "{}", host.commands.iter().map(|command| format!("; {command}")).collect::<String>());
+        let _ = writeln!(
+            out,
+            "{}",
+            host.commands.iter().map(|command| format!("; {command}")).collect::<String>()
+        );
     }
     for switch in &lab.switches {
         let program = switch.program.as_ref().or(lab.program.as_ref()).map_or("-", |program| &program.value);
-        let _ = write!(out, "switch {} {program} id {} port {}", switch.name.value, switch.device_id, switch.grpc_port);
+        let _ = write!(
+            out,
+            "switch {} {program} id {} port {}",
+            switch.name.value, switch.device_id, switch.grpc_port
+        );
         for entries in &switch.entries {
             let kind = match entries {
                 Entries::Runtime(_) => "runtime",
@@ -166,7 +174,9 @@ fn of_rack(text: &str, start: u32) -> (Option<Lab>, Vec<Diagnostic>) {
 #[test]
 fn a_rack_of_whole_programs_is_a_lab() {
     check(of_rack, RACK, expect![[""]]);
-    let helper = format!("[device.nic]\nclass = \"smartnic\"\n[[link]]\nends = [\"nic:1\", \"s1:3\"]\nrate = \"1Gbit/s\"\n{RACK}");
+    let helper = format!(
+        "[device.nic]\nclass = \"smartnic\"\n[[link]]\nends = [\"nic:1\", \"s1:3\"]\nrate = \"1Gbit/s\"\n{RACK}"
+    );
     check(of_rack, &helper, expect![[""]]);
 }
 

@@ -40,8 +40,11 @@ pub fn write_programs(prepared: &Prepared) -> Vec<String> {
 pub fn write_requests(prepared: &Prepared, directory: &Path) -> Vec<String> {
     let mut notes = vec![];
     for (switch, ready) in prepared.lab.switches.iter().zip(&prepared.switches) {
-        let request =
-            WriteRequest { device_id: switch.device_id, updates: ready.updates.clone(), ..WriteRequest::default() };
+        let request = WriteRequest {
+            device_id: switch.device_id,
+            updates: ready.updates.clone(),
+            ..WriteRequest::default()
+        };
         let file = directory.join(format!("{}-p4runtime-requests.txt", switch.name.value));
         let text = to_text(&request).map_err(|error| error.to_string());
         let written = text.and_then(|text| {

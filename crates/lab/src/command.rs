@@ -91,7 +91,10 @@ fn help() -> String {
 }
 
 fn unknown(network: &Network, word: &str) -> String {
-    let commands = COMMANDS.iter().filter_map(|(form, _)| form.split(' ').next()).filter(|name| name.chars().all(|c| c.is_ascii_lowercase()));
+    let commands = COMMANDS
+        .iter()
+        .filter_map(|(form, _)| form.split(' ').next())
+        .filter(|name| name.chars().all(|c| c.is_ascii_lowercase()));
     let near = did_you_mean(word, commands.chain(network.lab.names()));
     let hint = near.map_or("`help` lists the commands".to_string(), |near| format!("did you mean `{near}`?"));
     format!("there is no command, host or switch `{word}`: {hint}\n")
@@ -102,7 +105,10 @@ fn in_host(network: &Network, host: usize, text: &str, ways: Ways) -> Done {
     let line = with_addresses(network, text);
     let words = if line.is_empty() { vec!["bash"] } else { vec!["bash", "-c", &line] };
     let done = match ways {
-        Ways::Terminal => network.start(host, &words).and_then(|mut child| child.wait()).map(|status| (status.success(), String::new())),
+        Ways::Terminal => network
+            .start(host, &words)
+            .and_then(|mut child| child.wait())
+            .map(|status| (status.success(), String::new())),
         Ways::Captured => network.output(host, &words),
     };
     match done {
@@ -162,10 +168,12 @@ pub fn replaced(text: &str, with: impl Fn(&str) -> Option<String>) -> String {
 fn ping(network: &Network, words: &[&str]) -> Done {
     let patience = match words {
         [] => PATIENCE,
-        [seconds, ..] => match seconds.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) {
-            Some(patience) => patience,
-            None => return Done::Badly("usage: pingall [SECONDS]\n".to_string()),
-        },
+        [seconds, ..] => {
+            match seconds.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) {
+                Some(patience) => patience,
+                None => return Done::Badly("usage: pingall [SECONDS]\n".to_string()),
+            }
+        }
     };
     let pings = ping_all(network, patience);
     let (received, sent) = pings.count();

@@ -69,7 +69,8 @@ pub fn all(network: &Network) -> String {
 /// A command for a switch.
 pub fn of_switch(network: &Network, switch: usize, words: &[&str]) -> Result<String, String> {
     let about = network.switches.get(switch).ok_or("there is no such switch")?;
-    let client = || Operator::connect(&about.address.to_string(), None, None).map_err(|error| error.to_string());
+    let client =
+        || Operator::connect(&about.address.to_string(), None, None).map_err(|error| error.to_string());
     match words {
         ["counters"] => {
             let shown = client()?.show().map_err(|error| error.to_string())?;
@@ -89,9 +90,12 @@ pub fn of_switch(network: &Network, switch: usize, words: &[&str]) -> Result<Str
             let tables = program.controls.iter().flat_map(|control| &control.tables);
             Ok(tables.map(|table| format!("{}\n", table.control_plane_name)).collect())
         }
-        ["table_dump", table @ ..] if table.len() < 2 => table_dump(network, switch, table.first().copied(), client()?),
+        ["table_dump", table @ ..] if table.len() < 2 => {
+            table_dump(network, switch, table.first().copied(), client()?)
+        }
         [] | ["table_dump" | "trace" | "counters" | "show_tables", ..] => {
-            Err("usage: SWITCH table_dump [TABLE] | show_tables | counters [FILTER] | trace PORT HEX".to_string())
+            Err("usage: SWITCH table_dump [TABLE] | show_tables | counters [FILTER] | trace PORT HEX"
+                .to_string())
         }
         [command, ..] => Err(format!(
             "`{command}` is not a command for a switch here: it has table_dump, show_tables, counters and trace; a P4Runtime controller writes entries, at {}",
@@ -128,7 +132,9 @@ fn table_dump(
     let text = p4rack::entries::commands(program, &found)?;
     let tail = table.map(|table| format!(".{table}"));
     let is_wanted = |line: &&str| match (table, &tail) {
-        (Some(table), Some(tail)) => line.split(' ').nth(1).is_some_and(|name| name == table || name.ends_with(tail)),
+        (Some(table), Some(tail)) => {
+            line.split(' ').nth(1).is_some_and(|name| name == table || name.ends_with(tail))
+        }
         _ => true,
     };
     let lines: Vec<&str> = text.lines().filter(is_wanted).collect();

@@ -12,11 +12,15 @@ pub fn exec(lab: &Record, host: &str, words: &[String]) -> String {
     let Some(found) = lab.hosts.iter().find(|known| known.name == host) else {
         return match did_you_mean(host, names()) {
             Some(near) => format!("there is no host `{host}`; did you mean `{near}`?"),
-            None => format!("there is no host `{host}`; there are: {}", names().collect::<Vec<_>>().join(", ")),
+            None => {
+                format!("there is no host `{host}`; there are: {}", names().collect::<Vec<_>>().join(", "))
+            }
         };
     };
     if let Err(error) = enter(lab.process, &found.namespace) {
-        return format!("`{host}` cannot be entered: {error}; a lab is entered by the user who started it, or by root");
+        return format!(
+            "`{host}` cannot be entered: {error}; a lab is entered by the user who started it, or by root"
+        );
     }
     let address = |word: &str| {
         let host = lab.hosts.iter().find(|host| host.name == word)?;

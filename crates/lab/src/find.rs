@@ -1,7 +1,7 @@
 //! Which file describes the lab, and where the files that it names are.
 
-use base_diag::codes::lab as codes;
 use base_diag::Diagnostic;
+use base_diag::codes::lab as codes;
 use std::path::{Path, PathBuf};
 
 /// Files that describe a lab, in the order in which they are looked for.

@@ -78,7 +78,8 @@ pub fn up(
 /// A lab that cannot be brought up, with what to do where it is known.
 fn failure(why: &str) -> Diagnostic {
     let problem = Diagnostic::error(codes::BRING_UP, "the lab cannot be brought up").note(why);
-    let is_denied = why.contains("Operation not permitted") || why.contains("Permission denied") || why.contains("EPERM");
+    let is_denied =
+        why.contains("Operation not permitted") || why.contains("Permission denied") || why.contains("EPERM");
     match is_denied {
         true => problem.help("run it as root: `sudo p4rack lab`"),
         false => problem,

@@ -114,7 +114,8 @@ fn bytes_of(address: IpAddr) -> (u8, Vec<u8>) {
 
 /// Makes a request and waits until it is done.
 fn ask(kind: u16, flags: u16, body: &[u8]) -> nix::Result<()> {
-    let socket = socket(AddressFamily::Netlink, SockType::Raw, SockFlag::SOCK_CLOEXEC, SockProtocol::NetlinkRoute)?;
+    let socket =
+        socket(AddressFamily::Netlink, SockType::Raw, SockFlag::SOCK_CLOEXEC, SockProtocol::NetlinkRoute)?;
     bind(socket.as_raw_fd(), &NetlinkAddr::new(0, 0))?;
     let mut message = ((HEAD + body.len()) as u32).to_ne_bytes().to_vec();
     message.extend(kind.to_ne_bytes());

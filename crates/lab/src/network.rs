@@ -1,6 +1,7 @@
 //! A lab that is up: namespaces, switches, links. Everything ends when it is dropped.
 
 use crate::prepare::{Prepared, Ready};
+use crate::printed::Printed;
 use crate::registry::{HostRecord, MARK, Record, Registry, SwitchRecord};
 use crate::space::Space;
 use crate::stack;
@@ -14,7 +15,6 @@ use rack_model::{End as Plug, NodeId};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
-use crate::printed::Printed;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -88,11 +88,15 @@ impl Network {
             network.start_switch(number, ready, port, cables, settings.seed)?;
         }
         for (link, ends) in network.lab.links.iter().zip(plugged.ends) {
-            let name = format!("{}-{}", network.lab.interface(link.ends[0]), network.lab.interface(link.ends[1]));
+            let name =
+                format!("{}-{}", network.lab.interface(link.ends[0]), network.lab.interface(link.ends[1]));
             let wire = Wire::join(link, ends, &rng.split(&name), started);
             network.wires.push(wire.map_err(|error| format!("link {name}: {error}"))?);
         }
-        network.registry.add(&network.record()).map_err(|error| format!("the lab cannot be made known: {error}"))?;
+        network
+            .registry
+            .add(&network.record())
+            .map_err(|error| format!("the lab cannot be made known: {error}"))?;
         network.run_commands();
         Ok(network)
     }
@@ -119,7 +123,8 @@ impl Network {
             let failed = |error: &dyn std::fmt::Display| format!("host {name}: {error}");
             let space = Space::new().map_err(|error| match error.kind() {
                 io::ErrorKind::PermissionDenied => {
-                    "network namespaces may not be created here: run it as root, `sudo p4rack lab`".to_string()
+                    "network namespaces may not be created here: run it as root, `sudo p4rack lab`"
+                        .to_string()
                 }
                 _ => failed(&format!("no network namespace: {error}")),
             })?;
@@ -135,9 +140,11 @@ impl Network {
 
     /// Opens both ends of every link.
     fn plug(&self, settings: &Settings) -> Result<Plugged, String> {
-        let mut plugged = Plugged { cables: self.lab.switches.iter().map(|_| vec![]).collect(), ends: vec![] };
+        let mut plugged =
+            Plugged { cables: self.lab.switches.iter().map(|_| vec![]).collect(), ends: vec![] };
         if let Some(directory) = &settings.pcaps {
-            std::fs::create_dir_all(directory).map_err(|error| format!("`{}`: {error}", directory.display()))?;
+            std::fs::create_dir_all(directory)
+                .map_err(|error| format!("`{}`: {error}", directory.display()))?;
         }
         for link in &self.lab.links {
             let [a, b] = link.ends;
@@ -148,7 +155,8 @@ impl Network {
             let node = NodeId::Host(rack_model::HostId(at as u32));
             let Some(first) = self.lab.ends(node).find(|end| end.port == 0) else { continue };
             let name = self.lab.interface(first);
-            let configured = space.within(|| stack::configure(host, &name)).map_err(|error| error.to_string());
+            let configured =
+                space.within(|| stack::configure(host, &name)).map_err(|error| error.to_string());
             configured.and_then(|done| done).map_err(|why| format!("host {}: {why}", host.name.value))?;
         }
         Ok(plugged)
@@ -165,7 +173,8 @@ impl Network {
                     stack::interface(&name, mac)?;
                     Ok(tap)
                 });
-                let opened: Result<Tap, String> = opened.map_err(|error| error.to_string()).and_then(|done| done);
+                let opened: Result<Tap, String> =
+                    opened.map_err(|error| error.to_string()).and_then(|done| done);
                 let tap = opened.map_err(|why| format!("host {}, {name}: {why}", host.name.value))?;
                 Ok(End::new(Box::new(tap.clone()), Box::new(tap)))
             }
@@ -209,7 +218,8 @@ impl Network {
             let ended = agent::run_until(move || async { drop(stopped.await) }, setup, bound);
             ended.map(drop).map_err(|error| error.to_string())
         };
-        let thread = std::thread::Builder::new().name(name.clone()).spawn(run).map_err(|error| error.to_string())?;
+        let thread =
+            std::thread::Builder::new().name(name.clone()).spawn(run).map_err(|error| error.to_string())?;
         let mut running = Running { stop: Some(stop), thread: Some(thread) };
         let Ok(address) = told.recv() else {
             let ended = running.thread.take().and_then(|thread| thread.join().ok());
@@ -229,7 +239,9 @@ impl Network {
                 let name = &self.lab.hosts[at].name.value;
                 match done {
                     Ok((true, _)) => {}
-                    Ok((false, text)) => self.notes.push(format!("{name}: `{command}` failed: {}", text.trim())),
+                    Ok((false, text)) => {
+                        self.notes.push(format!("{name}: `{command}` failed: {}", text.trim()))
+                    }
                     Err(error) => self.notes.push(format!("{name}: `{command}` failed: {error}")),
                 }
             }
@@ -347,18 +359,23 @@ fn captures(directory: &Path, interface: &str) -> Result<(CaptureSink, CaptureSi
 fn grpc_ports(lab: &Lab, wanted: Option<u16>) -> Result<(Vec<u16>, Vec<String>), String> {
     let is_free = |port: u16| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok();
     let first = lab.origin.first_port();
-    let ports: Vec<u16> =
-        lab.switches.iter().map(|switch| match wanted {
+    let ports: Vec<u16> = lab
+        .switches
+        .iter()
+        .map(|switch| match wanted {
             Some(0) => 0,
             Some(base) => base.saturating_add(switch.grpc_port - first),
             None => switch.grpc_port,
-        }).collect();
+        })
+        .collect();
     let taken = ports.iter().find(|port| **port != 0 && !is_free(**port));
     match (taken, wanted) {
         (None, _) => Ok((ports, vec![])),
         (Some(taken), Some(_)) => Err(format!("TCP port {taken} is in use: choose others with --grpc-port")),
         (Some(taken), None) => {
-            let note = format!("TCP port {taken} is in use, by another lab perhaps: P4Runtime is on other ports here");
+            let note = format!(
+                "TCP port {taken} is in use, by another lab perhaps: P4Runtime is on other ports here"
+            );
             Ok((vec![0; ports.len()], vec![note]))
         }
     }

@@ -33,11 +33,12 @@ impl Pings {
     pub fn text(&self) -> String {
         let (received, sent) = self.count();
         let line = |(name, others): &(String, Vec<(String, bool)>)| {
-            let word = |(other, answered): &(String, bool)| if *answered { other.clone() } else { "X".to_string() };
+            let word =
+                |(other, answered): &(String, bool)| if *answered { other.clone() } else { "X".to_string() };
             format!("{name} -> {}\n", others.iter().map(word).collect::<Vec<_>>().join(" "))
         };
         let lines: String = self.hosts.iter().map(line).collect();
-        let dropped = if sent == 0 { 0 } else { (sent - received) * 100 / sent };
+        let dropped = ((sent - received) * 100).checked_div(sent).unwrap_or(0);
         format!("{lines}*** Results: {dropped}% dropped ({received}/{sent} received)\n")
     }
 }
@@ -49,9 +50,10 @@ pub fn ping_all(network: &Network, patience: Duration) -> Pings {
         let others = (0..hosts.len()).filter(|other| *other != at);
         let answers = others.map(|other| {
             let answered = match network.address(other) {
-                Some(IpAddr::V4(to)) => {
-                    network.space(at).and_then(|space| space.within(|| ping(to, patience))).is_ok_and(|done| done)
-                }
+                Some(IpAddr::V4(to)) => network
+                    .space(at)
+                    .and_then(|space| space.within(|| ping(to, patience)))
+                    .is_ok_and(|done| done),
                 _ => false,
             };
             (hosts[other].name.value.clone(), answered)
@@ -111,7 +113,8 @@ fn is_answer(packet: &[u8], from: Ipv4Addr, request: &[u8]) -> bool {
 
 /// RFC 1071.
 fn checksum(bytes: &[u8]) -> u16 {
-    let words = bytes.chunks(2).map(|two| u32::from(two[0]) << 8 | two.get(1).map_or(0, |low| u32::from(*low)));
+    let words =
+        bytes.chunks(2).map(|two| u32::from(two[0]) << 8 | two.get(1).map_or(0, |low| u32::from(*low)));
     let mut sum: u32 = words.sum();
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);

@@ -58,7 +58,8 @@ pub fn read(found: &Found, map: &mut SourceMap) -> (Option<Lab>, Vec<Diagnostic>
         Some(Form::Rack) => of_rack(&text, start),
         None => {
             let problem = Diagnostic::error(codes::BRING_UP, "this file describes no lab");
-            let problem = problem.note(format!("`{}` has neither hosts nor a topology", found.file.display()));
+            let problem =
+                problem.note(format!("`{}` has neither hosts nor a topology", found.file.display()));
             (None, vec![problem.help("a lab is a topology.json, a p4app.json or a RACK.toml: `docs/lab.md`")])
         }
     };
@@ -85,10 +86,13 @@ pub fn prepare(
 ) -> Result<(Prepared, Vec<Diagnostic>), Vec<Diagnostic>> {
     let (lab, mut problems) = read(found, map);
     let Some(lab) = lab else { return Err(problems) };
-    for (name, _) in wishes.programs.iter().filter_map(|(name, file)| name.as_ref().map(|name| (name, file))) {
+    for (name, _) in wishes.programs.iter().filter_map(|(name, file)| name.as_ref().map(|name| (name, file)))
+    {
         if lab.switch(name).is_none() {
-            let problem = Diagnostic::error(codes::BRING_UP, format!("there is no switch `{}`", name.escape_debug()));
-            problems.push(problem.suggest(name, lab.switches.iter().map(|switch| switch.name.value.as_str())));
+            let problem =
+                Diagnostic::error(codes::BRING_UP, format!("there is no switch `{}`", name.escape_debug()));
+            problems
+                .push(problem.suggest(name, lab.switches.iter().map(|switch| switch.name.value.as_str())));
         }
     }
     let mut compiled: BTreeMap<(PathBuf, Vec<String>), Option<Arc<Program>>> = BTreeMap::new();
@@ -165,7 +169,9 @@ fn compiled_program(
 ) -> (Option<Arc<Program>>, Vec<Diagnostic>) {
     let mut options = wishes.options.clone();
     options.defines.extend(switch.defines.iter().cloned());
-    options.include_dirs.extend(switch.include.iter().map(|directory| found.base.join(directory).display().to_string()));
+    options
+        .include_dirs
+        .extend(switch.include.iter().map(|directory| found.base.join(directory).display().to_string()));
     let compiled = compile(&file.display().to_string(), &Disk, &options, Until::Elaborated, map);
     (compiled.program, compiled.diagnostics)
 }
@@ -267,8 +273,10 @@ fn joined(base: &Path, name: &str) -> PathBuf {
 
 fn programs_in(directory: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    let mut all: Vec<PathBuf> =
-        entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "p4")).collect();
+    let mut all: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|e| e == "p4"))
+        .collect();
     all.sort();
     all
 }

@@ -61,7 +61,8 @@ fn print(text: &str) {
 /// Names of nodes and commands.
 fn names(network: &Network) -> Vec<String> {
     let commands = COMMANDS.iter().filter_map(|(form, _)| form.split(' ').next());
-    let commands = commands.filter(|name| name.chars().all(|c| c.is_ascii_lowercase())).map(ToString::to_string);
+    let commands =
+        commands.filter(|name| name.chars().all(|c| c.is_ascii_lowercase())).map(ToString::to_string);
     commands.chain(network.lab.names().map(ToString::to_string)).collect()
 }
 

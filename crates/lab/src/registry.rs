@@ -93,11 +93,16 @@ impl Registry {
         let entries = std::fs::read_dir(&self.0).into_iter().flatten().flatten();
         let is_record = |path: &Path| path.extension().is_some_and(|extension| extension == "json");
         let paths = entries.map(|entry| entry.path()).filter(|path| is_record(path));
-        let read = |path: PathBuf| -> Option<Record> { serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok() };
-        let mut all: Vec<(Record, bool)> = paths.filter_map(read).map(|record| {
-            let runs = is_running(&record);
-            (record, runs)
-        }).collect();
+        let read = |path: PathBuf| -> Option<Record> {
+            serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()
+        };
+        let mut all: Vec<(Record, bool)> = paths
+            .filter_map(read)
+            .map(|record| {
+                let runs = is_running(&record);
+                (record, runs)
+            })
+            .collect();
         all.sort_by(|one, other| one.0.id.cmp(&other.0.id));
         all
     }
@@ -110,7 +115,8 @@ impl Registry {
 
     /// The lab that is meant: of this id or process, or the one of this directory, or the only one.
     pub fn find(&self, id: Option<&str>, directory: &Path) -> Result<Record, String> {
-        let mut running: Vec<Record> = self.all().into_iter().filter(|(_, runs)| *runs).map(|(record, _)| record).collect();
+        let mut running: Vec<Record> =
+            self.all().into_iter().filter(|(_, runs)| *runs).map(|(record, _)| record).collect();
         let list = |labs: &[Record]| {
             let line = |lab: &Record| format!("{} in {}", lab.id, lab.directory.display());
             labs.iter().map(line).collect::<Vec<_>>().join(", ")
@@ -164,7 +170,10 @@ pub fn end_processes(id: &str) -> usize {
             break;
         }
         for process in marked {
-            let killed = nix::sys::signal::kill(nix::unistd::Pid::from_raw(process), nix::sys::signal::Signal::SIGKILL);
+            let killed = nix::sys::signal::kill(
+                nix::unistd::Pid::from_raw(process),
+                nix::sys::signal::Signal::SIGKILL,
+            );
             ended += usize::from(killed.is_ok());
         }
     }

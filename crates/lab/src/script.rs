@@ -67,7 +67,8 @@ pub fn read(text: &str) -> Result<Vec<Step>, String> {
 }
 
 fn step(line: &str) -> Result<What, String> {
-    let (word, rest) = line.split_once(char::is_whitespace).map_or((line, ""), |(word, rest)| (word, rest.trim()));
+    let (word, rest) =
+        line.split_once(char::is_whitespace).map_or((line, ""), |(word, rest)| (word, rest.trim()));
     Ok(match word {
         "expect" => {
             let (is_there, text) = match rest.strip_prefix("not ") {
@@ -94,7 +95,8 @@ fn step(line: &str) -> Result<What, String> {
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
-    let duration: base_time::Duration = text.parse().map_err(|error| format!("`{text}` is not a time: {error}"))?;
+    let duration: base_time::Duration =
+        text.parse().map_err(|error| format!("`{text}` is not a time: {error}"))?;
     Ok(Duration::from_nanos(duration.as_ns()))
 }
 

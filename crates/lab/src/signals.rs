@@ -22,9 +22,11 @@ pub fn on_signals(id: &str, registry: Registry, at_prompt: bool) -> Ending {
     let listen = move || {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
         runtime.block_on(async {
-            let (Ok(mut terminate), Ok(mut hang_up), Ok(mut interrupt)) =
-                (signal(SignalKind::terminate()), signal(SignalKind::hangup()), signal(SignalKind::interrupt()))
-            else {
+            let (Ok(mut terminate), Ok(mut hang_up), Ok(mut interrupt)) = (
+                signal(SignalKind::terminate()),
+                signal(SignalKind::hangup()),
+                signal(SignalKind::interrupt()),
+            ) else {
                 return;
             };
             loop {

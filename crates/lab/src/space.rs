@@ -59,7 +59,9 @@ pub fn become_root() -> Result<(), String> {
     }
     let told = |error: &dyn std::fmt::Display| format!("a user namespace cannot be created: {error}");
     unshare(CloneFlags::CLONE_NEWUSER).map_err(|error| told(&error))?;
-    let write = |file: &str, text: String| std::fs::write(format!("/proc/self/{file}"), text).map_err(|error| told(&error));
+    let write = |file: &str, text: String| {
+        std::fs::write(format!("/proc/self/{file}"), text).map_err(|error| told(&error))
+    };
     write("uid_map", format!("0 {user} 1"))?;
     write("setgroups", "deny".to_string())?;
     write("gid_map", format!("0 {group} 1"))

@@ -46,7 +46,8 @@ pub fn restore(host: &Host, name: &str) -> Result<(), String> {
 
 fn routes(host: &Host, index: u32) -> Result<(), String> {
     let know = |address, mac| {
-        netlink::add_neighbour(index, address, mac).map_err(|error| told(&format!("neighbour {address}"), &error))
+        netlink::add_neighbour(index, address, mac)
+            .map_err(|error| told(&format!("neighbour {address}"), &error))
     };
     host.neighbours.iter().try_for_each(|known| know(known.address, known.mac))?;
     let gateway = match host.gateway {

@@ -8,7 +8,13 @@ use std::process::{Command, Stdio};
 pub fn open(network: &Network, host: usize) -> Result<String, String> {
     let name = network.lab.hosts[host].name.value.clone();
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let inside = [program.to_string_lossy().into_owned(), "lab".into(), "exec".into(), "--lab".into(), network.id.clone()];
+    let inside = [
+        program.to_string_lossy().into_owned(),
+        "lab".into(),
+        "exec".into(),
+        "--lab".into(),
+        network.id.clone(),
+    ];
     let inside: Vec<String> = inside.into_iter().chain([name.clone(), "--".into(), "bash".into()]).collect();
     if std::env::var_os("DISPLAY").is_some() && is_there("xterm") {
         let mut command = Command::new("xterm");
@@ -16,9 +22,11 @@ pub fn open(network: &Network, host: usize) -> Result<String, String> {
         return quiet(&mut command).spawn().map(|_| String::new()).map_err(|error| format!("xterm: {error}"));
     }
     if !is_there("tmux") {
-        return Err("there is no X with xterm here, and no tmux: install tmux, or open another terminal and run \
+        return Err(
+            "there is no X with xterm here, and no tmux: install tmux, or open another terminal and run \
                     `p4rack lab exec HOST -- bash` there"
-            .to_string());
+                .to_string(),
+        );
     }
     let session = format!("p4rack-{}", std::process::id());
     let is_inside = std::env::var_os("TMUX").is_some();
@@ -33,7 +41,8 @@ pub fn open(network: &Network, host: usize) -> Result<String, String> {
         (false, true) => command.args(["new-window", "-d", "-t", &format!("{session}:"), "-n", &name]),
         (false, false) => command.args(["new-session", "-d", "-s", &session, "-n", &name]),
     };
-    let done = command.args(&inside).stdin(Stdio::null()).output().map_err(|error| format!("tmux: {error}"))?;
+    let done =
+        command.args(&inside).stdin(Stdio::null()).output().map_err(|error| format!("tmux: {error}"))?;
     match (done.status.success(), is_inside) {
         (false, _) => Err(format!("tmux: {}", String::from_utf8_lossy(&done.stderr).trim())),
         (true, true) => Ok(format!("window {name} of tmux\n")),

@@ -18,8 +18,8 @@ use rack_model::Link;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -86,7 +86,8 @@ impl Wire {
     pub fn join(link: &Link, ends: [End; 2], rng: &Rng, started: Instant) -> io::Result<Wire> {
         let poll = Poll::new()?;
         let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
-        let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?;
+        let timer =
+            TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?;
         poll.registry().register(&mut SourceFd(&timer.as_fd().as_raw_fd()), TIMER, Interest::READABLE)?;
         let shared = Arc::new(Shared {
             is_down: AtomicBool::new(false),
@@ -292,7 +293,8 @@ impl Run {
             }
         }
         if self.is_plain && !self.was_down {
-            let fits = |at: &usize, batch: &mut Batch| batch.packets()[*at].frame().len() <= direction.longest;
+            let fits =
+                |at: &usize, batch: &mut Batch| batch.packets()[*at].frame().len() <= direction.longest;
             let which: Vec<usize> = (0..came).filter(|at| fits(at, &mut self.batch)).collect();
             if let Some((_, capture)) = &mut far.captures {
                 for at in &which {

@@ -21,7 +21,7 @@ mod toml;
 mod value;
 
 pub use commands::read_commands;
-pub use statement::{Args, Keys, Named, Run, Statement, Value};
 pub use runtime::read_runtime;
+pub use statement::{Args, Keys, Named, Run, Statement, Value};
 pub use toml::read_toml;
 pub use value::{Match, MatchError, parse_match, parse_number};

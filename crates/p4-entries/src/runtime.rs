@@ -35,6 +35,9 @@ pub fn read_runtime(text: &str, start: u32) -> (Vec<Statement>, Vec<Diagnostic>)
     (statements, reader.problems)
 }
 
+/// Reads an element of a list.
+type Read = fn(&mut Reader, &Json) -> Option<Statement>;
+
 fn file(reader: &mut Reader, mut fields: Fields<'_>, out: &mut Vec<Statement>) {
     if let Some(json) = fields.take("target") {
         let target = reader.string(json, "\"bmv2\"");
@@ -46,19 +49,26 @@ fn file(reader: &mut Reader, mut fields: Fields<'_>, out: &mut Vec<Statement>) {
     for key in ["p4info", "bmv2_json"] {
         let _ = fields.take(key).map(|json| reader.string(json, "\"build/basic.json\""));
     }
-    let lists: [(&str, fn(&mut Reader, &Json) -> Option<Statement>); 3] = [
+    let lists: [(&str, Read); 3] = [
         ("table_entries", table_entry),
         ("multicast_group_entries", multicast_group),
         ("clone_session_entries", clone_session),
     ];
     for (key, read) in lists {
-        let list = fields.take(key).and_then(|json| reader.list(json, "[{ \"table\": \"MyIngress.ipv4_lpm\" }]"));
+        let list =
+            fields.take(key).and_then(|json| reader.list(json, "[{ \"table\": \"MyIngress.ipv4_lpm\" }]"));
         for json in list.unwrap_or_default() {
             out.extend(read(reader, json));
         }
     }
-    let known =
-        ["target", "p4info", "bmv2_json", "table_entries", "multicast_group_entries", "clone_session_entries"];
+    let known = [
+        "target",
+        "p4info",
+        "bmv2_json",
+        "table_entries",
+        "multicast_group_entries",
+        "clone_session_entries",
+    ];
     fields.finish(reader, &known);
 }
 
@@ -112,7 +122,10 @@ fn name(reader: &mut Reader, json: &Json) -> Option<Named> {
 fn params(reader: &mut Reader, json: &Json) -> Option<Vec<(Named, Value<BigUint>)>> {
     let mut fields = reader.fields("the parameters", json, "{ \"port\": 1 }")?;
     let param = |reader: &mut Reader, (name, span, json): (&str, Span, &Json)| {
-        Some((Named { text: name.to_string(), span }, Value { value: number(reader, json)?, span: json.span }))
+        Some((
+            Named { text: name.to_string(), span },
+            Value { value: number(reader, json)?, span: json.span },
+        ))
     };
     let all: Vec<_> = fields.rest().into_iter().map(|field| param(reader, field)).collect();
     all.into_iter().collect()

@@ -335,8 +335,12 @@ fn a_runtime_file_of_the_tutorials_is_read() {
     }"#;
     let (statements, problems) = read_runtime(text, 1);
     assert_eq!(problems, []);
-    let [Statement::Entry { keys: Keys::Named(keys), priority: Some(3), .. }, Statement::Default { .. }, multicast, clone] =
-        statements.as_slice()
+    let [
+        Statement::Entry { keys: Keys::Named(keys), priority: Some(3), .. },
+        Statement::Default { .. },
+        multicast,
+        clone,
+    ] = statements.as_slice()
     else {
         panic!("{statements:?}");
     };
@@ -345,7 +349,9 @@ fn a_runtime_file_of_the_tutorials_is_read() {
     let mac = Match::Exact(number("08:00:00:00:01:00"));
     assert_eq!(values, [&Match::Pair(number("10.0.1.1"), number("32")), &Match::Exact(number("5")), &mac]);
     assert!(matches!(multicast, Statement::Multicast { group: 1, members, .. } if *members == [(1, 2)]));
-    assert!(matches!(clone, Statement::CloneTo { session: 5, members, bytes: 128, .. } if *members == [(6, 0), (7, 0)]));
+    assert!(
+        matches!(clone, Statement::CloneTo { session: 5, members, bytes: 128, .. } if *members == [(6, 0), (7, 0)])
+    );
 }
 
 #[test]

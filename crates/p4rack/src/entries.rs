@@ -63,7 +63,8 @@ impl Entries {
 
 /// What a device holds, by P4Runtime, as commands of `simple_switch_CLI` that fill another one alike. The error says what cannot be said by them.
 pub fn commands(program: &Program, found: &ReadResponse) -> Result<String, String> {
-    let said = |problems: &[Diagnostic]| problems.first().map_or(String::new(), |problem| problem.title.clone());
+    let said =
+        |problems: &[Diagnostic]| problems.first().map_or(String::new(), |problem| problem.title.clone());
     let Offered { info, plain, initial, .. } = offered(program).map_err(|problems| said(&problems))?;
     let text = to_text(found).map_err(|error| error.to_string())?;
     let (placed, problems) = p4runtime_entries::read(&text, 1, &plain, Names::new(&info, &plain, &initial));

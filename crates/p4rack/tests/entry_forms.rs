@@ -107,7 +107,8 @@ fn messages_say_what_a_file_was_taken_for() {
 fn runtime(program: &str, file: &str) -> String {
     let example = |name: &str| format!("{}/../../examples/lab/{name}", env!("CARGO_MANIFEST_DIR"));
     let mut map = SourceMap::new();
-    let program = p4rack::rack::compile_program(&example(program), &Preprocessor::default(), &mut map, &mut vec![]);
+    let program =
+        p4rack::rack::compile_program(&example(program), &Preprocessor::default(), &mut map, &mut vec![]);
     let program = program.expect("the program is right");
     let read = p4rack::entries::read(Path::new(&example(file)), &program, &mut map);
     p4rack::bmv2::fill_commands(&program, read.unwrap_or_else(|e| panic!("{e:?}")).writes())

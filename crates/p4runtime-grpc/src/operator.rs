@@ -1,10 +1,10 @@
 //! An operator's connection to a switch. Calls block, so that the client is compiled in this crate.
 
+use crate::generated::p4_runtime_client::P4RuntimeClient;
 use crate::generated_rack::rack_client::RackClient;
 use crate::secret::{Badge, Secret};
 use crate::serve::chain;
 use crate::tls::{ClientTls, endpoint, failure};
-use crate::generated::p4_runtime_client::P4RuntimeClient;
 use p4runtime_proto::p4::v1::{Entity, ReadRequest, ReadResponse, TableEntry, entity};
 use p4runtime_proto::p4rack::v1::steer_request::What;
 use p4runtime_proto::p4rack::v1::{ShowRequest, ShowResponse, SteerRequest, TraceRequest, TraceResponse};

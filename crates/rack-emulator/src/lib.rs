@@ -59,10 +59,10 @@ pub use circle::LoopReport;
 pub use control::Passed;
 pub use emulator::{BuildError, Emulator, PacketBalance, RackDevice, RunEnd, Spent};
 pub use host::Received;
-pub use medium::{Harm, Medium, MediumCounts, Sent};
 pub use host_programs::Captures;
 pub use host_programs::latency::percentile;
 pub use log::LogHash;
+pub use medium::{Harm, Medium, MediumCounts, Sent};
 pub use pcap::Pcap;
 pub use report::{
     DeviceReport, DropReport, FaultReport, LatencyReport, LinkReport, NoteReport, RunReport, ValueReport,

@@ -4,11 +4,11 @@ use crate::calendar::Event;
 use crate::device::Work;
 use crate::emulator::Emulator;
 use crate::log::{Entry, digest};
+use crate::medium::Sent;
 use crate::outlet::Waiting;
 use crate::place::{Owner, Place, Reason};
 use crate::queue::Refused;
 use crate::violation::Violation;
-use crate::medium::Sent;
 use dataplane_api::{QueueRecord, Queued};
 use rack_model::{DeviceId, HostId, NodeId};
 

@@ -30,7 +30,8 @@ pub fn run(args: &Args) -> ExitCode {
     let mut map = SourceMap::new();
     let programs = args.program.iter().map(|file| (None, file.clone())).collect();
     let wishes = Wishes { programs, directories: args.programs.clone(), ..Wishes::default() };
-    let directory = args.output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let directory =
+        args.output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match lab::import(&args.path, &wishes, directory, &mut map) {
         Ok((text, warnings)) => {
             output::diagnostics_text(&warnings, &map);

@@ -192,7 +192,9 @@ fn test(script: &Path, path: &Path, options: &Options, format: Format) -> ExitCo
     let failures = outcomes.iter().filter(|outcome| !outcome.ok).count();
     match format {
         Format::Text => output::print(&format!("{} passed, {failures} failed\n", outcomes.len() - failures)),
-        Format::Json => output::json(&json!({ "ok": failures == 0, "steps": outcomes, "notes": network.notes })),
+        Format::Json => {
+            output::json(&json!({ "ok": failures == 0, "steps": outcomes, "notes": network.notes }))
+        }
     }
     match failures {
         0 => ExitCode::SUCCESS,
