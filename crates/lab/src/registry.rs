@@ -2,7 +2,10 @@
 //!
 //! Namespaces, interfaces and sockets go with the process. What stays are its hosts' processes and its file here.
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -160,7 +163,7 @@ pub fn end_processes(id: &str) -> usize {
         let environment = std::fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
         environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
     };
-    let mut ended = 0;
+    let mut ended = BTreeSet::new();
     // One may start another while they are looked for.
     for _ in 0..10 {
         let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -170,12 +173,10 @@ pub fn end_processes(id: &str) -> usize {
             break;
         }
         for process in marked {
-            let killed = nix::sys::signal::kill(
-                nix::unistd::Pid::from_raw(process),
-                nix::sys::signal::Signal::SIGKILL,
-            );
-            ended += usize::from(killed.is_ok());
+            // One that dies is there for a while.
+            let _ = kill(Pid::from_raw(process), Signal::SIGKILL);
+            ended.insert(process);
         }
     }
-    ended
+    ended.len()
 }
