@@ -94,6 +94,12 @@ fn link_text(text: &mut String, lab: &Lab, link: &Link) {
     let _ = writeln!(text, "queue = {}", link.queue);
 }
 
+/// True if a host has a way to another.
+fn reaches(from: &Host, to: &Host) -> bool {
+    let Some(address) = to.addresses.first().map(|network| network.address) else { return false };
+    from.addresses.iter().any(|own| own.contains(address)) || gateway_of(from).is_some()
+}
+
 fn workloads(text: &mut String, lab: &Lab) {
     let mut ping = |from: &str, to: &[String], count: u32| {
         let _ = write!(
@@ -103,12 +109,8 @@ fn workloads(text: &mut String, lab: &Lab) {
         );
     };
     for host in &lab.hosts {
-        let has_way = |other: &&Host| {
-            let near = |address| host.addresses.iter().any(|own| own.contains(address));
-            let address = other.addresses.first().map(|network| network.address);
-            other.name != host.name
-                && address.is_some_and(|address| near(address) || gateway_of(host).is_some())
-        };
+        // Answers need a way back.
+        let has_way = |other: &&Host| other.name != host.name && reaches(host, other) && reaches(other, host);
         let others: Vec<String> =
             lab.hosts.iter().filter(has_way).map(|other| format!("{:?}", other.name.value)).collect();
         if !others.is_empty() {
@@ -119,7 +121,7 @@ fn workloads(text: &mut String, lab: &Lab) {
             if words.first() != Some(&"ping") {
                 continue;
             }
-            let to = lab.hosts.iter().find(|other| {
+            let to = lab.hosts.iter().filter(has_way).find(|other| {
                 other
                     .addresses
                     .iter()

@@ -359,6 +359,62 @@ fn mistakes_in_a_runtime_file() {
     check(
         read_runtime,
         "{ \"target\": \"tofino\", \"table_entries\": [\n  { \"table\": 1, \"action_nam\": \"f\" },\n  { \"table\": \"t\", \"action_name\": \"f\", \"match\": { \"a\": [1, 2, 3] }, \"action_params\": { \"p\": \"x\", \"q\": -1 } }\n], \"table\": [] }",
-        expect![[""]],
+        expect![[r#"
+            error[P4R0440]: these entries are for another switch
+             --> entries:1:13
+              |
+            1 | { "target": "tofino", "table_entries": [
+              |             ^^^^^^^^ only "bmv2" is known
+
+            error[P4R0440]: expected a string
+             --> entries:2:14
+              |
+            2 |   { "table": 1, "action_nam": "f" },
+              |              ^ this is a number
+              |
+              = help: for example: "MyIngress.drop"
+
+            error[P4R0440]: `action_name` is missing
+             --> entries:2:3
+              |
+            2 |   { "table": 1, "action_nam": "f" },
+              |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ this entry has no `action_name`
+              |
+              = help: did you mean `action_name` by `action_nam`?
+
+            warning[P4R0440]: `action_nam` has no effect
+             --> entries:2:17
+              |
+            2 |   { "table": 1, "action_nam": "f" },
+              |                 ^^^^^^^^^^^^ this entry has no such key
+              |
+              = help: did you mean `action_name`?
+
+            error[P4R0440]: this is not a number
+             --> entries:3:92
+              |
+            3 |   { "table": "t", "action_name": "f", "match": { "a": [1, 2, 3] }, "action_params": { "p": "x", "q": -1 } }
+              |                                                                                            ^^^ `x` is not a number or address
+
+            error[P4R0440]: this is not a number
+             --> entries:3:102
+              |
+            3 |   { "table": "t", "action_name": "f", "match": { "a": [1, 2, 3] }, "action_params": { "p": "x", "q": -1 } }
+              |                                                                                                      ^^ `-1` is not a number or address
+
+            error[P4R0440]: this is not a match
+             --> entries:3:55
+              |
+            3 |   { "table": "t", "action_name": "f", "match": { "a": [1, 2, 3] }, "action_params": { "p": "x", "q": -1 } }
+              |                                                       ^^^^^^^^^ one or two numbers are expected
+
+            warning[P4R0440]: `table` has no effect
+             --> entries:4:4
+              |
+            4 | ], "table": [] }
+              |    ^^^^^^^ the file has no such key
+              |
+              = note: its keys are: target, p4info, bmv2_json, table_entries, multicast_group_entries, clone_session_entries
+        "#]],
     );
 }
