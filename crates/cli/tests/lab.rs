@@ -113,12 +113,7 @@ fn commands_come_by_a_pipe_and_by_exec() {
     }
     let mut child =
         place.command(&["--grpc-port", "0"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(b"nodes\nh1 ip link show eth0\ns3 show_tables\n")
-        .unwrap();
+    child.stdin.take().unwrap().write_all(b"nodes\nh1 ip link show eth0\ns3 show_tables\n").unwrap();
     let done = child.wait_with_output().unwrap();
     let said = text(&done);
     assert!(done.status.success(), "{said}");

@@ -169,7 +169,7 @@ impl Network {
                 let host = &self.lab.hosts[id.0 as usize];
                 let mac = host.mac.filter(|_| end.port == 0);
                 let opened = self.hosts[id.0 as usize].within(|| {
-                    let tap = Tap::open(&name).map_err(|error| error.to_string())?;
+                    let tap = Tap::open(&name).map_err(|error| format!("/dev/net/tun: {error}"))?;
                     stack::interface(&name, mac)?;
                     Ok(tap)
                 });
