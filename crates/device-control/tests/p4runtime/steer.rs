@@ -101,7 +101,7 @@ fn a_lease_that_nobody_has_looked_at_is_over_all_the_same() {
 fn racks_are_stopped_without_a_lease() {
     let mut bench = racked();
     let answer = bench.steer(Steer::Hold { open: vec![], lease: Some(Duration::from_ms(100)) });
-    assert!(answer.starts_with("INVALID_ARGUMENT: a rack keeps frames out until"), "{answer}");
+    assert!(answer.starts_with("INVALID_ARGUMENT: a rack holds frames until"), "{answer}");
     assert_eq!(bench.show().state(), State::Running);
 }
 
