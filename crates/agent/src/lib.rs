@@ -103,6 +103,8 @@ impl Setup {
 pub enum Switch {
     /// One device. It runs the program from the start; without one a controller has to send it.
     One(Option<Arc<Program>>),
+    /// One device with a program, and updates that fill its tables.
+    Filled(Arc<Program>, Vec<Update>),
     /// A whole program on many devices, with updates that fill its tables.
     Rack(Arc<Program>, Box<Placement>, Vec<Update>),
     /// The same, where each device is a process of its own with an agent, at these addresses: by the placement's devices. It
@@ -266,7 +268,7 @@ fn owner(
     let Setup { device_id, cpu_port, seed, drop_port, keep_program, fresh, limits, .. } = setup;
     let audit = base_time::Duration::from_ns(u64::try_from(setup.audit.as_nanos()).unwrap_or(u64::MAX));
     // The devices of a rack in one process are the owner's: frames pass all of them at one moment.
-    let shares = matches!(setup.switch, Switch::One(_));
+    let shares = matches!(setup.switch, Switch::One(_) | Switch::Filled(..));
     let maker = |own| Maker {
         seed,
         drop_port,
@@ -279,7 +281,7 @@ fn owner(
     };
     let program = match &setup.switch {
         Switch::One(program) => program.as_ref(),
-        Switch::Rack(program, ..) | Switch::Remote(program, ..) => Some(program),
+        Switch::Filled(program, _) | Switch::Rack(program, ..) | Switch::Remote(program, ..) => Some(program),
     };
     if let Some(program) = program {
         fit(
@@ -292,6 +294,9 @@ fn owner(
         Switch::One(program) => {
             let updates = program.is_some().then(Vec::new);
             (Box::new(OneSwitch::new(maker(program), device_id, epoch, cpu_port)), updates)
+        }
+        Switch::Filled(program, updates) => {
+            (Box::new(OneSwitch::new(maker(Some(program)), device_id, epoch, cpu_port)), Some(updates))
         }
         Switch::Rack(program, placement, updates) => {
             let splitter = Splitter::new(maker(Some(program)), *placement);

@@ -35,6 +35,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use target_native::{Engine, Shared};
 
+pub use device_config::as_json;
 use device_config::{DeviceConfig, device_config, is_json};
 pub use fill::updates;
 pub use known::Known;
@@ -135,7 +136,7 @@ impl Maker {
             }
         };
         let mut map = SourceMap::new();
-        let program = reparse("p4_device_config.p4", text, &mut map).map_err(|problems| {
+        let program = reparse("p4_device_config.p4", &text, &mut map).map_err(|problems| {
             let errors = problems.iter().filter(|d| d.severity == Severity::Error);
             let text: String = errors.map(|d| render(d, &map, Style::Plain)).collect();
             let text = if text.is_empty() { "the program has no `main`".to_string() } else { text };
