@@ -33,8 +33,8 @@ impl<E: Copy> Network<E> {
         balance.created += self.injected;
         balance.delivered += self.taken_out;
         for wire in &self.wires {
-            balance.created += wire.counts.duplicated;
-            balance.dropped += wire.counts.lost + wire.counts.cut + wire.counts.too_long;
+            balance.created += wire.medium.counts.duplicated;
+            balance.dropped += wire.medium.counts.lost + wire.medium.counts.cut + wire.medium.counts.too_long;
             flying += wire.flying();
         }
         for end in &self.ends {
@@ -122,7 +122,7 @@ impl<E: Copy> Network<E> {
         if state.is_balanced() {
             return Ok(());
         }
-        let counts = state.counts;
+        let counts = state.medium.counts;
         let message = format!(
             "packets are not conserved: {} taken and {} doubled, but {} lost, {} cut, {} too long, {} delivered, {} on \
              the way",
@@ -165,8 +165,8 @@ impl<E: Copy> Network<E> {
         let sent_by_ends: u64 = self.ends.iter().map(|end| end.counts.sent).sum();
         let sent_by_devices: u64 = self.devices.iter().map(|d| d.counts.sent).sum();
         let sent = sent_by_ends + sent_by_devices - self.taken_out;
-        let taken: u64 = self.wires.iter().map(|w| w.counts.taken).sum();
-        let delivered: u64 = self.wires.iter().map(|w| w.counts.delivered).sum();
+        let taken: u64 = self.wires.iter().map(|w| w.medium.counts.taken).sum();
+        let delivered: u64 = self.wires.iter().map(|w| w.medium.counts.delivered).sum();
         let received: u64 = self.ends.iter().map(|end| end.counts.received).sum();
         let arrived: u64 = self.devices.iter().map(|d| d.counts.arrived).sum();
         let received = received + arrived - self.injected;
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(tampered(|n| drop(n.outlets[0].queue.pop(Time::ZERO))), Place::End(0));
         let from_wire = tampered(|n| {
             n.wires[0].deliver(Time::MAX);
-            n.wires[0].counts.delivered -= 1;
+            n.wires[0].medium.counts.delivered -= 1;
         });
         assert_eq!(from_wire, Place::Wire(0));
         let on_the_way = tampered(|n| drop(n.wires[0].deliver(Time::MAX)));

@@ -2,12 +2,12 @@
 
 use crate::calendar::Event;
 use crate::device::Work;
+use crate::medium::Sent;
 use crate::network::Node;
 use crate::outlet::Waiting;
 use crate::place::{Owner, Place, Reason};
 use crate::queue::Refused;
 use crate::violation::Outcome;
-use crate::wire::Sent;
 use crate::world::World;
 use base_time::Time;
 use dataplane_api::{Port, QueueRecord, Queued, QueuedPacket};
@@ -104,7 +104,7 @@ fn empty_outlet<W: World>(world: &mut W, at: u32, budget: &mut u32) -> Outcome {
         if outlet.queue.is_empty() {
             return Ok(());
         }
-        let free_at = outlet.wire.map_or(now, |wire| network.wires[wire as usize].free_at);
+        let free_at = outlet.wire.map_or(now, |wire| network.wires[wire as usize].medium.free_at);
         if free_at > now || *budget == 0 {
             if !std::mem::replace(&mut outlet.is_woken, true) {
                 network.calendar.schedule(free_at.max(now), Event::Wake(at));
@@ -198,15 +198,14 @@ fn transmit<W: World>(world: &mut W, outlet: u32, mut frame: Vec<u8>, owner: Own
         return Ok(());
     };
     let state = &mut network.wires[wire as usize];
-    state.pad(&mut frame);
-    if state.refuses(&frame) {
-        world.dropped(Place::Wire(wire), Reason::TooLong, owner);
-        return world.network().check_wire(wire);
+    state.medium.pad(&mut frame);
+    if !state.medium.is_too_long(&frame) {
+        world.sent(wire, &frame);
     }
-    world.sent(wire, &frame);
     let network = world.network_mut();
     let sent = network.wires[wire as usize].send(frame, owner, network.now);
     match sent {
+        Sent::TooLong => world.dropped(Place::Wire(wire), Reason::TooLong, owner),
         Sent::Lost => world.dropped(Place::Wire(wire), Reason::Loss, owner),
         Sent::Cut => world.dropped(Place::Wire(wire), Reason::LinkDown, owner),
         Sent::ArrivesTwice(at) => {

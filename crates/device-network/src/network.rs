@@ -2,8 +2,9 @@
 
 use crate::calendar::{Calendar, Event};
 use crate::device::DeviceNode;
+use crate::medium::WireSettings;
 use crate::outlet::Outlet;
-use crate::wire::{Wire, WireSettings};
+use crate::wire::Wire;
 use base_time::{Rng, Time};
 use dataplane_api::{Device, Port};
 use std::collections::VecDeque;

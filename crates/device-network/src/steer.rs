@@ -1,10 +1,10 @@
 //! What those do who steer devices and links while the network runs: other programs, held frames, faults.
 
 use crate::drive::take;
+use crate::medium::Harm;
 use crate::network::{Network, Node};
 use crate::place::{Owner, Place, Reason};
 use crate::violation::Outcome;
-use crate::wire::Harm;
 use crate::world::World;
 use dataplane_api::{Device, Port};
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,10 +45,10 @@ impl<E: Copy> Network<E> {
         for wire in &self.wires {
             if wire.to.node == Node::Device(device) {
                 let passed = all.entry(wire.to.port).or_default();
-                passed.received = wire.counts.delivered.saturating_sub(held);
+                passed.received = wire.medium.counts.delivered.saturating_sub(held);
             }
             if wire.from.node == Node::Device(device) {
-                all.entry(wire.from.port).or_default().sent = wire.counts.delivered + wire.flying();
+                all.entry(wire.from.port).or_default().sent = wire.medium.counts.delivered + wire.flying();
             }
         }
         all

@@ -5,11 +5,11 @@ use crate::emulator::{BuildError, Emulator, RackDevice};
 use crate::event::Event;
 use crate::host::HostNode;
 use crate::log::Log;
-use crate::node::{node_id, plug};
+use crate::node::{node_id, plug, settings};
 use crate::running::{Ends, Running};
 use crate::watch::Watched;
 use base_time::{Rng, Time};
-use device_network::{DeviceNode, DeviceSettings, Link, Network, Plug, WireSettings};
+use device_network::{DeviceNode, DeviceSettings, Link, Network, Plug};
 use host_programs::tally::Tally;
 use host_programs::{Captures, Effects, Pair, Setup, Socket, StartError};
 use rack_model::{End, HostId, NodeId, Rack};
@@ -106,22 +106,6 @@ fn network(rack: &Rack, devices: Vec<DeviceNode>) -> Result<Network<Event>, Buil
     };
     Network::new(devices, rack.hosts.len(), links, &Rng::new(rack.seed))
         .map_err(|problem| BuildError(why(problem)))
-}
-
-fn settings(link: &rack_model::Link) -> WireSettings {
-    WireSettings {
-        rate: Some(link.rate),
-        delay: link.delay,
-        jitter: link.jitter,
-        loss: link.loss,
-        corrupt: link.corrupt,
-        duplicate: link.duplicate,
-        reorder: link.reorder,
-        reorder_delay: link.reorder_delay,
-        longest_frame: link.longest_frame(),
-        overhead: link.overhead,
-        padding: link.pad.then_some(0),
-    }
 }
 
 /// Hosts, with the MTU of the link that each has.

@@ -46,12 +46,13 @@ mod watch;
 mod world;
 
 pub use circle::LoopReport;
-pub use device_network::{Passed, Spent};
+pub use device_network::{Harm, Medium, MediumCounts, Passed, Sent, Spent};
 pub use emulator::{BuildError, Emulator, PacketBalance, RackDevice, RunEnd};
 pub use host::Received;
 pub use host_programs::Captures;
 pub use host_programs::latency::percentile;
 pub use log::LogHash;
+pub use node::medium;
 pub use pcap::Pcap;
 pub use report::{
     DeviceReport, DropReport, FaultReport, LatencyReport, LinkReport, NoteReport, RunReport, ValueReport,

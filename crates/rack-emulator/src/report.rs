@@ -339,19 +339,19 @@ impl Emulator {
             .filter_map(|(outlet, number)| {
                 let wire = &self.network.wires[number as usize];
                 let (from, to) = names.ends(number)?;
-                let busy = wire.counts.busy.as_ps().min(self.network.now.as_ps());
+                let busy = wire.medium.counts.busy.as_ps().min(self.network.now.as_ps());
                 let share = u128::from(busy) * 1_000_000 / u128::from(self.network.now.as_ps().max(1));
                 Some(LinkReport {
                     from: self.rack.end_name(from),
                     to: self.rack.end_name(to),
-                    frames: wire.counts.frames,
-                    bytes: wire.counts.bytes,
-                    lost: wire.counts.lost,
-                    cut: wire.counts.cut,
-                    corrupted: wire.counts.corrupted,
-                    duplicated: wire.counts.duplicated,
-                    reordered: wire.counts.reordered,
-                    too_long: wire.counts.too_long,
+                    frames: wire.medium.counts.frames,
+                    bytes: wire.medium.counts.bytes,
+                    lost: wire.medium.counts.lost,
+                    cut: wire.medium.counts.cut,
+                    corrupted: wire.medium.counts.corrupted,
+                    duplicated: wire.medium.counts.duplicated,
+                    reordered: wire.medium.counts.reordered,
+                    too_long: wire.medium.counts.too_long,
                     refused: outlet.refused,
                     longest_queue: outlet.queue.longest(),
                     mean_queue_milli: outlet.queue.mean_milli(self.network.now),
