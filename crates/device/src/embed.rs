@@ -24,6 +24,7 @@ use ir_value::Value;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+pub use crate::objects::direct_counter::{CountSlot, CountSlots};
 pub use crate::psa::{Half, HalfDone, HalfEnd, HalfStart};
 pub use crate::v1model::{Halt, Left, PacketParts, RunsOn, Stay};
 
@@ -81,7 +82,7 @@ pub trait Accelerator: Send {
     }
 }
 
-/// An array of an object in memory that compiled code shares.
+/// Cells in memory that compiled code shares.
 pub type SharedCells = Arc<[AtomicU64]>;
 
 /// An entry of a table as compiled code sees it.
@@ -89,8 +90,8 @@ pub type SharedCells = Arc<[AtomicU64]>;
 pub struct EntryView {
     /// What names it.
     pub key: EntryKey,
-    /// Its direct counter, packets and bytes, if the table has one and the entry is there.
-    pub count: Option<SharedCells>,
+    /// Where it is counted, if the table has a direct counter and the entry is there.
+    pub count: Option<Arc<CountSlot>>,
     /// What it runs; `None` if it names a member or group of a profile.
     pub run: Option<ActionView>,
 }
@@ -197,8 +198,8 @@ impl Table {
     }
 
     /// What misses are counted in, if they are too.
-    pub(crate) fn misses(&self) -> Option<SharedCells> {
-        self.counters.and(self.of_default.as_ref()).map(|cells| cells.count.share())
+    pub(crate) fn misses(&self) -> Option<Arc<CountSlot>> {
+        self.counters.and(self.of_default.as_ref()).map(|cells| cells.count.share(&self.count_slots))
     }
 
     /// What was written since the last time.
@@ -229,7 +230,7 @@ impl Table {
             Some(Run::Action(action, data)) => Some(action_view(*action, data)),
             _ => None,
         };
-        let count = self.counters.and(entry).map(|entry| entry.direct.count.share());
+        let count = self.counters.and(entry).map(|entry| entry.direct.count.share(&self.count_slots));
         EntryView { key: key.clone(), count, run }
     }
 

@@ -1,7 +1,7 @@
 //! What compiled code asks of a device beside running packets.
 
 use crate::blueprint::Blocks;
-use crate::embed::{ActionView, News, SharedCells, TableAt};
+use crate::embed::{ActionView, CountSlot, CountSlots, News, SharedCells, TableAt};
 use crate::hash::Algorithm;
 use crate::life::Life;
 use crate::objects::Object;
@@ -15,6 +15,7 @@ use base_time::Time;
 use control_writes::EntryKey;
 use dataplane_api::DropReason;
 use ir::{InstanceId, Program, ValueSetId};
+use std::sync::Arc;
 
 /// A device while compiled code works on it.
 pub struct Host<'s> {
@@ -46,7 +47,7 @@ impl<'s> Host<'s> {
     }
 
     /// What it runs.
-    pub fn program(&self) -> &std::sync::Arc<Program> {
+    pub fn program(&self) -> &Arc<Program> {
         &self.core.program
     }
 
@@ -76,16 +77,21 @@ impl<'s> Host<'s> {
     }
 
     /// What the misses of a table are counted in, if they are.
-    pub fn misses(&self, (control, table): TableAt) -> Option<SharedCells> {
+    pub fn misses(&self, (control, table): TableAt) -> Option<Arc<CountSlot>> {
         self.core.state.tables.get(control, table)?.misses()
     }
 
-    /// The cells of a register; or the counts of a counter, two words each, packets and bytes. Only of what has them by
-    /// [`Blocks::cells`].
-    pub fn cells(&mut self, id: InstanceId) -> Option<SharedCells> {
+    /// Where the direct counters of a table count.
+    pub fn count_slots(&self, (control, table): TableAt) -> Option<CountSlots> {
+        Some(self.core.state.tables.get(control, table)?.count_slots.clone())
+    }
+
+    /// The cells of a register, which all workers share; or those of a worker for a counter, two words each, packets and bytes. Only of what has them
+    /// by [`Blocks::cells`].
+    pub fn cells(&mut self, id: InstanceId, worker: usize) -> Option<SharedCells> {
         match self.core.state.objects.get_mut(id.index())? {
             Object::Register(register) => register.flatten(u64::MAX),
-            Object::Counter(counter) => counter.flatten(u64::MAX),
+            Object::Counter(counter) => Some(counter.share(worker)),
             _ => None,
         }
     }

@@ -126,9 +126,10 @@ impl Build {
         Some(Build { whole, ingress, egress, again, out, deparse, resumes, facts, wanted, layout, zeros })
     }
 
-    /// The tables and cells of a device, in the order that the code knows; `None` if the device runs another program.
+    /// The tables and cells of a device, in the order that the code knows, for its first worker; `None` if the device runs another
+    /// program.
     pub(crate) fn mirrors(&self, host: &mut Host) -> Option<Mirrors> {
-        Mirrors::of(&self.wanted, host)
+        Mirrors::of(&self.wanted, host, 0)
     }
 
     /// The code for a part that there [`is`](Build::has_all).

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Shared::write ──> switch (locked) ──> copies of the tables ── publish ──> Worker   reads one copy for a batch
-//!                     ^                                                     Worker   counts in the same cells
+//!                     ^                                                     Worker   counts in cells of its own
 //!                     └── what is rare: meters, copies, ...  ───────────────┘  │
 //! Shared::take_told <── digests, lines of the log: a queue for each worker <───┘
 //! ```
@@ -33,6 +33,7 @@ use dataplane_tables::{Control, Shared as Tables};
 use device::embed::Half;
 use device::{Host, Options, Switch, Told};
 use ir::{Block, Program, visit};
+use std::sync::atomic::{Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// A program as machine code with a state that threads share. A clone is the same.
@@ -51,7 +52,7 @@ struct State {
     switch: Turns<Switch>,
     writer: Mutex<(Mirrors, Control)>,
     tables: Tables,
-    /// As many as there were workers at one time: the next one takes over that of one who is gone.
+    /// As many as there were workers at one time, by their numbers: the next one takes over that of one who is gone.
     outboxes: Mutex<Vec<Arc<Outbox>>>,
     /// One batch at a time.
     is_serial: bool,
@@ -183,7 +184,11 @@ impl Shared {
 
     /// For one more thread.
     pub fn worker(&self) -> Worker {
-        let reader = || lock(&self.0.writer).0.reader();
+        let (number, outbox) = self.outbox();
+        let reader = || {
+            let writer = lock(&self.0.writer);
+            writer.0.reader(&mut self.0.switch.lock().host(), number)
+        };
         let runner = match &self.0.compiled.code {
             Made::Nothing => Runner::Interpreter,
             Made::Whole(build) => Runner::Whole(Box::new(Native::new(Arc::clone(build), reader()))),
@@ -192,13 +197,20 @@ impl Shared {
                 Runner::Halves(Box::new(builds.on([reader(), reader()], life)))
             }
         };
-        let mut outboxes = lock(&self.0.outboxes);
-        let left = outboxes.iter().find(|outbox| Arc::strong_count(outbox) == 1).cloned();
-        let outbox = left.unwrap_or_else(|| {
-            outboxes.push(Arc::default());
-            Arc::clone(&outboxes[outboxes.len() - 1])
-        });
         Worker { shared: self.clone(), outbox, runner, came_of: vec![] }
+    }
+
+    /// An outbox that nobody has, with its number, which is that of the worker: whoever had it has left its counts.
+    fn outbox(&self) -> (usize, Arc<Outbox>) {
+        let mut outboxes = lock(&self.0.outboxes);
+        let left = outboxes.iter().position(|outbox| Arc::strong_count(outbox) == 1);
+        // What the one before did is done.
+        fence(Ordering::Acquire);
+        let number = left.unwrap_or_else(|| {
+            outboxes.push(Arc::default());
+            outboxes.len() - 1
+        });
+        (number, Arc::clone(&outboxes[number]))
     }
 }
 
