@@ -398,7 +398,8 @@ impl Owner {
                         continue;
                     }
                     if let Some(id) = id {
-                        let busy = Status::new(Code::Unavailable, "too many requests are queued for its agent");
+                        let busy =
+                            Status::new(Code::Unavailable, "too many requests are queued for its agent");
                         let answer = Heard::Answer(id, Answer::Refused(busy));
                         waiting.extend(self.switch.heard(self.now(), device, answer));
                     }

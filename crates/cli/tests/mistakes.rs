@@ -307,7 +307,11 @@ fn a_rack_of_which_a_command_wants_less() {
     let place = Place::new("apps");
     let crosspod = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/crosspod");
     let rack = crosspod.to_str().expect("a path as text");
-    place.check(&["switch", rack], 1, &["P4R0704", "the rack has 2 apps, not one", "a switch needs exactly one app"]);
+    place.check(
+        &["switch", rack],
+        1,
+        &["P4R0704", "the rack has 2 apps, not one", "a switch needs exactly one app"],
+    );
 }
 
 /// Exit status 2: the command line is wrong, or 1: what it names is.

@@ -1,15 +1,16 @@
 //! A lane: receive, run, send, and wait when nothing comes.
 
 use crate::batch::{BATCH, Batch};
+use crate::by_port::ByPort;
 use crate::outlet::{Ports, Sources};
-use crate::path::{Passed, Path, PortCount};
+use crate::path::{Passed, Path};
 use crate::port::{Source, Wait};
 use base_time::{Duration, Time};
+use control_writes::PortCount;
 use crossbeam_channel::Sender;
 use dataplane_api::{Output, Port};
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
-use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -39,8 +40,8 @@ pub(crate) struct Turn {
 pub(crate) struct State {
     /// What runs frames; without it they are passed on.
     runs: Option<Runs>,
-    pub(crate) counts: BTreeMap<Port, PortCount>,
-    pub(crate) links: BTreeMap<Port, bool>,
+    pub(crate) counts: ByPort<PortCount>,
+    pub(crate) links: ByPort<bool>,
 }
 
 struct Runs {
@@ -94,8 +95,12 @@ impl State {
     }
 
     fn count(&mut self, port: Port, add: impl FnOnce(&mut PortCount)) {
-        if self.counts.len() < MOST_PORTS || self.counts.contains_key(&port) {
-            add(self.counts.entry(port).or_default());
+        if let Some(count) = self.counts.get_mut(port) {
+            add(count);
+        } else if self.counts.len() < MOST_PORTS {
+            let mut count = PortCount::default();
+            add(&mut count);
+            self.counts.insert(port, count);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The ports of a device: what frames go out by, from any thread, and what they come in by.
 
+use crate::by_port::ByPort;
 use crate::cable::Cable;
 use crate::capture::{CaptureSink, CaptureSource};
 use crate::port::{Sink, Source};
@@ -15,7 +16,14 @@ use target_native::Packet;
 
 /// What frames go out by. A clone is the same.
 #[derive(Clone, Default)]
-pub struct Ports(Arc<Vec<(Port, Outlet)>>);
+pub struct Ports(Arc<Outlets>);
+
+#[derive(Default)]
+struct Outlets {
+    /// By ascending numbers.
+    all: Vec<(Port, Outlet)>,
+    positions: ByPort<usize>,
+}
 
 /// Where the frames of one port go.
 struct Outlet {
@@ -57,22 +65,23 @@ impl Ports {
             let (waits, lost) = (AtomicBool::new(false), AtomicU64::new(0));
             outlets.push((port, Outlet { sink: sink.map(Mutex::new), waits, lost }));
         }
-        Ok((Ports(Arc::new(outlets)), sources))
+        let positions = outlets.iter().enumerate().map(|(at, (port, _))| (*port, at)).collect();
+        Ok((Ports(Arc::new(Outlets { all: outlets, positions })), sources))
     }
 
     /// The numbers of all, ascending.
     pub fn numbers(&self) -> impl Iterator<Item = Port> {
-        self.0.iter().map(|(port, _)| *port)
+        self.0.all.iter().map(|(port, _)| *port)
     }
 
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        self.0.all.len()
     }
 
     /// The position of a port.
     pub(crate) fn position(&self, port: Port) -> Option<usize> {
-        self.0.binary_search_by_key(&port, |(port, _)| *port).ok()
+        self.0.positions.get(port).copied()
     }
 
     /// Sends packets by the port at a position, and gives its number. What cannot be sent is lost, as on a wire, and counted.
@@ -83,7 +92,7 @@ impl Ports {
         which: &[usize],
         now: Time,
     ) -> Option<Port> {
-        let (port, outlet) = self.0.get(at)?;
+        let (port, outlet) = self.0.all.get(at)?;
         if let Some(mut sink) = outlet.lock() {
             let sent = sink.send(packets, which, now);
             outlet.note(which.len() - sent);
@@ -93,7 +102,7 @@ impl Ports {
 
     /// Sends a frame; one for a port that is not there goes nowhere.
     pub fn send(&self, port: Port, frame: &[u8], now: Time) {
-        let Some((_, outlet)) = self.position(port).and_then(|at| self.0.get(at)) else { return };
+        let Some((_, outlet)) = self.position(port).and_then(|at| self.0.all.get(at)) else { return };
         let Some(mut sink) = outlet.lock() else { return };
         let sent = sink.send_frame(frame, now);
         outlet.note(usize::from(!sent));
@@ -101,12 +110,12 @@ impl Ports {
 
     /// How many frames were not taken.
     pub fn lost(&self) -> u64 {
-        self.0.iter().map(|(_, outlet)| outlet.lost.load(Ordering::Relaxed)).sum()
+        self.0.all.iter().map(|(_, outlet)| outlet.lost.load(Ordering::Relaxed)).sum()
     }
 
     /// Writes what waits to be written.
     pub fn flush(&self) -> io::Result<()> {
-        self.0.iter().try_for_each(|(_, outlet)| match outlet.lock() {
+        self.0.all.iter().try_for_each(|(_, outlet)| match outlet.lock() {
             Some(mut sink) if outlet.waits.swap(false, Ordering::Relaxed) => sink.flush(),
             _ => Ok(()),
         })

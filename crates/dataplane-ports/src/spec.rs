@@ -56,7 +56,8 @@ impl FromStr for PortSpec {
             ("udp", ends) => {
                 let (from, to) = ends.split_once(',').ok_or(form)?;
                 let address = |text: &str| {
-                    text.parse().map_err(|_| format!("`{text}` is not an address like 127.0.0.1:5001: {form}"))
+                    text.parse()
+                        .map_err(|_| format!("`{text}` is not an address like 127.0.0.1:5001: {form}"))
                 };
                 PortKind::Udp { from: address(from)?, to: address(to)? }
             }
