@@ -219,8 +219,12 @@ impl Owner {
     fn command(&mut self, command: Command, streams: &mut Streams) {
         let now = self.now();
         let events = match command {
-            Command::MayWrite(head, reply) => return drop(reply.send(self.switch.may_write(&head))),
-            Command::MaySetConfig(head, reply) => return drop(reply.send(self.switch.may_set_config(&head))),
+            Command::MayWrite(head, reply) => {
+                return drop(reply.send(self.switch.answers().may_write(&head)));
+            }
+            Command::MaySetConfig(head, reply) => {
+                return drop(reply.send(self.switch.answers().may_set_config(&head)));
+            }
             Command::Write(request, hold, reply) => {
                 return self.call(
                     "Write",
@@ -273,8 +277,12 @@ impl Owner {
                 }
                 return;
             }
-            Command::GetConfig(request, reply) => return drop(reply.send(self.switch.get_config(&request))),
-            Command::Capabilities(reply) => return drop(reply.send(Ok(self.switch.capabilities()))),
+            Command::GetConfig(request, reply) => {
+                return drop(reply.send(self.switch.answers().get_config(&request)));
+            }
+            Command::Capabilities(reply) => {
+                return drop(reply.send(Ok(self.switch.answers().capabilities())));
+            }
             Command::Steer(election, steer, reply) => {
                 return self.call(
                     "Steer",
@@ -323,7 +331,7 @@ impl Owner {
     fn call(&mut self, rpc: &'static str, call: Call, caller: Caller, streams: &mut Streams) {
         self.tickets += 1;
         let ticket = Ticket(self.tickets);
-        let Some(ahead) = self.switch.ahead(&call) else {
+        let Some(ahead) = self.switch.answers().ahead(&call) else {
             return self.begin(ticket, rpc, call, caller, streams);
         };
         if self.preparing.len() >= MOST_PREPARING {

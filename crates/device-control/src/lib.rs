@@ -46,7 +46,7 @@ pub use rack::{Channel, Direct, Passage, RackSwitch};
 pub use remote::RemoteRack;
 use running::Running;
 pub use running::{SwitchMut, SwitchRef};
-pub use served::{Event, Served};
+pub use served::{Answers, Event, Served};
 pub use show::metrics;
 
 /// The numbers that ports of a program's architecture can have; `drop_port` is the architecture's own if none is given.

@@ -1,5 +1,7 @@
 //! What a switch counts, in the words and the text form of Prometheus (exposition format 0.0.4).
 
+use super::Splitter;
+use controller::{Controller, DeviceId};
 use p4runtime_store::{Described, Store};
 use std::fmt::Write;
 
@@ -72,6 +74,24 @@ pub(crate) fn tables(store: &Store) -> Vec<Metric> {
             .map(|(name, value)| Metric::new(name, value).with("table", table.name()))
     };
     store.catalog().info().tables.iter().flat_map(of).collect()
+}
+
+/// Of a rack: what its tables hold, its `own`, and whether each device is in sync, with what is known of that by its number and name.
+pub(crate) fn rack(
+    controller: &Controller<Splitter>,
+    own: Vec<Metric>,
+    mut of: impl FnMut(usize, &str) -> Vec<Metric>,
+) -> Vec<Metric> {
+    let mut all = controller.with_store(tables).unwrap_or_default();
+    all.extend(own);
+    let stale = controller.stale();
+    let names = controller.with_planner(|splitter| splitter.placement.devices.clone());
+    for (device, name) in names.iter().enumerate() {
+        let is_stale = stale.contains_key(&DeviceId(device));
+        all.push(Metric::new("device_stale", is_stale.into()).with("device", name));
+        all.extend(of(device, name));
+    }
+    all
 }
 
 /// What a device has counted; `of` are labels that all get.

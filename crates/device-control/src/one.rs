@@ -1,7 +1,7 @@
 //! One device, served as it is.
 
 use super::gate::Gate;
-use super::{Event, Maker, Metric, PORT_RECEIVED, PORT_SENT, Served, metric};
+use super::{Answers, Event, Maker, Metric, PORT_RECEIVED, PORT_SENT, Served, metric};
 use base_time::Time;
 use controller::{Call, Held, PortCount, Reply, Steer, Ticket};
 use dataplane_api::Device as _;
@@ -202,7 +202,45 @@ impl OneSwitch {
     }
 }
 
+impl Answers for OneSwitch {
+    fn may_write(&self, head: &WriteRequest) -> Result<(), Status> {
+        self.server.may_write(head)
+    }
+
+    fn may_set_config(&self, head: &SetForwardingPipelineConfigRequest) -> Result<(), Status> {
+        self.server.may_set_config(head)
+    }
+
+    fn ahead(&self, call: &Call) -> Option<Ahead> {
+        match call {
+            Call::SetConfig(request) => self.server.ahead(request),
+            Call::Steer(election, Steer::Reset) => {
+                if election.is_some() {
+                    self.server.may_steer(election.as_ref()).ok()?;
+                }
+                self.server.ahead_again()
+            }
+            _ => None,
+        }
+    }
+
+    fn get_config(
+        &self,
+        request: &GetForwardingPipelineConfigRequest,
+    ) -> Result<GetForwardingPipelineConfigResponse, Status> {
+        self.server.get_config(request)
+    }
+
+    fn capabilities(&self) -> CapabilitiesResponse {
+        self.server.capabilities()
+    }
+}
+
 impl Served for OneSwitch {
+    fn answers(&self) -> &dyn Answers {
+        self
+    }
+
     fn call(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Event> {
         let events = self.do_call(now, ticket, call);
         self.publish();
@@ -275,38 +313,6 @@ impl Served for OneSwitch {
     fn deadline(&mut self) -> Option<Time> {
         let timers = self.server.target().and_then(|target| target.switch().deadline());
         [timers, self.server.deadline(), self.held.deadline()].into_iter().flatten().min()
-    }
-
-    fn may_write(&self, head: &WriteRequest) -> Result<(), Status> {
-        self.server.may_write(head)
-    }
-
-    fn may_set_config(&self, head: &SetForwardingPipelineConfigRequest) -> Result<(), Status> {
-        self.server.may_set_config(head)
-    }
-
-    fn ahead(&self, call: &Call) -> Option<Ahead> {
-        match call {
-            Call::SetConfig(request) => self.server.ahead(request),
-            Call::Steer(election, Steer::Reset) => {
-                if election.is_some() {
-                    self.server.may_steer(election.as_ref()).ok()?;
-                }
-                self.server.ahead_again()
-            }
-            _ => None,
-        }
-    }
-
-    fn get_config(
-        &self,
-        request: &GetForwardingPipelineConfigRequest,
-    ) -> Result<GetForwardingPipelineConfigResponse, Status> {
-        self.server.get_config(request)
-    }
-
-    fn capabilities(&self) -> CapabilitiesResponse {
-        self.server.capabilities()
     }
 
     fn show(&self) -> ShowResponse {

@@ -3,18 +3,15 @@
 //! Frames pass links and devices at one moment, so that none is inside while the controller works.
 
 use super::gate::Gate;
-use super::{Controlled, Event, Maker, Metric, Served, Splitter, metric, show};
+use super::{Answers, Controlled, Event, Maker, Metric, Served, Splitter, metric, show};
 use base_time::{Duration, Time};
 use controller::{
     Agent, Answer, Ask, AskId, Call, Controller, DeviceId, Effect, Output, Ticket, Timing, Wires,
 };
 use dataplane_api::Device;
-use p4runtime_proto::p4::v1::{
-    CapabilitiesResponse, Entity, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
-    SetForwardingPipelineConfigRequest, StreamMessageRequest, WriteRequest,
-};
+use p4runtime_proto::p4::v1::{Entity, StreamMessageRequest};
 use p4runtime_proto::p4rack::v1::ShowResponse;
-use p4runtime_server::{Ahead, SLICE, Status, StreamId};
+use p4runtime_server::{SLICE, Status, StreamId};
 use std::collections::VecDeque;
 
 /// The most links that what comes of one frame passes.
@@ -357,6 +354,10 @@ impl<C: Channel> RackSwitch<C> {
 }
 
 impl<C: Channel> Served for RackSwitch<C> {
+    fn answers(&self) -> &dyn Answers {
+        &self.controller
+    }
+
     fn call(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Event> {
         self.at(now);
         let outputs = self.controller.call(now, ticket, call);
@@ -413,18 +414,6 @@ impl<C: Channel> Served for RackSwitch<C> {
         held.chain(timers).chain(self.controller.deadline()).min()
     }
 
-    fn may_write(&self, head: &WriteRequest) -> Result<(), Status> {
-        self.controller.may_write(head)
-    }
-
-    fn may_set_config(&self, head: &SetForwardingPipelineConfigRequest) -> Result<(), Status> {
-        self.controller.may_set_config(head)
-    }
-
-    fn ahead(&self, call: &Call) -> Option<Ahead> {
-        self.controller.ahead(call)
-    }
-
     fn is_busy(&self) -> bool {
         self.working.is_some() || !self.asks.is_empty() || self.controller.is_busy()
     }
@@ -444,25 +433,13 @@ impl<C: Channel> Served for RackSwitch<C> {
         self.perform(now, outputs)
     }
 
-    fn get_config(
-        &self,
-        request: &GetForwardingPipelineConfigRequest,
-    ) -> Result<GetForwardingPipelineConfigResponse, Status> {
-        self.controller.get_config(request)
-    }
-
-    fn capabilities(&self) -> CapabilitiesResponse {
-        self.controller.capabilities()
-    }
-
     fn show(&self) -> ShowResponse {
         show::rack(&self.controller, &[])
     }
 
     fn metrics(&mut self) -> Vec<Metric> {
         let RackCounters { received, sent, hops, nowhere, endless } = self.counters;
-        let mut all = self.controller.with_store(metric::tables).unwrap_or_default();
-        all.extend([
+        let own = vec![
             Metric::new("frames_received_total", received),
             Metric::new("frames_sent_total", sent),
             Metric::new("frames_held", self.gate.held()),
@@ -470,20 +447,19 @@ impl<C: Channel> Served for RackSwitch<C> {
             Metric::new("frames_lost_total", nowhere).with("place", "a helper's unlinked port"),
             Metric::new("frames_lost_total", self.gate.lost()).with("place", "the held rack"),
             Metric::new("frames_lost_total", endless).with("place", "a loop"),
-        ]);
-        let stale = self.controller.stale();
-        for (device, (name, agent)) in self.names.iter().zip(&mut self.agents).enumerate() {
-            let is_stale = stale.contains_key(&DeviceId(device));
-            all.push(Metric::new("device_stale", is_stale.into()).with("device", name));
-            if let Some(target) = agent.target() {
-                let switch = target.view();
-                let counters = switch.counters();
-                let of = |metric, value| Metric::new(metric, value).with("device", name);
-                all.push(of("device_frames_received_total", counters.received));
-                all.push(of("device_frames_sent_total", counters.sent));
-                all.extend(metric::drops(counters, Some(name)));
-            }
-        }
-        all
+        ];
+        let agents = &mut self.agents;
+        metric::rack(&self.controller, own, |device, name| {
+            let Some(target) = agents.get_mut(device).and_then(Agent::target) else { return vec![] };
+            let switch = target.view();
+            let counters = switch.counters();
+            let of = |metric, value| Metric::new(metric, value).with("device", name);
+            let mut all = vec![
+                of("device_frames_received_total", counters.received),
+                of("device_frames_sent_total", counters.sent),
+            ];
+            all.extend(metric::drops(counters, Some(name)));
+            all
+        })
     }
 }

@@ -19,31 +19,32 @@
 //! **Invariant**: a packet takes a bounded number of steps, and none is allocated for while nothing rare happens.
 
 mod access;
-mod around;
 mod calls;
 mod code;
 mod compiled;
+mod context;
 mod engine;
 mod exchange;
 mod facts;
 mod flow;
-mod frames;
 mod halves;
 mod layout;
 mod machine;
 mod memory;
+mod native;
 mod notes;
 mod outbox;
 mod packet;
 mod parked;
+mod runner;
 mod runtime;
 mod tables;
 mod text;
 mod turns;
 mod workers;
 
-pub use compiled::Compiled;
-pub use engine::{Engine, Report};
+pub use compiled::{Compiled, Report};
+pub use engine::Engine;
 pub use flow::flow;
 pub use machine::CodeText;
 pub use packet::{Fate, HEADROOM, MOST_BYTES, Packet};

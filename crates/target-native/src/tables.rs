@@ -1,8 +1,8 @@
 //! Copies of the interpreter's tables in fast structures, and the cells of objects that code shares.
 
 use crate::access::Access;
+use crate::context::{Asked, MOST_ASKED, TableRef};
 use crate::layout::Kind;
-use crate::runtime::{Asked, MOST_ASKED, TableRef};
 use crate::turns::lock;
 use control_writes::EntryKey;
 use dataplane_tables::{
@@ -11,7 +11,7 @@ use dataplane_tables::{
 use device::embed::{
     ActionView, CountSlot, CountSlots, EntryView, News, SharedCells, TableAt, TableChange, TableFacts,
 };
-use device::{Host, KeySpec};
+use device::{Core, KeySpec};
 use ir::InstanceId;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
@@ -37,7 +37,7 @@ pub(crate) struct Mirrors {
     is_reader: bool,
     /// The objects that have cells, with those that this worker uses.
     cells: Vec<(InstanceId, SharedCells)>,
-    /// Who counts: see [`Host::cells`].
+    /// Who counts: see [`Core::cells`].
     worker: usize,
     /// What compiled code reads.
     refs: Vec<TableRef>,
@@ -145,18 +145,18 @@ impl Wanted {
 
 impl Mirrors {
     /// Those of a device, for a worker; `None` if it lacks some, since it runs another program.
-    pub(crate) fn of(wanted: &Wanted, host: &mut Host, worker: usize) -> Option<Mirrors> {
+    pub(crate) fn of(wanted: &Wanted, core: &mut Core, worker: usize) -> Option<Mirrors> {
         let mut mirrors = Mirrors { worker, ..Mirrors::default() };
         for (mirror, spec) in &wanted.tables {
-            let slots = if mirror.counts_hits { Some(host.count_slots(mirror.at)?) } else { None };
+            let slots = if mirror.counts_hits { Some(core.count_slots(mirror.at)?) } else { None };
             // Where misses are not counted, nobody asks for what is in their slot.
-            let misses = slots.as_ref().map(|slots| host.misses(mirror.at).unwrap_or_else(|| slots.take()));
+            let misses = slots.as_ref().map(|slots| core.misses(mirror.at).unwrap_or_else(|| slots.take()));
             let counts = misses.into_iter().collect();
             mirrors.mirrors.push(Mirror { slots, counts, numbers: Numbers::default(), ..mirror.clone() });
             mirrors.specs.push(spec.clone());
         }
         for object in &wanted.cells {
-            mirrors.share(*object, host.cells(*object, worker)?);
+            mirrors.share(*object, core.cells(*object, worker)?);
         }
         Some(mirrors)
     }
@@ -171,8 +171,7 @@ impl Mirrors {
         if self.is_reader {
             return;
         }
-        let mut host = access.host();
-        let Some(news) = self.news_if_written(&mut host) else { return };
+        let Some(news) = self.news_if_written(access.core()) else { return };
         let (mut control, mut tables) = self.copies.take().unwrap_or_else(|| {
             let control = self.control();
             let tables = Tables::new(&control);
@@ -191,13 +190,13 @@ impl Mirrors {
     }
 
     /// What was written to the originals since the last time; `None` if nothing was.
-    pub(crate) fn news_if_written(&mut self, host: &mut Host) -> Option<Vec<(usize, News)>> {
-        (self.writes != Some(host.table_writes())).then(|| self.news(host))
+    pub(crate) fn news_if_written(&mut self, core: &mut Core) -> Option<Vec<(usize, News)>> {
+        (self.writes != Some(core.table_writes())).then(|| self.news(core))
     }
 
-    fn news(&mut self, host: &mut Host) -> Vec<(usize, News)> {
-        self.writes = Some(host.table_writes());
-        let of = |(id, mirror): (usize, &Mirror)| Some((id, host.table_news(mirror.at)?));
+    fn news(&mut self, core: &mut Core) -> Vec<(usize, News)> {
+        self.writes = Some(core.table_writes());
+        let of = |(id, mirror): (usize, &Mirror)| Some((id, core.table_news(mirror.at)?));
         self.mirrors.iter().enumerate().filter_map(of).collect()
     }
 
@@ -254,7 +253,7 @@ impl Mirrors {
     }
 
     /// For another worker, which reads what this one follows.
-    pub(crate) fn reader(&self, host: &mut Host, worker: usize) -> Mirrors {
+    pub(crate) fn reader(&self, core: &mut Core, worker: usize) -> Mirrors {
         // Slots of entries are kept by who follows.
         let reads = |mirror: &Mirror| {
             let counts = mirror.counts.first().cloned().into_iter().collect();
@@ -263,7 +262,7 @@ impl Mirrors {
         let mirrors = self.mirrors.iter().map(reads).collect();
         let mut reader = Mirrors { mirrors, worker, is_reader: true, ..Mirrors::default() };
         for (object, cells) in &self.cells {
-            reader.share(*object, host.cells(*object, worker).unwrap_or_else(|| cells.clone()));
+            reader.share(*object, core.cells(*object, worker).unwrap_or_else(|| cells.clone()));
         }
         reader
     }

@@ -20,8 +20,8 @@
 
 use crate::access::Access;
 use crate::compiled::{Compiled, Made};
-use crate::engine::Native;
 use crate::halves::HalvesAtWork;
+use crate::native::Native;
 use crate::outbox::Outbox;
 use crate::packet::Packet;
 use crate::tables::Mirrors;
@@ -30,8 +30,8 @@ use base_diag::Diagnostic;
 use base_time::Time;
 use dataplane_api::{Device as _, Output, Port};
 use dataplane_tables::{Control, Shared as Tables};
-use device::embed::Half;
-use device::{Host, Options, Switch, Told};
+use device::psa::Half;
+use device::{AtWork, Core, Options, Switch, Told};
 use ir::{Block, Program, visit};
 use std::sync::atomic::{Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -79,17 +79,7 @@ enum Runner {
 impl Shared {
     /// Lowers and compiles a program. One that only the interpreter runs is run by it, one packet at a time.
     pub fn new(program: &Program, options: Options) -> Result<Shared, Vec<Diagnostic>> {
-        let drop_port = options.drop_port;
-        // Too large when everything is inlined: the interpreter runs it as it stands.
-        let Ok(lowered) = ir_lower::lower(program) else {
-            let program = Arc::new(program.clone());
-            let switch = ir_interp::switch(Arc::clone(&program), options)?;
-            let compiled = Compiled { program, drop_port, code: Made::Nothing, shares: true };
-            return Ok(Shared::with(switch, compiled));
-        };
-        let lowered = Arc::new(lowered);
-        let switch = ir_interp::switch(Arc::clone(&lowered), options)?;
-        Ok(Shared::with(switch, Compiled::new(lowered, drop_port, true)))
+        Shared::of(&Compiled::new(program, options.drop_port, true)?, options)
     }
 
     /// The same; `None` if only the interpreter runs the program.
@@ -100,18 +90,13 @@ impl Shared {
 
     /// A state of its own for a program that is [compiled](Shared::compiled) already.
     pub fn of(compiled: &Compiled, options: Options) -> Result<Shared, Vec<Diagnostic>> {
-        let drop_port = options.drop_port;
+        let compiled = compiled.fit(options.drop_port, true)?;
         let switch = ir_interp::switch(Arc::clone(&compiled.program), options)?;
-        let is_fit = compiled.shares && compiled.drop_port == drop_port;
-        let compiled = match (is_fit, &compiled.code) {
-            (true, _) | (_, Made::Nothing) => compiled.clone(),
-            (false, _) => Compiled::new(Arc::clone(&compiled.program), drop_port, true),
-        };
         Ok(Shared::with(switch, compiled))
     }
 
     fn with(mut switch: Switch, mut compiled: Compiled) -> Shared {
-        let mut mirrors = compiled.code.shared_mirrors(&mut switch.host()).unwrap_or_else(|| {
+        let mut mirrors = compiled.code.shared_mirrors(switch.parts().0).unwrap_or_else(|| {
             compiled.code = Made::Nothing;
             Mirrors::default()
         });
@@ -144,7 +129,7 @@ impl Shared {
     /// [published](Shared::publish): a thread that holds the switch cannot do that.
     pub fn lock(&self) -> MutexGuard<'_, Switch> {
         let mut switch = self.0.switch.lock();
-        lock(&self.0.outboxes).iter().for_each(|outbox| outbox.settle(&mut switch.host()));
+        lock(&self.0.outboxes).iter().for_each(|outbox| outbox.settle(switch.parts().0));
         switch
     }
 
@@ -153,7 +138,7 @@ impl Shared {
         let State { switch, writer, tables, .. } = &*self.0;
         let mut writer = lock(writer);
         let (mirrors, control) = &mut *writer;
-        let Some(news) = mirrors.news_if_written(&mut switch.lock().host()) else { return };
+        let Some(news) = mirrors.news_if_written(switch.lock().parts().0) else { return };
         // The switch is free again: a batch that is waited for may want it.
         mirrors.write(control, news);
         tables.publish(control);
@@ -187,14 +172,14 @@ impl Shared {
         let (number, outbox) = self.outbox();
         let reader = || {
             let writer = lock(&self.0.writer);
-            writer.0.reader(&mut self.0.switch.lock().host(), number)
+            writer.0.reader(self.0.switch.lock().parts().0, number)
         };
         let runner = match &self.0.compiled.code {
             Made::Nothing => Runner::Interpreter,
             Made::Whole(build) => Runner::Whole(Box::new(Native::new(Arc::clone(build), reader()))),
             Made::Halves(builds) => {
-                let life = self.0.switch.lock().host().new_life();
-                Runner::Halves(Box::new(builds.on([reader(), reader()], life)))
+                let life = self.0.switch.lock().parts().0.new_life();
+                Runner::Halves(Box::new(HalvesAtWork::new(builds, [reader(), reader()], life)))
             }
         };
         Worker { shared: self.clone(), outbox, runner, came_of: vec![] }
@@ -274,8 +259,8 @@ impl Worker {
         match &mut self.runner {
             Runner::Whole(native) => {
                 native.mirrors.read(&tables);
-                let queued = native.tick_all(&mut access, now);
-                native.drain(&mut access, queued.into(), &mut outputs, now);
+                let (core, blocks) = access.parts();
+                outputs = AtWork { core, blocks, runner: native.as_mut() }.tick(now);
             }
             Runner::Interpreter | Runner::Halves(_) => {
                 if let Some(switch) = access.shared() {
@@ -312,12 +297,12 @@ impl Made {
     }
 
     /// The tables and cells of a device, for threads that share it; `None` if that runs another program.
-    fn shared_mirrors(&self, host: &mut Host) -> Option<Mirrors> {
+    fn shared_mirrors(&self, core: &mut Core) -> Option<Mirrors> {
         match self {
             Made::Nothing => Some(Mirrors::default()),
-            Made::Whole(build) => build.mirrors(host),
+            Made::Whole(build) => build.mirrors(core),
             // The numbers of egress go on behind those of ingress.
-            Made::Halves(builds) => builds.egress.mirrors(host),
+            Made::Halves(builds) => builds.egress.mirrors(core),
         }
     }
 }

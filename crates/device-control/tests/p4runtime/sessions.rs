@@ -344,9 +344,9 @@ fn programs_are_prepared_beside_frames() {
         let mut stranger = request(&other);
         stranger.election_id = None;
         let call = |request| Call::SetConfig(Box::new(request));
-        assert!(switch.ahead(&call(stranger)).is_none(), "who may not push has nothing compiled");
+        assert!(switch.answers().ahead(&call(stranger)).is_none(), "who may not push has nothing compiled");
         for text in [other.as_str(), "parser p("] {
-            let work = switch.ahead(&call(request(text))).unwrap();
+            let work = switch.answers().ahead(&call(request(text))).unwrap();
             work();
             let mut events = switch.call(Time::ZERO, Ticket(2), call(request(text)));
             while switch.is_busy() {
@@ -355,7 +355,8 @@ fn programs_are_prepared_beside_frames() {
             let is_right = text == other;
             let [Event::Reply(_, Reply::Done(ended))] = &events[..] else { panic!("{events:?}") };
             assert_eq!(ended.is_ok(), is_right, "{ended:?}");
-            let running = switch.get_config(&GetForwardingPipelineConfigRequest::default()).unwrap();
+            let running =
+                switch.answers().get_config(&GetForwardingPipelineConfigRequest::default()).unwrap();
             assert_eq!(running.config.unwrap().p4_device_config, other.as_bytes());
         }
     }
@@ -369,14 +370,14 @@ fn what_operators_ask_is_prepared_beside_frames() {
         let replace = |device: &str| Steer::Replace([("Cells".to_string(), device.to_string())].into());
         let stranger = Some(Uint128 { high: 0, low: 9 });
         for steer in [Steer::Reset, replace("nic")] {
-            assert!(switch.ahead(&Call::Steer(stranger, steer)).is_none());
+            assert!(switch.answers().ahead(&Call::Steer(stranger, steer)).is_none());
         }
         let nowhere = Call::Steer(None, replace("nowhere"));
-        assert!(switch.ahead(&nowhere).is_none(), "the call says why not");
+        assert!(switch.answers().ahead(&nowhere).is_none(), "the call says why not");
         let all = [Steer::Reset, replace("nic"), replace("tor"), Steer::Reset];
         for (steer, takes_long) in all.into_iter().zip(takes_long) {
             let call = Call::Steer(None, steer.clone());
-            let work = switch.ahead(&call);
+            let work = switch.answers().ahead(&call);
             assert_eq!(work.is_some(), takes_long, "{steer:?}");
             if let Some(work) = work {
                 work();

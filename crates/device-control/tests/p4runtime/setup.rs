@@ -254,7 +254,7 @@ impl Bench {
 
     pub fn get_config(&mut self) -> ForwardingPipelineConfig {
         let request = GetForwardingPipelineConfigRequest::default();
-        self.switch().get_config(&request).unwrap().config.unwrap()
+        self.switch().answers().get_config(&request).unwrap().config.unwrap()
     }
 
     /// What an operator asks; the answer.

@@ -36,3 +36,37 @@ pub(crate) enum Object {
     /// An object with `@frame_extern`.
     Frame(Box<dyn FrameExtern>),
 }
+
+/// Objects that are arrays of cells of one kind.
+pub(crate) trait Array: Sized {
+    /// What users call them.
+    const KIND: &str;
+
+    /// Such an object.
+    fn of(object: &Object) -> Option<&Self>;
+
+    /// The same, to change it.
+    fn of_mut(object: &mut Object) -> Option<&mut Self>;
+}
+
+macro_rules! arrays {
+    ($($ty:ident = $variant:ident, $kind:literal;)*) => {$(
+        impl Array for $ty {
+            const KIND: &str = $kind;
+
+            fn of(object: &Object) -> Option<&Self> {
+                if let Object::$variant(array) = object { Some(array) } else { None }
+            }
+
+            fn of_mut(object: &mut Object) -> Option<&mut Self> {
+                if let Object::$variant(array) = object { Some(array) } else { None }
+            }
+        }
+    )*};
+}
+
+arrays! {
+    Register = Register, "register";
+    Counter = Counter, "counter";
+    MeterArray = Meter, "meter";
+}

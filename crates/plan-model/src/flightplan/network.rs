@@ -93,7 +93,9 @@ pub(super) fn read_bound(bound: &Node<'_>, signature: &Signature) -> Result<Boun
         "ge" | "geq" => Compare::AtLeast,
         "eq" => Compare::Equal,
         _ => {
-            return Err(bound.wrong(format!("`{sign}` is not a comparison")).help("use lt, gt, le, ge or eq"));
+            return Err(bound
+                .wrong(format!("`{sign}` is not a comparison"))
+                .help("use lt, gt, le, ge or eq"));
         }
     };
     let (name, value) = of.pair()?;

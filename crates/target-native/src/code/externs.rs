@@ -2,8 +2,8 @@
 
 use super::place::Place;
 use super::{Code, Made, PLAIN, Unable, type_of};
+use crate::context::Context;
 use crate::layout::{Kind, Node, kind_of};
-use crate::runtime::Context;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use dataplane_api::DropReason;

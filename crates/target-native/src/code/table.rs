@@ -1,8 +1,8 @@
 //! Tables: the key in words, the lookup, the action.
 
 use super::{Code, Made, PLAIN, Unable, type_of};
+use crate::context::{COUNT_BYTES, Context, TableRef};
 use crate::facts::TableCode;
-use crate::runtime::{COUNT_BYTES, Context, TableRef};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, JumpTableData, Value, types};
 use dataplane_tables::{FirstBits, Order};
