@@ -52,6 +52,14 @@ impl<T> ByPort<T> {
         self.count += usize::from(old.is_none());
     }
 
+    pub(crate) fn remove(&mut self, port: Port) {
+        let old = match self.near.get_mut(port as usize) {
+            Some(near) => near.take(),
+            None => self.far.remove(&port),
+        };
+        self.count -= usize::from(old.is_some());
+    }
+
     /// All, by ascending numbers.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Port, &T)> {
         let near = (0..).zip(&self.near).filter_map(|(port, value)| Some((port, value.as_ref()?)));
@@ -76,6 +84,8 @@ mod tests {
         let mut all: ByPort<&str> = [(5000, "far"), (1023, "last"), (3, "near")].into_iter().collect();
         all.insert(3, "new");
         *all.get_mut(5000).unwrap() = "changed";
+        all.insert(7, "gone");
+        [7, 7, 2000].map(|port| all.remove(port));
         assert_eq!(all.len(), 3);
         assert_eq!(all.iter().collect::<Vec<_>>(), [(3, &"new"), (1023, &"last"), (5000, &"changed")]);
         assert_eq!([2, 1024, u32::MAX].map(|port| all.get(port)), [None; 3]);

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A [`Source`] gives frames in batches, a [`Sink`] takes them; each kind of port is a file: [`capture`](CaptureSource), [`cable`], [`tap`](Tap),
-//! [`udp`](Udp). [`Lanes`] run to completion: a lane receives a batch, runs it and sends what comes of it before it receives the next.
+//! [`udp`](Udp), and interfaces by packet sockets or AF_XDP. [`Lanes`] run to completion: a lane receives a batch, runs it and sends what comes of it before it receives the next.
 //!
 //! **Invariant**: frames stay in order from one source to one sink: a source belongs to one lane, and what comes of a packet is sent before
 //! what comes of the packets after it.
@@ -21,13 +21,17 @@
 // This is where frames come from: devices and time are outside of it.
 #![allow(clippy::disallowed_methods)]
 
+mod afxdp;
 mod batch;
 mod by_port;
 mod cable;
 mod capture;
 mod lane;
 mod lanes;
+mod link;
+mod losses;
 mod outlet;
+mod packet;
 mod path;
 mod port;
 mod spec;

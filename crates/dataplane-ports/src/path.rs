@@ -11,6 +11,8 @@ pub enum Passed {
     Frame(Port, Vec<u8>),
     /// A frame is for controllers.
     ForControllers(Vec<u8>),
+    /// What is at the other end of a port has come, or has gone.
+    Link(Port, bool),
 }
 
 /// What lanes run frames with.

@@ -39,7 +39,7 @@ use device_config::{DeviceConfig, device_config, is_json};
 pub use fill::updates;
 pub use known::Known;
 use known::KnownProgram;
-pub use metric::{Metric, PORT_RECEIVED, PORT_SENT, exposition, summary};
+pub use metric::{Metric, PORT_LOST, PORT_RECEIVED, PORT_SENT, exposition, summary};
 pub use one::OneSwitch;
 pub use plan::{Splitter, make_part, wires};
 pub use rack::{Channel, Direct, Passage, RackSwitch};

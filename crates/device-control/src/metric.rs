@@ -42,6 +42,9 @@ pub const PORT_RECEIVED: &str = "port_frames_received_total";
 /// See [`KINDS`].
 pub const PORT_SENT: &str = "port_frames_sent_total";
 
+/// See [`KINDS`].
+pub const PORT_LOST: &str = "port_frames_lost_total";
+
 /// All names, in the order in which they are written, and what they mean. What ends in `_total` only grows.
 const KINDS: &[(&str, &str)] = &[
     ("frames_received_total", "Frames that came in by the switch's ports."),
@@ -54,6 +57,7 @@ const KINDS: &[(&str, &str)] = &[
     (PORT_RECEIVED, "Frames that came in by a port of a device."),
     (PORT_SENT, "Frames that left by a port of a device."),
     ("port_up", "1 if frames can come by a port: there is something at its other end."),
+    (PORT_LOST, "Frames that a port has lost, by reason."),
     ("frames_held", "Frames that wait because no frames are taken in."),
     ("device_stale", "1 if a device is not known to be in sync."),
     ("table_entries", "Entries of a table, the program's own included."),
@@ -114,6 +118,7 @@ pub(crate) fn of_device(counted: &p4runtime_proto::p4rack::v1::Metric, device: &
         "frames_held" => "frames_held",
         PORT_RECEIVED => PORT_RECEIVED,
         PORT_SENT => PORT_SENT,
+        PORT_LOST => PORT_LOST,
         _ => return None,
     };
     let label = |of: &'static str| Some((of, counted.labels.get(of)?.clone()));
@@ -152,7 +157,7 @@ pub fn summary(metrics: &[Metric]) -> String {
         told.push(format!("{came} frames came in by the switch's ports, {left} left by them"));
     }
     let is_told = |name: &str| match name {
-        "frames_received_total" | "frames_sent_total" | PORT_RECEIVED | PORT_SENT => false,
+        "frames_received_total" | "frames_sent_total" | PORT_RECEIVED | PORT_SENT | PORT_LOST => false,
         _ => name.ends_with("_total") && !name.starts_with("device_"),
     };
     for metric in metrics.iter().filter(|metric| metric.value > 0 && is_told(metric.name)) {

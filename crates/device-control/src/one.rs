@@ -12,7 +12,7 @@ use p4runtime_proto::p4::v1::{
 };
 use p4runtime_proto::p4rack::v1::{Device, ShowResponse, TraceResponse, show_response::State};
 use p4runtime_server::{Ahead, Output, Server, Status, StreamId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use target_native::Shared;
 
 /// The most ports whose frames are counted each for itself.
@@ -26,6 +26,8 @@ pub struct OneSwitch {
     /// How long that is closed.
     held: Held,
     ports: BTreeMap<u32, PortCount>,
+    /// Ports whose other end is gone.
+    down: BTreeSet<u32>,
     /// Frames by ports that the program's architecture cannot number.
     unfit: u64,
     /// Whose call is done in slices.
@@ -42,6 +44,7 @@ impl OneSwitch {
             gate: Gate::default(),
             held: Held::No,
             ports: BTreeMap::new(),
+            down: BTreeSet::new(),
             unfit: 0,
             slicing: None,
         }
@@ -119,9 +122,12 @@ impl OneSwitch {
         self.let_in(now)
     }
 
-    /// What was written is there for the frames that come from now on.
+    /// What was written is there for the frames that come from now on. A program that is new knows of no port that is down.
     fn publish(&mut self) {
-        self.server.targets().for_each(|target| target.publish());
+        for target in self.server.targets() {
+            self.down.iter().for_each(|port| target.switch().port_set(*port, false));
+            target.publish();
+        }
     }
 
     fn leave(&mut self, now: Time, port: u32, frame: Vec<u8>) -> Vec<Event> {
@@ -289,6 +295,21 @@ impl Served for OneSwitch {
         self.at(now);
         let told = self.server.packet_in(frame);
         self.perform(now, told)
+    }
+
+    fn link(&mut self, port: u32, is_up: bool) {
+        match is_up {
+            true => drop(self.down.remove(&port)),
+            false => drop(self.down.insert(port)),
+        }
+        for target in self.server.targets() {
+            target.switch().port_set(port, is_up);
+            target.publish();
+        }
+    }
+
+    fn may_have(&mut self, port: u32) -> Result<(), Status> {
+        self.server.target().map_or(Ok(()), |target| target.may_have(port))
     }
 
     fn shared(&mut self) -> Option<Shared> {

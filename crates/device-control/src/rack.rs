@@ -9,10 +9,11 @@ use controller::{
     Agent, Answer, Ask, AskId, Call, Controller, DeviceId, Effect, Output, Ticket, Timing, Wires,
 };
 use dataplane_api::Device;
+use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{Entity, StreamMessageRequest};
 use p4runtime_proto::p4rack::v1::ShowResponse;
 use p4runtime_server::{SLICE, Status, StreamId};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// The most links that what comes of one frame passes.
 const MOST_HOPS: usize = 1 << 16;
@@ -79,6 +80,8 @@ pub struct RackSwitch<C> {
     wires: Wires,
     origin: usize,
     cpu_port: Option<u32>,
+    /// The origin's ports whose other end is gone.
+    down: BTreeSet<u32>,
     gate: Gate,
     counters: RackCounters,
     /// What the controller asks, and is not done yet.
@@ -128,6 +131,7 @@ impl<C: Channel> RackSwitch<C> {
             wires: super::plan::wires(placement),
             origin: placement.origin().0 as usize,
             cpu_port,
+            down: BTreeSet::new(),
             gate: Gate::default(),
             counters: RackCounters::default(),
             asks: VecDeque::new(),
@@ -193,7 +197,18 @@ impl<C: Channel> RackSwitch<C> {
             let outputs = self.ask(now, device, id, ask, &mut events);
             self.take(outputs, &mut events);
         }
+        // A program that is new knows of no port that is down.
+        if !self.down.is_empty() {
+            self.set_ports();
+        }
         events
+    }
+
+    /// All devices know what is down: names and numbers are the whole program's, wherever a group is.
+    fn set_ports(&mut self) {
+        for target in self.agents.iter_mut().flat_map(Agent::targets) {
+            self.down.iter().for_each(|port| target.switch().port_set(*port, false));
+        }
     }
 
     fn take(&mut self, outputs: Vec<Output>, events: &mut Vec<Event>) {
@@ -388,6 +403,27 @@ impl<C: Channel> Served for RackSwitch<C> {
         let outputs = self.run(now, self.origin, port, frame.to_vec(), &mut events);
         events.extend(self.perform(now, outputs));
         events
+    }
+
+    fn link(&mut self, port: u32, is_up: bool) {
+        if is_up {
+            self.down.remove(&port);
+            for target in self.agents.iter_mut().flat_map(Agent::targets) {
+                target.switch().port_set(port, true);
+            }
+        } else {
+            self.down.insert(port);
+            self.set_ports();
+        }
+    }
+
+    fn may_have(&mut self, port: u32) -> Result<(), Status> {
+        if self.is_internal(port) {
+            let why = format!("port {port} leads to another device of the rack");
+            return Err(Status::new(Code::InvalidArgument, why));
+        }
+        let target = self.agents.get_mut(self.origin).and_then(Agent::target);
+        target.map_or(Ok(()), |target| target.may_have(port))
     }
 
     fn tick(&mut self, now: Time) -> Vec<Event> {

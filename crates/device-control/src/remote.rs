@@ -211,6 +211,10 @@ impl Served for RemoteRack {
         vec![]
     }
 
+    fn may_have(&mut self, port: u32) -> Result<(), Status> {
+        Err(Status::new(Code::FailedPrecondition, format!("port {port}: ports are attached at the agents")))
+    }
+
     fn tick(&mut self, now: Time) -> Vec<Event> {
         let outputs = self.controller.tick(now);
         let mut events = self.perform(now, outputs);

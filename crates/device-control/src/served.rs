@@ -69,6 +69,13 @@ pub trait Served {
         vec![]
     }
 
+    /// What is at the other end of a port has come, or has gone. P4Runtime has no message for it: members of groups that watch the port, and replicas with
+    /// backups, follow it.
+    fn link(&mut self, _port: u32, _is_up: bool) {}
+
+    /// Checks whether there may be a port with this number, which has just been added.
+    fn may_have(&mut self, port: u32) -> Result<(), Status>;
+
     /// The state that workers on other threads may run frames with; without it every frame comes by [`frame`](Served::frame). It changes with the
     /// calls that change the program, and where frames are kept out there is none: whoever has workers asks after each call, before its events
     /// are done.

@@ -17,7 +17,7 @@ use std::time::Duration;
 /// Run a device, or a rack that appears as one switch, and serve P4Runtime
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  p4rack switch router.p4 -i 1@tap:left -i 2@tap:right
+  p4rack switch router.p4 -i 1@eth1 -i 2@eth2
   p4rack switch examples/slice/plain.toml --metrics-addr 127.0.0.1:9090")]
 pub struct Args {
     /// P4-16 program, RACK.toml, or the directory of a RACK.toml; without it, a controller must push a program
@@ -40,7 +40,8 @@ pub struct Args {
     /// P4Runtime device id
     #[arg(long, value_name = "N", default_value_t = 1)]
     device_id: u64,
-    /// Attach a port: NUMBER@pcap:IN,OUT, NUMBER@tap:NAME or NUMBER@udp:LOCAL,REMOTE. The ports of a rack are those of its origin
+    /// Attach a port: NUMBER@INTERFACE, NUMBER@packet:INTERFACE, NUMBER@afxdp:INTERFACE, NUMBER@tap:NAME, NUMBER@pcap:IN,OUT or
+    /// NUMBER@udp:LOCAL,REMOTE. The ports of a rack are those of its origin
     #[arg(short, long = "interface", value_name = "PORT")]
     interface: Vec<PortSpec>,
     /// Number of threads that run frames; each port belongs to one of them

@@ -2,6 +2,7 @@
 
 use crate::setup::both;
 use base_time::Duration;
+use controller::Steer;
 use expect_test::expect;
 
 const FRAME: &str = "0a0000000001 0b0000000002 0800 ff";
@@ -175,9 +176,15 @@ fn members_and_groups_with_watched_ports() {
             *seen.entry(out.split(':').next().unwrap().to_string()).or_insert(0) += 1;
         }
         assert_eq!(seen.keys().collect::<Vec<_>>(), ["1", "2"], "{seen:?}");
-        bench.devices().into_iter().for_each(|device| device.switch().port_set(1, false));
-        for source in 0..30 {
-            assert!(bench.packet(1, &format!("0a0000000001 0b00000000{source:02x} 0800")).starts_with("2:"));
+        bench.link(1, false);
+        // A program that is new does not forget it.
+        for steer in [None, Some(Steer::Reset)] {
+            assert!(steer.is_none_or(|steer| bench.steer(steer) == "OK\n"));
+            for source in 0..30 {
+                assert!(
+                    bench.packet(1, &format!("0a0000000001 0b00000000{source:02x} 0800")).starts_with("2:")
+                );
+            }
         }
         let refused = [
             "DELETE action_profile_member { action_profile_id: $MyIngress.members member_id: 1 }",

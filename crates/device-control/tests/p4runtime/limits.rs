@@ -269,7 +269,7 @@ fn backups_take_the_place_of_replicas_that_are_down() {
         out.lines().map(|line| line.split(':').next().unwrap().to_string()).collect()
     };
     let turn = |bench: &mut Bench, port: u32, up: bool| {
-        bench.devices().into_iter().for_each(|device| device.switch().port_set(port, up));
+        bench.link(port, up);
     };
     assert_eq!(ports(&mut bench), ["1", "4"]);
     turn(&mut bench, 1, false);

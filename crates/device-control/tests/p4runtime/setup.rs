@@ -281,6 +281,11 @@ impl Bench {
         }
     }
 
+    /// A port goes up or down.
+    pub fn link(&mut self, port: u32, is_up: bool) {
+        self.switch().link(port, is_up);
+    }
+
     /// A controller says something; what is told to whom, and what leaves.
     pub fn message(&mut self, stream: u64, message: &StreamMessageRequest) -> String {
         let now = self.now;
