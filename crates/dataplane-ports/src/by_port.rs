@@ -85,7 +85,7 @@ mod tests {
         all.insert(3, "new");
         *all.get_mut(5000).unwrap() = "changed";
         all.insert(7, "gone");
-        [7, 7, 2000].map(|port| all.remove(port));
+        [7, 7, 2000].into_iter().for_each(|port| all.remove(port));
         assert_eq!(all.len(), 3);
         assert_eq!(all.iter().collect::<Vec<_>>(), [(3, &"new"), (1023, &"last"), (5000, &"changed")]);
         assert_eq!([2, 1024, u32::MAX].map(|port| all.get(port)), [None; 3]);
