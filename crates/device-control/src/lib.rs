@@ -65,7 +65,7 @@ pub struct Maker {
     pub own: Option<Arc<ir::Program>>,
     /// A configuration for BMv2 means the program that runs.
     pub keep_program: bool,
-    /// The frame externs that there are.
+    /// The externs of the user's own that there are.
     pub registry: Registry,
     /// Machine code that is there already.
     pub known: Known,

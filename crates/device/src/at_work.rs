@@ -52,6 +52,7 @@ impl AtWork<'_> {
     /// See [`Device::tick`](dataplane_api::Device::tick).
     pub(crate) fn run_timers(&mut self, now: Time) -> Vec<Queued> {
         let AtWork { core, blocks, runner } = self;
+        core.state.tick_values(&core.program, now);
         match blocks.architecture() {
             Architecture::V1Model(of) => V1Switch::of(core, *blocks, *runner, of).frame_tick(now),
             Architecture::Psa(_) => vec![],

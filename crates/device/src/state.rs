@@ -4,6 +4,7 @@ use crate::access::AccessLog;
 use crate::environment::{Environment, Source};
 use crate::hash::{self, Algorithm, CustomCrcs};
 use crate::names::{refused, resolve};
+use crate::objects::value::ValueObject;
 use crate::objects::{Array, Object};
 use crate::table::Tables;
 use crate::told::{Digest, Told};
@@ -19,6 +20,8 @@ pub struct State {
     pub(crate) value_sets: ValueSets,
     /// One for each instance of the program.
     pub(crate) objects: Vec<Object>,
+    /// For each extern function of the program, what it is if it is a value extern.
+    pub(crate) functions: Vec<Option<ValueObject>>,
     pub(crate) environment: Box<dyn Environment>,
     pub(crate) rng: Rng,
     pub(crate) accesses: AccessLog,
@@ -33,6 +36,7 @@ impl State {
         tables: Tables,
         value_sets: ValueSets,
         objects: Vec<Object>,
+        functions: Vec<Option<ValueObject>>,
         environment: Box<dyn Environment>,
         rng: Rng,
     ) -> State {
@@ -40,6 +44,7 @@ impl State {
             tables,
             value_sets,
             objects,
+            functions,
             environment,
             rng,
             accesses: AccessLog::default(),

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 /// How a device is set up.
 pub struct Options {
-    /// The frame externs it offers.
+    /// The externs of the user's own that it offers.
     pub registry: Registry,
     /// Seeds what the program draws by `random`.
     pub seed: u64,
@@ -67,11 +67,12 @@ impl Switch {
         let numbers = PortNumbers::of(&program, options.drop_port);
         let objects = objects(&program)?;
         let blueprint = Blueprint::new(Arc::clone(&program), options.drop_port)?;
-        let (tables, value_sets, objects) = crate::build::build(&program, &options.registry, objects)?;
+        let (tables, value_sets, objects, functions) =
+            crate::build::build(&program, &options.registry, objects)?;
         let crcs = crate::hash::custom_crcs(&program)?;
         let rng = Rng::new(options.seed).split("random");
         let mut core = Core {
-            state: State::new(tables, value_sets, objects, options.environment, rng),
+            state: State::new(tables, value_sets, objects, functions, options.environment, rng),
             replication: Replication::default(),
             counters: Counters::default(),
             one_shots: OneShots::default(),
@@ -131,10 +132,11 @@ impl Device for Switch {
     }
 
     fn deadline(&self) -> Option<Time> {
-        match self.blueprint.blocks().architecture() {
+        let frames = match self.blueprint.blocks().architecture() {
             Architecture::V1Model(_) => crate::v1model::deadline(&self.core.state),
             Architecture::Psa(_) => None,
-        }
+        };
+        frames.into_iter().chain(self.core.state.values_deadline()).min()
     }
 
     fn tick(&mut self, now: Time) -> Vec<Queued> {

@@ -2,8 +2,8 @@
 
 use base_bits::Bits;
 use ir::{
-    Action, BinaryOp, Block, Call, Callee, Const, Control, Expr, ExprKind, Program, Stmt, StmtKind, Type,
-    visit,
+    Action, BinaryOp, Block, Call, CallEffect, Callee, Const, Control, Expr, ExprKind, InstanceId, Program,
+    Stmt, StmtKind, Type, visit,
 };
 use ir_split::{LinkEntry, Part};
 use std::sync::Arc;
@@ -262,17 +262,29 @@ fn lose(program: &mut Program, control: usize, n: usize, own: Own) -> String {
     lost
 }
 
+/// The method that a statement calls, for its result or without.
+fn method_called(stmt: &Stmt) -> Option<(InstanceId, u32)> {
+    let callee = match &stmt.kind {
+        StmtKind::Call(call) => &call.callee,
+        StmtKind::Assign(_, Expr { kind: ExprKind::Call(call), .. }) => &call.callee,
+        _ => return None,
+    };
+    match callee {
+        Callee::Method(instance, method) => Some((*instance, *method)),
+        _ => None,
+    }
+}
+
 /// Statements of a control's body that use a state object: calls of its methods, and tables whose actions do.
 fn is_effect(program: &Program, control: usize, stmt: &Stmt) -> bool {
+    if let Some((instance, method)) = method_called(stmt) {
+        let object = program.extern_object(program.instance(instance).object);
+        let method = object.methods.get(method as usize);
+        // A frame extern has one call only, by its contract. What leaves the memory of a value extern as it is may be called twice.
+        let writes = || method.is_some_and(|method| method.effect() == CallEffect::Writes);
+        return object.frame_extern().is_none() && (object.value_extern().is_none() || writes());
+    }
     match &stmt.kind {
-        // A frame extern has one call only, by its contract.
-        StmtKind::Call(call) => match call.callee {
-            Callee::Method(instance, _) => {
-                let object = program.extern_object(program.instance(instance).object);
-                object.frame_extern().is_none()
-            }
-            _ => false,
-        },
         StmtKind::Apply(table) => {
             let control = &program.controls[control];
             control.tables[table.index()].actions.iter().any(|run| {

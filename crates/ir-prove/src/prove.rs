@@ -13,7 +13,7 @@ use crate::generate::{PacketMaker, Pool, Setup, setup};
 use crate::network::{Cause, Network, Record, StillBusy, Transaction};
 use crate::whole::Whole;
 use base_time::{Duration, Rng, Time};
-use dataplane_api::{Device, Output};
+use dataplane_api::{Device, Output, Registry};
 use device::{Options, Switch};
 use ir::{Block, Program};
 use std::collections::{BTreeMap, BTreeSet};
@@ -209,7 +209,7 @@ struct Input {
 
 fn inputs(case: &Case, pool: &mut Pool, count: usize, rng: &mut Rng) -> Vec<Input> {
     let maker = PacketMaker::new(&case.whole);
-    let mut mender = mender(&case.whole);
+    let mut mender = mender(&case.whole, &case.registry);
     let origins = case.placement.origins().count();
     let mut inputs = vec![];
     for _ in 0..count {
@@ -232,7 +232,7 @@ fn inputs(case: &Case, pool: &mut Pool, count: usize, rng: &mut Rng) -> Vec<Inpu
 }
 
 /// The program without its ingress and egress: what comes out has the checksums that the program computes.
-fn mender(program: &Arc<Program>) -> Option<Switch> {
+fn mender(program: &Arc<Program>, registry: &Registry) -> Option<Switch> {
     let mut program = Program::clone(program);
     for stage in ["ingress", "egress", "verify_checksum"] {
         let id = program.stage_control(stage)?;
@@ -244,7 +244,7 @@ fn mender(program: &Arc<Program>) -> Option<Switch> {
     }
     program.instances.clear();
     program.controls.iter_mut().for_each(|c| c.instances.clear());
-    ir_interp::switch(Arc::new(program), Options::default()).ok()
+    ir_interp::switch(Arc::new(program), Options { registry: registry.clone(), ..Options::default() }).ok()
 }
 
 fn mended(mender: &mut Switch, frame: Vec<u8>) -> Vec<u8> {

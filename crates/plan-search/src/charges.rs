@@ -4,8 +4,8 @@
 //! devices of each class they pay for: then what they are charged is known before anything is placed, and there is only so much area.
 
 use crate::Measure;
+use crate::equal::EqualDevices;
 use crate::problem::{Offer, Problem};
-use crate::twins::Twins;
 
 /// Charges that are objectives, at least.
 pub struct Charges {
@@ -27,7 +27,7 @@ pub struct Charges {
 
 impl Charges {
     /// Those of a problem.
-    pub fn new(problem: &Problem, twins: &Twins) -> Charges {
+    pub fn new(problem: &Problem, equal: &EqualDevices) -> Charges {
         let place = |measure: &Measure| match measure {
             Measure::Charges(at) => Some(Some(*at)),
             Measure::Devices => Some(None),
@@ -62,7 +62,7 @@ impl Charges {
             .collect();
         let devices = |class: usize| (0..problem.class.len()).filter(move |d| problem.class[*d] == class);
         let is_one_group = |class: usize| {
-            let mut groups = devices(class).map(|d| twins.group[d]);
+            let mut groups = devices(class).map(|d| equal.group[d]);
             let first = groups.next();
             groups.all(|group| Some(group) == first)
         };

@@ -19,6 +19,7 @@ use crate::bound::{Bound, Effort};
 use crate::cells::Cells;
 use crate::charges::Charges;
 use crate::compare::{Canonical, Compare};
+use crate::equal::EqualDevices;
 use crate::expand::Expander;
 use crate::gap;
 use crate::goal::{Goal, Progress, Stop};
@@ -28,7 +29,6 @@ use crate::label::{Cost, Label, Trail};
 use crate::outcome::{self, Matters};
 use crate::problem::Problem;
 use crate::remaining::{Remaining, flows};
-use crate::twins::Twins;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -128,21 +128,21 @@ pub fn search_with(
     watch: &mut dyn FnMut(&Progress) -> Stop,
 ) -> Found {
     let flows = flows(problem);
-    let twins = Twins::new(problem, &flows.sum());
-    let remaining = Remaining::new(problem, &twins, &flows);
+    let equal = EqualDevices::new(problem, &flows.sum());
+    let remaining = Remaining::new(problem, &equal, &flows);
     let matters = outcome::matters(problem);
     let cells = Cells::new(problem);
-    let charges = Charges::new(problem, &twins);
-    let mut expander = Expander::new(problem, &twins, &charges, &matters);
+    let charges = Charges::new(problem, &equal);
+    let mut expander = Expander::new(problem, &equal, &charges, &matters);
     expander.uses_symmetry = switches.symmetry;
     let search = Search {
-        bound: Bound::new(problem, &twins, &charges),
+        bound: Bound::new(problem, &equal, &charges),
         charges: &charges,
         front: Front::default(),
         best: None,
         progress: Progress::default(),
         stopped: false,
-        patience: switches.placements.unwrap_or_else(|| placements::patience(problem, &twins)),
+        patience: switches.placements.unwrap_or_else(|| placements::patience(problem, &equal)),
         most: u64::MAX,
         cap: None,
         is_cut: Default::default(),
@@ -150,7 +150,7 @@ pub fn search_with(
         problem,
         goal,
         switches,
-        twins: &twins,
+        equal: &equal,
         remaining: &remaining,
         cells: &cells,
         matters: &matters,
@@ -182,7 +182,7 @@ pub struct Search<'s> {
     problem: &'s Problem,
     goal: &'s Goal,
     switches: Switches,
-    twins: &'s Twins,
+    equal: &'s EqualDevices,
     remaining: &'s Remaining,
     charges: &'s Charges,
     cells: &'s Cells,
@@ -454,7 +454,7 @@ impl Search<'_> {
         }
         let compare = Compare {
             problem: self.problem,
-            twins: self.twins,
+            equal: self.equal,
             remaining: self.remaining,
             cells: self.cells,
             matters: self.matters,

@@ -1,6 +1,7 @@
 //! The engine: a program compiled, and a switch that runs it.
 
 use crate::access::Access;
+use crate::batch::BatchRunner;
 use crate::compiled::{Compiled, Made, Report};
 use crate::halves::HalvesAtWork;
 use crate::native::Native;
@@ -10,6 +11,7 @@ use base_time::Time;
 use dataplane_api::Output;
 use device::{Core, Options, Switch};
 use ir::Program;
+use ir_interp::Interpreter;
 use std::sync::Arc;
 
 /// A program as machine code, with its state.
@@ -23,15 +25,8 @@ use std::sync::Arc;
 /// ```
 pub struct Engine {
     switch: Switch,
-    work: Work,
+    runner: Box<dyn BatchRunner>,
     compiled: Compiled,
-}
-
-/// What runs packets.
-enum Work {
-    Interpreter,
-    Whole(Box<Native>),
-    Halves(Box<HalvesAtWork>),
 }
 
 impl Engine {
@@ -45,8 +40,8 @@ impl Engine {
         // For one thread and for several is as good here.
         let compiled = compiled.fit(options.drop_port, compiled.shares)?;
         let mut switch = ir_interp::switch(Arc::clone(&compiled.program), options)?;
-        let work = Work::new(switch.parts().0, &compiled.code).unwrap_or(Work::Interpreter);
-        Ok(Engine { switch, work, compiled })
+        let runner = runner(&compiled, switch.parts().0);
+        Ok(Engine { switch, runner, compiled })
     }
 
     /// The code, for more engines of the same program.
@@ -62,11 +57,7 @@ impl Engine {
     /// Its [`process`](Switch::process) is the compiled code's.
     pub fn into_switch(self) -> Switch {
         let mut switch = self.switch;
-        match self.work {
-            Work::Interpreter => {}
-            Work::Whole(native) => switch.run_by(native),
-            Work::Halves(halves) => switch.run_by(halves),
-        }
+        switch.run_by(self.runner);
         switch
     }
 
@@ -77,45 +68,37 @@ impl Engine {
 
     /// How often compiled code has called the interpreter.
     pub fn interpreted(&self) -> u64 {
-        match &self.work {
-            Work::Interpreter => 0,
-            Work::Whole(native) => native.interpreted,
-            Work::Halves(halves) => halves.interpreted(),
-        }
+        self.runner.interpreted()
     }
 
     /// Runs a batch of packets, one after the other, at one moment; queues are empty. [`Packet::fate`] says what became of each;
     /// frames of packets that were copied, sent around or became too long for their buffers are returned, in order.
     pub fn process(&mut self, packets: &mut [Packet], now: Time) -> Vec<Output> {
         let (core, blocks) = self.switch.parts();
-        let is_unwatched = core.is_unwatched();
-        match &mut self.work {
-            Work::Whole(native) if is_unwatched => native.batch(&mut Access::Own(core, blocks), packets, now),
-            Work::Halves(halves) if is_unwatched => {
-                halves.batch(&mut Access::Own(core, blocks), packets, now)
-            }
-            _ => {
-                let mut outputs = vec![];
-                for packet in packets {
-                    outputs.extend(self.switch.process(packet.in_port, packet.frame(), now));
-                    packet.leave();
-                }
-                outputs
-            }
+        if core.is_unwatched() {
+            return self.runner.batch(&mut Access::Own(core, blocks), packets, &mut vec![], now);
         }
+        let mut outputs = vec![];
+        for packet in packets {
+            outputs.extend(self.switch.process(packet.in_port, packet.frame(), now));
+            packet.leave();
+        }
+        outputs
     }
 }
 
-impl Work {
-    /// The code on the tables and cells of a device; `None` if that runs another program.
-    fn new(core: &mut Core, code: &Made) -> Option<Work> {
-        Some(match code {
-            Made::Nothing => Work::Interpreter,
-            Made::Whole(build) => Work::Whole(Box::new(Native::new(Arc::clone(build), build.mirrors(core)?))),
-            Made::Halves(builds) => {
-                let mirrors = builds.mirrors(core)?;
-                Work::Halves(Box::new(HalvesAtWork::new(builds, mirrors, core.new_life())))
-            }
-        })
-    }
+/// What runs a program on a device: code, unless that runs another program.
+fn runner(compiled: &Compiled, core: &mut Core) -> Box<dyn BatchRunner> {
+    let code: Option<Box<dyn BatchRunner>> = match &compiled.code {
+        Made::Nothing => None,
+        Made::Whole(build) => {
+            let mirrors = build.mirrors(core);
+            mirrors.map(|mirrors| Box::new(Native::new(Arc::clone(build), mirrors)) as _)
+        }
+        Made::Halves(builds) => {
+            let mirrors = builds.mirrors(core);
+            mirrors.map(|mirrors| Box::new(HalvesAtWork::new(builds, mirrors, core.new_life())) as _)
+        }
+    };
+    code.unwrap_or_else(|| Box::new(Interpreter::new(&compiled.program)))
 }

@@ -10,6 +10,7 @@
 //! deparsers give along. A packet of a batch that goes from one port to another stays in its buffer.
 
 use crate::access::Access;
+use crate::batch::BatchRunner;
 use crate::code::Part;
 use crate::compiled::HalfBuilds;
 use crate::context::told;
@@ -20,6 +21,7 @@ use crate::packet::{Fate, Packet};
 use crate::tables::Mirrors;
 use base_time::Time;
 use dataplane_api::{DropReason, Output, Port};
+use dataplane_tables::Tables;
 use device::psa::{Half, HalfDone, HalfStart};
 use device::stage::{Amid, Block, Stage, Stop, Visit};
 use device::{AtWork, Blocks, Core, Life, NotTaken, StageRunner};
@@ -36,8 +38,6 @@ pub(crate) struct HalvesAtWork {
     free: Vec<Packet>,
     /// The frame of a packet of a batch, as it came to the half that it is in.
     came: Vec<u8>,
-    /// Of the last batch: for each output the position of the packet that it came of.
-    pub(crate) came_of: Vec<usize>,
     /// As much as a packet may take.
     life: Life,
     /// How often the interpreter has run a half.
@@ -56,7 +56,7 @@ impl StageRunner for HalvesAtWork {
         let mut packet = self.free.pop().unwrap_or_default();
         let outputs = packet.receive(port, frame).then(|| {
             let mut access = Access::Own(core, blocks);
-            let mut outputs = self.batch(&mut access, std::slice::from_mut(&mut packet), now);
+            let mut outputs = self.batch(&mut access, std::slice::from_mut(&mut packet), &mut vec![], now);
             if let Fate::Sent(port) = packet.fate() {
                 outputs.push(Output { port, frame: packet.frame().to_vec() });
             }
@@ -109,6 +109,43 @@ impl StageRunner for HalvesAtWork {
     }
 }
 
+impl BatchRunner for HalvesAtWork {
+    fn batch(
+        &mut self,
+        access: &mut Access<'_>,
+        packets: &mut [Packet],
+        came_of: &mut Vec<usize>,
+        now: Time,
+    ) -> Vec<Output> {
+        let (mut outputs, mut sent, mut life) = (vec![], 0, self.life.another());
+        let is_code = self.ingress.build.runs_half() && self.egress.build.runs_half();
+        for (at, packet) in packets.iter_mut().enumerate() {
+            let rest = if is_code {
+                life.renew();
+                self.through(access, packet, &life, now)
+            } else {
+                self.all_of(access, packet, now)
+            };
+            outputs.extend(rest);
+            came_of.resize(outputs.len(), at);
+            sent += u64::from(matches!(packet.fate(), Fate::Sent(_)));
+        }
+        access.count(packets.len() as u64, sent);
+        access.hand_over();
+        outputs
+    }
+
+    fn read(&mut self, tables: &Tables) {
+        self.ingress.read(tables);
+        self.egress.read(tables);
+    }
+
+    /// How often the interpreter has run a half, or was called by one.
+    fn interpreted(&self) -> u64 {
+        self.interpreted + self.ingress.interpreted + self.egress.interpreted
+    }
+}
+
 impl HalvesAtWork {
     /// Runs the code on a device; packets there may take what `life` may.
     pub(crate) fn new(
@@ -121,42 +158,15 @@ impl HalvesAtWork {
             egress: Native::new(Arc::clone(&builds.egress), of_egress),
             free: vec![],
             came: vec![],
-            came_of: vec![],
             life,
             interpreted: 0,
         }
     }
 
-    /// How often the interpreter has run a half, or was called by one.
-    pub(crate) fn interpreted(&self) -> u64 {
-        self.interpreted + self.ingress.interpreted + self.egress.interpreted
-    }
-
-    /// Packets and all that comes of them, one after the other.
-    pub(crate) fn batch(&mut self, access: &mut Access, packets: &mut [Packet], now: Time) -> Vec<Output> {
-        let (mut outputs, mut sent, mut life) = (vec![], 0, self.life.another());
-        let is_code = self.ingress.build.runs_half() && self.egress.build.runs_half();
-        self.came_of.clear();
-        for (at, packet) in packets.iter_mut().enumerate() {
-            let rest = if is_code {
-                life.renew();
-                self.through(access, packet, &life, now)
-            } else {
-                self.whole(access, packet, now)
-            };
-            outputs.extend(rest);
-            self.came_of.resize(outputs.len(), at);
-            sent += u64::from(matches!(packet.fate(), Fate::Sent(_)));
-        }
-        access.count(packets.len() as u64, sent);
-        access.hand_over();
-        outputs
-    }
-
     /// A packet goes through both halves; what else it asks for, and all that comes of that, is the interpreter's.
     fn through(&mut self, access: &mut Access, packet: &mut Packet, life: &Life, now: Time) -> Vec<Output> {
         if !packet.make_room(self.ingress.emitted()) {
-            return self.whole(access, packet, now);
+            return self.all_of(access, packet, now);
         }
         self.came.clear();
         self.came.extend_from_slice(packet.frame());
@@ -211,7 +221,7 @@ impl HalvesAtWork {
     }
 
     /// The interpreter runs a packet.
-    fn whole(&mut self, access: &mut Access, packet: &mut Packet, now: Time) -> Vec<Output> {
+    fn all_of(&mut self, access: &mut Access, packet: &mut Packet, now: Time) -> Vec<Output> {
         packet.leave();
         let (core, blocks) = access.parts();
         AtWork { core, blocks, runner: self }.process(packet.in_port, packet.frame().to_vec(), now)

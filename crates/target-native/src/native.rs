@@ -1,6 +1,7 @@
 //! Code at work on a device: packets of a batch go through it, and what leaves it goes on in the device.
 
 use crate::access::Access;
+use crate::batch::BatchRunner;
 use crate::code::Part;
 use crate::compiled::Build;
 use crate::context::{Context, Left, REASONS, told};
@@ -12,6 +13,7 @@ use crate::runtime::{Job, Leaving, To};
 use crate::tables::Mirrors;
 use base_time::Time;
 use dataplane_api::{Output, QueuedPacket};
+use dataplane_tables::Tables;
 use device::v1model::{self, Ingress, Stay};
 use device::{AtWork, Life};
 use ir_interp::Interpreter;
@@ -27,8 +29,6 @@ pub(crate) struct Native {
     pub(crate) values: Vec<Value>,
     /// Frames that were too long for their packets' buffers in the last run.
     pub(crate) outputs: Vec<Output>,
-    /// Of the last batch: for each output the position of the packet that it came of.
-    pub(crate) came_of: Vec<usize>,
     pub(crate) mirrors: Mirrors,
     /// Room for packets that are yet to come; in boxes, as queues take them.
     #[allow(clippy::vec_box)]
@@ -38,33 +38,15 @@ pub(crate) struct Native {
     pub(crate) rest: Interpreter,
 }
 
-impl Native {
-    pub(crate) fn new(build: Arc<Build>, mirrors: Mirrors) -> Native {
-        let memory = Memory::new(build.layout.bytes);
-        let (values, rest) = (build.zeros.clone(), build.rest.clone());
-        Native {
-            build,
-            itself: Arc::default(),
-            memory,
-            values,
-            outputs: vec![],
-            came_of: vec![],
-            mirrors,
-            free: vec![],
-            interpreted: 0,
-            rest,
-        }
-    }
-
-    /// Packets and all that comes of them, one after the other.
-    pub(crate) fn batch(
+impl BatchRunner for Native {
+    fn batch(
         &mut self,
-        access: &mut Access,
+        access: &mut Access<'_>,
         mut packets: &mut [Packet],
+        came_of: &mut Vec<usize>,
         now: Time,
     ) -> Vec<Output> {
         let (mut outputs, received, mut sent) = (vec![], packets.len() as u64, 0);
-        self.came_of.clear();
         let mut first = 0;
         while !packets.is_empty() {
             let ran = self.run(access, Part::Whole, packets, Start::Fresh { timestamp: now.as_us() }, now);
@@ -72,7 +54,7 @@ impl Native {
             if !self.outputs.is_empty() {
                 // Each is all that came of one packet.
                 let elsewhere = packets.iter().enumerate().filter(|(_, p)| p.fate() == Fate::Elsewhere);
-                self.came_of.extend(elsewhere.map(|(at, _)| first + at).take(self.outputs.len()));
+                came_of.extend(elsewhere.map(|(at, _)| first + at).take(self.outputs.len()));
                 outputs.append(&mut self.outputs);
             }
             let Some(left) = ran.left else { break };
@@ -93,13 +75,39 @@ impl Native {
                 Ok(done) => device.v1model_after_ingress(done, now),
                 Err(packet) => device.v1model_after_egress(packet, now),
             });
-            self.came_of.resize(outputs.len(), first + at);
+            came_of.resize(outputs.len(), first + at);
             first += behind;
             packets = &mut packets[behind..];
         }
         access.count(received, sent);
         access.hand_over();
         outputs
+    }
+
+    fn read(&mut self, tables: &Tables) {
+        self.mirrors.read(tables);
+    }
+
+    fn interpreted(&self) -> u64 {
+        self.interpreted
+    }
+}
+
+impl Native {
+    pub(crate) fn new(build: Arc<Build>, mirrors: Mirrors) -> Native {
+        let memory = Memory::new(build.layout.bytes);
+        let (values, rest) = (build.zeros.clone(), build.rest.clone());
+        Native {
+            build,
+            itself: Arc::default(),
+            memory,
+            values,
+            outputs: vec![],
+            mirrors,
+            free: vec![],
+            interpreted: 0,
+            rest,
+        }
     }
 
     /// Runs packets by the code of a part, up to one that leaves it. In line, for what goes in and comes out is as long as a hop's copies.

@@ -3,6 +3,7 @@
 use crate::exchange::{Exchange, value_of};
 use crate::facts::Facts;
 use crate::layout::{Kind, Layout, Node};
+use device::ValueCallee;
 use device::stage::BlockName;
 use ir::{InstanceId, Name, Stmt, VarId};
 use ir_value::Value;
@@ -17,6 +18,7 @@ pub(crate) struct Notes {
     /// Blocks that are left to the interpreter.
     pub(crate) stages: Vec<BlockName>,
     pub(crate) frame_calls: Vec<FrameCallNote>,
+    pub(crate) value_calls: Vec<ValueCall>,
     /// There are calls of frame externs that code cannot make.
     pub(crate) lacks_frame_calls: bool,
     /// Bytes that the deparser may emit.
@@ -84,6 +86,23 @@ pub(crate) struct FrameCallNote {
     pub(crate) method: Name,
     /// Of its arguments, in bits.
     pub(crate) widths: Vec<u32>,
+}
+
+/// A call of a value extern.
+pub(crate) struct ValueCall {
+    pub(crate) callee: ValueCallee,
+    /// Arguments that are read.
+    pub(crate) inputs: Vec<Given>,
+    /// Where its results are put: in the place of keys, a pair of words each.
+    pub(crate) slots: Vec<Slot>,
+}
+
+/// A number that a call of a value extern gives.
+pub(crate) struct Slot {
+    /// In bits.
+    pub(crate) width: u32,
+    /// Which number of the inputs it is at first, of an `inout` argument.
+    pub(crate) from: Option<usize>,
 }
 
 /// What is told to somebody outside.

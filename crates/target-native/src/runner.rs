@@ -10,6 +10,7 @@
 //! into a buffer, or whose steps somebody watches, is given back and runs stage by stage, in the interpreter.
 
 use crate::access::Access;
+use crate::batch::BatchRunner;
 use crate::code::Part;
 use crate::layout::Node;
 use crate::native::{Native, Ran, Start};
@@ -37,7 +38,7 @@ impl StageRunner for Native {
         let packet = &mut room.packet;
         let outputs = packet.receive(port, frame).then(|| {
             let mut access = Access::Own(core, blocks);
-            let mut outputs = self.batch(&mut access, std::slice::from_mut(packet), now);
+            let mut outputs = self.batch(&mut access, std::slice::from_mut(packet), &mut vec![], now);
             if let Fate::Sent(port) = packet.fate() {
                 outputs.push(Output { port, frame: packet.frame().to_vec() });
             }

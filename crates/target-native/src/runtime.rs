@@ -8,7 +8,7 @@ use crate::context::{Asked, Context, ELSEWHERE, FINE, FUEL, GONE, Left, REJECTED
 use crate::exchange::Exchange;
 use crate::layout::{Layout, NONE, Node};
 use crate::memory::Memory;
-use crate::notes::{Message, Notes};
+use crate::notes::{Message, Notes, Slot};
 use crate::packet::Packet;
 use crate::tables::Mirrors;
 use base_bits::{BitWriter, Bits};
@@ -23,7 +23,8 @@ use device::told::log_line;
 use device::v1model;
 use device::{AtWork, PacketId, StageRunner};
 use ir_interp::Interpreter;
-use ir_value::Value;
+use ir_value::{Value, numbers};
+use smallvec::SmallVec;
 
 impl Asked {
     /// Asks for what the lookup of `key` reads.
@@ -350,6 +351,13 @@ pub(crate) extern "C" fn frame_call(context: *mut Context, packet: *mut Packet, 
     job.frame_call(id as usize, packet);
 }
 
+/// Results take the places of pairs of words in the place of keys.
+pub(crate) extern "C" fn value_call(context: *mut Context, id: u32) {
+    // SAFETY: called by the code of the batch.
+    let job = unsafe { job(context) };
+    job.value_call(id as usize);
+}
+
 impl Job<'_, '_> {
     fn exchange(&mut self) -> Exchange<'_> {
         Exchange { layout: self.layout, memory: self.memory, values: self.values }
@@ -609,6 +617,26 @@ impl Job<'_, '_> {
         packet.leave();
         let packet = std::ptr::from_mut(packet).addr();
         self.left = Some(Box::new(Leaving { to: To::FrameExtern(call), packet }));
+    }
+
+    fn value_call(&mut self, id: usize) {
+        let notes = self.notes;
+        let Some(call) = notes.value_calls.get(id) else { return };
+        let exchange = self.exchange();
+        let mut inputs: SmallVec<[Bits; 8]> = SmallVec::new();
+        call.inputs.iter().for_each(|given| numbers::flatten(&given.value(&exchange), &mut inputs));
+        let first = |slot: &Slot| slot.from.and_then(|at| inputs.get(at).cloned());
+        let slots = call.slots.iter();
+        let mut outputs: SmallVec<[Bits; 8]> =
+            slots.map(|slot| first(slot).unwrap_or_else(|| Bits::zero(slot.width))).collect();
+        let now = self.now;
+        let core = self.access.core();
+        let done = core.state.call_value(&core.program, call.callee, &inputs, &mut outputs, now);
+        debug_assert!(done.is_ok(), "code calls what the device has");
+        let keys = self.layout.homes.keys;
+        for (output, at) in outputs.iter().zip(0..) {
+            self.memory.set_number(keys + 16 * at, 16, output.low_u128());
+        }
     }
 
     fn finish(&mut self, packet: &mut Packet, at: Left) {

@@ -19,6 +19,7 @@
 //! [`flow`](crate::flow()) says which packets belong together.
 
 use crate::access::Access;
+use crate::batch::BatchRunner;
 use crate::compiled::{Compiled, Made};
 use crate::halves::HalvesAtWork;
 use crate::native::Native;
@@ -33,6 +34,7 @@ use dataplane_tables::{Control, Shared as Tables};
 use device::psa::Half;
 use device::{AtWork, Core, Options, Switch, Told};
 use ir::{Block, Program, visit};
+use ir_interp::Interpreter;
 use std::sync::atomic::{Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -64,16 +66,9 @@ struct State {
 pub struct Worker {
     shared: Shared,
     outbox: Arc<Outbox>,
-    runner: Runner,
+    runner: Box<dyn BatchRunner>,
     /// See [`Worker::came_of`].
     came_of: Vec<usize>,
-}
-
-enum Runner {
-    /// There is no code: the interpreter runs the program.
-    Interpreter,
-    Whole(Box<Native>),
-    Halves(Box<HalvesAtWork>),
 }
 
 impl Shared {
@@ -104,8 +99,9 @@ impl Shared {
         let control = mirrors.control();
         let tables = Tables::new(&control);
         let is_serial = has_atomic_blocks(switch.program()) || code.has_wide_cells();
-        let is_timed =
-            code.builds().any(|build| !build.facts.frame_externs.is_empty()) || matches!(code, Made::Nothing);
+        let is_timed = code.builds().any(|build| !build.facts.frame_externs.is_empty())
+            || has_value_objects(switch.program())
+            || matches!(code, Made::Nothing);
         let writer = Mutex::new((mirrors, control));
         let switch = Turns::new(switch);
         let outboxes = Mutex::default();
@@ -174,12 +170,12 @@ impl Shared {
             let writer = lock(&self.0.writer);
             writer.0.reader(self.0.switch.lock().parts().0, number)
         };
-        let runner = match &self.0.compiled.code {
-            Made::Nothing => Runner::Interpreter,
-            Made::Whole(build) => Runner::Whole(Box::new(Native::new(Arc::clone(build), reader()))),
+        let runner: Box<dyn BatchRunner> = match &self.0.compiled.code {
+            Made::Nothing => Box::new(Interpreter::new(&self.0.compiled.program)),
+            Made::Whole(build) => Box::new(Native::new(Arc::clone(build), reader())),
             Made::Halves(builds) => {
                 let life = self.0.switch.lock().parts().0.new_life();
-                Runner::Halves(Box::new(HalvesAtWork::new(builds, [reader(), reader()], life)))
+                Box::new(HalvesAtWork::new(builds, [reader(), reader()], life))
             }
         };
         Worker { shared: self.clone(), outbox, runner, came_of: vec![] }
@@ -204,33 +200,9 @@ impl Worker {
     pub fn process(&mut self, packets: &mut [Packet], now: Time) -> Vec<Output> {
         let mut access = access(&self.shared.0, &self.outbox);
         let tables = self.shared.0.tables.pin();
-        match &mut self.runner {
-            Runner::Interpreter => {
-                self.came_of.clear();
-                let mut outputs = vec![];
-                for (at, packet) in packets.iter_mut().enumerate() {
-                    let switch = access.shared();
-                    outputs.extend(switch.map_or(vec![], |s| s.process(packet.in_port, packet.frame(), now)));
-                    self.came_of.resize(outputs.len(), at);
-                    packet.leave();
-                }
-                access.hand_over();
-                outputs
-            }
-            Runner::Whole(native) => {
-                native.mirrors.read(&tables);
-                let outputs = native.batch(&mut access, packets, now);
-                self.came_of.clone_from(&native.came_of);
-                outputs
-            }
-            Runner::Halves(halves) => {
-                halves.ingress.mirrors.read(&tables);
-                halves.egress.mirrors.read(&tables);
-                let outputs = halves.batch(&mut access, packets, now);
-                self.came_of.clone_from(&halves.came_of);
-                outputs
-            }
-        }
+        self.runner.read(&tables);
+        self.came_of.clear();
+        self.runner.batch(&mut access, packets, &mut self.came_of, now)
     }
 
     /// For each output of the last batch the position of the packet that it came of, in order.
@@ -255,31 +227,16 @@ impl Worker {
     pub fn tick(&mut self, now: Time) -> Vec<Output> {
         let mut access = access(&self.shared.0, &self.outbox);
         let tables = self.shared.0.tables.pin();
-        let mut outputs = vec![];
-        match &mut self.runner {
-            Runner::Whole(native) => {
-                native.mirrors.read(&tables);
-                let (core, blocks) = access.parts();
-                outputs = AtWork { core, blocks, runner: native.as_mut() }.tick(now);
-            }
-            Runner::Interpreter | Runner::Halves(_) => {
-                if let Some(switch) = access.shared() {
-                    let queued = switch.tick(now);
-                    outputs = switch.drain(queued, now);
-                }
-            }
-        }
+        self.runner.read(&tables);
+        let (core, blocks) = access.parts();
+        let outputs = AtWork { core, blocks, runner: self.runner.as_mut() }.tick(now);
         access.hand_over();
         outputs
     }
 
     /// See [`Engine::interpreted`](crate::Engine::interpreted).
     pub fn interpreted(&self) -> u64 {
-        match &self.runner {
-            Runner::Interpreter => 0,
-            Runner::Whole(native) => native.interpreted,
-            Runner::Halves(halves) => halves.interpreted(),
-        }
+        self.runner.interpreted()
     }
 }
 
@@ -308,6 +265,11 @@ impl Made {
 }
 
 /// True if the program says that more than a call is to be atomic.
+/// Value externs may have timers.
+fn has_value_objects(program: &Program) -> bool {
+    program.instances.iter().any(|instance| program.value_extern(instance).is_some())
+}
+
 fn has_atomic_blocks(program: &Program) -> bool {
     let of_controls =
         program.controls.iter().flat_map(|c| c.actions.iter().map(|a| &a.body).chain([&c.body]));

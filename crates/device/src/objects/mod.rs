@@ -7,6 +7,7 @@ pub(crate) mod direct_counter;
 pub(crate) mod meter;
 pub(crate) mod profile;
 pub(crate) mod register;
+pub(crate) mod value;
 
 use crate::hash::Algorithm;
 use counter::Counter;
@@ -14,6 +15,7 @@ use dataplane_api::FrameExtern;
 use meter::MeterArray;
 use profile::Profile;
 use register::Register;
+use value::ValueObject;
 
 /// One extern instance.
 pub(crate) enum Object {
@@ -35,6 +37,8 @@ pub(crate) enum Object {
     Profile(Profile),
     /// An object with `@frame_extern`.
     Frame(Box<dyn FrameExtern>),
+    /// An object with `@value_extern`.
+    Value(ValueObject),
 }
 
 /// Objects that are arrays of cells of one kind.

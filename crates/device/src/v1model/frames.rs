@@ -78,7 +78,7 @@ impl V1Switch<'_> {
         work: impl FnOnce(&mut dyn FrameExtern, Time, &mut Emitter),
     ) -> AllEmitted {
         let name = self.core.program.instance(instance).control_plane_name.to_string();
-        let seen = self.core.state.read_environment(&Source::FrameNow(name), now.as_ps());
+        let seen = self.core.state.read_environment(&Source::ExternNow(name), now.as_ps());
         let mut out = Emitter::default();
         if let Some(Object::Frame(object)) = self.core.state.objects.get_mut(instance.index()) {
             work(object.as_mut(), Time::from_ps(seen), &mut out);

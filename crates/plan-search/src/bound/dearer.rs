@@ -50,9 +50,9 @@ impl Bound<'_> {
             for (add, drop) in EXCHANGES {
                 let mut other = counts.clone();
                 other.least[more] += add;
-                // Without a second class nothing is dropped.
+                // Without a second class nothing is dropped. A class keeps a device: bounds known from other sets assume that each class of the open set is there.
                 let is_one = (drop == 0) == (more == less);
-                if is_one && other.least[more] <= self.charges.most(more) && other.least[less] >= drop {
+                if is_one && other.least[more] <= self.charges.most(more) && other.least[less] > drop {
                     other.least[less] -= drop;
                     all.push(other);
                 }

@@ -7,6 +7,7 @@ use crate::layout::{Kind, Node, kind_of};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use dataplane_api::DropReason;
+use device::ValueCallee;
 use device::stage::BlockName;
 use ir::{Call, Callee, Const, Expr, ExprKind, InstanceId};
 use std::mem::offset_of;
@@ -17,6 +18,9 @@ const SESSION_MASK: i64 = 0x7fff;
 impl<'a> Code<'a, '_> {
     /// A call for its effects; false, and nothing is made, if only the interpreter can do it.
     pub(crate) fn call(&mut self, call: &'a Call) -> Made<bool> {
+        if let Some(callee) = ValueCallee::of(self.program, &call.callee) {
+            return self.call_value(callee, call, None);
+        }
         let args: Vec<&'a Expr> = call.args.iter().flatten().collect();
         match call.callee {
             Callee::ExternFunction(id) => {

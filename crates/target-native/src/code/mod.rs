@@ -32,6 +32,7 @@ mod psa;
 mod stmt;
 mod table;
 mod value;
+mod value_calls;
 mod varbit;
 mod wire;
 
