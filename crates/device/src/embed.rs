@@ -15,12 +15,9 @@ use dataplane_api::DropReason;
 use ir::{ControlId, InstanceId, TableId, Type};
 use ir_value::Value;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
+pub use crate::objects::counter::SharedCells;
 pub use crate::objects::direct_counter::{CountSlot, CountSlots};
-
-/// Cells in memory that compiled code shares.
-pub type SharedCells = Arc<[AtomicU64]>;
 
 /// An entry of a table as compiled code sees it.
 #[derive(Clone, Debug)]

@@ -9,11 +9,14 @@
 //! **Invariant**: one worker alone writes its cells, and only adds to them, mod 2^64. Whoever sets a counter changes the base, so that no count is
 //! lost whatever workers do meanwhile.
 
-use crate::embed::SharedCells;
 use control_writes::Count;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Cells in memory that compiled code shares.
+pub type SharedCells = Arc<[AtomicU64]>;
 
 /// Words that stay free behind the cells of a worker: no line that it writes has cells of another, and none is loaded with one that has.
 pub(crate) const GAP: usize = 16;

@@ -8,8 +8,7 @@
 //! Removed: when neither the entry nor code has the slot any more, another entry may have it
 //! ```
 
-use super::counter::{GAP, add, cells, counted, difference, sum};
-use crate::embed::SharedCells;
+use super::counter::{GAP, SharedCells, add, cells, counted, difference, sum};
 use control_writes::Count;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
