@@ -1,7 +1,7 @@
 //! Checksums (RFC 1071) and VLAN tags (IEEE 802.1Q).
 
+use crate::Partial;
 use crate::headers::{Headers, Layer4};
-use crate::{Offload, Partial};
 
 /// Bytes of the two MAC addresses.
 const ADDRESSES: usize = 12;
@@ -74,14 +74,6 @@ pub fn tag(room: &mut [u8], length: usize, protocol: u16, control: u16) -> Optio
     room[ADDRESSES..ADDRESSES + 2].copy_from_slice(&protocol.to_be_bytes());
     room[ADDRESSES + 2..ADDRESSES + 4].copy_from_slice(&control.to_be_bytes());
     Some(length + 4)
-}
-
-impl Offload {
-    /// The same of the frame with a VLAN tag more.
-    pub fn tagged(self) -> Offload {
-        let shifted = |partial: Partial| Partial { start: partial.start + 4, ..partial };
-        Offload { checksum: self.checksum.map(shifted), ..self }
-    }
 }
 
 #[cfg(test)]

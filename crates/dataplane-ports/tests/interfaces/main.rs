@@ -292,6 +292,22 @@ fn ports_come_and_go_while_frames_pass() {
 }
 
 #[test]
+fn how_frames_come_is_said() {
+    if !enter() {
+        return;
+    }
+    let _host = Host::new("sw1", &[]);
+    // Its driver runs no XDP programs.
+    ip("link set lo mtu 1500");
+    let lanes = switch(&["1@sw1"], vec![]);
+    let kinds = |lanes: &Lanes| lanes.ports().kinds().map(|(_, kind)| kind).collect::<Vec<_>>();
+    assert_eq!(kinds(&lanes), ["packet:sw1"]);
+    drop(lanes);
+    let lanes = switch(&["1@afxdp:sw1", "2@afxdp:lo"], vec![]);
+    assert_eq!(kinds(&lanes), ["afxdp:sw1 (native)", "afxdp:lo (generic)"]);
+}
+
+#[test]
 fn a_port_that_cannot_be_opened_says_why() {
     if !enter() {
         return;
@@ -308,6 +324,14 @@ fn a_port_that_cannot_be_opened_says_why() {
     assert_eq!(why(&["1@sw9"]), "port 1: there is no interface `sw9`; there are `lo`, `sw1`");
     assert_eq!(why(&["1@sw1", "1@lo"]), "port 1 is given twice");
     assert_eq!(why(&["1@sw1", "2@packet:sw1"]), "port 2: `sw1` is port 1 already");
+    let ours = Lanes::open(&["1@afxdp:sw1".parse().unwrap()], vec![], 1, 1, Instant::now()).unwrap();
+    assert!(why(&["1@afxdp:sw1"]).starts_with("port 1: `sw1` is in use: it has an XDP program"));
+    drop(ours);
+    ip("link set sw1 mtu 3000");
+    assert_eq!(
+        why(&["1@afxdp:sw1"]),
+        "port 1: `sw1`: AF_XDP takes an MTU of at most 1738, not 3000: use packet:sw1, or `ip link set sw1 mtu 1738`"
+    );
     ip("link add name br0 type bridge");
     ip("link set sw1 master br0");
     assert_eq!(

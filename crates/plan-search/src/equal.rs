@@ -7,7 +7,7 @@ use crate::problem::Problem;
 use crate::route::{CapacityOf, Load};
 
 /// Groups of equal devices, and where the capacities' loads are kept.
-pub struct Twins {
+pub struct EqualDevices {
     /// By device.
     pub group: Vec<usize>,
     /// How many groups.
@@ -31,9 +31,9 @@ pub enum Slot {
     Global(usize),
 }
 
-impl Twins {
+impl EqualDevices {
     /// Those of a problem. `most` is the load that all traffic together makes at most.
-    pub fn new(problem: &Problem, most: &Load) -> Twins {
+    pub fn new(problem: &Problem, most: &Load) -> EqualDevices {
         let model = &problem.model;
         let devices = model.devices.len();
         let links = |device: usize| {
@@ -78,26 +78,26 @@ impl Twins {
                 leaders.len() - 1
             });
         }
-        let mut twins = Twins { group, groups: leaders.len(), slot: vec![], private: 0, global: 0 };
+        let mut equal = EqualDevices { group, groups: leaders.len(), slot: vec![], private: 0, global: 0 };
         for (at, capacity) in problem.network.capacities.iter().enumerate() {
             let slot = match owner(problem, at, &links) {
                 _ if capacity.limit >= most[capacity.kind as usize] => Slot::Free,
                 Some((device, place)) => {
-                    twins.private = twins.private.max(place + 1);
+                    equal.private = equal.private.max(place + 1);
                     Slot::Private(device, place)
                 }
                 None => {
-                    twins.global += 1;
-                    Slot::Global(twins.global - 1)
+                    equal.global += 1;
+                    Slot::Global(equal.global - 1)
                 }
             };
-            twins.slot.push(slot);
+            equal.slot.push(slot);
         }
-        twins
+        equal
     }
 }
 
-/// What tells a link of a device from its others: the neighbour, its figures in both directions.
+/// What distinguishes a link of a device: the neighbour, its figures in both directions.
 type LinkKey = (usize, [HopKey; 2]);
 
 /// Delay, rate and longest packet; overhead and padding; bounds; the most that link and ports bear.

@@ -10,19 +10,19 @@ pub struct Item {
     pub bins: Vec<usize>,
 }
 
-/// What does not fit.
+/// Size that does not fit.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Spill {
-    /// So much of all.
+pub struct Overflow {
+    /// In all.
     pub size: i64,
     /// Items that want more room than all bins have to which they may go.
     pub items: Vec<usize>,
 }
 
 /// `room` is by bin; `i64::MAX` is without end.
-pub fn spill(items: &[Item], room: &[i64]) -> Spill {
+pub fn overflow(items: &[Item], room: &[i64]) -> Overflow {
     let mut flow = Flow { items, room: room.to_vec(), put: vec![0; items.len() * room.len()] };
-    let mut spilt = Spill::default();
+    let mut found = Overflow::default();
     for (at, item) in items.iter().enumerate() {
         let mut left = item.size;
         for bin in &item.bins {
@@ -32,16 +32,16 @@ pub fn spill(items: &[Item], room: &[i64]) -> Spill {
             match flow.push(at, left) {
                 Ok(more) => left -= more,
                 Err(reached) => {
-                    spilt.size = spilt.size.saturating_add(left);
-                    spilt.items.extend(reached);
+                    found.size = found.size.saturating_add(left);
+                    found.items.extend(reached);
                     break;
                 }
             }
         }
     }
-    spilt.items.sort_unstable();
-    spilt.items.dedup();
-    spilt
+    found.items.sort_unstable();
+    found.items.dedup();
+    found
 }
 
 /// What is put where so far.
@@ -91,7 +91,7 @@ impl Flow<'_> {
         Err(reached)
     }
 
-    /// Along the way that ends at a bin with room.
+    /// Along the path that ends at a bin with room.
     fn shift(
         &mut self,
         first: usize,
@@ -101,15 +101,15 @@ impl Flow<'_> {
         out_of: &[Option<usize>],
     ) -> i64 {
         let bins = self.room.len();
-        let way = |bin: &usize| out_of[into[*bin]?];
-        let way: Vec<usize> = std::iter::successors(Some(end), way).collect();
+        let path = |bin: &usize| out_of[into[*bin]?];
+        let path: Vec<usize> = std::iter::successors(Some(end), path).collect();
         let moved = |pair: &[usize]| into[pair[0]].map_or(0, |item| self.put[item * bins + pair[1]]);
-        let least = way.windows(2).map(moved).min().unwrap_or(i64::MAX);
+        let least = path.windows(2).map(moved).min().unwrap_or(i64::MAX);
         let more = most.min(self.room[end]).min(least);
         if self.room[end] < i64::MAX {
             self.room[end] -= more;
         }
-        for bin in &way {
+        for bin in &path {
             let Some(item) = into[*bin] else { continue };
             self.put[item * bins + bin] += more;
             if let Some(from) = out_of[item].filter(|_| item != first) {
@@ -122,7 +122,7 @@ impl Flow<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Item, spill};
+    use super::{Item, overflow};
     use base_time::Rng;
 
     /// What does not fit, by the sets of items whose bins are too small for them.
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_what_the_worst_set_of_items_has_no_room_for() {
         let mut rng = Rng::new(7);
-        let mut spilt = 0;
+        let mut all = 0;
         for _ in 0..500 {
             let room: Vec<i64> = (0..rng.between(1, 5)).map(|_| rng.between(0, 9) as i64).collect();
             let item = |rng: &mut Rng| Item {
@@ -147,7 +147,7 @@ mod tests {
                 bins: (0..room.len()).filter(|_| rng.below(2) == 0).collect(),
             };
             let items: Vec<Item> = (0..rng.between(1, 8)).map(|_| item(&mut rng)).collect();
-            let found = spill(&items, &room);
+            let found = overflow(&items, &room);
             assert_eq!(found.size, by_sets(&items, &room));
             let wanting: Vec<Item> = found
                 .items
@@ -155,8 +155,8 @@ mod tests {
                 .map(|at| Item { size: items[*at].size, bins: items[*at].bins.clone() })
                 .collect();
             assert_eq!(by_sets(&wanting, &room), found.size, "those are the set");
-            spilt += found.size;
+            all += found.size;
         }
-        assert!(spilt > 500);
+        assert!(all > 500);
     }
 }
