@@ -25,7 +25,7 @@ use std::thread;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tracing::info;
 
-pub use p4runtime_grpc::{Badge, ClientTls, Limits, Operator, OperatorError, Secret, Tls};
+pub use p4runtime_grpc::{Badge, ClientTls, Limits, Operator, OperatorError, Secret, Tls, most_memory};
 
 /// Commands that wait for the device.
 const WAITING: usize = 4096;
@@ -103,6 +103,8 @@ impl Setup {
 pub enum Switch {
     /// One device. It runs the program from the start; without one a controller has to send it.
     One(Option<Arc<Program>>),
+    /// One device with a program, and updates that fill its tables.
+    Filled(Arc<Program>, Vec<Update>),
     /// A whole program on many devices, with updates that fill its tables.
     Rack(Arc<Program>, Box<Placement>, Vec<Update>),
     /// The same, where each device is a process of its own with an agent, at these addresses: by the placement's devices. It
@@ -186,8 +188,10 @@ fn serve_until(
     begun.recv().map_err(failed)??;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        // Large requests are decoded on these, and names are resolved.
+        // Large requests are decoded on these, and names are resolved. What a thread has allocated returns to the system when others
+        // have freed it, but only once the thread has ended: none waits for more work.
         .max_blocking_threads(4)
+        .thread_keep_alive(std::time::Duration::from_millis(1))
         .build()
         .map_err(failed)?;
     let served = runtime.block_on(async {
@@ -261,10 +265,10 @@ fn owner(
 ) -> Result<Owner, SetupError> {
     let ports = lanes.ports();
     let epoch = unix_time();
-    let Setup { device_id, cpu_port, seed, drop_port, keep_program, fresh, .. } = setup;
+    let Setup { device_id, cpu_port, seed, drop_port, keep_program, fresh, limits, .. } = setup;
     let audit = base_time::Duration::from_ns(u64::try_from(setup.audit.as_nanos()).unwrap_or(u64::MAX));
     // The devices of a rack in one process are the owner's: frames pass all of them at one moment.
-    let shares = matches!(setup.switch, Switch::One(_));
+    let shares = matches!(setup.switch, Switch::One(_) | Switch::Filled(..));
     let maker = |own| Maker {
         seed,
         drop_port,
@@ -273,10 +277,11 @@ fn owner(
         registry: netfn_registry::all(),
         known: Known::default(),
         shares,
+        memory: limits.memory,
     };
     let program = match &setup.switch {
         Switch::One(program) => program.as_ref(),
-        Switch::Rack(program, ..) | Switch::Remote(program, ..) => Some(program),
+        Switch::Filled(program, _) | Switch::Rack(program, ..) | Switch::Remote(program, ..) => Some(program),
     };
     if let Some(program) = program {
         fit(
@@ -289,6 +294,9 @@ fn owner(
         Switch::One(program) => {
             let updates = program.is_some().then(Vec::new);
             (Box::new(OneSwitch::new(maker(program), device_id, epoch, cpu_port)), updates)
+        }
+        Switch::Filled(program, updates) => {
+            (Box::new(OneSwitch::new(maker(Some(program)), device_id, epoch, cpu_port)), Some(updates))
         }
         Switch::Rack(program, placement, updates) => {
             let splitter = Splitter::new(maker(Some(program)), *placement);

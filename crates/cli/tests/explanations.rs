@@ -148,6 +148,7 @@ fn way_of(code: u16, text: &str) -> Way {
         |program: String| way("split . -o out", vec![("RACK.toml", rack(&program)), ("program.p4", program)]);
     match code {
         100..=299 => way("check program.p4", vec![("program.p4", text)]),
+        901 | 902 => way("lab topology.json", vec![("topology.json", text)]),
         402 => way(PACKET, vec![("program.p4", control(&text))]),
         404 => way(PACKET, vec![("program.p4", program(&deep()))]),
         406 => {

@@ -96,7 +96,7 @@ impl OneSwitch {
                 events.extend(self.perform(now, outputs));
             }
             Steer::Replace(_) => {
-                let why = "this is one device: there is no plan to replace";
+                let why = "this is a single device: it has no plan to replace";
                 return Err(Status::new(Code::Unimplemented, why));
             }
         }
@@ -148,7 +148,7 @@ impl OneSwitch {
                 Reply::Done(started.and_then(|()| self.server.fill(&updates)))
             }
             Call::Adopt(..) => {
-                let why = "this is one device: no others hold anything for it";
+                let why = "this is a single device: it has no agents to adopt entries from";
                 Reply::Done(Err(Status::new(Code::Unimplemented, why)))
             }
             Call::Write(request) => match self.server.begin_write(*request) {

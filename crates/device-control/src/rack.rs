@@ -124,7 +124,10 @@ impl<C: Channel> RackSwitch<C> {
     ) -> RackSwitch<C> {
         splitter.runs_parts = true;
         let placement = &splitter.placement;
-        let makers = placement.devices.iter().map(|_| Maker { own: None, ..splitter.maker.clone() });
+        // The rack as a whole is limited: nobody else writes to its devices. Each of them may have a copy of an entity.
+        splitter.maker.memory /= 1 + placement.devices.len() as u64;
+        let maker = Maker { own: None, memory: u64::MAX, ..splitter.maker.clone() };
+        let makers = placement.devices.iter().map(|_| maker.clone());
         RackSwitch {
             agents: makers.map(Agent::new).collect(),
             names: placement.devices.iter().map(ToString::to_string).collect(),

@@ -178,7 +178,7 @@ impl Served for RemoteRack {
             }
             call if self.superseded => {
                 let why =
-                    "another controller steers the rack's devices, or has: this one waits until it can go on";
+                    "another controller controls the rack's devices: this one waits until it can continue";
                 let status = Status::new(Code::Unavailable, why);
                 vec![Event::Reply(
                     ticket,

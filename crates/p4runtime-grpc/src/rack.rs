@@ -53,7 +53,7 @@ impl Rack for Front {
                 self.ask(|reply| Command::RemovePort(remove.number, reply)).await?;
                 return Ok(Response::new(SteerResponse {}));
             }
-            None => return Err(Status::invalid_argument("nothing is asked for")),
+            None => return Err(Status::invalid_argument("the request is empty")),
         };
         self.ask(|reply| Command::Steer(request.election_id, what, reply)).await?;
         Ok(Response::new(SteerResponse {}))

@@ -1,8 +1,8 @@
 //! Lower bounds on the costs of all completions of a partial plan.
 //!
-//! Plans are searched by how many devices of each class they pay for ([`Counts`]). Each of these costs its smallest charge in any case. What the regions left add to a
-//! packet's variables at least is known from a walk over them backwards, once without regard to what devices have, and once with a price for it ([`Prices`]). What they
-//! use at least is compared with what is free on devices in use: the rest needs devices of its own.
+//! Plans are searched by the numbers of devices that they pay for ([`Counts`]); each of these costs at least its minimum charge. Bounds on path variables come from a backward
+//! pass over the remaining regions, once without capacities and once with Lagrange multipliers for them ([`Prices`]). The minimum use
+//! of the remaining regions is compared with the free capacity of devices in use; the excess needs more devices.
 
 mod dearer;
 mod pricing;
@@ -38,23 +38,23 @@ pub struct Bound<'p> {
     problem: &'p Problem,
     equal: &'p EqualDevices,
     charges: &'p Charges,
-    /// By objective: none if it may shrink, else by region and class what it grows by at least.
+    /// By objective: least growth by region and class; none if the objective may decrease.
     grows: Vec<Option<Rc<Vec<Vec<i64>>>>>,
-    /// By objective, where it grows.
+    /// By objective that grows.
     distances: Vec<Option<Rc<Distances>>>,
-    /// By objective: values are small enough to be followed in small steps.
+    /// By objective: values are small enough for steps of 1/1024.
     is_priced: Vec<bool>,
-    /// By class: what a device is charged at least on which something is used that there is little of.
+    /// By class: minimum charges of a device on which a scarce resource is used.
     another: Vec<Option<Vec<i64>>>,
-    /// By region and class and device variable: what it uses at least.
+    /// By region, class and device variable: minimum use.
     uses: Rc<Vec<Vec<Vec<i64>>>>,
-    /// By class and device variable: what its devices have, the most first.
+    /// By class and device variable: capacities of its devices, largest first.
     sizes: Vec<Vec<Vec<i64>>>,
-    /// By class and device variable: something that is not charged uses it.
+    /// By class and device variable: a region that is not charged uses it.
     is_free: Vec<Vec<bool>>,
-    /// By class and device variable: no region can use more than the least.
+    /// By class and device variable: every region's use is certain.
     is_certain: Vec<Vec<bool>>,
-    /// By class of devices with one link each: the most that one, all together, takes in, takes in by its link, and sends.
+    /// By class of devices with one link each: largest rate received in all, received over the link, and sent.
     ports: Vec<Option<[i64; 3]>>,
     /// By group: its class.
     class: Vec<usize>,
@@ -75,7 +75,7 @@ pub struct Bound<'p> {
     /// By objective that is priced.
     stays: Vec<Stays>,
     rates: LeastRates,
-    /// What is the same for all sets of plans.
+    /// Data of the whole problem, the same for all sets of plans.
     whole: Option<Whole>,
     fit: Fit,
     /// The open set was priced, or shown to have no plan, since it was opened.
@@ -87,15 +87,15 @@ pub struct Bound<'p> {
 /// Bounds of the open set of plans without multipliers.
 #[derive(Default)]
 struct Table {
-    /// By objective, region and group: what is added at least behind the region; [`NEVER`] if it cannot be finished.
+    /// By objective, region and group: least growth after the region; [`NEVER`] if the program cannot be completed.
     ahead: Vec<Vec<Vec<i64>>>,
-    /// By level and objective: what an unplaced program has at its ends at least.
+    /// By level and objective: lower bound on programs that have not started.
     starts: Vec<Vec<i64>>,
-    /// By level: the regions left can be placed at all.
+    /// By level: the remaining regions can be placed.
     feasible: Vec<bool>,
-    /// By level and objective: what the regions left use at least.
+    /// By level and objective: minimum use of the remaining regions.
     used: Vec<Vec<i64>>,
-    /// By level and device variable: what they use at least, in millionths of a device.
+    /// By level and device variable: minimum use of the remaining regions, in millionths of a device.
     needs: Vec<Vec<i64>>,
     /// By objective that grows.
     forced: Vec<Option<Forced>>,
@@ -205,7 +205,7 @@ impl<'p> Bound<'p> {
         bound
     }
 
-    /// From now on bounds are for plans that pay for so many devices.
+    /// Opens a set of plans: from now on, bounds are for it.
     pub fn open(&mut self, counts: &Counts) {
         if !self.is_changed && self.counts == *counts {
             return;
@@ -283,7 +283,7 @@ impl<'p> Bound<'p> {
         &self.counts
     }
 
-    /// What devices are charged.
+    /// Minimum charges.
     pub fn charges(&self) -> &Charges {
         self.charges
     }
@@ -314,7 +314,7 @@ impl<'p> Bound<'p> {
         counts
     }
 
-    /// What a label costs with the devices that have yet to be paid for.
+    /// Costs of a label plus the minimum charges of the devices that have yet to be paid for.
     pub fn nominal(&self, label: &Label, paid: &[u16]) -> Cost {
         let mut cost = label.cost.clone();
         let mut charge = 0;
@@ -331,7 +331,7 @@ impl<'p> Bound<'p> {
         cost
     }
 
-    /// What a completion of `label` costs at least. None if there is none.
+    /// A lower bound on the costs of all completions of `label`. None if there is no completion.
     pub fn end(&self, label: &Label, level: usize) -> Option<Cost> {
         let table = &self.table;
         if !table.feasible[level] {

@@ -103,7 +103,7 @@ impl Emulator {
     #[cold]
     fn look(&mut self) {
         let now = Seen {
-            carried: self.wires.iter().map(|wire| wire.counts.frames).sum(),
+            carried: self.wires.iter().map(|wire| wire.medium.counts.frames).sum(),
             made: self.hosts.iter().map(|host| host.counts.created).sum(),
             copies: self.devices.iter().map(|device| device.created_and_dropped().0).sum(),
         };

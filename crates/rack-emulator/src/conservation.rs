@@ -23,8 +23,8 @@ impl Emulator {
     pub fn balance(&self) -> PacketBalance {
         let (mut balance, mut flying) = (PacketBalance::default(), 0);
         for wire in &self.wires {
-            balance.created += wire.counts.duplicated;
-            balance.dropped += wire.counts.lost + wire.counts.cut + wire.counts.too_long;
+            balance.created += wire.medium.counts.duplicated;
+            balance.dropped += wire.medium.counts.lost + wire.medium.counts.cut + wire.medium.counts.too_long;
             flying += wire.flying();
         }
         for host in &self.hosts {
@@ -111,7 +111,7 @@ impl Emulator {
         if state.is_balanced() {
             return Ok(());
         }
-        let counts = state.counts;
+        let counts = state.medium.counts;
         let message = format!(
             "packets are not conserved: {} taken and {} doubled, but {} lost, {} cut, {} too long, {} delivered, {} on \
              the way",
@@ -156,8 +156,8 @@ impl Emulator {
         (0..self.wires.len() as u32).try_for_each(|wire| self.check_wire(wire))?;
         let sent_by_hosts: u64 = self.hosts.iter().map(|h| h.counts.sent).sum();
         let sent_by_devices: u64 = self.devices.iter().map(|d| d.counts.sent).sum();
-        let taken: u64 = self.wires.iter().map(|w| w.counts.taken).sum();
-        let delivered: u64 = self.wires.iter().map(|w| w.counts.delivered).sum();
+        let taken: u64 = self.wires.iter().map(|w| w.medium.counts.taken).sum();
+        let delivered: u64 = self.wires.iter().map(|w| w.medium.counts.delivered).sum();
         let received: u64 = self.hosts.iter().map(|h| h.counts.received).sum();
         let arrived: u64 = self.devices.iter().map(|d| d.counts.arrived).sum();
         if sent_by_hosts + sent_by_devices != taken || delivered != received + arrived {
@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(from_queue.place, "h1");
         let from_wire = tampered(|e| {
             e.wires[0].deliver(Time::MAX);
-            e.wires[0].counts.delivered -= 1;
+            e.wires[0].medium.counts.delivered -= 1;
         });
         assert_eq!(from_wire.place, "h1 -> h2");
         let on_the_way = tampered(|e| drop(e.wires[0].deliver(Time::MAX)));

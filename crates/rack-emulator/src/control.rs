@@ -68,10 +68,10 @@ impl Emulator {
         for wire in &self.wires {
             if wire.to.node == NodeId::Device(id) {
                 let passed = all.entry(wire.to.port).or_default();
-                passed.received = wire.counts.delivered.saturating_sub(held);
+                passed.received = wire.medium.counts.delivered.saturating_sub(held);
             }
             if wire.from.node == NodeId::Device(id) {
-                all.entry(wire.from.port).or_default().sent = wire.counts.delivered + wire.flying();
+                all.entry(wire.from.port).or_default().sent = wire.medium.counts.delivered + wire.flying();
             }
         }
         all

@@ -285,7 +285,7 @@ impl Emulator {
     /// From now on each frame on a link is delayed by up to `jitter` more, by the seed; frames keep their order.
     pub fn set_jitter(&mut self, link: LinkId, jitter: Duration) {
         for wire in self.wires.iter_mut().filter(|w| w.link == link) {
-            wire.set_jitter(jitter);
+            wire.medium.set_jitter(jitter);
         }
     }
 

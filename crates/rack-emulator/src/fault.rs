@@ -3,9 +3,10 @@
 use crate::calendar::Event;
 use crate::emulator::Emulator;
 use crate::log::Entry;
+use crate::medium::Harm;
 use crate::place::{Owner, Place, Reason};
 use crate::violation::Violation;
-use crate::wire::{Harm, Wire};
+use crate::wire::Wire;
 use base_time::Time;
 use rack_model::{DeviceId, FaultKind, NodeId};
 

@@ -37,6 +37,7 @@ mod emulator;
 mod fault;
 mod host;
 mod log;
+mod medium;
 mod names;
 mod outlet;
 mod pcap;
@@ -61,6 +62,7 @@ pub use host::Received;
 pub use host_programs::Captures;
 pub use host_programs::latency::percentile;
 pub use log::LogHash;
+pub use medium::{Harm, Medium, MediumCounts, Sent};
 pub use pcap::Pcap;
 pub use report::{
     DeviceReport, DropReport, FaultReport, LatencyReport, LinkReport, NoteReport, RunReport, ValueReport,

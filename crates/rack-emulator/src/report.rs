@@ -334,23 +334,23 @@ impl Emulator {
         linked
             .map(|(outlet, wire)| {
                 let wire = &self.wires[wire as usize];
-                let busy = wire.counts.busy.as_ps().min(self.now.as_ps());
+                let busy = wire.medium.counts.busy.as_ps().min(self.now.as_ps());
                 let share = u128::from(busy) * 1_000_000 / u128::from(self.now.as_ps().max(1));
                 LinkReport {
                     from: self.rack.end_name(wire.from),
                     to: self.rack.end_name(wire.to),
-                    frames: wire.counts.frames,
-                    bytes: wire.counts.bytes,
-                    lost: wire.counts.lost,
-                    cut: wire.counts.cut,
-                    corrupted: wire.counts.corrupted,
-                    duplicated: wire.counts.duplicated,
-                    reordered: wire.counts.reordered,
-                    too_long: wire.counts.too_long,
+                    frames: wire.medium.counts.frames,
+                    bytes: wire.medium.counts.bytes,
+                    lost: wire.medium.counts.lost,
+                    cut: wire.medium.counts.cut,
+                    corrupted: wire.medium.counts.corrupted,
+                    duplicated: wire.medium.counts.duplicated,
+                    reordered: wire.medium.counts.reordered,
+                    too_long: wire.medium.counts.too_long,
                     refused: outlet.refused,
                     longest_queue: outlet.queue.longest(),
                     mean_queue_milli: outlet.queue.mean_milli(self.now),
-                    rate_bits_per_s: wire.rate().bits_per_s(),
+                    rate_bits_per_s: wire.medium.rate().bits_per_s(),
                     utilisation_ppm: share as u32,
                 }
             })

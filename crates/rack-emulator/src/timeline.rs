@@ -71,7 +71,7 @@ impl Emulator {
         let wires = self.outlets.iter().filter_map(|outlet| outlet.wire);
         Moment {
             received: self.programs.iter().map(|running| running.tally.received).collect(),
-            bytes: wires.map(|wire| self.wires[wire as usize].counts.bytes).collect(),
+            bytes: wires.map(|wire| self.wires[wire as usize].medium.counts.bytes).collect(),
             dropped: self.balance().dropped,
         }
     }

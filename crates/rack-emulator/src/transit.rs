@@ -4,11 +4,11 @@ use crate::calendar::Event;
 use crate::device::Work;
 use crate::emulator::Emulator;
 use crate::log::{Entry, digest};
+use crate::medium::Sent;
 use crate::outlet::Waiting;
 use crate::place::{Owner, Place, Reason};
 use crate::queue::Refused;
 use crate::violation::Violation;
-use crate::wire::Sent;
 use dataplane_api::{QueueRecord, Queued};
 use rack_model::{DeviceId, HostId, NodeId};
 
@@ -90,7 +90,7 @@ impl Emulator {
             if outlet.queue.is_empty() {
                 return Ok(());
             }
-            let free_at = outlet.wire.map_or(self.now, |wire| self.wires[wire as usize].free_at);
+            let free_at = outlet.wire.map_or(self.now, |wire| self.wires[wire as usize].medium.free_at);
             if free_at > self.now || *budget == 0 {
                 if !std::mem::replace(&mut outlet.is_woken, true) {
                     self.calendar.schedule(free_at.max(self.now), Event::Wake(at));
@@ -157,7 +157,7 @@ impl Emulator {
             return Ok(());
         };
         let state = &mut self.wires[wire as usize];
-        state.pad(&mut frame);
+        state.medium.pad(&mut frame);
         let digest = digest(&frame);
         let entry = Entry::Sent { wire, bytes: frame.len() as u32, digest };
         self.trace(digest, &frame, wire);

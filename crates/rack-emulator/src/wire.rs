@@ -1,10 +1,10 @@
-//! One direction of a link: serialises, delays, loses, flips bits, doubles, reorders.
+//! One direction of a link, with the frames that are under way.
 
+use crate::medium::{Harm, Medium, MediumCounts, Sent};
 use crate::place::Owner;
 use crate::queue::rewind;
-use base_time::{Duration, Rng, Time};
-use rack_model::link::SHORTEST_FRAME;
-use rack_model::{End, Link, LinkId, Probability};
+use base_time::{Rng, Time};
+use rack_model::{End, Link, LinkId};
 use std::collections::VecDeque;
 
 /// One direction of a link. Frames arrive in the order they were sent, but for those that are drawn to be overtaken.
@@ -12,76 +12,9 @@ pub(crate) struct Wire {
     pub link: LinkId,
     pub from: End,
     pub to: End,
-    settings: Link,
-    /// The sender can send from then on.
-    pub free_at: Time,
-    last_arrival: Time,
+    pub medium: Medium,
     /// In the order in which they arrive.
     flying: VecDeque<(Time, Vec<u8>, Owner)>,
-    /// What goes wrong now, besides what the settings say.
-    harm: Harm,
-    chance: Chance,
-    pub counts: WireCounts,
-}
-
-/// What faults do to a wire.
-#[derive(Clone, Default, PartialEq, Eq, Debug)]
-pub(crate) struct Harm {
-    /// Nothing gets through.
-    pub is_down: bool,
-    /// Each loses frames on its own.
-    pub losses: Vec<Probability>,
-    /// Every frame is under way that much longer.
-    pub delay: Duration,
-}
-
-/// A stream of chance for each thing that can happen to a frame.
-struct Chance {
-    loss: Rng,
-    gray: Rng,
-    jitter: Rng,
-    corrupt: Rng,
-    duplicate: Rng,
-    reorder: Rng,
-}
-
-/// What a wire has seen since the start.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(crate) struct WireCounts {
-    /// Frames that were handed to it.
-    pub taken: u64,
-    /// Frames sent, those lost included.
-    pub frames: u64,
-    /// Their bytes, padding included and overhead not.
-    pub bytes: u64,
-    pub lost: u64,
-    /// Lost since the link was down.
-    pub cut: u64,
-    pub too_long: u64,
-    /// Frames with a bit flipped.
-    pub corrupted: u64,
-    /// Frames that arrive twice; the second is one more.
-    pub duplicated: u64,
-    /// Frames that others may overtake.
-    pub reordered: u64,
-    pub delivered: u64,
-    /// How long it was busy sending.
-    pub busy: Duration,
-}
-
-/// What became of a frame.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Sent {
-    /// It arrives then.
-    Arrives(Time),
-    /// It arrives then, and again.
-    ArrivesTwice(Time),
-    /// It was sent and is lost.
-    Lost,
-    /// It was sent into a link that is down.
-    Cut,
-    /// It is longer than the MTU allows and was not sent.
-    TooLong,
 }
 
 impl Wire {
@@ -89,46 +22,18 @@ impl Wire {
     pub fn new(id: LinkId, link: &Link, direction: usize, rng: &Rng) -> Wire {
         let [a, b] = link.ends;
         let (from, to) = if direction == 0 { (a, b) } else { (b, a) };
-        let stream = |label| rng.split(label).split_index(u64::from(id.0) * 2 + direction as u64);
-        Wire {
-            link: id,
-            from,
-            to,
-            settings: link.clone(),
-            free_at: Time::ZERO,
-            last_arrival: Time::ZERO,
-            flying: VecDeque::new(),
-            harm: Harm::default(),
-            chance: Chance {
-                loss: stream("loss"),
-                gray: stream("gray"),
-                jitter: stream("jitter"),
-                corrupt: stream("corrupt"),
-                duplicate: stream("duplicate"),
-                reorder: stream("reorder"),
-            },
-            counts: WireCounts::default(),
-        }
-    }
-
-    pub fn set_jitter(&mut self, jitter: Duration) {
-        self.settings.jitter = jitter;
-    }
-
-    pub fn rate(&self) -> base_time::Rate {
-        self.settings.rate
+        let stream = |label: &str| rng.split(label).split_index(u64::from(id.0) * 2 + direction as u64);
+        Wire { link: id, from, to, medium: Medium::new(link, stream), flying: VecDeque::new() }
     }
 
     /// From now on this goes wrong. What was on a link that goes down is lost: how many frames.
     pub fn suffer(&mut self, harm: Harm) -> u64 {
-        self.harm = harm;
-        if !self.harm.is_down {
+        let flying = self.flying();
+        if !self.medium.suffer(harm, flying) {
             return 0;
         }
-        let cut = self.flying();
         self.flying.clear();
-        self.counts.cut += cut;
-        cut
+        flying
     }
 
     /// Frames that are under way.
@@ -136,64 +41,19 @@ impl Wire {
         self.flying.len() as u64
     }
 
-    /// Brings a frame to the length that the link sends.
-    pub fn pad(&self, frame: &mut Vec<u8>) {
-        if self.settings.pad && frame.len() < SHORTEST_FRAME as usize {
-            frame.resize(SHORTEST_FRAME as usize, 0);
-        }
-    }
-
-    /// Takes a frame that [`pad`](Wire::pad) has seen; the sender is free again at `free_at`.
+    /// Takes a frame that [`Medium::pad`] has seen.
     #[inline(always)]
     pub fn send(&mut self, mut frame: Vec<u8>, owner: Owner, now: Time) -> Sent {
-        self.counts.taken += 1;
-        if frame.len() as u64 > u64::from(self.settings.longest_frame()) {
-            self.counts.too_long += 1;
-            return Sent::TooLong;
-        }
-        let bytes = frame.len() as u64;
-        let busy = self.settings.rate.time_for(bytes + u64::from(self.settings.overhead));
-        self.free_at = now + busy;
-        self.counts.frames += 1;
-        self.counts.bytes += bytes;
-        self.counts.busy += busy;
-        if self.harm.is_down {
-            self.counts.cut += 1;
-            return Sent::Cut;
-        }
-        let chance = &mut self.chance;
-        let is_lost = self.settings.loss.happens(&mut chance.loss)
-            | self.harm.losses.iter().fold(false, |lost, share| share.happens(&mut chance.gray) | lost);
-        if is_lost {
-            self.counts.lost += 1;
-            return Sent::Lost;
-        }
-        if self.settings.corrupt.happens(&mut chance.corrupt) {
-            let bit = chance.corrupt.index(frame.len() * 8);
-            if let Some(byte) = frame.get_mut(bit / 8) {
-                *byte ^= 0x80 >> (bit % 8);
-                self.counts.corrupted += 1;
+        let sent = self.medium.send(&mut frame, now);
+        match sent {
+            Sent::ArrivesTwice(arrival) => {
+                self.fly(arrival, frame.clone(), owner);
+                self.fly(arrival, frame, owner);
             }
+            Sent::Arrives(arrival) => self.fly(arrival, frame, owner),
+            Sent::Lost | Sent::Cut | Sent::TooLong => {}
         }
-        let extra = match self.settings.jitter.as_ps() {
-            0 => 0,
-            most => chance.jitter.between(0, most),
-        };
-        let arrival = self.free_at + self.settings.delay + self.harm.delay + Duration::from_ps(extra);
-        let twice = self.settings.duplicate.happens(&mut chance.duplicate);
-        let arrival = if self.settings.reorder.happens(&mut chance.reorder) {
-            self.counts.reordered += 1;
-            arrival + self.settings.reorder_delay
-        } else {
-            self.last_arrival = self.last_arrival.max(arrival);
-            self.last_arrival
-        };
-        if twice {
-            self.counts.duplicated += 1;
-            self.fly(arrival, frame.clone(), owner);
-        }
-        self.fly(arrival, frame, owner);
-        if twice { Sent::ArrivesTwice(arrival) } else { Sent::Arrives(arrival) }
+        sent
     }
 
     #[inline(always)]
@@ -213,13 +73,13 @@ impl Wire {
         if self.flying.is_empty() {
             rewind(&mut self.flying);
         }
-        self.counts.delivered += 1;
+        self.medium.counts.delivered += 1;
         Some((frame, owner))
     }
 
     /// True if every frame is accounted for.
     pub fn is_balanced(&self) -> bool {
-        let WireCounts { taken, duplicated, lost, cut, too_long, delivered, .. } = self.counts;
+        let MediumCounts { taken, duplicated, lost, cut, too_long, delivered, .. } = self.medium.counts;
         taken + duplicated == lost + cut + too_long + delivered + self.flying()
     }
 }
@@ -227,8 +87,8 @@ impl Wire {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base_time::Rate;
-    use rack_model::{HostId, NodeId};
+    use base_time::{Duration, Rate};
+    use rack_model::{HostId, NodeId, Probability};
 
     fn wire(change: impl FnOnce(&mut Link)) -> Wire {
         let ends = [(NodeId::Host(HostId(0)), 0), (NodeId::Host(HostId(1)), 0)];
@@ -246,14 +106,14 @@ mod tests {
             wire.send(vec![0; 101], Owner::NOBODY, Time::ZERO),
             Sent::Arrives(Time::from_ps(2_000_000))
         );
-        assert_eq!(wire.free_at, Time::from_ps(1_000_000));
+        assert_eq!(wire.medium.free_at, Time::from_ps(1_000_000));
     }
 
     #[test]
     fn long_frames_do_not_pass_and_take_no_time() {
         let mut wire = wire(|l| l.mtu = 100);
         assert_eq!(wire.send(vec![0; 115], Owner::NOBODY, Time::ZERO), Sent::TooLong);
-        assert_eq!(wire.free_at, Time::ZERO);
+        assert_eq!(wire.medium.free_at, Time::ZERO);
         assert!(matches!(wire.send(vec![0; 114], Owner::NOBODY, Time::ZERO), Sent::Arrives(_)));
         assert!(wire.is_balanced());
     }
@@ -261,8 +121,8 @@ mod tests {
     #[test]
     fn short_frames_are_padded_if_the_link_pads() {
         let (mut short, mut kept) = (vec![7; 42], vec![7; 42]);
-        wire(|_| {}).pad(&mut short);
-        wire(|l| l.pad = false).pad(&mut kept);
+        wire(|_| {}).medium.pad(&mut short);
+        wire(|l| l.pad = false).medium.pad(&mut kept);
         assert_eq!((short.len(), short[41], short[42], kept.len()), (60, 7, 0, 42));
     }
 
@@ -288,7 +148,7 @@ mod tests {
         let lost =
             (0..50_000).filter(|_| wire.send(vec![0; 60], Owner::NOBODY, Time::ZERO) == Sent::Lost).count();
         assert!((900..1100).contains(&lost), "{lost} of 50000 at 2%");
-        assert_eq!(wire.counts.lost, lost as u64);
+        assert_eq!(wire.medium.counts.lost, lost as u64);
     }
 
     #[test]
@@ -309,7 +169,7 @@ mod tests {
             changed += u64::from(flipped);
             late += u64::from(at.as_ps() % 1_000_000 == 672_000 && flipped == 0);
         }
-        let counts = wire.counts;
+        let counts = wire.medium.counts;
         for n in [counts.corrupted, counts.duplicated, counts.reordered] {
             assert!((900..1100).contains(&n), "{n} of 50000 at 2%");
         }
@@ -322,13 +182,13 @@ mod tests {
         let mut wire = wire(|_| {});
         let Sent::Arrives(at) = wire.send(vec![1; 60], Owner::NOBODY, Time::ZERO) else { panic!("lost") };
         assert_eq!(wire.suffer(Harm { is_down: true, ..Harm::default() }), 1);
-        assert_eq!(wire.send(vec![2; 60], Owner::NOBODY, wire.free_at), Sent::Cut);
+        assert_eq!(wire.send(vec![2; 60], Owner::NOBODY, wire.medium.free_at), Sent::Cut);
         assert_eq!(wire.suffer(Harm::default()), 0);
-        let Sent::Arrives(later) = wire.send(vec![3; 60], Owner::NOBODY, wire.free_at) else {
+        let Sent::Arrives(later) = wire.send(vec![3; 60], Owner::NOBODY, wire.medium.free_at) else {
             panic!("lost")
         };
         assert_eq!(wire.deliver(at), None, "the event of the lost frame");
-        assert_eq!((wire.deliver(later).unwrap().0[0], wire.counts.cut), (3, 2));
+        assert_eq!((wire.deliver(later).unwrap().0[0], wire.medium.counts.cut), (3, 2));
         assert!(wire.is_balanced());
     }
 

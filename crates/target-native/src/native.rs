@@ -66,7 +66,7 @@ impl BatchRunner for Native {
                 To::Copies(packet, Left::Egress) => Err(packet),
                 To::FrameExtern(call) => {
                     let called = self.called(access, &mut packets[at], call, now);
-                    Ok(called.map_or(Ingress::Gone, Ingress::Called))
+                    Ok(called.map_or(Ingress::Gone, |called| Ingress::Called(Box::new(called))))
                 }
             };
             let (core, blocks) = access.parts();

@@ -73,8 +73,8 @@ impl StageRunner for Native {
                 room.life = Some(values.life.clone());
                 Start::Values(&values, Stay::default())
             }
-            Work::Carried(Carried { kept, .. }) => {
-                room.life = self.restore(kept, &room.packet);
+            Work::Carried(carried) => {
+                room.life = self.restore(carried.kept, &room.packet);
                 Start::Frame(Stay::default(), room.life.clone())
             }
         };
@@ -89,7 +89,7 @@ impl StageRunner for Native {
             Some(To::FrameExtern(call)) => {
                 let called = self.called(&mut access, &mut room.packet, call, now);
                 self.free.push(room);
-                called.map_or(Ingress::Gone, Ingress::Called)
+                called.map_or(Ingress::Gone, |called| Ingress::Called(Box::new(called)))
             }
         })
     }
@@ -197,8 +197,9 @@ fn receive(work: &Work, room: &mut Parked) -> bool {
         Work::Received(Received { port, frame, .. }) => room.packet.receive(*port, frame),
         Work::Again(packet) => room.receive(packet),
         Work::Fresh(packet, _) => room.packet.receive(packet.ingress_port, &packet.frame),
-        Work::Carried(Carried { kept: Kept::Own(_), frame, .. }) => room.packet.receive(0, frame),
-        Work::Carried(_) => false,
+        Work::Carried(carried) => {
+            matches!(carried.kept, Kept::Own(_)) && room.packet.receive(0, &carried.frame)
+        }
     }
 }
 
@@ -280,7 +281,12 @@ impl Native {
 
     /// The same, for the interpreter: what is kept of a packet as values. It has no headers, since it is parsed again.
     fn with_values(&mut self, core: &mut Core, blocks: Blocks<'_>, work: Work) -> Work {
-        let Work::Carried(Carried { kept: kept @ Kept::Own(_), frame, at }) = work else { return work };
+        let Work::Carried(carried) = work else { return work };
+        let Carried { kept, frame, at } = *carried;
+        let kept = match kept {
+            Kept::Own(_) => kept,
+            Kept::Values(..) => return Work::Carried(Box::new(Carried { kept, frame, at })),
+        };
         let life = self.restore(kept, &Packet::default());
         let headers = Value::zero(&core.program, &blocks.types()[0]);
         let control = blocks.control(BlockName::Ingress).map(|id| core.program.control(id));
@@ -294,6 +300,6 @@ impl Native {
         let is_param = |at: usize| params.iter().any(|param| param.index() == at);
         let var = |(at, node): (usize, &Node)| if is_param(at) { Value::Void } else { exchange.read(node) };
         let vars = nodes.map(var).collect();
-        Work::Carried(Carried { kept: Kept::Values(Box::new(packet), vars), frame, at })
+        Work::Carried(Box::new(Carried { kept: Kept::Values(Box::new(packet), vars), frame, at }))
     }
 }

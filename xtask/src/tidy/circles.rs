@@ -15,7 +15,6 @@ const KNOWN: &[(&str, &[usize])] = &[
     ("p4-check", &[6]),
     ("p4info", &[5]),
     ("p4runtime-server", &[5]),
-    ("p4runtime-store", &[10]),
     ("rack-emulator", &[5]),
     ("rack-model", &[11]),
     ("target-p4", &[5]),

@@ -5,7 +5,7 @@ use crate::ExitCode;
 use crate::log::LogArgs;
 use crate::output;
 use crate::tls::{ClientArgs, ServerArgs};
-use agent::{AgentAt, Limits, PortSpec, Setup, Switch};
+use agent::{AgentAt, Limits, PortSpec, Setup, Switch, most_memory};
 use base_diag::{Diagnostic, SourceMap, codes};
 use compiler::{Until, compile};
 use p4rack::{Disk, rack};
@@ -37,6 +37,10 @@ pub struct Args {
     /// Maximum number of updates in one Write and of queries in one Read
     #[arg(long, value_name = "N", default_value_t = Limits::default().updates, value_parser = at_least_one)]
     max_updates: usize,
+    /// Maximum memory for the program's tables and objects and what they hold, in MiB. A program that would need more when its tables are
+    /// full is refused. By default two fifths of the memory that the process may use, less 384 MiB for requests
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..))]
+    max_memory: Option<u64>,
     /// P4Runtime device id
     #[arg(long, value_name = "N", default_value_t = 1)]
     device_id: u64,
@@ -130,7 +134,13 @@ pub fn run(args: Args) -> ExitCode {
         keep_program: args.keep_program,
         fresh: args.fresh,
         audit: Duration::from_secs(args.audit),
-        limits: Limits { updates: args.max_updates, connections: args.max_connections },
+        limits: Limits {
+            updates: args.max_updates,
+            connections: args.max_connections,
+            memory: args
+                .max_memory
+                .map_or_else(|| Limits::memory_of(most_memory()), |mib| mib.saturating_mul(1 << 20)),
+        },
     };
     let device_id = setup.device_id;
     match agent::run(setup, |address| tell!("p4rack: device {device_id} listens on {address}")) {

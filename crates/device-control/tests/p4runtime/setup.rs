@@ -102,6 +102,7 @@ pub fn maker() -> Maker {
         registry: netfn_registry::all(),
         known: Known::default(),
         shares: false,
+        memory: u64::MAX,
     }
 }
 

@@ -36,7 +36,7 @@ impl V1Switch<'_> {
             match kept.take_if(|_| one.carries_on) {
                 Some(kept) => more.extend(
                     self.place(instance, &one.resume)
-                        .map(|at| Work::Carried(Carried { kept, frame: one.frame, at })),
+                        .map(|at| Work::Carried(Box::new(Carried { kept, frame: one.frame, at }))),
                 ),
                 None => more.extend(self.start_fresh(instance, one, life.clone(), now)),
             }

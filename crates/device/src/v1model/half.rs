@@ -24,7 +24,7 @@ pub enum Work {
     /// Out of a frame extern, not parsed yet, with no variables. Where, among [`Blocks::resumes`](crate::Blocks::resumes).
     Fresh(Box<Packet>, usize),
     /// Out of a frame extern, as the packet that called.
-    Carried(Carried),
+    Carried(Box<Carried>),
 }
 
 /// A frame as it came in.
@@ -63,7 +63,7 @@ pub enum Ingress {
     /// At the end, for the traffic manager.
     Ended(Box<Packet>),
     /// In the call of a frame extern.
-    Called(Called),
+    Called(Box<Called>),
     /// It came to its end, and is counted.
     Gone,
 }

@@ -69,7 +69,11 @@ impl V1Switch<'_> {
     /// All that comes of a packet that ended in ingress, up to the queues: what a packet gives rise to runs before the packets behind
     /// it.
     pub(crate) fn after_ingress(&mut self, done: Ingress, now: Time) -> Vec<Queued> {
-        let mut queued = Vec::with_capacity(1);
+        // Nearly all of them: nothing else comes of it.
+        if let Ingress::Waits(packet) = done {
+            return vec![packet];
+        }
+        let mut queued = vec![];
         let mut waiting = self.follow(done, &mut queued, now);
         waiting.reverse();
         while let Some(work) = waiting.pop() {
@@ -88,7 +92,7 @@ impl V1Switch<'_> {
                 vec![]
             }
             Ingress::Ended(packet) => self.manage(*packet, now, queued).into_iter().collect(),
-            Ingress::Called(call) => self.call_frame_extern(call, now),
+            Ingress::Called(call) => self.call_frame_extern(*call, now),
             Ingress::Gone => vec![],
         }
     }
@@ -124,19 +128,21 @@ impl V1Switch<'_> {
                 self.parse(&mut packet, now)?;
                 end = self.control(BlockName::Ingress, &mut packet, Start::At(path, None), now)?;
             }
-            Work::Carried(Carried { kept: Kept::Values(kept, vars), frame, at }) => {
+            Work::Carried(carried) => {
+                let Carried { kept: Kept::Values(kept, vars), frame, at } = *carried else {
+                    return Err(Stop::Broken("a packet of a runner that does not know it"));
+                };
                 packet = kept;
                 self.core.state.trace.turn_to(packet.trace);
                 end = self.carry_on(&mut packet, vars, frame, at, now)?;
             }
-            Work::Carried(_) => return Err(Stop::Broken("a packet of a runner that does not know it")),
         }
         Ok(match end {
             End::Done => Ingress::Ended(packet),
             End::Called(FrameCall { instance, method, args, vars }) => {
                 let (frame, life) = (self.deparse(&mut packet, now)?, packet.life.clone());
                 let kept = Kept::Values(packet, vars);
-                Ingress::Called(Called { instance, method: method.into(), args, frame, kept, life })
+                Ingress::Called(Box::new(Called { instance, method: method.into(), args, frame, kept, life }))
             }
         })
     }

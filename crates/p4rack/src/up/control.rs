@@ -125,6 +125,7 @@ impl Control {
             registry: functions::offered(&rack.devices[index], &spent[index]),
             known: known.clone(),
             shares: false,
+            memory: u64::MAX,
         };
         let (mut engines, mut agents) = (vec![], vec![]);
         for at in 0..rack.devices.len() {

@@ -36,6 +36,7 @@ impl Planner for Plan {
                 plain: Arc::clone(info),
                 numbers: Numbers::of(info),
                 initial: initial.clone(),
+                memory: u64::MAX,
                 origin: 0,
                 parts: vec![Some(Part::clone(part))],
                 wires: Wires::new(),
