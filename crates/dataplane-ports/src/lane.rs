@@ -1,15 +1,16 @@
 //! A lane: receive, run, send, and wait when nothing comes.
 
 use crate::batch::{BATCH, Batch};
+use crate::by_port::ByPort;
 use crate::outlet::{Ports, Sources};
-use crate::path::{Passed, Path, PortCount};
+use crate::path::{Passed, Path};
 use crate::port::{Source, Wait};
 use base_time::{Duration, Time};
+use control_writes::PortCount;
 use crossbeam_channel::Sender;
 use dataplane_api::{Output, Port};
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
-use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::RawFd;
 use std::sync::Arc;
@@ -40,9 +41,9 @@ pub(crate) struct Turn {
 pub(crate) struct State {
     /// What runs frames; without it they are passed on.
     runs: Option<Runs>,
-    pub(crate) counts: BTreeMap<Port, PortCount>,
+    pub(crate) counts: ByPort<PortCount>,
     /// As the owner knows them: a port is up until it is told that it is not.
-    pub(crate) links: BTreeMap<Port, bool>,
+    pub(crate) links: ByPort<bool>,
     /// What comes in its next round.
     pub(crate) change: Change,
 }
@@ -115,8 +116,12 @@ impl State {
     }
 
     fn count(&mut self, port: Port, add: impl FnOnce(&mut PortCount)) {
-        if self.counts.len() < MOST_PORTS || self.counts.contains_key(&port) {
-            add(self.counts.entry(port).or_default());
+        if let Some(count) = self.counts.get_mut(port) {
+            add(count);
+        } else if self.counts.len() < MOST_PORTS {
+            let mut count = PortCount::default();
+            add(&mut count);
+            self.counts.insert(port, count);
         }
     }
 }
@@ -173,7 +178,7 @@ impl Lane {
             self.ports = ports;
         }
         self.sources.retain(|(port, _)| !go.contains(port));
-        state.links.retain(|port, _| !go.contains(port));
+        go.iter().for_each(|port| state.links.remove(*port));
         for (port, mut source) in come {
             if let Err(error) = register(&self.poll, &self.turn.waker, source.as_mut()) {
                 // It is looked at after each nap all the same.
@@ -243,7 +248,7 @@ impl Lane {
                 tracing::warn!(port, %error, "nothing comes by this port any more");
             }
             let is_up = ended.is_none() && source.is_up();
-            if state.links.get(&port) != Some(&is_up) && self.pass.try_send(Passed::Link(port, is_up)).is_ok()
+            if state.links.get(port) != Some(&is_up) && self.pass.try_send(Passed::Link(port, is_up)).is_ok()
             {
                 state.links.insert(port, is_up);
             }

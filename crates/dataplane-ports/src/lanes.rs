@@ -5,8 +5,9 @@ use crate::cable::Cable;
 use crate::lane::{Change, Lane, State, Turn};
 use crate::link::Links;
 use crate::outlet::Ports;
-use crate::path::{Passed, Path, PortCount};
+use crate::path::{Passed, Path};
 use crate::spec::{PortError, PortSpec};
+use control_writes::PortCount;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use dataplane_api::Port;
 use std::collections::BTreeMap;
@@ -139,8 +140,8 @@ impl Lanes {
     pub fn counts(&self) -> BTreeMap<Port, PortCount> {
         let mut all: BTreeMap<Port, PortCount> = BTreeMap::new();
         for (turn, _) in &self.lanes {
-            for (port, count) in &turn.state.lock().counts {
-                let sum = all.entry(*port).or_default();
+            for (port, count) in turn.state.lock().counts.iter() {
+                let sum = all.entry(port).or_default();
                 sum.received += count.received;
                 sum.sent += count.sent;
             }
@@ -150,7 +151,11 @@ impl Lanes {
 
     /// Whether something is at the other end, by port.
     pub fn links(&self) -> BTreeMap<Port, bool> {
-        self.lanes.iter().flat_map(|(turn, _)| turn.state.lock().links.clone()).collect()
+        let mut all = BTreeMap::new();
+        for (turn, _) in &self.lanes {
+            all.extend(turn.state.lock().links.iter().map(|(port, is_up)| (port, *is_up)));
+        }
+        all
     }
 
     /// Frames that were lost since too many waited that lanes pass on.

@@ -23,6 +23,7 @@
 
 mod afxdp;
 mod batch;
+mod by_port;
 mod cable;
 mod capture;
 mod lane;
@@ -40,9 +41,10 @@ mod udp;
 pub use batch::{BATCH, Batch};
 pub use cable::{Cable, RingSink, RingSource, cable};
 pub use capture::{CaptureSink, CaptureSource};
+pub use control_writes::PortCount;
 pub use lanes::{Lanes, Paused};
 pub use outlet::Ports;
-pub use path::{Passed, Path, PortCount};
+pub use path::{Passed, Path};
 pub use port::{Sink, Source, Wait};
 pub use spec::{PortError, PortKind, PortSpec};
 pub use tap::Tap;

@@ -1,6 +1,7 @@
 //! The ports of a device: what frames go out by, from any thread, and what they come in by.
 
 use crate::afxdp;
+use crate::by_port::ByPort;
 use crate::cable::Cable;
 use crate::capture::{CaptureSink, CaptureSource};
 use crate::link::Links;
@@ -20,7 +21,14 @@ use target_native::Packet;
 
 /// What frames go out by. A clone is the same.
 #[derive(Clone, Default)]
-pub struct Ports(Arc<Vec<(Port, Arc<Outlet>)>>);
+pub struct Ports(Arc<Outlets>);
+
+#[derive(Default)]
+struct Outlets {
+    /// By ascending numbers.
+    all: Vec<(Port, Arc<Outlet>)>,
+    positions: ByPort<usize>,
+}
 
 /// Where the frames of one port go.
 struct Outlet {
@@ -79,8 +87,8 @@ impl Ports {
     /// The same without one; `None` if it is not there.
     pub(crate) fn without(&self, port: Port) -> Option<Ports> {
         self.position(port)?;
-        let others = self.0.iter().filter(|(other, _)| *other != port);
-        Some(Ports(Arc::new(others.cloned().collect())))
+        let others = self.0.all.iter().filter(|(other, _)| *other != port);
+        Some(Ports::new(others.cloned().collect()))
     }
 
     fn check(&self, port: Port, interface: Option<&str>) -> Result<(), PortError> {
@@ -90,7 +98,7 @@ impl Ports {
         let has_it = |(_, outlet): &&(Port, Arc<Outlet>)| {
             interface.is_some() && outlet.interface.as_deref() == interface
         };
-        match (self.0.iter().find(has_it), interface) {
+        match (self.0.all.iter().find(has_it), interface) {
             (Some((other, _)), Some(name)) => Err(refused(port, format!("`{name}` is port {other} already"))),
             _ => Ok(()),
         }
@@ -106,36 +114,42 @@ impl Ports {
     ) -> Ports {
         let (waits, lost) = (AtomicBool::new(false), AtomicU64::new(0));
         let outlet = Outlet { kind, interface, losses, sink: sink.map(Mutex::new), waits, lost };
-        let mut all = Vec::clone(&self.0);
+        let mut all = Vec::clone(&self.0.all);
         all.insert(all.partition_point(|(other, _)| *other < port), (port, Arc::new(outlet)));
-        Ports(Arc::new(all))
+        Ports::new(all)
+    }
+
+    fn new(all: Vec<(Port, Arc<Outlet>)>) -> Ports {
+        let positions = all.iter().enumerate().map(|(at, (port, _))| (*port, at)).collect();
+        Ports(Arc::new(Outlets { all, positions }))
     }
 
     /// Frames that ports have lost for known reasons.
     pub fn losses(&self) -> impl Iterator<Item = (Port, &'static str, u64)> {
         self.0
+            .all
             .iter()
             .flat_map(|(port, outlet)| outlet.losses.counts().map(|(why, count)| (*port, why, count)))
     }
 
     /// The numbers of all, ascending.
     pub fn numbers(&self) -> impl Iterator<Item = Port> {
-        self.0.iter().map(|(port, _)| *port)
+        self.0.all.iter().map(|(port, _)| *port)
     }
 
     /// The numbers of all, and what they are, as `-i` says it.
     pub fn kinds(&self) -> impl Iterator<Item = (Port, String)> {
-        self.0.iter().map(|(port, outlet)| (*port, outlet.kind.clone()))
+        self.0.all.iter().map(|(port, outlet)| (*port, outlet.kind.clone()))
     }
 
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        self.0.all.len()
     }
 
     /// The position of a port.
     pub(crate) fn position(&self, port: Port) -> Option<usize> {
-        self.0.binary_search_by_key(&port, |(port, _)| *port).ok()
+        self.0.positions.get(port).copied()
     }
 
     /// Sends packets by the port at a position, and gives its number. What cannot be sent is lost, as on a wire, and counted.
@@ -146,7 +160,7 @@ impl Ports {
         which: &[usize],
         now: Time,
     ) -> Option<Port> {
-        let (port, outlet) = self.0.get(at)?;
+        let (port, outlet) = self.0.all.get(at)?;
         if let Some(mut sink) = outlet.lock() {
             let sent = sink.send(packets, which, now);
             outlet.note(which.len() - sent);
@@ -156,7 +170,7 @@ impl Ports {
 
     /// Sends a frame; one for a port that is not there goes nowhere.
     pub fn send(&self, port: Port, frame: &[u8], now: Time) {
-        let Some((_, outlet)) = self.position(port).and_then(|at| self.0.get(at)) else { return };
+        let Some((_, outlet)) = self.position(port).and_then(|at| self.0.all.get(at)) else { return };
         let Some(mut sink) = outlet.lock() else { return };
         let sent = sink.send_frame(frame, now);
         outlet.note(usize::from(!sent));
@@ -164,12 +178,12 @@ impl Ports {
 
     /// How many frames were not taken.
     pub fn lost(&self) -> u64 {
-        self.0.iter().map(|(_, outlet)| outlet.lost.load(Ordering::Relaxed)).sum()
+        self.0.all.iter().map(|(_, outlet)| outlet.lost.load(Ordering::Relaxed)).sum()
     }
 
     /// Writes what waits to be written.
     pub fn flush(&self) -> io::Result<()> {
-        self.0.iter().try_for_each(|(_, outlet)| match outlet.lock() {
+        self.0.all.iter().try_for_each(|(_, outlet)| match outlet.lock() {
             Some(mut sink) if outlet.waits.swap(false, Ordering::Relaxed) => sink.flush(),
             _ => Ok(()),
         })

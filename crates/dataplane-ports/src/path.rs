@@ -33,11 +33,3 @@ impl Path {
         Path { shared, numbers, cpu_port }
     }
 }
-
-/// What has passed a port. A frame has come in when what comes of it has left.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-#[allow(missing_docs)]
-pub struct PortCount {
-    pub received: u64,
-    pub sent: u64,
-}

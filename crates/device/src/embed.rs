@@ -15,18 +15,17 @@ use dataplane_api::DropReason;
 use ir::{ControlId, InstanceId, TableId, Type};
 use ir_value::Value;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
-/// An array of an object in memory that compiled code shares.
-pub type SharedCells = Arc<[AtomicU64]>;
+pub use crate::objects::counter::SharedCells;
+pub use crate::objects::direct_counter::{CountSlot, CountSlots};
 
 /// An entry of a table as compiled code sees it.
 #[derive(Clone, Debug)]
 pub struct EntryView {
     /// What names it.
     pub key: EntryKey,
-    /// Its direct counter, packets and bytes, if the table has one and the entry is there.
-    pub count: Option<SharedCells>,
+    /// Where it is counted, if the table has a direct counter and the entry is there.
+    pub count: Option<Arc<CountSlot>>,
     /// What it runs; `None` if it names a member or group of a profile.
     pub run: Option<ActionView>,
 }
@@ -133,8 +132,8 @@ impl Table {
     }
 
     /// What misses are counted in, if they are too.
-    pub(crate) fn misses(&self) -> Option<SharedCells> {
-        self.counters.and(self.of_default.as_ref()).map(|cells| cells.count.share())
+    pub(crate) fn misses(&self) -> Option<Arc<CountSlot>> {
+        self.counters.and(self.of_default.as_ref()).map(|cells| cells.count.share(&self.count_slots))
     }
 
     /// What was written since the last time.
@@ -165,7 +164,7 @@ impl Table {
             Some(Run::Action(action, data)) => Some(action_view(*action, data)),
             _ => None,
         };
-        let count = self.counters.and(entry).map(|entry| entry.direct.count.share());
+        let count = self.counters.and(entry).map(|entry| entry.direct.count.share(&self.count_slots));
         EntryView { key: key.clone(), count, run }
     }
 
@@ -193,16 +192,21 @@ impl Core {
     }
 
     /// What the misses of a table are counted in, if they are.
-    pub fn misses(&self, (control, table): TableAt) -> Option<SharedCells> {
+    pub fn misses(&self, (control, table): TableAt) -> Option<Arc<CountSlot>> {
         self.state.tables.get(control, table)?.misses()
     }
 
-    /// The cells of a register; or the counts of a counter, two words each, packets and bytes. Only of what has them by
-    /// [`Blocks::cells`](crate::Blocks::cells).
-    pub fn cells(&mut self, id: InstanceId) -> Option<SharedCells> {
+    /// Where the direct counters of a table count.
+    pub fn count_slots(&self, (control, table): TableAt) -> Option<CountSlots> {
+        Some(self.state.tables.get(control, table)?.count_slots.clone())
+    }
+
+    /// The cells of a register, which all workers share; or those of a worker for a counter, two words each, packets and bytes. Only of what has them
+    /// by [`Blocks::cells`](crate::Blocks::cells).
+    pub fn cells(&mut self, id: InstanceId, worker: usize) -> Option<SharedCells> {
         match self.state.objects.get_mut(id.index())? {
             Object::Register(register) => register.flatten(u64::MAX),
-            Object::Counter(counter) => counter.flatten(u64::MAX),
+            Object::Counter(counter) => Some(counter.share(worker)),
             _ => None,
         }
     }

@@ -81,7 +81,7 @@ fn plans_near_all_others_are_found_within_a_number_of_looks() {
         search_with(&drawn::of_family(seed, &family), &Goal::Front, switches, &mut watch).gap
     };
     assert!((1..=60).contains(&gap_after(100, 2)));
-    // Annealing in sets that keep a device of each class of the open set; otherwise the gap is 25 %.
+    // Half as many looks suffice for another problem.
     assert!((1..=60).contains(&gap_after(50, 1)));
 }
 

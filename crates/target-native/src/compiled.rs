@@ -224,9 +224,10 @@ impl Build {
         })
     }
 
-    /// The tables and cells of a device, in the order that the code knows; `None` if the device runs another program.
+    /// The tables and cells of a device, in the order that the code knows, for its first worker; `None` if the device runs another
+    /// program.
     pub(crate) fn mirrors(&self, core: &mut Core) -> Option<Mirrors> {
-        Mirrors::of(&self.wanted, core)
+        Mirrors::of(&self.wanted, core, 0)
     }
 
     /// The code for a part that there [`is`](Build::has_all).

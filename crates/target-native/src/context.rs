@@ -89,6 +89,8 @@ pub(crate) struct TableRef {
     /// The arrays for the first bits, of tables of prefixes that have them now, or null: see [`dataplane_tables::FirstBits`].
     pub(crate) top: *const u32,
     pub(crate) chunks: *const u32,
+    /// What this worker has counted for the entries, two words for each slot, of tables that count.
+    pub(crate) counts: *const AtomicU64,
     /// Not 0 if it pays to ask for what a lookup reads in advance.
     pub(crate) far: u64,
 }
@@ -99,6 +101,9 @@ pub(crate) struct Asked {
     pub(crate) lookups: [(*const Table, [u64; MOST_ASKED]); 8],
     pub(crate) next: usize,
 }
+
+/// Bytes of a counter: packets and bytes.
+pub(crate) const COUNT_BYTES: u32 = 16;
 
 /// Words of a key that is asked for.
 pub(crate) const MOST_ASKED: usize = 4;

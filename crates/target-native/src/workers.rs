@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Shared::write ──> switch (locked) ──> copies of the tables ── publish ──> Worker   reads one copy for a batch
-//!                     ^                                                     Worker   counts in the same cells
+//!                     ^                                                     Worker   counts in cells of its own
 //!                     └── what is rare: meters, copies, ...  ───────────────┘  │
 //! Shared::take_told <── digests, lines of the log: a queue for each worker <───┘
 //! ```
@@ -35,6 +35,7 @@ use device::psa::Half;
 use device::{AtWork, Core, Options, Switch, Told};
 use ir::{Block, Program, visit};
 use ir_interp::Interpreter;
+use std::sync::atomic::{Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// A program as machine code with a state that threads share. A clone is the same.
@@ -53,7 +54,7 @@ struct State {
     switch: Turns<Switch>,
     writer: Mutex<(Mirrors, Control)>,
     tables: Tables,
-    /// As many as there were workers at one time: the next one takes over that of one who is gone.
+    /// As many as there were workers at one time, by their numbers: the next one takes over that of one who is gone.
     outboxes: Mutex<Vec<Arc<Outbox>>>,
     /// One batch at a time.
     is_serial: bool,
@@ -164,7 +165,11 @@ impl Shared {
 
     /// For one more thread.
     pub fn worker(&self) -> Worker {
-        let reader = || lock(&self.0.writer).0.reader();
+        let (number, outbox) = self.outbox();
+        let reader = || {
+            let writer = lock(&self.0.writer);
+            writer.0.reader(self.0.switch.lock().parts().0, number)
+        };
         let runner: Box<dyn BatchRunner> = match &self.0.compiled.code {
             Made::Nothing => Box::new(Interpreter::new(&self.0.compiled.program)),
             Made::Whole(build) => Box::new(Native::new(Arc::clone(build), reader())),
@@ -173,13 +178,20 @@ impl Shared {
                 Box::new(HalvesAtWork::new(builds, [reader(), reader()], life))
             }
         };
-        let mut outboxes = lock(&self.0.outboxes);
-        let left = outboxes.iter().find(|outbox| Arc::strong_count(outbox) == 1).cloned();
-        let outbox = left.unwrap_or_else(|| {
-            outboxes.push(Arc::default());
-            Arc::clone(&outboxes[outboxes.len() - 1])
-        });
         Worker { shared: self.clone(), outbox, runner, came_of: vec![] }
+    }
+
+    /// An outbox that nobody has, with its number, which is that of the worker: whoever had it has left its counts.
+    fn outbox(&self) -> (usize, Arc<Outbox>) {
+        let mut outboxes = lock(&self.0.outboxes);
+        let left = outboxes.iter().position(|outbox| Arc::strong_count(outbox) == 1);
+        // What the one before did is done.
+        fence(Ordering::Acquire);
+        let number = left.unwrap_or_else(|| {
+            outboxes.push(Arc::default());
+            outboxes.len() - 1
+        });
+        (number, Arc::clone(&outboxes[number]))
     }
 }
 

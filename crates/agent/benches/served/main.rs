@@ -185,7 +185,7 @@ fn resident() -> u64 {
 }
 
 /// How many frames a second get through where the ports are offered `rate`, for so long.
-fn offer(outside: &Cable, sink: &Cable, rate: Option<f64>, time: Duration) -> (u64, u64) {
+fn offer(outside: &mut Cable, sink: &mut Cable, rate: Option<f64>, time: Duration) -> (u64, u64) {
     let frame: Vec<u8> = [vec![0, 0, 0, 0, 0, 7], vec![2, 0, 0, 0, 0, 1], vec![8, 0], vec![0; 46]].concat();
     let begin = Instant::now();
     let (mut sent, mut got) = (0, 0);
@@ -210,14 +210,19 @@ fn offer(outside: &Cable, sink: &Cable, rate: Option<f64>, time: Duration) -> (u
     (sent, got)
 }
 
-async fn under_load(client: &mut Client, outside: Cable, sink: Cable, seconds: u64) -> Vec<(String, String)> {
+async fn under_load(
+    client: &mut Client,
+    mut outside: Cable,
+    mut sink: Cable,
+    seconds: u64,
+) -> Vec<(String, String)> {
     let ids = ids(client).await;
-    let (_, most) = offer(&outside, &sink, None, Duration::from_secs(2));
+    let (_, most) = offer(&mut outside, &mut sink, None, Duration::from_secs(2));
     let most = most as f64 / 2.0;
     let ends = Arc::new(AtomicBool::new(false));
     let ended = Arc::clone(&ends);
     let load = std::thread::spawn(move || {
-        let counted = offer(&outside, &sink, Some(most / 2.0), Duration::from_secs(seconds));
+        let counted = offer(&mut outside, &mut sink, Some(most / 2.0), Duration::from_secs(seconds));
         ended.store(true, Ordering::Relaxed);
         counted
     });

@@ -3,6 +3,7 @@
 //! Cells that were never written are not stored: a size is a bound, not an allocation.
 
 pub(crate) mod counter;
+pub(crate) mod direct_counter;
 pub(crate) mod meter;
 pub(crate) mod profile;
 pub(crate) mod register;

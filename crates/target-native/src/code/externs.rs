@@ -5,7 +5,7 @@ use super::{Code, Made, PLAIN, Unable, type_of};
 use crate::context::Context;
 use crate::layout::{Kind, Node, kind_of};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder, MemFlagsData, Value, types};
+use cranelift_codegen::ir::{InstBuilder, Value, types};
 use dataplane_api::DropReason;
 use device::ValueCallee;
 use device::stage::BlockName;
@@ -370,7 +370,7 @@ impl<'a> Code<'a, '_> {
         self.b.ins().isub(end, start)
     }
 
-    /// One packet more, and its bytes, at the address of a counter.
+    /// One packet more, and its bytes, at the address of a counter: a cell of this worker, which nobody else writes.
     pub(crate) fn count_packet(&mut self, counter: Value) {
         if self.ahead {
             return self.prefetch(counter);
@@ -378,11 +378,6 @@ impl<'a> Code<'a, '_> {
         let bytes = self.counted();
         let one = self.number(types::I64, 1);
         for (at, more) in [(0, one), (8, bytes)] {
-            if self.facts.shares {
-                let cell = self.b.ins().iadd_imm_s(counter, i64::from(at));
-                self.b.ins().atomic_rmw(types::I64, MemFlagsData::trusted(), AtomicRmwOp::Add, cell, more);
-                continue;
-            }
             let old = self.b.ins().load(types::I64, PLAIN, counter, at);
             let new = self.b.ins().iadd(old, more);
             self.b.ins().store(PLAIN, new, counter, at);
