@@ -3,12 +3,12 @@
 use base_time::{Duration, Time};
 use controller::{Answer, Call, DeviceId, Heard, Reply, Ticket};
 use crossbeam_channel::{Receiver, select};
-use dataplane_ports::{Lanes, Passed, Path};
-use device_control::{Event, Metric, PORT_RECEIVED, PORT_SENT, Served, exposition};
+use dataplane_ports::{Lanes, Passed, Path, PortSpec};
+use device_control::{Event, Metric, PORT_LOST, PORT_RECEIVED, PORT_SENT, Served, exposition};
 use p4runtime_grpc::{Command, Found, Front, Hold, Link, Pieces, Status, Streams};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::write_request::Atomicity;
-use p4runtime_proto::p4rack::v1::{ShowResponse, TraceResponse};
+use p4runtime_proto::p4rack::v1::{Port, ShowResponse, TraceResponse};
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
@@ -83,11 +83,22 @@ enum Caller {
     Traced(oneshot::Sender<Result<TraceResponse, Status>>),
 }
 
+fn refused(why: impl ToString) -> Status {
+    Status::new(Code::InvalidArgument, why.to_string())
+}
+
 /// What comes of something that a lane left to the switch.
-fn pass(switch: &mut dyn Served, now: Time, one: Passed) -> Vec<Event> {
+fn pass(switch: &mut dyn Served, lanes: &Lanes, now: Time, one: Passed) -> Vec<Event> {
     match one {
         Passed::Frame(port, frame) => switch.frame(now, port, &frame),
         Passed::ForControllers(frame) => switch.packet_in(now, &frame),
+        // Of a port that has gone meanwhile.
+        Passed::Link(port, _) if !lanes.ports().numbers().any(|other| other == port) => vec![],
+        Passed::Link(port, is_up) => {
+            info!(port, is_up, "link");
+            switch.link(port, is_up);
+            vec![]
+        }
     }
 }
 
@@ -198,6 +209,8 @@ impl Owner {
         }
         let up = |(port, is_up): (u32, bool)| Metric::new("port_up", is_up.into()).with("port", port);
         all.extend(self.lanes.links().into_iter().map(up));
+        let lost = |(port, why, count)| Metric::new(PORT_LOST, count).with("port", port).with("reason", why);
+        all.extend(self.lanes.ports().losses().map(lost));
         all.extend([
             Metric::new("frames_lost_total", self.lanes.lost()).with("place", "the queue of frames"),
             Metric::new("frames_lost_total", self.lanes.ports().lost()).with("place", "ports"),
@@ -210,6 +223,30 @@ impl Owner {
         all
     }
 
+    /// The ports, and what has passed them.
+    fn ports(&self) -> Vec<Port> {
+        let (counts, links) = (self.lanes.counts(), self.lanes.links());
+        let port = |(number, kind): (u32, String)| {
+            let count = counts.get(&number).copied().unwrap_or_default();
+            let lost = self.lanes.ports().losses().filter(|(port, ..)| *port == number);
+            Port {
+                number,
+                kind,
+                is_up: links.get(&number).copied().unwrap_or(true),
+                received: count.received,
+                sent: count.sent,
+                lost: lost.map(|(_, why, count)| (why.to_string(), count)).collect(),
+            }
+        };
+        self.lanes.ports().kinds().map(port).collect()
+    }
+
+    fn add_port(&mut self, port: &str) -> Result<(), Status> {
+        let spec: PortSpec = port.parse().map_err(refused)?;
+        self.switch.may_have(spec.port)?;
+        self.lanes.add(&spec).map_err(refused)
+    }
+
     fn now(&self) -> Time {
         let elapsed = u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
         Time::ZERO + Duration::from_ns(elapsed)
@@ -219,8 +256,12 @@ impl Owner {
     fn command(&mut self, command: Command, streams: &mut Streams) {
         let now = self.now();
         let events = match command {
-            Command::MayWrite(head, reply) => return drop(reply.send(self.switch.may_write(&head))),
-            Command::MaySetConfig(head, reply) => return drop(reply.send(self.switch.may_set_config(&head))),
+            Command::MayWrite(head, reply) => {
+                return drop(reply.send(self.switch.answers().may_write(&head)));
+            }
+            Command::MaySetConfig(head, reply) => {
+                return drop(reply.send(self.switch.answers().may_set_config(&head)));
+            }
             Command::Write(request, hold, reply) => {
                 return self.call(
                     "Write",
@@ -273,8 +314,12 @@ impl Owner {
                 }
                 return;
             }
-            Command::GetConfig(request, reply) => return drop(reply.send(self.switch.get_config(&request))),
-            Command::Capabilities(reply) => return drop(reply.send(Ok(self.switch.capabilities()))),
+            Command::GetConfig(request, reply) => {
+                return drop(reply.send(self.switch.answers().get_config(&request)));
+            }
+            Command::Capabilities(reply) => {
+                return drop(reply.send(Ok(self.switch.answers().capabilities())));
+            }
             Command::Steer(election, steer, reply) => {
                 return self.call(
                     "Steer",
@@ -283,12 +328,19 @@ impl Owner {
                     streams,
                 );
             }
+            Command::AddPort(port, reply) => return drop(reply.send(self.add_port(&port))),
+            Command::RemovePort(port, reply) => {
+                let removed = self.lanes.remove(port);
+                self.switch.link(port, true);
+                return drop(reply.send(removed.map_err(refused)));
+            }
             Command::Trace(request, reply) => {
                 return self.call("Trace", Call::Trace(request), Caller::Traced(reply), streams);
             }
             Command::Show(reply) => {
                 let metrics = device_control::metrics(self.metrics(streams));
-                return drop(reply.send(ShowResponse { metrics, ..self.switch.show() }));
+                let ports = self.ports();
+                return drop(reply.send(ShowResponse { metrics, ports, ..self.switch.show() }));
             }
             Command::Agent(device, heard) => {
                 self.log(device, &heard);
@@ -315,7 +367,7 @@ impl Owner {
     /// Does what a lane leaves to the switch.
     fn passed(&mut self, one: Passed, streams: &mut Streams) {
         let now = self.now();
-        let events = pass(&mut *self.switch, now, one);
+        let events = pass(&mut *self.switch, &self.lanes, now, one);
         self.perform(events, streams);
     }
 
@@ -323,7 +375,7 @@ impl Owner {
     fn call(&mut self, rpc: &'static str, call: Call, caller: Caller, streams: &mut Streams) {
         self.tickets += 1;
         let ticket = Ticket(self.tickets);
-        let Some(ahead) = self.switch.ahead(&call) else {
+        let Some(ahead) = self.switch.answers().ahead(&call) else {
             return self.begin(ticket, rpc, call, caller, streams);
         };
         if self.preparing.len() >= MOST_PREPARING {
@@ -374,7 +426,9 @@ impl Owner {
         };
         if !is_same {
             let path = shared.clone().map(|shared| Path::new(shared, *cpu_port));
-            lanes.set(path.as_ref(), |one| left.extend(send(lanes, now, pass(&mut **switch, now, one))));
+            lanes.set(path.as_ref(), |one| {
+                left.extend(send(lanes, now, pass(&mut **switch, lanes, now, one)))
+            });
             *runs = shared;
         }
         left
@@ -398,7 +452,8 @@ impl Owner {
                         continue;
                     }
                     if let Some(id) = id {
-                        let busy = Status::new(Code::Unavailable, "too many requests are queued for its agent");
+                        let busy =
+                            Status::new(Code::Unavailable, "too many requests are queued for its agent");
                         let answer = Heard::Answer(id, Answer::Refused(busy));
                         waiting.extend(self.switch.heard(self.now(), device, answer));
                     }

@@ -8,6 +8,7 @@
 
 mod device;
 
+use compiler::Printed;
 use controller::{Call, DeviceId};
 use dataplane_ports::Lanes;
 pub use dataplane_ports::{Cable, PortError, PortKind, PortSpec, cable};
@@ -25,7 +26,7 @@ use std::thread;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tracing::info;
 
-pub use p4runtime_grpc::{Badge, ClientTls, Limits, Operator, OperatorError, Secret, Tls};
+pub use p4runtime_grpc::{Badge, ClientTls, Limits, Operator, OperatorError, Secret, Tls, most_memory};
 
 /// Commands that wait for the device.
 const WAITING: usize = 4096;
@@ -103,11 +104,25 @@ impl Setup {
 pub enum Switch {
     /// One device. It runs the program from the start; without one a controller has to send it.
     One(Option<Arc<Program>>),
-    /// A whole program on many devices, with updates that fill its tables.
-    Rack(Arc<Program>, Box<Placement>, Vec<Update>),
+    /// One device with a program, and updates that fill its tables.
+    Filled(Arc<Program>, Vec<Update>),
+    /// A whole program on many devices.
+    Rack(Box<SplitProgram>),
     /// The same, where each device is a process of its own with an agent, at these addresses: by the placement's devices. It
     /// has no ports.
-    Remote(Arc<Program>, Box<Placement>, Vec<Update>, Vec<AgentAt>),
+    Remote(Box<SplitProgram>, Vec<AgentAt>),
+}
+
+/// A whole program that was split.
+pub struct SplitProgram {
+    /// The program.
+    pub whole: Arc<Program>,
+    /// Where it runs.
+    pub placement: Placement,
+    /// What each device runs by this placement, and its source.
+    pub made: Printed,
+    /// What fills its tables.
+    pub updates: Vec<Update>,
 }
 
 /// Where an agent is.
@@ -186,8 +201,10 @@ fn serve_until(
     begun.recv().map_err(failed)??;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        // Large requests are decoded on these, and names are resolved.
+        // Large requests are decoded on these, and names are resolved. What a thread has allocated returns to the system when others
+        // have freed it, but only once the thread has ended: none waits for more work.
         .max_blocking_threads(4)
+        .thread_keep_alive(std::time::Duration::from_millis(1))
         .build()
         .map_err(failed)?;
     let served = runtime.block_on(async {
@@ -231,7 +248,8 @@ fn unix_time() -> i64 {
 
 /// The ways to agents in other processes, and their ends.
 fn links(switch: &Switch, secret: Option<&Secret>) -> Result<(Vec<Link>, Vec<LinkEnd>), SetupError> {
-    let Switch::Remote(_, placement, _, agents) = switch else { return Ok((vec![], vec![])) };
+    let Switch::Remote(program, agents) = switch else { return Ok((vec![], vec![])) };
+    let placement = &program.placement;
     if agents.len() != placement.devices.len() {
         let (agents, devices) = (agents.len(), placement.devices.len());
         return Err(failed(format!("there are {agents} agents for {devices} devices")));
@@ -261,10 +279,10 @@ fn owner(
 ) -> Result<Owner, SetupError> {
     let ports = lanes.ports();
     let epoch = unix_time();
-    let Setup { device_id, cpu_port, seed, drop_port, keep_program, fresh, .. } = setup;
+    let Setup { device_id, cpu_port, seed, drop_port, keep_program, fresh, limits, .. } = setup;
     let audit = base_time::Duration::from_ns(u64::try_from(setup.audit.as_nanos()).unwrap_or(u64::MAX));
     // The devices of a rack in one process are the owner's: frames pass all of them at one moment.
-    let shares = matches!(setup.switch, Switch::One(_));
+    let shares = matches!(setup.switch, Switch::One(_) | Switch::Filled(..));
     let maker = |own| Maker {
         seed,
         drop_port,
@@ -273,10 +291,12 @@ fn owner(
         registry: netfn_registry::all(),
         known: Known::default(),
         shares,
+        memory: limits.memory,
     };
     let program = match &setup.switch {
         Switch::One(program) => program.as_ref(),
-        Switch::Rack(program, ..) | Switch::Remote(program, ..) => Some(program),
+        Switch::Filled(program, _) => Some(program),
+        Switch::Rack(program) | Switch::Remote(program, _) => Some(&program.whole),
     };
     if let Some(program) = program {
         fit(
@@ -290,19 +310,22 @@ fn owner(
             let updates = program.is_some().then(Vec::new);
             (Box::new(OneSwitch::new(maker(program), device_id, epoch, cpu_port)), updates)
         }
-        Switch::Rack(program, placement, updates) => {
-            let splitter = Splitter::new(maker(Some(program)), *placement);
+        Switch::Filled(program, updates) => {
+            (Box::new(OneSwitch::new(maker(Some(program)), device_id, epoch, cpu_port)), Some(updates))
+        }
+        Switch::Rack(program) => {
+            let (splitter, updates) = splitter(*program, maker, true)?;
             let rack = RackSwitch::new(splitter, device_id, epoch, cpu_port, Direct);
             if let Some(port) = ports.numbers().find(|port| rack.is_internal(*port)) {
                 return Err(failed(format!("port {port} leads to another device of the rack")));
             }
             (Box::new(rack), Some(updates))
         }
-        Switch::Remote(program, placement, updates, agents) => {
+        Switch::Remote(program, agents) => {
             if let Some(port) = ports.numbers().next() {
                 return Err(failed(format!("port {port}: ports are attached at the agents")));
             }
-            let splitter = Splitter::new(maker(Some(program)), *placement);
+            let (splitter, updates) = splitter(*program, maker, false)?;
             let addresses = agents.into_iter().map(|agent| agent.address).collect();
             let rack = RemoteRack::new(splitter, addresses, device_id, epoch).fresh(fresh).audit(audit);
             (Box::new(rack), Some(updates))
@@ -313,6 +336,27 @@ fn owner(
         owner.start(Call::Start(Box::default(), updates)).map_err(|status| failed(status.message))?;
     }
     Ok(owner)
+}
+
+/// The planner of a program that was split, which does not split it again, and the updates that fill its tables. If its parts run
+/// here, their machine code is made now.
+fn splitter(
+    program: SplitProgram,
+    maker: impl FnOnce(Option<Arc<Program>>) -> Maker,
+    runs_here: bool,
+) -> Result<(Splitter, Vec<Update>), SetupError> {
+    let SplitProgram { whole, placement, made, updates } = program;
+    let maker = maker(Some(Arc::clone(&whole)));
+    let parts = made.0.iter().flatten().zip(made.1.iter().flatten()).filter(|_| runs_here);
+    for (part, text) in parts {
+        let compiled = maker.known.engine(text, &part.program, &maker.registry);
+        compiled.map_err(|problems| {
+            let titles: Vec<&str> = problems.iter().map(|problem| problem.title.as_str()).collect();
+            failed(titles.join("; "))
+        })?;
+    }
+    let splitter = Splitter::new(maker, placement).with_parts(&whole, made);
+    Ok((splitter.map_err(|status| failed(status.message))?, updates))
 }
 
 /// Refuses ports that the program's architecture cannot number, and the one that means "drop": nothing ever leaves by it.

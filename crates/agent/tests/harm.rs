@@ -108,7 +108,7 @@ fn who_does_not_read_harms_nobody() {
     const FRAMES: usize = 200_000;
     const WAITING: usize = 1 << 10;
     let _alone = alone();
-    let (inside, outside) = cable(WAITING);
+    let (inside, mut outside) = cable(WAITING);
     let (address, stop, switch) =
         start(|setup| Setup { cables: vec![(1, inside)], cpu_port: Some(2), ..setup });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -136,7 +136,7 @@ fn who_does_not_read_harms_nobody() {
         assert!(worst < Duration::from_secs(10), "a write of another controller took {worst:?}");
         // 200,000 messages of 100 bytes and more would be some; a thousand wait.
         assert!(resident().saturating_sub(before) < 16 << 20, "{before} {}", resident());
-        let outside = load.join().unwrap();
+        let mut outside = load.join().unwrap();
         // It vanishes; the next one is told.
         drop((unread, slow));
         let (_say, mut heard) = stream(&mut other, 2).await;
@@ -155,7 +155,7 @@ fn who_does_not_read_harms_nobody() {
 #[test]
 fn what_has_come_in_leaves_before_the_end() {
     let _alone = alone();
-    let ((inside, outside), (drain, sink)) = (cable(1 << 14), cable(1 << 15));
+    let ((inside, mut outside), (drain, mut sink)) = (cable(1 << 14), cable(1 << 15));
     (0..1 << 14).for_each(|_| assert!(outside.send(&frame())));
     let (address, stop, switch) = start(|setup| Setup { cables: vec![(1, inside), (2, drain)], ..setup });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -34,7 +34,7 @@ fn no_session_keeps_honest_controllers_out() {
     let compiled = compile(path, &Disk, &options, Until::Elaborated, &mut SourceMap::new());
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let (bound, address) = channel();
-    let (inside, outside) = cable(64);
+    let (inside, mut outside) = cable(64);
     let switch = std::thread::spawn(move || {
         let one = Switch::One(Some(compiled.program.unwrap()));
         let setup = Setup { cables: vec![(1, inside)], cpu_port: Some(2), ..Setup::new(one) };
@@ -49,7 +49,7 @@ fn no_session_keeps_honest_controllers_out() {
             session(address, seed).await;
             assert!(!switch.is_finished(), "seed {seed}: the switch has ended");
             let served =
-                tokio::time::timeout(Duration::from_secs(60), honest(address, seed, &start, &outside));
+                tokio::time::timeout(Duration::from_secs(60), honest(address, seed, &start, &mut outside));
             assert!(served.await.is_ok(), "seed {seed}: an honest controller is not served");
         }
     });
@@ -65,7 +65,7 @@ async fn running(address: SocketAddr) -> ForwardingPipelineConfig {
 }
 
 /// What an honest controller does, which has to work. It pushes `start`.
-async fn honest(address: SocketAddr, seed: u64, start: &ForwardingPipelineConfig, outside: &Cable) {
+async fn honest(address: SocketAddr, seed: u64, start: &ForwardingPipelineConfig, outside: &mut Cable) {
     let mut client = P4RuntimeClient::connect(format!("http://{address}")).await.unwrap();
     let election = HONEST + seed;
     let (say, said) = mpsc::channel(4);

@@ -27,6 +27,7 @@ macro_rules! codes {
 pub mod check;
 pub mod elaborate;
 pub mod emulate;
+pub mod lab;
 pub mod plan;
 pub mod rack;
 pub mod run;
@@ -42,7 +43,7 @@ pub struct Entry {
     pub text: &'static str,
 }
 
-const RANGES: [&[Entry]; 8] = [
+const RANGES: [&[Entry]; 9] = [
     syntax::ENTRIES,
     check::ENTRIES,
     elaborate::ENTRIES,
@@ -51,6 +52,7 @@ const RANGES: [&[Entry]; 8] = [
     rack::ENTRIES,
     emulate::ENTRIES,
     plan::ENTRIES,
+    lab::ENTRIES,
 ];
 
 /// All codes in order.

@@ -1,4 +1,4 @@
-//! Virtual time, data rates and seeded randomness as plain values.
+//! Virtual time, data rates, probabilities and seeded randomness as plain values.
 //!
 //! Nothing here reads a clock or an entropy source, and nothing is a float: the same inputs give the same
 //! events in the same order on every machine.
@@ -10,12 +10,14 @@
 //! assert_eq!(arrival.to_string(), "2.12us");
 //! ```
 
+mod probability;
 mod rate;
 mod rng;
 mod time;
 mod units;
 mod zipf;
 
+pub use probability::{Probability, scaled_decimal};
 pub use rate::Rate;
 pub use rng::Rng;
 pub use time::{Duration, Time};

@@ -39,7 +39,7 @@ fn match_text(key: &Match) -> String {
         Match::Mask(number, mask) => format!("{number:x}&{mask:x}"),
         Match::Range(low, high) if low == high => format!("{low:x}"),
         // No load has these.
-        Match::Range(..) | Match::Any => "*".to_string(),
+        Match::Range(..) | Match::Any | Match::Pair(..) => "*".to_string(),
     }
 }
 

@@ -186,7 +186,7 @@ fn what_is_expected_of_a_workload_is_the_exit_status() {
     let output = p4rack(&["up", &unmet]);
     assert_eq!(output.status.code(), Some(1));
     for words in
-        ["P4R0710", "workload `ping` is not as expected", "received = 0 is expected, 99 are, of 100 sent"]
+        ["P4R0710", "workload `ping` is not as expected", "received = 0 is expected, 99 were, of 100 sent"]
     {
         assert!(stderr(&output).contains(words), "no {words} in\n{}", stderr(&output));
     }

@@ -90,14 +90,16 @@ fn program(declarations: &str) -> String {
     if !all.contains("struct metadata_t") {
         all = format!("struct metadata_t {{}}\n{all}");
     }
-    let (beacon, body) = match all.contains("extern Beacon") {
-        true => ("Beacon(4, 100) beacon;", "beacon.process();"),
-        false => ("", ""),
+    let has = |name: &str| all.contains(&format!("extern {name} "));
+    let (object, body) = match (has("Beacon"), has("Ewma")) {
+        (true, _) => ("Beacon(4, 100) beacon;", "beacon.process();"),
+        (_, true) => ("Ewma(3) average;", "average.update(1);"),
+        _ => ("", ""),
     };
     if !all.contains("control ingress") {
         all += &format!(
             "\ncontrol ingress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t sm) {{
-                 {beacon}
+                 {object}
                  apply {{ {body} }}
              }}"
         );
@@ -146,6 +148,7 @@ fn way_of(code: u16, text: &str) -> Way {
         |program: String| way("split . -o out", vec![("RACK.toml", rack(&program)), ("program.p4", program)]);
     match code {
         100..=299 => way("check program.p4", vec![("program.p4", text)]),
+        901 | 902 => way("lab topology.json", vec![("topology.json", text)]),
         402 => way(PACKET, vec![("program.p4", control(&text))]),
         404 => way(PACKET, vec![("program.p4", program(&deep()))]),
         406 => {
@@ -153,6 +156,7 @@ fn way_of(code: u16, text: &str) -> Way {
             way(PACKET, vec![("program.p4", program(&format!("{beacon}\n{text}")))])
         }
         401 | 403 | 405 => way(PACKET, vec![("program.p4", program(&text))]),
+        408 | 409 => way("check program.p4", vec![("program.p4", program(&text))]),
         420..=422 => {
             way("run router.p4 test.stf", vec![("router.p4", ROUTER.into()), ("test.stf", text + "\n")])
         }

@@ -69,7 +69,7 @@ fn a_file_that_is_no_program() {
         (["check", "slise.p4"], &["cannot find `slise.p4`", "did you mean `slice.p4`?"] as &[_]),
         (["analyze", "."], &["cannot read `.`: it is a directory", "did you mean `./binary.p4`?"]),
         (["check", "utf16.p4"], &["cannot read `utf16.p4`: it is UTF-16: save it as UTF-8"]),
-        (["check", "binary.p4"], &["cannot read `binary.p4`: it is no text"]),
+        (["check", "binary.p4"], &["cannot read `binary.p4`: it is not text"]),
         (["check", "program.json"], &["no P4 program", "another compiler", "give the program's source"]),
         (["analyze", "RACK.toml"], &["no P4 program", "`RACK.toml`", "`p4rack up`"]),
         (["p4info", "entries.stf"], &["no P4 program", "it is a test", "p4rack run PROGRAM.p4"]),
@@ -307,7 +307,11 @@ fn a_rack_of_which_a_command_wants_less() {
     let place = Place::new("apps");
     let crosspod = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/crosspod");
     let rack = crosspod.to_str().expect("a path as text");
-    place.check(&["switch", rack], 1, &["P4R0704", "the rack has 2 apps, not one", "a switch needs exactly one app"]);
+    place.check(
+        &["switch", rack],
+        1,
+        &["P4R0704", "the rack has 2 apps, not one", "a switch needs exactly one app"],
+    );
 }
 
 /// Exit status 2: the command line is wrong, or 1: what it names is.
@@ -327,7 +331,11 @@ fn an_option_that_says_nothing() {
         (&["plan", ".", "--why-not", "Acl"], 1, &["`Acl` names no device", "write REGION=DEVICE"]),
         (&["prove-split", ".", "--packets", "0"], 2, &["'0'", "--packets"]),
         (&["run", "slice.p4", "-i", "1@no.pcap"], 1, &["`no.pcap`: there is no such file", "check the path"]),
-        (&["switch", "slice.p4", "-i", "1@eth0"], 2, &["`eth0` without its kind", "NUMBER@tap:NAME"]),
+        (
+            &["switch", "slice.p4", "-i", "1@nosuch0"],
+            1,
+            &["there is no interface `nosuch0`", "there are `lo`"],
+        ),
         (&["switch", "slice.p4", "-i", "foo"], 2, &["NUMBER@pcap:IN,OUT"]),
         (&["switch", "slice.p4", "--grpc-server-addr", "9559"], 2, &["as in 127.0.0.1:9559"]),
         (

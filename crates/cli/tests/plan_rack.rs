@@ -357,9 +357,9 @@ fn what_counts_as_one_decides() {
     assert_eq!((map("Latency=1us"), map("Latency=10us")), (json!({}), json!({ "Acl": "nic" })));
     for (wrong, words) in [
         ("Latncy=1us", "did you mean `Latency`?"),
-        ("Latency=1W", "`W` is no unit here"),
-        ("Latency", "does not weigh"),
-        ("Cost=0", "more than nothing has to count as one"),
+        ("Latency=1W", "`W` is not a unit here"),
+        ("Latency", "`Latency` is not a weight"),
+        ("Cost=0", "the amount must be positive"),
     ] {
         let output = p4rack(&["plan", &rack, "--weigh", wrong]);
         let told = String::from_utf8_lossy(&output.stderr).into_owned();

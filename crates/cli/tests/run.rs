@@ -211,7 +211,7 @@ fn packets_in_hexadecimal() {
               0: 2 packets, 30 bytes
               1: 1 packets, 14 bytes
               2: 1 packets, 14 bytes
-            5 packets in, 4 out, 2 dropped (ingress 2); 1 made inside
+            5 packets in, 4 out, 2 dropped (ingress 2); 1 created inside
         "#]],
     );
 }
@@ -510,7 +510,7 @@ fn the_way_of_copies() {
               deparser
                 emit hdr.ethernet (112 bits)                                          l2.p4:98
               sent by port 2, 14 bytes
-            1 packet in, 2 out, 0 dropped; 1 made inside
+            1 packet in, 2 out, 0 dropped; 1 created inside
         "#]],
     );
 }
@@ -626,7 +626,7 @@ fn captures_in_and_out() {
         &at.join("out").display().to_string(),
     ]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    assert_eq!(text(&output.stdout), "3 packets in, 4 out, 0 dropped; 1 made inside\n");
+    assert_eq!(text(&output.stdout), "3 packets in, 4 out, 0 dropped; 1 created inside\n");
     let times = |path: &Path| captured(path).iter().map(|(nanos, _)| *nanos).collect::<Vec<_>>();
     assert_eq!(times(&named), [5_000_000_000, 5_000_001_000, 5_000_003_000]);
     assert_eq!(captured(&at.join("out/1.pcap")), [(5_000_001_000, flood.to_vec())]);

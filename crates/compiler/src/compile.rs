@@ -2,6 +2,7 @@
 
 use base_diag::{Diagnostic, Diagnostics, SourceMap};
 use ir::Program;
+use p4_check::typed;
 use p4_syntax::{Loader, Options};
 use std::sync::Arc;
 
@@ -16,7 +17,8 @@ pub struct Compiled {
 /// How far to go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Until {
-    /// Types and names are right.
+    /// Types and names are right. A program that declares externs of devices is elaborated if it can be, so that they can be checked;
+    /// what elaboration finds is not told.
     Checked,
     /// The program can be run or split.
     Elaborated,
@@ -42,10 +44,13 @@ pub fn compile(
     }
     let (typed, found) = p4_check::check(&parsed.program);
     add(&mut diagnostics, found);
-    if diagnostics.has_errors() || until == Until::Checked {
+    if diagnostics.has_errors() || until == Until::Checked && !declares_value_externs(&typed) {
         return Compiled { program: None, diagnostics: diagnostics.into_sorted(map) };
     }
     let (program, found) = ir_elaborate::elaborate(&typed);
+    if until == Until::Checked {
+        return Compiled { program: program.map(Arc::new), diagnostics: diagnostics.into_sorted(map) };
+    }
     add(&mut diagnostics, found);
     if diagnostics.has_errors() {
         return Compiled { program: None, diagnostics: diagnostics.into_sorted(map) };
@@ -54,6 +59,12 @@ pub fn compile(
         verify(program);
     }
     Compiled { program: program.map(Arc::new), diagnostics: diagnostics.into_sorted(map) }
+}
+
+fn declares_value_externs(typed: &typed::Program) -> bool {
+    let objects = typed.externs.iter().map(|(_, object)| &object.annotations);
+    let functions = typed.functions.iter().map(|(_, function)| &function.annotations);
+    objects.chain(functions).any(|annotations| annotations.iter().any(|a| a.name == "value_extern"))
 }
 
 /// What is said of a file that is no program, if its name tells so.

@@ -209,12 +209,3 @@ impl fmt::Display for Rates {
         write!(f, "{} {}", self.committed, self.peak)
     }
 }
-
-/// What a counter has counted.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Count {
-    /// Packets.
-    pub packets: u64,
-    /// Bytes.
-    pub bytes: u64,
-}

@@ -12,6 +12,7 @@
 //! `R` is how tables, actions and objects are referred to: by control-plane names on devices, by ids in P4Runtime.
 //! [`Write::refer`] goes from one to the other.
 
+mod counts;
 mod data;
 mod entry;
 mod matches;
@@ -19,10 +20,11 @@ mod refer;
 mod settled;
 mod write;
 
+pub use counts::{Count, PortCount};
 pub use data::Data;
 pub use entry::{
-    ActionCall, Count, DefaultEntry, Entry, EntryKey, OneShot, OneShotAction, Rate, Rates, Run,
-    SelectionMode, SizeSemantics, Watch,
+    ActionCall, DefaultEntry, Entry, EntryKey, OneShot, OneShotAction, Rate, Rates, Run, SelectionMode,
+    SizeSemantics, Watch,
 };
 pub use matches::Match;
 pub use refer::Kind;

@@ -1,6 +1,7 @@
 //! What passes between the controller and an agent.
 
 use base_time::Duration;
+use control_writes::PortCount;
 use p4runtime_proto::p4::v1::{
     DigestListAck, Entity, ForwardingPipelineConfig, PacketOut, StreamMessageResponse, Update,
 };
@@ -64,15 +65,6 @@ pub struct Holdings {
     pub config: Option<ForwardingPipelineConfig>,
     /// All that is written to it, with what its data plane has written.
     pub entities: Vec<Entity>,
-}
-
-/// What has passed a port.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct PortCount {
-    /// Came in, and what comes of it has left.
-    pub received: u64,
-    /// Left.
-    pub sent: u64,
 }
 
 /// What an agent answers.

@@ -63,11 +63,11 @@ impl<P: Planner> Builder for Plans<P> {
         self.epoch.set(self.epoch.get() + 1);
         let rollout = Arc::new(self.planner.plan(config, self.epoch.get())?);
         let (info, plain) = (rollout.info.clone(), rollout.plain.clone());
-        let (initial, numbers) = (rollout.initial.clone(), rollout.numbers);
+        let (initial, numbers, memory) = (rollout.initial.clone(), rollout.numbers, rollout.memory);
         let catalog = Catalog::new(plain.clone());
         let target =
             Desired { rollout, catalog, gathered: Gathered::default(), digests: vec![], idle: vec![] };
-        Ok(Built { target, info, plain, numbers, initial })
+        Ok(Built { target, info, plain, numbers, initial, memory })
     }
 }
 

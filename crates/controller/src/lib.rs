@@ -41,8 +41,9 @@ mod work;
 mod write;
 
 pub use agent::{Agent, Effect};
-pub use ask::{Answer, Ask, AskId, DeviceId, Heard, Holdings, Kinds, PortCount};
+pub use ask::{Answer, Ask, AskId, DeviceId, Heard, Holdings, Kinds};
 pub use call::{Call, Output, Reply, Steer, Ticket};
+pub use control_writes::PortCount;
 pub use controller::Controller;
 pub use holdings::everything_held;
 pub use lease::Held;

@@ -50,6 +50,8 @@ pub struct Rollout {
     pub numbers: Numbers,
     /// The whole program's own entries, as if a controller had written them in numbers.
     pub initial: Vec<Update>,
+    /// Limit for the memory that the whole program's entities take, in bytes.
+    pub memory: u64,
     /// Owns the ports and the traffic manager.
     pub origin: usize,
     /// By device; `None` where nothing runs.

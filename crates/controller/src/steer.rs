@@ -66,7 +66,7 @@ async fn replace<P: Planner>(shared: &Shared<P>, map: RegionMap) -> Result<(), S
 
 fn origin<P: Planner>(shared: &Shared<P>) -> Result<usize, Status> {
     let rollout = shared.state().rollout();
-    rollout.map(|rollout| rollout.origin).ok_or_else(|| {
-        Status::new(Code::FailedPrecondition, "there is no program yet: no frame can enter")
-    })
+    rollout
+        .map(|rollout| rollout.origin)
+        .ok_or_else(|| Status::new(Code::FailedPrecondition, "there is no program yet: no frame can enter"))
 }

@@ -3,11 +3,12 @@
 //! Whoever polls it brings answers and time before, and polls in the order in which tasks came; so the same inputs give the same
 //! outputs.
 
-use crate::ask::{Answer, Ask, PortCount};
+use crate::ask::{Answer, Ask};
 use crate::part::{Planner, Rollout};
 use crate::state::State;
 use crate::timing::Timing;
 use base_time::{Duration, Time};
+use control_writes::PortCount;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_server::Status;
 use std::cell::{RefCell, RefMut};

@@ -8,12 +8,12 @@
 //! - any other frame starts fresh: metadata zero but for `packet_length` and the ingress timestamp.
 //!
 //! In P4 a frame extern is an extern object with the annotation `@frame_extern("name")`; `name` is looked up in a
-//! [`Registry`]. An instance is called at one place of a program at most.
+//! [`Registry`](crate::Registry). An instance is called at one place of a program at most.
 
+use crate::ExternError;
 use base_bits::Bits;
 use base_time::Time;
 use smallvec::SmallVec;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A function on frames with memory and a clock.
@@ -34,12 +34,8 @@ pub trait FrameExtern: Send {
     fn snapshot(&self) -> Vec<u8>;
 
     /// Takes the memory of another instance of the same kind and arguments. On an error nothing has changed.
-    fn restore(&mut self, snapshot: &[u8]) -> Result<(), FrameExternError>;
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), ExternError>;
 }
-
-/// Why a frame extern could not be made or restored.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct FrameExternError(pub String);
 
 /// Where a frame runs on.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -89,28 +85,4 @@ impl Emitter {
 }
 
 /// Makes an instance from its constructor's arguments.
-pub type FrameExternFactory =
-    Arc<dyn Fn(&[Bits]) -> Result<Box<dyn FrameExtern>, FrameExternError> + Send + Sync>;
-
-/// The frame externs that a device offers, by the name in `@frame_extern("name")`.
-#[derive(Clone, Default)]
-pub struct Registry {
-    factories: BTreeMap<String, FrameExternFactory>,
-}
-
-impl Registry {
-    /// Offers `name`.
-    pub fn add(&mut self, name: &str, factory: FrameExternFactory) {
-        self.factories.insert(name.to_string(), factory);
-    }
-
-    /// The factory of `name`.
-    pub fn get(&self, name: &str) -> Option<&FrameExternFactory> {
-        self.factories.get(name)
-    }
-
-    /// All names, sorted.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.factories.keys().map(String::as_str)
-    }
-}
+pub type FrameExternFactory = Arc<dyn Fn(&[Bits]) -> Result<Box<dyn FrameExtern>, ExternError> + Send + Sync>;

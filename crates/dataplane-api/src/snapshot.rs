@@ -1,6 +1,6 @@
-//! The memory of a frame extern as bytes: fields in order, integers big-endian, byte strings behind their length.
+//! The memory of an extern as bytes: fields in order, integers big-endian, byte strings behind their length.
 
-use crate::FrameExternError;
+use crate::ExternError;
 use base_time::Time;
 
 /// Writes a snapshot.
@@ -63,7 +63,7 @@ pub struct SnapshotReader<'a> {
     rest: &'a [u8],
 }
 
-type Read<T> = Result<T, FrameExternError>;
+type Read<T> = Result<T, ExternError>;
 
 impl<'a> SnapshotReader<'a> {
     /// Reads `bytes`, whose first one has to be `format`.
@@ -71,7 +71,7 @@ impl<'a> SnapshotReader<'a> {
         let mut reader = SnapshotReader { rest: bytes };
         match reader.u8()? {
             found if found == format => Ok(reader),
-            found => Err(FrameExternError(format!("the snapshot has format {found}, and {format} is known"))),
+            found => Err(ExternError(format!("the snapshot has format {found}, and {format} is known"))),
         }
     }
 
@@ -92,7 +92,7 @@ impl<'a> SnapshotReader<'a> {
         match self.u8()? {
             0 => Ok(false),
             1 => Ok(true),
-            _ => Err(FrameExternError("the snapshot makes no sense".into())),
+            _ => Err(ExternError("the snapshot makes no sense".into())),
         }
     }
 
@@ -132,7 +132,7 @@ impl<'a> SnapshotReader<'a> {
 
     /// A value that only makes sense where `holds`.
     pub fn sensible<T>(&self, value: T, holds: bool) -> Read<T> {
-        if holds { Ok(value) } else { Err(FrameExternError("the snapshot makes no sense".into())) }
+        if holds { Ok(value) } else { Err(ExternError("the snapshot makes no sense".into())) }
     }
 
     /// Nothing may be left.
@@ -140,11 +140,11 @@ impl<'a> SnapshotReader<'a> {
         if self.rest.is_empty() {
             Ok(())
         } else {
-            Err(FrameExternError(format!("{} bytes too many in the snapshot", self.rest.len())))
+            Err(ExternError(format!("{} bytes too many in the snapshot", self.rest.len())))
         }
     }
 }
 
-fn cut_short() -> FrameExternError {
-    FrameExternError("the snapshot is cut short".into())
+fn cut_short() -> ExternError {
+    ExternError("the snapshot is cut short".into())
 }

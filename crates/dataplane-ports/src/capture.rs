@@ -15,10 +15,7 @@ use target_native::Packet;
 const WRITTEN: usize = 1 << 18;
 
 /// Frames of a capture, without their times.
-pub struct CaptureSource {
-    reader: Reader<'static>,
-    is_over: bool,
-}
+pub struct CaptureSource(Reader<'static>);
 
 /// A capture that is being written; times count from the start of the process.
 pub struct CaptureSink(Writer<BufWriter<File>>);
@@ -28,19 +25,17 @@ impl CaptureSource {
     pub fn open(path: &Path) -> io::Result<CaptureSource> {
         let reader = Reader::new(File::open(path)?);
         let reader = reader.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
-        Ok(CaptureSource { reader, is_over: false })
+        Ok(CaptureSource(reader))
     }
 }
 
 impl Source for CaptureSource {
     fn receive(&mut self, port: Port, batch: &mut Batch) -> io::Result<()> {
         while !batch.room().is_empty() {
-            match self.reader.read(|frame| batch.push(port, frame.bytes)) {
+            match self.0.read(|frame| batch.push(port, frame.bytes)) {
                 Ok(Some(())) => {}
-                Ok(None) => {
-                    self.is_over = true;
-                    break;
-                }
+                // Frames can leave by the port all the same: it is up.
+                Ok(None) => break,
                 Err(error) => return Err(io::Error::new(ErrorKind::InvalidData, error)),
             }
         }
@@ -54,10 +49,6 @@ impl Source for CaptureSource {
 
     fn keeps(&self) -> bool {
         true
-    }
-
-    fn is_up(&self) -> bool {
-        !self.is_over
     }
 }
 

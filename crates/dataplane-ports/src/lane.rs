@@ -1,16 +1,18 @@
 //! A lane: receive, run, send, and wait when nothing comes.
 
 use crate::batch::{BATCH, Batch};
+use crate::by_port::ByPort;
 use crate::outlet::{Ports, Sources};
-use crate::path::{Passed, Path, PortCount};
+use crate::path::{Passed, Path};
 use crate::port::{Source, Wait};
 use base_time::{Duration, Time};
+use control_writes::PortCount;
 use crossbeam_channel::Sender;
 use dataplane_api::{Output, Port};
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
-use std::collections::BTreeMap;
 use std::io;
+use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
@@ -32,15 +34,35 @@ pub(crate) struct Turn {
     pub(crate) ends: AtomicBool,
     /// See [`Lanes::lost`](crate::Lanes::lost).
     pub(crate) lost: AtomicU64,
-    waker: Arc<Waker>,
+    pub(crate) waker: Arc<Waker>,
 }
 
 #[derive(Default)]
 pub(crate) struct State {
     /// What runs frames; without it they are passed on.
     runs: Option<Runs>,
-    pub(crate) counts: BTreeMap<Port, PortCount>,
-    pub(crate) links: BTreeMap<Port, bool>,
+    pub(crate) counts: ByPort<PortCount>,
+    /// As the owner knows them: a port is up until it is told that it is not.
+    pub(crate) links: ByPort<bool>,
+    /// What comes in its next round.
+    pub(crate) change: Change,
+}
+
+/// Ports that come and go.
+#[derive(Default)]
+pub(crate) struct Change {
+    /// All of the device.
+    pub(crate) ports: Option<Ports>,
+    /// Sources that are the lane's from now on.
+    pub(crate) come: Sources,
+    /// Those that are not any more.
+    pub(crate) go: Vec<Port>,
+}
+
+impl Change {
+    pub(crate) fn is_done(&self) -> bool {
+        self.ports.is_none() && self.come.is_empty() && self.go.is_empty()
+    }
 }
 
 struct Runs {
@@ -94,8 +116,12 @@ impl State {
     }
 
     fn count(&mut self, port: Port, add: impl FnOnce(&mut PortCount)) {
-        if self.counts.len() < MOST_PORTS || self.counts.contains_key(&port) {
-            add(self.counts.entry(port).or_default());
+        if let Some(count) = self.counts.get_mut(port) {
+            add(count);
+        } else if self.counts.len() < MOST_PORTS {
+            let mut count = PortCount::default();
+            add(&mut count);
+            self.counts.insert(port, count);
         }
     }
 }
@@ -111,7 +137,7 @@ impl Lane {
         let poll = Poll::new()?;
         let waker = Arc::new(Waker::new(poll.registry(), Token(0))?);
         let (ends, lost) = (AtomicBool::new(false), AtomicU64::new(0));
-        let links = sources.iter().map(|(port, source)| (*port, source.is_up())).collect();
+        let links = sources.iter().map(|(port, _)| (*port, true)).collect();
         let state = Turns::new(State { links, ..State::default() });
         let turn = Arc::new(Turn { state, ends, lost, waker });
         let mut lane = Lane {
@@ -138,13 +164,29 @@ impl Lane {
 
     /// Sources that are files wake the lane from now on, when there is something that was not there before.
     fn register(&mut self) -> io::Result<()> {
-        for (number, (_, source)) in self.sources.iter_mut().enumerate() {
-            if let Wait::Readable(file) = source.wait(&self.turn.waker) {
-                let token = Token(number + 1);
-                self.poll.registry().register(&mut SourceFd(&file), token, Interest::READABLE)?;
-            }
+        for (_, source) in &mut self.sources {
+            register(&self.poll, &self.turn.waker, source.as_mut())?;
         }
         Ok(())
+    }
+
+    /// Ports come and go between two rounds.
+    fn change(&mut self, state: &mut State) {
+        let Change { ports, come, go } = std::mem::take(&mut state.change);
+        if let Some(ports) = ports {
+            self.leaving.resize(ports.len(), vec![]);
+            self.ports = ports;
+        }
+        self.sources.retain(|(port, _)| !go.contains(port));
+        go.iter().for_each(|port| state.links.remove(*port));
+        for (port, mut source) in come {
+            if let Err(error) = register(&self.poll, &self.turn.waker, source.as_mut()) {
+                // It is looked at after each nap all the same.
+                tracing::warn!(port, %error, "the port cannot be waited for");
+            }
+            state.links.insert(port, true);
+            self.sources.push((port, source));
+        }
     }
 
     /// Until it is told to end.
@@ -167,8 +209,12 @@ impl Lane {
 
     /// How long it sleeps when nothing has come; it is woken when something does.
     fn nap(&mut self, deadline: Option<Time>) -> std::time::Duration {
-        for (_, source) in &mut self.sources {
-            source.wait(&self.turn.waker);
+        for (port, source) in &mut self.sources {
+            if let Wait::Anew(files) = source.wait(&self.turn.waker)
+                && let Err(error) = files.into_iter().try_for_each(|file| registered(&self.poll, file))
+            {
+                tracing::warn!(port, %error, "the port cannot be waited for");
+            }
         }
         let due = deadline.map(|at| std::time::Duration::from_nanos(at.since(self.now()).as_ns()));
         due.map_or(NAP, |due| due.min(NAP))
@@ -183,6 +229,9 @@ impl Lane {
     fn round(&mut self) -> Round {
         let turn = Arc::clone(&self.turn);
         let (mut state, mut round) = (turn.state.lock(), Round::default());
+        if !state.change.is_done() {
+            self.change(&mut state);
+        }
         let mut sources = std::mem::take(&mut self.sources);
         sources.retain_mut(|(port, source)| {
             let (port, passes) = (*port, state.passes(*port));
@@ -199,7 +248,10 @@ impl Lane {
                 tracing::warn!(port, %error, "nothing comes by this port any more");
             }
             let is_up = ended.is_none() && source.is_up();
-            state.links.insert(port, is_up);
+            if state.links.get(port) != Some(&is_up) && self.pass.try_send(Passed::Link(port, is_up)).is_ok()
+            {
+                state.links.insert(port, is_up);
+            }
             ended.is_none()
         });
         self.sources = sources;
@@ -351,6 +403,20 @@ impl Lane {
         self.batch.clear();
         next
     }
+}
+
+/// What comes by a source wakes the lane from now on, if it is a file.
+fn register(poll: &Poll, waker: &Arc<Waker>, source: &mut dyn Source) -> io::Result<()> {
+    match source.wait(waker) {
+        Wait::Readable(file) => registered(poll, file),
+        Wait::Anew(files) => files.into_iter().try_for_each(|file| registered(poll, file)),
+        Wait::Woken => Ok(()),
+    }
+}
+
+/// The token is nobody's: a lane looks at all of its sources.
+fn registered(poll: &Poll, file: RawFd) -> io::Result<()> {
+    poll.registry().register(&mut SourceFd(&file), Token(1), Interest::READABLE)
 }
 
 impl State {

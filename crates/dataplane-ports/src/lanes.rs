@@ -2,10 +2,12 @@
 
 use crate::batch::BATCH;
 use crate::cable::Cable;
-use crate::lane::{Lane, State, Turn};
+use crate::lane::{Change, Lane, State, Turn};
+use crate::link::Links;
 use crate::outlet::Ports;
-use crate::path::{Passed, Path, PortCount};
+use crate::path::{Passed, Path};
 use crate::spec::{PortError, PortSpec};
+use control_writes::PortCount;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use dataplane_api::Port;
 use std::collections::BTreeMap;
@@ -19,6 +21,9 @@ use target_native::Worker;
 pub struct Lanes {
     lanes: Vec<(Arc<Turn>, Option<JoinHandle<()>>)>,
     ports: Ports,
+    links: Links,
+    /// Ports that have come: the next one goes to the lane after that of the last one.
+    come: usize,
     passed: Receiver<Passed>,
     /// So that the other end is there without lanes, too.
     _pass: Sender<Passed>,
@@ -34,8 +39,15 @@ impl Lanes {
         waiting: usize,
         started: Instant,
     ) -> Result<Lanes, PortError> {
-        let (ports, sources) = Ports::open(specs, cables)?;
-        let count = count.clamp(1, sources.len().max(1));
+        let (links, count) = (Links::new(), count.max(1));
+        let (mut ports, mut sources) = Ports::of(cables)?;
+        for spec in specs {
+            let (and, source) = ports.and(spec, &links)?;
+            ports = and;
+            sources.extend(source.map(|source| (spec.port, source)));
+        }
+        sources.sort_by_key(|(port, _)| *port);
+        let come = sources.len();
         // Each lane has room for a batch.
         let (pass, passed) = bounded(waiting.max(2 * count * BATCH));
         let mut of_lanes: Vec<_> = (0..count).map(|_| vec![]).collect();
@@ -43,15 +55,54 @@ impl Lanes {
             of_lanes[number % count].push(source);
         }
         let mut lanes = vec![];
-        for sources in of_lanes.into_iter().filter(|sources| !sources.is_empty()) {
+        for sources in of_lanes {
             let failed = |error| PortError(format!("the ports cannot be waited for: {error}"));
             let lane = Lane::new(sources, ports.clone(), pass.clone(), count, started).map_err(failed)?;
             let turn = lane.turn();
+            links.wake(Arc::clone(&turn.waker));
             let thread = std::thread::Builder::new().name("lane".to_string());
             let thread = thread.spawn(move || lane.run()).map_err(failed)?;
             lanes.push((turn, Some(thread)));
         }
-        Ok(Lanes { lanes, ports, passed, _pass: pass })
+        Ok(Lanes { lanes, ports, links, come, passed, _pass: pass })
+    }
+
+    /// Opens one more port, while frames pass.
+    pub fn add(&mut self, spec: &PortSpec) -> Result<(), PortError> {
+        let (ports, source) = self.ports.and(spec, &self.links)?;
+        self.come += 1;
+        let at = self.come % self.lanes.len();
+        let mut come = source.map(|source| (spec.port, source));
+        self.change(ports, |number, change| {
+            if number == at {
+                change.come.extend(come.take());
+            }
+        });
+        Ok(())
+    }
+
+    /// Closes a port, while frames pass: nothing comes or leaves by it when this returns.
+    pub fn remove(&mut self, port: Port) -> Result<(), PortError> {
+        let ports = self.ports.without(port).ok_or_else(|| PortError(format!("there is no port {port}")))?;
+        self.change(ports, |_, change| change.go.push(port));
+        Ok(())
+    }
+
+    /// Changes the ports of all lanes, and waits until they have.
+    fn change(&mut self, ports: Ports, mut each: impl FnMut(usize, &mut Change)) {
+        for (number, state) in self.pause().0.iter_mut().enumerate() {
+            state.change.ports = Some(ports.clone());
+            each(number, &mut state.change);
+        }
+        self.ports = ports;
+        for (turn, thread) in &self.lanes {
+            turn.wake();
+            while !turn.state.lock().change.is_done()
+                && thread.as_ref().is_some_and(|lane| !lane.is_finished())
+            {
+                std::thread::sleep(std::time::Duration::from_micros(100));
+            }
+        }
     }
 
     /// What frames go out by.
@@ -89,8 +140,8 @@ impl Lanes {
     pub fn counts(&self) -> BTreeMap<Port, PortCount> {
         let mut all: BTreeMap<Port, PortCount> = BTreeMap::new();
         for (turn, _) in &self.lanes {
-            for (port, count) in &turn.state.lock().counts {
-                let sum = all.entry(*port).or_default();
+            for (port, count) in turn.state.lock().counts.iter() {
+                let sum = all.entry(port).or_default();
                 sum.received += count.received;
                 sum.sent += count.sent;
             }
@@ -100,7 +151,11 @@ impl Lanes {
 
     /// Whether something is at the other end, by port.
     pub fn links(&self) -> BTreeMap<Port, bool> {
-        self.lanes.iter().flat_map(|(turn, _)| turn.state.lock().links.clone()).collect()
+        let mut all = BTreeMap::new();
+        for (turn, _) in &self.lanes {
+            all.extend(turn.state.lock().links.iter().map(|(port, is_up)| (port, *is_up)));
+        }
+        all
     }
 
     /// Frames that were lost since too many waited that lanes pass on.

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A [`Source`] gives frames in batches, a [`Sink`] takes them; each kind of port is a file: [`capture`](CaptureSource), [`cable`], [`tap`](Tap),
-//! [`udp`](Udp). [`Lanes`] run to completion: a lane receives a batch, runs it and sends what comes of it before it receives the next.
+//! [`udp`](Udp), and interfaces by packet sockets or AF_XDP. [`Lanes`] run to completion: a lane receives a batch, runs it and sends what comes of it before it receives the next.
 //!
 //! **Invariant**: frames stay in order from one source to one sink: a source belongs to one lane, and what comes of a packet is sent before
 //! what comes of the packets after it.
@@ -21,12 +21,17 @@
 // This is where frames come from: devices and time are outside of it.
 #![allow(clippy::disallowed_methods)]
 
+mod afxdp;
 mod batch;
+mod by_port;
 mod cable;
 mod capture;
 mod lane;
 mod lanes;
+mod link;
+mod losses;
 mod outlet;
+mod packet;
 mod path;
 mod port;
 mod spec;
@@ -36,9 +41,10 @@ mod udp;
 pub use batch::{BATCH, Batch};
 pub use cable::{Cable, RingSink, RingSource, cable};
 pub use capture::{CaptureSink, CaptureSource};
+pub use control_writes::PortCount;
 pub use lanes::{Lanes, Paused};
 pub use outlet::Ports;
-pub use path::{Passed, Path, PortCount};
+pub use path::{Passed, Path};
 pub use port::{Sink, Source, Wait};
 pub use spec::{PortError, PortKind, PortSpec};
 pub use tap::Tap;

@@ -1,13 +1,19 @@
 //! The ports of a device: what frames go out by, from any thread, and what they come in by.
 
+use crate::afxdp;
+use crate::by_port::ByPort;
 use crate::cable::Cable;
 use crate::capture::{CaptureSink, CaptureSource};
+use crate::link::Links;
+use crate::losses::Losses;
+use crate::packet;
 use crate::port::{Sink, Source};
 use crate::spec::{PortError, PortKind, PortSpec};
 use crate::tap::Tap;
 use crate::udp::Udp;
 use base_time::Time;
 use dataplane_api::Port;
+use linux_net::xdp::Mode;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,10 +21,23 @@ use target_native::Packet;
 
 /// What frames go out by. A clone is the same.
 #[derive(Clone, Default)]
-pub struct Ports(Arc<Vec<(Port, Outlet)>>);
+pub struct Ports(Arc<Outlets>);
+
+#[derive(Default)]
+struct Outlets {
+    /// By ascending numbers.
+    all: Vec<(Port, Arc<Outlet>)>,
+    positions: ByPort<usize>,
+}
 
 /// Where the frames of one port go.
 struct Outlet {
+    /// As `-i` says it, without the number.
+    kind: String,
+    /// The interface that no other port may use.
+    interface: Option<String>,
+    /// Why frames were lost, as far as that is known.
+    losses: Arc<Losses>,
     /// Frames of a port without one go nowhere.
     sink: Option<Mutex<Box<dyn Sink>>>,
     /// Something may wait to be written.
@@ -33,46 +52,104 @@ pub(crate) type Sources = Vec<(Port, Box<dyn Source>)>;
 /// A port's two ends.
 type Ends = (Option<Box<dyn Source>>, Option<Box<dyn Sink>>);
 
+/// Why a port cannot be added.
+fn refused(port: Port, why: String) -> PortError {
+    PortError(format!("port {port}: {why}"))
+}
+
 impl Ports {
-    /// Opens all; none if one cannot be opened.
-    pub(crate) fn open(
-        specs: &[PortSpec],
-        cables: Vec<(Port, Cable)>,
-    ) -> Result<(Ports, Sources), PortError> {
-        let mut all: Vec<(Port, Ends)> = vec![];
+    /// Those of cables.
+    pub(crate) fn of(cables: Vec<(Port, Cable)>) -> Result<(Ports, Sources), PortError> {
+        let (mut ports, mut sources) = (Ports::default(), vec![]);
         for (port, Cable { sink, source }) in cables {
-            all.push((port, (Some(Box::new(source)), Some(Box::new(sink)))));
+            ports.check(port, None)?;
+            sources.push((port, Box::new(source) as Box<dyn Source>));
+            ports = ports.with(port, "cable".to_string(), None, Arc::default(), Some(Box::new(sink)));
         }
-        for PortSpec { port, kind } in specs {
-            let ends = open(kind).map_err(|why| PortError(format!("port {port}: {why}")))?;
-            all.push((*port, ends));
+        Ok((ports, sources))
+    }
+
+    /// The same and one more, which is opened, and its source.
+    pub(crate) fn and(
+        &self,
+        spec: &PortSpec,
+        links: &Links,
+    ) -> Result<(Ports, Option<Box<dyn Source>>), PortError> {
+        let PortSpec { port, kind } = spec;
+        let interface = kind.interface();
+        self.check(*port, interface)?;
+        let losses = Arc::default();
+        let mut told = kind.to_string();
+        let (source, sink) = open(kind, links, &losses, &mut told).map_err(|why| refused(*port, why))?;
+        Ok((self.with(*port, told, interface.map(str::to_string), losses, sink), source))
+    }
+
+    /// The same without one; `None` if it is not there.
+    pub(crate) fn without(&self, port: Port) -> Option<Ports> {
+        self.position(port)?;
+        let others = self.0.all.iter().filter(|(other, _)| *other != port);
+        Some(Ports::new(others.cloned().collect()))
+    }
+
+    fn check(&self, port: Port, interface: Option<&str>) -> Result<(), PortError> {
+        if self.position(port).is_some() {
+            return Err(PortError(format!("port {port} is given twice")));
         }
-        all.sort_by_key(|(port, _)| *port);
-        if let Some(twice) = all.windows(2).find(|two| two[0].0 == two[1].0) {
-            return Err(PortError(format!("port {} is given twice", twice[0].0)));
+        let has_it = |(_, outlet): &&(Port, Arc<Outlet>)| {
+            interface.is_some() && outlet.interface.as_deref() == interface
+        };
+        match (self.0.all.iter().find(has_it), interface) {
+            (Some((other, _)), Some(name)) => Err(refused(port, format!("`{name}` is port {other} already"))),
+            _ => Ok(()),
         }
-        let (mut outlets, mut sources) = (vec![], vec![]);
-        for (port, (source, sink)) in all {
-            sources.extend(source.map(|source| (port, source)));
-            let (waits, lost) = (AtomicBool::new(false), AtomicU64::new(0));
-            outlets.push((port, Outlet { sink: sink.map(Mutex::new), waits, lost }));
-        }
-        Ok((Ports(Arc::new(outlets)), sources))
+    }
+
+    fn with(
+        &self,
+        port: Port,
+        kind: String,
+        interface: Option<String>,
+        losses: Arc<Losses>,
+        sink: Option<Box<dyn Sink>>,
+    ) -> Ports {
+        let (waits, lost) = (AtomicBool::new(false), AtomicU64::new(0));
+        let outlet = Outlet { kind, interface, losses, sink: sink.map(Mutex::new), waits, lost };
+        let mut all = Vec::clone(&self.0.all);
+        all.insert(all.partition_point(|(other, _)| *other < port), (port, Arc::new(outlet)));
+        Ports::new(all)
+    }
+
+    fn new(all: Vec<(Port, Arc<Outlet>)>) -> Ports {
+        let positions = all.iter().enumerate().map(|(at, (port, _))| (*port, at)).collect();
+        Ports(Arc::new(Outlets { all, positions }))
+    }
+
+    /// Frames that ports have lost for known reasons.
+    pub fn losses(&self) -> impl Iterator<Item = (Port, &'static str, u64)> {
+        self.0
+            .all
+            .iter()
+            .flat_map(|(port, outlet)| outlet.losses.counts().map(|(why, count)| (*port, why, count)))
     }
 
     /// The numbers of all, ascending.
     pub fn numbers(&self) -> impl Iterator<Item = Port> {
-        self.0.iter().map(|(port, _)| *port)
+        self.0.all.iter().map(|(port, _)| *port)
+    }
+
+    /// The numbers of all, and what they are, as `-i` says it.
+    pub fn kinds(&self) -> impl Iterator<Item = (Port, String)> {
+        self.0.all.iter().map(|(port, outlet)| (*port, outlet.kind.clone()))
     }
 
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        self.0.all.len()
     }
 
     /// The position of a port.
     pub(crate) fn position(&self, port: Port) -> Option<usize> {
-        self.0.binary_search_by_key(&port, |(port, _)| *port).ok()
+        self.0.positions.get(port).copied()
     }
 
     /// Sends packets by the port at a position, and gives its number. What cannot be sent is lost, as on a wire, and counted.
@@ -83,7 +160,7 @@ impl Ports {
         which: &[usize],
         now: Time,
     ) -> Option<Port> {
-        let (port, outlet) = self.0.get(at)?;
+        let (port, outlet) = self.0.all.get(at)?;
         if let Some(mut sink) = outlet.lock() {
             let sent = sink.send(packets, which, now);
             outlet.note(which.len() - sent);
@@ -93,7 +170,7 @@ impl Ports {
 
     /// Sends a frame; one for a port that is not there goes nowhere.
     pub fn send(&self, port: Port, frame: &[u8], now: Time) {
-        let Some((_, outlet)) = self.position(port).and_then(|at| self.0.get(at)) else { return };
+        let Some((_, outlet)) = self.position(port).and_then(|at| self.0.all.get(at)) else { return };
         let Some(mut sink) = outlet.lock() else { return };
         let sent = sink.send_frame(frame, now);
         outlet.note(usize::from(!sent));
@@ -101,12 +178,12 @@ impl Ports {
 
     /// How many frames were not taken.
     pub fn lost(&self) -> u64 {
-        self.0.iter().map(|(_, outlet)| outlet.lost.load(Ordering::Relaxed)).sum()
+        self.0.all.iter().map(|(_, outlet)| outlet.lost.load(Ordering::Relaxed)).sum()
     }
 
     /// Writes what waits to be written.
     pub fn flush(&self) -> io::Result<()> {
-        self.0.iter().try_for_each(|(_, outlet)| match outlet.lock() {
+        self.0.all.iter().try_for_each(|(_, outlet)| match outlet.lock() {
             Some(mut sink) if outlet.waits.swap(false, Ordering::Relaxed) => sink.flush(),
             _ => Ok(()),
         })
@@ -125,7 +202,8 @@ impl Outlet {
     }
 }
 
-fn open(kind: &PortKind) -> Result<Ends, String> {
+/// Opens a port. `told` is what it is called; more is added if there is more to say.
+fn open(kind: &PortKind, links: &Links, losses: &Arc<Losses>, told: &mut String) -> Result<Ends, String> {
     Ok(match kind {
         PortKind::Pcap { input, output } => {
             let mut ends: Ends = (None, None);
@@ -138,6 +216,18 @@ fn open(kind: &PortKind) -> Result<Ends, String> {
                 ends.1 = Some(Box::new(made.map_err(|error| format!("`{}`: {error}", path.display()))?));
             }
             ends
+        }
+        PortKind::Packet(name) => {
+            let (source, sink) = packet::open(&links.follow(name)?, losses)?;
+            (Some(Box::new(source)), Some(Box::new(sink)))
+        }
+        PortKind::AfXdp(name) => {
+            let (source, sink, mode) = afxdp::open(&links.follow(name)?, losses)?;
+            told.push_str(match mode {
+                Mode::Native => " (native)",
+                Mode::Generic => " (generic)",
+            });
+            (Some(Box::new(source)), Some(Box::new(sink)))
         }
         PortKind::Tap(name) => {
             let tap = Tap::open(name).map_err(|error| format!("TAP `{name}`: {error}"))?;

@@ -11,6 +11,8 @@ pub enum Passed {
     Frame(Port, Vec<u8>),
     /// A frame is for controllers.
     ForControllers(Vec<u8>),
+    /// What is at the other end of a port has come, or has gone.
+    Link(Port, bool),
 }
 
 /// What lanes run frames with.
@@ -30,12 +32,4 @@ impl Path {
         let numbers = *shared.lock().port_numbers();
         Path { shared, numbers, cpu_port }
     }
-}
-
-/// What has passed a port. A frame has come in when what comes of it has left.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-#[allow(missing_docs)]
-pub struct PortCount {
-    pub received: u64,
-    pub sent: u64,
 }

@@ -29,6 +29,8 @@ pub trait Source: Send {
 pub enum Wait {
     /// Until this can be read.
     Readable(RawFd),
+    /// Until one of these can be read. They have not been waited for before.
+    Anew(Vec<RawFd>),
     /// It wakes the waker.
     Woken,
 }

@@ -26,6 +26,10 @@ pub enum PortKind {
     },
     /// A TAP interface with this name, made if there is none.
     Tap(String),
+    /// The interface with this name, by packet sockets.
+    Packet(String),
+    /// The same by AF_XDP sockets.
+    AfXdp(String),
     /// A frame is a datagram from one address to the other: a cable to another process.
     Udp {
         /// Here.
@@ -35,19 +39,45 @@ pub enum PortKind {
     },
 }
 
+impl PortKind {
+    /// The interface that is nobody else's.
+    pub(crate) fn interface(&self) -> Option<&str> {
+        match self {
+            PortKind::Tap(name) | PortKind::Packet(name) | PortKind::AfXdp(name) => Some(name),
+            PortKind::Pcap { .. } | PortKind::Udp { .. } => None,
+        }
+    }
+}
+
+impl fmt::Display for PortKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path =
+            |path: &Option<PathBuf>| path.as_ref().map_or(String::new(), |path| path.display().to_string());
+        match self {
+            PortKind::Pcap { input, output } => write!(f, "pcap:{},{}", path(input), path(output)),
+            PortKind::Tap(name) => write!(f, "tap:{name}"),
+            PortKind::Packet(name) => write!(f, "packet:{name}"),
+            PortKind::AfXdp(name) => write!(f, "afxdp:{name}"),
+            PortKind::Udp { from, to } => write!(f, "udp:{from},{to}"),
+        }
+    }
+}
+
 impl FromStr for PortSpec {
     type Err = String;
 
     fn from_str(text: &str) -> Result<PortSpec, String> {
-        let form = "a port is written NUMBER@pcap:IN,OUT (either may be empty), NUMBER@tap:NAME or \
-                    NUMBER@udp:LOCAL,REMOTE (addresses with ports)";
+        let form = "a port is written NUMBER@INTERFACE, NUMBER@packet:INTERFACE, NUMBER@afxdp:INTERFACE, NUMBER@tap:NAME, \
+                    NUMBER@pcap:IN,OUT (either may be empty) or NUMBER@udp:LOCAL,REMOTE (addresses with ports)";
         let (port, kind) = text.split_once('@').ok_or(form)?;
         let port = port.parse().map_err(|_| format!("`{port}` is not a port number: {form}"))?;
-        let colon = || match kind.is_empty() {
-            true => form.to_string(),
-            false => format!("`{kind}` without its kind; of real interfaces only TAP can be used: {form}"),
+        let interface = |name: &str| match (1..16).contains(&name.len()) && !name.contains(['/', ' ']) {
+            true => Ok(name.to_string()),
+            false => {
+                Err(format!("`{name}` is not the name of an interface, which has 1 to 15 characters: {form}"))
+            }
         };
-        let kind = match kind.split_once(':').ok_or_else(colon)? {
+        let kind = match kind.split_once(':').unwrap_or(("packet", kind)) {
             ("pcap", files) => {
                 let (input, output) = files.split_once(',').unwrap_or((files, ""));
                 let path = |name: &str| (!name.is_empty()).then(|| PathBuf::from(name));
@@ -56,15 +86,23 @@ impl FromStr for PortSpec {
             ("udp", ends) => {
                 let (from, to) = ends.split_once(',').ok_or(form)?;
                 let address = |text: &str| {
-                    text.parse().map_err(|_| format!("`{text}` is not an address like 127.0.0.1:5001: {form}"))
+                    text.parse()
+                        .map_err(|_| format!("`{text}` is not an address like 127.0.0.1:5001: {form}"))
                 };
                 PortKind::Udp { from: address(from)?, to: address(to)? }
             }
-            ("tap", name) if !name.is_empty() && name.len() < 16 => PortKind::Tap(name.to_string()),
-            ("tap", _) => return Err("an interface name has 1 to 15 characters".to_string()),
+            ("tap", name) => PortKind::Tap(interface(name)?),
+            ("packet", name) => PortKind::Packet(interface(name)?),
+            ("afxdp", name) => PortKind::AfXdp(interface(name)?),
             (kind, _) => return Err(format!("`{kind}` is not a kind of port: {form}")),
         };
         Ok(PortSpec { port, kind })
+    }
+}
+
+impl fmt::Display for PortSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.port, self.kind)
     }
 }
 
@@ -91,9 +129,32 @@ mod tests {
         let input = Some(PathBuf::from("in"));
         let pcap = PortSpec { port: 1, kind: PortKind::Pcap { input, output: None } };
         assert_eq!("1@pcap:in".parse(), Ok(pcap));
-        for wrong in
-            ["1", "x@tap:left", "1@tap:", "1@tap:sixteen-letters-a", "1@udp:127.0.0.1:1", "1@eth0", "1@hub:a"]
-        {
+        let packet = PortSpec { port: 1, kind: PortKind::Packet("eth0".to_string()) };
+        assert_eq!("1@eth0".parse(), Ok(packet.clone()));
+        assert_eq!("1@packet:eth0".parse(), Ok(packet));
+        for text in [
+            "1@packet:eth0",
+            "1@afxdp:eth0",
+            "2@tap:left",
+            "3@pcap:in,",
+            "4@pcap:,out",
+            "5@udp:127.0.0.1:1,127.0.0.1:2",
+        ] {
+            assert_eq!(text.parse::<PortSpec>().unwrap().to_string(), text);
+        }
+        for wrong in [
+            "1",
+            "1@",
+            "x@tap:left",
+            "-1@eth0",
+            "1@tap:",
+            "1@packet:",
+            "1@tap:sixteen-letters-a",
+            "1@sixteen-letters-a",
+            "1@a/b",
+            "1@udp:127.0.0.1:1",
+            "1@hub:a",
+        ] {
             assert!(wrong.parse::<PortSpec>().is_err(), "{wrong}");
         }
     }

@@ -70,12 +70,12 @@ fn device(ports: impl Iterator<Item = u32>, lanes: usize) -> (Lanes, BTreeMap<u3
 }
 
 /// What comes out by each port, until nothing does.
-fn drain(outside: &BTreeMap<u32, Cable>, until: impl Fn() -> bool) -> BTreeMap<u32, Vec<Vec<u8>>> {
+fn drain(outside: &mut BTreeMap<u32, Cable>, until: impl Fn() -> bool) -> BTreeMap<u32, Vec<Vec<u8>>> {
     let mut all: BTreeMap<u32, Vec<Vec<u8>>> = BTreeMap::new();
     let end = Instant::now() + Duration::from_secs(60);
     loop {
         let is_over = until() || Instant::now() > end;
-        for (port, cable) in outside {
+        for (port, cable) in &mut *outside {
             while let Some(frame) = cable.receive() {
                 all.entry(*port).or_default().push(frame);
             }
@@ -94,7 +94,7 @@ fn what_comes_of_frames_leaves_each_port_in_order() {
     let frames = frames(2000);
     let mut want: BTreeMap<u32, Vec<Vec<u8>>> = BTreeMap::new();
     let (mut left, mut elsewhere) = (0, 0);
-    let (lanes, outside) = device(1..9, 2);
+    let (lanes, mut outside) = device(1..9, 2);
     for frame in &frames {
         for output in switch.process(1, frame, Time::ZERO) {
             left += 1;
@@ -107,9 +107,9 @@ fn what_comes_of_frames_leaves_each_port_in_order() {
     assert!(want.len() > 4 && elsewhere > 0, "{:?} {elsewhere}", want.keys());
     let shared = shared();
     lanes.set(Some(&Path::new(shared.clone(), None)), |_| ());
-    frames.iter().for_each(|frame| assert!(outside[&1].send(frame)));
+    frames.iter().for_each(|frame| assert!(outside.get_mut(&1).unwrap().send(frame)));
     let received = || lanes.counts().get(&1).is_some_and(|count| count.received == frames.len() as u64);
-    assert_eq!(drain(&outside, received), want);
+    assert_eq!(drain(&mut outside, received), want);
     assert_eq!(lanes.counts().values().map(|count| count.sent).sum::<u64>(), left);
     assert_eq!(shared.lock().counters().received, frames.len() as u64);
     assert_eq!(lanes.ports().lost() + lanes.lost(), 0);
@@ -117,7 +117,7 @@ fn what_comes_of_frames_leaves_each_port_in_order() {
 
 #[test]
 fn frames_of_many_ports_are_run_together_and_stay_in_order() {
-    let (lanes, outside) = device(1..21, 1);
+    let (lanes, mut outside) = device(1..21, 1);
     lanes.set(Some(&Path::new(shared(), None)), |_| ());
     // One port has many frames, the others a few each; some frames are too long for a packet's buffer.
     let (mut rng, mut came) = (Rng::new(2), BTreeMap::<u32, Vec<u8>>::new());
@@ -128,14 +128,14 @@ fn frames_of_many_ports_are_run_together_and_stay_in_order() {
         let mut frame = vec![0, 0, 0, 0, 0, 0, port as u8, numbers.len() as u8];
         frame.resize(if rng.between(0, 30) == 0 { 2000 } else { 60 }, 0);
         numbers.push(frame[7]);
-        assert!(outside[&port].send(&frame));
+        assert!(outside.get_mut(&port).unwrap().send(&frame));
     }
     let received = || {
         let counts = lanes.counts();
         came.iter().all(|(port, n)| counts.get(port).is_some_and(|count| count.received == n.len() as u64))
     };
     let mut left = BTreeMap::<u32, Vec<u8>>::new();
-    for frame in drain(&outside, received).remove(&2).unwrap() {
+    for frame in drain(&mut outside, received).remove(&2).unwrap() {
         left.entry(frame[6].into()).or_default().push(frame[7]);
     }
     assert!(left == came, "frames of a port are lost or out of order");
@@ -144,9 +144,9 @@ fn frames_of_many_ports_are_run_together_and_stay_in_order() {
 
 #[test]
 fn frames_wait_while_none_may_be_run_and_come_first_then() {
-    let (lanes, outside) = device([1].into_iter(), 1);
+    let (lanes, mut outside) = device([1].into_iter(), 1);
     let numbered = |n: u32| n.to_be_bytes().to_vec();
-    (0..500).for_each(|n| assert!(outside[&1].send(&numbered(n))));
+    (0..500).for_each(|n| assert!(outside.get_mut(&1).unwrap().send(&numbered(n))));
     let end = Instant::now() + Duration::from_secs(60);
     while lanes.passed().len() < 500 && Instant::now() < end {
         std::thread::sleep(Duration::from_millis(1));
@@ -155,37 +155,37 @@ fn frames_wait_while_none_may_be_run_and_come_first_then() {
     lanes.set(Some(&Path::new(shared(), None)), |one| passed.push(one));
     assert_eq!(passed, (0..500).map(|n| Passed::Frame(1, numbered(n))).collect::<Vec<_>>());
     assert_eq!(lanes.counts().len(), 0);
-    assert!(outside[&1].send(&numbered(500)));
-    drain(&outside, || lanes.counts().get(&1).is_some_and(|count| count.received == 1));
+    assert!(outside.get_mut(&1).unwrap().send(&numbered(500)));
+    drain(&mut outside, || lanes.counts().get(&1).is_some_and(|count| count.received == 1));
     assert_eq!(lanes.passed().len(), 0);
     lanes.set(None, |_| panic!("nothing has waited"));
-    assert!(outside[&1].send(&numbered(501)));
+    assert!(outside.get_mut(&1).unwrap().send(&numbered(501)));
     let last = lanes.passed().recv_timeout(Duration::from_secs(60));
     assert_eq!(last, Ok(Passed::Frame(1, numbered(501))));
 }
 
 #[test]
 fn a_port_that_the_program_cannot_number_is_left_to_the_switch() {
-    let (lanes, outside) = device([1, 512].into_iter(), 1);
+    let (lanes, mut outside) = device([1, 512].into_iter(), 1);
     lanes.set(Some(&Path::new(shared(), None)), |_| ());
-    assert!(outside[&512].send(&[1; 60]));
+    assert!(outside.get_mut(&512).unwrap().send(&[1; 60]));
     let passed = lanes.passed().recv_timeout(Duration::from_secs(60));
     assert_eq!(passed, Ok(Passed::Frame(512, vec![1; 60])));
 }
 
 #[test]
 fn what_finds_no_room_is_counted() {
-    let (inside, outside) = cable(1 << 14);
-    let (narrow, end) = cable(8);
+    let (inside, mut outside) = cable(1 << 14);
+    let (narrow, mut end) = cable(8);
     let cables = vec![(1, inside), (4, narrow)];
     let lanes = Lanes::open(&[], cables, 1, 1 << 14, Instant::now()).unwrap();
     lanes.set(Some(&Path::new(shared(), None)), |_| ());
     let frames = frames(2000);
     frames.iter().for_each(|frame| assert!(outside.send(frame)));
     let counts = || lanes.counts();
-    let outside = BTreeMap::from([(1, outside)]);
+    let mut outside = BTreeMap::from([(1, outside)]);
     let done = || counts().get(&1).is_some_and(|count| count.received == frames.len() as u64);
-    drain(&outside, done);
+    drain(&mut outside, done);
     let left = std::iter::from_fn(|| end.receive()).count() as u64;
     assert_eq!(left, 8);
     assert_eq!(lanes.ports().lost(), counts()[&4].sent - left);

@@ -19,6 +19,18 @@ pub fn prefetch<T>(value: &T) {
     let _ = value;
 }
 
+/// Asks for the cache line of `value`, which is to be written: no other core has it then.
+#[inline(always)]
+pub fn prefetch_to_write<T>(value: &T) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a prefetch is a hint and never faults; processors that do not know this one do nothing.
+    unsafe {
+        std::arch::asm!("prefetchw [{}]", in(reg) std::ptr::from_ref(value), options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = value;
+}
+
 /// Runs `f` as the processor at hand does best: with AVX2, POPCNT and BMI if it has them. What `f` calls must be
 /// inlined into it to gain from that, so this belongs around a lookup and not inside of it.
 #[inline(always)]

@@ -54,7 +54,7 @@ mod table;
 mod ternary;
 
 pub use control::{Control, Entry, ProfileId, Run, TableId, TableSpec, WriteError, action_word};
-pub use cpu::prefetch;
+pub use cpu::{prefetch, prefetch_to_write};
 pub use key::{EntryKey, KeyError};
 pub use layout::{Field, KeyLayout, MatchKind, Order, Place};
 pub use lpm::FirstBits;

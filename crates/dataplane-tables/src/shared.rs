@@ -30,13 +30,14 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, TryLockError};
 pub struct Tables {
     tables: Vec<Table>,
     profiles: Vec<Profile>,
+    publications: u64,
 }
 
 impl Tables {
     /// An own copy, for a data plane that one thread owns. To be made before the first write to `control`.
     pub fn new(control: &Control) -> Tables {
         let (tables, profiles) = control.data_plane();
-        Tables { tables, profiles }
+        Tables { tables, profiles, publications: 0 }
     }
 
     /// One table.
@@ -51,6 +52,12 @@ impl Tables {
         &self.profiles[id]
     }
 
+    /// How many publications have changed this copy.
+    #[inline]
+    pub fn publications(&self) -> u64 {
+        self.publications
+    }
+
     /// Does all that was written since the last publication, without other threads and without a second copy.
     pub fn publish(&mut self, control: &mut Control) {
         control.seal();
@@ -59,6 +66,7 @@ impl Tables {
     }
 
     fn apply(&mut self, control: &Control) {
+        self.publications += 1;
         self.tables.iter_mut().zip(&control.tables).for_each(|(table, store)| table.apply(store));
         self.profiles.iter_mut().zip(&control.profiles).for_each(|(profile, store)| profile.apply(store));
     }

@@ -14,7 +14,7 @@ use p4runtime_store::{Catalog, Change, Described, Result, Within, fault};
 impl Target for Controlled {
     fn apply(&mut self, catalog: &Catalog, change: &Change) -> Result<()> {
         if self.is_broken() {
-            return fault("the device refuses this", "it is broken").code(Code::Unavailable);
+            return fault("the device refused the change", "the device is broken").code(Code::Unavailable);
         }
         let now = self.now;
         let write = change.refer(|kind, id| catalog.name_of(kind, *id).map(Name::from))?;
@@ -79,5 +79,5 @@ pub(super) fn entry_of<'k>(table: &'k str, key: &'k EntryKey) -> EntryOf<'k> {
 
 /// What the switch refuses although it was checked: it has fewer means than the P4Info says.
 pub(super) fn refused<T>(error: EntryError) -> Result<T> {
-    fault("the device refuses this", error.message).help(|| error.help).code(Code::ResourceExhausted)
+    fault("the device refused the change", error.message).help(|| error.help).code(Code::ResourceExhausted)
 }

@@ -3,19 +3,41 @@
 //! ```text
 //! P4 text                                  the program
 //! P4DeviceConfig { device_data: P4 text }  the program: the wrapper is taken off
-//! JSON, wrapped or not                     BMv2's: no program for p4rack
+//! JSON of p4rack, wrapped or not           the program: its key `p4_device_config`
+//! other JSON, wrapped or not               BMv2's: no program for p4rack
 //! ```
 
+use base_json::Kind;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_server::Status;
+use std::borrow::Cow;
+
+/// The key of [`as_json`].
+const DEVICE_CONFIG: &str = "p4_device_config";
+
+/// The device config as JSON, for controllers that were written for BMv2 and push a file `NAME.json` as it is.
+pub fn as_json(device_config: &str) -> String {
+    let mut text =
+        String::from("{\n  \"__meta__\": { \"compiler\": \"p4rack\" },\n  \"p4_device_config\": \"");
+    for c in device_config.chars() {
+        match c {
+            '"' | '\\' => text.extend(['\\', c]),
+            '\n' => text.push_str("\\n"),
+            c if c < ' ' => text.push_str(&format!("\\u{:04x}", c as u32)),
+            c => text.push(c),
+        }
+    }
+    text.push_str("\"\n}\n");
+    text
+}
 
 /// What a device config is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum DeviceConfig<'c> {
     /// Nothing: the program is another's to choose.
     Empty,
     /// P4-16.
-    Text(&'c str),
+    Text(Cow<'c, str>),
     /// What BMv2's compiler writes.
     Json,
 }
@@ -34,7 +56,20 @@ pub(crate) fn device_config(given: &[u8]) -> Result<DeviceConfig<'_>, Status> {
         ));
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    Ok(if text.trim_start().starts_with('{') { DeviceConfig::Json } else { DeviceConfig::Text(text) })
+    if !text.trim_start().starts_with('{') {
+        return Ok(DeviceConfig::Text(Cow::Borrowed(text)));
+    }
+    Ok(own_json(text).map_or(DeviceConfig::Json, |text| DeviceConfig::Text(Cow::Owned(text))))
+}
+
+/// The program in JSON as `p4rack compile` writes it; `None` for that of other compilers.
+fn own_json(text: &str) -> Option<String> {
+    let Kind::Object(members) = base_json::parse(text, 1).ok()?.kind else { return None };
+    let own = members.into_iter().find(|member| member.name == DEVICE_CONFIG)?;
+    match own.value.kind {
+        Kind::String(text) => Some(text),
+        _ => None,
+    }
 }
 
 /// Why JSON is refused, and what to do.
@@ -105,8 +140,11 @@ mod tests {
     #[test]
     fn the_wrapper_is_taken_off() {
         let text = "#include <core.p4>\n".repeat(20);
-        assert_eq!(device_config(&wrapped(text.as_bytes())).unwrap(), DeviceConfig::Text(&text));
-        assert_eq!(device_config(text.as_bytes()).unwrap(), DeviceConfig::Text(&text));
+        assert_eq!(
+            device_config(&wrapped(text.as_bytes())).unwrap(),
+            DeviceConfig::Text(Cow::Borrowed(&text))
+        );
+        assert_eq!(device_config(text.as_bytes()).unwrap(), DeviceConfig::Text(Cow::Borrowed(&text)));
         assert_eq!(device_config(&wrapped(b" {\"program\": 1}")).unwrap(), DeviceConfig::Json);
         assert_eq!(device_config("\u{feff}{}".as_bytes()).unwrap(), DeviceConfig::Json);
         assert_eq!(device_config(&wrapped(b"")).unwrap(), DeviceConfig::Empty);
@@ -117,7 +155,11 @@ mod tests {
     fn what_only_looks_like_a_wrapper_stays() {
         // A line feed is the tag of field 1, and what follows is no message.
         for text in ["\n#include <core.p4>", "\n\n\n", "\x1a\x05ab", "\x08", "\n\x01a"] {
-            assert_eq!(device_config(text.as_bytes()).unwrap(), DeviceConfig::Text(text), "{text:?}");
+            assert_eq!(
+                device_config(text.as_bytes()).unwrap(),
+                DeviceConfig::Text(Cow::Borrowed(text)),
+                "{text:?}"
+            );
         }
         assert!(device_config(&[0x1a, 2, 0xff, 0xfe]).is_err());
         // No length is added up and no prefix is read twice, whatever the bytes are.
@@ -127,5 +169,17 @@ mod tests {
                     device_config(&[first, second, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1]);
             }
         }
+    }
+
+    #[test]
+    fn a_program_of_our_own_is_found_in_json() {
+        let text = "#include <v1model.p4>\n// \"a\\b\"\t\u{1}\n";
+        let json = as_json(text);
+        assert_eq!(device_config(json.as_bytes()).unwrap(), DeviceConfig::Text(Cow::Borrowed(text)));
+        assert_eq!(
+            device_config(&wrapped(json.as_bytes())).unwrap(),
+            DeviceConfig::Text(Cow::Borrowed(text))
+        );
+        assert_eq!(device_config(br#"{"p4_device_config": 1}"#).unwrap(), DeviceConfig::Json);
     }
 }

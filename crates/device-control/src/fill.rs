@@ -64,7 +64,7 @@ impl<'f> Filler<'f> {
 
     fn update(&self, write: &Write) -> Result<Update, Box<Diagnostic>> {
         if let Write::CustomCrc { .. } = write {
-            let title = "P4Runtime has no parameters of hash functions";
+            let title = "P4Runtime cannot set parameters of hash functions";
             let help = "write them as annotations of `main`: `docs/run.md`";
             return Err(Box::new(Diagnostic::error(codes::NOT_AN_ENTRY, title).help(help)));
         }
@@ -72,8 +72,8 @@ impl<'f> Filler<'f> {
             && let Some(known) = self.specs.tables.iter().find(|known| known.name == *table)
             && known.entries.iter().any(|entry| entry.key == *key)
         {
-            let title = "an entry of the source cannot be changed on a rack's devices";
-            let help = "take it out of the program, and write it with the other entries";
+            let title = "an entry of the program cannot be changed on a rack";
+            let help = "move it from the program to the file of entries";
             return Err(Box::new(Diagnostic::error(codes::NOT_AN_ENTRY, title).help(help)));
         }
         let change = self.renumbered(write).refer(|kind, name| id(self.info, kind, name))?;
@@ -149,9 +149,9 @@ fn id(info: &P4Info, kind: Kind, name: &Name) -> Result<u32, Box<Diagnostic>> {
     };
     found.ok_or_else(|| {
         Box::new(
-            Diagnostic::error(codes::NOT_AN_ENTRY, format!("control planes do not know {what} `{name}`"))
-                .note("what can never run is not in the P4Info")
-                .help("take its entries out of the file"),
+            Diagnostic::error(codes::NOT_AN_ENTRY, format!("{what} `{name}` is not in the P4Info"))
+                .note("things that can never run are left out of the P4Info")
+                .help("remove its entries from the file"),
         )
     })
 }
@@ -162,7 +162,7 @@ fn unsaid(write: &Write, fault: &Fault) -> Box<Diagnostic> {
         Write::Register { register, .. } | Write::RegisterReset { register } => {
             format!("`{register}` cannot be written by P4Runtime")
         }
-        _ => "P4Runtime cannot say this entry".to_string(),
+        _ => "P4Runtime cannot express this entry".to_string(),
     };
     Box::new(Diagnostic::error(codes::NOT_AN_ENTRY, title).note(fault.to_string()))
 }

@@ -8,7 +8,7 @@ use p4runtime_proto::p4::v1::ForwardingPipelineConfig;
 use p4runtime_server::{Ahead, Status};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use target_native::{Compiled, Engine, Report, Shared};
+use target_native::{Compiled, Engine, Report};
 
 /// Number of pushed programs that are kept.
 const MOST_SENT: usize = 4;
@@ -56,22 +56,20 @@ impl Known {
         if let Some(program) = lock(&self.0).own.get(text.as_bytes()) {
             return Ok(program.report.clone());
         }
-        let known = KnownProgram::compile(Arc::clone(program), SourceMap::new(), registry, false)?;
+        let options = Options { registry: registry.clone(), ..Options::default() };
+        let code = Engine::compile(program, options)?.compiled();
+        let known = KnownProgram::new(Arc::clone(program), code, SourceMap::new());
         let report = known.report.clone();
         lock(&self.0).own.insert(text.as_bytes().to_vec(), known);
         Ok(report)
     }
 
     /// Compiles programs by their texts, those that are not known, and keeps them together.
-    pub(super) fn push<'t>(
-        &self,
-        programs: impl Iterator<Item = (&'t [u8], Arc<ir::Program>)>,
-        registry: &Registry,
-    ) {
+    pub(super) fn push<'t>(&self, programs: impl Iterator<Item = (&'t [u8], Arc<ir::Program>)>) {
         let mut all: Vec<Pushed> = vec![];
         for (text, program) in programs {
             if self.get(text).is_none() && all.iter().all(|(known, _)| known != text) {
-                all.push((text.to_vec(), KnownProgram::pushed(program, SourceMap::new(), registry, false)));
+                all.push((text.to_vec(), KnownProgram::pushed(program, SourceMap::new(), false)));
             }
         }
         self.note(all);
@@ -88,32 +86,18 @@ impl Known {
 }
 
 impl KnownProgram {
-    /// The same, of a controller.
-    fn pushed(
-        program: Arc<ir::Program>,
-        map: SourceMap,
-        registry: &Registry,
-        shares: bool,
-    ) -> Result<KnownProgram, Status> {
-        super::few_externs(&program)?;
-        KnownProgram::compile(program, map, registry, shares)
-            .map_err(|problems| told("the program cannot run", &problems))
+    fn new(program: Arc<ir::Program>, code: Compiled, map: SourceMap) -> KnownProgram {
+        let report = code.report();
+        KnownProgram { program, code, map, report }
     }
 
-    /// `shares` says that several threads are to run it.
-    fn compile(
-        program: Arc<ir::Program>,
-        map: SourceMap,
-        registry: &Registry,
-        shares: bool,
-    ) -> Result<KnownProgram, Vec<Diagnostic>> {
-        let options = Options { registry: registry.clone(), ..Options::default() };
-        let code = match shares {
-            true => Shared::new(&program, options)?.compiled(),
-            false => Engine::compile(&program, options)?.compiled(),
-        };
-        let report = code.report();
-        Ok(KnownProgram { program, code, map, report })
+    /// The program of a controller. Its tables and cells are not made: whether there is memory for them is checked later. `shares`
+    /// says that several threads are to run it.
+    fn pushed(program: Arc<ir::Program>, map: SourceMap, shares: bool) -> Result<KnownProgram, Status> {
+        super::few_externs(&program)?;
+        let code = Compiled::new(&program, Options::default().drop_port, shares);
+        let code = code.map_err(|problems| told("the program cannot run", &problems))?;
+        Ok(KnownProgram::new(program, code, map))
     }
 }
 
@@ -132,7 +116,7 @@ impl Maker {
                 ForwardingPipelineConfig { p4_device_config: text, ..ForwardingPipelineConfig::default() };
             let compiled = maker
                 .program(&config)
-                .and_then(|(program, map)| KnownProgram::pushed(program, map, &maker.registry, maker.shares));
+                .and_then(|(program, map)| KnownProgram::pushed(program, map, maker.shares));
             maker.known.note(vec![(config.p4_device_config, compiled)]);
         }))
     }

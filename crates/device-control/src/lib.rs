@@ -30,23 +30,24 @@ use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, Update};
 use p4runtime_server::{Ahead, Builder, Built, Status};
-use p4runtime_store::{Catalog, Numbers};
+use p4runtime_store::{Catalog, Needs, Numbers};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use target_native::{Engine, Shared};
 
+pub use device_config::as_json;
 use device_config::{DeviceConfig, device_config, is_json};
 pub use fill::updates;
 pub use known::Known;
 use known::KnownProgram;
-pub use metric::{Metric, PORT_RECEIVED, PORT_SENT, exposition, summary};
+pub use metric::{Metric, PORT_LOST, PORT_RECEIVED, PORT_SENT, exposition, summary};
 pub use one::OneSwitch;
 pub use plan::{Splitter, make_part, wires};
 pub use rack::{Channel, Direct, Passage, RackSwitch};
 pub use remote::RemoteRack;
 use running::Running;
 pub use running::{SwitchMut, SwitchRef};
-pub use served::{Event, Served};
+pub use served::{Answers, Event, Served};
 pub use show::metrics;
 
 /// The numbers that ports of a program's architecture can have; `drop_port` is the architecture's own if none is given.
@@ -65,12 +66,14 @@ pub struct Maker {
     pub own: Option<Arc<ir::Program>>,
     /// A configuration for BMv2 means the program that runs.
     pub keep_program: bool,
-    /// The frame externs that there are.
+    /// The externs of the user's own that there are.
     pub registry: Registry,
     /// Machine code that is there already.
     pub known: Known,
     /// Workers on other threads run frames with the device's state: see [`Served::shared`].
     pub shares: bool,
+    /// Limit for the memory that a program and its entities take, in bytes.
+    pub memory: u64,
 }
 
 /// A switch whose entities a P4Runtime server keeps.
@@ -127,13 +130,13 @@ impl Maker {
                 return self.own.clone().map(|own| (own, SourceMap::new())).ok_or_else(|| {
                     Status::new(
                         Code::InvalidArgument,
-                        "`p4_device_config` is empty: it is the text of a P4-16 program",
+                        "`p4_device_config` is empty: it must be the text of a P4-16 program",
                     )
                 });
             }
         };
         let mut map = SourceMap::new();
-        let program = reparse("p4_device_config.p4", text, &mut map).map_err(|problems| {
+        let program = reparse("p4_device_config.p4", &text, &mut map).map_err(|problems| {
             let errors = problems.iter().filter(|d| d.severity == Severity::Error);
             let text: String = errors.map(|d| render(d, &map, Style::Plain)).collect();
             let text = if text.is_empty() { "the program has no `main`".to_string() } else { text };
@@ -166,9 +169,10 @@ impl Builder for Maker {
             None => self.program(config)?,
         };
         few_externs(&program)?;
-        let offered = offered(&program).map_err(|problems| told("no P4Info of the program", &problems));
+        let offered = offered(&program).map_err(|problems| told("the program has no P4Info", &problems));
         let Offered { info, plain, numbers, initial } = offered?;
         agrees(config, &info)?;
+        room(&plain, self.memory)?;
         let mut options = Options { registry: self.registry.clone(), seed: self.seed, ..Options::default() };
         options.drop_port = self.drop_port.unwrap_or(options.drop_port);
         let cannot = |problems: Vec<Diagnostic>| told("the program cannot run", &problems);
@@ -192,7 +196,7 @@ impl Builder for Maker {
             map,
             token: Arc::default(),
         };
-        Ok(Built { target, info, plain, numbers, initial })
+        Ok(Built { target, info, plain, numbers, initial, memory: self.memory })
     }
 }
 
@@ -207,6 +211,28 @@ fn few_externs(program: &ir::Program) -> Result<(), Status> {
         return Err(Status::new(Code::ResourceExhausted, why));
     }
     Ok(())
+}
+
+/// Refuses a program whose tables and objects would take more than `limit` bytes of memory if they were filled to their sizes.
+fn room(info: &P4Info, limit: u64) -> Result<(), Status> {
+    /// Tables and objects that the message names.
+    const NAMED: usize = 3;
+    let needs = Needs::of(info);
+    if needs.bytes <= limit {
+        return Ok(());
+    }
+    let mib = |bytes: u64| bytes.div_ceil(1 << 20);
+    let part =
+        |(name, size, bytes): &(String, i64, u64)| format!("`{name}` of size {size}: {} MiB", mib(*bytes));
+    let largest: Vec<String> = needs.parts.iter().take(NAMED).map(part).collect();
+    let why = format!(
+        "the program needs {} MiB of memory when its tables and objects are full, and the limit is {} MiB ({}): make them smaller, \
+         or start the switch with a larger `--max-memory`",
+        mib(needs.bytes),
+        limit >> 20,
+        largest.join(", ")
+    );
+    Err(Status::new(Code::ResourceExhausted, why))
 }
 
 /// What a program offers to control planes.
@@ -241,7 +267,7 @@ fn agrees(config: &ForwardingPipelineConfig, info: &P4Info) -> Result<(), Status
         None => Ok(()),
         Some(what) => Err(Status::new(
             Code::InvalidArgument,
-            format!("the P4Info is not the program's: {what}; `p4rack p4info` writes the right one"),
+            format!("the P4Info does not match the program: {what}; `p4rack p4info` writes the right one"),
         )),
     }
 }
@@ -253,7 +279,7 @@ fn differs(given: &P4Info, own: &P4Info) -> Option<String> {
     let forgotten = own.iter().find(|thing| !given.contains(thing));
     match (missing, forgotten) {
         (Some((id, name)), _) => Some(format!("the program has no {id:#x} `{name}`")),
-        (None, Some((id, name))) => Some(format!("it lacks {id:#x} `{name}`")),
+        (None, Some((id, name))) => Some(format!("the P4Info lacks {id:#x} `{name}`")),
         (None, None) => None,
     }
 }

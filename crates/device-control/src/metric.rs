@@ -1,5 +1,7 @@
 //! What a switch counts, in the words and the text form of Prometheus (exposition format 0.0.4).
 
+use super::Splitter;
+use controller::{Controller, DeviceId};
 use p4runtime_store::{Described, Store};
 use std::fmt::Write;
 
@@ -40,28 +42,32 @@ pub const PORT_RECEIVED: &str = "port_frames_received_total";
 /// See [`KINDS`].
 pub const PORT_SENT: &str = "port_frames_sent_total";
 
+/// See [`KINDS`].
+pub const PORT_LOST: &str = "port_frames_lost_total";
+
 /// All names, in the order in which they are written, and what they mean. What ends in `_total` only grows.
 const KINDS: &[(&str, &str)] = &[
-    ("frames_received_total", "Frames that came in by the switch's ports."),
-    ("frames_sent_total", "Frames that left by the switch's ports."),
-    ("frames_dropped_total", "Packets that ended at a device, by reason."),
-    ("frames_lost_total", "Frames that were not taken, by place: nobody was ready for them."),
-    ("hand_overs_total", "Frames that passed a link inside the rack."),
-    ("device_frames_received_total", "Frames that came into a device of the rack."),
-    ("device_frames_sent_total", "Frames that left a device of the rack."),
-    (PORT_RECEIVED, "Frames that came in by a port of a device."),
-    (PORT_SENT, "Frames that left by a port of a device."),
-    ("port_up", "1 if frames can come by a port: there is something at its other end."),
-    ("frames_held", "Frames that wait because no frames are taken in."),
+    ("frames_received_total", "Frames received on the switch's ports."),
+    ("frames_sent_total", "Frames sent on the switch's ports."),
+    ("frames_dropped_total", "Packets dropped at a device, by reason."),
+    ("frames_lost_total", "Frames lost because nothing was ready for them, by place."),
+    ("hand_overs_total", "Frames sent over links inside the rack."),
+    ("device_frames_received_total", "Frames received by a device of the rack."),
+    ("device_frames_sent_total", "Frames sent by a device of the rack."),
+    (PORT_RECEIVED, "Frames received on a port of a device."),
+    (PORT_SENT, "Frames sent on a port of a device."),
+    ("port_up", "1 if a port is up."),
+    (PORT_LOST, "Frames lost by a port, by reason."),
+    ("frames_held", "Frames that wait while the switch is held."),
     ("device_stale", "1 if a device is not known to be in sync."),
     ("table_entries", "Entries of a table, the program's own included."),
-    ("table_size", "Entries that a table takes."),
-    ("calls_total", "Calls of controllers, by RPC and how they ended."),
-    ("connections", "Connections to the address of P4Runtime."),
-    ("connections_refused_total", "Connections that were turned away: there were too many."),
-    ("connections_ended_total", "Connections that were ended: they did nothing, or others needed the room."),
-    ("streams", "Controllers that are connected."),
-    ("messages_lost_total", "Messages that were lost because a controller did not read."),
+    ("table_size", "Size of a table, in entries."),
+    ("calls_total", "Calls of controllers, by RPC and status code."),
+    ("connections", "Open connections to the P4Runtime address."),
+    ("connections_refused_total", "Connections refused because there were too many."),
+    ("connections_ended_total", "Connections closed because they were idle, or to make room."),
+    ("streams", "Connected controllers."),
+    ("messages_lost_total", "Messages dropped because a controller did not read them."),
 ];
 
 /// How full the tables are.
@@ -72,6 +78,24 @@ pub(crate) fn tables(store: &Store) -> Vec<Metric> {
             .map(|(name, value)| Metric::new(name, value).with("table", table.name()))
     };
     store.catalog().info().tables.iter().flat_map(of).collect()
+}
+
+/// Of a rack: what its tables hold, its `own`, and whether each device is in sync, with what is known of that by its number and name.
+pub(crate) fn rack(
+    controller: &Controller<Splitter>,
+    own: Vec<Metric>,
+    mut of: impl FnMut(usize, &str) -> Vec<Metric>,
+) -> Vec<Metric> {
+    let mut all = controller.with_store(tables).unwrap_or_default();
+    all.extend(own);
+    let stale = controller.stale();
+    let names = controller.with_planner(|splitter| splitter.placement.devices.clone());
+    for (device, name) in names.iter().enumerate() {
+        let is_stale = stale.contains_key(&DeviceId(device));
+        all.push(Metric::new("device_stale", is_stale.into()).with("device", name));
+        all.extend(of(device, name));
+    }
+    all
 }
 
 /// What a device has counted; `of` are labels that all get.
@@ -94,6 +118,7 @@ pub(crate) fn of_device(counted: &p4runtime_proto::p4rack::v1::Metric, device: &
         "frames_held" => "frames_held",
         PORT_RECEIVED => PORT_RECEIVED,
         PORT_SENT => PORT_SENT,
+        PORT_LOST => PORT_LOST,
         _ => return None,
     };
     let label = |of: &'static str| Some((of, counted.labels.get(of)?.clone()));
@@ -129,10 +154,10 @@ pub fn summary(metrics: &[Metric]) -> String {
     let (came, left) = (of_ports("frames_received_total"), of_ports("frames_sent_total"));
     let mut told = vec![];
     if came + left > 0 {
-        told.push(format!("{came} frames came in by the switch's ports, {left} left by them"));
+        told.push(format!("{came} frames received on the switch's ports, {left} sent"));
     }
     let is_told = |name: &str| match name {
-        "frames_received_total" | "frames_sent_total" | PORT_RECEIVED | PORT_SENT => false,
+        "frames_received_total" | "frames_sent_total" | PORT_RECEIVED | PORT_SENT | PORT_LOST => false,
         _ => name.ends_with("_total") && !name.starts_with("device_"),
     };
     for metric in metrics.iter().filter(|metric| metric.value > 0 && is_told(metric.name)) {
@@ -185,13 +210,13 @@ mod tests {
     #[test]
     fn prometheus_reads_it() {
         expect![[r#"
-            # HELP p4rack_frames_received_total Frames that came in by the switch's ports.
+            # HELP p4rack_frames_received_total Frames received on the switch's ports.
             # TYPE p4rack_frames_received_total counter
             p4rack_frames_received_total 0
-            # HELP p4rack_frames_sent_total Frames that left by the switch's ports.
+            # HELP p4rack_frames_sent_total Frames sent on the switch's ports.
             # TYPE p4rack_frames_sent_total counter
             p4rack_frames_sent_total 2
-            # HELP p4rack_frames_dropped_total Packets that ended at a device, by reason.
+            # HELP p4rack_frames_dropped_total Packets dropped at a device, by reason.
             # TYPE p4rack_frames_dropped_total counter
             p4rack_frames_dropped_total{reason="no_replica",device="a\"b\\c\nd"} 1
             # HELP p4rack_table_entries Entries of a table, the program's own included.
@@ -207,7 +232,7 @@ mod tests {
         all.push(Metric::new("device_frames_sent_total", 7).with("device", "nic"));
         all.push(Metric::new(PORT_SENT, 2).with("port", "1"));
         all.push(Metric::new("frames_lost_total", 4).with("place", "gate"));
-        expect![[r#"0 frames came in by the switch's ports, 2 left by them, 1 packets dropped inside{reason="no_replica",device="a\"b\\c\nd"}, 4 frames lost{place="gate"}"#]]
+        expect![[r#"0 frames received on the switch's ports, 2 sent, 1 packets dropped inside{reason="no_replica",device="a\"b\\c\nd"}, 4 frames lost{place="gate"}"#]]
             .assert_eq(&summary(&all));
     }
 }

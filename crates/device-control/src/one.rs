@@ -1,7 +1,7 @@
 //! One device, served as it is.
 
 use super::gate::Gate;
-use super::{Event, Maker, Metric, PORT_RECEIVED, PORT_SENT, Served, metric};
+use super::{Answers, Event, Maker, Metric, PORT_RECEIVED, PORT_SENT, Served, metric};
 use base_time::Time;
 use controller::{Call, Held, PortCount, Reply, Steer, Ticket};
 use dataplane_api::Device as _;
@@ -12,7 +12,7 @@ use p4runtime_proto::p4::v1::{
 };
 use p4runtime_proto::p4rack::v1::{Device, ShowResponse, TraceResponse, show_response::State};
 use p4runtime_server::{Ahead, Output, Server, Status, StreamId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use target_native::Shared;
 
 /// The most ports whose frames are counted each for itself.
@@ -26,6 +26,8 @@ pub struct OneSwitch {
     /// How long that is closed.
     held: Held,
     ports: BTreeMap<u32, PortCount>,
+    /// Ports whose other end is gone.
+    down: BTreeSet<u32>,
     /// Frames by ports that the program's architecture cannot number.
     unfit: u64,
     /// Whose call is done in slices.
@@ -42,6 +44,7 @@ impl OneSwitch {
             gate: Gate::default(),
             held: Held::No,
             ports: BTreeMap::new(),
+            down: BTreeSet::new(),
             unfit: 0,
             slicing: None,
         }
@@ -93,7 +96,7 @@ impl OneSwitch {
                 events.extend(self.perform(now, outputs));
             }
             Steer::Replace(_) => {
-                let why = "this is one device: there is no plan to replace";
+                let why = "this is a single device: it has no plan to replace";
                 return Err(Status::new(Code::Unimplemented, why));
             }
         }
@@ -119,9 +122,12 @@ impl OneSwitch {
         self.let_in(now)
     }
 
-    /// What was written is there for the frames that come from now on.
+    /// What was written is there for the frames that come from now on. A program that is new knows of no port that is down.
     fn publish(&mut self) {
-        self.server.targets().for_each(|target| target.publish());
+        for target in self.server.targets() {
+            self.down.iter().for_each(|port| target.switch().port_set(*port, false));
+            target.publish();
+        }
     }
 
     fn leave(&mut self, now: Time, port: u32, frame: Vec<u8>) -> Vec<Event> {
@@ -142,7 +148,7 @@ impl OneSwitch {
                 Reply::Done(started.and_then(|()| self.server.fill(&updates)))
             }
             Call::Adopt(..) => {
-                let why = "this is one device: no others hold anything for it";
+                let why = "this is a single device: it has no agents to adopt entries from";
                 Reply::Done(Err(Status::new(Code::Unimplemented, why)))
             }
             Call::Write(request) => match self.server.begin_write(*request) {
@@ -202,7 +208,45 @@ impl OneSwitch {
     }
 }
 
+impl Answers for OneSwitch {
+    fn may_write(&self, head: &WriteRequest) -> Result<(), Status> {
+        self.server.may_write(head)
+    }
+
+    fn may_set_config(&self, head: &SetForwardingPipelineConfigRequest) -> Result<(), Status> {
+        self.server.may_set_config(head)
+    }
+
+    fn ahead(&self, call: &Call) -> Option<Ahead> {
+        match call {
+            Call::SetConfig(request) => self.server.ahead(request),
+            Call::Steer(election, Steer::Reset) => {
+                if election.is_some() {
+                    self.server.may_steer(election.as_ref()).ok()?;
+                }
+                self.server.ahead_again()
+            }
+            _ => None,
+        }
+    }
+
+    fn get_config(
+        &self,
+        request: &GetForwardingPipelineConfigRequest,
+    ) -> Result<GetForwardingPipelineConfigResponse, Status> {
+        self.server.get_config(request)
+    }
+
+    fn capabilities(&self) -> CapabilitiesResponse {
+        self.server.capabilities()
+    }
+}
+
 impl Served for OneSwitch {
+    fn answers(&self) -> &dyn Answers {
+        self
+    }
+
     fn call(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Event> {
         let events = self.do_call(now, ticket, call);
         self.publish();
@@ -253,6 +297,21 @@ impl Served for OneSwitch {
         self.perform(now, told)
     }
 
+    fn link(&mut self, port: u32, is_up: bool) {
+        match is_up {
+            true => drop(self.down.remove(&port)),
+            false => drop(self.down.insert(port)),
+        }
+        for target in self.server.targets() {
+            target.switch().port_set(port, is_up);
+            target.publish();
+        }
+    }
+
+    fn may_have(&mut self, port: u32) -> Result<(), Status> {
+        self.server.target().map_or(Ok(()), |target| target.may_have(port))
+    }
+
     fn shared(&mut self) -> Option<Shared> {
         if self.gate.is_closed() {
             return None;
@@ -275,38 +334,6 @@ impl Served for OneSwitch {
     fn deadline(&mut self) -> Option<Time> {
         let timers = self.server.target().and_then(|target| target.switch().deadline());
         [timers, self.server.deadline(), self.held.deadline()].into_iter().flatten().min()
-    }
-
-    fn may_write(&self, head: &WriteRequest) -> Result<(), Status> {
-        self.server.may_write(head)
-    }
-
-    fn may_set_config(&self, head: &SetForwardingPipelineConfigRequest) -> Result<(), Status> {
-        self.server.may_set_config(head)
-    }
-
-    fn ahead(&self, call: &Call) -> Option<Ahead> {
-        match call {
-            Call::SetConfig(request) => self.server.ahead(request),
-            Call::Steer(election, Steer::Reset) => {
-                if election.is_some() {
-                    self.server.may_steer(election.as_ref()).ok()?;
-                }
-                self.server.ahead_again()
-            }
-            _ => None,
-        }
-    }
-
-    fn get_config(
-        &self,
-        request: &GetForwardingPipelineConfigRequest,
-    ) -> Result<GetForwardingPipelineConfigResponse, Status> {
-        self.server.get_config(request)
-    }
-
-    fn capabilities(&self) -> CapabilitiesResponse {
-        self.server.capabilities()
     }
 
     fn show(&self) -> ShowResponse {

@@ -58,7 +58,7 @@ impl Splitter {
 
     /// The first plan of the own program, `whole`, has these parts with their sources: they were made by the placement.
     pub fn with_parts(self, whole: &Program, made: Printed) -> Result<Splitter, Status> {
-        let rollout = rollout_of(whole, &self.placement, made)?;
+        let rollout = rollout_of(whole, &self.placement, made, self.maker.memory)?;
         Ok(Splitter { first: RefCell::new(Some(rollout)), ..self })
     }
 
@@ -110,23 +110,26 @@ fn rollout(
     ir_split::landings(Arc::make_mut(&mut whole)).map_err(|problems| told("the program", &problems))?;
     let mut map = SourceMap::new();
     let (_, parts, texts) = make_parts(&whole, placement, &mut map)
-        .map_err(|problems| told("the program cannot be split so", &problems))?;
+        .map_err(|problems| told("the program cannot be split with this placement", &problems))?;
     if let Some(code) = code {
         let both = parts.iter().zip(&texts);
-        code.push(
-            both.filter_map(|(part, text)| {
-                Some((text.as_ref()?.as_bytes(), Arc::clone(&part.as_ref()?.program)))
-            }),
-            &maker.registry,
-        );
+        code.push(both.filter_map(|(part, text)| {
+            Some((text.as_ref()?.as_bytes(), Arc::clone(&part.as_ref()?.program)))
+        }));
     }
-    rollout_of(&whole, placement, (parts, texts))
+    rollout_of(&whole, placement, (parts, texts), maker.memory)
 }
 
-/// The plan of a program whose parts are there.
-fn rollout_of(whole: &Program, placement: &Placement, (parts, texts): Printed) -> Result<Rollout, Status> {
-    let offered = super::offered(whole).map_err(|problems| told("no P4Info of the program", &problems));
+/// The plan of a program whose parts are there. `memory` is the limit for what its entities take.
+fn rollout_of(
+    whole: &Program,
+    placement: &Placement,
+    (parts, texts): Printed,
+    memory: u64,
+) -> Result<Rollout, Status> {
+    let offered = super::offered(whole).map_err(|problems| told("the program has no P4Info", &problems));
     let Offered { info, plain, numbers, initial } = offered?;
+    super::room(&plain, memory)?;
     let cookie = cookie_of(whole);
     let devices = parts.into_iter().zip(texts).zip(&placement.devices);
     let parts = devices.map(|((part, text), name)| match (part, text) {
@@ -142,7 +145,7 @@ fn rollout_of(whole: &Program, placement: &Placement, (parts, texts): Printed) -
     let clones = whole.extern_functions.iter().any(|f| !f.user && f.name.starts_with("clone"));
     let cuts_clones = !clones || parts.iter().flatten().count() == 1;
     let (modes, wires) = (modes(whole, &plain), wires(placement));
-    Ok(Rollout { info, plain, numbers, initial, origin, parts, wires, modes, cuts_clones })
+    Ok(Rollout { info, plain, numbers, initial, memory, origin, parts, wires, modes, cuts_clones })
 }
 
 impl Planner for Splitter {
@@ -222,7 +225,7 @@ pub fn make_part(
     text: String,
     whole: &P4Info,
 ) -> Result<Part, Status> {
-    let info = p4info::p4info(program).map_err(|problems| told("no P4Info of a part", &problems))?;
+    let info = p4info::p4info(program).map_err(|problems| told("a part has no P4Info", &problems))?;
     let config = ForwardingPipelineConfig {
         p4info: Some(info.clone()),
         p4_device_config: text.into_bytes(),

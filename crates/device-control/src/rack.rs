@@ -3,19 +3,17 @@
 //! Frames pass links and devices at one moment, so that none is inside while the controller works.
 
 use super::gate::Gate;
-use super::{Controlled, Event, Maker, Metric, Served, Splitter, metric, show};
+use super::{Answers, Controlled, Event, Maker, Metric, Served, Splitter, metric, show};
 use base_time::{Duration, Time};
 use controller::{
     Agent, Answer, Ask, AskId, Call, Controller, DeviceId, Effect, Output, Ticket, Timing, Wires,
 };
 use dataplane_api::Device;
-use p4runtime_proto::p4::v1::{
-    CapabilitiesResponse, Entity, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
-    SetForwardingPipelineConfigRequest, StreamMessageRequest, WriteRequest,
-};
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::v1::{Entity, StreamMessageRequest};
 use p4runtime_proto::p4rack::v1::ShowResponse;
-use p4runtime_server::{Ahead, SLICE, Status, StreamId};
-use std::collections::VecDeque;
+use p4runtime_server::{SLICE, Status, StreamId};
+use std::collections::{BTreeSet, VecDeque};
 
 /// The most links that what comes of one frame passes.
 const MOST_HOPS: usize = 1 << 16;
@@ -82,6 +80,8 @@ pub struct RackSwitch<C> {
     wires: Wires,
     origin: usize,
     cpu_port: Option<u32>,
+    /// The origin's ports whose other end is gone.
+    down: BTreeSet<u32>,
     gate: Gate,
     counters: RackCounters,
     /// What the controller asks, and is not done yet.
@@ -124,13 +124,17 @@ impl<C: Channel> RackSwitch<C> {
     ) -> RackSwitch<C> {
         splitter.runs_parts = true;
         let placement = &splitter.placement;
-        let makers = placement.devices.iter().map(|_| Maker { own: None, ..splitter.maker.clone() });
+        // The rack as a whole is limited: nobody else writes to its devices. Each of them may have a copy of an entity.
+        splitter.maker.memory /= 1 + placement.devices.len() as u64;
+        let maker = Maker { own: None, memory: u64::MAX, ..splitter.maker.clone() };
+        let makers = placement.devices.iter().map(|_| maker.clone());
         RackSwitch {
             agents: makers.map(Agent::new).collect(),
             names: placement.devices.iter().map(ToString::to_string).collect(),
             wires: super::plan::wires(placement),
             origin: placement.origin().0 as usize,
             cpu_port,
+            down: BTreeSet::new(),
             gate: Gate::default(),
             counters: RackCounters::default(),
             asks: VecDeque::new(),
@@ -196,7 +200,18 @@ impl<C: Channel> RackSwitch<C> {
             let outputs = self.ask(now, device, id, ask, &mut events);
             self.take(outputs, &mut events);
         }
+        // A program that is new knows of no port that is down.
+        if !self.down.is_empty() {
+            self.set_ports();
+        }
         events
+    }
+
+    /// All devices know what is down: names and numbers are the whole program's, wherever a group is.
+    fn set_ports(&mut self) {
+        for target in self.agents.iter_mut().flat_map(Agent::targets) {
+            self.down.iter().for_each(|port| target.switch().port_set(*port, false));
+        }
     }
 
     fn take(&mut self, outputs: Vec<Output>, events: &mut Vec<Event>) {
@@ -357,6 +372,10 @@ impl<C: Channel> RackSwitch<C> {
 }
 
 impl<C: Channel> Served for RackSwitch<C> {
+    fn answers(&self) -> &dyn Answers {
+        &self.controller
+    }
+
     fn call(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Event> {
         self.at(now);
         let outputs = self.controller.call(now, ticket, call);
@@ -389,6 +408,27 @@ impl<C: Channel> Served for RackSwitch<C> {
         events
     }
 
+    fn link(&mut self, port: u32, is_up: bool) {
+        if is_up {
+            self.down.remove(&port);
+            for target in self.agents.iter_mut().flat_map(Agent::targets) {
+                target.switch().port_set(port, true);
+            }
+        } else {
+            self.down.insert(port);
+            self.set_ports();
+        }
+    }
+
+    fn may_have(&mut self, port: u32) -> Result<(), Status> {
+        if self.is_internal(port) {
+            let why = format!("port {port} leads to another device of the rack");
+            return Err(Status::new(Code::InvalidArgument, why));
+        }
+        let target = self.agents.get_mut(self.origin).and_then(Agent::target);
+        target.map_or(Ok(()), |target| target.may_have(port))
+    }
+
     fn tick(&mut self, now: Time) -> Vec<Event> {
         self.at(now);
         let mut events = vec![];
@@ -413,18 +453,6 @@ impl<C: Channel> Served for RackSwitch<C> {
         held.chain(timers).chain(self.controller.deadline()).min()
     }
 
-    fn may_write(&self, head: &WriteRequest) -> Result<(), Status> {
-        self.controller.may_write(head)
-    }
-
-    fn may_set_config(&self, head: &SetForwardingPipelineConfigRequest) -> Result<(), Status> {
-        self.controller.may_set_config(head)
-    }
-
-    fn ahead(&self, call: &Call) -> Option<Ahead> {
-        self.controller.ahead(call)
-    }
-
     fn is_busy(&self) -> bool {
         self.working.is_some() || !self.asks.is_empty() || self.controller.is_busy()
     }
@@ -444,25 +472,13 @@ impl<C: Channel> Served for RackSwitch<C> {
         self.perform(now, outputs)
     }
 
-    fn get_config(
-        &self,
-        request: &GetForwardingPipelineConfigRequest,
-    ) -> Result<GetForwardingPipelineConfigResponse, Status> {
-        self.controller.get_config(request)
-    }
-
-    fn capabilities(&self) -> CapabilitiesResponse {
-        self.controller.capabilities()
-    }
-
     fn show(&self) -> ShowResponse {
         show::rack(&self.controller, &[])
     }
 
     fn metrics(&mut self) -> Vec<Metric> {
         let RackCounters { received, sent, hops, nowhere, endless } = self.counters;
-        let mut all = self.controller.with_store(metric::tables).unwrap_or_default();
-        all.extend([
+        let own = vec![
             Metric::new("frames_received_total", received),
             Metric::new("frames_sent_total", sent),
             Metric::new("frames_held", self.gate.held()),
@@ -470,20 +486,19 @@ impl<C: Channel> Served for RackSwitch<C> {
             Metric::new("frames_lost_total", nowhere).with("place", "a helper's unlinked port"),
             Metric::new("frames_lost_total", self.gate.lost()).with("place", "the held rack"),
             Metric::new("frames_lost_total", endless).with("place", "a loop"),
-        ]);
-        let stale = self.controller.stale();
-        for (device, (name, agent)) in self.names.iter().zip(&mut self.agents).enumerate() {
-            let is_stale = stale.contains_key(&DeviceId(device));
-            all.push(Metric::new("device_stale", is_stale.into()).with("device", name));
-            if let Some(target) = agent.target() {
-                let switch = target.view();
-                let counters = switch.counters();
-                let of = |metric, value| Metric::new(metric, value).with("device", name);
-                all.push(of("device_frames_received_total", counters.received));
-                all.push(of("device_frames_sent_total", counters.sent));
-                all.extend(metric::drops(counters, Some(name)));
-            }
-        }
-        all
+        ];
+        let agents = &mut self.agents;
+        metric::rack(&self.controller, own, |device, name| {
+            let Some(target) = agents.get_mut(device).and_then(Agent::target) else { return vec![] };
+            let switch = target.view();
+            let counters = switch.counters();
+            let of = |metric, value| Metric::new(metric, value).with("device", name);
+            let mut all = vec![
+                of("device_frames_received_total", counters.received),
+                of("device_frames_sent_total", counters.sent),
+            ];
+            all.extend(metric::drops(counters, Some(name)));
+            all
+        })
     }
 }

@@ -1,16 +1,13 @@
 //! A rack whose devices are other processes, each with an agent that is reached over the network. Without I/O: what agents are to
 //! be asked goes out as [`Event::Ask`], what they say comes in as [`Heard`].
 
-use super::{Event, Metric, Served, Splitter, metric, show};
+use super::{Answers, Event, Metric, Served, Splitter, metric, show};
 use base_time::{Duration, Time};
 use controller::{Call, Controller, DeviceId, Heard, Output, Reply, Ticket, Timing};
 use p4runtime_proto::google::rpc::Code;
-use p4runtime_proto::p4::v1::{
-    CapabilitiesResponse, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
-    SetForwardingPipelineConfigRequest, StreamMessageRequest, WriteRequest,
-};
+use p4runtime_proto::p4::v1::StreamMessageRequest;
 use p4runtime_proto::p4rack::v1::{Metric as Counted, ShowResponse, show_response::State};
-use p4runtime_server::{Ahead, Pieces, Status, StreamId};
+use p4runtime_server::{Pieces, Status, StreamId};
 use std::collections::BTreeSet;
 
 /// Answers are waited for by the ways to the agents, which know whether anybody is there: this is longer than they do.
@@ -165,6 +162,10 @@ impl RemoteRack {
 }
 
 impl Served for RemoteRack {
+    fn answers(&self) -> &dyn Answers {
+        &self.controller
+    }
+
     fn call(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Event> {
         match call {
             Call::Start(config, updates) => {
@@ -177,7 +178,7 @@ impl Served for RemoteRack {
             }
             call if self.superseded => {
                 let why =
-                    "another controller steers the rack's devices, or has: this one waits until it can go on";
+                    "another controller controls the rack's devices: this one waits until it can continue";
                 let status = Status::new(Code::Unavailable, why);
                 vec![Event::Reply(
                     ticket,
@@ -208,6 +209,10 @@ impl Served for RemoteRack {
     /// Ports are the devices'.
     fn frame(&mut self, _: Time, _: u32, _: &[u8]) -> Vec<Event> {
         vec![]
+    }
+
+    fn may_have(&mut self, port: u32) -> Result<(), Status> {
+        Err(Status::new(Code::FailedPrecondition, format!("port {port}: ports are attached at the agents")))
     }
 
     fn tick(&mut self, now: Time) -> Vec<Event> {
@@ -259,18 +264,6 @@ impl Served for RemoteRack {
         self.failed.clone()
     }
 
-    fn may_write(&self, head: &WriteRequest) -> Result<(), Status> {
-        self.controller.may_write(head)
-    }
-
-    fn may_set_config(&self, head: &SetForwardingPipelineConfigRequest) -> Result<(), Status> {
-        self.controller.may_set_config(head)
-    }
-
-    fn ahead(&self, call: &Call) -> Option<Ahead> {
-        self.controller.ahead(call)
-    }
-
     fn is_busy(&self) -> bool {
         self.controller.is_busy()
     }
@@ -278,17 +271,6 @@ impl Served for RemoteRack {
     fn go_on(&mut self, now: Time) -> Vec<Event> {
         let outputs = self.controller.go_on(now);
         self.perform(now, outputs)
-    }
-
-    fn get_config(
-        &self,
-        request: &GetForwardingPipelineConfigRequest,
-    ) -> Result<GetForwardingPipelineConfigResponse, Status> {
-        self.controller.get_config(request)
-    }
-
-    fn capabilities(&self) -> CapabilitiesResponse {
-        self.controller.capabilities()
     }
 
     fn show(&self) -> ShowResponse {
@@ -306,15 +288,9 @@ impl Served for RemoteRack {
     }
 
     fn metrics(&mut self) -> Vec<Metric> {
-        let mut all = self.controller.with_store(metric::tables).unwrap_or_default();
-        let stale = self.controller.stale();
-        let names = self.controller.with_planner(|splitter| splitter.placement.devices.clone());
-        for (index, (name, counted)) in names.iter().zip(&self.counted).enumerate() {
-            let is_stale = stale.contains_key(&DeviceId(index));
-            all.push(Metric::new("device_stale", is_stale.into()).with("device", name));
-            let known = counted.iter().filter_map(|counted| metric::of_device(counted, name));
-            all.extend(known);
-        }
-        all
+        metric::rack(&self.controller, vec![], |device, name| {
+            let counted = self.counted.get(device).into_iter().flatten();
+            counted.filter_map(|counted| metric::of_device(counted, name)).collect()
+        })
     }
 }

@@ -4,6 +4,8 @@ use super::Controlled;
 use base_time::Time;
 use dataplane_api::{Device as _, Output};
 use device::Switch;
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_server::Status;
 use std::ops::{Deref, DerefMut};
 use std::sync::MutexGuard;
 use target_native::{Fate, Packet, Shared, Worker};
@@ -90,6 +92,23 @@ impl Controlled {
         match &self.running {
             Running::Own(switch) => SwitchRef::Own(switch),
             Running::Shared(sharing) => SwitchRef::Shared(sharing.shared.lock()),
+        }
+    }
+
+    /// Refuses a port that the program's architecture cannot number, and the one that means "drop": nothing ever leaves by it.
+    pub(super) fn may_have(&self, port: u32) -> Result<(), Status> {
+        let numbers = *self.view().port_numbers();
+        let refused = |why: String| Err(Status::new(Code::InvalidArgument, why));
+        match numbers.check_port(port) {
+            Err(error) => refused(format!(
+                "{}{}",
+                error.message,
+                error.help.map_or(String::new(), |help| format!(": {help}"))
+            )),
+            Ok(()) if numbers.drop_port() == Some(port) => {
+                refused(format!("port {port} means drop: no frame can leave on it"))
+            }
+            Ok(()) => Ok(()),
         }
     }
 

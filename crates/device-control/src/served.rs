@@ -1,8 +1,8 @@
 //! What controllers and ports see: one switch, whatever it is made of.
 
-use super::Metric;
+use super::{Metric, Splitter};
 use base_time::Time;
-use controller::{Ask, AskId, Call, DeviceId, Heard, Reply, Ticket};
+use controller::{Ask, AskId, Call, Controller, DeviceId, Heard, Reply, Ticket};
 use p4runtime_proto::p4::v1::{
     CapabilitiesResponse, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
     SetForwardingPipelineConfigRequest, StreamMessageRequest, StreamMessageResponse, WriteRequest,
@@ -26,8 +26,32 @@ pub enum Event {
     Ask(DeviceId, Option<AskId>, Ask),
 }
 
+/// What is answered without a change to the switch: by a device's server, or by a rack's controller.
+pub trait Answers {
+    /// Checks whether the sender of a `Write` may make it. The updates are not needed.
+    fn may_write(&self, head: &WriteRequest) -> Result<(), Status>;
+
+    /// Checks whether the sender of a `SetForwardingPipelineConfig` may make it. The config is not needed.
+    fn may_set_config(&self, head: &SetForwardingPipelineConfigRequest) -> Result<(), Status>;
+
+    /// The expensive part of a call that does not need the switch, if there is one. It can run on another thread before the call.
+    fn ahead(&self, call: &Call) -> Option<Ahead>;
+
+    /// The RPC `GetForwardingPipelineConfig`.
+    fn get_config(
+        &self,
+        request: &GetForwardingPipelineConfigRequest,
+    ) -> Result<GetForwardingPipelineConfigResponse, Status>;
+
+    /// The RPC `Capabilities`.
+    fn capabilities(&self) -> CapabilitiesResponse;
+}
+
 /// One switch under P4Runtime. Time, requests and frames come in, [`Event`]s go out.
 pub trait Served {
+    /// Answers for it.
+    fn answers(&self) -> &dyn Answers;
+
     /// A call; its reply is an event, now or later.
     fn call(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Event>;
 
@@ -45,6 +69,13 @@ pub trait Served {
         vec![]
     }
 
+    /// What is at the other end of a port has come, or has gone. P4Runtime has no message for it: members of groups that watch the port, and replicas with
+    /// backups, follow it.
+    fn link(&mut self, _port: u32, _is_up: bool) {}
+
+    /// Checks whether there may be a port with this number, which has just been added.
+    fn may_have(&mut self, port: u32) -> Result<(), Status>;
+
     /// The state that workers on other threads may run frames with; without it every frame comes by [`frame`](Served::frame). It changes with the
     /// calls that change the program, and where frames are kept out there is none: whoever has workers asks after each call, before its events
     /// are done.
@@ -58,29 +89,11 @@ pub trait Served {
     /// When [`tick`](Served::tick) has something to do next, beside digests and idle entries, which come at any time.
     fn deadline(&mut self) -> Option<Time>;
 
-    /// Checks whether the sender of a `Write` may make it. The updates are not needed.
-    fn may_write(&self, head: &WriteRequest) -> Result<(), Status>;
-
-    /// Checks whether the sender of a `SetForwardingPipelineConfig` may make it. The config is not needed.
-    fn may_set_config(&self, head: &SetForwardingPipelineConfigRequest) -> Result<(), Status>;
-
-    /// The expensive part of a call that does not need the switch, if there is one. It can run on another thread before the call.
-    fn ahead(&self, call: &Call) -> Option<Ahead>;
-
     /// True while a call is done in slices: [`go_on`](Served::go_on) does the next one. Frames may come in between, and nothing else.
     fn is_busy(&self) -> bool;
 
     /// The next slice.
     fn go_on(&mut self, now: Time) -> Vec<Event>;
-
-    /// The RPC `GetForwardingPipelineConfig`.
-    fn get_config(
-        &self,
-        request: &GetForwardingPipelineConfigRequest,
-    ) -> Result<GetForwardingPipelineConfigResponse, Status>;
-
-    /// The RPC `Capabilities`.
-    fn capabilities(&self) -> CapabilitiesResponse;
 
     /// What it is made of, without what it has counted.
     fn show(&self) -> ShowResponse;
@@ -97,4 +110,30 @@ pub trait Served {
 
     /// What it has counted.
     fn metrics(&mut self) -> Vec<Metric>;
+}
+
+/// A rack's controller answers for its devices.
+impl Answers for Controller<Splitter> {
+    fn may_write(&self, head: &WriteRequest) -> Result<(), Status> {
+        self.may_write(head)
+    }
+
+    fn may_set_config(&self, head: &SetForwardingPipelineConfigRequest) -> Result<(), Status> {
+        self.may_set_config(head)
+    }
+
+    fn ahead(&self, call: &Call) -> Option<Ahead> {
+        self.ahead(call)
+    }
+
+    fn get_config(
+        &self,
+        request: &GetForwardingPipelineConfigRequest,
+    ) -> Result<GetForwardingPipelineConfigResponse, Status> {
+        self.get_config(request)
+    }
+
+    fn capabilities(&self) -> CapabilitiesResponse {
+        self.capabilities()
+    }
 }

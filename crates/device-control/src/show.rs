@@ -63,5 +63,7 @@ pub(super) fn rack(controller: &Controller<Splitter>, addresses: &[String]) -> S
         edges,
         metrics: vec![],
         clients: controller.clients(),
+        // Those are known where they are.
+        ports: vec![],
     }
 }

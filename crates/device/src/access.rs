@@ -9,7 +9,7 @@ pub enum AccessKind {
     Read,
     /// Overwritten.
     Write,
-    /// Looked at and changed: counters, meters, frame externs, the random stream.
+    /// Looked at and changed: counters, meters, externs of the user's own, the random stream.
     Update,
 }
 

@@ -1,37 +1,20 @@
 //! What is worked out once about a program: its architecture, stages, tables and objects. Code is made of it, without a device.
 
+use crate::architecture::{Architecture, objects};
 use crate::embed::{CellsFacts, TableAt, TableFacts};
 use crate::objects::Object;
-use crate::psa::{Half, Psa};
+use crate::psa::Half;
 use crate::region::{Path, Regions};
 use crate::stage::{Block, BlockName, Stage};
-use crate::switch::{Pipeline, not_run};
-use crate::v1model::V1Model;
 use base_diag::Diagnostic;
 use dataplane_api::Port;
-use ir::{Arch, ControlId, InstanceId, ParserId, Program, Role, Type};
+use ir::{ControlId, InstanceId, ParserId, Program, Role, Type};
 use std::sync::Arc;
 
 /// See the module.
 pub struct Blueprint {
     program: Arc<Program>,
-    pub(crate) architecture: Architecture,
-}
-
-/// The architectures: each a module that knows no other.
-pub(crate) enum Architecture {
-    V1Model(Box<V1Model>),
-    Psa(Box<Psa>),
-}
-
-impl Architecture {
-    /// What sends packets through its stages.
-    pub(crate) fn pipeline(&self) -> &dyn Pipeline {
-        match self {
-            Architecture::V1Model(v1model) => v1model.as_ref(),
-            Architecture::Psa(psa) => psa.as_ref(),
-        }
-    }
+    architecture: Architecture,
 }
 
 /// The blocks of a program; of a program for PSA those of one half.
@@ -44,11 +27,7 @@ pub struct Blocks<'b> {
 impl Blueprint {
     /// Of a program that can be run; why it cannot. `drop_port` is the port that means "drop", where a port means it.
     pub fn new(program: Arc<Program>, drop_port: Port) -> Result<Blueprint, Vec<Diagnostic>> {
-        let architecture = match program.arch {
-            Arch::V1Model(_) => Architecture::V1Model(Box::new(V1Model::new(&program, drop_port)?)),
-            Arch::Psa { .. } => Architecture::Psa(Box::new(Psa::new(&program)?)),
-            _ => return Err(vec![not_run(&program)]),
-        };
+        let architecture = Architecture::of(&program, drop_port)?;
         Ok(Blueprint { program, architecture })
     }
 
@@ -77,8 +56,13 @@ impl<'b> Blocks<'b> {
         }
     }
 
+    /// What is worked out by the architecture.
+    pub(crate) fn architecture(self) -> &'b Architecture {
+        &self.blueprint.architecture
+    }
+
     /// A stage; `None` if the architecture has no such block.
-    fn stage(self, block: BlockName) -> Option<&'b Stage> {
+    pub fn stage(self, block: BlockName) -> Option<&'b Stage> {
         match &self.blueprint.architecture {
             Architecture::V1Model(model) => Some(model.stage(block)),
             Architecture::Psa(psa) => psa.stage(self.half, block),
@@ -115,7 +99,7 @@ impl<'b> Blocks<'b> {
     /// The port that means "drop"; PSA has none.
     pub fn drop_port(self) -> u32 {
         match &self.blueprint.architecture {
-            Architecture::V1Model(model) => model.drop_port(),
+            Architecture::V1Model(model) => model.drop_port,
             Architecture::Psa(_) => 0,
         }
     }
@@ -140,7 +124,7 @@ impl<'b> Blocks<'b> {
     pub fn cells(self, id: InstanceId, most: u64) -> Option<CellsFacts> {
         let program = self.program();
         let instance = program.instances.get(id.index())?;
-        let make = crate::switch::objects(program)?;
+        let make = objects(program).ok()?;
         match make(program, instance, &program.extern_object(instance.object).name)?.ok()? {
             Object::Register(register) => register.can_be_flat(most).then(|| CellsFacts {
                 size: register.size,
@@ -172,25 +156,9 @@ impl<'b> Blocks<'b> {
         behind.chain(regions.starts.values()).cloned().collect()
     }
 
-    /// v1model's part. What asks for it is for its programs only.
-    pub(crate) fn v1model(self) -> &'b V1Model {
-        match &self.blueprint.architecture {
-            Architecture::V1Model(model) => model,
-            Architecture::Psa(_) => unreachable!("half of PSA has no such blocks"),
-        }
-    }
-
-    /// PSA's part, if it is one.
-    pub(crate) fn psa(self) -> Option<&'b Psa> {
-        match &self.blueprint.architecture {
-            Architecture::V1Model(_) => None,
-            Architecture::Psa(psa) => Some(psa),
-        }
-    }
-
     fn regions(self) -> Option<&'b Regions> {
         match &self.blueprint.architecture {
-            Architecture::V1Model(model) => Some(model.regions()),
+            Architecture::V1Model(model) => Some(&model.regions),
             Architecture::Psa(_) => None,
         }
     }

@@ -1,7 +1,9 @@
 //! From the program's declarations to tables, value sets and objects.
 
 use crate::objects::Object;
+use crate::objects::value::ValueObject;
 use crate::table::{Tables, key_spec};
+use crate::value_externs;
 use crate::value_set::{ValueSet, ValueSets};
 use base_bits::Bits;
 use base_diag::Diagnostic;
@@ -10,7 +12,8 @@ use dataplane_api::Registry;
 use ir::{Const, ExprKind, Instance, MatchKind, Name, Program, Type, TypeKind};
 use ir_value::Value;
 
-type Built = (Tables, ValueSets, Vec<Object>);
+/// Tables, value sets, an object for each instance, and what each extern function is, if it is a value extern.
+type Built = (Tables, ValueSets, Vec<Object>, Vec<Option<ValueObject>>);
 
 /// All that a device keeps, as it is before the first packet.
 pub(crate) fn build(
@@ -18,7 +21,10 @@ pub(crate) fn build(
     registry: &Registry,
     make: MakeObject,
 ) -> Result<Built, Vec<Diagnostic>> {
-    let mut problems = vec![];
+    let mut problems = value_externs::check_value_externs(program, registry);
+    if !problems.is_empty() {
+        return Err(problems);
+    }
     let mut keep = |problem: Diagnostic| problems.push(problem);
     let value_sets = value_sets(program, &mut keep);
     let objects = program
@@ -32,7 +38,9 @@ pub(crate) fn build(
         })
         .collect();
     match Tables::new(program) {
-        Ok(tables) if problems.is_empty() => Ok((tables, value_sets, objects)),
+        Ok(tables) if problems.is_empty() => {
+            Ok((tables, value_sets, objects, value_externs::functions(program, registry)))
+        }
         Ok(_) => Err(problems),
         Err(more) => Err([problems, more].concat()),
     }
@@ -75,15 +83,23 @@ fn object(
     if let Some(mark) = declared.frame_extern() {
         return frame_extern(program, instance, mark.as_str().unwrap_or_default(), registry);
     }
+    if let Some(mark) = declared.value_extern() {
+        return value_externs::instance(program, instance, mark, registry);
+    }
     let made = if declared.user {
-        Err("only the architecture's externs and frame externs can be run".to_string())
+        Err("it is neither the architecture's nor marked as one that the device offers".to_string())
     } else {
         make(program, instance, &declared.name)
             .unwrap_or_else(|| Err(format!("`{}` is not supported yet", declared.name)))
     };
     made.map_err(|why| {
-        Diagnostic::error(codes::NOT_SUPPORTED, format!("`{}` cannot be run", declared.name))
-            .at(instance.span, why)
+        let problem = Diagnostic::error(codes::NOT_SUPPORTED, format!("`{}` cannot be run", declared.name))
+            .at(instance.span, why);
+        match declared.user {
+            true => problem
+                .help("write `@value_extern(\"name\")` or `@frame_extern(\"name\")` before its declaration"),
+            false => problem,
+        }
     })
 }
 

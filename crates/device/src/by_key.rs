@@ -4,7 +4,7 @@
 use crate::control_plane::TableEntry;
 use crate::names::refused;
 use crate::objects::Object;
-use crate::objects::meter::Meter;
+use crate::objects::meter::{Meter, MeterArray};
 use crate::objects::profile::{Member, Profile};
 use crate::switch::Switch;
 use crate::table::{self, DirectCells, EntryOf, IdleTimer, Run, action_data};
@@ -139,12 +139,7 @@ impl Switch {
         if let Some(rates) = rates {
             return self.meter_set_rates(name, index, rates);
         }
-        let is_meter = |o: &Object| matches!(o, Object::Meter(_));
-        if let Object::Meter(meters) =
-            self.core.state.object_mut(&self.core.program, "meter", name, is_meter)?
-        {
-            meters.reset(index);
-        }
+        self.core.array_mut::<MeterArray>(name)?.reset(index);
         Ok(())
     }
 

@@ -1,13 +1,14 @@
 //! What the control plane does to a switch, by control-plane names: tables, value sets, objects, replication.
 
+use crate::core::Core;
 use crate::names::refused;
-use crate::objects::Object;
 use crate::objects::counter::Counter;
 use crate::objects::meter::MeterArray;
 use crate::objects::profile::Member;
 use crate::objects::register::Register;
+use crate::objects::{Array, Object};
+use crate::ports::PortNumbers;
 use crate::replication::Session;
-use crate::state::State;
 use crate::switch::Switch;
 use crate::table::{IdleEntry, KeySpec, Run, action_data, fit};
 use crate::told::Digest;
@@ -216,11 +217,8 @@ impl Switch {
 
     /// Writes one cell of a register.
     pub fn register_write(&mut self, name: &str, index: u64, value: &Bits) -> Result<(), EntryError> {
-        let is_register = |o: &Object| matches!(o, Object::Register(_));
-        let object = self.core.state.object_mut(&self.core.program, "register", name, is_register)?;
-        let Object::Register(register) = object else { return Err(refused("no such register")) };
-        let zero = register.zero().clone();
-        let value = match &zero {
+        let register: &Register = self.core.array(name)?;
+        let value = match register.zero() {
             Value::Bits(bits) => fit(value, bits.width()).map(Value::Bits),
             Value::Bool(_) => Some(Value::Bool(!value.is_zero())),
             _ => None,
@@ -232,34 +230,26 @@ impl Switch {
 
     /// Writes one cell of a register, whatever its type; the value has that type.
     pub fn register_set(&mut self, name: &str, index: u64, value: Value) -> Result<(), EntryError> {
-        let is_register = |o: &Object| matches!(o, Object::Register(_));
-        match self.core.state.object_mut(&self.core.program, "register", name, is_register)? {
-            Object::Register(register) => in_range(register.write(index, value), name, index, register.size),
-            _ => Err(refused("no such register")),
-        }
+        let register: &mut Register = self.core.array_mut(name)?;
+        in_range(register.write(index, value), name, index, register.size)
     }
 
     /// Sets all cells of a register to zero.
     pub fn register_reset(&mut self, name: &str) -> Result<(), EntryError> {
-        let is_register = |o: &Object| matches!(o, Object::Register(_));
-        match self.core.state.object_mut(&self.core.program, "register", name, is_register)? {
-            Object::Register(register) => register.clear(),
-            _ => return Err(refused("no such register")),
-        }
+        self.core.array_mut::<Register>(name)?.clear();
         Ok(())
     }
 
     /// The type of a register's cells.
     pub(crate) fn register_type(&self, name: &str) -> Result<&ir::Type, EntryError> {
-        let pick = |object: &Object| matches!(object, Object::Register(_)).then_some(());
-        let (id, ()) = self.core.state.object(&self.core.program, "register", name, pick)?;
+        let (id, _) = self.core.state.array::<Register>(&self.core.program, name)?;
         let ty = self.core.program.instances.get(id.index()).and_then(|i| i.type_args.first());
         ty.ok_or_else(|| refused("no such register"))
     }
 
     /// One cell of a register as data; `None` for a type that data has no form for.
     pub fn register_data(&self, name: &str, index: u64) -> Result<Option<writes::Data>, EntryError> {
-        let value = register_cell(&self.core.program, &self.core.state, name, index)?;
+        let value = self.core.register_cell(name, index)?;
         Ok(value.to_data(&self.core.program, self.register_type(name)?))
     }
 
@@ -269,7 +259,7 @@ impl Switch {
         name: &str,
         wanted: Range<u64>,
     ) -> Result<Option<Vec<(u64, writes::Data)>>, EntryError> {
-        let register = register(&self.core.program, &self.core.state, name)?;
+        let register: &Register = self.core.array(name)?;
         in_range(wanted.end <= register.size, name, wanted.end, register.size)?;
         let ty = self.register_type(name)?;
         let cells = register.cells_of(wanted).into_iter();
@@ -278,10 +268,7 @@ impl Switch {
 
     /// The cells of a counter array that are not zero, in order, of those wanted.
     pub fn counter_cells(&self, name: &str, wanted: Range<u64>) -> Result<Vec<(u64, Count)>, EntryError> {
-        fn pick(object: &Object) -> Option<&Counter> {
-            if let Object::Counter(counter) = object { Some(counter) } else { None }
-        }
-        let (_, counter) = self.core.state.object(&self.core.program, "counter", name, pick)?;
+        let counter: &Counter = self.core.array(name)?;
         in_range(wanted.end <= counter.size, name, wanted.end, counter.size)?;
         Ok(counter.cells_of(wanted))
     }
@@ -303,23 +290,15 @@ impl Switch {
 
     /// Sets one counter.
     pub fn counter_write(&mut self, name: &str, index: u64, count: Count) -> Result<(), EntryError> {
-        let is_counter = |o: &Object| matches!(o, Object::Counter(_));
-        match self.core.state.object_mut(&self.core.program, "counter", name, is_counter)? {
-            Object::Counter(counter) => in_range(counter.write(index, count), name, index, counter.size),
-            _ => Err(refused("no such counter")),
-        }
+        let counter: &mut Counter = self.core.array_mut(name)?;
+        in_range(counter.write(index, count), name, index, counter.size)
     }
 
     /// Sets all cells of a counter to zero.
     pub fn counter_reset(&mut self, name: &str) -> Result<(), EntryError> {
-        let is_counter = |o: &Object| matches!(o, Object::Counter(_));
-        match self.core.state.object_mut(&self.core.program, "counter", name, is_counter)? {
-            Object::Counter(counter) => {
-                for index in 0..counter.size {
-                    counter.write(index, Count::default());
-                }
-            }
-            _ => return Err(refused("no such counter")),
+        let counter: &mut Counter = self.core.array_mut(name)?;
+        for index in 0..counter.size {
+            counter.write(index, Count::default());
         }
         Ok(())
     }
@@ -341,21 +320,13 @@ impl Switch {
     /// Sets committed and peak rate of all meters of an array.
     pub fn meter_array_set_rates(&mut self, name: &str, rates: Rates) -> Result<(), EntryError> {
         check_rates(rates)?;
-        let is_meter = |o: &Object| matches!(o, Object::Meter(_));
-        match self.core.state.object_mut(&self.core.program, "meter", name, is_meter)? {
-            Object::Meter(meters) => meters.configure_all(rates),
-            _ => return Err(refused("no such meter")),
-        }
+        self.core.array_mut::<MeterArray>(name)?.configure_all(rates);
         Ok(())
     }
 
     /// Makes all packets green again at all meters of an array.
     pub fn meter_array_reset(&mut self, name: &str) -> Result<(), EntryError> {
-        let is_meter = |o: &Object| matches!(o, Object::Meter(_));
-        match self.core.state.object_mut(&self.core.program, "meter", name, is_meter)? {
-            Object::Meter(meters) => meters.reset_all(),
-            _ => return Err(refused("no such meter")),
-        }
+        self.core.array_mut::<MeterArray>(name)?.reset_all();
         Ok(())
     }
 
@@ -398,8 +369,7 @@ impl Switch {
 
     /// Committed and peak rate of a meter, if they are set.
     pub fn meter_rates(&self, name: &str, index: u64) -> Result<Option<Rates>, EntryError> {
-        let pick = meters_of;
-        let (_, meters) = self.core.state.object(&self.core.program, "meter", name, pick)?;
+        let meters: &MeterArray = self.core.array(name)?;
         if index < meters.size {
             Ok(meters.rates(index))
         } else {
@@ -445,6 +415,21 @@ impl Switch {
         self.core.state.take_log()
     }
 
+    /// The numbers that ports and multicast groups can have.
+    pub fn port_numbers(&self) -> &PortNumbers {
+        &self.core.numbers
+    }
+
+    /// Refuses a port that the architecture's type cannot hold.
+    pub fn check_port(&self, port: Port) -> Result<(), EntryError> {
+        self.core.numbers.check_port(port)
+    }
+
+    /// Refuses a multicast group that the architecture's type cannot hold.
+    pub fn check_group(&self, group: u32) -> Result<(), EntryError> {
+        self.core.numbers.check_group(group)
+    }
+
     /// The program that runs.
     pub fn program(&self) -> &std::sync::Arc<Program> {
         &self.core.program
@@ -486,10 +471,6 @@ fn action_view(table: &table::Table, action: u32, data: &[Value]) -> (Name, Vec<
     (name.unwrap_or_default(), data.iter().filter_map(Value::to_key).collect())
 }
 
-fn meters_of(object: &Object) -> Option<&MeterArray> {
-    if let Object::Meter(meters) = object { Some(meters) } else { None }
-}
-
 fn check_rates(rates: Rates) -> Result<(), EntryError> {
     if rates.committed.per_gigamicrosecond > rates.peak.per_gigamicrosecond {
         return Err(refused("the committed rate is above the peak rate"));
@@ -505,20 +486,20 @@ fn out_of_range(name: &str, index: u64, size: u64) -> EntryError {
     refused(format!("`{name}` has {size} cells: there is no {index}"))
 }
 
-/// One cell of a register.
-pub(crate) fn register_cell(
-    program: &Program,
-    state: &State,
-    name: &str,
-    index: u64,
-) -> Result<Value, EntryError> {
-    let register = register(program, state, name)?;
-    register.read(index).ok_or_else(|| out_of_range(name, index, register.size))
-}
-
-fn register<'s>(program: &Program, state: &'s State, name: &str) -> Result<&'s Register, EntryError> {
-    fn pick(object: &Object) -> Option<&Register> {
-        if let Object::Register(register) = object { Some(register) } else { None }
+impl Core {
+    /// One cell of a register.
+    pub(crate) fn register_cell(&self, name: &str, index: u64) -> Result<Value, EntryError> {
+        let register: &Register = self.array(name)?;
+        register.read(index).ok_or_else(|| out_of_range(name, index, register.size))
     }
-    Ok(state.object(program, "register", name, pick)?.1)
+
+    /// An array by its control-plane name.
+    fn array<T: Array>(&self, name: &str) -> Result<&T, EntryError> {
+        Ok(self.state.array(&self.program, name)?.1)
+    }
+
+    /// The same, to change it.
+    pub(crate) fn array_mut<T: Array>(&mut self, name: &str) -> Result<&mut T, EntryError> {
+        self.state.array_mut(&self.program, name)
+    }
 }

@@ -159,8 +159,8 @@ impl State {
 
     /// Counts a packet of `bytes` in the direct counter of the entry that it hit, if the table has one.
     pub fn count_hit(&mut self, program: &Program, (control, table, entry): Application, bytes: u64) {
-        if let (Some(at), Some(table)) = (entry, self.tables.get(control, table))
-            && let (Some(counter), Some((_, entry))) = (table.counters, table.entries.get_index(at))
+        if let (Some(at), Some(table)) = (entry, self.tables.get_mut(control, table))
+            && let (Some(counter), Some((_, entry))) = (table.counters, table.entries.get_index_mut(at))
         {
             let handle = entry.handle;
             entry.direct.count.count(bytes);

@@ -1,96 +1,31 @@
-//! What an engine needs that runs blocks by code of its own and leaves the rest to the interpreter.
+//! What machine code knows and shares of a device: its tables, entry by entry and write by write, and the cells of its objects.
 //!
-//! The interpreter keeps what lasts: entries, objects, replication, counters. Compiled code keeps a packet in a form of its own
-//! and runs the stages; what it cannot do it leaves to a [`Host`]:
-//!
-//! ```text
-//! a statement   Host::statement     variables as values in, values out
-//! a stage       Host::stage         a packet as values in, values out
-//! a packet      Host::manage, ...   that is cloned, replicated, resubmitted, recirculated: the copies
-//! ```
-//!
-//! Of PSA it runs [`halves`](Accelerator::half), and the device does what is around them.
-//!
-//! So nothing has two meanings: what is rare is done here, in the order of the reference, on the same state.
+//! The device keeps what lasts. Code has a packet in a form of its own, and copies of the tables; entries, cells and counters are the
+//! device's, so that nothing has two meanings.
 
-use crate::host::Host;
+use crate::core::Core;
+use crate::objects::Object;
+use crate::stage::Effects;
 use crate::table::{Change, Entry, Run, Table};
+use crate::told::Told;
 use base_bits::Bits;
 use base_time::Time;
 use control_writes::EntryKey;
-use dataplane_api::{EgressResult, Output, Port, QueueRecord, Queued, QueuedPacket};
-use ir::{ControlId, TableId, Type};
+use dataplane_api::DropReason;
+use ir::{ControlId, InstanceId, TableId, Type};
 use ir_value::Value;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
-pub use crate::psa::{Half, HalfDone, HalfEnd, HalfStart};
-pub use crate::v1model::{Halt, Left, PacketParts, RunsOn, Stay};
-
-/// Runs packets by code of its own, as long as nobody watches how: see [`Switch::accelerate`](crate::Switch::accelerate). What it
-/// gives back untouched goes through the architecture's pipeline, stage by stage.
-pub trait Accelerator: Send {
-    /// A frame and all that comes of it, at one moment.
-    fn process(&mut self, host: Host<'_>, port: Port, frame: &[u8], now: Time) -> Vec<Output>;
-
-    /// Parser, control and deparser of half of PSA.
-    fn half(&mut self, _host: Host<'_>, _start: HalfStart<'_>, _now: Time) -> HalfEnd {
-        HalfEnd::NotMine
-    }
-
-    /// See [`Device::ingress`](dataplane_api::Device::ingress); the frame is counted already.
-    fn ingress(
-        &mut self,
-        _host: Host<'_>,
-        _port: Port,
-        frame: Vec<u8>,
-        _now: Time,
-    ) -> Result<Vec<Queued>, Vec<u8>> {
-        Err(frame)
-    }
-
-    /// See [`Device::egress`](dataplane_api::Device::egress).
-    fn egress(
-        &mut self,
-        _host: Host<'_>,
-        packet: Queued,
-        _queue: QueueRecord,
-        _now: Time,
-    ) -> Result<EgressResult, Queued> {
-        Err(packet)
-    }
-
-    /// See [`Device::resume`](dataplane_api::Device::resume).
-    fn resume(
-        &mut self,
-        _host: Host<'_>,
-        packet: QueuedPacket,
-        _now: Time,
-    ) -> Result<Vec<Queued>, QueuedPacket> {
-        Err(packet)
-    }
-
-    /// See [`Device::tick`](dataplane_api::Device::tick).
-    fn tick(&mut self, _host: Host<'_>, _now: Time) -> Option<Vec<Queued>> {
-        None
-    }
-
-    /// A packet that waits for egress as the pipeline lets it wait, in whose hands it is from now on.
-    fn hand_back(&mut self, _host: Host<'_>, packet: QueuedPacket) -> QueuedPacket {
-        packet
-    }
-}
-
-/// An array of an object in memory that compiled code shares.
-pub type SharedCells = Arc<[AtomicU64]>;
+pub use crate::objects::counter::SharedCells;
+pub use crate::objects::direct_counter::{CountSlot, CountSlots};
 
 /// An entry of a table as compiled code sees it.
 #[derive(Clone, Debug)]
 pub struct EntryView {
     /// What names it.
     pub key: EntryKey,
-    /// Its direct counter, packets and bytes, if the table has one and the entry is there.
-    pub count: Option<SharedCells>,
+    /// Where it is counted, if the table has a direct counter and the entry is there.
+    pub count: Option<Arc<CountSlot>>,
     /// What it runs; `None` if it names a member or group of a profile.
     pub run: Option<ActionView>,
 }
@@ -132,13 +67,13 @@ pub struct TableFacts {
     pub keys: Vec<crate::KeySpec>,
     /// How many entries it takes.
     pub size: u64,
-    /// Entries name members of a profile or groups of a selector: [`Host::chosen`] says what runs.
+    /// Entries name members of a profile or groups of a selector: [`Core::chosen`] says what runs.
     pub has_profile: bool,
     /// Hits are to be counted: see [`EntryView::count`].
     pub counts: bool,
     /// The entries, if nobody can change them.
     pub constant: Option<Constant>,
-    /// A hit is metered, or remembered for a timeout: [`Host::looked_up`] is to be called.
+    /// A hit is metered, or remembered for a timeout: [`Core::looked_up`] is to be called.
     pub notes_hits: bool,
 }
 
@@ -197,8 +132,8 @@ impl Table {
     }
 
     /// What misses are counted in, if they are too.
-    pub(crate) fn misses(&self) -> Option<SharedCells> {
-        self.counters.and(self.of_default.as_ref()).map(|cells| cells.count.share())
+    pub(crate) fn misses(&self) -> Option<Arc<CountSlot>> {
+        self.counters.and(self.of_default.as_ref()).map(|cells| cells.count.share(&self.count_slots))
     }
 
     /// What was written since the last time.
@@ -229,7 +164,7 @@ impl Table {
             Some(Run::Action(action, data)) => Some(action_view(*action, data)),
             _ => None,
         };
-        let count = self.counters.and(entry).map(|entry| entry.direct.count.share());
+        let count = self.counters.and(entry).map(|entry| entry.direct.count.share(&self.count_slots));
         EntryView { key: key.clone(), count, run }
     }
 
@@ -244,3 +179,65 @@ pub(crate) fn action_view(action: u32, data: &[Value]) -> ActionView {
 
 /// A table of a control.
 pub type TableAt = (ControlId, TableId);
+
+impl Core {
+    /// What was written to a table since it was last asked; `None` if that is nothing.
+    pub fn table_news(&mut self, (control, table): TableAt) -> Option<News> {
+        self.state.tables.get_mut(control, table)?.news()
+    }
+
+    /// How often tables were written to; equal numbers mean that there is no news.
+    pub fn table_writes(&self) -> u64 {
+        self.state.tables.writes()
+    }
+
+    /// What the misses of a table are counted in, if they are.
+    pub fn misses(&self, (control, table): TableAt) -> Option<Arc<CountSlot>> {
+        self.state.tables.get(control, table)?.misses()
+    }
+
+    /// Where the direct counters of a table count.
+    pub fn count_slots(&self, (control, table): TableAt) -> Option<CountSlots> {
+        Some(self.state.tables.get(control, table)?.count_slots.clone())
+    }
+
+    /// The cells of a register, which all workers share; or those of a worker for a counter, two words each, packets and bytes. Only of what has them
+    /// by [`Blocks::cells`](crate::Blocks::cells).
+    pub fn cells(&mut self, id: InstanceId, worker: usize) -> Option<SharedCells> {
+        match self.state.objects.get_mut(id.index())? {
+            Object::Register(register) => register.flatten(u64::MAX),
+            Object::Counter(counter) => Some(counter.share(worker)),
+            _ => None,
+        }
+    }
+
+    /// Frames were received, and frames were sent.
+    pub fn count(&mut self, received: u64, sent: u64) {
+        self.counters.received += received;
+        self.counters.sent += sent;
+    }
+
+    /// Packets were dropped.
+    pub fn count_dropped(&mut self, reason: DropReason, packets: u64) {
+        if packets > 0 {
+            *self.counters.dropped.entry(reason).or_default() += packets;
+        }
+    }
+
+    /// A packet hit an entry, which is the one with these matches and this priority. Whoever calls has counted it.
+    pub fn looked_up(&mut self, table: TableAt, key: EntryKey, effects: &mut Effects, now: Time) {
+        let found = self.state.tables.get(table.0, table.1).and_then(|t| t.entries.get_index_of(&key));
+        let colour = self.state.note_hit(&self.program, (table.0, table.1, found), effects.counted, now);
+        effects.coloured(colour);
+    }
+
+    /// What runs if an entry of a table with a profile is hit, and the keys for its selector are these.
+    pub fn chosen(&self, table: TableAt, key: EntryKey, chosen_by: &[Bits]) -> Option<ActionView> {
+        self.state.chosen(table, &key, chosen_by)
+    }
+
+    /// Takes what was told since the last time.
+    pub fn take_told(&mut self) -> Told {
+        self.state.take_told()
+    }
+}

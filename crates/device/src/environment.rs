@@ -13,8 +13,8 @@ pub enum Source {
     IngressTimestamp,
     /// `egress_global_timestamp`, in microseconds.
     EgressTimestamp,
-    /// The clock as the named frame extern sees it in a call or tick, in picoseconds.
-    FrameNow(String),
+    /// The clock as the named frame extern or value extern sees it in a call or tick, in picoseconds.
+    ExternNow(String),
     /// The clock as the named meter sees it, in microseconds.
     MeterNow(String),
     /// A random number in a range.

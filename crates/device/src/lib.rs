@@ -7,33 +7,37 @@
 //!                                                     State <──── data_plane    what packets do
 //! ```
 //!
-//! It names neither the interpreter nor machine code. Both run its stages ([`stage::StageRunner`]); the latter runs whole packets,
-//! too ([`embed`]).
+//! It names neither the interpreter nor machine code. Both run its program ([`StageRunner`]): the one stage by stage, the
+//! other whole halves or packets, on the tables and cells of [`embed`].
 //!
 //! **Invariant**: deterministic. Clock, randomness and queues come in through an [`Environment`].
 //!
 //! **Invariant**: every received frame has a budget of passes, copies and steps; what runs out is a counted drop.
 
 mod access;
+mod architecture;
+mod at_work;
 mod blueprint;
 mod build;
 mod by_key;
 mod control_plane;
+mod core;
 mod crc;
 pub mod data_plane;
 mod driver;
 pub mod embed;
 mod environment;
 pub mod hash;
-mod host;
 mod inspect;
 mod life;
 mod names;
 mod objects;
+mod one_shots;
 mod ports;
-mod psa;
+pub mod psa;
 pub mod region;
 mod replication;
+mod runner;
 mod snapshot;
 mod spec;
 pub mod stage;
@@ -42,27 +46,34 @@ mod switch;
 mod table;
 pub mod told;
 pub mod trace;
-mod v1model;
+pub mod v1model;
+mod value_calls;
+mod value_externs;
 mod value_set;
 mod write;
 
 pub use access::{Access, AccessKind};
+pub use architecture::check_architecture;
+pub use at_work::AtWork;
 pub use blueprint::{Blocks, Blueprint};
 
 pub use control_plane::TableEntry;
+pub use core::Core;
 pub use driver::Driver;
 pub use environment::{Environment, Observation, PassThrough, Recorder, Replayer, Source};
-pub use host::Host;
 pub use inspect::{Cells, MeterView, ObjectView};
 pub use life::Life;
 pub use names::unknown;
 pub use objects::meter::BucketView;
+pub use objects::value::ValueCallee;
 pub use ports::PortNumbers;
 pub use replication::Session;
+pub use runner::{NotTaken, StageRunner};
 pub use snapshot::add_counts;
 pub use spec::{ActionSpec, ObjectKind, ObjectSpec, Specs, TableSpec, ValueSetSpec};
 pub use state::State;
-pub use switch::{Core, Options, Switch, check_architecture};
+pub use switch::{Options, Switch};
 pub use table::{EntryOf, IdleEntry, KeySpec, fit};
 pub use told::{Digest, Told};
 pub use trace::{Cause, Event, EventKind, Hit, KeyRead, PacketId, Shown};
+pub use value_externs::check_value_externs;

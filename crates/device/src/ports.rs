@@ -3,7 +3,6 @@
 //! Where the metadata cannot hold a number, a packet would show another one. Whoever takes numbers from users asks first.
 
 use crate::names::refused;
-use crate::switch::Switch;
 use dataplane_api::{EntryError, Port};
 use ir::{Arch, Program, TypeKind};
 
@@ -90,21 +89,4 @@ fn width(program: &Program, name: &str, field: &str) -> u32 {
 
 fn fits(number: u32, bits: u32) -> bool {
     bits >= u32::BITS || number >> bits == 0
-}
-
-impl Switch {
-    /// The numbers that ports and multicast groups can have.
-    pub fn port_numbers(&self) -> &PortNumbers {
-        &self.core.numbers
-    }
-
-    /// Refuses a port that the architecture's type cannot hold.
-    pub fn check_port(&self, port: Port) -> Result<(), EntryError> {
-        self.core.numbers.check_port(port)
-    }
-
-    /// Refuses a multicast group that the architecture's type cannot hold.
-    pub fn check_group(&self, group: u32) -> Result<(), EntryError> {
-        self.core.numbers.check_group(group)
-    }
 }

@@ -11,7 +11,7 @@ use ir_value::wire::encode;
 use std::collections::BTreeMap;
 
 /// By control-plane name: registers, counters and meters as index and content of every cell that is not as at
-/// the start, a counter of packets without bytes; direct ones by the key of the entry, that of the default action first; frame externs as their own snapshot.
+/// the start, a counter of packets without bytes; direct ones by the key of the entry, that of the default action first; frame externs, and value externs with memory, as their own snapshot.
 pub(crate) fn snapshot(program: &Program, state: &State) -> BTreeMap<String, Vec<u8>> {
     let mut all = BTreeMap::new();
     for (instance, object) in program.instances.iter().zip(&state.objects) {
@@ -55,8 +55,9 @@ fn object_bytes(object: &Object, only_packets: bool) -> Option<Vec<u8>> {
             }
         }
         Object::Frame(object) => bytes = object.snapshot(),
+        Object::Value(value) if value.has_memory() => bytes = value.object.snapshot(),
         Object::DirectCounter | Object::DirectMeter(_) => {}
-        Object::Nothing | Object::Hash(_) | Object::Profile(_) => return None,
+        Object::Nothing | Object::Hash(_) | Object::Profile(_) | Object::Value(_) => return None,
     }
     Some(bytes)
 }

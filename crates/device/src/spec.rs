@@ -2,11 +2,12 @@
 //!
 //! Readers of entries resolve names and values with it; nothing of it runs.
 
+use crate::architecture::objects;
 use crate::build;
 use crate::control_plane::TableEntry;
 use crate::names::{refused, resolve, resolve_action};
 use crate::objects::Object;
-use crate::switch::objects;
+
 use crate::table::{KeySpec, Table, Tables, entry_key, normal_of};
 use base_diag::Diagnostic;
 use control_writes::{EntryKey, Match};
@@ -113,7 +114,7 @@ impl Specs {
         if !problems.is_empty() {
             return Err(problems);
         }
-        let make = objects(program);
+        let make = objects(program).ok();
         let object = |instance: &ir::Instance| {
             let declared = program.extern_object(instance.object);
             let object = make?(program, instance, declared.name.as_str())?.ok()?;
@@ -125,7 +126,7 @@ impl Specs {
                 Object::Meter(_) => ObjectKind::Meter,
                 Object::DirectMeter(_) => ObjectKind::DirectMeter,
                 Object::Profile(_) => ObjectKind::Profile,
-                Object::Nothing | Object::Hash(_) | Object::Frame(_) => return None,
+                Object::Nothing | Object::Hash(_) | Object::Frame(_) | Object::Value(_) => return None,
             };
             Some(ObjectSpec { name, kind })
         };

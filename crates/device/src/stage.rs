@@ -1,38 +1,9 @@
-//! Stages: the blocks of a program in the order in which its architecture runs them, and who runs them.
-//!
-//! ```text
-//! architecture (v1model, psa)          what a packet has between stages, the traffic manager, the queues
-//!    │  Stage, [Visit]                 which block, and what goes into it
-//!    v
-//! StageRunner                          the language: parsers, controls, deparsers
-//!    │  State                          tables, objects, digests, the trace: see `data_plane`
-//!    v
-//! ```
-//!
-//! An architecture names no runner, and a runner knows of an architecture what its externs do.
+//! Stages: the blocks of a program in the order in which its architecture runs them, and a packet in one.
 
 use crate::region::Path;
-use crate::switch::Core;
 use base_bits::Bits;
-use base_time::Time;
-use ir::{Control, ControlId, ErrorId, InstanceId, Name, Parser, ParserId, Program, Role, Stmt, Type, VarId};
+use ir::{Control, ControlId, ErrorId, InstanceId, Name, Parser, ParserId, Program, Role, Type, VarId};
 use ir_value::Value;
-
-/// Runs the stages of a program.
-pub trait StageRunner: Send {
-    /// Runs a stage on packets, one after the other.
-    fn run(&mut self, core: &mut Core, stage: &Stage, visits: &mut [Visit], now: Time);
-
-    /// Runs one statement of a block, for code that runs the rest of it.
-    fn statement(
-        &mut self,
-        core: &mut Core,
-        block: Block,
-        stmt: &Stmt,
-        at: &mut Amid,
-        now: Time,
-    ) -> Result<(), Stop>;
-}
 
 /// A block of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -260,7 +231,7 @@ pub struct CloneEffect {
     pub field_list: Option<u32>,
 }
 
-/// Amid a block: see [`StageRunner::statement`].
+/// Amid a block: see [`StageRunner::statement`](crate::StageRunner::statement).
 #[derive(Default)]
 pub struct Amid {
     /// Of the block, all of them.

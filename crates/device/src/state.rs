@@ -4,7 +4,8 @@ use crate::access::AccessLog;
 use crate::environment::{Environment, Source};
 use crate::hash::{self, Algorithm, CustomCrcs};
 use crate::names::{refused, resolve};
-use crate::objects::Object;
+use crate::objects::value::ValueObject;
+use crate::objects::{Array, Object};
 use crate::table::Tables;
 use crate::told::{Digest, Told};
 use crate::trace::Trace;
@@ -19,6 +20,8 @@ pub struct State {
     pub(crate) value_sets: ValueSets,
     /// One for each instance of the program.
     pub(crate) objects: Vec<Object>,
+    /// For each extern function of the program, what it is if it is a value extern.
+    pub(crate) functions: Vec<Option<ValueObject>>,
     pub(crate) environment: Box<dyn Environment>,
     pub(crate) rng: Rng,
     pub(crate) accesses: AccessLog,
@@ -33,6 +36,7 @@ impl State {
         tables: Tables,
         value_sets: ValueSets,
         objects: Vec<Object>,
+        functions: Vec<Option<ValueObject>>,
         environment: Box<dyn Environment>,
         rng: Rng,
     ) -> State {
@@ -40,6 +44,7 @@ impl State {
             tables,
             value_sets,
             objects,
+            functions,
             environment,
             rng,
             accesses: AccessLog::default(),
@@ -105,15 +110,23 @@ impl State {
         found.ok_or_else(|| refused(format!("there is no {kind} `{name}`")))
     }
 
+    /// An object of a kind by its control-plane name.
+    pub(crate) fn array<T: Array>(
+        &self,
+        program: &Program,
+        name: &str,
+    ) -> Result<(InstanceId, &T), EntryError> {
+        self.object(program, T::KIND, name, T::of)
+    }
+
     /// The same, to change it.
-    pub(crate) fn object_mut(
+    pub(crate) fn array_mut<T: Array>(
         &mut self,
         program: &Program,
-        kind: &str,
         name: &str,
-        pick: impl Fn(&Object) -> bool,
-    ) -> Result<&mut Object, EntryError> {
-        let (id, ()) = self.object(program, kind, name, |o| pick(o).then_some(()))?;
-        self.objects.get_mut(id.index()).ok_or_else(|| refused(format!("there is no {kind} `{name}`")))
+    ) -> Result<&mut T, EntryError> {
+        let (id, _) = self.array::<T>(program, name)?;
+        let found = self.objects.get_mut(id.index()).and_then(T::of_mut);
+        found.ok_or_else(|| refused(format!("there is no {} `{name}`", T::KIND)))
     }
 }

@@ -13,26 +13,6 @@ use control_writes::{
 use dataplane_api::EntryError;
 use ir::Name;
 use ir_value::Value;
-use std::collections::BTreeMap;
-
-/// Members and groups of entries' own are numbered from here on.
-const ONE_SHOTS: u32 = 1 << 31;
-
-/// The groups of entries' own.
-#[derive(Clone, Default, Debug)]
-pub(crate) struct OneShots {
-    /// The group and its members, by the table's whole name and the entry.
-    groups: BTreeMap<(Name, EntryKey), (u32, Vec<u32>)>,
-    /// How many numbers were given.
-    given: u32,
-}
-
-impl OneShots {
-    fn number(&mut self) -> u32 {
-        self.given = self.given.wrapping_add(1);
-        ONE_SHOTS | self.given
-    }
-}
 
 impl Switch {
     /// Does a write. What it names goes by control-plane names, whole or by their ends. Times without a hit count from `now`.

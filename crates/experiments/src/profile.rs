@@ -386,7 +386,7 @@ mod tests {
         let highest = found.points.last().unwrap();
         assert!((1_550_000_000..1_650_000_000).contains(&highest.rate), "{found:?}");
         assert_eq!((found.points[0].median_ns, found.points[0].latency_ns), (1000, 1000));
-        assert!(found.doubt.is_some_and(|why| why.contains("without any function")));
+        assert!(found.doubt.is_some_and(|why| why.contains("without a function")));
     }
 
     #[test]

@@ -102,6 +102,7 @@ impl Elaborator<'_> {
             signature: self.signature(id),
             is_abstract: decl.is_abstract,
             annotations: annotations(&decl.annotations),
+            span: decl.span,
         }
     }
 

@@ -198,6 +198,11 @@ impl Resolver {
                 let to = CloneSession { replicas, group: *group, ..CloneSession::default() };
                 Ok(self.set_session(*session, Some(to)))
             }
+            Statement::CloneTo { session, members, bytes, .. } => {
+                let replicas = members.iter().map(|(port, rid)| Replica::new(*port, *rid)).collect();
+                let to = CloneSession { replicas, packet_length_bytes: *bytes, ..CloneSession::default() };
+                Ok(self.set_session(*session, Some(to)))
+            }
             Statement::Modify { table, handle, action, args, span } => {
                 self.modify(table, handle, action, args, *span)
             }
@@ -353,6 +358,7 @@ fn span_of(statement: &Statement) -> Span {
         | Statement::RemoveFromValueSet { span, .. }
         | Statement::Multicast { span, .. }
         | Statement::Clone { span, .. }
+        | Statement::CloneTo { span, .. }
         | Statement::Counter { span, .. }
         | Statement::Meter { span, .. }
         | Statement::ValueSet { span, .. }

@@ -133,15 +133,34 @@ pub(crate) fn no_priority(span: Span) -> Box<Diagnostic> {
     refuse(span, EntryError { message: message.to_string(), help })
 }
 
+/// A match of two numbers in the form of the key's kind.
+fn paired(spec: &KeySpec, value: &Value<p4_entries::Match>) -> Result<p4_entries::Match, Box<Diagnostic>> {
+    use p4_entries::Match as Given;
+    let Given::Pair(one, other) = &value.value else { return Ok(value.value.clone()) };
+    let (one, other) = (one.clone(), other.clone());
+    Ok(match &spec.kind {
+        MatchKind::Lpm => match u32::try_from(&other) {
+            Ok(length) => Given::Prefix(one, length),
+            Err(_) => return Err(wrong(value.span, "this prefix length is too large")),
+        },
+        MatchKind::Ternary => Given::Mask(one, other),
+        MatchKind::Range => Given::Range(one, other),
+        _ => {
+            return Err(wrong(value.span, format!("`{}` wants one number", spec.name)));
+        }
+    })
+}
+
 fn key(spec: &KeySpec, value: &Value<p4_entries::Match>) -> Result<Match, Box<Diagnostic>> {
     use p4_entries::Match as Given;
+    let given = paired(spec, value)?;
     let fits = |number: &BigUint| match number.bits() > u64::from(spec.width) {
         true => Err(wrong(value.span, format!("`{}` has {} bits: this does not fit", spec.name, spec.width))),
         false => Ok(()),
     };
-    match &value.value {
+    match &given {
         Given::Exact(number) | Given::Prefix(number, _) => fits(number)?,
-        Given::Mask(number, mask) => fits(number).and(fits(mask))?,
+        Given::Mask(number, mask) | Given::Pair(number, mask) => fits(number).and(fits(mask))?,
         Given::Range(lo, hi) => fits(lo).and(fits(hi))?,
         Given::Any => {}
     }
@@ -150,7 +169,7 @@ fn key(spec: &KeySpec, value: &Value<p4_entries::Match>) -> Result<Match, Box<Di
         let kind = format!("{:?}", spec.kind).to_lowercase();
         Err(wrong(value.span, format!("`{}` is an {kind} key: it cannot match {what}", spec.name)))
     };
-    Ok(match (&value.value, &spec.kind) {
+    Ok(match (&given, &spec.kind) {
         (Given::Exact(n), _) => Match::Exact(bits(n)),
         (Given::Prefix(..), MatchKind::Exact | MatchKind::Range | MatchKind::Optional) => {
             return refused("a prefix");
@@ -168,6 +187,7 @@ fn key(spec: &KeySpec, value: &Value<p4_entries::Match>) -> Result<Match, Box<Di
         (Given::Range(..), _) => return refused("a range"),
         (Given::Any, MatchKind::Exact) => return refused("anything"),
         (Given::Any, _) => Match::Any,
+        (Given::Pair(..), _) => return refused("two numbers"),
     })
 }
 
@@ -179,7 +199,7 @@ pub(crate) fn plain(wanted: &p4_entries::Match) -> Match {
     match wanted {
         Given::Exact(n) => Match::Exact(bits(n)),
         Given::Prefix(n, length) => Match::Lpm { value: bits(n), prefix_len: *length },
-        Given::Mask(n, mask) => Match::Ternary { value: bits(n), mask: bits(mask) },
+        Given::Mask(n, mask) | Given::Pair(n, mask) => Match::Ternary { value: bits(n), mask: bits(mask) },
         Given::Range(lo, hi) => Match::Range { lo: bits(lo), hi: bits(hi) },
         Given::Any => Match::Any,
     }

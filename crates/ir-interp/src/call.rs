@@ -3,6 +3,7 @@
 
 use crate::machine::{Arch, Flow, Frame, Machine, Scope};
 use crate::place::Place;
+use device::ValueCallee;
 use device::stage::Stop;
 use ir::{
     Action, ActionId, Call, Callee, ControlId, Direction, Expr, ExprKind, FunctionId, ParserId, Type, Var,
@@ -26,18 +27,27 @@ impl<'a, A: Arch> Machine<'a, A> {
             Callee::Action(action) => self.call_action(*action, &call.args),
             Callee::Control(control) => self.call_control(*control, &call.args),
             Callee::Parser(parser) => self.call_parser(*parser, &call.args),
-            Callee::ExternFunction(function) => {
+            Callee::ExternFunction(_) | Callee::Method(..) => {
                 self.trace_extern(call);
-                A::function(self, *function, call)
-            }
-            Callee::Method(instance, method) => {
-                self.trace_extern(call);
-                A::method(self, *instance, *method, call)
+                self.call_extern(&call.callee, call)
             }
             Callee::ParamMethod(param, method) => match self.frame.vars.get(param.index()) {
-                Some(Value::Instance(instance)) => A::method(self, *instance, *method, call),
+                Some(Value::Instance(instance)) => {
+                    self.call_extern(&Callee::Method(*instance, *method), call)
+                }
                 _ => Err(Stop::Broken("a method of what is no instance")),
             },
+        }
+    }
+
+    fn call_extern(&mut self, callee: &Callee, call: &Call) -> Result<Value, Stop> {
+        if let Some(value_extern) = ValueCallee::of(self.program, callee) {
+            return self.call_value(value_extern, call);
+        }
+        match callee {
+            Callee::ExternFunction(function) => A::function(self, *function, call),
+            Callee::Method(instance, method) => A::method(self, *instance, *method, call),
+            _ => Err(Stop::Broken("a call of what is no extern")),
         }
     }
 

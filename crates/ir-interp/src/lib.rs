@@ -23,6 +23,7 @@ mod runner;
 mod stmt;
 mod trace;
 mod v1model;
+mod value_calls;
 
 pub use runner::Interpreter;
 

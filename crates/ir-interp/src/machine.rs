@@ -5,6 +5,7 @@
 use crate::packet_in::Input;
 use crate::plan::Plan;
 use base_bits::BitWriter;
+use base_time::Time;
 use device::State;
 use device::data_plane::Application;
 use device::stage::Stop;
@@ -45,6 +46,9 @@ pub(crate) trait Arch: Sized {
 
     /// A table was applied. Its action has not run yet.
     fn looked_up(machine: &mut Machine<'_, Self>, applied: Application);
+
+    /// The clock of the stage.
+    fn now(&self) -> Time;
 
     /// A header became longer or shorter by `setValid` or `setInvalid`.
     fn resized(&mut self, bytes: i64);

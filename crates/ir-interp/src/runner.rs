@@ -7,15 +7,16 @@ use crate::psa::PsaArch;
 use crate::v1model::V1;
 use base_bits::BitWriter;
 use base_time::Time;
-use device::Core;
-use device::stage::{Amid, Block, Effects, End, FrameCall, Stage, StageRunner, Start, Stop, Visit};
+use device::stage::{Amid, Block, Effects, End, FrameCall, Stage, Start, Stop, Visit};
+use device::{Core, StageRunner};
 use ir::{Program, Stmt, VarId};
 use ir_value::Value;
 use std::sync::Arc;
 
-/// The reference interpreter at work on the stages of one program.
+/// The reference interpreter at work on the stages of one program. A clone is the same.
+#[derive(Clone)]
 pub struct Interpreter {
-    plan: Plan,
+    plan: Arc<Plan>,
 }
 
 /// What a stage's externs start from, and give back.
@@ -40,7 +41,7 @@ pub(crate) struct Begin {
 impl Interpreter {
     /// For a device that runs this program.
     pub fn new(program: &Program) -> Interpreter {
-        Interpreter { plan: Plan::new(program) }
+        Interpreter { plan: Arc::new(Plan::new(program)) }
     }
 
     fn visit<A: StageArch>(&self, core: &mut Core, stage: &Stage, visit: &mut Visit, now: Time) {
@@ -140,7 +141,7 @@ impl Interpreter {
 }
 
 impl StageRunner for Interpreter {
-    fn run(&mut self, core: &mut Core, stage: &Stage, visits: &mut [Visit], now: Time) {
+    fn stage(&mut self, core: &mut Core, stage: &Stage, visits: &mut [Visit], now: Time) {
         for visit in visits {
             match core.program.arch {
                 ir::Arch::Psa { .. } => self.visit::<PsaArch>(core, stage, visit, now),

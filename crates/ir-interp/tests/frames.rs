@@ -5,7 +5,7 @@ mod common;
 use base_bits::Bits;
 use base_time::{Duration, Time};
 use common::{Test, conserved};
-use dataplane_api::{Device, DropReason, Emitter, FrameExtern, FrameExternError, Output, Registry, ResumeAt};
+use dataplane_api::{Device, DropReason, Emitter, ExternError, FrameExtern, Output, Registry, ResumeAt};
 use device::{AccessKind, Options, Recorder, Source, Switch};
 use std::sync::{Arc, Mutex};
 
@@ -49,7 +49,7 @@ impl FrameExtern for Press {
         vec![u8::from(self.timer.is_some())]
     }
 
-    fn restore(&mut self, _snapshot: &[u8]) -> Result<(), FrameExternError> {
+    fn restore(&mut self, _snapshot: &[u8]) -> Result<(), ExternError> {
         Ok(())
     }
 }
@@ -164,13 +164,13 @@ fn the_clock_of_a_call_goes_through_the_environment() {
     let mut switch = Test::file("frames").switch(options).expect("a device");
     switch.process(9, &[1, 0], us(2));
     let sources: Vec<Source> = recorder.take().into_iter().map(|o| o.source).collect();
-    assert_eq!(sources[..2], [Source::IngressTimestamp, Source::FrameNow("I.press".into())]);
+    assert_eq!(sources[..2], [Source::IngressTimestamp, Source::ExternNow("I.press".into())]);
 }
 
 #[test]
 fn a_name_that_the_device_does_not_have_is_refused() {
     let mut registry = Registry::default();
-    registry.add("press2", Arc::new(|_| Err(FrameExternError("no".into()))));
+    registry.add("press2", Arc::new(|_| Err(ExternError("no".into()))));
     let refusal = Test::file("frames").switch(Options { registry, ..Options::default() }).err().unwrap();
     assert!(refusal.contains("P4R0405") && refusal.contains("did you mean `press2`"), "{refusal}");
 }

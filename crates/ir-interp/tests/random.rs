@@ -5,7 +5,7 @@ mod common;
 
 use base_bits::Bits;
 use base_time::{Duration, Rng, Time};
-use common::{Test, conserved};
+use common::{Test, conserved, options};
 use control_writes::Match;
 use dataplane_api::{Device, Output};
 use device::{KeySpec, Options, Session, Switch};
@@ -58,8 +58,7 @@ fn fill(switch: &mut Switch, rng: &mut Rng) {
 
 fn run(name: &str, seed: u64) -> Vec<Vec<Output>> {
     let mut rng = Rng::new(seed).split(name);
-    let mut switch =
-        Test::file(name).switch(Options { step_limit: 100_000, ..Options::default() }).expect(name);
+    let mut switch = Test::file(name).switch(Options { step_limit: 100_000, ..options() }).expect(name);
     fill(&mut switch, &mut rng);
     let outputs = (0..PACKETS).map(|n| {
         let length = rng.index(40);

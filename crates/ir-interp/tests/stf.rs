@@ -39,6 +39,7 @@ tests! {
     shared_names
     tables
     truncate
+    values
     vectors
 }
 

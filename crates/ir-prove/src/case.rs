@@ -2,7 +2,8 @@
 
 use crate::environment::{Answers, Watch};
 use crate::generate::{EntrySpec, Setup};
-use crate::network::{Links, Network};
+use crate::record::Map;
+use crate::split_run::{Conditions, Joined, SplitRun};
 use crate::whole::Whole;
 use base_bits::Bits;
 use base_diag::Diagnostic;
@@ -39,6 +40,8 @@ pub enum SetupError {
     Entry(EntryError),
     /// An entry's table is on no device.
     Misplaced(String),
+    /// The placement's links do not go together.
+    Network(device_network::BuildError),
 }
 
 impl From<EntryError> for SetupError {
@@ -74,8 +77,14 @@ impl Case {
     }
 
     /// The split program on its devices, with these entries.
-    pub fn network(&self, setup: &Setup) -> Result<Network, SetupError> {
+    pub fn split_run(&self, setup: &Setup, conditions: &Conditions) -> Result<SplitRun, SetupError> {
         let watch = Watch::default();
+        let switches = self.switches(setup, &watch)?;
+        SplitRun::new(switches, &self.joined(), self.map(), watch, conditions).map_err(SetupError::Network)
+    }
+
+    /// The switches of the split's devices, with these entries.
+    pub(crate) fn switches(&self, setup: &Setup, watch: &Watch) -> Result<Vec<Option<Switch>>, SetupError> {
         let mut devices = vec![];
         for part in &self.parts {
             let Some(part) = part else {
@@ -83,7 +92,6 @@ impl Case {
                 continue;
             };
             let mut switch = self.device(&part.program, Box::new(watch.clone()))?;
-            switch.set_access_log(true);
             link(&mut switch, &part.linkage)?;
             prepare(&mut switch, &part.program, setup)?;
             devices.push(Some(switch));
@@ -91,19 +99,22 @@ impl Case {
         for entry in &setup.entries {
             self.distribute(&mut devices, entry)?;
         }
-        let origins: Vec<usize> = self.placement.origins().map(|d| d.0 as usize).collect();
-        for origin in &origins {
-            if let Some(Some(switch)) = devices.get_mut(*origin) {
+        for origin in self.placement.origins() {
+            if let Some(Some(switch)) = devices.get_mut(origin.0 as usize) {
                 replicate(switch, setup);
             }
         }
-        let first = self.parts.get(self.placement.origin().0 as usize);
-        let linkage = first.and_then(|p| p.as_ref()).map(|p| p.linkage.clone());
-        Ok(Network::new(devices, self.links(), origins, watch, linkage.unwrap_or_default())
-            .with_unordered(self.unordered()))
+        Ok(devices)
     }
 
-    /// The state of the program's objects, of all origins together, named as in [`Network::state`].
+    pub(crate) fn map(&self) -> Map {
+        let first = self.parts.get(self.placement.origin().0 as usize);
+        let linkage = first.and_then(|p| p.as_ref()).map(|p| p.linkage.clone()).unwrap_or_default();
+        let origins = self.placement.origins().map(|d| d.0 as usize).collect();
+        Map { origins, linkage, unordered: self.unordered(), ..Map::default() }
+    }
+
+    /// The state of the program's objects, of all origins together, named as in [`SplitRun::state`].
     pub fn state(&self, wholes: &[Whole]) -> BTreeMap<String, Vec<u8>> {
         let unordered = self.unordered();
         let mut each: Vec<_> = self.placement.origins().zip(wholes).collect();
@@ -159,7 +170,7 @@ impl Case {
         Ok(())
     }
 
-    fn links(&self) -> Links {
+    fn joined(&self) -> Joined {
         let ports = &self.placement.ports;
         let ends = ports.iter().filter_map(|(&(a, b), &port)| {
             let back = *ports.get(&(b, a))?;

@@ -1,7 +1,7 @@
 //! A failure as text that can be acted upon.
 
-use crate::network::Cause;
 use crate::prove::{Difference, Failure};
+use crate::record::Cause;
 use dataplane_api::Output;
 use std::fmt::Write;
 
@@ -50,6 +50,16 @@ impl Failure {
                 );
             }
             Difference::NeverEnds => out.push_str("the split program did not come to rest\n"),
+            Difference::Stale { cause, found } => {
+                out.push_str("a device took a hand-over of another plan\n");
+                if let Cause::Frame { port, frame } = cause {
+                    let _ = writeln!(out, "  by port {port}  {}", hex(frame));
+                }
+                list(&mut out, "found", found);
+            }
+            Difference::Violation(what) => {
+                let _ = writeln!(out, "internal error in the network of the split program: {what}");
+            }
             Difference::Setup(error) => {
                 let _ = writeln!(out, "the split program cannot be set up: {error:?}");
             }

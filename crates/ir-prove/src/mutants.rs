@@ -2,8 +2,8 @@
 
 use base_bits::Bits;
 use ir::{
-    Action, BinaryOp, Block, Call, Callee, Const, Control, Expr, ExprKind, Program, Stmt, StmtKind, Type,
-    visit,
+    Action, BinaryOp, Block, Call, CallEffect, Callee, Const, Control, Expr, ExprKind, InstanceId, Keyset,
+    Program, Stmt, StmtKind, Transition, Type, visit,
 };
 use ir_split::{LinkEntry, Part};
 use std::sync::Arc;
@@ -88,6 +88,37 @@ pub fn mutants(parts: &[Option<Part>]) -> Vec<Mutant> {
         }
     }
     all
+}
+
+/// Splits whose devices take hand-overs of any epoch. Only a run in which the plan changes can notice them.
+pub fn of_epochs(parts: &[Option<Part>]) -> Vec<Mutant> {
+    let mut all = vec![];
+    for (device, part) in parts.iter().enumerate() {
+        let Some(part) = part else { continue };
+        let mut program = Program::clone(&part.program);
+        if forget_epoch(&mut program, &format!("{}_hand_over", part.linkage.prefix)) {
+            let broken = Part { program: Arc::new(program), linkage: part.linkage.clone() };
+            all.push(with_part(parts, device, format!("device {device}: any epoch"), broken));
+        }
+    }
+    all
+}
+
+/// Has a parser state look at everything but the epoch of a hand-over; false if it never does.
+fn forget_epoch(program: &mut Program, state: &str) -> bool {
+    let source = program.clone();
+    let mut found = false;
+    let states = program.parsers.iter_mut().flat_map(|parser| &mut parser.states);
+    for state in states.filter(|known| known.name == *state) {
+        let Transition::Select(select) = &mut state.transition else { continue };
+        let epoch = select.exprs.iter().position(|expr| field_name(&source, expr) == Some("epoch"));
+        let Some(epoch) = epoch else { continue };
+        for key in select.cases.iter_mut().filter_map(|case| case.keys.get_mut(epoch)) {
+            found |= matches!(key, Keyset::Value(_));
+            *key = Keyset::DontCare;
+        }
+    }
+    found
 }
 
 fn with_part(parts: &[Option<Part>], device: usize, name: String, part: Part) -> Mutant {
@@ -262,17 +293,29 @@ fn lose(program: &mut Program, control: usize, n: usize, own: Own) -> String {
     lost
 }
 
+/// The method that a statement calls, for its result or without.
+fn method_called(stmt: &Stmt) -> Option<(InstanceId, u32)> {
+    let callee = match &stmt.kind {
+        StmtKind::Call(call) => &call.callee,
+        StmtKind::Assign(_, Expr { kind: ExprKind::Call(call), .. }) => &call.callee,
+        _ => return None,
+    };
+    match callee {
+        Callee::Method(instance, method) => Some((*instance, *method)),
+        _ => None,
+    }
+}
+
 /// Statements of a control's body that use a state object: calls of its methods, and tables whose actions do.
 fn is_effect(program: &Program, control: usize, stmt: &Stmt) -> bool {
+    if let Some((instance, method)) = method_called(stmt) {
+        let object = program.extern_object(program.instance(instance).object);
+        let method = object.methods.get(method as usize);
+        // A frame extern has one call only, by its contract. What leaves the memory of a value extern as it is may be called twice.
+        let writes = || method.is_some_and(|method| method.effect() == CallEffect::Writes);
+        return object.frame_extern().is_none() && (object.value_extern().is_none() || writes());
+    }
     match &stmt.kind {
-        // A frame extern has one call only, by its contract.
-        StmtKind::Call(call) => match call.callee {
-            Callee::Method(instance, _) => {
-                let object = program.extern_object(program.instance(instance).object);
-                object.frame_extern().is_none()
-            }
-            _ => false,
-        },
         StmtKind::Apply(table) => {
             let control = &program.controls[control];
             control.tables[table.index()].actions.iter().any(|run| {

@@ -9,18 +9,19 @@
 
 use crate::case::{Case, SetupError};
 use crate::environment::Answers;
-use crate::generate::{PacketMaker, Pool, Setup, setup};
-use crate::network::{Cause, Network, Record, StillBusy, Transaction};
+use crate::generate::{MendedPackets, Pool, Setup, setup};
+use crate::record::{Cause, Record, Transaction};
+use crate::split_run::{Conditions, SplitRun, Unsettled};
 use crate::whole::Whole;
-use base_time::{Duration, Rng, Time};
+use base_time::{Duration, Probability, Rng, Time};
 use dataplane_api::{Device, Output};
-use device::{Options, Switch};
-use ir::{Block, Program};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
-/// Events after which a network that should be at rest is given up.
-const EVENT_LIMIT: usize = 200_000;
+/// Events after which a network that should be at rest is given up; a hop is two or three.
+pub(crate) const EVENT_LIMIT: usize = 500_000;
+
+/// Hops and recirculations of packets that follow one another take up to so long.
+pub(crate) const DELAY: Duration = Duration::from_us(4);
 
 /// How much to try.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -58,6 +59,24 @@ pub struct Tried {
     pub timers: usize,
     /// Accesses to state objects.
     pub accesses: usize,
+    /// Hand-overs that were lost, by [`prove_disturbed`](crate::prove_disturbed) alone.
+    pub lost: usize,
+    /// Plans that took another's place while a hand-over was under way, likewise.
+    pub renewed: usize,
+}
+
+impl Tried {
+    /// More was tried.
+    pub fn add(&mut self, more: &Tried) {
+        self.packets += more.packets;
+        self.outputs += more.outputs;
+        self.hops += more.hops;
+        self.digests += more.digests;
+        self.timers += more.timers;
+        self.accesses += more.accesses;
+        self.lost += more.lost;
+        self.renewed += more.renewed;
+    }
 }
 
 /// Where a split program and the whole one differ.
@@ -102,10 +121,28 @@ pub enum Difference {
         /// Both came in so.
         cause: Cause,
     },
+    /// A hand-over of another plan was taken for one of this.
+    Stale {
+        /// What the packet came in as, under the other plan.
+        cause: Cause,
+        /// What left because of it.
+        found: Vec<Output>,
+    },
     /// The split program did not come to rest.
     NeverEnds,
+    /// The network lost or invented packets: an internal error.
+    Violation(String),
     /// The split program cannot be set up.
     Setup(SetupError),
+}
+
+impl From<Unsettled> for Difference {
+    fn from(why: Unsettled) -> Difference {
+        match why {
+            Unsettled::StillBusy => Difference::NeverEnds,
+            Unsettled::Violation(what) => Difference::Violation(what),
+        }
+    }
 }
 
 /// Which proof failed, and how.
@@ -123,6 +160,17 @@ pub struct Failure {
 
 /// Tries to find a difference: first drained, then pipelined.
 pub fn prove(case: &Case, effort: &Effort) -> Result<Tried, Box<Failure>> {
+    let pipelined =
+        |setup: &Setup, inputs: &[Input], rng: &Rng| pipelined(case, setup, inputs, rng.split("delays"));
+    let drained = |setup: &Setup, inputs: &[Input], _: &Rng| drained(case, setup, inputs);
+    rounds(case, effort, &[("drained", &drained), ("pipelined", &pipelined)])
+}
+
+/// A proof with what the control plane wrote, packets and chance.
+pub(crate) type Proof<'p> = (&'static str, &'p dyn Fn(&Setup, &[Input], &Rng) -> Result<Tried, Difference>);
+
+/// Draws entries and packets round by round, and does all proofs with them.
+pub(crate) fn rounds(case: &Case, effort: &Effort, proofs: &[Proof<'_>]) -> Result<Tried, Box<Failure>> {
     let mut tried = Tried::default();
     let rounds = effort.packets.div_ceil(effort.packets_per_round.max(1));
     for round in 0..rounds {
@@ -137,10 +185,10 @@ pub fn prove(case: &Case, effort: &Effort) -> Result<Tried, Box<Failure>> {
             })
         })?;
         let fail = |proof, difference| Box::new(Failure { proof, round, setup: setup.clone(), difference });
-        let here = drained(case, &setup, &inputs).map_err(|d| fail("drained", d))?;
-        add(&mut tried, &here);
-        let here = pipelined(case, &setup, &inputs, rng.split("delays")).map_err(|d| fail("pipelined", d))?;
-        add(&mut tried, &here);
+        for (name, proof) in proofs {
+            let here = proof(&setup, &inputs, &rng).map_err(|difference| fail(*name, difference))?;
+            tried.add(&here);
+        }
     }
     Ok(tried)
 }
@@ -184,41 +232,26 @@ fn sent_by_whole(case: &Case, setup: &Setup, inputs: &mut Vec<Input>) -> Result<
     Ok(sent)
 }
 
-fn add(sum: &mut Tried, more: &Tried) {
-    sum.packets += more.packets;
-    sum.outputs += more.outputs;
-    sum.hops += more.hops;
-    sum.digests += more.digests;
-    sum.timers += more.timers;
-    sum.accesses += more.accesses;
-}
-
 /// A frame, its port, and the time since the one before.
-struct Input {
+pub(crate) struct Input {
     /// The origin that it comes to, by its number.
-    origin: usize,
-    port: u32,
-    frame: Vec<u8>,
-    gap: Duration,
+    pub origin: usize,
+    pub port: u32,
+    pub frame: Vec<u8>,
+    pub gap: Duration,
     /// The whole program makes copies of it, or resubmits it.
-    is_copied: bool,
+    pub is_copied: bool,
     /// It comes back, or copies of it do, and uses state: on one device too others may come between its passes, and only alone
     /// is it one transaction.
     is_alone: bool,
 }
 
 fn inputs(case: &Case, pool: &mut Pool, count: usize, rng: &mut Rng) -> Vec<Input> {
-    let maker = PacketMaker::new(&case.whole);
-    let mut mender = mender(&case.whole);
+    let mut packets = MendedPackets::new(&case.whole, &case.registry);
     let origins = case.placement.origins().count();
     let mut inputs = vec![];
     for _ in 0..count {
-        let mut frame = maker.packet(pool, rng);
-        if let Some(mender) = &mut mender
-            && !rng.chance(1, 6)
-        {
-            frame = mended(mender, frame);
-        }
+        let frame = packets.next(pool, rng);
         let pause = rng.chance(1, 20);
         let gap = if pause {
             Duration::from_us(rng.between(1, 3000))
@@ -231,44 +264,23 @@ fn inputs(case: &Case, pool: &mut Pool, count: usize, rng: &mut Rng) -> Vec<Inpu
     inputs
 }
 
-/// The program without its ingress and egress: what comes out has the checksums that the program computes.
-fn mender(program: &Arc<Program>) -> Option<Switch> {
-    let mut program = Program::clone(program);
-    for stage in ["ingress", "egress", "verify_checksum"] {
-        let id = program.stage_control(stage)?;
-        let control = &mut program.controls[id.index()];
-        control.body = Block::default();
-        control.locals.clear();
-        control.tables.clear();
-        control.actions.clear();
-    }
-    program.instances.clear();
-    program.controls.iter_mut().for_each(|c| c.instances.clear());
-    ir_interp::switch(Arc::new(program), Options::default()).ok()
-}
-
-fn mended(mender: &mut Switch, frame: Vec<u8>) -> Vec<u8> {
-    let queued = mender.ingress(0, frame.clone(), Time::ZERO);
-    mender.drain(queued, Time::ZERO).pop().map_or(frame, |output| output.frame)
-}
-
 fn drained(case: &Case, setup: &Setup, inputs: &[Input]) -> Result<Tried, Difference> {
     let answers = Answers::default();
     let mut wholes = case.wholes(setup, &answers).map_err(Difference::Setup)?;
-    let mut network = case.network(setup).map_err(Difference::Setup)?;
+    let mut network = case.split_run(setup, &Conditions::ideal()).map_err(Difference::Setup)?;
     let mut tried = Tried::default();
     let mut now = Time::ZERO;
     for input in inputs {
         now += input.gap;
-        network.run_until(now, EVENT_LIMIT).map_err(|_| Difference::NeverEnds)?;
+        network.run_until(now, EVENT_LIMIT)?;
         if !check_timers(&mut wholes, &mut network, now, &mut tried)? {
             return Ok(tried);
         }
         network.inject(input.origin, input.port, &input.frame, now, input.is_copied);
         let ended = network.run_until(now, EVENT_LIMIT);
         let mut records = network.take_records();
-        if ended.is_err() {
-            return given_up(&mut wholes, &answers, records, tried);
+        if let Err(why) = ended {
+            return given_up(&mut wholes, &answers, records, tried, why);
         }
         if let Some(record) = records.pop() {
             answers.load(&record.observations, record.steady);
@@ -279,13 +291,13 @@ fn drained(case: &Case, setup: &Setup, inputs: &[Input]) -> Result<Tried, Differ
         answers.load(&[], None);
         tried.packets += 1;
     }
-    network.settle(EVENT_LIMIT).map_err(|_| Difference::NeverEnds)?;
+    network.settle(EVENT_LIMIT)?;
     if !check_timers(&mut wholes, &mut network, Time::MAX, &mut tried)? {
         return Ok(tried);
     }
-    tried.accesses = network.accesses.values().map(Vec::len).sum();
-    tried.hops = network.hops;
-    compare_states(&case.state(&wholes), &network)?;
+    tried.accesses = network.accesses().values().map(Vec::len).sum();
+    tried.hops = network.hops();
+    compare_states(&case.state(&wholes), &network.state())?;
     Ok(tried)
 }
 
@@ -293,7 +305,7 @@ fn drained(case: &Case, setup: &Setup, inputs: &[Input]) -> Result<Tried, Differ
 /// port that joins devices.
 fn check_timers(
     wholes: &mut [Whole],
-    network: &mut Network,
+    network: &mut SplitRun,
     now: Time,
     tried: &mut Tried,
 ) -> Result<bool, Difference> {
@@ -313,7 +325,7 @@ fn check_timers(
     Ok(true)
 }
 
-fn compare(
+pub(crate) fn compare(
     record: Record,
     mut expected: Vec<Output>,
     whole: &mut Whole,
@@ -334,8 +346,10 @@ fn compare(
     }
 }
 
-fn compare_states(expected: &BTreeMap<String, Vec<u8>>, network: &Network) -> Result<(), Difference> {
-    let found = network.state();
+pub(crate) fn compare_states(
+    expected: &BTreeMap<String, Vec<u8>>,
+    found: &BTreeMap<String, Vec<u8>>,
+) -> Result<(), Difference> {
     let names: BTreeSet<&String> = expected.keys().chain(found.keys()).collect();
     for name in names {
         let (a, b) = (expected.get(name), found.get(name));
@@ -348,23 +362,25 @@ fn compare_states(expected: &BTreeMap<String, Vec<u8>>, network: &Network) -> Re
 }
 
 fn pipelined(case: &Case, setup: &Setup, inputs: &[Input], delays: Rng) -> Result<Tried, Difference> {
-    let network = case.network(setup).map_err(Difference::Setup)?;
-    let mut network = network.with_jitter(Duration::from_us(4), delays.clone());
-    let ended = feed(&mut network, inputs, delays.split("repeats"));
+    let repeats = delays.split("repeats");
+    let conditions = Conditions { delay: DELAY, loss: Probability::ZERO, chance: delays };
+    let mut network = case.split_run(setup, &conditions).map_err(Difference::Setup)?;
+    let ended = feed(&mut network, inputs, repeats);
     let answers = Answers::default();
     let mut wholes = case.wholes(setup, &answers).map_err(Difference::Setup)?;
     let records = network.take_records();
-    if ended.is_err() {
-        return given_up(&mut wholes, &answers, records, Tried::default());
+    if let Err(why) = ended {
+        return given_up(&mut wholes, &answers, records, Tried::default(), why);
     }
     if network.keeps_order() {
         check_flows(&records)?;
     }
-    let order = serial_order(&network.accesses, records.len())?;
+    let accesses = network.accesses();
+    let order = serial_order(&accesses, records.len())?;
     let mut records: Vec<Option<Record>> = records.into_iter().map(Some).collect();
     let mut tried = Tried { packets: inputs.len(), ..Tried::default() };
-    tried.accesses = network.accesses.values().map(Vec::len).sum();
-    tried.hops = network.hops;
+    tried.accesses = accesses.values().map(Vec::len).sum();
+    tried.hops = network.hops();
     for Transaction(index) in order {
         let Some(record) = records.get_mut(index).and_then(Option::take) else { continue };
         answers.load(&record.observations, record.steady);
@@ -379,7 +395,7 @@ fn pipelined(case: &Case, setup: &Setup, inputs: &[Input], delays: Rng) -> Resul
         let Some(expected) = expected else { return Ok(tried) };
         compare(record, expected, whole, &mut tried)?;
     }
-    compare_states(&case.state(&wholes), &network)?;
+    compare_states(&case.state(&wholes), &network.state())?;
     Ok(tried)
 }
 
@@ -389,6 +405,7 @@ fn given_up(
     answers: &Answers,
     records: Vec<Record>,
     tried: Tried,
+    why: Unsettled,
 ) -> Result<Tried, Difference> {
     for record in records {
         let Cause::Frame { port, frame } = &record.cause else { continue };
@@ -397,11 +414,11 @@ fn given_up(
             return Ok(tried);
         }
     }
-    Err(Difference::NeverEnds)
+    Err(why.into())
 }
 
 /// Puts the packets in, close behind one another, and lets them end.
-fn feed(network: &mut Network, inputs: &[Input], mut repeats: Rng) -> Result<(), StillBusy> {
+fn feed(network: &mut SplitRun, inputs: &[Input], mut repeats: Rng) -> Result<(), Unsettled> {
     let mut now = Time::ZERO;
     let mut last: Option<&Input> = None;
     for input in inputs {
@@ -414,11 +431,11 @@ fn feed(network: &mut Network, inputs: &[Input], mut repeats: Rng) -> Result<(),
         }
         last = Some(input).filter(|input| !input.is_alone);
         if input.is_alone {
-            now = now.max(at_rest(network, now)?);
+            now = network.rest(now, EVENT_LIMIT)?;
         }
         network.inject(input.origin, input.port, &input.frame, now, input.is_copied);
         match input.is_alone {
-            true => now = now.max(at_rest(network, now)?),
+            true => now = network.rest(now, EVENT_LIMIT)?,
             false => network.run_until(now, EVENT_LIMIT)?,
         }
     }
@@ -439,17 +456,6 @@ fn check_flows(records: &[Record]) -> Result<(), Difference> {
         }
     }
     Ok(())
-}
-
-/// Lets the packets in the network end, but for timers that run out later; gives the time when they have.
-fn at_rest(network: &mut Network, now: Time) -> Result<Time, StillBusy> {
-    let mut at = now;
-    for _ in 0..EVENT_LIMIT {
-        let Some(next) = network.next_event() else { return Ok(at) };
-        at = at.max(next);
-        network.run_until(at, EVENT_LIMIT)?;
-    }
-    Err(StillBusy)
 }
 
 /// An order of all transactions in which each object is used as it was; the earliest possible one first.

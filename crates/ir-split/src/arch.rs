@@ -147,7 +147,7 @@ pub enum Effect {
 /// What an extern function does.
 pub fn function_effect(function: &ExternFunction) -> Effect {
     if function.user {
-        return Effect::Unsupported;
+        return if function.value_extern().is_some() { Effect::Pure } else { Effect::Unsupported };
     }
     match call(function) {
         Some(CutCall::Drop) => Effect::Drop,
@@ -170,7 +170,7 @@ pub fn function_effect(function: &ExternFunction) -> Effect {
 
 /// What the methods of an extern object do.
 pub fn object_effect(program: &Program, object: &ExternObject) -> Effect {
-    if frame_extern(object).is_some() {
+    if frame_extern(object).is_some() || object.value_extern().is_some() {
         return Effect::State;
     }
     match ir_state::sharing(program, object) {

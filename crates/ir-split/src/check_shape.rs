@@ -40,7 +40,10 @@ pub fn check_headers(program: &Program, places: &Places) -> Vec<Diagnostic> {
     let odd = |id: TypeId| {
         let bits = program.bits(&Type::Named(id)).filter(|bits| !bits.is_multiple_of(8))?;
         let decl = program.type_decl(id);
-        Some(unsupported(decl.span, &format!("`{}` has {bits} bits, which is not a whole number of bytes", decl.name)))
+        Some(unsupported(
+            decl.span,
+            &format!("`{}` has {bits} bits, which is not a whole number of bytes", decl.name),
+        ))
     };
     types.into_iter().filter_map(odd).collect()
 }

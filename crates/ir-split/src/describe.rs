@@ -5,6 +5,9 @@ use crate::layout::LiveField;
 use crate::section::{Section, SectionId};
 use crate::split::{LiveValue, SectionInfo, Split};
 use crate::witness::Witnesses;
+use ir::{Name, Program};
+use ir_state::Uses;
+use std::collections::BTreeSet;
 
 /// The split of an analysed program, without what its devices run.
 pub fn describe(a: &Analysis<'_>) -> Split {
@@ -30,6 +33,7 @@ pub fn describe(a: &Analysis<'_>) -> Split {
             call: s.call,
             tables: used.tables.iter().map(|t| tables[t.index()].control_plane_name.clone()).collect(),
             state: used.instances.keys().map(object).collect(),
+            externs: own_externs(&a.program, used),
             live: fields.map(|fields| fields.iter().map(|f| live_value(id, f)).collect()),
         }
     };
@@ -41,4 +45,13 @@ pub fn describe(a: &Analysis<'_>) -> Split {
         counted_behind_a_cut: a.counted.iter().map(|(instance, _)| object(instance)).collect(),
         ..Split::default()
     }
+}
+
+fn own_externs(program: &Program, used: &Uses) -> Vec<Name> {
+    let instances = used.instances.keys().map(|id| program.instance(*id));
+    let objects = instances.filter_map(|i| program.frame_extern(i).or_else(|| program.value_extern(i)));
+    let functions = used.functions.iter().map(|id| &program.extern_functions[id.index()]);
+    let functions = functions.filter_map(|function| function.value_extern()?.as_str());
+    let names: BTreeSet<Name> = objects.chain(functions).map(Name::from).collect();
+    names.into_iter().collect()
 }

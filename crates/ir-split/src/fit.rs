@@ -54,7 +54,7 @@ pub fn check_fit(sections: &Sections, placement: &Placement, found: &[TooLong]) 
         let (a, b) = (placement.name(t.from), placement.name(t.into));
         let more = t.hand_over - u64::from(t.frame);
         Diagnostic::error(codes::TOO_LONG, format!("hand-overs to `{}` do not fit their link", to.name))
-            .at(first_span(&to.code), format!("it passes from `{a}` to `{b}` on its way here"))
+            .at(first_span(&to.code), format!("it passes from `{a}` to `{b}` on its path to here"))
             .note(format!("a frame of {} bytes may become a hand-over of {}", t.frame, t.hand_over))
             .note(format!("the link from `{a}` to `{b}` carries frames of {} bytes", t.link))
             .help(format!(

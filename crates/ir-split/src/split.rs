@@ -66,6 +66,8 @@ pub struct SectionInfo {
     pub tables: Vec<Name>,
     /// Control-plane names of the state objects it uses.
     pub state: Vec<Name>,
+    /// The externs of the user's own that it calls, by the names that devices offer, sorted.
+    pub externs: Vec<Name>,
     /// The values that a hand-over to it carries beside the headers. `None` if no cut leads to it.
     pub live: Option<Vec<LiveValue>>,
 }

@@ -1,6 +1,6 @@
 //! What the architecture's facts say of an extern object.
 
-use ir::{ExternObject, InstanceId, Program};
+use ir::{CallEffect, ExternObject, InstanceId, Program};
 use p4_arch::{Access, Architecture, ObjectFacts, StateMode};
 
 fn architecture(program: &Program) -> Option<&'static Architecture> {
@@ -17,9 +17,21 @@ pub fn sharing(program: &Program, object: &ExternObject) -> Option<StateMode> {
     architecture(program)?.cut?.state(&object.name).filter(|_| !object.user)
 }
 
-/// What a method does to its object. Nothing is known of the user's own: it reads and writes.
+/// An object of a value extern whose methods depend on their arguments alone: copies of it may be anywhere.
+pub fn is_pure(object: &ExternObject) -> bool {
+    object.value_extern().is_some() && object.methods.iter().all(|method| method.effect() == CallEffect::Pure)
+}
+
+/// What a method does to its object. Those of value externs say it; nothing is known of the user's other objects: they read and write.
 pub fn access_of(program: &Program, object: InstanceId, method: u32) -> Access {
     let object = program.extern_object(program.instance(object).object);
+    if object.value_extern().is_some() {
+        return match object.methods.get(method as usize).map(ir::ExternMethod::effect) {
+            Some(CallEffect::Pure) => Access::None,
+            Some(CallEffect::Reads) => Access::Read,
+            Some(CallEffect::Writes) | None => Access::Update,
+        };
+    }
     let known =
         || Some(facts_of(program, object)?.method(&object.methods.get(method as usize)?.name)?.access);
     known().unwrap_or(Access::Update)

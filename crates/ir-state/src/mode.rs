@@ -6,10 +6,10 @@
 //! @soft          register<bit<8>>(1024) cached;     may be lost
 //! ```
 
-use crate::facts::sharing;
+use crate::facts::{is_pure, sharing};
 use base_diag::Diagnostic;
 use base_diag::codes::{check::BAD_ANNOTATION, split::SEPARATED_STATE};
-use ir::{Annotation, Instance, InstanceId, Program, Type};
+use ir::{Annotation, ExternObject, Instance, InstanceId, Program, Type};
 use p4_arch::StateMode;
 use state_modes::{MERGES, Merge, Mode};
 
@@ -20,22 +20,32 @@ pub fn mode_of(program: &Program, object: InstanceId) -> Mode {
 
 /// The mode that follows from what the object is.
 fn found(program: &Program, object: InstanceId) -> Mode {
-    match sharing(program, program.extern_object(program.instance(object).object)) {
+    let object = program.extern_object(program.instance(object).object);
+    match sharing(program, object) {
+        None if is_pure(object) => Mode::Replicated,
+        None => merge_of(object).map_or(Mode::Exclusive, Mode::Merged),
         Some(StateMode::Sum | StateMode::PerEntry) => Mode::Merged(Merge::Add),
         Some(StateMode::Control) => Mode::Replicated,
-        Some(StateMode::Ordered) | None => Mode::Exclusive,
+        Some(StateMode::Ordered) => Mode::Exclusive,
     }
+}
+
+/// How copies of the memory of a value extern become one, if its declaration says it.
+fn merge_of(object: &ExternObject) -> Option<Merge> {
+    object.value_extern()?;
+    object.annotations.iter().find(|a| a.name == "merge").and_then(|a| Merge::of_name(a.as_str()?))
 }
 
 /// Packets only add to it: the order in which they use it does not show, and only the control plane reads it.
 pub fn adds_up(program: &Program, object: InstanceId) -> bool {
-    found(program, object).merge().is_some()
+    let kind = sharing(program, program.extern_object(program.instance(object).object));
+    matches!(kind, Some(StateMode::Sum | StateMode::PerEntry))
 }
 
 /// The order in which packets use the object shows: all that the data plane reads. Only the control plane changes profiles.
 pub fn order_matters(program: &Program, object: InstanceId) -> bool {
     let object = program.extern_object(program.instance(object).object);
-    object.user || sharing(program, object) == Some(StateMode::Ordered)
+    object.user && !is_pure(object) || sharing(program, object) == Some(StateMode::Ordered)
 }
 
 /// Whether copies of an object may be on several devices.
@@ -51,8 +61,9 @@ pub enum Apart {
 
 /// Whether copies of an object may be on several devices. A counter of entries is where its table is.
 pub fn apart(program: &Program, object: InstanceId) -> Apart {
-    let kind = sharing(program, program.extern_object(program.instance(object).object));
-    match (kind, mode_of(program, object)) {
+    let declared = program.extern_object(program.instance(object).object);
+    match (sharing(program, declared), mode_of(program, object)) {
+        _ if is_pure(declared) => Apart::May,
         (Some(StateMode::Sum), _) => Apart::May,
         (Some(StateMode::PerEntry | StateMode::Control), _) | (_, Mode::Exclusive) => Apart::MayNot,
         (_, Mode::Replicated | Mode::Merged(_) | Mode::Sharded | Mode::Soft) => Apart::NotYet,

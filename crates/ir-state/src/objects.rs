@@ -1,6 +1,6 @@
 //! All state objects of a program, each with its mode, its key, and who uses it.
 
-use crate::facts::facts_of;
+use crate::facts::{facts_of, is_pure};
 use crate::mode::mode_of;
 use crate::uses::{Touch, calls_of_block, uses_of_block};
 use ir::{Block, InstanceId, Name, Program, StageKind, StmtKind, visit};
@@ -66,7 +66,7 @@ pub fn objects(program: &Program) -> Vec<StateObject> {
 
 fn has_state(program: &Program, id: InstanceId) -> bool {
     let object = program.extern_object(program.instance(id).object);
-    object.user || facts_of(program, object).is_some_and(|facts| facts.state)
+    object.user && !is_pure(object) || facts_of(program, object).is_some_and(|facts| facts.state)
 }
 
 /// The part of an object that one use is about.

@@ -2,8 +2,8 @@
 
 use crate::facts::access_of;
 use ir::{
-    ActionId, Block, Call, Callee, ControlId, Expr, ExprKind, InstanceId, Program, Stmt, StmtKind, SwitchOn,
-    TableId, visit,
+    ActionId, Block, Call, Callee, ControlId, Expr, ExprKind, ExternFunctionId, InstanceId, Program, Stmt,
+    StmtKind, SwitchOn, TableId, visit,
 };
 use p4_arch::Access;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,6 +15,8 @@ pub struct Uses {
     pub tables: BTreeSet<TableId>,
     /// Extern instances called, also from the actions of tables, and those that belong to the tables.
     pub instances: BTreeMap<InstanceId, Touch>,
+    /// Extern functions called, also from the actions of tables.
+    pub functions: BTreeSet<ExternFunctionId>,
     /// Actions called or listed by a table.
     pub actions: BTreeSet<ActionId>,
 }
@@ -133,9 +135,12 @@ impl Uses {
             Callee::Control(inner) => {
                 let below = uses_of_block(program, *inner, &program.control(*inner).body);
                 below.instances.into_iter().for_each(|(object, touch)| self.touch(object, touch));
+                self.functions.extend(below.functions);
             }
-            Callee::Function(_) | Callee::Parser(_) | Callee::ExternFunction(_) | Callee::ParamMethod(..) => {
+            Callee::ExternFunction(function) => {
+                self.functions.insert(*function);
             }
+            Callee::Function(_) | Callee::Parser(_) | Callee::ParamMethod(..) => {}
         }
     }
 

@@ -18,6 +18,7 @@ mod stmt;
 mod table;
 pub mod text;
 mod types;
+mod user_extern;
 pub mod verify;
 pub mod visit;
 
@@ -37,6 +38,7 @@ pub use program::{
 pub use stmt::{Block, ForRange, Stmt, StmtKind, SwitchCase, SwitchLabel, SwitchOn};
 pub use table::{ActionRef, DefaultAction, Entry, MatchKind, Table, TableKey};
 pub use types::{Direction, Field, Type, TypeDecl, TypeKind, Var, VarKind};
+pub use user_extern::CallEffect;
 
 /// A name as written in the source.
 pub type Name = smol_str::SmolStr;

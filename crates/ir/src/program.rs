@@ -1,8 +1,8 @@
 //! The whole program.
 
 use crate::{
-    Annotation, Annotations, Control, ControlId, Direction, Expr, ExternId, Function, FunctionId, InstanceId,
-    Name, Parser, ParserId, Type, TypeDecl, TypeId,
+    Annotations, Control, ControlId, Direction, Expr, ExternId, Function, FunctionId, InstanceId, Name,
+    Parser, ParserId, Type, TypeDecl, TypeId,
 };
 use base_diag::Span;
 
@@ -175,13 +175,6 @@ pub struct ExternObject {
     pub span: Span,
 }
 
-impl ExternObject {
-    /// The annotation `@frame_extern("name")`, if it has one.
-    pub fn frame_extern(&self) -> Option<&Annotation> {
-        self.annotations.iter().find(|a| a.name == "frame_extern")
-    }
-}
-
 /// A method of an extern object.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExternMethod {
@@ -193,6 +186,8 @@ pub struct ExternMethod {
     pub is_abstract: bool,
     /// As written.
     pub annotations: Annotations,
+    /// The declaration.
+    pub span: Span,
 }
 
 /// An extern function.
@@ -269,19 +264,6 @@ pub enum Owner {
 }
 
 impl Program {
-    /// The name in `@frame_extern("name")` of what an instance is one of, if it is a frame extern.
-    pub fn frame_extern(&self, instance: &Instance) -> Option<&str> {
-        self.extern_object(instance.object).frame_extern()?.as_str()
-    }
-
-    /// The frame externs that have instances, by name, sorted.
-    pub fn frame_externs(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = self.instances.iter().filter_map(|i| self.frame_extern(i)).collect();
-        names.sort_unstable();
-        names.dedup();
-        names
-    }
-
     /// The declaration of a type.
     pub fn type_decl(&self, id: TypeId) -> &TypeDecl {
         &self.types[id.index()]

@@ -25,7 +25,7 @@ mod snapshot;
 
 use base_bits::Bits;
 use base_time::{Duration, Time};
-use dataplane_api::{Emitter, FrameExtern, FrameExternError, Registry, ResumeAt, constructor_arguments};
+use dataplane_api::{Emitter, ExternError, FrameExtern, Registry, ResumeAt, constructor_arguments};
 use std::sync::Arc;
 
 /// The name in `@frame_extern("beacon")`.
@@ -60,7 +60,7 @@ impl Beacon {
     }
 
     /// From the constructor's arguments, `(every: bit<32>, idle_us: bit<48>)`.
-    fn from_args(args: &[Bits]) -> Result<Beacon, FrameExternError> {
+    fn from_args(args: &[Bits]) -> Result<Beacon, ExternError> {
         let [every, idle_us] = constructor_arguments(NAME, [("every", 32), ("idle_us", 48)], args)?;
         Ok(Beacon::new(every as u32, idle_us))
     }
@@ -105,7 +105,7 @@ impl FrameExtern for Beacon {
         snapshot::write(self)
     }
 
-    fn restore(&mut self, bytes: &[u8]) -> Result<(), FrameExternError> {
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), ExternError> {
         *self = snapshot::read(self, bytes)?;
         Ok(())
     }

@@ -11,7 +11,7 @@
 //! | 4, and so many | the last call's frame behind its length |
 
 use crate::{Beacon, Waiting};
-use dataplane_api::{FrameExternError, SnapshotReader, SnapshotWriter};
+use dataplane_api::{ExternError, SnapshotReader, SnapshotWriter};
 
 const FORMAT: u8 = 1;
 
@@ -30,11 +30,11 @@ pub(crate) fn write(beacon: &Beacon) -> Vec<u8> {
 }
 
 /// The beacon of `bytes`, if it has the arguments of `like`.
-pub(crate) fn read(like: &Beacon, bytes: &[u8]) -> Result<Beacon, FrameExternError> {
+pub(crate) fn read(like: &Beacon, bytes: &[u8]) -> Result<Beacon, ExternError> {
     let mut from = SnapshotReader::new(bytes, FORMAT)?;
     let (every, idle_us) = (from.u32()?, from.u64()?);
     if (every, idle_us) != (like.every, like.idle_us) {
-        return Err(FrameExternError(format!(
+        return Err(ExternError(format!(
             "the snapshot is of beacon({every}, {idle_us}), and this is beacon({}, {})",
             like.every, like.idle_us
         )));

@@ -44,7 +44,7 @@ pub use pending::MOST as MOST_PENDING;
 
 use base_bits::Bits;
 use base_time::{Duration, Time};
-use dataplane_api::{Emitter, FrameExtern, FrameExternError, Registry, constructor_arguments};
+use dataplane_api::{Emitter, ExternError, FrameExtern, Registry, constructor_arguments};
 use std::sync::Arc;
 
 /// The name in `@frame_extern("kv-cache")`.
@@ -58,11 +58,11 @@ pub fn register(registry: &mut Registry) {
     registry.add(NAME, Arc::new(|args| Ok(Box::new(from_args(args)?))));
 }
 
-fn from_args(args: &[Bits]) -> Result<KvCache, FrameExternError> {
+fn from_args(args: &[Bits]) -> Result<KvCache, ExternError> {
     let [entries, max_age_us] = constructor_arguments(NAME, [("entries", 32), ("max_age_us", 48)], args)?;
     if !(1..=MOST_ENTRIES).contains(&entries) {
         let message = format!("`entries` of `{NAME}` is 1 to {MOST_ENTRIES}, and not {entries}");
-        return Err(FrameExternError(message));
+        return Err(ExternError(message));
     }
     let max_age = (max_age_us > 0).then(|| Duration::from_us(max_age_us));
     Ok(KvCache::new(entries as usize, max_age))
@@ -86,7 +86,7 @@ impl FrameExtern for KvCache {
         snapshot::write(self)
     }
 
-    fn restore(&mut self, bytes: &[u8]) -> Result<(), FrameExternError> {
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), ExternError> {
         *self = snapshot::read(self, bytes)?;
         Ok(())
     }

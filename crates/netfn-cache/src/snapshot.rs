@@ -6,11 +6,11 @@ use crate::sketch::{Frequency, LINE, Mortal};
 use crate::store::{Entry, Store};
 use crate::text::{LONGEST_KEY, Value};
 use base_time::Duration;
-use dataplane_api::{FrameExternError, SnapshotReader, SnapshotWriter};
+use dataplane_api::{ExternError, SnapshotReader, SnapshotWriter};
 
 const FORMAT: u8 = 2;
 
-type Read<T> = Result<T, FrameExternError>;
+type Read<T> = Result<T, ExternError>;
 
 pub(crate) fn write(cache: &KvCache) -> Vec<u8> {
     let mut out = SnapshotWriter::default();
@@ -87,7 +87,7 @@ pub(crate) fn read(like: &KvCache, bytes: &[u8]) -> Read<KvCache> {
     let mut from = SnapshotReader::new(bytes, FORMAT)?;
     let (entries, max_age) = (from.u32()? as usize, from.u64()?);
     if (entries, max_age) != (like.store.slots.len(), like.max_age.map_or(0, Duration::as_ps)) {
-        return Err(FrameExternError("the snapshot is of a cache with other arguments".into()));
+        return Err(ExternError("the snapshot is of a cache with other arguments".into()));
     }
     let all = from.u64()?;
     let closed_until = from.time()?;

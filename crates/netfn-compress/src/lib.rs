@@ -40,9 +40,7 @@ pub use decompress::Decompressor;
 
 use base_bits::Bits;
 use base_time::Time;
-use dataplane_api::{
-    Emitter, FrameExtern, FrameExternError, Registry, call_arguments, constructor_arguments,
-};
+use dataplane_api::{Emitter, ExternError, FrameExtern, Registry, call_arguments, constructor_arguments};
 use std::sync::Arc;
 
 /// The name in `@frame_extern("header-compress")`.
@@ -59,20 +57,20 @@ pub fn register(registry: &mut Registry) {
     registry.add(DECOMPRESS, Arc::new(|args| Ok(Box::new(decompressor_of(args)?))));
 }
 
-fn compressor_of(args: &[Bits]) -> Result<Compressor, FrameExternError> {
+fn compressor_of(args: &[Bits]) -> Result<Compressor, ExternError> {
     let [contexts, refresh] = constructor_arguments(COMPRESS, [("contexts", 16), ("refresh", 16)], args)?;
     Ok(Compressor::new(checked(COMPRESS, contexts)?, refresh as u16))
 }
 
-fn decompressor_of(args: &[Bits]) -> Result<Decompressor, FrameExternError> {
+fn decompressor_of(args: &[Bits]) -> Result<Decompressor, ExternError> {
     let [contexts] = constructor_arguments(DECOMPRESS, [("contexts", 16)], args)?;
     Ok(Decompressor::new(checked(DECOMPRESS, contexts)?))
 }
 
-fn checked(name: &str, contexts: u64) -> Result<u16, FrameExternError> {
+fn checked(name: &str, contexts: u64) -> Result<u16, ExternError> {
     let fits = contexts.is_power_of_two() && (4..=32_768).contains(&contexts);
     let message = || format!("`contexts` of `{name}` is a power of two from 4 to 32768, and not {contexts}");
-    u16::try_from(contexts).ok().filter(|_| fits).ok_or_else(|| FrameExternError(message()))
+    u16::try_from(contexts).ok().filter(|_| fits).ok_or_else(|| ExternError(message()))
 }
 
 /// The port that a call names.
@@ -98,7 +96,7 @@ impl FrameExtern for Compressor {
         snapshot::of_compressor(self)
     }
 
-    fn restore(&mut self, bytes: &[u8]) -> Result<(), FrameExternError> {
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), ExternError> {
         *self = snapshot::to_compressor(self, bytes)?;
         Ok(())
     }
@@ -121,7 +119,7 @@ impl FrameExtern for Decompressor {
         snapshot::of_decompressor(self)
     }
 
-    fn restore(&mut self, bytes: &[u8]) -> Result<(), FrameExternError> {
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), ExternError> {
         *self = snapshot::to_decompressor(self, bytes)?;
         Ok(())
     }

@@ -4,20 +4,20 @@ use crate::PORTS;
 use crate::block::Block;
 use crate::compress::{Compressor, Context as Sent, Counted as Out, Flow};
 use crate::decompress::{Context as Received, Counted as In, Decompressor};
-use dataplane_api::{FrameExternError, SnapshotReader, SnapshotWriter};
+use dataplane_api::{ExternError, SnapshotReader, SnapshotWriter};
 use std::collections::BTreeMap;
 
 const FORMAT: u8 = 1;
 
-type Read<T> = Result<T, FrameExternError>;
+type Read<T> = Result<T, ExternError>;
 
-fn of_another(what: &str) -> FrameExternError {
-    FrameExternError(format!("the snapshot is of a {what} with other arguments"))
+fn of_another(what: &str) -> ExternError {
+    ExternError(format!("the snapshot is of a {what} with other arguments"))
 }
 
 fn get_block(from: &mut SnapshotReader<'_>) -> Read<Block> {
     let block = Block::of_reference(from.bytes()?);
-    block.ok_or_else(|| FrameExternError("the snapshot has a reference that is none".into()))
+    block.ok_or_else(|| ExternError("the snapshot has a reference that is none".into()))
 }
 
 pub(crate) fn of_compressor(compressor: &Compressor) -> Vec<u8> {

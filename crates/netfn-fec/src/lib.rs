@@ -46,9 +46,7 @@ pub use encoder::Encoder;
 
 use base_bits::Bits;
 use base_time::{Duration, Time};
-use dataplane_api::{
-    Emitter, FrameExtern, FrameExternError, Registry, call_arguments, constructor_arguments,
-};
+use dataplane_api::{Emitter, ExternError, FrameExtern, Registry, call_arguments, constructor_arguments};
 use std::sync::Arc;
 
 /// The name in `@frame_extern("fec-encode")`.
@@ -65,17 +63,17 @@ pub fn register(registry: &mut Registry) {
     registry.add(DECODE, Arc::new(|args| Ok(Box::new(decoder_of(args)?))));
 }
 
-fn encoder_of(args: &[Bits]) -> Result<Encoder, FrameExternError> {
+fn encoder_of(args: &[Bits]) -> Result<Encoder, ExternError> {
     let [hold_us] = constructor_arguments(ENCODE, [("hold_us", 48)], args)?;
     Ok(Encoder::new(Duration::from_us(hold_us)))
 }
 
-fn decoder_of(args: &[Bits]) -> Result<Decoder, FrameExternError> {
+fn decoder_of(args: &[Bits]) -> Result<Decoder, ExternError> {
     let wanted = [("wait_us", 48), ("reach", 8), ("over", 32), ("faulty_ppm", 32)];
     let [wait_us, reach, over, faulty_ppm] = constructor_arguments(DECODE, wanted, args)?;
     if reach > Limits::MOST_REACH {
         let most = Limits::MOST_REACH;
-        return Err(FrameExternError(format!("`reach` of `{DECODE}` is {most} at most, and not {reach}")));
+        return Err(ExternError(format!("`reach` of `{DECODE}` is {most} at most, and not {reach}")));
     }
     Ok(Decoder::new(Limits {
         wait: Duration::from_us(wait_us),
@@ -108,7 +106,7 @@ impl FrameExtern for Encoder {
         snapshot::of_encoder(self)
     }
 
-    fn restore(&mut self, bytes: &[u8]) -> Result<(), FrameExternError> {
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), ExternError> {
         *self = snapshot::to_encoder(self, bytes)?;
         Ok(())
     }
@@ -132,7 +130,7 @@ impl FrameExtern for Decoder {
         snapshot::of_decoder(self)
     }
 
-    fn restore(&mut self, bytes: &[u8]) -> Result<(), FrameExternError> {
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), ExternError> {
         *self = snapshot::to_decoder(self, bytes)?;
         Ok(())
     }

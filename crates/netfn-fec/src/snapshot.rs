@@ -6,15 +6,15 @@ use crate::decoder::{Block, Counted, Decoder, Limits, Stream as Received};
 use crate::encoder::{Encoder, Stream as Sent};
 use crate::mark::Watch;
 use base_time::Time;
-use dataplane_api::{FrameExternError, SnapshotReader, SnapshotWriter};
+use dataplane_api::{ExternError, SnapshotReader, SnapshotWriter};
 use std::collections::BTreeMap;
 
 const FORMAT: u8 = 1;
 
-type Read<T> = Result<T, FrameExternError>;
+type Read<T> = Result<T, ExternError>;
 
-fn of_another(what: &str) -> FrameExternError {
-    FrameExternError(format!("the snapshot is of another {what}: the constructor's arguments differ"))
+fn of_another(what: &str) -> ExternError {
+    ExternError(format!("the snapshot is of another {what}: the constructor's arguments differ"))
 }
 
 fn put_time(out: &mut SnapshotWriter, time: Option<Time>) {

@@ -1,4 +1,4 @@
-//! All frame externs by name.
+//! All frame externs and value externs by name.
 
 use dataplane_api::Registry;
 
@@ -9,5 +9,6 @@ pub fn all() -> Registry {
     netfn_cache::register(&mut registry);
     netfn_compress::register(&mut registry);
     netfn_fec::register(&mut registry);
+    netfn_values::register(&mut registry);
     registry
 }

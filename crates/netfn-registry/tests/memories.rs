@@ -5,7 +5,7 @@
 
 use base_bits::Bits;
 use base_time::{Duration, Rng, Time};
-use dataplane_api::{Emitter, FrameExtern};
+use dataplane_api::{Emitter, Form, FrameExtern, ValueExtern};
 use features::setting;
 
 fn bits(values: &[(u32, u128)]) -> Vec<Bits> {
@@ -120,5 +120,45 @@ fn a_broken_memory_is_refused_or_works() {
             assert!(refused * 4 > count, "{name}: {refused} of {count} are refused");
             frames = came;
         }
+    }
+}
+
+/// A value extern with memory: its name, the constructor's arguments, how many inputs its first method has, and how many outputs.
+type Object = (&'static str, &'static [(u32, u128)], usize, usize);
+
+const VALUES: [Object; 2] = [("ewma", &[(8, 3)], 1, 1), ("rtt", &[(32, 100)], 1, 3)];
+
+#[test]
+fn a_broken_memory_of_a_value_extern_is_refused_or_works() {
+    let all = netfn_registry::all();
+    let is_object = |name: &&str| all.value(name).unwrap().form == Form::Object;
+    let names: Vec<&str> = all.value_names().filter(is_object).collect();
+    assert_eq!(names, VALUES.map(|(name, ..)| name), "every object is tried");
+    let first = setting("P4RACK_FUZZ_SEED", 0);
+    let count = setting("P4RACK_FUZZ_MEMORIES", 2000);
+    for (name, args, inputs, outputs) in VALUES {
+        let make = || (all.value(name).unwrap().make)(&bits(args)).unwrap();
+        let run = |object: &mut dyn ValueExtern, samples: &mut Rng| {
+            for _ in 0..40 {
+                let given: Vec<Bits> = (0..inputs).map(|_| Bits::new(32, samples.next_u128())).collect();
+                object.call(0, &given, &mut vec![Bits::zero(32); outputs], Time::ZERO);
+            }
+        };
+        let mut object = make();
+        run(&mut *object, &mut Rng::new(1));
+        let (memory, fresh) = (object.snapshot(), make().snapshot());
+        let mut refused = 0;
+        for seed in first..first + count {
+            let mut rng = Rng::new(seed);
+            let mut other = make();
+            if other.restore(&broken(&mut rng, &memory)).is_err() {
+                refused += 1;
+                assert!(other.snapshot() == fresh, "{name}, seed {seed}: refused, and something has changed");
+            } else {
+                run(&mut *other, &mut rng);
+                assert_eq!(other.snapshot().len(), memory.len(), "{name}, seed {seed}");
+            }
+        }
+        assert!(refused * 4 > count, "{name}: {refused} of {count} are refused");
     }
 }

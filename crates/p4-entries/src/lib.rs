@@ -1,7 +1,7 @@
 //! What fills a device before packets come: tables, defaults, replication, memory, as data.
 //!
-//! Two languages say the same: our TOML ([`read_toml`], described in `docs/entries.md`) and the commands of
-//! `simple_switch_CLI` ([`read_commands`]). Neither knows the program: names and widths are checked by whoever
+//! Three languages say the same: our TOML ([`read_toml`], described in `docs/entries.md`), the commands of
+//! `simple_switch_CLI` ([`read_commands`]), and the runtime files of p4lang's tutorials ([`read_runtime`]). None knows the program: names and widths are checked by whoever
 //! writes the [`Statement`]s to a device. Every name and value carries its place.
 //!
 //! ```
@@ -15,11 +15,13 @@
 mod commands;
 mod handles;
 mod profiles;
+mod runtime;
 mod statement;
 mod toml;
 mod value;
 
 pub use commands::read_commands;
+pub use runtime::read_runtime;
 pub use statement::{Args, Keys, Named, Run, Statement, Value};
 pub use toml::read_toml;
 pub use value::{Match, MatchError, parse_match, parse_number};

@@ -171,6 +171,17 @@ pub enum Statement {
         /// All of it.
         span: Span,
     },
+    /// A clone session with a clone for each of several replicas.
+    CloneTo {
+        /// Its number.
+        session: u32,
+        /// Port and replica id, in the order of replication.
+        members: Vec<(u32, u16)>,
+        /// Clones have no more bytes; 0: they are not cut short.
+        bytes: u32,
+        /// All of it.
+        span: Span,
+    },
     /// A cell of a register.
     Register {
         /// The register.

@@ -14,6 +14,8 @@ pub enum Match {
     Mask(BigUint, BigUint),
     /// `1..5` or `1->5`, both included
     Range(BigUint, BigUint),
+    /// A value and, as the kind of the key says, its prefix length, its mask or the end of a range
+    Pair(BigUint, BigUint),
     /// `*`
     Any,
 }
@@ -116,6 +118,7 @@ mod tests {
             Ok(Match::Mask(n, mask)) => format!("{n:x}&{mask:x}"),
             Ok(Match::Range(lo, hi)) => format!("{lo:x}..{hi:x}"),
             Ok(Match::Any) => "any".to_string(),
+            Ok(Match::Pair(..)) => unreachable!(),
             Err(error) => error.to_string(),
         }
     }

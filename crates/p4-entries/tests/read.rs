@@ -3,7 +3,7 @@
 use base_diag::{SourceMap, Span, Style, render};
 use base_time::Rng;
 use expect_test::{Expect, expect};
-use p4_entries::{Statement, read_commands, read_toml};
+use p4_entries::{Keys, Match, Statement, read_commands, read_runtime, read_toml};
 
 type Read = fn(&str, u32) -> (Vec<Statement>, Vec<base_diag::Diagnostic>);
 
@@ -321,4 +321,100 @@ fn no_text_makes_it_panic() {
         }
         read(&chars.into_iter().collect::<String>(), 1);
     }
+}
+
+#[test]
+fn a_runtime_file_of_the_tutorials_is_read() {
+    let text = r#"{
+      "target": "bmv2", "p4info": "a", "bmv2_json": "b",
+      "table_entries": [
+        { "table": "t", "match": { "a": ["10.0.1.1", 32], "b": [5], "c": "08:00:00:00:01:00" }, "action_name": "f", "action_params": { "port": 1 }, "priority": 3 },
+        { "table": "t", "default_action": true, "action_name": "g" } ],
+      "multicast_group_entries": [ { "multicast_group_id": 1, "replicas": [ { "egress_port": 1, "instance": 2 } ] } ],
+      "clone_session_entries": [ { "clone_session_id": 5, "replicas": [ { "egress_port": 6 }, { "egress_port": 7 } ], "packet_length_bytes": 128 } ]
+    }"#;
+    let (statements, problems) = read_runtime(text, 1);
+    assert_eq!(problems, []);
+    let [
+        Statement::Entry { keys: Keys::Named(keys), priority: Some(3), .. },
+        Statement::Default { .. },
+        multicast,
+        clone,
+    ] = statements.as_slice()
+    else {
+        panic!("{statements:?}");
+    };
+    let number = |text: &str| p4_entries::parse_number(text).unwrap();
+    let values: Vec<&Match> = keys.iter().map(|(_, value)| &value.value).collect();
+    let mac = Match::Exact(number("08:00:00:00:01:00"));
+    assert_eq!(values, [&Match::Pair(number("10.0.1.1"), number("32")), &Match::Exact(number("5")), &mac]);
+    assert!(matches!(multicast, Statement::Multicast { group: 1, members, .. } if *members == [(1, 2)]));
+    assert!(
+        matches!(clone, Statement::CloneTo { session: 5, members, bytes: 128, .. } if *members == [(6, 0), (7, 0)])
+    );
+}
+
+#[test]
+fn mistakes_in_a_runtime_file() {
+    check(
+        read_runtime,
+        "{ \"target\": \"tofino\", \"table_entries\": [\n  { \"table\": 1, \"action_nam\": \"f\" },\n  { \"table\": \"t\", \"action_name\": \"f\", \"match\": { \"a\": [1, 2, 3] }, \"action_params\": { \"p\": \"x\", \"q\": -1 } }\n], \"table\": [] }",
+        expect![[r#"
+            error[P4R0440]: these entries are for another switch
+             --> entries:1:13
+              |
+            1 | { "target": "tofino", "table_entries": [
+              |             ^^^^^^^^ only "bmv2" is known
+
+            error[P4R0440]: expected a string
+             --> entries:2:14
+              |
+            2 |   { "table": 1, "action_nam": "f" },
+              |              ^ this is a number
+              |
+              = help: for example: "MyIngress.drop"
+
+            error[P4R0440]: `action_name` is missing
+             --> entries:2:3
+              |
+            2 |   { "table": 1, "action_nam": "f" },
+              |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ this entry has no `action_name`
+              |
+              = help: did you mean `action_name` by `action_nam`?
+
+            warning[P4R0440]: `action_nam` has no effect
+             --> entries:2:17
+              |
+            2 |   { "table": 1, "action_nam": "f" },
+              |                 ^^^^^^^^^^^^ this entry has no such key
+              |
+              = help: did you mean `action_name`?
+
+            error[P4R0440]: this is not a number
+             --> entries:3:92
+              |
+            3 |   { "table": "t", "action_name": "f", "match": { "a": [1, 2, 3] }, "action_params": { "p": "x", "q": -1 } }
+              |                                                                                            ^^^ `x` is not a number or address
+
+            error[P4R0440]: this is not a number
+             --> entries:3:102
+              |
+            3 |   { "table": "t", "action_name": "f", "match": { "a": [1, 2, 3] }, "action_params": { "p": "x", "q": -1 } }
+              |                                                                                                      ^^ `-1` is not a number or address
+
+            error[P4R0440]: this is not a match
+             --> entries:3:55
+              |
+            3 |   { "table": "t", "action_name": "f", "match": { "a": [1, 2, 3] }, "action_params": { "p": "x", "q": -1 } }
+              |                                                       ^^^^^^^^^ one or two numbers are expected
+
+            warning[P4R0440]: `table` has no effect
+             --> entries:4:4
+              |
+            4 | ], "table": [] }
+              |    ^^^^^^^ the file has no such key
+              |
+              = note: its keys are: target, p4info, bmv2_json, table_entries, multicast_group_entries, clone_session_entries
+        "#]],
+    );
 }

@@ -163,6 +163,8 @@ features! {
     RegisterWrite "register write",
     Counter "counter",
     Meter "meter",
+    ValueFunction "value extern: function",
+    ValueObject "value extern: object",
     Random "random",
     Truncate "truncate",
     LogMsg "log_msg",

@@ -45,14 +45,14 @@ pub fn fill_commands(program: &Program, writes: &[Write]) -> String {
 pub fn lacks(racked: &Racked) -> Vec<Diagnostic> {
     let mut found = vec![];
     for Placed { name, part, .. } in racked.parts() {
-        for called in part.program.frame_externs() {
+        for called in part.program.own_externs() {
             found.push(
                 Diagnostic::warning(
                     codes::NOT_IN_BMV2,
                     "not-in-bmv2",
                     format!("`simple_switch` cannot run the part of `{name}`"),
                 )
-                .note(format!("it calls the frame extern `{called}`, which `simple_switch` does not have"))
+                .note(format!("it calls the extern `{called}`, which `simple_switch` does not have"))
                 .help("place its region on a device of this rack only, or leave it out"),
             );
         }

@@ -12,6 +12,7 @@ pub fn show(shown: &ShowResponse) -> String {
         ("devices", devices(shown)),
         ("links", links(shown)),
         ("edges", edges(shown)),
+        ("ports", ports(shown)),
         ("counters", counters(shown, "", false)),
     ];
     for (title, part) in parts.iter().filter(|(_, part)| !part.is_empty()) {
@@ -66,6 +67,22 @@ pub fn dot(shown: &ShowResponse) -> String {
         );
     }
     out + "}\n"
+}
+
+/// The ports of the switch, one a line: number, kind, link, frames received, sent and lost.
+pub fn ports(shown: &ShowResponse) -> String {
+    let rows = shown.ports.iter().map(|port| {
+        let lost: Vec<String> = port.lost.iter().map(|(why, count)| format!("{count} lost: {why}")).collect();
+        vec![
+            port.number.to_string(),
+            port.kind.clone(),
+            if port.is_up { "up" } else { "down" }.to_string(),
+            format!("{} received", port.received),
+            format!("{} sent", port.sent),
+            lost.join(", "),
+        ]
+    });
+    table(rows.collect())
 }
 
 /// The controllers' streams, one a line.

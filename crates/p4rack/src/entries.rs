@@ -1,13 +1,18 @@
 //! What fills a rack's devices: a file in any language of entries, checked against the whole program and written to
 //! whichever device has what it names.
 
+use crate::bmv2;
 use crate::run;
 use crate::sources;
 use base_diag::{Diagnostic, SourceMap};
 use control_writes::{Target, settled};
 use device::Options;
+use device_control::{Offered, offered};
 use ir::{MatchKind, Name, Program, Table, TableKey};
 use ir_fill::{Resolver, Write};
+use p4runtime_proto::p4::v1::ReadResponse;
+use p4runtime_proto::to_text;
+use p4runtime_store::Names;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -54,6 +59,20 @@ impl Entries {
             target => has(part, target),
         })
     }
+}
+
+/// What a device holds, by P4Runtime, as commands of `simple_switch_CLI` that fill another one alike. The error says what cannot be said by them.
+pub fn commands(program: &Program, found: &ReadResponse) -> Result<String, String> {
+    let said =
+        |problems: &[Diagnostic]| problems.first().map_or(String::new(), |problem| problem.title.clone());
+    let Offered { info, plain, initial, .. } = offered(program).map_err(|problems| said(&problems))?;
+    let text = to_text(found).map_err(|error| error.to_string())?;
+    let (placed, problems) = p4runtime_entries::read(&text, 1, &plain, Names::new(&info, &plain, &initial));
+    if !problems.is_empty() {
+        return Err(said(&problems));
+    }
+    let writes: Vec<Write> = placed.into_iter().map(|(write, _)| write).collect();
+    Ok(bmv2::fill_commands(program, &writes))
 }
 
 /// Entries of a table with such keys have priorities: BMv2 and P4Runtime agree.

@@ -1,19 +1,38 @@
-//! The frame externs of a device: calls take time there.
+//! The externs of the user's own that a device offers: calls take time there.
 
 use base_bits::Bits;
+use base_diag::Diagnostic;
 use base_time::{Duration, Time};
-use dataplane_api::{Emitter, FrameExtern, FrameExternError, FrameExternFactory, Registry};
+use dataplane_api::{
+    Emitter, ExternError, FrameExtern, FrameExternFactory, Registry, ValueExtern, ValueExternFactory,
+};
+use ir::Program;
 use rack_emulator::Spent;
 use rack_model::{Call, Device};
+use rack_plan::call_cost;
 use std::sync::Arc;
+
+/// What a program declares otherwise than devices offer it.
+pub fn check(program: &Program) -> Vec<Diagnostic> {
+    device::check_value_externs(program, &netfn_registry::all())
+}
 
 /// Those that a device offers; what their calls take is told to `spent`.
 pub fn offered(device: &Device, spent: &Spent) -> Registry {
     let all = netfn_registry::all();
     let mut registry = Registry::default();
     for name in device.externs.iter().map(|name| name.value.as_str()) {
+        let (spent, cost) = (spent.clone(), call_cost(device, name));
+        if let Some(offer) = all.value(name) {
+            let mut offer = offer.clone();
+            if cost != Call::default() {
+                offer.make = timed(offer.make, cost, spent);
+            }
+            registry.add_value(name, offer);
+            continue;
+        }
         let Some(factory) = all.get(name) else { continue };
-        let (factory, spent, cost) = (factory.clone(), spent.clone(), device.call(name));
+        let factory = factory.clone();
         let timed: FrameExternFactory = match cost == Call::default() {
             true => factory,
             false => Arc::new(move |args| {
@@ -24,6 +43,41 @@ pub fn offered(device: &Device, spent: &Spent) -> Registry {
         registry.add(name, timed);
     }
     registry
+}
+
+/// Makes value externs whose calls take time.
+fn timed(make: ValueExternFactory, cost: Call, spent: Spent) -> ValueExternFactory {
+    Arc::new(move |args| Ok(Box::new(TimedValue { value: make(args)?, cost, spent: spent.clone() })))
+}
+
+/// A value extern whose calls take time.
+struct TimedValue {
+    value: Box<dyn ValueExtern>,
+    cost: Call,
+    spent: Spent,
+}
+
+impl ValueExtern for TimedValue {
+    fn call(&mut self, method: usize, inputs: &[Bits], outputs: &mut [Bits], now: Time) {
+        self.spent.add(self.cost.time);
+        self.value.call(method, inputs, outputs, now);
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        self.value.deadline()
+    }
+
+    fn tick(&mut self, now: Time) {
+        self.value.tick(now);
+    }
+
+    fn snapshot(&self) -> Vec<u8> {
+        self.value.snapshot()
+    }
+
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), ExternError> {
+        self.value.restore(snapshot)
+    }
 }
 
 /// A frame extern whose calls take time.
@@ -56,7 +110,7 @@ impl FrameExtern for Timed {
         self.function.snapshot()
     }
 
-    fn restore(&mut self, snapshot: &[u8]) -> Result<(), FrameExternError> {
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), ExternError> {
         self.function.restore(snapshot)
     }
 }

@@ -3,9 +3,9 @@
 use crate::rack::SplitApp;
 use base_diag::{Diagnostic, SourceMap};
 use compiler::make_parts;
-use ir::Name;
+use ir::{Name, Program};
 use ir_footprint::analysis;
-use ir_prove::{Case, Effort, Failure, Tried, prove};
+use ir_prove::{Case, Effort, Failure, Tried, prove, prove_disturbed};
 use ir_split::auto::{self, Policy};
 use ir_split::{DeviceIndex, Placement, Site, marks};
 use std::sync::Arc;
@@ -16,6 +16,32 @@ pub struct Proved {
     pub regions: Vec<(Name, Name)>,
     /// What was tried, or what was found.
     pub outcome: Result<Tried, Box<Failure>>,
+}
+
+/// What a proof tries.
+pub struct Trial {
+    /// How much.
+    pub effort: Effort,
+    /// Also what comes of lost hand-overs, and of those that are under way when another plan takes this one's place.
+    pub lossy: bool,
+}
+
+/// Proves a case whose parts are of the marked program `source`.
+fn proved(case: &Case, source: &Program, trial: &Trial) -> Result<Proved, Vec<Diagnostic>> {
+    let regions = placed(&case.placement);
+    let tried = match prove(case, &trial.effort) {
+        Ok(tried) if trial.lossy => tried,
+        outcome => return Ok(Proved { regions, outcome }),
+    };
+    let placement = Placement { epoch: case.placement.epoch + 1, ..case.placement.clone() };
+    // Each part is compiled from sources of its own.
+    let (_, parts, _) = make_parts(source, &placement, &mut SourceMap::new())?;
+    let next = Case { parts, placement, ..case.clone() };
+    let outcome = prove_disturbed(case, &next, &trial.effort).map(|mut all| {
+        all.add(&tried);
+        all
+    });
+    Ok(Proved { regions, outcome })
 }
 
 /// The case of an app as it is placed.
@@ -29,8 +55,8 @@ pub fn case(app: &SplitApp) -> Case {
 }
 
 /// Proves an app's own placement.
-pub fn prove_app(app: &SplitApp, effort: &Effort) -> Proved {
-    Proved { regions: placed(&app.placement), outcome: prove(&case(app), effort) }
+pub fn prove_app(app: &SplitApp, trial: &Trial) -> Result<Proved, Vec<Diagnostic>> {
+    proved(&case(app), &app.whole, trial)
 }
 
 /// The placements in which each marked region runs either at the origin or where the app's map has it; a region that
@@ -61,13 +87,12 @@ pub fn combinations(app: &SplitApp) -> Result<Vec<Placement>, Vec<Diagnostic>> {
 pub fn prove_placement(
     app: &SplitApp,
     placement: Placement,
-    effort: &Effort,
+    trial: &Trial,
     map: &mut SourceMap,
 ) -> Result<Proved, Vec<Diagnostic>> {
     let (_, parts, _) = make_parts(&app.whole, &placement, map)?;
-    let regions = placed(&placement);
     let case = Case { whole: Arc::clone(&app.whole), parts, placement, registry: netfn_registry::all() };
-    Ok(Proved { regions, outcome: prove(&case, effort) })
+    proved(&case, &app.whole, trial)
 }
 
 /// How a region that a policy chose went: its proof, or why it is no cut.
@@ -78,7 +103,7 @@ pub type CutProof = (Name, Result<Proved, Vec<Diagnostic>>);
 pub fn prove_cuts(
     app: &SplitApp,
     policy: Policy,
-    effort: &Effort,
+    trial: &Trial,
     show: &mut dyn FnMut(CutProof),
 ) -> Result<(), Vec<Diagnostic>> {
     let base = analysis::base(&app.whole, policy)?;
@@ -88,13 +113,12 @@ pub fn prove_cuts(
         placement.sites = [(cut.name.clone(), Site::new(other(app), policy))].into();
         let marked = analysis::marked(&base, &cut);
         // Each part is compiled from sources of its own.
-        let proved = make_parts(&marked, &placement, &mut SourceMap::new()).map(|(_, parts, _)| {
-            let regions = placed(&placement);
-            let case =
-                Case { whole: Arc::clone(&app.whole), parts, placement, registry: netfn_registry::all() };
-            Proved { regions, outcome: prove(&case, effort) }
+        let parts = make_parts(&marked, &placement, &mut SourceMap::new());
+        let proof = parts.and_then(|(_, parts, _)| {
+            let (whole, registry) = (Arc::clone(&app.whole), netfn_registry::all());
+            proved(&Case { whole, parts, placement, registry }, &marked, trial)
         });
-        show((cut.name, proved));
+        show((cut.name, proof));
     }
     Ok(())
 }

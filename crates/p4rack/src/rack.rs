@@ -427,6 +427,10 @@ pub fn compile_program(
     let compiled = compile(main, &Disk, options, Until::Elaborated, map);
     match compiled.program {
         Some(mut program) => {
+            let wrong = crate::functions::check(&program);
+            if !wrong.is_empty() {
+                return Err(wrong);
+            }
             ir_split::landings(Arc::make_mut(&mut program))?;
             warnings.extend(compiled.diagnostics);
             Ok(program)
@@ -458,12 +462,12 @@ fn with_regions(
     Ok(Arc::new(marked))
 }
 
-/// Every frame extern runs on a device that offers it.
+/// Every extern of the user's own runs on a device that offers it.
 fn check_offers(rack: &Rack, placement: &Placement, parts: &[Option<Part>]) -> Result<(), Vec<Diagnostic>> {
     let mut wrong = vec![];
     for ((device, part), name) in rack.devices.iter().zip(parts).zip(&placement.devices) {
         let Some(part) = part else { continue };
-        for wanted in part.program.frame_externs() {
+        for wanted in part.program.own_externs() {
             if device.externs.iter().any(|e| e.value == wanted) {
                 continue;
             }

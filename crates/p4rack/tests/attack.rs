@@ -9,7 +9,7 @@ use base_diag::SourceMap;
 use base_time::{Duration, Time};
 use dataplane_api::Device;
 use ir_prove::generate::Setup;
-use ir_prove::{Answers, Effort, prove};
+use ir_prove::{Answers, Conditions, Effort, prove};
 use ir_split::{Placement, split};
 use support::{case, compile_text, placement, small_program, text};
 
@@ -342,12 +342,12 @@ fn a_user_packet_for_a_linked_port() {
     let mut map = SourceMap::new();
     let source = small_program("", "@region(\"R\") { meta.y = 1; } std.egress_spec = 300;", "");
     let case = case(compile_text(&source, &mut map), placement(&["R"]));
-    let mut network = case.network(&Setup::default()).expect("set up");
+    let mut network = case.split_run(&Setup::default(), &Conditions::ideal()).expect("set up");
     network.inject(0, 7, &[2, 2, 3, 4], Time::ZERO, false);
     network.settle(1000).expect("comes to rest");
     assert!(network.take_records().iter().all(|r| r.outputs.is_empty()));
-    let tor = network.devices[0].as_ref().expect("the origin has a part");
-    assert_eq!(tor.counter_read("I.p4rack_drops", 3).map(|c| c.packets), Ok(1));
+    let drops = network.with_switch(0, |tor| tor.counter_read("I.p4rack_drops", 3).map(|c| c.packets));
+    assert_eq!(drops, Some(Ok(1)));
 }
 
 #[test]
@@ -365,7 +365,7 @@ fn a_user_packet_that_looks_like_a_hand_over() {
     frame.extend([0; 24]);
     let mut whole = case.whole(&Setup::default(), &Answers::default()).expect("set up");
     whole.frame(7, &frame, Time::ZERO);
-    let mut network = case.network(&Setup::default()).expect("set up");
+    let mut network = case.split_run(&Setup::default(), &Conditions::ideal()).expect("set up");
     network.inject(0, 7, &frame, Time::ZERO, false);
     network.settle(1000).expect("comes to rest");
     assert_eq!(whole.switch.state(), network.state());
@@ -397,8 +397,8 @@ fn copies_of_a_group_keep_their_rid_over_an_egress_cut() {
     let mut whole = case.whole(&Setup::default(), &Answers::default()).expect("set up");
     whole.switch.multicast_group_set(1, members.clone());
     let mut expected = whole.frame(7, &frame, Time::ZERO).expect("nothing for the link");
-    let mut network = case.network(&Setup::default()).expect("set up");
-    network.devices[0].as_mut().expect("the origin").multicast_group_set(1, members);
+    let mut network = case.split_run(&Setup::default(), &Conditions::ideal()).expect("set up");
+    network.with_switch(0, |tor| tor.multicast_group_set(1, members)).expect("the origin");
     network.inject(0, 7, &frame, Time::ZERO, false);
     network.run_until(Time::ZERO + Duration::from_us(1), 1000).expect("comes to rest");
     let mut found = network.take_records().remove(0).outputs;

@@ -42,6 +42,8 @@ fn forms_are_known() {
         ("e.txt", "\u{feff}[[table.t]]\r\n", Form::Toml, KnownBy::Content),
         ("entries", "# a\nadd t a:1 b()\n", Form::Stf, KnownBy::Content),
         ("s1-commands.txt", "table_add t a 1 =>\n", Form::Commands, KnownBy::Content),
+        ("s1-runtime.json", "{ \"table_entries\": [] }", Form::Runtime, KnownBy::Extension),
+        ("s1-runtime", "{ \"target\": \"bmv2\", \"p4info\": \"x\" }", Form::Runtime, KnownBy::Content),
     ] {
         assert_eq!(form(Path::new(path), content).expect("it is one"), (wanted, by), "{path}");
     }
@@ -50,11 +52,6 @@ fn forms_are_known() {
         ("costs.rules", "rule \"r\" x then ;\n", "rules for `p4rack plan`"),
         ("nic.flows", "in_port=1,actions=output:2\n", "flow rules"),
         ("l2.p4", "", "a program"),
-        (
-            "s1-runtime.json",
-            "{ \"target\": \"bmv2\", \"p4info\": \"x\", \"table_entries\": [] }",
-            "p4lang's tutorials",
-        ),
         ("l2.json", "{ \"parsers\": [], \"pipelines\": [] }", "as p4c compiles it"),
     ] {
         let problem = form(Path::new(path), content).expect_err("it is no file of entries");
@@ -104,4 +101,24 @@ fn messages_say_what_a_file_was_taken_for() {
     let at = problem.labels[0].span;
     let place = wrong.get(at.lo as usize - 1..at.hi as usize - 1);
     assert!(place.is_some_and(|place| place.starts_with("\"tableId\": 1")), "{place:?}");
+}
+
+/// What a runtime file of `examples/lab` writes, as commands.
+fn runtime(program: &str, file: &str) -> String {
+    let example = |name: &str| format!("{}/../../examples/lab/{name}", env!("CARGO_MANIFEST_DIR"));
+    let mut map = SourceMap::new();
+    let program =
+        p4rack::rack::compile_program(&example(program), &Preprocessor::default(), &mut map, &mut vec![]);
+    let program = program.expect("the program is right");
+    let read = p4rack::entries::read(Path::new(&example(file)), &program, &mut map);
+    p4rack::bmv2::fill_commands(&program, read.unwrap_or_else(|e| panic!("{e:?}")).writes())
+}
+
+#[test]
+fn two_numbers_mean_what_the_kind_of_the_key_says() {
+    let routes = runtime("router.p4", "s1-runtime.json");
+    assert!(routes.contains("0x0a000101/32 => 0x080000000101 0x01"), "{routes}");
+    assert!(routes.contains("0x0a000300/24 => "), "{routes}");
+    let refused = runtime("wall.p4", "s3-runtime.json");
+    assert!(refused.contains("0x0a000202&&&0xffffffff 0x11&&&0xff"), "{refused}");
 }

@@ -207,22 +207,22 @@ fn updates_are_done_one_after_the_other() {
         &updates(&all),
         expect![[r#"
             ingress.route [1/32] ingress.forward(9)
-            error[P4R0441]: this is there already
+            error[P4R0441]: the entity exists already
               --> updates.txtpb:9:33
                |
              9 |   updates { type: INSERT entity { table_entry { table_id: 33554433 match { field_id: 1 lpm { value: "\x01" prefix_len: 32 } }
                |  _________________________________^
             10 | |                action { action { action_id: 16777217 params { param_id: 1 value: "\x01" } } } } } }
-               | |_______________________________________________________________________________________________^ an insertion makes something new
+               | |_______________________________________________________________________________________________^ INSERT needs a new one
                |
                = note: in an entry of table `ingress.route`
-            error[P4R0441]: this is not there
+            error[P4R0441]: the entity does not exist
               --> updates.txtpb:11:33
                |
             11 |   updates { type: DELETE entity { table_entry { table_id: 33554433 match { field_id: 1 lpm { value: "\x03" prefix_len: 32 } }
                |  _________________________________^
             12 | |                action { action { action_id: 16777217 params { param_id: 1 value: "\x02" } } } } } }
-               | |_______________________________________________________________________________________________^ nothing has inserted this
+               | |_______________________________________________________________________________________________^ no update has inserted it
                |
                = note: in an entry of table `ingress.route`
         "#]],
@@ -282,25 +282,25 @@ fn members_and_groups() {
             ingress.selector group 1 7 8
             ingress.ecmp [1] member 7
             ingress.ecmp [2] group 1
-            error[P4R0441]: a set of actions beside members
+            error[P4R0441]: one-shot entries cannot be mixed with members
              --> updates.txtpb:6:121
               |
             6 | ... } } action { action_profile_action_set {} } } } }
-              |                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^ this selector has members or groups: all or none are sets (section 9.2.3)
+              |                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^ this selector has members or groups: either all of its entries have action sets or none may (section 9.2.3)
               |
               = note: in an entry of table `ingress.ecmp`
             error[P4R0441]: there is no group 2
              --> updates.txtpb:7:121
               |
             7 | ...: 1 exact { value: "\x04" } } action { action_profile_group_id: 2 } } } }
-              |                                           ^^^^^^^^^^^^^^^^^^^^^^^^^^ nothing has inserted this
+              |                                           ^^^^^^^^^^^^^^^^^^^^^^^^^^ no update has inserted it
               |
               = note: in an entry of table `ingress.ecmp`
-            error[P4R0441]: a table with a profile runs members and groups
+            error[P4R0441]: the table has an action profile
              --> updates.txtpb:8:121
               |
             8 | ...: "\x05" } } action { action { action_id: 16777217 params { param_id: 1 value: "\x05" } } } } } }
-              |                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ this is an action
+              |                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ its entries name members or groups, not actions
               |
               = note: in an entry of table `ingress.ecmp`
         "#]],
@@ -368,7 +368,7 @@ fn what_a_server_says_of_its_entities_is_read_too() {
         2 | entities { table_entry { table_id: 7 } }
           |                          ^^^^^^^^^^^ the program's P4Info does not have this id
           |
-          = help: there are: 33554433 `ingress.route`, 33554434 `ingress.acl`, 33554435 `ingress.ecmp`, 33554436 `ingress.fixed`
+          = help: known ids: 33554433 `ingress.route`, 33554434 `ingress.acl`, 33554435 `ingress.ecmp`, 33554436 `ingress.fixed`
     "#]],
     );
 }
@@ -432,115 +432,115 @@ fn mistakes_are_told_with_their_place() {
             1 | updates { type: INSERT entity { table_entry { table_id: 1 } } }
               |                                               ^^^^^^^^^^^ the program's P4Info does not have this id
               |
-              = help: there are: 33554433 `ingress.route`, 33554434 `ingress.acl`, 33554435 `ingress.ecmp`, 33554436 `ingress.fixed`
-            error[P4R0441]: an entry without an action
+              = help: known ids: 33554433 `ingress.route`, 33554434 `ingress.acl`, 33554435 `ingress.ecmp`, 33554436 `ingress.fixed`
+            error[P4R0441]: the action is missing
              --> updates.txtpb:2:33
               |
             2 | updates { type: INSERT entity { table_entry { table_id: 33554433 } } }
-              |                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ nothing says what it runs
+              |                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ an entry must have one
               |
               = note: in an entry of table `ingress.route`
-            error[P4R0441]: an exact field is left out
+            error[P4R0441]: an exact match field is missing
              --> updates.txtpb:3:33
               |
             3 | updates { type: INSERT entity { table_entry { table_id: 33554434 priority: 3 action { action { action_id: 16777218 } }  } } }
-              |                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ field 4 `hdr.ipv4.$valid$` is missing
+              |                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ field 4 `hdr.ipv4.$valid$` has no value
               |
               = note: in field 4 `hdr.ipv4.$valid$`
             error[P4R0441]: there is no field 9
              --> updates.txtpb:4:174
               |
             4 | ... { field_id: 4 exact { value: "\x01" } } match { field_id: 9 exact { value: "\x01" } } } } }
-              |                                                     ^^^^^^^^^^^ no field has this id
+              |                                                     ^^^^^^^^^^^ no match field has this id
               |
               = note: in an entry of table `ingress.acl`
-              = help: there are: 1 `hdr.ipv4.tos`, 2 `hdr.tcp.dst`, 3 `meta.vlan`, 4 `hdr.ipv4.$valid$`
+              = help: known ids: 1 `hdr.ipv4.tos`, 2 `hdr.tcp.dst`, 3 `meta.vlan`, 4 `hdr.ipv4.$valid$`
             error[P4R0441]: a field is matched twice
              --> updates.txtpb:5:174
               |
             5 | ... field_id: 4 exact { value: "\x01" } } match { field_id: 4 exact { value: "\x01" } } } } }
-              |                                                   ^^^^^^^^^^^ field 4 stands before it
+              |                                                   ^^^^^^^^^^^ field 4 appears earlier
               |
               = note: in an entry of table `ingress.acl`
-            error[P4R0441]: a match of another kind
+            error[P4R0441]: the match kind is wrong
              --> updates.txtpb:6:140
               |
             6 | ...218 } } match { field_id: 4 ternary { value: "\x01" mask: "\x01" } } } } }
-              |                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ `hdr.ipv4.$valid$` is matched exact
+              |                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ `hdr.ipv4.$valid$` has match kind exact
               |
               = note: in field 4 `hdr.ipv4.$valid$`
-            error[P4R0441]: this value does not fit
+            error[P4R0441]: the value does not fit
              --> updates.txtpb:7:148
               |
             7 | ...: 16777218 } } match { field_id: 4 exact { value: "\x02" } } } } }
-              |                                               ^^^^^^^^^^^^^ 0x2 takes 2 bits, there are 1
+              |                                               ^^^^^^^^^^^^^ 0x2 needs 2 bits, and there are only 1
               |
               = note: in field 4 `hdr.ipv4.$valid$`
-            error[P4R0441]: a value is missing
+            error[P4R0441]: the value is missing
              --> updates.txtpb:8:148
               |
             8 | ...ion_id: 16777218 } } match { field_id: 4 exact { value: "" } } } } }
-              |                                                     ^^^^^^^^^ no bytes are no number
+              |                                                     ^^^^^^^^^ an empty byte string is not a number
               |
               = note: in field 4 `hdr.ipv4.$valid$`
               = help: zero is "\000"
-            error[P4R0441]: a value has bits outside of its mask
+            error[P4R0441]: the value has bits outside its mask
              --> updates.txtpb:9:196
               |
             9 | ...{ value: "\x01" } } match { field_id: 1 ternary { value: "\x11" mask: "\xf0" } } } } }
               |                                                      ^^^^^^^^^^^^^ the mask is 0xf0
               |
               = note: in field 1 `hdr.ipv4.tos`
-            error[P4R0441]: a mask of zero matches anything
+            error[P4R0441]: the mask is zero
               --> updates.txtpb:10:210
                |
             10 | ...} match { field_id: 1 ternary { value: "\000" mask: "\000" } } } } }
-               |                                                  ^^^^^^^^^^^^ this is said by no match
+               |                                                  ^^^^^^^^^^^^ omitted fields match any value
                |
                = note: in field 1 `hdr.ipv4.tos`
-               = help: leave the whole match out
-            error[P4R0441]: a range ends before it begins
+               = help: omit the match
+            error[P4R0441]: the range is empty
               --> updates.txtpb:11:194
                |
             11 | ...t { value: "\x01" } } match { field_id: 2 range { low: "\x02" high: "\x01" } } } } }
                |                                                      ^^^^^^^^^^^ 2 is more than 1
                |
                = note: in field 2 `hdr.tcp.dst`
-            error[P4R0441]: a range over everything matches anything
+            error[P4R0441]: the range covers every value
               --> updates.txtpb:12:186
                |
             12 | ...: "\x01" } } match { field_id: 2 range { low: "\000" high: "\xff\xff" } } } } }
-               |                                     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ this is said by no match
+               |                                     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ omitted fields match any value
                |
                = note: in field 2 `hdr.tcp.dst`
-               = help: leave the whole match out
-            error[P4R0441]: a priority is missing
+               = help: omit the match
+            error[P4R0441]: the priority is missing
               --> updates.txtpb:13:33
                |
             13 | ... { table_entry { table_id: 33554434 match { field_id: 4 exact { value: "\x01" } } action { action { action_id: 16777218 } } } } }
-               |       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ fields are ternary, range or optional: it is 1 or more
+               |       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ tables with ternary, range or optional fields need one of at least 1
                |
                = note: in an entry of table `ingress.acl`
             error[P4R0441]: the table has no action 16777217
               --> updates.txtpb:14:142
                |
             14 | ...{ value: "\x01" } } action { action { action_id: 16777217 params { param_id: 1 value: "\x05" } } } } } }
-               |                                          ^^^^^^^^^^^^^^^^^^^ no action of its list has this id
+               |                                          ^^^^^^^^^^^^^^^^^^^ its list of actions does not contain this id
                |
                = note: in an entry of table `ingress.acl`
-               = help: there are: 16777218 `ingress.drop`
-            error[P4R0441]: a priority where there is none
+               = help: known ids: 16777218 `ingress.drop`
+            error[P4R0441]: the table takes no priorities
               --> updates.txtpb:15:66
                |
             15 | updates { type: INSERT entity { table_entry { table_id: 33554433 priority: 1 action { action { action_id: 16777217 params { param_id...
                |                                                                  ^^^^^^^^^^^ no field is ternary, range or optional
                |
                = note: in an entry of table `ingress.route`
-            error[P4R0441]: a value has bits behind its prefix
+            error[P4R0441]: the value has bits after its prefix
               --> updates.txtpb:16:92
                |
             16 | ...le_id: 33554433 match { field_id: 1 lpm { value: "\n" prefix_len: 8 } } action { action { action_id: 16777217 params { param_id: ...
-               |                                              ^^^^^^^^^^^ the last 24 bits have to be zero
+               |                                              ^^^^^^^^^^^ the last 24 bits must be zero
                |
                = note: in field 1 `hdr.ipv4.dst`
             error[P4R0441]: a parameter is missing
@@ -550,14 +550,14 @@ fn mistakes_are_told_with_their_place() {
                |                                                                           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ 1 `port` has no value
                |
                = note: in parameter `port` of action `ingress.forward`
-            error[P4R0441]: this value does not fit
+            error[P4R0441]: the value does not fit
               --> updates.txtpb:18:125
                |
             18 | ...tion_id: 16777217 params { param_id: 1 value: "\x02\x00" } } } } } }
-               |                                           ^^^^^^^^^^^^^^^^^ 0x200 takes 10 bits, there are 9
+               |                                           ^^^^^^^^^^^^^^^^^ 0x200 needs 10 bits, and there are only 9
                |
                = note: in parameter `port` of action `ingress.forward`
-            error[P4R0441]: an action that cannot stand here
+            error[P4R0441]: the action is not allowed here
               --> updates.txtpb:19:84
                |
             19 | updates { type: INSERT entity { table_entry { table_id: 33554433 action { action { action_id: 16777218 } } } } }
@@ -568,10 +568,10 @@ fn mistakes_are_told_with_their_place() {
               --> updates.txtpb:20:66
                |
             20 | updates { type: INSERT entity { table_entry { table_id: 33554433 action { action_profile_member_id: 1 } } } }
-               |                                                                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ its entries say an action
+               |                                                                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ its entries name actions
                |
                = note: in an entry of table `ingress.route`
-            error[P4R0441]: a table without key has no entries
+            error[P4R0441]: a table without a key has no entries
               --> updates.txtpb:21:33
                |
             21 | ...tity { table_entry { table_id: 33554436 action { action { action_id: 16777217 params { param_id: 1 value: "\x05" } } } } } }
@@ -579,77 +579,77 @@ fn mistakes_are_told_with_their_place() {
                |
                = note: in an entry of table `ingress.fixed`
                = help: modify its default action
-            error[P4R0441]: this can be modified only
+            error[P4R0441]: the entity can only be modified
               --> updates.txtpb:22:33
                |
             22 | ... { table_entry { table_id: 33554433 is_default_action: true action { action { action_id: 16777217 params { param_id: 1 value: "\x05" } } } } } }
-               |       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ it is there from the beginning to the end
+               |       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ it exists as long as the program
                |
                = note: in an entry of table `ingress.route`
-            error[P4R0441]: this default action is constant
+            error[P4R0441]: the default action is constant
               --> updates.txtpb:23:33
                |
             23 | ... { table_entry { table_id: 33554436 is_default_action: true action { action { action_id: 16777217 params { param_id: 1 value: "\x05" } } } } } }
-               |       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ the source says `const default_action`
+               |       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ the program declares `const default_action`
                |
                = note: in an entry of table `ingress.fixed`
-            error[P4R0441]: there is no such cell
+            error[P4R0441]: the index is out of range
               --> updates.txtpb:24:81
                |
             24 | updates { type: MODIFY entity { register_entry { register_id: 369098753 index { index: 8 } data { bitstring: "a" } } } }
-               |                                                                                 ^^^^^^^^ there are 8, from 0 on
+               |                                                                                 ^^^^^^^^ the object has 8 cells, numbered from 0
                |
                = note: in register `ingress.seen`
-            error[P4R0441]: a value of another type
+            error[P4R0441]: the value has the wrong type
               --> updates.txtpb:25:82
                |
             25 | updates { type: MODIFY entity { register_entry { register_id: 369098753 index {} data { bool: true } } } }
-               |                                                                                  ^^^^^^^^^^^^^^^^^^^ it wants bits: `bitstring`
+               |                                                                                  ^^^^^^^^^^^^^^^^^^^ expected bits: `bitstring`
                |
                = note: in register `ingress.seen`
-            error[P4R0441]: a negative number
+            error[P4R0441]: the number is negative
               --> updates.txtpb:27:85
                |
             27 | updates { type: MODIFY entity { meter_entry { meter_id: 335544321 index {} config { cir: -1 } } } }
-               |                                                                                     ^^^^^^^ it counts from 0
+               |                                                                                     ^^^^^^^ it must be 0 or more
                |
                = note: in meter `ingress.limit`
-            error[P4R0441]: an exact field is left out
+            error[P4R0441]: an exact match field is missing
               --> updates.txtpb:28:74
                |
             28 | updates { type: MODIFY entity { value_set_entry { value_set_id: 50331649 members {} } } }
-               |                                                                          ^^^^^^^^^^ field 1 is missing
+               |                                                                          ^^^^^^^^^^ field 1 has no value
                |
                = note: in field 1
-            error[P4R0441]: a replica stands twice
+            error[P4R0441]: the replica is a duplicate
               --> updates.txtpb:29:141
                |
             29 | ...replicas { egress_port: 2 } replicas { egress_port: 2 } } } } }
-               |                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^ port and instance are those of one before it
+               |                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^ an earlier replica has the same port and instance
                |
                = note: in multicast group 1
             error[P4R0441]: there is no member 7
               --> updates.txtpb:31:107
                |
             31 | ..._profile_id: 285212673 group_id: 1 members { member_id: 7 weight: 1 } } } }
-               |                                                 ^^^^^^^^^^^^ nothing has inserted this
+               |                                                 ^^^^^^^^^^^^ no update has inserted it
                |
                = note: in group 1 of `ingress.selector`
-            error[P4R0441]: an update without a type
+            error[P4R0441]: the update type is missing
               --> updates.txtpb:32:11
                |
             32 | updates { type: UNSPECIFIED entity { table_entry {} } }
-               |           ^^^^^^^^^^^^^^^^^ it is INSERT, MODIFY or DELETE
+               |           ^^^^^^^^^^^^^^^^^ it must be INSERT, MODIFY or DELETE
             error[P4R0441]: there is no digest 0
               --> updates.txtpb:33:33
                |
             33 | updates { type: INSERT entity { digest_entry {} } }
                |                                 ^^^^^^^^^^^^^^^ the program's P4Info does not have this id
-            error[P4R0441]: an entry without an action
+            error[P4R0441]: the action is missing
               --> updates.txtpb:34:33
                |
             34 | updates { type: INSERT entity { table_entry { table_id: 33554433 idle_timeout_ns: 1 } } }
-               |                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ nothing says what it runs
+               |                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ an entry must have one
                |
                = note: in an entry of table `ingress.route`
         "#]],

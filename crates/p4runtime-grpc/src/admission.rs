@@ -274,7 +274,9 @@ impl Client {
             // Lock order: the list of clients before the activity of one.
             drop(activity);
             if !self.of.has_room_for_streams() {
-                return Err("too many controllers are connected: what is left is for operators");
+                return Err(
+                    "too many controllers are connected: the remaining connections are reserved for operators",
+                );
             }
             activity = lock(&self.activity);
             activity.is_guest = false;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Limit for all connections together, in bytes.
-const ALL: usize = 384 << 20;
+pub(crate) const ALL: usize = 384 << 20;
 
 /// Limit for one connection, in bytes.
 const ONE: usize = 224 << 20;

@@ -53,6 +53,10 @@ pub enum Command {
     Show(oneshot::Sender<ShowResponse>),
     /// An operator's, or a controller's, which says its election id.
     Steer(Option<Uint128>, Steer, Reply<()>),
+    /// One port more, as `-i` says it.
+    AddPort(String, Reply<()>),
+    /// One less.
+    RemovePort(u32, Reply<()>),
     /// The way of a frame.
     Trace(TraceRequest, Reply<TraceResponse>),
     /// What the agent of a device in another process says.

@@ -195,7 +195,8 @@ impl Measured {
                 self.header.clear();
                 self.missing = usize::try_from(u32::from_be_bytes(length)).unwrap_or(usize::MAX);
                 if self.missing > self.most {
-                    let why = format!("a message of {} bytes: at most {} are taken", self.missing, self.most);
+                    let why =
+                        format!("the message has {} bytes, and the limit is {}", self.missing, self.most);
                     return Err(Status::resource_exhausted(why));
                 }
             }
@@ -261,7 +262,7 @@ impl HttpBody for Measured {
                 Poll::Pending => {
                     return this.silence.as_mut().poll(context).map(|()| {
                         this.waiting.clear();
-                        Some(Err(Status::deadline_exceeded("the request does not come")))
+                        Some(Err(Status::deadline_exceeded("the request was not sent in time")))
                     });
                 }
             }

@@ -42,7 +42,7 @@ mod weigh;
 pub use admission::Client;
 pub use budget::Hold;
 pub use codec::{Codec, Opaque};
-pub use limits::{Limits, most_files};
+pub use limits::{Limits, most_files, most_memory};
 
 pub use command::{Command, Found, Front, Waiting, queue};
 pub use link::{Link, LinkEnd, Place, Running, link};

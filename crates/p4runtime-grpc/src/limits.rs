@@ -1,5 +1,7 @@
 //! Limits on what clients may use.
 
+use crate::budget;
+use std::path::Path;
 use std::time::Duration;
 
 /// The default for [`Limits::updates`].
@@ -7,6 +9,9 @@ const UPDATES: usize = 1 << 17;
 
 /// The default for [`Limits::connections`].
 const CONNECTIONS: usize = 256;
+
+/// The limit on memory in processes that may use very little.
+const LEAST_MEMORY: u64 = 16 << 20;
 
 /// File descriptors left for ports, captures, links and the rest of the process.
 const OTHER_FILES: usize = 48;
@@ -18,16 +23,24 @@ pub struct Limits {
     pub updates: usize,
     /// Connections to the P4Runtime address.
     pub connections: usize,
+    /// Memory for a program, its entries and its objects, in bytes.
+    pub memory: u64,
 }
 
 impl Default for Limits {
-    /// 131,072 updates, and 256 connections.
+    /// 131,072 updates, 256 connections, and any amount of memory.
     fn default() -> Limits {
-        Limits { updates: UPDATES, connections: CONNECTIONS }
+        Limits { updates: UPDATES, connections: CONNECTIONS, memory: u64::MAX }
     }
 }
 
 impl Limits {
+    /// The limit on memory for a process that may use `bytes`: two fifths of what requests leave. A push takes the memory of two programs, the
+    /// running one and the new one; the last fifth is for what is being written and read.
+    pub fn memory_of(bytes: u64) -> u64 {
+        (bytes.saturating_sub(budget::ALL as u64) / 5 * 2).max(LEAST_MEMORY)
+    }
+
     /// Lowers the number of connections to fit a process that may open `files` files.
     #[must_use]
     pub fn within(self, files: usize) -> Limits {
@@ -91,9 +104,41 @@ pub fn most_files() -> usize {
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(usize::MAX)
 }
 
+/// The memory that the process may use, in bytes: that of the machine, less if the process or its control group is limited.
+#[allow(clippy::disallowed_methods)]
+pub fn most_memory() -> u64 {
+    let read = |file: &Path| std::fs::read_to_string(file).unwrap_or_default();
+    let limits = read(Path::new("/proc/self/limits"));
+    let of_process = ["Max data size", "Max address space"].into_iter().filter_map(|name| {
+        let line = limits.lines().find_map(|line| line.strip_prefix(name))?;
+        line.split_whitespace().next()?.parse::<u64>().ok()
+    });
+    let total = read(Path::new("/proc/meminfo"));
+    let total = total.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let of_machine = total.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    let own = read(Path::new("/proc/self/cgroup"));
+    let own = own.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
+    let of_groups = Path::new(own).ancestors().filter_map(|group| {
+        read(&Path::new("/sys/fs/cgroup").join(group).join("memory.max")).trim().parse::<u64>().ok()
+    });
+    let all = of_process.chain(of_machine.map(|kib| kib.saturating_mul(1024))).chain(of_groups);
+    all.min().unwrap_or(u64::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn programs_leave_memory_for_requests_and_for_a_second_program() {
+        const GIB: u64 = 1 << 30;
+        assert_eq!(Limits::memory_of(GIB), 256 << 20);
+        assert!((6 * GIB..7 * GIB).contains(&Limits::memory_of(16 * GIB)));
+        assert_eq!(Limits::memory_of(1 << 20), LEAST_MEMORY);
+        assert_eq!(Limits::default().memory, u64::MAX);
+        let most = most_memory();
+        assert!(most > 1 << 20, "{most}");
+    }
 
     #[test]
     fn few_files_leave_few_connections() {

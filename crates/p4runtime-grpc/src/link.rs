@@ -115,7 +115,7 @@ impl Shut {
     fn why(&self) -> &str {
         match self {
             Shut::Broken(why) => why,
-            Shut::Superseded { .. } => "another controller, started later, steers it",
+            Shut::Superseded { .. } => "a controller that was started later controls it",
         }
     }
 }
@@ -208,7 +208,9 @@ struct Connection {
 impl Connection {
     async fn open(place: &Place, endpoint: &Endpoint) -> Result<Connection, Shut> {
         let opening = Connection::try_open(place, endpoint);
-        tokio::time::timeout(PATIENCE, opening).await.map_err(|_| Shut::broken("it does not answer"))?
+        tokio::time::timeout(PATIENCE, opening)
+            .await
+            .map_err(|_| Shut::broken("the agent does not answer"))?
     }
 
     async fn try_open(place: &Place, endpoint: &Endpoint) -> Result<Connection, Shut> {
@@ -228,7 +230,7 @@ impl Connection {
         let told = p4runtime.stream_channel(ReceiverStream::new(said)).await;
         let mut told = told.map_err(broken)?.into_inner();
         let answer = told.message().await.map_err(broken)?;
-        let Some(answer) = answer else { return Err(Shut::broken("it has hung up")) };
+        let Some(answer) = answer else { return Err(Shut::broken("the agent closed the connection")) };
         if let Some(shut) = superseded(&answer) {
             return Err(shut);
         }
@@ -238,7 +240,7 @@ impl Connection {
         let mut connection = Connection { p4runtime, rack, say, told, election, saved: true };
         match connection.forget_saved().await {
             Ok(()) => Ok(connection),
-            Err(answer) => Err(Shut::Broken(format!("it cannot be steered: {answer:?}"))),
+            Err(answer) => Err(Shut::Broken(format!("the agent refused control: {answer:?}"))),
         }
     }
 
@@ -263,7 +265,7 @@ impl Connection {
                         front.heard(place.device, Heard::Answer(id, answer)).await;
                     }
                     if is_lost {
-                        return Some(Shut::broken("an answer did not come"));
+                        return Some(Shut::broken("the agent did not answer in time"));
                     }
                 }
                 told = self.told.message() => match told {
@@ -273,7 +275,7 @@ impl Connection {
                         }
                     }
                     Ok(Some(message)) => front.heard(place.device, Heard::Tells(message)).await,
-                    Ok(None) => return Some(Shut::broken("it has hung up")),
+                    Ok(None) => return Some(Shut::broken("the agent closed the connection")),
                     Err(error) => return Some(Shut::Broken(failure(&error))),
                 },
                 _ = look.tick() => {
@@ -286,7 +288,7 @@ impl Connection {
                         // It has too much to do.
                         Ok(Err(error)) if error.source().is_none() => {}
                         Ok(Err(error)) => return Some(Shut::Broken(chain(&error))),
-                        Err(_) => return Some(Shut::broken("it does not answer")),
+                        Err(_) => return Some(Shut::broken("the agent does not answer")),
                     }
                 }
             }
@@ -327,7 +329,7 @@ impl Connection {
                 let traced = self.rack.trace(request).await.map_err(|error| refusal(&error));
                 return Some(match traced.map(|traced| traced.into_inner().hops.into_iter().next()) {
                     Ok(Some(hop)) => Answer::Traced(Box::new(hop)),
-                    Ok(None) => Answer::Refused(Status::new(Code::Internal, "a trace of nothing")),
+                    Ok(None) => Answer::Refused(Status::new(Code::Internal, "the trace request is empty")),
                     Err(answer) => answer,
                 });
             }
@@ -425,7 +427,7 @@ fn ports(shown: &ShowResponse) -> BTreeMap<u32, PortCount> {
 /// What an arbitration update says of a controller that is not the primary.
 fn superseded(message: &StreamMessageResponse) -> Option<Shut> {
     let Some(Told::Arbitration(update)) = &message.update else {
-        return Some(Shut::broken("it does not say who the primary is"));
+        return Some(Shut::broken("the agent did not name its primary"));
     };
     let code = update.status.as_ref().map_or(0, |status| status.code);
     let highest = update.election_id.unwrap_or_default();

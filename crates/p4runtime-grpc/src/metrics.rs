@@ -62,8 +62,6 @@ async fn serve(listener: TcpListener, front: Front) {
 async fn metrics(State(front): State<Front>) -> Response {
     match front.metrics().await {
         Some(text) => ([(CONTENT_TYPE, TEXT)], text).into_response(),
-        None => {
-            (StatusCode::SERVICE_UNAVAILABLE, "the switch is overloaded: try again\n").into_response()
-        }
+        None => (StatusCode::SERVICE_UNAVAILABLE, "the switch is overloaded: try again\n").into_response(),
     }
 }

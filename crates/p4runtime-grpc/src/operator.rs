@@ -1,9 +1,11 @@
 //! An operator's connection to a switch. Calls block, so that the client is compiled in this crate.
 
+use crate::generated::p4_runtime_client::P4RuntimeClient;
 use crate::generated_rack::rack_client::RackClient;
 use crate::secret::{Badge, Secret};
 use crate::serve::chain;
 use crate::tls::{ClientTls, endpoint, failure};
+use p4runtime_proto::p4::v1::{Entity, ReadRequest, ReadResponse, TableEntry, entity};
 use p4runtime_proto::p4rack::v1::steer_request::What;
 use p4runtime_proto::p4rack::v1::{ShowRequest, ShowResponse, SteerRequest, TraceRequest, TraceResponse};
 use std::error::Error;
@@ -20,6 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Operator {
     runtime: Runtime,
     rack: RackClient<InterceptedService<Channel, Badge>>,
+    switch: P4RuntimeClient<InterceptedService<Channel, Badge>>,
     address: String,
 }
 
@@ -57,8 +60,9 @@ impl Operator {
         let channel = runtime
             .block_on(endpoint.connect())
             .map_err(|error| failed(&format!("{}; `p4rack switch` starts one", chain(&error))))?;
-        let rack = RackClient::with_interceptor(channel, Badge::new(secret));
-        Ok(Operator { runtime, rack, address: address.to_string() })
+        let rack = RackClient::with_interceptor(channel.clone(), Badge::new(secret.clone()));
+        let switch = P4RuntimeClient::with_interceptor(channel, Badge::new(secret));
+        Ok(Operator { runtime, rack, switch, address: address.to_string() })
     }
 
     /// What the switch is made of, and what it has counted.
@@ -67,6 +71,22 @@ impl Operator {
             .block_on(self.rack.show(ShowRequest {}))
             .map(tonic::Response::into_inner)
             .map_err(|status| refused(&self.address, &status))
+    }
+
+    /// The entries of all tables of the device with this id.
+    pub fn entries(&mut self, device_id: u64) -> Result<ReadResponse, OperatorError> {
+        let of_tables = Entity { entity: Some(entity::Entity::TableEntry(TableEntry::default())) };
+        let request = ReadRequest { device_id, entities: vec![of_tables], ..ReadRequest::default() };
+        let (switch, mut all) = (&mut self.switch, ReadResponse::default());
+        let read = async {
+            let mut pieces = switch.read(request).await?.into_inner();
+            while let Some(piece) = pieces.message().await? {
+                all.entities.extend(piece.entities);
+            }
+            Ok(())
+        };
+        let read: Result<(), tonic::Status> = self.runtime.block_on(read);
+        read.map(|()| all).map_err(|status| refused(&self.address, &status))
     }
 
     /// Has something done.

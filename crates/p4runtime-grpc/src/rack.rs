@@ -45,7 +45,15 @@ impl Rack for Front {
             Some(What::Reset(_)) => Steer::Reset,
             Some(What::EndClients(end)) => Steer::EndClients(end.streams),
             Some(What::Replace(replace)) => Steer::Replace(replace.regions),
-            None => return Err(Status::invalid_argument("nothing is asked for")),
+            Some(What::AddPort(add)) => {
+                self.ask(|reply| Command::AddPort(add.port, reply)).await?;
+                return Ok(Response::new(SteerResponse {}));
+            }
+            Some(What::RemovePort(remove)) => {
+                self.ask(|reply| Command::RemovePort(remove.number, reply)).await?;
+                return Ok(Response::new(SteerResponse {}));
+            }
+            None => return Err(Status::invalid_argument("the request is empty")),
         };
         self.ask(|reply| Command::Steer(request.election_id, what, reply)).await?;
         Ok(Response::new(SteerResponse {}))

@@ -61,9 +61,9 @@ impl Gate {
             }
             (None, _) => Ok(()),
             (Some(wanted), Some(given)) if is_same(wanted.as_bytes(), given.as_bytes()) => Ok(()),
-            (Some(_), _) => Err(Status::unauthenticated(
-                "this switch serves those alone who have its secret: name its file with `--secret`",
-            )),
+            (Some(_), _) => {
+                Err(Status::unauthenticated("this switch requires its secret: give the file with `--secret`"))
+            }
         }
     }
 }

@@ -62,11 +62,11 @@ const MOST_QUERIES_BYTES: usize = 16 << 20;
 pub(crate) type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, tonic::Status>> + Send>>;
 
 fn busy() -> tonic::Status {
-    tonic::Status::unavailable("the device has too much to do: try again")
+    tonic::Status::unavailable("the device is overloaded: try again")
 }
 
 pub(crate) fn gone() -> tonic::Status {
-    tonic::Status::unavailable("the device has ended")
+    tonic::Status::unavailable("the device has stopped")
 }
 
 /// Work on this many bytes of a request; if they are many, on another thread.
@@ -167,7 +167,7 @@ impl Front {
         let weight = beside(raw.bytes.len(), move || weigh::<M>(&bytes, field, most)).await?;
         if weight.elements > most {
             return Err(tonic::Status::resource_exhausted(format!(
-                "too many {what} in one request: at most {most} are taken (`--max-updates`); send the rest in another"
+                "too many {what} in one request: the limit is {most} (`--max-updates`); use several requests"
             )));
         }
         let mut hold = self.budget.hold(client);
@@ -210,7 +210,7 @@ impl P4Runtime for Front {
         let raw = request.into_inner();
         let bytes = raw.bytes.len();
         if bytes > MOST_QUERIES_BYTES {
-            let why = format!("queries of {bytes} bytes: at most {MOST_QUERIES_BYTES} are taken");
+            let why = format!("the queries have {bytes} bytes, and the limit is {MOST_QUERIES_BYTES}");
             return Err(tonic::Status::resource_exhausted(why));
         }
         let (request, hold) = self.decoded(raw, client.clone(), 2, "queries").await?;

@@ -64,8 +64,8 @@ fn refused(updates: usize) -> Result<(), p4runtime_grpc::Status> {
         ..Error::default()
     };
     let Some(others) = updates.checked_sub(1) else { return Ok(()) };
-    let mut details = vec![error(Code::Aborted, "rolled back: an update behind it failed"); others];
-    details.push(error(Code::ResourceExhausted, "the device refuses this"));
+    let mut details = vec![error(Code::Aborted, "rolled back: a later update failed"); others];
+    details.push(error(Code::ResourceExhausted, "the device refused the change"));
     let message = format!("1 of {updates} updates failed");
     Err(p4runtime_grpc::Status { code: Code::Unknown, message, details })
 }

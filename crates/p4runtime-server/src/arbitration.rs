@@ -81,12 +81,13 @@ impl Arbitration {
             );
         }
         if role.len() > MOST_NAME {
-            let why = format!("the role's name has {} bytes: at most {MOST_NAME} are taken", role.len());
+            let why = format!("the role's name has {} bytes, and the limit is {MOST_NAME}", role.len());
             return refuse(Code::InvalidArgument, why);
         }
         match self.streams.get(&stream) {
             Some(known) if known.role != role => {
-                let why = format!("this stream has the role `{}`: open another for `{role}`", known.role);
+                let why =
+                    format!("this stream has the role `{}`: open another stream for `{role}`", known.role);
                 return refuse(Code::FailedPrecondition, why);
             }
             _ => {}
@@ -162,7 +163,7 @@ impl Arbitration {
                 self.streams.remove(&id);
                 Ok(vec![id])
             }
-            _ => refuse(format!("too many streams of the role `{role}`, all with election ids as high")),
+            _ => refuse(format!("role `{role}` has too many streams, and none has a lower election id")),
         }
     }
 
@@ -252,7 +253,7 @@ impl Arbitration {
         let primary = state.primary.and_then(|id| self.streams.get(&id)).and_then(|member| member.election);
         match (primary, election.map(number)) {
             (Some(primary), Some(given)) if primary == given => Ok(()),
-            (Some(_), _) => Err(Status::new(Code::PermissionDenied, "this is not the primary's election id")),
+            (Some(_), _) => Err(Status::new(Code::PermissionDenied, "the election id is not the primary's")),
             (None, _) => Err(Status::new(Code::PermissionDenied, "there is no primary controller now")),
         }
     }
@@ -260,8 +261,8 @@ impl Arbitration {
 
 fn notice(device: u64, role: &str, state: &RoleState, to: StreamId) -> StreamMessageResponse {
     let (code, message) = match state.primary {
-        Some(primary) if primary == to => (Code::Ok, "you are the primary"),
-        Some(_) => (Code::AlreadyExists, "you are a backup"),
+        Some(primary) if primary == to => (Code::Ok, "this controller is the primary"),
+        Some(_) => (Code::AlreadyExists, "this controller is a backup"),
         None => (Code::NotFound, "there is no primary"),
     };
     let split = |id: u128| Uint128 { high: (id >> 64) as u64, low: id as u64 };

@@ -134,7 +134,7 @@ impl<B: Builder> Server<B> {
     fn batch(&mut self, request: WriteRequest) -> std::result::Result<Batch<'static>, Status> {
         self.may_write(&request)?;
         if self.writing.is_some() {
-            return Err(Status::new(Code::Unavailable, "another write is being done: try again"));
+            return Err(Status::new(Code::Unavailable, "another write is in progress: try again"));
         }
         let all_or_nothing = request.atomicity() != Atomicity::ContinueOnError;
         let WriteRequest { role, updates, .. } = request;

@@ -23,6 +23,8 @@ pub(crate) struct Configured<T> {
     pub(crate) store: Store,
     pub(crate) packet_io: PacketIo,
     pub(crate) target: T,
+    /// Limit for the memory that it takes, in bytes.
+    memory: u64,
     /// It was saved for a moment that is over: it is not committed any more.
     is_spoilt: bool,
 }
@@ -51,7 +53,7 @@ impl<B: Builder> Prepared<B> {
     /// entries that are not constant.
     pub fn adopt(&mut self, entities: Vec<Entity>) -> Result<(), Status> {
         let names = self.new.names.clone();
-        self.new.replay(entities, &names)
+        self.new.replay_all(entities, &names)
     }
 
     /// Updates of nobody's, in numbers, all or none.
@@ -69,6 +71,7 @@ impl<T: Target> Configured<T> {
     /// Of a device that was just built.
     fn new(config: ForwardingPipelineConfig, source: Vec<u8>, built: Built<T>) -> Configured<T> {
         let mut store = Store::with(Catalog::with(built.plain.clone(), built.numbers));
+        store.set_limit(built.memory);
         for update in &built.initial {
             // What P4Info does not describe (a hidden action) cannot be said, and is not listed.
             let _ = store.load_initial(update);
@@ -80,23 +83,52 @@ impl<T: Target> Configured<T> {
             names: Names::new(&built.info, &built.plain, &built.initial),
             store,
             target: built.target,
+            memory: built.memory,
             is_spoilt: false,
         }
     }
 
-    /// Does again what a controller had written to another program, instead of the program's own entries that are not
-    /// constant. Strings keep their values.
-    fn replay(&mut self, entities: Vec<Entity>, names: &Names) -> Result<(), Status> {
+    /// Does again what controllers had written to another program, as far as `keep` leaves it, instead of the program's own entries
+    /// that are not constant. Strings keep their values.
+    fn replay(
+        &mut self,
+        old: &Configured<T>,
+        mut keep: impl FnMut(Entity) -> Option<Entity>,
+    ) -> Result<(), Status> {
+        if !(self.names.is_empty() && old.names.is_empty()) {
+            return self.replay_all(written(old)?.into_iter().filter_map(keep).collect(), &old.names);
+        }
+        // One entity at a time: all of them as messages would take as much memory as the program.
+        self.delete_own()?;
+        let mut ended = Ok(());
+        let mut again = |entity: Entity| {
+            if ended.is_ok()
+                && let Some(entity) = keep(entity)
+            {
+                ended = self.again(making(&entity), entity);
+            }
+        };
+        old.store.read_written(&old.target, &mut again).map_err(|fault| unread(&fault))?;
+        ended
+    }
+
+    /// The same of these entities, whose strings have the numbers in `names`.
+    fn replay_all(&mut self, entities: Vec<Entity>, names: &Names) -> Result<(), Status> {
         self.names.adopt(names);
         let entities = self.rename(entities, names)?;
+        self.delete_own()?;
+        entities.into_iter().try_for_each(|entity| self.again(making(&entity), entity))
+    }
+
+    /// Deletes the program's own entries, but for those that are constant.
+    fn delete_own(&mut self) -> Result<(), Status> {
         let mut own = vec![];
         let mut take = |entity: Entity| own.push(entity);
         self.store.read_written(&self.target, &mut take).map_err(|fault| unfit(&fault))?;
         own.retain(
             |entity| matches!(&entity.entity, Some(entity::Entity::TableEntry(e)) if !e.is_default_action),
         );
-        own.into_iter().try_for_each(|entity| self.again(update::Type::Delete, entity))?;
-        entities.into_iter().try_for_each(|entity| self.again(making(&entity), entity))
+        own.into_iter().try_for_each(|entity| self.again(update::Type::Delete, entity))
     }
 
     /// Entities of another program, with the numbers that their strings have here.
@@ -125,7 +157,7 @@ impl<T: Target> Configured<T> {
 }
 
 fn unfit(fault: &p4runtime_store::Fault) -> Status {
-    let why = format!("what was written does not fit the new program: {fault}");
+    let why = format!("the existing entries do not fit the new program: {fault}");
     Status::new(Code::InvalidArgument, why)
 }
 
@@ -150,7 +182,7 @@ impl<B: Builder> Server<B> {
         let mut wanted = config.clone();
         if self.builder.keeps(config) {
             let Some(running) = &self.running else {
-                let why = "there is no program to keep: the switch has to be started with one";
+                let why = "there is no program to keep: the switch must be started with one";
                 return Err(Status::new(Code::FailedPrecondition, why));
             };
             wanted.p4_device_config.clone_from(&running.source);
@@ -219,7 +251,7 @@ impl<B: Builder> Server<B> {
             if request.config.is_some() {
                 return Err(Status::new(
                     Code::InvalidArgument,
-                    "COMMIT takes the saved config: leave it unset",
+                    "COMMIT uses the saved config: leave `config` unset",
                 ));
             }
             return self.prepare_saved().map(Some);
@@ -243,11 +275,11 @@ impl<B: Builder> Server<B> {
             return Err(Status::new(Code::InvalidArgument, format!("a restriction cannot be read: {why}")));
         }
         match action {
-            Action::VerifyAndSave => self.saved = Some(prepared.new),
+            Action::VerifyAndSave => self.saved = Some(self.beside_running(prepared.new)?),
             Action::VerifyAndCommit => return Ok(Some(prepared)),
             Action::ReconcileAndCommit => {
                 if let Some(running) = &self.running {
-                    prepared.new.replay(written(running)?, &running.names)?;
+                    prepared.new.replay(running, Some)?;
                 }
                 prepared.takes_along = true;
                 return Ok(Some(prepared));
@@ -257,27 +289,32 @@ impl<B: Builder> Server<B> {
         Ok(None)
     }
 
+    /// A program that is saved beside the one that runs: both together keep to the limit on memory.
+    fn beside_running(&self, mut new: Configured<B::Target>) -> Result<Configured<B::Target>, Status> {
+        let running = self.running.as_ref().map_or(0, |running| running.store.taken());
+        let left = new.memory.saturating_sub(running);
+        if new.store.taken() > left {
+            let why = format!(
+                "the running program takes {running} bytes of memory, the new one {} at least, and the limit for both is {} bytes: \
+                 commit the new program at once, or restart the switch with a larger `--max-memory`",
+                new.store.taken(),
+                new.memory
+            );
+            return Err(Status::new(Code::ResourceExhausted, why));
+        }
+        new.store.set_limit(left);
+        Ok(new)
+    }
+
     /// The program that runs, built anew with what controllers have written. What data planes have written goes with it, or, if
     /// `forgets`, begins anew.
     pub fn prepare_again(&self, forgets: bool) -> Result<Prepared<B>, Status> {
         let running = self.running.as_ref().ok_or_else(no_program)?;
-        let mut entities = written(running)?;
-        if forgets {
-            entities.retain_mut(|entity| match &mut entity.entity {
-                Some(
-                    entity::Entity::CounterEntry(_)
-                    | entity::Entity::DirectCounterEntry(_)
-                    | entity::Entity::RegisterEntry(_),
-                ) => false,
-                Some(entity::Entity::TableEntry(entry)) => {
-                    entry.counter_data = None;
-                    true
-                }
-                _ => true,
-            });
-        }
         let mut prepared = self.prepare(running.config.clone())?;
-        prepared.new.replay(entities, &running.names)?;
+        match forgets {
+            true => prepared.new.replay(running, uncounted)?,
+            false => prepared.new.replay(running, Some)?,
+        }
         prepared.takes_along = !forgets;
         Ok(prepared)
     }
@@ -288,9 +325,7 @@ impl<B: Builder> Server<B> {
         let (true, Some(running)) = (prepared.takes_along, &self.running) else { return Ok(vec![]) };
         let mut counted = vec![];
         let read = running.store.read_counted(&running.target, &mut |entity| counted.push(entity));
-        read.map_err(|fault| {
-            Status::new(Code::Internal, format!("what was counted cannot be read: {fault}"))
-        })?;
+        read.map_err(|fault| Status::new(Code::Internal, format!("the counters cannot be read: {fault}")))?;
         let counted = prepared.new.rename(counted, &running.names)?;
         counted.iter().try_for_each(|entity| prepared.new.again(making(entity), entity.clone()))?;
         Ok(counted)
@@ -323,7 +358,8 @@ impl<B: Builder> Server<B> {
     /// What was prepared does not run: if it was saved, it is so again.
     pub fn give_back(&mut self, prepared: Prepared<B>) {
         if prepared.was_saved {
-            self.saved = Some(prepared.new);
+            // It fitted before.
+            self.saved = self.beside_running(prepared.new).ok();
         }
     }
 
@@ -335,13 +371,15 @@ impl<B: Builder> Server<B> {
     fn prepare_saved(&mut self) -> Result<Prepared<B>, Status> {
         match self.saved.take() {
             Some(saved) if saved.is_spoilt => {
-                let why =
-                    "frames were kept out for the saved config, and have been let in since: save it again";
+                let why = "frames were held for the saved config and have been admitted since: save the config again";
                 Err(Status::new(Code::Aborted, why))
             }
-            Some(new) => Ok(Prepared { new, was_saved: true, takes_along: false }),
+            Some(mut new) => {
+                new.store.set_limit(new.memory);
+                Ok(Prepared { new, was_saved: true, takes_along: false })
+            }
             None => {
-                let why = "there is no saved config: VERIFY_AND_SAVE comes first";
+                let why = "there is no saved config: use VERIFY_AND_SAVE first";
                 Err(Status::new(Code::NotFound, why))
             }
         }
@@ -374,8 +412,24 @@ impl<B: Builder> Server<B> {
 /// All that a controller has written, what others name first.
 fn written<T: Target>(of: &Configured<T>) -> Result<Vec<Entity>, Status> {
     let mut entities = vec![];
-    of.store
-        .read_written(&of.target, &mut |entity| entities.push(entity))
-        .map_err(|fault| Status::new(Code::Internal, format!("what was written cannot be read: {fault}")))?;
+    of.store.read_written(&of.target, &mut |entity| entities.push(entity)).map_err(|fault| unread(&fault))?;
     Ok(entities)
+}
+
+fn unread(fault: &p4runtime_store::Fault) -> Status {
+    Status::new(Code::Internal, format!("the entries cannot be read: {fault}"))
+}
+
+/// An entity without what the data plane has written; `None` if nothing else is in it.
+fn uncounted(mut entity: Entity) -> Option<Entity> {
+    match &mut entity.entity {
+        Some(
+            entity::Entity::CounterEntry(_)
+            | entity::Entity::DirectCounterEntry(_)
+            | entity::Entity::RegisterEntry(_),
+        ) => return None,
+        Some(entity::Entity::TableEntry(entry)) => entry.counter_data = None,
+        _ => {}
+    }
+    Some(entity)
 }

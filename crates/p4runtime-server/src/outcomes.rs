@@ -38,14 +38,14 @@ impl Outcomes {
     /// The next one stands behind one that has failed.
     pub fn not_tried(&mut self) {
         self.failed = true;
-        self.errors.push(aborted("not tried: an update before it failed"));
+        self.errors.push(aborted("not tried: an earlier update failed"));
     }
 
     /// Those that went well are undone.
     pub fn rolled_back(&mut self) {
         for error in self.errors.iter_mut().filter(|error| error.canonical_code == 0) {
             self.failed = true;
-            *error = aborted("rolled back: an update behind it failed");
+            *error = aborted("rolled back: a later update failed");
         }
     }
 

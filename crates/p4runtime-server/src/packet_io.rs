@@ -43,20 +43,25 @@ impl PacketIo {
             let mut given = packet.metadata.iter().filter(|m| m.metadata_id == field.id);
             let value = match (given.next(), given.next()) {
                 (Some(one), None) => BigUint::from_bytes_be(&one.value),
-                (None, _) => return fault("metadata are missing", format!("{} `{}`", field.id, field.name)),
+                (None, _) => {
+                    return fault("packet metadata is missing", format!("{} `{}`", field.id, field.name));
+                }
                 (Some(_), Some(_)) => {
-                    return fault("metadata stand twice", format!("{} `{}`", field.id, field.name));
+                    return fault("packet metadata is a duplicate", format!("{} `{}`", field.id, field.name));
                 }
             };
             if value.bits() > field.bits {
-                let why = format!("`{}` has {} bits: {value:#x} is more", field.name, field.bits);
-                return fault("metadata do not fit", why).code(Code::InvalidArgument);
+                let why = format!("`{}` has {} bits, and {value:#x} needs more", field.name, field.bits);
+                return fault("packet metadata does not fit", why).code(Code::InvalidArgument);
             }
             header = (header << field.bits) | value;
         }
         let known = |id: u32| self.packet_out.iter().any(|field| field.id == id);
         if let Some(other) = packet.metadata.iter().find(|m| !known(m.metadata_id)) {
-            return fault("unknown metadata", format!("packets out have no {}", other.metadata_id));
+            return fault(
+                "packet metadata is unknown",
+                format!("packet-out has no metadata {}", other.metadata_id),
+            );
         }
         let mut frame = header_bytes(&header, &self.packet_out);
         frame.extend_from_slice(&packet.payload);

@@ -44,7 +44,8 @@ impl<B: Builder> Server<B> {
     /// One update of a write, in numbers, all of it or nothing; its inverses, the first to be undone last, come back.
     pub fn update(&mut self, role: &str, update: &Update) -> Result<Vec<Change>> {
         let Some(configured) = self.saved.as_mut().or(self.running.as_mut()) else {
-            return fault("there is no program", "nothing can be written").code(Code::FailedPrecondition);
+            return fault("there is no program", "set a forwarding pipeline config first")
+                .code(Code::FailedPrecondition);
         };
         let mut undo = vec![];
         configured.update(role, update, Some(&mut undo))?;
@@ -213,7 +214,7 @@ impl<T: Target> Configured<T> {
         };
         match owner {
             Some(owner) if owner != role => {
-                fault("this is another role's", format!("the program gives it to `{owner}`"))
+                fault("the entity belongs to another role", format!("the program assigns it to `{owner}`"))
                     .code(Code::PermissionDenied)
             }
             _ => Ok(()),
@@ -222,7 +223,7 @@ impl<T: Target> Configured<T> {
 }
 
 fn stuck<T>(status: &Status) -> Result<T> {
-    fault("half of an update is left", status.message.clone()).code(Code::Internal)
+    fault("an update was done in part", status.message.clone()).code(Code::Internal)
 }
 
 /// True if the program assigns anything to a role.

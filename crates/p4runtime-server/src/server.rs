@@ -112,7 +112,10 @@ impl<B: Builder> Server<B> {
                 let done = known.and_then(|()| self.arbitration.update(stream, device, update, named));
                 match done {
                     Ok(done) => {
-                        let why = Status::new(Code::ResourceExhausted, "other controllers need the room");
+                        let why = Status::new(
+                            Code::ResourceExhausted,
+                            "the stream was ended to make room for other controllers",
+                        );
                         let ended = done.ended.into_iter().map(|stream| Output::End(stream, why.clone()));
                         ended
                             .chain(done.notices.into_iter().map(|(to, what)| Output::Send(to, what)))
@@ -140,12 +143,12 @@ impl<B: Builder> Server<B> {
                 }
             },
             Some(asked::Update::Other(other)) => {
-                let status = Status::new(Code::Unimplemented, "no messages of other kinds are known");
+                let status = Status::new(Code::Unimplemented, "messages of other kinds are not supported");
                 let error = StreamOtherError { other: Some(other.clone()) };
                 vec![refused(stream, &status, stream_error::Details::Other(error))]
             }
             None => {
-                let status = Status::new(Code::InvalidArgument, "a message of nothing");
+                let status = Status::new(Code::InvalidArgument, "the message is empty");
                 let error = StreamOtherError { other: None };
                 vec![refused(stream, &status, stream_error::Details::Other(error))]
             }
@@ -181,7 +184,7 @@ impl<B: Builder> Server<B> {
     fn primary(&self, stream: StreamId) -> Result<(), Status> {
         match (self.arbitration.is_primary(stream), self.arbitration.role_of(stream)) {
             (true, _) => Ok(()),
-            (false, Some(_)) => Err(Status::new(Code::PermissionDenied, "you are a backup")),
+            (false, Some(_)) => Err(Status::new(Code::PermissionDenied, "this controller is a backup")),
             (false, None) => Err(Status::new(Code::PermissionDenied, "send an arbitration update first")),
         }
     }

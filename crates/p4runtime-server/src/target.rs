@@ -55,4 +55,6 @@ pub struct Built<T> {
     pub numbers: Numbers,
     /// The program's own entries, as if a controller had written them in numbers.
     pub initial: Vec<Update>,
+    /// Limit for the memory that the program and its entities take, in bytes.
+    pub memory: u64,
 }

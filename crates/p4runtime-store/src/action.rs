@@ -29,11 +29,14 @@ pub(crate) fn decode(
         let params = &known.params;
         if !params.iter().any(|p| p.id == param.param_id) {
             let names = listed(params.iter().map(|p| (p.id, p.name.as_str())));
-            return fault(format!("there is no parameter {}", param.param_id), "the action has no such id")
-                .help(|| names)
-                .within("param_id")
-                .at("params", index)
-                .about(|| format!("action `{}`", known.name()));
+            return fault(
+                format!("there is no parameter {}", param.param_id),
+                "the action has no parameter with this id",
+            )
+            .help(|| names)
+            .within("param_id")
+            .at("params", index)
+            .about(|| format!("action `{}`", known.name()));
         }
     }
     let mut args = Vec::with_capacity(known.params.len());
@@ -48,7 +51,7 @@ pub(crate) fn decode(
                 fault("a parameter is missing", format!("{} `{}` has no value", param.id, param.name))
             }
             (Some(_), Some((index, _))) => {
-                fault("a parameter is given twice", "it stands before it").at("params", index)
+                fault("a parameter is given twice", "an earlier parameter has this id").at("params", index)
             }
         };
         args.push(value.about(|| format!("parameter `{}` of action `{}`", param.name, known.name()))?);
@@ -76,8 +79,11 @@ fn of_tables<'i>(catalog: &'i Catalog, tables: &[&Table], wanted: For, id: u32) 
     let name = |r: &ActionRef| catalog.action(r.id).map_or("", |a| a.name());
     let Some(found) = refs().find(|r| r.id == id) else {
         let known = listed(refs().map(|r| (r.id, name(r))));
-        return fault(format!("the table has no action {id}"), "no action of its list has this id")
-            .help(|| known);
+        return fault(
+            format!("the table has no action {id}"),
+            "its list of actions does not contain this id",
+        )
+        .help(|| known);
     };
     let only = match (found.scope(), wanted) {
         (Scope::DefaultOnly, For::Entry) => Some("default"),
@@ -85,11 +91,11 @@ fn of_tables<'i>(catalog: &'i Catalog, tables: &[&Table], wanted: For, id: u32) 
         _ => None,
     };
     if let Some(only) = only {
-        return fault("an action that cannot stand here", format!("`{}` is `@{only}only`", name(found)))
+        return fault("the action is not allowed here", format!("`{}` is `@{only}only`", name(found)))
             .code(Code::PermissionDenied);
     }
     match catalog.action(id) {
         Some(action) => Ok(action),
-        None => fault(format!("P4Info describes no action {id}"), "it is hidden"),
+        None => fault(format!("P4Info describes no action {id}"), "the action is hidden"),
     }
 }

@@ -1,18 +1,18 @@
 //! What the ids of a P4Info stand for.
 
-use crate::data;
-use crate::fault::{Result, Within, fault, listed, not_supported};
-use crate::replication::MOST_REPLICAS;
+use crate::fault::{Result, Within, fault, listed};
 use crate::restriction::Restrictions;
-use control_writes::{Data, EntryKey, Kind, SESSION_GROUPS};
+use control_writes::{Kind, SESSION_GROUPS};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::{
-    Action, ActionProfile, Counter, Digest, DirectCounter, DirectMeter, Meter, P4DataTypeSpec, P4Info,
-    Preamble, Register, Table, ValueSet,
+    Action, ActionProfile, Counter, Digest, DirectCounter, DirectMeter, Meter, P4Info, Preamble, Register,
+    Table, ValueSet,
 };
-use p4runtime_proto::p4::v1::{P4Data, TableEntry};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// The most replicas of a group or session, with their backups.
+pub(crate) const MOST_REPLICAS: usize = 1 << 16;
 
 /// A P4Info by ids.
 #[derive(Clone, Debug)]
@@ -113,7 +113,7 @@ impl Catalog {
             true => Ok(()),
             false => {
                 let what = "default actions have no direct counters and meters";
-                fault(what, "v1model counts and measures hits alone").code(Code::Unimplemented)
+                fault(what, "v1model counts and meters only hits").code(Code::Unimplemented)
             }
         }
     }
@@ -156,7 +156,7 @@ impl Catalog {
         ];
         let too_many = |(_, wanted, most): &(&str, i32, u32)| i64::from(*wanted) > i64::from(*most);
         let (name, wanted, most) = bounds.into_iter().find(too_many)?;
-        Some(format!("the program wants {wanted} for `{name}`, and there are {most}"))
+        Some(format!("the program requires {wanted} for `{name}`, and the switch has {most}"))
     }
 
     /// All of it.
@@ -213,24 +213,6 @@ impl Catalog {
         find("register", id, &self.info.registers).within("register_id")
     }
 
-    /// What a register's cells hold before something writes them.
-    pub fn register_zero(&self, id: u32) -> Result<Data> {
-        match data::zero(self, self.register(id)?.type_spec.as_ref(), data::DEEPEST) {
-            Some(zero) => Ok(zero),
-            None => not_supported("registers of this type"),
-        }
-    }
-
-    /// A value of a type that P4Info describes, as a message in canonical form.
-    pub fn message(&self, spec: Option<&P4DataTypeSpec>, value: &Data) -> Result<P4Data> {
-        data::encode(self, spec, value)
-    }
-
-    /// A message as a value of a type that P4Info describes.
-    pub fn data(&self, spec: Option<&P4DataTypeSpec>, message: &P4Data) -> Result<Data> {
-        data::decode(self, spec, message)
-    }
-
     /// The name of a thing that a write refers to.
     pub fn name_of(&self, kind: Kind, id: u32) -> Result<&str> {
         Ok(match kind {
@@ -253,11 +235,6 @@ impl Catalog {
     /// The digest with an id.
     pub fn digest(&self, id: u32) -> Result<&Digest> {
         find("digest", id, &self.info.digests).within("digest_id")
-    }
-
-    /// Which entry of its table a message is about.
-    pub fn entry_key(&self, entry: &TableEntry) -> Result<EntryKey> {
-        crate::table::key(self.table(entry.table_id)?, entry)
     }
 
     /// The direct counter of a table.

@@ -13,7 +13,27 @@ use p4runtime_proto::p4::config::v1::{
 use p4runtime_proto::p4::v1::{P4Data, P4Header, P4StructLike, p4_data::Data as Message};
 
 /// Types inside of types are followed so far.
-pub(crate) const DEEPEST: usize = 64;
+const DEEPEST: usize = 64;
+
+impl Catalog {
+    /// What a register's cells hold before something writes them.
+    pub fn register_zero(&self, id: u32) -> Result<Data> {
+        match zero(self, self.register(id)?.type_spec.as_ref(), DEEPEST) {
+            Some(zero) => Ok(zero),
+            None => not_supported("registers of this type"),
+        }
+    }
+
+    /// A value of a type that P4Info describes, as a message in canonical form.
+    pub fn message(&self, spec: Option<&P4DataTypeSpec>, value: &Data) -> Result<P4Data> {
+        encode(self, spec, value)
+    }
+
+    /// A message as a value of a type that P4Info describes.
+    pub fn data(&self, spec: Option<&P4DataTypeSpec>, message: &P4Data) -> Result<Data> {
+        decode(self, spec, message)
+    }
+}
 
 /// The value that a message says, if it is of the type.
 pub(crate) fn decode(catalog: &Catalog, spec: Option<&P4DataTypeSpec>, given: &P4Data) -> Result<Data> {
@@ -22,10 +42,10 @@ pub(crate) fn decode(catalog: &Catalog, spec: Option<&P4DataTypeSpec>, given: &P
 
 fn of(catalog: &Catalog, spec: Option<&P4DataTypeSpec>, given: &P4Data, deep: usize) -> Result<Data> {
     let Some(spec) = spec.and_then(|spec| spec.type_spec.as_ref()) else {
-        return not_supported("values of a type that P4Info does not say");
+        return not_supported("values of a type that P4Info does not describe");
     };
     let Some(data) = &given.data else {
-        return fault("a value is missing", "nothing says what it is");
+        return fault("the value is missing", "the field is unset");
     };
     if deep == 0 {
         return not_supported("types nested so deeply");
@@ -90,26 +110,26 @@ fn of(catalog: &Catalog, spec: Option<&P4DataTypeSpec>, given: &P4Data, deep: us
             return not_supported("values that are unions or stacks");
         }
         (spec, _) => {
-            return fault("a value of another type", format!("it wants {}", form(spec)));
+            return fault("the value has the wrong type", format!("expected {}", form(spec)));
         }
     })
 }
 
 fn not_described<T>(name: &str) -> Result<T> {
-    fault(format!("the type `{name}` is not described"), "the program's P4Info does not have it")
+    fault(format!("the type `{name}` is not described"), "it is missing in the program's P4Info")
 }
 
 fn form(spec: &TypeSpec) -> &'static str {
     match spec {
         TypeSpec::Bitstring(_) => "bits: `bitstring`",
-        TypeSpec::Bool(_) => "a truth value: `bool`",
+        TypeSpec::Bool(_) => "a boolean: `bool`",
         TypeSpec::Tuple(_) => "a `tuple`",
         TypeSpec::Struct(_) => "a `struct`",
         TypeSpec::Header(_) => "a `header`",
         TypeSpec::Enum(_) => "the name of a member: `enum`",
         TypeSpec::Error(_) => "the name of an error: `error`",
         TypeSpec::SerializableEnum(_) => "bits: `enum_value`",
-        _ => "something else",
+        _ => "another kind of value",
     }
 }
 
@@ -117,7 +137,7 @@ fn bits(spec: &P4BitstringLikeTypeSpec, bytes: &[u8]) -> Result<Bits> {
     match &spec.type_spec {
         Some(Bitstring::Bit(bit)) => number::unsigned(bytes, bit.bitwidth),
         Some(Bitstring::Int(int)) => number::signed(bytes, int.bitwidth),
-        _ => not_supported("values of varbit"),
+        _ => not_supported("varbit values"),
     }
 }
 
@@ -130,7 +150,7 @@ fn members<'s>(
     let specs: Vec<_> = specs.collect();
     if specs.len() != given.members.len() {
         let why = format!("the type has {}, not {}", specs.len(), given.members.len());
-        return fault("another number of members", why).within("members");
+        return fault("the number of members is wrong", why).within("members");
     }
     let one = |(index, (spec, value))| of(catalog, Some(spec), value, deep - 1).at("members", index);
     specs.into_iter().zip(&given.members).enumerate().map(one).collect()
@@ -142,7 +162,7 @@ fn header(specs: &[&P4BitstringLikeTypeSpec], given: &P4Header) -> Result<Data> 
     }
     if specs.len() != given.bitstrings.len() {
         let why = format!("the header has {}, not {}", specs.len(), given.bitstrings.len());
-        return fault("another number of fields", why).within("bitstrings");
+        return fault("the number of fields is wrong", why).within("bitstrings");
     }
     let one = |(index, (spec, bytes)): (usize, (&&P4BitstringLikeTypeSpec, &Vec<u8>))| {
         bits(spec, bytes).at("bitstrings", index)

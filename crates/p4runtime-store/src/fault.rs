@@ -53,7 +53,7 @@ pub fn fault<T>(title: impl Into<String>, why: impl Into<String>) -> Result<T> {
 
 /// What this version does not do.
 pub fn not_supported<T>(what: &str) -> Result<T> {
-    fault(format!("{what}: not supported yet"), "set here").code(Code::Unimplemented)
+    fault(format!("not supported yet: {what}"), "the request sets it").code(Code::Unimplemented)
 }
 
 /// Ids and names to choose from; the first of many.
@@ -64,7 +64,7 @@ pub(crate) fn listed<'n>(all: impl Iterator<Item = (u32, &'n str)>) -> Option<St
         known.truncate(MOST);
         known.push("...".to_string());
     }
-    (!known.is_empty()).then(|| format!("there are: {}", known.join(", ")))
+    (!known.is_empty()).then(|| format!("known ids: {}", known.join(", ")))
 }
 
 /// Where faults are, and of what kind.

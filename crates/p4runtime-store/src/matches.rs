@@ -15,13 +15,13 @@ pub(crate) fn decode(fields: &[MatchField], given: &[FieldMatch]) -> Result<Vec<
     for (index, one) in given.iter().enumerate() {
         if !fields.iter().any(|f| f.id == one.field_id) {
             let known = listed(fields.iter().map(|f| (f.id, f.name.as_str())));
-            return fault(format!("there is no field {}", one.field_id), "no field has this id")
+            return fault(format!("there is no field {}", one.field_id), "no match field has this id")
                 .help(|| known)
                 .within("field_id")
                 .at("match", index);
         }
         if given.iter().take(index).any(|before| before.field_id == one.field_id) {
-            return fault("a field is matched twice", format!("field {} stands before it", one.field_id))
+            return fault("a field is matched twice", format!("field {} appears earlier", one.field_id))
                 .within("field_id")
                 .at("match", index);
         }
@@ -74,7 +74,7 @@ fn one(field: &MatchField, given: &[FieldMatch]) -> Result<Match> {
     let found = given.iter().enumerate().find(|(_, m)| m.field_id == field.id);
     match found {
         None if kind == MatchType::Exact => {
-            fault("an exact field is left out", format!("{} is missing", shown(field)))
+            fault("an exact match field is missing", format!("{} has no value", shown(field)))
         }
         None => Ok(Match::Any),
         Some((index, found)) => in_kind(field, kind, found).at("match", index),
@@ -114,14 +114,13 @@ fn in_kind(field: &MatchField, kind: MatchType, found: &FieldMatch) -> Result<Ma
             let high = number(&m.high, "high").within("range")?;
             range(low, high).within("range")
         }
-        (Some(FieldMatchType::Other(_)), _) => {
-            not_supported("matches of an architecture's own kind").within("other")
+        (Some(FieldMatchType::Other(_)), _) => not_supported("architecture-specific matches").within("other"),
+        (None, _) => {
+            fault("the match is empty", "it has no value").help(|| Some("omit it to match any value".into()))
         }
-        (None, _) => fault("a match says nothing", "it has no value")
-            .help(|| Some("leave it out to match anything".into())),
         (Some(other), _) => {
-            let why = format!("`{}` is matched {}", field.name, form(kind));
-            fault("a match of another kind", why).within(form_of(other))
+            let why = format!("`{}` has match kind {}", field.name, form(kind));
+            fault("the match kind is wrong", why).within(form_of(other))
         }
     }
 }
@@ -133,7 +132,7 @@ fn form(kind: MatchType) -> &'static str {
         MatchType::Ternary => "ternary",
         MatchType::Range => "range",
         MatchType::Optional => "optional",
-        MatchType::Unspecified => "in a way of its own",
+        MatchType::Unspecified => "of the architecture",
     }
 }
 
@@ -148,7 +147,7 @@ fn form_of(found: &FieldMatchType) -> &'static str {
     }
 }
 
-const LEAVE_OUT: &str = "leave the whole match out";
+const LEAVE_OUT: &str = "omit the match";
 
 fn prefix(value: Bits, length: i32) -> Result<Match> {
     let bits = value.width();
@@ -160,14 +159,14 @@ fn prefix(value: Bits, length: i32) -> Result<Match> {
         }
     };
     if prefix_len == 0 {
-        return fault("a prefix of no bits matches anything", "this is said by no match")
+        return fault("the prefix length is 0", "omitted fields match any value")
             .help(|| Some(LEAVE_OUT.into()))
             .within("prefix_len");
     }
     let rest = bits - prefix_len;
     let zeros = value.to_biguint().trailing_zeros();
     if zeros.is_some_and(|zeros| zeros < u64::from(rest)) {
-        return fault("a value has bits behind its prefix", format!("the last {rest} bits have to be zero"))
+        return fault("the value has bits after its prefix", format!("the last {rest} bits must be zero"))
             .within("value");
     }
     Ok(Match::Lpm { value, prefix_len })
@@ -175,13 +174,13 @@ fn prefix(value: Bits, length: i32) -> Result<Match> {
 
 fn masked(value: Bits, mask: Bits) -> Result<Match> {
     if mask.is_zero() {
-        return fault("a mask of zero matches anything", "this is said by no match")
+        return fault("the mask is zero", "omitted fields match any value")
             .help(|| Some(LEAVE_OUT.into()))
             .within("mask");
     }
     let (number, ones): (BigUint, BigUint) = (value.to_biguint(), mask.to_biguint());
     if &number & &ones != number {
-        return fault("a value has bits outside of its mask", format!("the mask is {ones:#x}"))
+        return fault("the value has bits outside its mask", format!("the mask is {ones:#x}"))
             .within("value");
     }
     Ok(Match::Ternary { value, mask })
@@ -189,11 +188,11 @@ fn masked(value: Bits, mask: Bits) -> Result<Match> {
 
 fn range(low: Bits, high: Bits) -> Result<Match> {
     if low > high {
-        let why = format!("{} is more than {}", low.to_biguint(), high.to_biguint());
-        return fault("a range ends before it begins", why).within("low");
+        let why = format!("{} is greater than {}", low.to_biguint(), high.to_biguint());
+        return fault("the range is empty", why).within("low");
     }
     if low.is_zero() && high.is_ones() {
-        return fault("a range over everything matches anything", "this is said by no match")
+        return fault("the range covers every value", "omitted fields match any value")
             .help(|| Some(LEAVE_OUT.into()));
     }
     Ok(Match::Range { lo: low, hi: high })

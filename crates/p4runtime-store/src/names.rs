@@ -221,8 +221,8 @@ impl Names {
             let Some(ty) = self.places.packet_out(one.metadata_id) else { continue };
             let value = self.value(ty, &one.value).at("metadata", index)?;
             let Some(value) = value else {
-                let why = format!("nothing that is written has it, and it is no number of `{ty}`");
-                return fault("this string stands for nothing", why).at("metadata", index);
+                let why = format!("no entity uses it, and it is not a number of `{ty}`");
+                return fault("the string is unknown", why).at("metadata", index);
             };
             one.value = value.to_bytes_be();
         }
@@ -275,8 +275,8 @@ impl Named {
         }
         match numeral(text) {
             Some(value) if !self.fits(&value) => {
-                let why = format!("{value} takes {} bits, there are {}", value.bits(), self.bits);
-                fault("this value does not fit", why).code(Code::OutOfRange)
+                let why = format!("{value} needs {} bits, and there are only {}", value.bits(), self.bits);
+                fault("the value does not fit", why).code(Code::OutOfRange)
             }
             _ => Ok(None),
         }
@@ -300,7 +300,7 @@ impl Named {
             }
         }
         let why = match wanted.and_then(|value| self.names.get(&value).cloned()) {
-            Some(other) => format!("it is what `{other}` stands for"),
+            Some(other) => format!("`{other}` has this value"),
             None => format!("`{ty}` has {} bits, and {} strings in use", self.bits, self.values.len()),
         };
         fault(format!("no value is free for `{text}`"), why).code(Code::ResourceExhausted)
@@ -345,10 +345,13 @@ fn numeral(text: &str) -> Option<BigUint> {
 
 fn text(bytes: &[u8]) -> Result<&str> {
     if bytes.len() > LONGEST {
-        return fault("this string is too long", format!("it has {} bytes, at most {LONGEST}", bytes.len()));
+        return fault(
+            "the string is too long",
+            format!("it has {} bytes, and the limit is {LONGEST}", bytes.len()),
+        );
     }
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(text),
-        Err(_) => fault("this is no string", "its bytes are not UTF-8"),
+        Err(_) => fault("the value is not a string", "its bytes are not UTF-8"),
     }
 }

@@ -42,13 +42,13 @@ fn width(bits: i32) -> u32 {
 }
 
 fn empty<T>() -> Result<T> {
-    fault("a value is missing", "no bytes are no number")
+    fault("the value is missing", "an empty byte string is not a number")
         .code(Code::OutOfRange)
-        .help(|| Some("zero is \"\\000\"".into()))
+        .help(|| Some("write zero as \"\\000\"".into()))
 }
 
 fn too_wide<T>(shown: &str, taken: u64, width: u32) -> Result<T> {
-    fault("this value does not fit", format!("{shown} takes {taken} bits, there are {width}"))
+    fault("the value does not fit", format!("{shown} needs {taken} bits, and there are only {width}"))
         .code(Code::OutOfRange)
 }
 

@@ -3,8 +3,10 @@
 use crate::catalog::Described;
 use crate::change::{Change, DefaultEntry, Entry};
 use crate::fault::{Result, Within, fault, not_supported};
+use crate::key::key;
+use crate::presence::{only_modified, presence};
 use crate::store::Store;
-use crate::{data, matches, table, update};
+use crate::{data, matches};
 use control_writes::{Count, DigestConfig, EntryKey, Match, Rate, Rates};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::{MeterSpec, meter_spec};
@@ -21,17 +23,19 @@ const MOST_CELLS: u64 = 1 << 22;
 pub(crate) fn cells(index: Option<&Index>, size: i64) -> Result<Range<u64>> {
     let size = u64::try_from(size).unwrap_or(0);
     match index {
-        None if size > MOST_CELLS => {
-            fault("too many cells at once", format!("there are {size}, and a message takes {MOST_CELLS}"))
-                .code(Code::ResourceExhausted)
-        }
+        None if size > MOST_CELLS => fault(
+            "too many cells in one update",
+            format!("the object has {size} cells, and the limit is {MOST_CELLS}"),
+        )
+        .code(Code::ResourceExhausted),
         None => Ok(0..size),
         Some(index) => match u64::try_from(index.index) {
             Ok(cell) if cell < size => Ok(cell..cell + 1),
             Ok(_) => {
-                fault("there is no such cell", format!("there are {size}, from 0 on")).code(Code::OutOfRange)
+                fault("the index is out of range", format!("the object has {size} cells, numbered from 0"))
+                    .code(Code::OutOfRange)
             }
-            Err(_) => fault("a negative index", "cells count from 0"),
+            Err(_) => fault("the index is negative", "cells are numbered from 0"),
         }
         .within("index")
         .within("index"),
@@ -41,7 +45,7 @@ pub(crate) fn cells(index: Option<&Index>, size: i64) -> Result<Range<u64>> {
 fn unsigned(value: i64, field: &'static str) -> Result<u64> {
     match u64::try_from(value) {
         Ok(value) => Ok(value),
-        Err(_) => fault("a negative number", "it counts from 0").within(field),
+        Err(_) => fault("the number is negative", "it must be 0 or more").within(field),
     }
 }
 
@@ -56,7 +60,7 @@ pub(crate) fn count(data: &CounterData) -> Result<Count> {
 pub(crate) fn plan_counter(store: &Store, how: Type, entry: &CounterEntry) -> Result<Vec<Change>> {
     let counter = store.catalog.counter(entry.counter_id)?;
     let changes = || {
-        update::only_modified(how)?;
+        only_modified(how)?;
         let cells = cells(entry.index.as_ref(), counter.size)?;
         let Some(data) = &entry.data else { return Ok(vec![]) };
         let to = count(data).within("data")?;
@@ -68,15 +72,15 @@ pub(crate) fn plan_counter(store: &Store, how: Type, entry: &CounterEntry) -> Re
 /// The entry that a message about something direct names, which is there: an entry, or the default entry where it has such.
 pub(crate) fn direct_entry(store: &Store, given: Option<&TableEntry>) -> Result<(u32, EntryKey)> {
     let Some(given) = given else {
-        return fault("an entry is missing", "it says whose this is").within("table_entry");
+        return fault("the table entry is missing", "it selects the direct object").within("table_entry");
     };
     let found = || {
         let table = store.catalog.table(given.table_id)?;
-        let key = table::key(table, given)?;
+        let key = key(table, given)?;
         if given.is_default_action {
             store.catalog.may_count_misses()?;
         } else if store.entry(given.table_id, &key).is_none() {
-            return fault("there is no such entry", "nothing has inserted this").code(Code::NotFound);
+            return fault("the entry does not exist", "no update has inserted it").code(Code::NotFound);
         }
         Ok((given.table_id, key))
     };
@@ -88,10 +92,11 @@ pub(crate) fn plan_direct_counter(
     how: Type,
     entry: &DirectCounterEntry,
 ) -> Result<Vec<Change>> {
-    update::only_modified(how)?;
+    only_modified(how)?;
     let (table, key) = direct_entry(store, entry.table_entry.as_ref())?;
     if store.catalog.direct_counter(table).is_none() {
-        return fault("the table has no direct counter", "nothing counts").within("table_entry");
+        return fault("the table has no direct counter", "P4Info lists none for this table")
+            .within("table_entry");
     }
     let Some(data) = &entry.data else { return Ok(vec![]) };
     let to = count(data).within("data")?;
@@ -101,9 +106,9 @@ pub(crate) fn plan_direct_counter(
 pub(crate) fn plan_meter(store: &Store, how: Type, entry: &MeterEntry) -> Result<Vec<Change>> {
     let meter = store.catalog.meter(entry.meter_id)?;
     let changes = || {
-        update::only_modified(how)?;
+        only_modified(how)?;
         if entry.counter_data.is_some() {
-            return not_supported("counters of meters").within("counter_data");
+            return not_supported("meter counters").within("counter_data");
         }
         let cells = cells(entry.index.as_ref(), meter.size)?;
         let to = entry.config.as_ref().map(|config| rates(meter.spec.as_ref(), config).within("config"));
@@ -114,13 +119,14 @@ pub(crate) fn plan_meter(store: &Store, how: Type, entry: &MeterEntry) -> Result
 }
 
 pub(crate) fn plan_direct_meter(store: &Store, how: Type, entry: &DirectMeterEntry) -> Result<Change> {
-    update::only_modified(how)?;
+    only_modified(how)?;
     if entry.counter_data.is_some() {
-        return not_supported("counters of meters").within("counter_data");
+        return not_supported("meter counters").within("counter_data");
     }
     let (table, key) = direct_entry(store, entry.table_entry.as_ref())?;
     let Some(meter) = store.catalog.direct_meter(table) else {
-        return fault("the table has no direct meter", "nothing has these rates").within("table_entry");
+        return fault("the table has no direct meter", "P4Info lists none for this table")
+            .within("table_entry");
     };
     let config = entry.config.as_ref();
     let meter = config.map(|config| rates(meter.spec.as_ref(), config).within("config")).transpose()?;
@@ -142,14 +148,17 @@ pub(crate) fn rates(spec: Option<&MeterSpec>, config: &MeterConfig) -> Result<Ra
     if config.eburst != 0 {
         return match kind {
             meter_spec::Type::SingleRateThreeColor => not_supported("meters with an excess burst"),
-            _ => fault("an excess burst", "only meters of a single rate and three colours have it"),
+            _ => fault("the meter takes no excess burst", "only single-rate three-colour meters have one"),
         }
         .within("eburst");
     }
     let two = kind == meter_spec::Type::TwoRateThreeColor;
     if !two && (config.pir != config.cir || config.pburst != config.cburst) {
-        return fault("two rates", "this meter has one: `pir` and `pburst` are `cir` and `cburst`")
-            .within("pir");
+        return fault(
+            "the meter has only one rate",
+            "set `pir` and `pburst` to the values of `cir` and `cburst`",
+        )
+        .within("pir");
     }
     let rate = |rate, burst, fields: (&'static str, &'static str)| {
         Result::Ok(Rate::per_second(unsigned(rate, fields.0)?, unsigned(burst, fields.1)?))
@@ -157,7 +166,8 @@ pub(crate) fn rates(spec: Option<&MeterSpec>, config: &MeterConfig) -> Result<Ra
     let committed = rate(config.cir, config.cburst, ("cir", "cburst"))?;
     let peak = rate(config.pir, config.pburst, ("pir", "pburst"))?;
     if committed.per_gigamicrosecond > peak.per_gigamicrosecond {
-        return fault("the committed rate is above the peak rate", "`cir` is at most `pir`").within("cir");
+        return fault("the committed rate is above the peak rate", "`cir` must not exceed `pir`")
+            .within("cir");
     }
     Ok(Rates { committed, peak })
 }
@@ -177,10 +187,10 @@ pub(crate) fn config(rates: &Rates) -> MeterConfig {
 pub(crate) fn plan_register(store: &Store, how: Type, entry: &RegisterEntry) -> Result<Vec<Change>> {
     let register = store.catalog.register(entry.register_id)?;
     let changes = || {
-        update::only_modified(how)?;
+        only_modified(how)?;
         let cells = cells(entry.index.as_ref(), i64::from(register.size))?;
         let Some(given) = &entry.data else {
-            return fault("a register without a value", "nothing says what it becomes").within("data");
+            return fault("the value is missing", "the update must give one").within("data");
         };
         let to = data::decode(&store.catalog, register.type_spec.as_ref(), given).within("data")?;
         let change = |index| Change::Register { register: entry.register_id, index, to: to.clone() };
@@ -192,10 +202,10 @@ pub(crate) fn plan_register(store: &Store, how: Type, entry: &RegisterEntry) -> 
 pub(crate) fn plan_value_set(store: &Store, how: Type, entry: &ValueSetEntry) -> Result<Change> {
     let set = store.catalog.value_set(entry.value_set_id)?;
     let change = || {
-        update::only_modified(how)?;
+        only_modified(how)?;
         let size = usize::try_from(set.size).unwrap_or(0);
         if entry.members.len() > size {
-            return fault("too many members", format!("the set holds {size}"))
+            return fault("too many members", format!("the value set holds {size}"))
                 .code(Code::ResourceExhausted)
                 .at("members", size);
         }
@@ -215,7 +225,7 @@ fn member_of(
 ) -> Result<Vec<Match>> {
     let member = matches::decode(&set.r#match, given)?;
     if before.contains(&member) {
-        return fault("a member stands twice", "it matches what one before it does")
+        return fault("the member is a duplicate", "an earlier member has the same match")
             .code(Code::AlreadyExists);
     }
     Ok(member)
@@ -230,13 +240,13 @@ pub(crate) fn digest_config(config: &DigestConfig) -> v1::digest_entry::Config {
 pub(crate) fn plan_digest(store: &Store, how: Type, entry: &DigestEntry) -> Result<Change> {
     let digest = store.catalog.digest(entry.digest_id)?;
     let change = || {
-        update::presence(how, store.digest(entry.digest_id).is_some())?;
+        presence(how, store.digest(entry.digest_id).is_some())?;
         if how == Type::Delete {
             return Ok(Change::Digest { digest: entry.digest_id, to: None });
         }
         let config = entry.config.unwrap_or_default();
         if config.max_timeout_ns < 0 || config.max_list_size < 0 || config.ack_timeout_ns < 0 {
-            return fault("a negative number", "times and sizes count from 0").within("config");
+            return fault("the number is negative", "times and sizes must be 0 or more").within("config");
         }
         let v1::digest_entry::Config { max_timeout_ns, max_list_size, ack_timeout_ns } = config;
         let to = Some(DigestConfig { max_timeout_ns, max_list_size, ack_timeout_ns });

@@ -172,7 +172,9 @@ fn matches(places: &Places, of: u32, fields: &mut [FieldMatch], each: &mut Each<
             Some(FieldMatchType::Exact(m)) => each(ty, &mut m.value).within("value").within("exact"),
             Some(FieldMatchType::Optional(m)) => each(ty, &mut m.value).within("value").within("optional"),
             None => Ok(()),
-            Some(_) => fault("a string is matched as a whole", "its field has to be exact or optional"),
+            Some(_) => {
+                fault("a string must be matched as a whole", "its match field must be exact or optional")
+            }
         }
         .at("match", index)?;
     }

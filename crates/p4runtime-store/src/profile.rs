@@ -4,9 +4,10 @@ use crate::action::{self, For};
 use crate::catalog::{Catalog, Described};
 use crate::change::{Change, OneShot, OneShotAction, Run};
 use crate::fault::{Result, Within, fault, not_supported};
-use crate::replication::{port, port_bytes};
+use crate::port::{port, port_bytes};
+use crate::presence::presence;
+use crate::selector::{group_size, one_shot_size, unit};
 use crate::store::Store;
-use crate::update;
 use control_writes::{Group, GroupMember, SelectionMode, SizeSemantics, Watch};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::action_profile::SelectorSizeSemantics;
@@ -23,7 +24,7 @@ pub(crate) fn member_must_be(store: &Store, profile: u32, member: u32) -> Result
     match store.member(profile, member) {
         Some(_) => Ok(()),
         None => {
-            fault(format!("there is no member {member}"), "nothing has inserted this").code(Code::NotFound)
+            fault(format!("there is no member {member}"), "no update has inserted it").code(Code::NotFound)
         }
     }
 }
@@ -31,7 +32,7 @@ pub(crate) fn member_must_be(store: &Store, profile: u32, member: u32) -> Result
 pub(crate) fn group_must_be(store: &Store, profile: u32, group: u32) -> Result<()> {
     match store.group(profile, group) {
         Some(_) => Ok(()),
-        None => fault(format!("there is no group {group}"), "nothing has inserted this").code(Code::NotFound),
+        None => fault(format!("there is no group {group}"), "no update has inserted it").code(Code::NotFound),
     }
 }
 
@@ -43,36 +44,35 @@ pub(crate) fn plan_member(store: &Store, how: Type, entry: &ActionProfileMember)
 fn member(store: &Store, how: Type, entry: &ActionProfileMember, profile: &ActionProfile) -> Result<Change> {
     let (id, number) = (entry.action_profile_id, entry.member_id);
     if number == 0 {
-        return fault("there is no member 0", "members count from 1").within("member_id");
+        return fault("there is no member 0", "member ids start at 1").within("member_id");
     }
     let known = store.members.get(&(id, number));
-    update::presence(how, known.is_some())?;
+    presence(how, known.is_some())?;
     if how == Type::Delete {
         if known.is_some_and(|known| known.uses > 0) {
-            return in_use("entries or groups name it");
+            return in_use("entries or groups refer to it");
         }
         return Ok(Change::Member { profile: id, member: number, to: None });
     }
     if how == Type::Insert {
         not_beside_one_shots(store, id)?;
-        let used = store.members.range((id, 0)..=(id, u32::MAX)).count();
-        full(used, profile.size, "members")?;
+        full(store.member_count(id), profile.size, "members")?;
     }
     let Some(given) = &entry.action else {
-        return fault("a member without an action", "nothing says what it runs").within("action");
+        return fault("the action is missing", "a member must have one").within("action");
     };
     let call = action::decode(&store.catalog, &tables(&store.catalog, profile), For::Entry, given);
     Ok(Change::Member { profile: id, member: number, to: Some(call.within("action")?) })
 }
 
 fn in_use<T>(why: &str) -> Result<T> {
-    fault("this is in use", why).code(Code::FailedPrecondition)
+    fault("the entity is in use", why).code(Code::FailedPrecondition)
 }
 
 fn full(used: usize, size: i64, what: &str) -> Result<()> {
     match usize::try_from(size) {
         Ok(size) if size > 0 && used >= size => {
-            fault("the profile is full", format!("it has {size} {what}")).code(Code::ResourceExhausted)
+            fault("the profile is full", format!("its size is {size} {what}")).code(Code::ResourceExhausted)
         }
         _ => Ok(()),
     }
@@ -81,8 +81,8 @@ fn full(used: usize, size: i64, what: &str) -> Result<()> {
 fn not_beside_one_shots(store: &Store, profile: u32) -> Result<()> {
     match store.one_shots.get(&profile) {
         Some(1..) => fault(
-            "members beside one-shots",
-            "entries of this selector have sets of actions: all or none have (section 9.2.3)",
+            "members cannot be mixed with one-shot entries",
+            "entries of this selector have action sets: either all of them or none may (section 9.2.3)",
         ),
         _ => Ok(()),
     }
@@ -105,13 +105,13 @@ fn group(store: &Store, how: Type, entry: &ActionProfileGroup, profile: &ActionP
             .within("action_profile_id");
     }
     if number == 0 {
-        return fault("there is no group 0", "groups count from 1").within("group_id");
+        return fault("there is no group 0", "group ids start at 1").within("group_id");
     }
     let known = store.groups.get(&(id, number));
-    update::presence(how, known.is_some())?;
+    presence(how, known.is_some())?;
     if how == Type::Delete {
         if known.is_some_and(|known| known.uses > 0) {
-            return in_use("entries name it");
+            return in_use("entries refer to it");
         }
         return Ok(Change::Group { profile: id, group: number, to: None });
     }
@@ -119,7 +119,7 @@ fn group(store: &Store, how: Type, entry: &ActionProfileGroup, profile: &ActionP
         not_beside_one_shots(store, id)?;
     }
     if known.is_some_and(|known| known.what.max_size != entry.max_size) {
-        return fault("the bound of a group does not change", "it was inserted with another")
+        return fault("`max_size` of a group cannot change", "the group was inserted with another value")
             .within("max_size");
     }
     bound(profile, entry.max_size).within("max_size")?;
@@ -145,7 +145,7 @@ fn group_member(
 ) -> Result<GroupMember> {
     member_must_be(store, entry.action_profile_id, member.member_id).within("member_id")?;
     if !seen.insert(member.member_id) {
-        return fault("a member stands twice", "its weight says how often it is chosen").within("member_id");
+        return fault("the member is a duplicate", "use the weight instead").within("member_id");
     }
     weight(profile, member.weight)?;
     let port_bits = store.catalog.port_bits();
@@ -188,13 +188,14 @@ pub(crate) fn action_watch(watch: Watch) -> Option<ActionWatch> {
 /// What a group may say of its greatest size (section 9.2.2.1).
 fn bound(profile: &ActionProfile, size: i32) -> Result<()> {
     match profile.max_group_size {
-        _ if size < 0 => fault("a negative bound", "it counts from 0"),
-        most @ 1.. if size == 0 => {
-            fault("a bound is missing", format!("groups of this selector have at most {most}, and say so"))
-                .help(|| Some(format!("write `max_size: {most}`")))
-        }
+        _ if size < 0 => fault("`max_size` is negative", "it must be 0 or more"),
+        most @ 1.. if size == 0 => fault(
+            "`max_size` is missing",
+            format!("this selector limits its groups to {most}, and each group must state a limit"),
+        )
+        .help(|| Some(format!("write `max_size: {most}`"))),
         most @ 1.. if size > most => {
-            fault("a bound that is too large", format!("groups of this selector have at most {most}"))
+            fault("`max_size` is too large", format!("this selector limits its groups to {most}"))
         }
         _ => Ok(()),
     }
@@ -209,8 +210,8 @@ fn fits(profile: &ActionProfile, others: i64, more: i64, what: &str) -> Result<(
     }
     let unit = unit(profile, SizeSemantics::OfSelector);
     let why = match others {
-        0 => format!("{what} has {more} {unit}, and the selector's size is {size}"),
-        _ => format!("{what} has {more} {unit}, others have {others}, and the selector's size is {size}"),
+        0 => format!("{what} needs {more} {unit}, and the selector's size is {size}"),
+        _ => format!("{what} needs {more} {unit}, others use {others}, and the selector's size is {size}"),
     };
     fault("the selector is full", why).code(Code::ResourceExhausted)
 }
@@ -222,37 +223,14 @@ fn weight(profile: &ActionProfile, weight: i32) -> Result<()> {
     };
     match (profile.weights_disallowed, weight) {
         (true, 0) => Ok(()),
-        (true, _) => fault("a weight where there is none", "P4Info says `weights_disallowed`"),
-        (false, ..=0) => fault("a member without weight", "a weight is 1 or more"),
+        (true, _) => fault("the selector takes no weights", "P4Info has `weights_disallowed`"),
+        (false, ..=0) => fault("the weight is missing", "it must be 1 or more"),
         (false, _) if most > 0 && weight > most => {
-            fault("a weight that is too large", format!("`max_member_weight` is {most}"))
+            fault("the weight is too large", format!("`max_member_weight` is {most}"))
         }
         (false, _) => Ok(()),
     }
     .within("weight")
-}
-
-/// True if a group's size is the number of its members, false if it is the sum of their weights.
-fn counts_members(profile: &ActionProfile, semantics: SizeSemantics) -> bool {
-    match semantics {
-        SizeSemantics::Members => true,
-        SizeSemantics::Weights => false,
-        SizeSemantics::OfSelector => {
-            matches!(profile.selector_size_semantics, Some(SelectorSizeSemantics::SumOfMembers(_)))
-        }
-    }
-}
-
-fn unit(profile: &ActionProfile, semantics: SizeSemantics) -> &'static str {
-    if counts_members(profile, semantics) { "members" } else { "weights" }
-}
-
-/// The size of a group. Members without a weight, where the switch chooses weights, count as 1.
-fn size(profile: &ActionProfile, semantics: SizeSemantics, weights: impl Iterator<Item = i32>) -> i64 {
-    match counts_members(profile, semantics) {
-        true => weights.count() as i64,
-        false => weights.map(|weight| i64::from(weight.max(1))).sum(),
-    }
 }
 
 /// No group is larger than its bound; 0: there is none.
@@ -260,21 +238,10 @@ fn within_bound(profile: &ActionProfile, semantics: SizeSemantics, size: i64, bo
     match bound > 0 && size > i64::from(bound) {
         true => {
             let unit = unit(profile, semantics);
-            fault("the group is too large", format!("{size} {unit}, and at most {bound}"))
+            fault("the group is too large", format!("it has {size} {unit}, and the limit is {bound}"))
         }
         false => Ok(()),
     }
-}
-
-/// What a group takes of its selector's size.
-pub(crate) fn group_size(group: &Group, profile: &ActionProfile) -> i64 {
-    let weights = group.members.iter().map(|member| member.weight);
-    size(profile, SizeSemantics::OfSelector, weights)
-}
-
-/// What a group of an entry's own takes of its selector's size.
-pub(crate) fn one_shot_size(set: &OneShot, profile: &ActionProfile) -> i64 {
-    size(profile, set.size_semantics, set.actions.iter().map(|action| action.weight))
 }
 
 /// What the size of a set of actions counts, as a message has it.
@@ -304,21 +271,21 @@ pub(crate) fn one_shot(
     let id = table.implementation_id;
     let profile = store.catalog.profile(id)?;
     if !profile.with_selector {
-        return fault("this profile has no selector", "only selectors take sets of actions");
+        return fault("this profile has no selector", "only selectors take action sets");
     }
     let first_of = |profile_of: u32| (profile_of, 0)..=(profile_of, u32::MAX);
     if store.members.range(first_of(id)).next().is_some() || store.groups.range(first_of(id)).next().is_some()
     {
         return fault(
-            "a set of actions beside members",
-            "this selector has members or groups: all or none are sets (section 9.2.3)",
+            "one-shot entries cannot be mixed with members",
+            "this selector has members or groups: either all of its entries have action sets or none may (section 9.2.3)",
         );
     }
     let selection_mode = match set.action_selection_mode() {
         wire::ActionSelectionMode::DefaultModeDeterminedByActionSelector => SelectionMode::OfSelector,
         wire::ActionSelectionMode::Hash => SelectionMode::Hash,
         wire::ActionSelectionMode::Random => {
-            return not_supported("selection at random").within("action_selection_mode");
+            return not_supported("random selection").within("action_selection_mode");
         }
     };
     let size_semantics = match set.size_semantics() {
@@ -338,7 +305,7 @@ pub(crate) fn one_shot(
         Some(Run::OneShot(known)) => others - one_shot_size(known, profile),
         _ => others,
     };
-    fits(profile, others, size, "the set of actions")?;
+    fits(profile, others, size, "the action set")?;
     Ok(to)
 }
 
@@ -349,7 +316,7 @@ fn one_action(
     one: &p4runtime_proto::p4::v1::ActionProfileAction,
 ) -> Result<OneShotAction> {
     let Some(given) = &one.action else {
-        return fault("a set with an empty action", "nothing says what it runs");
+        return fault("an action of the set is empty", "a member must have one");
     };
     let call = action::decode(&store.catalog, &[table], For::Entry, given).within("action")?;
     weight(profile, one.weight)?;

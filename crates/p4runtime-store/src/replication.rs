@@ -1,9 +1,12 @@
 //! Multicast groups and clone sessions (P4Runtime 1.5, section 9.5).
 
+use crate::catalog::MOST_REPLICAS;
 use crate::change::Change;
 use crate::fault::{Result, Within, fault};
+use crate::metadata::metadata;
+use crate::port::{known_port, port, port_bytes};
+use crate::presence::presence;
 use crate::store::Store;
-use crate::{table, update};
 use control_writes::{CloneSession, MulticastGroup, Replica, SESSION_GROUPS};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{
@@ -15,24 +18,24 @@ pub(crate) fn plan_multicast(store: &Store, how: Type, entry: &MulticastGroupEnt
     let group = entry.multicast_group_id;
     let change = || {
         if group == 0 {
-            return fault("there is no multicast group 0", "0 says that a packet is not multicast")
+            return fault("there is no multicast group 0", "0 means that a packet is not multicast")
                 .within("multicast_group_id");
         }
         let last = store.catalog.last_group();
         if group > last {
-            return fault("the group's number is too large", format!("it is at most {last}"))
+            return fault("the group id is too large", format!("the largest is {last}"))
                 .within("multicast_group_id");
         }
         if (SESSION_GROUPS..2 * SESSION_GROUPS).contains(&group) {
-            return fault("this group's number is taken", "clone sessions have groups from 32768 on")
+            return fault("the group id is reserved", "ids from 32768 belong to clone sessions")
                 .code(Code::ResourceExhausted)
                 .within("multicast_group_id");
         }
-        update::presence(how, store.multicast.contains_key(&group))?;
+        presence(how, store.multicast.contains_key(&group))?;
         if how == Type::Delete {
             return Ok(Change::Multicast { group, to: None });
         }
-        let (replicas, metadata) = (replicas(store, &entry.replicas)?, table::metadata(&entry.metadata)?);
+        let (replicas, metadata) = (replicas(store, &entry.replicas)?, metadata(&entry.metadata)?);
         Ok(Change::Multicast { group, to: Some(MulticastGroup { replicas, metadata }) })
     };
     change().about(|| format!("multicast group {group}"))
@@ -42,13 +45,14 @@ pub(crate) fn plan_session(store: &Store, how: Type, entry: &CloneSessionEntry) 
     let session = entry.session_id;
     let change = || {
         if session == 0 {
-            return fault("there is no clone session 0", "0 asks for all of them").within("session_id");
-        }
-        if session >= SESSION_GROUPS {
-            return fault("the session's number is too large", format!("it is less than {SESSION_GROUPS}"))
+            return fault("there is no clone session 0", "in queries, 0 means all sessions")
                 .within("session_id");
         }
-        update::presence(how, store.sessions.contains_key(&session))?;
+        if session >= SESSION_GROUPS {
+            return fault("the session id is too large", format!("it must be less than {SESSION_GROUPS}"))
+                .within("session_id");
+        }
+        presence(how, store.sessions.contains_key(&session))?;
         if how == Type::Delete {
             return Ok(Change::CloneSession { session, to: None });
         }
@@ -56,12 +60,12 @@ pub(crate) fn plan_session(store: &Store, how: Type, entry: &CloneSessionEntry) 
         let class_of_service = match u8::try_from(entry.class_of_service) {
             Ok(class) if class <= last => class,
             _ => {
-                return fault("there is no such class of service", format!("the last is {last}"))
+                return fault("the class of service is too large", format!("the largest is {last}"))
                     .within("class_of_service");
             }
         };
         let Ok(packet_length_bytes) = u32::try_from(entry.packet_length_bytes) else {
-            return fault("a negative length", "it counts from 0").within("packet_length_bytes");
+            return fault("the length is negative", "it must be 0 or more").within("packet_length_bytes");
         };
         let replicas = replicas(store, &entry.replicas)?;
         let to = CloneSession { replicas, group: None, packet_length_bytes, class_of_service };
@@ -70,14 +74,11 @@ pub(crate) fn plan_session(store: &Store, how: Type, entry: &CloneSessionEntry) 
     change().about(|| format!("clone session {session}"))
 }
 
-/// The most replicas of a group or session, with their backups.
-pub(crate) const MOST_REPLICAS: usize = 1 << 16;
-
 /// Port and instance of each; no two are the same, and none is that of a backup.
 fn replicas(store: &Store, all: &[v1::Replica]) -> Result<Vec<Replica>> {
     let count: usize = all.iter().map(|replica| 1 + replica.backup_replicas.len()).sum();
     if count > MOST_REPLICAS {
-        let why = format!("there are {count} with their backups, and at most {MOST_REPLICAS}");
+        let why = format!("there are {count}, backups included, and the limit is {MOST_REPLICAS}");
         return fault("too many replicas", why).code(Code::ResourceExhausted).within("replicas");
     }
     let mut seen = BTreeSet::new();
@@ -94,7 +95,7 @@ fn replica_of(replica: &v1::Replica, port_bits: u32, seen: &mut BTreeSet<(u32, u
     let (port, legacy) = match &replica.port_kind {
         Some(PortKind::EgressPort(number)) => (known_port(*number, port_bits).within("egress_port")?, true),
         Some(PortKind::Port(bytes)) => (port(bytes, port_bits).within("port")?, false),
-        None => return fault("a replica without a port", "nothing says where it goes"),
+        None => return fault("the port is missing", "a replica must have one"),
     };
     let instance = instance(replica.instance)?;
     alone(seen, port, instance)?;
@@ -103,7 +104,8 @@ fn replica_of(replica: &v1::Replica, port_bits: u32, seen: &mut BTreeSet<(u32, u
         let mut one = || {
             let instead = self::port(&backup.port, port_bits).within("port")?;
             if instead == port {
-                return fault("a backup by the same port", "it is down when the replica's is").within("port");
+                return fault("the backup has the port of its replica", "both would go down at once")
+                    .within("port");
             }
             let instance = self::instance(backup.instance)?;
             alone(seen, instead, instance)?;
@@ -124,7 +126,7 @@ fn instance(given: u32) -> Result<u16> {
 fn alone(seen: &mut BTreeSet<(u32, u16)>, port: u32, instance: u16) -> Result<()> {
     match seen.insert((port, instance)) {
         true => Ok(()),
-        false => fault("a replica stands twice", "port and instance are those of one before it"),
+        false => fault("the replica is a duplicate", "an earlier replica has the same port and instance"),
     }
 }
 
@@ -144,29 +146,4 @@ pub(crate) fn encode(replicas: &[Replica]) -> Vec<v1::Replica> {
         backup_replicas: replica.backups.iter().map(backup).collect(),
     };
     replicas.iter().map(one).collect()
-}
-
-/// The port that bytes are, of so many bits at most.
-pub(crate) fn port(bytes: &[u8], bits: u32) -> Result<u32> {
-    let zeros = bytes.iter().take_while(|b| **b == 0).count();
-    let digits = bytes.get(zeros..).unwrap_or_default();
-    if bytes.is_empty() || digits.len() > 4 {
-        return fault("this is no port", format!("a port has 1 to {bits} bits"));
-    }
-    known_port(digits.iter().fold(0, |port, byte| port << 8 | u32::from(*byte)), bits)
-}
-
-/// A port that the architecture has.
-fn known_port(port: u32, bits: u32) -> Result<u32> {
-    match u32::BITS - port.leading_zeros() <= bits {
-        true => Ok(port),
-        false => fault("there is no such port", format!("{port} has more than {bits} bits")),
-    }
-}
-
-/// The shortest bytes of a port.
-pub(crate) fn port_bytes(port: u32) -> Vec<u8> {
-    let bytes = port.to_be_bytes();
-    let zeros = bytes.iter().take_while(|b| **b == 0).count().min(3);
-    bytes.get(zeros..).unwrap_or_default().to_vec()
 }

@@ -156,20 +156,20 @@ impl Restriction {
             }
         });
         let subject = Subject { values: values.collect(), priority };
-        self.allows(&subject, "an entry that its table does not allow", "@entry_restriction")
+        self.allows(&subject, "the table does not allow this entry", "@entry_restriction")
     }
 
     /// Whether an action may have this data.
     pub(crate) fn allows_action(&self, args: &[Bits]) -> Result<()> {
         let values = args.iter().map(|value| [number(value), BigInt::ZERO]).collect();
         let subject = Subject { values, priority: 0 };
-        self.allows(&subject, "action data that its action does not allow", "@action_restriction")
+        self.allows(&subject, "the action does not allow this data", "@action_restriction")
     }
 
     fn allows(&self, subject: &Subject, title: &str, annotation: &str) -> Result<()> {
         match self.0.iter().find(|(_, condition)| !condition.holds(subject)) {
-            Some((text, _)) => fault(title, format!("its {annotation} says: {text}"))
-                .help(|| Some("make it so, or change the program".into())),
+            Some((text, _)) => fault(title, format!("{annotation} requires: {text}"))
+                .help(|| Some("satisfy the restriction, or change the program".into())),
             None => Ok(()),
         }
     }
@@ -184,7 +184,7 @@ fn of(thing: &impl Described, name: &str, scope: &Scope) -> Option<std::result::
         quoted.strip_suffix(')').map(str::trim).and_then(|text| text.strip_prefix('"')?.strip_suffix('"'));
     let read = match inner {
         Some(inner) => parse::parse(&unescaped(inner), scope).map(Restriction),
-        None => Err("it is not one string".to_string()),
+        None => Err("the annotation is not a single string".to_string()),
     };
     Some(read.map_err(|why| format!("{name} of `{}`: {why}", thing.name())))
 }
@@ -324,16 +324,16 @@ mod tests {
     fn what_cannot_be_read() {
         let all = [
             ("typ == 1", "there is no `typ`"),
-            ("type", "bit<16> stands where a condition is wanted"),
-            ("type == dst::prefix_length || ", "a value is wanted at the end"),
-            ("dst < 3", "`<` is not for lpm<32>"),
+            ("type", "found bit<16>, expected a condition"),
+            ("type == dst::prefix_length || ", "expected a value at the end"),
+            ("dst < 3", "`<` does not apply to lpm<32>"),
             ("type::mask == 0", "bit<16> has no `::mask`"),
-            ("type == 1 type == 2", "`;` is wanted before `type`"),
+            ("type == 1 type == 2", "expected `;` before `type`"),
             ("type == port::low", "bit<16> is compared with bit<9>"),
             ("::age == 1", "there is no `::age`"),
-            ("type == 0xzz", "`0xzz` is no number"),
-            ("/* true", "a comment does not end"),
-            ("true == 1", "a number is compared with true or false"),
+            ("type == 0xzz", "`0xzz` is not a number"),
+            ("/* true", "a comment is not closed"),
+            ("true == 1", "a number is compared with a boolean"),
             ("§", "`§` is no word of it"),
         ];
         for (text, why) in all {
@@ -345,10 +345,10 @@ mod tests {
         );
         let unread = [
             "@entry_restriction of `I.t`: there is no `vrf`",
-            "@action_restriction of `I.a`: it is not one string",
+            "@action_restriction of `I.a`: the annotation is not a single string",
         ];
         assert_eq!(Restrictions::new(&info.unwrap()).unread, unread);
         let deep = format!("{}true{}", "(".repeat(100_000), ")".repeat(100_000));
-        assert_eq!(read(&deep).unwrap_err(), "it is nested more than 64 deep");
+        assert_eq!(read(&deep).unwrap_err(), "it is nested more than 64 levels deep");
     }
 }

@@ -2,14 +2,14 @@
 
 use crate::catalog::Catalog;
 use crate::change::{ActionCall, Change, DefaultEntry, Entry, Run};
-use crate::fault::Result;
-use crate::profile::{group_size, one_shot_size};
-use crate::update;
+use crate::fault::{Result, Within, fault};
+use crate::memory;
+use crate::selector::{group_size, one_shot_size};
 use control_writes::{
     CloneSession, Count, Data, DigestConfig, EntryKey, Group, Match, MulticastGroup, Rates, Replica,
 };
+use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
-use p4runtime_proto::p4::v1::Update;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -21,6 +21,8 @@ pub struct Store {
     pub(crate) catalog: Catalog,
     pub(crate) tables: BTreeMap<u32, TableState>,
     pub(crate) members: BTreeMap<(u32, u32), Shared<ActionCall>>,
+    /// How many members each profile has.
+    member_counts: BTreeMap<u32, usize>,
     pub(crate) groups: BTreeMap<(u32, u32), Shared<Group>>,
     pub(crate) multicast: BTreeMap<u32, MulticastGroup>,
     pub(crate) sessions: BTreeMap<u32, CloneSession>,
@@ -33,6 +35,10 @@ pub struct Store {
     selected: BTreeMap<u32, i64>,
     /// What entities have that no size of the program bounds: see [`bulk`].
     bulk: usize,
+    /// Bytes of memory that the program's cells and all entities take, by [`memory`]'s estimates.
+    taken: u64,
+    /// Limit for these.
+    limit: u64,
 }
 
 /// What there is of a table.
@@ -59,9 +65,12 @@ impl Store {
     /// The same of what is known of a program.
     pub fn with(catalog: Catalog) -> Store {
         Store {
+            taken: memory::of_cells(catalog.info()),
+            limit: u64::MAX,
             catalog,
             tables: BTreeMap::new(),
             members: BTreeMap::new(),
+            member_counts: BTreeMap::new(),
             groups: BTreeMap::new(),
             multicast: BTreeMap::new(),
             sessions: BTreeMap::new(),
@@ -74,24 +83,19 @@ impl Store {
         }
     }
 
+    /// Sets the limit for what the program's cells and all entities take, in bytes. What is there stays.
+    pub fn set_limit(&mut self, bytes: u64) {
+        self.limit = bytes;
+    }
+
+    /// Bytes of memory that the program's cells and all entities take, estimated.
+    pub fn taken(&self) -> u64 {
+        self.taken
+    }
+
     /// The P4Info by ids.
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
-    }
-
-    /// What an update changes, in order; nothing is changed yet. More than one change come only of writes to all
-    /// cells of an object.
-    pub fn plan(&self, change: &Update) -> Result<Vec<Change>> {
-        update::plan(self, change)
-    }
-
-    /// Takes an entry that the program has from the start; the device has it already. Of entries with one key the
-    /// first counts.
-    pub fn load_initial(&mut self, update: &Update) -> Result<()> {
-        if let Some(change) = update::plan_initial(self, update)? {
-            self.commit(change, None);
-        }
-        Ok(())
     }
 
     /// An entry of a table.
@@ -121,6 +125,11 @@ impl Store {
         self.members.get(&(profile, member)).map(|shared| &shared.what)
     }
 
+    /// The number of members of a profile.
+    pub(crate) fn member_count(&self, profile: u32) -> usize {
+        self.member_counts.get(&profile).copied().unwrap_or_default()
+    }
+
     /// A group of a selector.
     pub fn group(&self, profile: u32, group: u32) -> Option<&Group> {
         self.groups.get(&(profile, group)).map(|shared| &shared.what)
@@ -139,11 +148,36 @@ impl Store {
     /// Does a change that [`plan`](Store::plan) gave, and gives its inverse. Of counters and registers only what
     /// `before` says was there: `None` leaves them out.
     pub fn commit(&mut self, change: Change, before: Option<Before>) -> Option<Change> {
-        let more = bulk(&change);
+        let (more_bulk, more) = (bulk(&change), memory::of_change(&change));
         let inverse = self.replace(change, before);
-        let less = inverse.as_ref().map_or(0, bulk);
-        self.bulk = (self.bulk + more).saturating_sub(less);
+        let (less_bulk, less) =
+            inverse.as_ref().map_or((0, 0), |inverse| (bulk(inverse), memory::of_change(inverse)));
+        self.bulk = (self.bulk + more_bulk).saturating_sub(less_bulk);
+        self.taken = (self.taken + more).saturating_sub(less);
         inverse
+    }
+
+    /// Refuses a change for which there is not enough memory. What takes no more than before is done in any case.
+    pub(crate) fn check_memory(&self, change: &Change) -> Result<()> {
+        let more = memory::of_change(change);
+        // Only changes that are refused are compared with what is there.
+        if self.taken.saturating_add(more) <= self.limit {
+            return Ok(());
+        }
+        let old = match change {
+            Change::Entry { table, key, .. } => {
+                self.entry(*table, key).map_or(0, |old| memory::of_entry(key, old))
+            }
+            _ => 0,
+        };
+        let then = (self.taken + more).saturating_sub(old);
+        if then <= self.limit.max(self.taken) {
+            return Ok(());
+        }
+        let why = format!("this needs {} bytes, and {} of {} are in use", more - old, self.taken, self.limit);
+        fault("the limit on memory is reached", why)
+            .code(Code::ResourceExhausted)
+            .help(|| Some("delete entries, or restart the switch with a larger `--max-memory`".into()))
     }
 
     /// What all entities have of it once a change is done.
@@ -173,7 +207,10 @@ impl Store {
                 Change::Default { table, to: Box::new(old), count }
             }
             Change::Member { profile, member, to } => {
+                let count = self.member_counts.entry(profile).or_default();
+                *count += usize::from(to.is_some());
                 let to = replace_shared(&mut self.members, (profile, member), to);
+                *count -= usize::from(to.is_some());
                 Change::Member { profile, member, to }
             }
             Change::Group { profile, group, to } => {

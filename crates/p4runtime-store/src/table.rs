@@ -4,12 +4,14 @@ use crate::action::{self, For};
 use crate::catalog::Described;
 use crate::change::{Change, DefaultEntry, Entry, Run};
 use crate::fault::{Result, Within, fault, not_supported};
+use crate::key::{key, key_of_default};
+use crate::metadata::metadata;
+use crate::presence::{only_modified, presence};
 use crate::store::Store;
-use crate::{matches, object, profile, update};
-use control_writes::{Count, EntryKey, Rates};
+use crate::{object, profile};
+use control_writes::{Count, Rates};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::Table;
-use p4runtime_proto::p4::config::v1::match_field::MatchType;
 use p4runtime_proto::p4::config::v1::table::IdleTimeoutBehavior;
 use p4runtime_proto::p4::v1::{TableAction, TableEntry, table_action, update::Type};
 
@@ -22,47 +24,15 @@ pub(crate) fn plan(store: &Store, how: Type, entry: &TableEntry) -> Result<Chang
     .about(|| format!("an entry of table `{}`", table.name()))
 }
 
-/// Which entry a message is about.
-pub(crate) fn key(table: &Table, entry: &TableEntry) -> Result<EntryKey> {
-    if entry.is_default_action {
-        return key_of_default(entry);
-    }
-    let found = matches::decode(&table.match_fields, &entry.r#match)?;
-    let ranked = has_priorities(table);
-    match (ranked, entry.priority) {
-        (true, 1..) | (false, 0) => Ok(EntryKey { matches: found.into(), priority: entry.priority.into() }),
-        (true, _) => fault("a priority is missing", "fields are ternary, range or optional: it is 1 or more"),
-        (false, _) => fault("a priority where there is none", "no field is ternary, range or optional"),
-    }
-    .within("priority")
-}
-
-fn key_of_default(entry: &TableEntry) -> Result<EntryKey> {
-    if !entry.r#match.is_empty() {
-        return fault("a default action matches nothing", "it runs where no entry matches").within("match");
-    }
-    if entry.priority != 0 {
-        return fault("a default action has no priority", "it runs where no entry matches")
-            .within("priority");
-    }
-    Ok(EntryKey::of_default())
-}
-
-/// Tables have priorities if some field can be matched in more than one way that does not say which is better.
-pub(crate) fn has_priorities(table: &Table) -> bool {
-    let ranked = [MatchType::Ternary, MatchType::Range, MatchType::Optional];
-    table.match_fields.iter().any(|field| ranked.contains(&matches::kind(field)))
-}
-
 fn plan_default(store: &Store, how: Type, table: &Table, entry: &TableEntry) -> Result<Change> {
-    update::only_modified(how)?;
+    only_modified(how)?;
     if table.const_default_action_id != 0 {
-        return fault("this default action is constant", "the source says `const default_action`")
+        return fault("the default action is constant", "the program declares `const default_action`")
             .code(Code::PermissionDenied);
     }
     key_of_default(entry)?;
     if entry.idle_timeout_ns != 0 || entry.time_since_last_hit.is_some() {
-        return fault("a default action does not time out", "it is always there").within("idle_timeout_ns");
+        return fault("a default action has no idle timeout", "it always exists").within("idle_timeout_ns");
     }
     let (meter, count) = direct(store, entry)?;
     let to = match entry.action.as_ref().and_then(|a| a.r#type.as_ref()) {
@@ -81,19 +51,6 @@ fn plan_default(store: &Store, how: Type, table: &Table, entry: &TableEntry) -> 
     Ok(Change::Default { table: entry.table_id, to: Box::new(to), count })
 }
 
-/// The most bytes of a controller's own in an entry or a group. P4Runtime sets no bound; without one a single entry could be
-/// larger than any message in which it is read.
-const MOST_METADATA: usize = 64 << 10;
-
-/// What a controller keeps with an entity.
-pub(crate) fn metadata(given: &[u8]) -> Result<Vec<u8>> {
-    if given.len() > MOST_METADATA {
-        let why = format!("it has {} bytes, and at most {MOST_METADATA} are kept", given.len());
-        return fault("the metadata is too long", why).code(Code::ResourceExhausted).within("metadata");
-    }
-    Ok(given.to_vec())
-}
-
 #[allow(deprecated)]
 fn controller_metadata(entry: &TableEntry) -> u64 {
     entry.controller_metadata
@@ -101,19 +58,19 @@ fn controller_metadata(entry: &TableEntry) -> u64 {
 
 fn plan_entry(store: &Store, how: Type, table: &Table, entry: &TableEntry) -> Result<Change> {
     if entry.is_const {
-        return fault("an entry that is constant", "only the program has such").within("is_const");
+        return fault("`is_const` is set", "only programs declare constant entries").within("is_const");
     }
     if how == Type::Insert && table.match_fields.is_empty() {
-        return fault("a table without key has no entries", "it runs its default action")
+        return fault("a table without a key has no entries", "it runs its default action")
             .help(|| Some("modify its default action".into()));
     }
     if table.is_const_table && how != Type::Modify {
-        return fault("the entries of this table are constant", "the source says `const entries`")
+        return fault("the entries of this table are constant", "the program declares `const entries`")
             .code(Code::PermissionDenied);
     }
     let key = key(table, entry)?;
     let known = store.entry(entry.table_id, &key);
-    update::presence(how, known.is_some())?;
+    presence(how, known.is_some())?;
     if how == Type::Delete {
         if known.is_some_and(|known| known.is_const) {
             return constant();
@@ -130,7 +87,7 @@ fn plan_entry(store: &Store, how: Type, table: &Table, entry: &TableEntry) -> Re
     let to = match (&entry.action, known) {
         (Some(_), Some(known)) if known.is_const => return constant().within("action"),
         (None, None) => {
-            return fault("an entry without an action", "nothing says what it runs").within("action");
+            return fault("the action is missing", "an entry must have one").within("action");
         }
         (None, Some(known)) => Entry { meter, ..known.clone() },
         (Some(given), _) => Entry {
@@ -159,7 +116,7 @@ pub(crate) fn plan_initial(store: &Store, entry: &TableEntry) -> Result<Option<C
 }
 
 fn constant<T>() -> Result<T> {
-    fault("this entry is constant", "the source says so").code(Code::PermissionDenied)
+    fault("the entry is constant", "the program declares it so").code(Code::PermissionDenied)
 }
 
 fn room(store: &Store, table: &Table, id: u32) -> Result<()> {
@@ -175,12 +132,13 @@ fn room(store: &Store, table: &Table, id: u32) -> Result<()> {
 /// What an entry says of its direct meter and counter.
 fn direct(store: &Store, entry: &TableEntry) -> Result<(Option<Rates>, Option<Count>)> {
     if entry.meter_counter_data.is_some() {
-        return not_supported("counters of meters").within("meter_counter_data");
+        return not_supported("meter counters").within("meter_counter_data");
     }
     let meter = match (&entry.meter_config, store.catalog.direct_meter(entry.table_id)) {
         (None, _) => None,
         (Some(_), None) => {
-            return fault("the table has no direct meter", "nothing has these rates").within("meter_config");
+            return fault("the table has no direct meter", "P4Info lists none for this table")
+                .within("meter_config");
         }
         (Some(config), Some(meter)) => {
             may_be_direct(store, entry).within("meter_config")?;
@@ -190,7 +148,8 @@ fn direct(store: &Store, entry: &TableEntry) -> Result<(Option<Rates>, Option<Co
     let count = match (&entry.counter_data, store.catalog.direct_counter(entry.table_id)) {
         (None, _) => None,
         (Some(_), None) => {
-            return fault("the table has no direct counter", "nothing counts").within("counter_data");
+            return fault("the table has no direct counter", "P4Info lists none for this table")
+                .within("counter_data");
         }
         (Some(data), Some(_)) => {
             may_be_direct(store, entry).within("counter_data")?;
@@ -206,16 +165,16 @@ fn may_be_direct(store: &Store, entry: &TableEntry) -> Result<()> {
 
 fn idle_timeout(table: &Table, entry: &TableEntry) -> Result<i64> {
     if entry.time_since_last_hit.is_some() {
-        return fault("the time since the last hit is only read", "the data plane writes it")
+        return fault("the time since the last hit is read-only", "the data plane sets it")
             .within("time_since_last_hit");
     }
     if entry.idle_timeout_ns != 0 && table.idle_timeout_behavior() == IdleTimeoutBehavior::NoTimeout {
-        return fault("entries of this table do not time out", "the source says no `support_timeout`")
+        return fault("the table has no idle timeouts", "the program does not set `support_timeout`")
             .within("idle_timeout_ns");
     }
     match entry.idle_timeout_ns {
         0.. => Ok(entry.idle_timeout_ns),
-        _ => fault("a negative time", "it counts from 0").within("idle_timeout_ns"),
+        _ => fault("the time is negative", "it must be 0 or more").within("idle_timeout_ns"),
     }
 }
 
@@ -223,14 +182,15 @@ fn idle_timeout(table: &Table, entry: &TableEntry) -> Result<i64> {
 fn run(store: &Store, table: &Table, given: &TableAction, known: Option<&Run>) -> Result<Run> {
     let id = table.implementation_id;
     match given.r#type.as_ref() {
-        None => fault("an entry without an action", "nothing says what it runs"),
+        None => fault("the action is missing", "an entry must have one"),
         Some(table_action::Type::Action(given)) if id == 0 => {
             action::decode(&store.catalog, &[table], For::Entry, given).map(Run::Action).within("action")
         }
         Some(table_action::Type::Action(_)) => {
-            fault("a table with a profile runs members and groups", "this is an action").within("action")
+            fault("the table has an action profile", "its entries name members or groups, not actions")
+                .within("action")
         }
-        Some(_) if id == 0 => fault("the table has no action profile", "its entries say an action"),
+        Some(_) if id == 0 => fault("the table has no action profile", "its entries name actions"),
         Some(table_action::Type::ActionProfileMemberId(member)) => {
             profile::member_must_be(store, id, *member).within("action_profile_member_id")?;
             Ok(Run::Member(*member))

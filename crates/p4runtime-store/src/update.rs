@@ -32,31 +32,55 @@ const MOST_BYTES: usize = 2 << 20;
 /// The most bytes of metadata and replicas of all entities. With more, the answer to a read of all could be larger than servers send.
 const MOST_BULK: usize = 32 << 20;
 
-pub(crate) fn plan(store: &Store, update: &Update) -> Result<Vec<Change>> {
+impl Store {
+    /// What an update changes, in order; nothing is changed yet. More than one change come only of writes to all
+    /// cells of an object.
+    pub fn plan(&self, change: &Update) -> Result<Vec<Change>> {
+        plan(self, change)
+    }
+
+    /// Takes an entry that the program has from the start; the device has it already. Of entries with one key the
+    /// first counts.
+    pub fn load_initial(&mut self, update: &Update) -> Result<()> {
+        if let Some(change) = plan_initial(self, update)? {
+            self.commit(change, None);
+        }
+        Ok(())
+    }
+}
+
+fn plan(store: &Store, update: &Update) -> Result<Vec<Change>> {
     let changes = plan_unbounded(store, update)?;
     let bulk = changes.iter().map(|change| store.bulk_with(change)).max().unwrap_or(0);
     if bulk > MOST_BULK {
-        let why = format!("all entities together would have {bulk} bytes of these, and at most {MOST_BULK}");
+        let why =
+            format!("all entities together would have {bulk} bytes of them, and the limit is {MOST_BULK}");
         return fault("too much metadata, or too many replicas", why)
             .code(Code::ResourceExhausted)
             .within("entity");
     }
+    changes.iter().try_for_each(|change| store.check_memory(change)).within("entity")?;
     Ok(changes)
 }
 
 fn plan_unbounded(store: &Store, update: &Update) -> Result<Vec<Change>> {
     let how = match Type::try_from(update.r#type) {
         Ok(how) if how != Type::Unspecified => how,
-        _ => return fault("an update without a type", "it is INSERT, MODIFY or DELETE").within("type"),
+        _ => {
+            return fault("the update type is missing", "it must be INSERT, MODIFY or DELETE").within("type");
+        }
     };
     let Some(entity) = update.entity.as_ref().and_then(|e| e.entity.as_ref()) else {
-        return fault("an update of nothing", "it names no entity").within("entity");
+        return fault("the update has no entity", "it must name one").within("entity");
     };
     let bytes = p4runtime_proto::binary_size(update);
     if bytes > MOST_BYTES {
-        return fault("the entity is too large", format!("it has {bytes} bytes, and at most {MOST_BYTES}"))
-            .code(Code::ResourceExhausted)
-            .within("entity");
+        return fault(
+            "the entity is too large",
+            format!("it has {bytes} bytes, and the limit is {MOST_BYTES}"),
+        )
+        .code(Code::ResourceExhausted)
+        .within("entity");
     }
     let one = |change: Result<Change>| change.map(|change| vec![change]);
     match entity {
@@ -87,7 +111,7 @@ fn plan_unbounded(store: &Store, update: &Update) -> Result<Vec<Change>> {
 }
 
 /// An entry of the program's own.
-pub(crate) fn plan_initial(store: &Store, update: &Update) -> Result<Option<Change>> {
+fn plan_initial(store: &Store, update: &Update) -> Result<Option<Change>> {
     match update.entity.as_ref().and_then(|e| e.entity.as_ref()) {
         Some(Entity::TableEntry(e)) => table::plan_initial(store, e).within("table_entry").within("entity"),
         _ => fault("this is no entry of a table", "a program has no other entities of its own"),
@@ -102,27 +126,6 @@ fn plan_replication(store: &Store, how: Type, entry: &PacketReplicationEngineEnt
         Some(pre::Type::CloneSessionEntry(e)) => {
             replication::plan_session(store, how, e).within("clone_session_entry")
         }
-        None => fault("an update of nothing", "it is neither a multicast group nor a clone session"),
-    }
-}
-
-/// What is inserted may not be there, what is modified or deleted has to be.
-pub(crate) fn presence(how: Type, known: bool) -> Result<()> {
-    match how {
-        Type::Insert if known => {
-            fault("this is there already", "an insertion makes something new").code(Code::AlreadyExists)
-        }
-        Type::Modify | Type::Delete if !known => {
-            fault("this is not there", "nothing has inserted this").code(Code::NotFound)
-        }
-        _ => Ok(()),
-    }
-}
-
-/// What is always there can be modified only.
-pub(crate) fn only_modified(how: Type) -> Result<()> {
-    match how {
-        Type::Modify => Ok(()),
-        _ => fault("this can be modified only", "it is there from the beginning to the end").within("type"),
+        None => fault("the update has no entity", "it must be a multicast group or a clone session"),
     }
 }

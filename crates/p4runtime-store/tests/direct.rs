@@ -180,7 +180,7 @@ fn a_table_without_key_has_its_default_entry_alone() {
     let other = plan(&store, "direct_counter_entry { table_entry { table_id: 2 } data {} }");
     assert_eq!(
         refusal(other),
-        "NotFound entity.direct_counter_entry.table_entry: there is no such entry: nothing has inserted this"
+        "NotFound entity.direct_counter_entry.table_entry: the entry does not exist: no update has inserted it"
     );
     let matched = "table_id: 1 is_default_action: true priority: 1";
     let wrong = plan(&store, &format!("direct_counter_entry {{ table_entry {{ {matched} }} data {{}} }}"));
@@ -218,7 +218,7 @@ fn v1model_counts_hits_alone() {
         (format!("direct_meter_entry {{ table_entry {{ {OF_HOSTS} }} }}"), "direct_meter_entry.table_entry"),
     ] {
         let wanted = format!(
-            "Unimplemented entity.{place}: default actions have no direct counters and meters: v1model counts and measures hits alone"
+            "Unimplemented entity.{place}: default actions have no direct counters and meters: v1model counts and meters only hits"
         );
         let found = refusal(plan(&store, &text));
         assert!(found.starts_with(&wanted), "{found}");

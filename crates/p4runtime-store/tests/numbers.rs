@@ -26,8 +26,8 @@ fn numbers_are_the_programs() {
         let store = store(arch);
         assert!(store.plan(&group(31, "\\017")).is_ok());
         let refused = store.plan(&group(32, "\\017")).unwrap_err();
-        assert!(refused.to_string().contains("it is at most 31"), "{refused}");
+        assert!(refused.to_string().contains("the largest is 31"), "{refused}");
         let refused = store.plan(&group(31, "\\020")).unwrap_err();
-        assert!(refused.to_string().contains("16 has more than 4 bits"), "{refused}");
+        assert!(refused.to_string().contains("16 needs more than 4 bits"), "{refused}");
     }
 }

@@ -431,7 +431,7 @@ mod tests {
                 P4R0801: `rle` does not start a statement; not known did you mean `rule`?
                 P4R0801: `LUTs` cannot be bounded in a rule; not a packet's variable bound it where it is declared: `device LUTs <= ...;`
                 P4R0805: `Latency` is declared twice; again here 
-                P4R0803: `kg` is no unit; not known units are s, bit/s, B, bit, W, % or none
+                P4R0803: `kg` is not a unit; not known units are s, bit/s, B, bit, W, % or none
                 P4R0801: expected `+=`, found `*=`; `+=` is expected here 
             "#]],
         );

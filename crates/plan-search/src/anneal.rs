@@ -80,12 +80,12 @@ impl<'a, 'p> Annealing<'a, 'p> {
                 clumps.push([node].into_iter().chain(others).collect());
             }
         }
-        let mut devices = vec![vec![]; of.twins.groups];
-        (0..problem.class.len()).for_each(|device| devices[of.twins.group[device]].push(device));
+        let mut devices = vec![vec![]; of.equal.groups];
+        (0..problem.class.len()).for_each(|device| devices[of.equal.group[device]].push(device));
         let may_run =
             |clump: &Vec<usize>, group: &usize| clump.iter().all(|node| of.allowed[*node].contains(group));
         let groups = |clump: &Vec<usize>| -> Vec<usize> {
-            (0..of.twins.groups).filter(|group| may_run(clump, group)).collect()
+            (0..of.equal.groups).filter(|group| may_run(clump, group)).collect()
         };
         let groups: Vec<Vec<usize>> = clumps.iter().map(groups).collect();
         let sums = problem.scopes.device.len() + 2;
@@ -201,7 +201,7 @@ impl<'a, 'p> Annealing<'a, 'p> {
     }
 
     fn may_run(&self, clump: usize, device: usize) -> bool {
-        self.is_on[clump][device] && self.groups[clump].contains(&self.of.twins.group[device])
+        self.is_on[clump][device] && self.groups[clump].contains(&self.of.equal.group[device])
     }
 
     fn shift(&mut self, moves: [Option<(usize, usize)>; 2]) {

@@ -1,8 +1,8 @@
-//! What a partial plan costs at least in the end.
+//! Lower bounds on the costs of all completions of a partial plan.
 //!
-//! Plans are searched by how many devices of each class they pay for ([`Counts`]). Each of these costs its smallest charge in any case. What the regions left add to a
-//! packet's variables at least is known from a walk over them backwards, once without regard to what devices have, and once with a price for it ([`Prices`]). What they
-//! use at least is compared with what is free on devices in use: the rest needs devices of its own.
+//! Plans are searched by the numbers of devices that they pay for ([`Counts`]); each of these costs at least its minimum charge. Bounds on path variables come from a backward
+//! pass over the remaining regions, once without capacities and once with Lagrange multipliers for them ([`Prices`]). The minimum use
+//! of the remaining regions is compared with the free capacity of devices in use; the excess needs more devices.
 
 mod dearer;
 mod pricing;
@@ -13,18 +13,19 @@ use pricing::Whole;
 use crate::Measure;
 use crate::charges::{Charges, Counts};
 use crate::cuts::Cuts;
+use crate::equal::EqualDevices;
+use crate::fit::{self, Fit};
 use crate::forced::{self, Forced, Known, Opened};
 use crate::label::{Cost, Label};
 use crate::least::{
-    LeastRates, WHOLE, followed, fraction, grows, is_certain, least_used, per_offer, ports, ways,
+    LeastRates, WHOLE, distances, followed, fraction, grows, is_certain, least_used, per_offer, ports,
 };
 use crate::pack::Pack;
-use crate::price::{NEVER, Partial, Prices, Ways};
+use crate::price::{Distances, NEVER, Partial, Prices};
 use crate::problem::{Node, Offer, Problem};
 use crate::room::Room;
 use crate::scarce::Scarce;
 use crate::stay::Stays;
-use crate::twins::Twins;
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -35,25 +36,25 @@ pub type Paid = SmallVec<[u16; 12]>;
 /// Lower bounds for the partial plans of a problem.
 pub struct Bound<'p> {
     problem: &'p Problem,
-    twins: &'p Twins,
+    equal: &'p EqualDevices,
     charges: &'p Charges,
-    /// By objective: none if it may shrink, else by region and class what it grows by at least.
+    /// By objective: least growth by region and class; none if the objective may decrease.
     grows: Vec<Option<Rc<Vec<Vec<i64>>>>>,
-    /// By objective, where it grows.
-    ways: Vec<Option<Rc<Ways>>>,
-    /// By objective: values are small enough to be followed in small steps.
+    /// By objective that grows.
+    distances: Vec<Option<Rc<Distances>>>,
+    /// By objective: values are small enough for steps of 1/1024.
     is_priced: Vec<bool>,
-    /// By class: what a device is charged at least on which something is used that there is little of.
+    /// By class: minimum charges of a device on which a scarce resource is used.
     another: Vec<Option<Vec<i64>>>,
-    /// By region and class and device variable: what it uses at least.
+    /// By region, class and device variable: minimum use.
     uses: Rc<Vec<Vec<Vec<i64>>>>,
-    /// By class and device variable: what its devices have, the most first.
+    /// By class and device variable: capacities of its devices, largest first.
     sizes: Vec<Vec<Vec<i64>>>,
-    /// By class and device variable: something that is not charged uses it.
+    /// By class and device variable: a region that is not charged uses it.
     is_free: Vec<Vec<bool>>,
-    /// By class and device variable: no region can use more than the least.
+    /// By class and device variable: every region's use is certain.
     is_certain: Vec<Vec<bool>>,
-    /// By class of devices with one link each: the most that one, all together, takes in, takes in by its link, and sends.
+    /// By class of devices with one link each: largest rate received in all, received over the link, and sent.
     ports: Vec<Option<[i64; 3]>>,
     /// By group: its class.
     class: Vec<usize>,
@@ -74,24 +75,27 @@ pub struct Bound<'p> {
     /// By objective that is priced.
     stays: Vec<Stays>,
     rates: LeastRates,
-    /// What is the same for all sets of plans.
+    /// Data of the whole problem, the same for all sets of plans.
     whole: Option<Whole>,
-    /// What prices of sets tell of others.
+    fit: Fit,
+    /// The open set was priced, or shown to have no plan, since it was opened.
+    is_changed: bool,
+    /// Bounds from the multipliers of other sets.
     cuts: Cuts,
 }
 
-/// What is known of the open set of plans.
+/// Bounds of the open set of plans without multipliers.
 #[derive(Default)]
 struct Table {
-    /// By objective, region and group: what is added at least behind the region; [`NEVER`] if it cannot be finished.
+    /// By objective, region and group: least growth after the region; [`NEVER`] if the program cannot be completed.
     ahead: Vec<Vec<Vec<i64>>>,
-    /// By level and objective: what an unplaced program has at its ends at least.
+    /// By level and objective: lower bound on programs that have not started.
     starts: Vec<Vec<i64>>,
-    /// By level: the regions left can be placed at all.
+    /// By level: the remaining regions can be placed.
     feasible: Vec<bool>,
-    /// By level and objective: what the regions left use at least.
+    /// By level and objective: minimum use of the remaining regions.
     used: Vec<Vec<i64>>,
-    /// By level and device variable: what they use at least, in millionths of a device.
+    /// By level and device variable: minimum use of the remaining regions, in millionths of a device.
     needs: Vec<Vec<i64>>,
     /// By objective that grows.
     forced: Vec<Option<Forced>>,
@@ -99,9 +103,16 @@ struct Table {
     opened: Vec<Opened>,
 }
 
+impl Table {
+    /// Of a set without plans.
+    fn without_plans(levels: usize) -> Table {
+        Table { feasible: vec![false; levels + 1], ..Table::default() }
+    }
+}
+
 impl<'p> Bound<'p> {
     /// For a problem.
-    pub fn new(problem: &'p Problem, twins: &'p Twins, charges: &'p Charges) -> Bound<'p> {
+    pub fn new(problem: &'p Problem, equal: &'p EqualDevices, charges: &'p Charges) -> Bound<'p> {
         let objectives = &problem.settings.objectives;
         let classes = problem.classes;
         let vars = problem.scopes.device.len();
@@ -129,32 +140,32 @@ impl<'p> Bound<'p> {
             sizes
         };
         let leaders: Vec<usize> =
-            (0..twins.groups).map(|g| twins.group.iter().position(|of| *of == g).unwrap_or(0)).collect();
+            (0..equal.groups).map(|g| equal.group.iter().position(|of| *of == g).unwrap_or(0)).collect();
         let grows: Vec<_> = objectives.iter().map(|o| grows(problem, &o.measure).map(Rc::new)).collect();
-        let ways = objectives.iter().zip(&grows).map(|(o, grows)| match (&o.measure, grows) {
-            (Measure::Worst(var), Some(_)) => Some(Rc::new(ways(problem, twins, &leaders, *var))),
+        let distances = objectives.iter().zip(&grows).map(|(o, grows)| match (&o.measure, grows) {
+            (Measure::Worst(var), Some(_)) => Some(Rc::new(distances(problem, equal, &leaders, *var))),
             _ => None,
         });
-        let ways: Vec<Option<Rc<Ways>>> = ways.collect();
-        let is_priced = objectives.iter().zip(grows.iter().zip(&ways)).map(|(objective, known)| {
-            let (Measure::Worst(var), (Some(grows), Some(ways))) = (&objective.measure, known) else {
+        let distances: Vec<Option<Rc<Distances>>> = distances.collect();
+        let is_priced = objectives.iter().zip(grows.iter().zip(&distances)).map(|(objective, known)| {
+            let (Measure::Worst(var), (Some(grows), Some(distances))) = (&objective.measure, known) else {
                 return false;
             };
             let starts = problem.nodes.iter().map(|node| node.start[*var].1);
             let most = starts.chain(grows.iter().flatten().copied().filter(|grows| *grows < NEVER)).max();
             let steps = (problem.nodes.len() + problem.arcs.len() + 1) as i64;
-            most.unwrap_or(0).max(ways.most()).saturating_mul(steps) < 1 << 50
+            most.unwrap_or(0).max(distances.most()).saturating_mul(steps) < 1 << 50
         });
         let mut rank = vec![0; problem.nodes.len()];
         problem.order.iter().enumerate().for_each(|(at, node)| rank[*node] = at);
         let groups = |node: &Node, offers: &[Result<Offer, _>]| {
             let runs = |device: &&usize| offers[problem.class[**device]].is_ok();
-            let groups = node.on.iter().filter(runs).map(|device| twins.group[*device]);
+            let groups = node.on.iter().filter(runs).map(|device| equal.group[*device]);
             groups.collect::<BTreeSet<usize>>().into_iter().collect()
         };
         let mut bound = Bound {
             is_priced: is_priced.collect(),
-            ways,
+            distances,
             another: (0..classes).map(another).collect(),
             sizes: (0..classes).map(|class| (0..vars).map(|var| sizes(class, var)).collect()).collect(),
             is_free: (0..classes).map(|class| (0..vars).map(|var| is_free(class, var)).collect()).collect(),
@@ -172,19 +183,21 @@ impl<'p> Bound<'p> {
             table: Table::default(),
             prices: vec![],
             room: None,
+            fit: Fit::default(),
+            is_changed: true,
             scarce: vec![],
             stays: vec![],
             rates: LeastRates::default(),
             whole: None,
             cuts: Cuts::default(),
-            ports: (0..classes).map(|class| ports(problem, twins, class)).collect(),
+            ports: (0..classes).map(|class| ports(problem, equal, class)).collect(),
             is_certain: (0..classes)
                 .map(|class| (0..vars).map(|var| is_certain(problem, class, var)).collect())
                 .collect(),
             grows,
             uses: Rc::new(uses),
             problem,
-            twins,
+            equal,
             charges,
         };
         bound.open(&bound.counts.clone());
@@ -192,13 +205,37 @@ impl<'p> Bound<'p> {
         bound
     }
 
-    /// From now on bounds are for plans that pay for so many devices.
+    /// Opens a set of plans: from now on, bounds are for it.
     pub fn open(&mut self, counts: &Counts) {
+        if !self.is_changed && self.counts == *counts {
+            return;
+        }
+        self.is_changed = false;
         self.counts = counts.clone();
         self.allowed = (0..self.problem.nodes.len()).map(|node| self.groups(node)).collect();
-        self.table = self.make_table();
+        self.table = match self.fit.is_misfit(&self.set()) {
+            true => Table::without_plans(self.problem.order.len()),
+            false => self.make_table(),
+        };
         self.prices = vec![None; self.problem.settings.objectives.len()];
         self.room = None;
+    }
+
+    /// Whether the regions of the open set may fit on its devices: no certificate against it is found in so many steps.
+    pub fn fits(&mut self, steps: usize) -> bool {
+        let mut fit = std::mem::take(&mut self.fit);
+        let fits = self.table.feasible[0] && !fit.find_misfit(&self.set(), steps);
+        self.fit = fit;
+        if !fits {
+            self.table = Table::without_plans(self.problem.order.len());
+            self.is_changed = true;
+        }
+        fits
+    }
+
+    fn set(&self) -> fit::Set<'_> {
+        let paid = (0..self.problem.classes).map(|class| self.counts.most(class, self.charges));
+        fit::Set { paid: paid.collect(), class: &self.class, allowed: &self.allowed }
     }
 
     /// By region: the groups on which it may run.
@@ -216,11 +253,11 @@ impl<'p> Bound<'p> {
         match (
             &self.problem.settings.objectives[objective].measure,
             &self.grows[objective],
-            &self.ways[objective],
+            &self.distances[objective],
         ) {
-            (Measure::Worst(var), Some(grows), Some(ways)) => Some(Pack {
+            (Measure::Worst(var), Some(grows), Some(distances)) => Some(Pack {
                 problem: self.problem,
-                twins: self.twins,
+                equal: self.equal,
                 charges: self.charges,
                 counts: self.counts.clone(),
                 class: self.class.clone(),
@@ -228,7 +265,7 @@ impl<'p> Bound<'p> {
                 uses: self.uses.clone(),
                 var: *var,
                 grows: grows.clone(),
-                ways: ways.clone(),
+                distances: distances.clone(),
                 flow: self.least_rates().flow,
                 ports: self.ports.clone(),
             }),
@@ -246,7 +283,7 @@ impl<'p> Bound<'p> {
         &self.counts
     }
 
-    /// What devices are charged.
+    /// Minimum charges.
     pub fn charges(&self) -> &Charges {
         self.charges
     }
@@ -277,7 +314,7 @@ impl<'p> Bound<'p> {
         counts
     }
 
-    /// What a label costs with the devices that have yet to be paid for.
+    /// Costs of a label plus the minimum charges of the devices that have yet to be paid for.
     pub fn nominal(&self, label: &Label, paid: &[u16]) -> Cost {
         let mut cost = label.cost.clone();
         let mut charge = 0;
@@ -294,7 +331,7 @@ impl<'p> Bound<'p> {
         cost
     }
 
-    /// What a completion of `label` costs at least. None if there is none.
+    /// A lower bound on the costs of all completions of `label`. None if there is no completion.
     pub fn end(&self, label: &Label, level: usize) -> Option<Cost> {
         let table = &self.table;
         if !table.feasible[level] {
@@ -341,7 +378,7 @@ impl<'p> Bound<'p> {
                     }
                     end[at] = end[at].max(table.starts[level][at]);
                     for live in &label.live {
-                        let ahead = table.ahead[at][live.node][self.twins.group[live.device]];
+                        let ahead = table.ahead[at][live.node][self.equal.group[live.device]];
                         if ahead == NEVER {
                             return None;
                         }
@@ -444,7 +481,7 @@ impl<'p> Bound<'p> {
         let objectives = problem.settings.objectives.len();
         let vars = problem.scopes.device.len();
         let mut table = Table {
-            ahead: vec![vec![vec![0; self.twins.groups]; problem.nodes.len()]; objectives],
+            ahead: vec![vec![vec![0; self.equal.groups]; problem.nodes.len()]; objectives],
             starts: vec![vec![i64::MIN; objectives]; levels],
             feasible: vec![true; levels],
             used: vec![vec![0; objectives]; levels],
@@ -454,9 +491,9 @@ impl<'p> Bound<'p> {
         };
         for (at, ahead) in table.ahead.iter_mut().enumerate() {
             let Measure::Worst(var) = problem.settings.objectives[at].measure else { continue };
-            if let (Some(grows), Some(ways)) = (&self.grows[at], &self.ways[at]) {
-                self.look_ahead(ahead, ways, grows);
-                let known = Known { var, class: &self.class, allowed: &self.allowed, grows, ways };
+            if let (Some(grows), Some(distances)) = (&self.grows[at], &self.distances[at]) {
+                self.look_ahead(ahead, distances, grows);
+                let known = Known { var, class: &self.class, allowed: &self.allowed, grows, distances };
                 table.forced[at] = Some(forced::along(problem, &known, ahead));
             }
         }
@@ -501,15 +538,16 @@ impl<'p> Bound<'p> {
     }
 
     /// What a variable grows by at least behind each region on each group.
-    fn look_ahead(&self, ahead: &mut [Vec<i64>], ways: &Ways, grows: &[Vec<i64>]) {
+    fn look_ahead(&self, ahead: &mut [Vec<i64>], distances: &Distances, grows: &[Vec<i64>]) {
         let problem = self.problem;
         for &node in problem.order.iter().rev() {
-            for group in 0..self.twins.groups {
+            for group in 0..self.equal.groups {
                 let mut worst = 0;
                 for arc in &problem.nodes[node].out {
                     let to = problem.arcs[*arc].to;
                     let through = |next: &usize| {
-                        ways.add(*arc, group, *next)
+                        distances
+                            .add(*arc, group, *next)
                             .saturating_add(grows[to][self.class[*next]])
                             .saturating_add(ahead[to][*next])
                     };

@@ -1,33 +1,33 @@
-//! What regions are charged at least where they run, and how many devices a set of plans is charged for.
+//! Minimum charges of regions, and sets of plans by the numbers of charged devices.
 //!
-//! A device is *paid for* in a plan if a region runs on it that is charged there whatever is chosen. Plans are searched by how many
-//! devices of each class they pay for: then what they are charged is known before anything is placed, and there is only so much area.
+//! A plan *pays for* a device if it places a region there that is charged with every derivation. Plans are searched by the numbers of
+//! devices per class that they pay for: then their charges are known before anything is placed, and the area is limited.
 
 use crate::Measure;
+use crate::equal::EqualDevices;
 use crate::problem::{Offer, Problem};
-use crate::twins::Twins;
 
-/// Charges that are objectives, at least.
+/// Minimum charges, of the charges that are objectives.
 pub struct Charges {
-    /// Places of charges that are objectives; none for devices themselves, each of which counts one.
+    /// Places of the charges that are objectives; none stands for the number of devices.
     pub places: Vec<Option<usize>>,
-    /// By region and class: what a device is charged at least that runs it, by those places; empty if that is nothing, or if it cannot.
+    /// By region and class: minimum charges of a device that runs the region, by `places`; empty if it is not charged or cannot run there.
     of: Vec<Vec<Vec<i64>>>,
-    /// By class: the least of those.
+    /// By class: minimum over the regions.
     opening: Vec<Vec<i64>>,
     /// By class: some region is charged there.
     is_useful: Vec<bool>,
-    /// By class: some region runs there without a charge.
+    /// By class: some region runs there free of charge.
     is_ever_free: Vec<bool>,
-    /// By class: its devices are all equal, and charged whatever they run.
+    /// By class: all its devices are equal, and every region is charged there.
     is_alike: Vec<bool>,
-    /// By class: devices on which something may run.
+    /// By class: number of devices on which a region may run.
     most: Vec<u16>,
 }
 
 impl Charges {
-    /// Those of a problem.
-    pub fn new(problem: &Problem, twins: &Twins) -> Charges {
+    /// The minimum charges of a problem.
+    pub fn new(problem: &Problem, equal: &EqualDevices) -> Charges {
         let place = |measure: &Measure| match measure {
             Measure::Charges(at) => Some(Some(*at)),
             Measure::Devices => Some(None),
@@ -62,7 +62,7 @@ impl Charges {
             .collect();
         let devices = |class: usize| (0..problem.class.len()).filter(move |d| problem.class[*d] == class);
         let is_one_group = |class: usize| {
-            let mut groups = devices(class).map(|d| twins.group[d]);
+            let mut groups = devices(class).map(|d| equal.group[d]);
             let first = groups.next();
             groups.all(|group| Some(group) == first)
         };
@@ -78,12 +78,12 @@ impl Charges {
         }
     }
 
-    /// Whether a device of the class that runs the region is charged in any case.
+    /// Whether a device of the class that runs the region is charged with every derivation.
     pub fn is_charged(&self, node: usize, class: usize) -> bool {
         !self.of[node][class].is_empty()
     }
 
-    /// What it is charged at least, by the place of the charge among those that count.
+    /// Minimum charges of the region on the class, by `places`.
     pub fn least(&self, node: usize, class: usize) -> Vec<i64> {
         if self.is_charged(node, class) { self.of[node][class].clone() } else { vec![0; self.places.len()] }
     }
@@ -98,12 +98,12 @@ impl Charges {
         self.is_useful[class]
     }
 
-    /// What a device of the class that is paid for is charged at least, by the place of the charge among those that count.
+    /// Minimum charges of a device of the class that is paid for, by `places`.
     pub fn opening(&self, class: usize) -> &[i64] {
         &self.opening[class]
     }
 
-    /// The same of a charge by its place; none of what is no objective.
+    /// Minimum charge of one kind; zero if it is no objective.
     pub fn opening_of(&self, class: usize, place: usize) -> i64 {
         let at = self.places.iter().position(|known| *known == Some(place));
         at.map_or(0, |at| self.opening[class][at])
@@ -120,8 +120,8 @@ impl Charges {
         Counts { least: vec![0; classes], is_exact: vec![false; classes] }
     }
 
-    /// Sets of plans that have all plans together: for each set of classes those that pay for devices of exactly these. One set of all
-    /// where there are too many classes.
+    /// A partition of all plans: for each subset of the classes, the plans that pay for devices of exactly these classes. A single set if there are
+    /// too many classes.
     pub fn sets(&self) -> Vec<Counts> {
         const MAX_CLASSES: usize = 12;
         let useful: Vec<usize> = (0..self.is_useful.len()).filter(|class| self.is_useful[*class]).collect();
@@ -140,35 +140,35 @@ impl Charges {
         (0..1u32 << useful.len()).map(subset).collect()
     }
 
-    /// So many devices of the class there are at most.
+    /// Number of devices of the class on which a region may run.
     pub fn most(&self, class: usize) -> u16 {
         self.most[class]
     }
 }
 
-/// A set of plans: how many devices of each class are paid for.
+/// A set of plans, by the numbers of devices that they pay for.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Counts {
-    /// By class: so many at least.
+    /// By class: minimum.
     pub least: Vec<u16>,
-    /// By class: no more than these.
+    /// By class: the minimum is also the maximum.
     pub is_exact: Vec<bool>,
 }
 
 impl Counts {
-    /// By class: so many at most.
+    /// Maximum of a class.
     pub fn most(&self, class: usize, charges: &Charges) -> u16 {
         if self.is_exact[class] { self.least[class] } else { charges.most(class) }
     }
 
-    /// Those of its plans that pay for no more devices of these classes than are said.
+    /// The subset that pays for the minimum number of devices of `classes`.
     pub fn exact(&self, classes: &[usize]) -> Counts {
         let mut exact = self.clone();
         classes.iter().for_each(|class| exact.is_exact[*class] = true);
         exact
     }
 
-    /// The others, one set for each of some classes: of those before no more, of that one more at least.
+    /// A partition of the other plans, one set per class: the minimum of the classes before, at least one more of this class.
     pub fn others(&self, classes: &[usize]) -> Vec<Counts> {
         let mut rest = self.clone();
         let mut others = vec![];

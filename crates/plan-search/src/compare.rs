@@ -3,12 +3,12 @@
 use crate::Measure;
 use crate::bound::{Bound, Paid};
 use crate::cells::Cells;
+use crate::equal::EqualDevices;
 use crate::label::{Cost, Label, Trail, Use};
 use crate::outcome::Matters;
 use crate::problem::Problem;
 use crate::remaining::Remaining;
 use crate::search::Fault;
-use crate::twins::Twins;
 use smallvec::{SmallVec, smallvec};
 
 /// What a comparison of labels needs to know; labels of one level are compared.
@@ -16,7 +16,7 @@ pub struct Compare<'p> {
     /// The problem.
     pub problem: &'p Problem,
     /// Equal devices.
-    pub twins: &'p Twins,
+    pub equal: &'p EqualDevices,
     /// What may come.
     pub remaining: &'p Remaining,
     /// Which values lead to the same tiers.
@@ -60,7 +60,7 @@ impl Compare<'_> {
             .uses
             .iter()
             .enumerate()
-            .map(|(at, u)| (self.twins.group[u.device], at, lives_on(u.device)))
+            .map(|(at, u)| (self.equal.group[u.device], at, lives_on(u.device)))
             .filter(|(group, _, lives)| relevant[*group] || !lives.is_empty())
             .collect();
         uses.sort_by(|a, b| {
@@ -72,7 +72,7 @@ impl Compare<'_> {
         });
         let mut key = SmallVec::new();
         for live in &label.live {
-            let group = self.twins.group[live.device];
+            let group = self.equal.group[live.device];
             let rank = uses
                 .iter()
                 .filter(|(g, ..)| *g == group)
@@ -144,10 +144,10 @@ impl Compare<'_> {
 
     /// The width of a row.
     pub fn width(&self) -> usize {
-        self.charges() + 2 + self.problem.scopes.device.len() + self.twins.private
+        self.charges() + 2 + self.problem.scopes.device.len() + self.equal.private
     }
 
-    /// Used area first: charges tell little.
+    /// Used area first: charges distinguish few.
     fn weight<'l>(&self, used: &'l Use) -> (&'l [i64], u32) {
         (&used.values[self.charges()..], used.runs)
     }

@@ -1,12 +1,12 @@
-//! What the prices of one set of plans tell of all others.
+//! Bounds for all sets of plans from the multipliers of one set.
 //!
-//! Tolls that are found for a set make a bound for every set, since only the number of devices differs (Benders, 1962): with n_c devices of class c,
+//! Multipliers found for a set give a bound for every set, because only the number of devices differs (Benders, 1962): with n_c devices of class c,
 //!
 //! ```text
-//! end >= paths - sum over c of n_c x take_c       paths: the cheapest ones with tolls; take_c: the most that a device takes
+//! end >= paths - sum over c of n_c x take_c       paths: the cheapest with multipliers; take_c: the knapsack's maximum
 //! ```
 //!
-//! What is known of a set at first is the best of all these, and its own tolls are looked for from there.
+//! The first bound of a set is the best of these, and its own multipliers start from there.
 
 use crate::charges::{Charges, Counts};
 use crate::label::Label;
@@ -14,50 +14,49 @@ use crate::price::{Graph, NEVER, Partial, ceil};
 use crate::scarce::What;
 use std::collections::BTreeMap;
 
-/// So many are kept.
+/// Cuts that are kept; a new one replaces the oldest.
 const MAX_CUTS: usize = 512;
 
-/// Tolls by what they are for, and region or edge.
-pub type Tolls = BTreeMap<(usize, What, usize), Vec<i64>>;
+/// Multipliers by scarce resource, and region or edge.
+pub type Multipliers = BTreeMap<(usize, What, usize), Vec<i64>>;
 
-/// Tolls and what follows from them for all sets.
+/// Multipliers and the bound they give for all sets.
 pub struct Cut {
     objective: usize,
     /// In 1/1024 steps.
     paths: i64,
     /// Classes, whether only devices that are paid for count, and what one takes.
     takes: Vec<(usize, bool, i64)>,
-    /// The tolls.
-    pub toll: Tolls,
+    pub multiplier: Multipliers,
     /// By edge: the part of the variable that counts.
     pub weight: Vec<i64>,
 }
 
 impl Cut {
-    /// `graph` is for all plans; `toll` is by name and by place.
+    /// `graph` is for all plans; the multipliers are by name and by place.
     pub fn new(
         graph: &Graph,
         root: &Label,
         objective: usize,
-        (toll, by_place): (Tolls, Vec<Vec<i64>>),
+        (multiplier, by_place): (Multipliers, Vec<Vec<i64>>),
         weight: &[i64],
     ) -> Cut {
         let of = Partial { label: root, level: 0, faster: (1, 1) };
-        let take = |(at, toll): (usize, &Vec<i64>)| {
+        let take = |(at, multiplier): (usize, &Vec<i64>)| {
             let thing = &graph.scarce[at];
-            let most = graph.knapsack(0, at, toll, weight).most(0, 0, thing.free(thing.size));
+            let most = graph.knapsack(0, at, multiplier, weight).most(0, 0, thing.free(thing.size));
             (thing.class, thing.is_paid, most)
         };
         Cut {
             objective,
             paths: graph.walk(&of, &by_place, weight).prices.paths(),
             takes: by_place.iter().enumerate().map(take).collect(),
-            toll,
+            multiplier,
             weight: weight.to_vec(),
         }
     }
 
-    /// All plans of a set end with no less.
+    /// A lower bound on all plans of a set.
     pub fn least(&self, counts: &Counts, charges: &Charges) -> i64 {
         if self.paths == NEVER {
             return NEVER;
@@ -88,7 +87,7 @@ impl Cuts {
         self.next = (self.next + 1) % MAX_CUTS;
     }
 
-    /// The one that tells most of a set, by an objective.
+    /// The cut with the highest bound for a set and an objective.
     pub fn best(&self, objective: usize, counts: &Counts, charges: &Charges) -> Option<&Cut> {
         let of = self.cuts.iter().filter(|cut| cut.objective == objective);
         of.max_by_key(|cut| cut.least(counts, charges))

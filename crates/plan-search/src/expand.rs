@@ -2,12 +2,12 @@
 
 use crate::Measure;
 use crate::charges::{Charges, Counts};
+use crate::equal::{EqualDevices, Slot};
 use crate::label::{Label, Live, Trail, Use};
 use crate::outcome::{self, Matters, Outcome};
 use crate::problem::Problem;
 use crate::route::{self, Route};
 use crate::state::{self, State};
-use crate::twins::{Slot, Twins};
 use plan_model::Factor;
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
@@ -16,7 +16,7 @@ use std::rc::Rc;
 /// Places regions; keeps the outcomes it has worked out.
 pub struct Expander<'p> {
     problem: &'p Problem,
-    twins: &'p Twins,
+    equal: &'p EqualDevices,
     matters: &'p [Matters],
     /// By region: the last place in the order that looks at where it runs.
     last: Vec<usize>,
@@ -38,14 +38,14 @@ pub struct Expander<'p> {
 /// Outcomes that are kept.
 const MAX_KNOWN: usize = 200_000;
 
-/// A way to come to a region: the loads on it, the ways themselves, packets where they meet.
+/// One choice of paths to a region: their loads, the paths themselves, packets where they meet.
 type Arrival = (Vec<(usize, i64)>, Vec<(usize, Route)>, Option<State>);
 
 impl<'p> Expander<'p> {
     /// For the regions of a problem in its order.
     pub fn new(
         problem: &'p Problem,
-        twins: &'p Twins,
+        equal: &'p EqualDevices,
         charges: &'p Charges,
         matters: &'p [Matters],
     ) -> Expander<'p> {
@@ -65,7 +65,7 @@ impl<'p> Expander<'p> {
             charges,
             uses_symmetry: true,
             problem,
-            twins,
+            equal,
             matters,
         }
     }
@@ -74,7 +74,7 @@ impl<'p> Expander<'p> {
     pub fn open(&mut self, counts: &Counts, allowed: &[Vec<usize>]) {
         self.counts = counts.clone();
         let row = |groups: &Vec<usize>| {
-            let mut row = vec![false; self.twins.groups];
+            let mut row = vec![false; self.equal.groups];
             groups.iter().for_each(|group| row[*group] = true);
             row
         };
@@ -109,7 +109,7 @@ impl<'p> Expander<'p> {
             trail: None,
             live: SmallVec::new(),
             uses: vec![],
-            loads: smallvec![0; self.twins.global],
+            loads: smallvec![0; self.equal.global],
             cost: self.problem.settings.objectives.iter().map(|o| none_yet(&o.measure)).collect(),
         }
     }
@@ -128,7 +128,7 @@ impl<'p> Expander<'p> {
             if self.problem.offer(node, device).is_none() {
                 continue;
             }
-            if !self.allowed[node][self.twins.group[device]] || !self.may_pay(label, node, device) {
+            if !self.allowed[node][self.equal.group[device]] || !self.may_pay(label, node, device) {
                 continue;
             }
             for arrival in self.arrivals(label, node, device) {
@@ -155,7 +155,7 @@ impl<'p> Expander<'p> {
         for &device in &region.on {
             let used = label.uses.iter().find(|u| u.device == device);
             let is_live = label.live.iter().any(|live| live.device == device);
-            let group = self.twins.group[device];
+            let group = self.equal.group[device];
             let is_same = |other: Option<&Use>| match (other, used) {
                 (None, None) => true,
                 (Some(a), Some(b)) => (a.runs, a.is_paid, &a.values) == (b.runs, b.is_paid, &b.values),
@@ -172,7 +172,7 @@ impl<'p> Expander<'p> {
         tried
     }
 
-    /// All ways over all edges that lead to the region.
+    /// All choices of paths over the edges that lead to the region.
     fn arrivals(&self, label: &Label, node: usize, device: usize) -> Vec<Arrival> {
         let network = &self.problem.network;
         let mut from_outside = vec![];
@@ -186,7 +186,7 @@ impl<'p> Expander<'p> {
             let edge = &self.problem.arcs[arc];
             let Some(from) = label.live.iter().find(|live| live.node == edge.from) else { return vec![] };
             let mut longer: Vec<Arrival> = vec![];
-            for way in self.problem.network.routes(from.device, device).iter() {
+            for path in self.problem.network.routes(from.device, device).iter() {
                 let mut values = from.after.to_vec();
                 let mut loads = vec![];
                 if from.device != device {
@@ -197,7 +197,7 @@ impl<'p> Expander<'p> {
                         network.add_frames(from.device, frames, edge.passes, &mut loads);
                     }
                 }
-                let passes = way.iter().all(|hop| {
+                let passes = path.iter().all(|hop| {
                     let link = &network.hops[*hop];
                     let load = route::cross(link, &self.problem.roles, edge, &mut values);
                     load.map(|load| network.add_hop(link, &load, &mut loads)).is_some()
@@ -206,11 +206,11 @@ impl<'p> Expander<'p> {
                     continue;
                 }
                 let values: State = values.into();
-                for (before, ways, joined) in &arrivals {
+                for (before, paths, joined) in &arrivals {
                     let joined = joined.as_ref().map_or(values.clone(), |other| state::join(other, &values));
                     let loads = before.iter().chain(&loads).copied().collect();
-                    let ways = ways.iter().cloned().chain([(arc, way.clone())]).collect();
-                    longer.push((loads, ways, Some(joined)));
+                    let paths = paths.iter().cloned().chain([(arc, path.clone())]).collect();
+                    longer.push((loads, paths, Some(joined)));
                 }
             }
             arrivals = longer;
@@ -291,7 +291,7 @@ impl<'p> Expander<'p> {
     fn load(&self, label: &mut Label, loads: &[(usize, i64)]) -> bool {
         loads.iter().all(|(capacity, load)| {
             let limit = self.problem.network.capacities[*capacity].limit;
-            let sum = match self.twins.slot[*capacity] {
+            let sum = match self.equal.slot[*capacity] {
                 Slot::Free => return true,
                 Slot::Global(at) => &mut label.loads[at],
                 Slot::Private(device, place) => {
@@ -313,7 +313,7 @@ impl<'p> Expander<'p> {
         let at = match label.uses.binary_search_by_key(&device, |u| u.device) {
             Ok(at) => at,
             Err(at) => {
-                let values = smallvec![0; self.private(self.twins.private)];
+                let values = smallvec![0; self.private(self.equal.private)];
                 label.uses.insert(at, Use { device, runs: 0, is_paid: false, values });
                 at
             }

@@ -7,7 +7,7 @@ use crate::route::{Capacity, Kind};
 use plan_model::print_rule;
 use std::fmt::Write;
 
-/// The whole plan, region by region: the way to it, packets in front of it, the derivations, packets behind it; then devices and loads.
+/// The whole plan, region by region: the path to it, packets in front of it, the derivations, packets behind it; then devices and loads.
 pub fn explain(problem: &Problem, plan: &Plan, judged: &Judged) -> String {
     let mut out = String::new();
     for &node in &problem.order {
@@ -16,12 +16,12 @@ pub fn explain(problem: &Problem, plan: &Plan, judged: &Judged) -> String {
         for &arc in &problem.nodes[node].into {
             let edge = &problem.arcs[arc];
             let hops = plan.routes[arc].iter().map(|hop| problem.device_name(problem.network.hops[*hop].to));
-            let way: Vec<&str> =
+            let path: Vec<&str> =
                 [problem.device_name(plan.device[edge.from])].into_iter().chain(hops).collect();
             let from = problem.region_name(edge.from);
-            if way.len() > 1 {
+            if path.len() > 1 {
                 let _ =
-                    writeln!(out, "    from {from}: {} ({} bits handed over)", way.join(" -> "), edge.bits);
+                    writeln!(out, "    from {from}: {} ({} bits handed over)", path.join(" -> "), edge.bits);
             }
         }
         let (before, after) = &judged.states[node];

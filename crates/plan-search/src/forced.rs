@@ -1,10 +1,10 @@
-//! What plans end with at least in which a region runs on a given group of devices.
+//! Lower bounds on plans in which a given region runs on a given group of devices.
 //!
 //! Where that is as much as is known to be no use, the region need not be tried there; and a set of plans that pay for devices of a class has only plans in which some
 //! region runs there.
 
 use crate::charges::{Charges, Counts};
-use crate::price::{Graph, NEVER, Partial, Prices, Ways, ceil, part_of};
+use crate::price::{Distances, Graph, NEVER, Partial, Prices, ceil, part_of};
 use crate::problem::Problem;
 use crate::scarce::What;
 
@@ -21,7 +21,7 @@ type Part = Option<(i64, i64)>;
 /// devices have to be paid for.
 pub type Opened = Vec<Vec<Vec<i64>>>;
 
-/// What an objective's longest ways are made of.
+/// The graph of an objective without multipliers.
 pub struct Known<'k> {
     /// The path variable.
     pub var: usize,
@@ -32,10 +32,10 @@ pub struct Known<'k> {
     /// By region and class: what the variable grows by at least.
     pub grows: &'k [Vec<i64>],
     /// What passing from group to group adds at least.
-    pub ways: &'k Ways,
+    pub distances: &'k Distances,
 }
 
-/// By the longest way to each region, and from it on (`ahead`).
+/// From the longest path to each region, and from it on (`ahead`).
 pub fn along(problem: &Problem, known: &Known, ahead: &[Vec<i64>]) -> Forced {
     let mut behind: Vec<Vec<i64>> = vec![vec![NEVER; known.class.len()]; problem.nodes.len()];
     for &node in &problem.order {
@@ -43,10 +43,10 @@ pub fn along(problem: &Problem, known: &Known, ahead: &[Vec<i64>]) -> Forced {
         for &group in &known.allowed[node] {
             let from = |arc: &usize| {
                 let before = problem.arcs[*arc].from;
-                let ways = known.allowed[before]
-                    .iter()
-                    .map(|place| behind[before][*place].saturating_add(known.ways.add(*arc, *place, group)));
-                ways.min().unwrap_or(NEVER)
+                let distances = known.allowed[before].iter().map(|place| {
+                    behind[before][*place].saturating_add(known.distances.add(*arc, *place, group))
+                });
+                distances.min().unwrap_or(NEVER)
             };
             let begins = region.into.iter().map(from).max().unwrap_or(region.start[known.var].1);
             behind[node][group] = begins.saturating_add(known.grows[node][known.class[group]]);
@@ -88,12 +88,12 @@ pub fn opened(
 }
 
 impl Graph<'_> {
-    /// The same with tolls, of plans of which nothing is placed. Where arms join each has a copy of what follows, with a part of the weight: a region is on its group in all of
+    /// The same with multipliers, for a problem of which nothing is placed. Where arms join each has a copy of what follows, with a part of the weight: a region is on its group in all of
     /// them, and what is counted is the copy in which that costs most.
     pub fn forced(&self, prices: &Prices, root: &Partial) -> Forced {
         let problem = self.problem;
         let weight = prices.weights();
-        let walk = self.walk(root, prices.tolls(), weight);
+        let walk = self.walk(root, prices.multipliers(), weight);
         let (cost, follows) = (&walk.cost, walk.prices.follows());
         // What is rounded is rounded down, but not all of it alike.
         let exact = 4 * (problem.nodes.len() + problem.arcs.len()) as i64;
@@ -111,19 +111,21 @@ impl Graph<'_> {
                 let to = problem.arcs[arc].to;
                 let (part, of) = self.part(arc, weight);
                 let of_class = |what| -> Vec<i64> {
-                    (0..problem.classes).map(|class| self.toll_of(prices.tolls(), what, class, arc)).collect()
+                    (0..problem.classes)
+                        .map(|class| self.multiplier_of(prices.multipliers(), what, class, arc))
+                        .collect()
                 };
                 let (leaves, enters) = (of_class(What::Out), of_class(What::Into));
                 for (at, next) in self.allowed[to].iter().enumerate() {
                     let mut least = (NEVER, WHOLE);
                     for (place, group) in self.allowed[node].iter().enumerate() {
                         let (before, scale) = forced[node][place].unwrap_or((NEVER, WHOLE));
-                        let way = self.pass(arc, *group, *next);
-                        if before == NEVER || way == NEVER || cost[to][at] == NEVER {
+                        let distance = self.pass(arc, *group, *next);
+                        if before == NEVER || distance == NEVER || cost[to][at] == NEVER {
                             continue;
                         }
                         let share = i128::from(part_of(cost[to][at], part, of));
-                        let mut here = i128::from(way) * i128::from(weight[arc]) + share;
+                        let mut here = i128::from(distance) * i128::from(weight[arc]) + share;
                         if group != next {
                             here += i128::from(leaves[self.class[*group]])
                                 + i128::from(enters[self.class[*next]]);

@@ -1,4 +1,4 @@
-//! How much better plans could be than those that were found.
+//! The optimality gap: how much better the best plans can be than the plans found.
 //!
 //! A plan is *within* a gap of another if it costs no more than the other with the gap added to each of its costs. Gaps are in thousandths, at most 500.
 
@@ -8,7 +8,7 @@ pub fn raised(cost: i64, gap: i64) -> i64 {
     cost.saturating_add(i64::try_from(more).unwrap_or(i64::MAX))
 }
 
-/// The least that is not less than `cost` with a gap added.
+/// The smallest cost that is at least `cost` once the gap is added.
 pub fn lowered(cost: i64, gap: i64) -> i64 {
     if gap == 0 {
         return cost;
@@ -27,7 +27,7 @@ pub fn lowered(cost: i64, gap: i64) -> i64 {
     low
 }
 
-/// The least gap with which one of `plans` is within it of what ends with `end`; `i64::MAX` if there is none.
+/// The smallest gap within which one of `plans` is of the costs `end`; `i64::MAX` if there is none.
 pub fn between<'c>(plans: impl Iterator<Item = &'c [i64]>, end: &[i64]) -> i64 {
     let of = |(cost, end): (&i64, &i64)| match cost.saturating_sub(*end) {
         ..=0 => 0,

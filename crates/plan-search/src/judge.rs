@@ -18,7 +18,7 @@ pub struct Plan {
     pub device: Vec<usize>,
     /// By region: for each need, which of its derivations.
     pub picks: Vec<Rc<[u16]>>,
-    /// By edge: the way from device to device.
+    /// By edge: the path from device to device.
     pub routes: Vec<Route>,
 }
 

@@ -1,35 +1,35 @@
-//! The most that a device takes in tolls from what fits on it.
+//! The set of regions with the largest sum of multipliers that fits on a device.
 //!
-//! By level l, set m of the regions before that others follow yet ([`crate::stay`]), and free units u:
+//! V(l, m, u) is the largest sum over the regions from level l on, for u free units and the set m of earlier regions on the device that have edges to later ones ([`crate::stay`]):
 //!
 //! ```text
-//! V(l, m, u) = max( V(l+1, m', u),  toll + back(m) + V(l+1, m' + region, u - used) )     m' without those that nobody follows any more
+//! V(l, m, u) = max( V(l+1, m', u),  t + back(m) + V(l+1, m' + region, u - used) )     m' = m without regions whose edges all end before; t is the multiplier of the region
 //! ```
 
 use crate::price::Graph;
 use crate::scarce::{Scarce, What};
 
-/// What devices take of one thing.
+/// The values V of one scarce resource.
 #[derive(Clone, Debug, Default)]
 pub struct Knapsack {
-    /// By level: where its values begin.
+    /// By level: start of its values in `most`.
     first: Vec<usize>,
-    /// By level, mask of regions before, and units that are free: the most that is taken from the regions left.
+    /// V by level, mask of earlier regions, and free units.
     most: Vec<i64>,
     /// Units of a device, and one.
     width: usize,
 }
 
 impl Knapsack {
-    /// The most that a device takes from `level` on which has so many units free and runs some regions before.
+    /// V for a device that runs the regions of `mask`.
     pub fn most(&self, level: usize, mask: usize, free: usize) -> i64 {
         self.most[self.first[level] + mask * self.width + free]
     }
 }
 
 impl Graph<'_> {
-    /// What devices take of a thing, from `level` on.
-    pub fn knapsack(&self, level: usize, at: usize, toll: &[i64], weight: &[i64]) -> Knapsack {
+    /// V of a scarce resource from `level` on.
+    pub fn knapsack(&self, level: usize, at: usize, multiplier: &[i64], weight: &[i64]) -> Knapsack {
         let thing = &self.scarce[at];
         let levels = self.problem.order.len();
         let width = thing.free(thing.size) + 1;
@@ -42,8 +42,8 @@ impl Graph<'_> {
         for level in (level..levels).rev() {
             let (now, next) = most[first[level]..].split_at_mut(first[level + 1] - first[level]);
             match thing.is_exact {
-                true => self.fill(level, thing, toll, weight, (now, next)),
-                false => self.add(level, thing, toll, (now, next)),
+                true => self.fill(level, thing, multiplier, weight, (now, next)),
+                false => self.add(level, thing, multiplier, (now, next)),
             }
         }
         Knapsack { first, most, width }
@@ -53,12 +53,12 @@ impl Graph<'_> {
         if thing.is_exact { self.stays.levels[level].next.len() } else { 1 }
     }
 
-    /// With or without the region of a level, and what it gets back with those before.
+    /// A level with hand-overs within the device: with or without its region.
     fn fill(
         &self,
         level: usize,
         thing: &Scarce,
-        toll: &[i64],
+        multiplier: &[i64],
         weight: &[i64],
         (now, next): (&mut [i64], &[i64]),
     ) {
@@ -69,7 +69,7 @@ impl Graph<'_> {
         for ((mask, &after), now) in of.next.iter().enumerate().zip(now.chunks_exact_mut(width)) {
             now.copy_from_slice(&next[after * width..(after + 1) * width]);
             if thing.takes[node] && used < width {
-                let value = self.value(level, thing, toll, weight, mask);
+                let value = self.value(level, thing, multiplier, weight, mask);
                 let with = &next[(after | of.own) * width..][..width - used];
                 for (most, with) in now[used..].iter_mut().zip(with) {
                     *most = (*most).max(with + value);
@@ -78,40 +78,45 @@ impl Graph<'_> {
         }
     }
 
-    /// What a device takes for the region of a level, with those before that are its neighbours there.
-    fn value(&self, level: usize, thing: &Scarce, toll: &[i64], weight: &[i64], mask: usize) -> i64 {
+    /// The multiplier of a level's region, plus the hand-overs from its neighbours on the device.
+    fn value(&self, level: usize, thing: &Scarce, multiplier: &[i64], weight: &[i64], mask: usize) -> i64 {
         let into = self.stays.levels[level].into.iter().filter(|(_, bit)| mask >> bit & 1 == 1);
         let back = into.map(|(arc, _)| self.stays.back(*arc, thing.class) * weight[*arc]);
-        toll[self.problem.order[level]] + back.sum::<i64>()
+        multiplier[self.problem.order[level]] + back.sum::<i64>()
     }
 
-    /// With or without the region of a level or each of the edges to it.
-    fn add(&self, level: usize, thing: &Scarce, toll: &[i64], (now, next): (&mut [i64], &[i64])) {
+    /// A level without hand-overs: with or without its region, or each of the edges to it.
+    fn add(&self, level: usize, thing: &Scarce, multiplier: &[i64], (now, next): (&mut [i64], &[i64])) {
         now.copy_from_slice(&next[..now.len()]);
-        for item in self.items(level, thing, toll) {
+        for item in self.items(level, thing, multiplier) {
             let used = thing.uses[item];
             for free in (used..now.len()).rev() {
-                now[free] = now[free].max(now[free - used] + toll[item]);
+                now[free] = now[free].max(now[free - used] + multiplier[item]);
             }
         }
     }
 
-    /// Regions or edges of a level for which a toll is taken. An edge is paid for when the region behind it is placed.
-    fn items(&self, level: usize, thing: &Scarce, toll: &[i64]) -> impl DoubleEndedIterator<Item = usize> {
+    /// Regions or edges of a level with a multiplier. An edge belongs to the level of the region that it enters.
+    fn items(
+        &self,
+        level: usize,
+        thing: &Scarce,
+        multiplier: &[i64],
+    ) -> impl DoubleEndedIterator<Item = usize> {
         let node = &self.problem.order[level];
         let items = match thing.what {
             What::Region => std::slice::from_ref(node),
             What::Into | What::Out => &self.problem.nodes[*node].into,
         };
-        items.iter().copied().filter(|item| thing.takes[*item] && toll[*item] > 0)
+        items.iter().copied().filter(|item| thing.takes[*item] && multiplier[*item] > 0)
     }
 
-    /// From which regions or edges a device takes the most, from `level` on, that has so many units free and runs some regions before.
+    /// The regions or edges of the best set, from `level` on.
     pub fn taken(
         &self,
         of: &Knapsack,
         at: usize,
-        toll: &[i64],
+        multiplier: &[i64],
         (level, mut mask, mut free): (usize, usize, usize),
     ) -> Vec<usize> {
         let thing = &self.scarce[at];
@@ -128,15 +133,15 @@ impl Graph<'_> {
                 }
                 continue;
             }
-            // The last of the edges first: with how many units less the rest is as much.
-            let items: Vec<usize> = self.items(level, thing, toll).collect();
+            // From the last edge back to the first.
+            let items: Vec<usize> = self.items(level, thing, multiplier).collect();
             let (mut rows, width) = (vec![], of.width);
             let mut row: Vec<i64> = (0..width).map(|free| of.most(level + 1, 0, free)).collect();
             for item in &items {
                 rows.push(row.clone());
                 let used = thing.uses[*item];
                 for free in (used..width).rev() {
-                    row[free] = row[free].max(row[free - used] + toll[*item]);
+                    row[free] = row[free].max(row[free - used] + multiplier[*item]);
                 }
             }
             let mut most = most;

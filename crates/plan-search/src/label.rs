@@ -34,7 +34,7 @@ pub struct Trail {
     pub device: usize,
     /// Its derivations.
     pub picks: Rc<[u16]>,
-    /// The ways to it.
+    /// The paths to it.
     pub routes: Vec<(usize, Route)>,
 }
 

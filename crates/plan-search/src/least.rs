@@ -1,11 +1,11 @@
 //! What regions do and use at least, whatever is chosen.
 
 use crate::Measure;
-use crate::price::{NEVER, Ways};
+use crate::equal::{EqualDevices, Slot};
+use crate::price::{Distances, NEVER};
 use crate::problem::{Arc, Offer, Problem};
 use crate::remaining::most_used;
 use crate::route;
-use crate::twins::{Slot, Twins};
 use plan_model::Change;
 
 /// A whole device.
@@ -67,7 +67,7 @@ fn shrunk(offer: &Offer, rate: usize, before: i64) -> i64 {
 }
 
 /// Of the devices of a class, if each has one link: the most that one, all together, takes in, takes in by its link, and sends.
-pub fn ports(problem: &Problem, twins: &Twins, class: usize) -> Option<[i64; 3]> {
+pub fn ports(problem: &Problem, equal: &EqualDevices, class: usize) -> Option<[i64; 3]> {
     let mut most = [0i64; 3];
     for device in (0..problem.class.len()).filter(|d| problem.class[*d] == class) {
         let links = problem.network.hops.iter().filter(|hop| hop.from == device).count();
@@ -75,7 +75,7 @@ pub fn ports(problem: &Problem, twins: &Twins, class: usize) -> Option<[i64; 3]>
             return None;
         }
         let mut own = [i64::MAX; 3];
-        for (slot, capacity) in twins.slot.iter().zip(&problem.network.capacities) {
+        for (slot, capacity) in equal.slot.iter().zip(&problem.network.capacities) {
             if let Slot::Private(of, place) = slot
                 && *of == device
                 && *place < own.len()
@@ -96,10 +96,10 @@ pub fn is_certain(problem: &Problem, class: usize, var: usize) -> bool {
 }
 
 /// What passing from group to group adds at least; `leaders` is by group.
-pub fn ways(problem: &Problem, twins: &Twins, leaders: &[usize], var: usize) -> Ways {
+pub fn distances(problem: &Problem, equal: &EqualDevices, leaders: &[usize], var: usize) -> Distances {
     let roles = &problem.roles;
     let hops = &problem.network.hops;
-    let way = |route: &[usize]| match Some(var) {
+    let distance = |route: &[usize]| match Some(var) {
         v if v == roles.latency => route.iter().map(|hop| hops[*hop].delay).fold(0, i64::saturating_add),
         v if v == roles.hops => route.len() as i64 * 1_000_000,
         _ => 0,
@@ -108,10 +108,12 @@ pub fn ways(problem: &Problem, twins: &Twins, leaders: &[usize], var: usize) -> 
     for (group, from) in leaders.iter().enumerate() {
         for to in leaders {
             // Within a group: to another device of it.
-            let other = || (0..twins.group.len()).find(|d| twins.group[*d] == group && d != from);
+            let other = || (0..equal.group.len()).find(|d| equal.group[*d] == group && d != from);
             let to = if from == to { other() } else { Some(*to) };
             let routes = to.map(|to| problem.network.routes(*from, to));
-            between.push(routes.iter().flat_map(|r| r.iter()).map(|route| way(route)).min().unwrap_or(NEVER));
+            between.push(
+                routes.iter().flat_map(|r| r.iter()).map(|route| distance(route)).min().unwrap_or(NEVER),
+            );
         }
     }
     let leave = |arc: &Arc, from: usize| {
@@ -120,7 +122,7 @@ pub fn ways(problem: &Problem, twins: &Twins, leaders: &[usize], var: usize) -> 
         added[var].1
     };
     let leaves = problem.arcs.iter().map(|arc| leaders.iter().map(|from| leave(arc, *from)).collect());
-    Ways::new(leaders.len(), between, leaves.collect())
+    Distances::new(leaders.len(), between, leaves.collect())
 }
 
 /// For each region and class a list; empty where the region cannot run.

@@ -11,11 +11,11 @@
 //! only its set is divided. One placement is given once, with its best rules and routes, and one of those that differ only by an
 //! exchange of equal devices.
 
+use crate::equal::EqualDevices;
 use crate::goal::{Goal, Progress, Stop};
 use crate::judge::Plan;
 use crate::problem::Problem;
 use crate::search::search;
-use crate::twins::Twins;
 use std::collections::BTreeMap;
 
 /// Plans in the order of a goal.
@@ -53,7 +53,7 @@ impl Ordered {
     /// [`Goal::Front`] the order is that of the objectives, as of [`Goal::First`].
     pub fn new(problem: Problem, goal: Goal, most: usize) -> Ordered {
         let open = problem.nodes.iter().map(|node| node.on.clone()).collect();
-        let group = Twins::new(&problem, &[i64::MAX; 3]).group;
+        let group = EqualDevices::new(&problem, &[i64::MAX; 3]).group;
         Ordered {
             problem,
             goal: if goal == Goal::Front { Goal::First } else { goal },

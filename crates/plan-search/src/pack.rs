@@ -1,13 +1,13 @@
-//! Placements of all regions together: depth first, so that devices bear what they run and no way gets too long.
+//! Placements of all regions together: depth first, so that devices bear what they run and no path gets too long.
 //!
 //! ```text
 //! pay for a device more, until there are as many as the set of plans says   one of those that regions want which do not fit on the others
 //!   place the largest region                                                others may have fewer devices left then, or one
 //!     ...
-//!       a placement                                                         whoever asks finds its plans, and may lower what ways have to stay below
+//!       a placement                                                         whoever asks finds its plans, and may lower the bound on paths
 //! ```
 //!
-//! What regions use and what ways add is the least that is known, and links bear anything: a placement that is left out is no plan's, one that is found may be. Partial
+//! What regions use and what hand-overs add is the least that is known, and links bear anything: a placement that is left out is no plan's, one that is found may be. Partial
 //! placements from which none was found are remembered, without what no longer makes a difference.
 
 mod state;
@@ -15,11 +15,11 @@ mod state;
 mod tests;
 
 use crate::charges::{Charges, Counts};
+use crate::equal::EqualDevices;
 use crate::least::fraction;
-use crate::price::{NEVER, Ways};
+use crate::overflow::{Item, Overflow, overflow};
+use crate::price::{Distances, NEVER};
 use crate::problem::Problem;
-use crate::spill::{Item, Spill, spill};
-use crate::twins::Twins;
 use rustc_hash::FxHashSet;
 use state::State;
 use std::rc::Rc;
@@ -32,7 +32,7 @@ pub struct Pack<'p> {
     /// The problem.
     pub problem: &'p Problem,
     /// Equal devices.
-    pub twins: &'p Twins,
+    pub equal: &'p EqualDevices,
     /// What devices are charged.
     pub charges: &'p Charges,
     /// By class: so many devices are paid for.
@@ -48,7 +48,7 @@ pub struct Pack<'p> {
     /// By region and class: what it grows by at least.
     pub grows: Rc<Vec<Vec<i64>>>,
     /// What passing from group to group adds to it at least.
-    pub ways: Rc<Ways>,
+    pub distances: Rc<Distances>,
     /// By edge: the load of its hand-over, at least.
     pub flow: Vec<i64>,
     /// By class of devices with one link each: the most that one takes in, takes in by its link, and sends.
@@ -113,7 +113,7 @@ pub struct Packing<'p> {
 }
 
 impl<'p> Packing<'p> {
-    /// Of placements with ways that stay below a bound.
+    /// Of placements with paths below a bound.
     pub fn new(of: Pack<'p>, below: i64) -> Packing<'p> {
         let problem = of.problem;
         let nodes = problem.nodes.len();
@@ -130,7 +130,7 @@ impl<'p> Packing<'p> {
                 let parts = uses.iter().zip(&problem.limits[*device]).map(|(part, of)| fraction(*part, *of));
                 parts.max().unwrap_or(0)
             };
-            let may_run = |device: &&usize| of.allowed[node].contains(&of.twins.group[**device]);
+            let may_run = |device: &&usize| of.allowed[node].contains(&of.equal.group[**device]);
             problem.nodes[node].on.iter().filter(may_run).map(on).min().unwrap_or(0)
         };
         let root = State::new(&of, apps.len(), below);
@@ -144,8 +144,8 @@ impl<'p> Packing<'p> {
             frames: vec![Frame::Step(Rc::new(root), Step::Still)],
             failed: FxHashSet::default(),
             found: 0,
-            behind: vec![NEVER; nodes * of.twins.groups],
-            ahead: vec![NEVER; nodes * of.twins.groups],
+            behind: vec![NEVER; nodes * of.equal.groups],
+            ahead: vec![NEVER; nodes * of.equal.groups],
             of,
         }
     }
@@ -227,8 +227,8 @@ impl<'p> Packing<'p> {
     fn placement(&self, state: &State) -> Placement {
         let devices: Vec<usize> =
             (0..self.rank.len()).filter_map(|node| state.devices(node).next()).collect();
-        let group = |node: usize| self.of.twins.group[devices[node]];
-        let behind = (0..devices.len()).map(|node| self.behind[node * self.of.twins.groups + group(node)]);
+        let group = |node: usize| self.of.equal.group[devices[node]];
+        let behind = (0..devices.len()).map(|node| self.behind[node * self.of.equal.groups + group(node)]);
         Placement { least: behind.max().unwrap_or(0), devices }
     }
 
@@ -263,21 +263,22 @@ impl<'p> Packing<'p> {
         true
     }
 
-    /// Takes away devices on which a program's ways would be too long. False if nothing is left of a region.
+    /// Removes devices on which a program's paths would be too long. False if nothing is left of a region.
     fn shorten(&mut self, state: &mut State, app: usize) -> bool {
-        let Pack { problem, twins, class, var, grows, ways, .. } = &self.of;
-        let groups = twins.groups;
+        let Pack { problem, equal, class, var, grows, distances, .. } = &self.of;
+        let groups = equal.groups;
         let nodes = &self.apps[app];
-        let open: Vec<Vec<usize>> = nodes.iter().map(|node| state.groups(twins, *node)).collect();
+        let open: Vec<Vec<usize>> = nodes.iter().map(|node| state.groups(equal, *node)).collect();
         for (&node, here) in nodes.iter().zip(&open) {
             let region = &problem.nodes[node];
             for &group in here {
                 let from = |arc: &usize| {
                     let before = problem.arcs[*arc].from;
-                    let way = |other: &usize| {
-                        self.behind[before * groups + other].saturating_add(ways.add(*arc, *other, group))
+                    let distance = |other: &usize| {
+                        self.behind[before * groups + other]
+                            .saturating_add(distances.add(*arc, *other, group))
                     };
-                    open[self.rank[before]].iter().map(way).min().unwrap_or(NEVER)
+                    open[self.rank[before]].iter().map(distance).min().unwrap_or(NEVER)
                 };
                 let begins = region.into.iter().map(from).max().unwrap_or(region.start[*var].1);
                 self.behind[node * groups + group] = begins.saturating_add(grows[node][class[group]]);
@@ -287,12 +288,12 @@ impl<'p> Packing<'p> {
             for &group in here {
                 let to_end = |arc: &usize| {
                     let to = problem.arcs[*arc].to;
-                    let way = |next: &usize| {
-                        let passing = ways.add(*arc, group, *next);
+                    let distance = |next: &usize| {
+                        let passing = distances.add(*arc, group, *next);
                         let running = passing.saturating_add(grows[to][class[*next]]);
                         running.saturating_add(self.ahead[to * groups + next])
                     };
-                    open[self.rank[to]].iter().map(way).min().unwrap_or(NEVER)
+                    open[self.rank[to]].iter().map(distance).min().unwrap_or(NEVER)
                 };
                 let ends = problem.nodes[node].out.iter().map(to_end);
                 self.ahead[node * groups + group] = ends.max().unwrap_or(0);
@@ -305,7 +306,7 @@ impl<'p> Packing<'p> {
             let nearest = &mut self.nearest;
             let below = self.below;
             state.retain(&self.of, node, |_, device| {
-                let end = end(twins.group[device]);
+                let end = end(equal.group[device]);
                 if end >= below {
                     *nearest = end.min(*nearest);
                 }
@@ -323,14 +324,14 @@ impl<'p> Packing<'p> {
         let problem = self.of.problem;
         let devices = problem.class.len();
         let may_open: Vec<bool> = (0..devices).map(|device| state.may_open(&self.of, device)).collect();
-        let mut wanting: Option<Spill> = None;
+        let mut wanting: Option<Overflow> = None;
         for var in 0..=problem.scopes.device.len() {
-            let short = self.spill(state, var, &may_open);
+            let short = self.overflow(state, var, &may_open);
             if short.size == 0 {
                 continue;
             }
             if self.most_opened(state, var, &may_open) < short.size
-                || self.spill(state, var, &vec![false; devices]).size > 0
+                || self.overflow(state, var, &vec![false; devices]).size > 0
             {
                 return None;
             }
@@ -367,7 +368,7 @@ impl<'p> Packing<'p> {
     }
 
     /// How much of what the regions left use at least does not fit, if regions could be divided; `is_shut` has nothing for regions that are charged there.
-    fn spill(&self, state: &State, var: usize, is_shut: &[bool]) -> Spill {
+    fn overflow(&self, state: &State, var: usize, is_shut: &[bool]) -> Overflow {
         let problem = self.of.problem;
         let mut nodes = vec![];
         let mut items = vec![];
@@ -385,8 +386,8 @@ impl<'p> Packing<'p> {
             }
         }
         let room: Vec<i64> = (0..problem.class.len()).map(|device| state.free(device)[var]).collect();
-        let mut spilt = spill(&items, &room);
-        spilt.items.iter_mut().for_each(|item| *item = nodes[*item]);
-        spilt
+        let mut found = overflow(&items, &room);
+        found.items.iter_mut().for_each(|item| *item = nodes[*item]);
+        found
     }
 }

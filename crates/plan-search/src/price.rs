@@ -1,11 +1,15 @@
-//! What packets' variables grow by at least where devices have little room: regions pay a toll for it.
+//! Lower bounds on a path variable when devices are scarce, by Lagrangian decomposition (Guignard and Kim, 1987).
 //!
-//! Each region pays a toll on each class of devices where it uses something that there is little of. The cheapest paths with tolls, less the most that devices can
-//! take in tolls from regions that have room on them together (a knapsack), are no more than what any plan costs (Lagrangian decomposition).
-//! Where a program branches, each arm has a weight, since the slowest arm counts and no mean of arms is more than that. Tolls
-//! and weights that give a high bound are found step by step, by where the cheapest paths run and the devices would not have them (a subgradient method).
+//! Each region r has a multiplier t(c, r) for each scarce resource of class c. With n_c devices of class c, no plan costs less than
 //!
-//! All is in integers: variables and tolls in 1/1024 steps; what is rounded is rounded so that the bound stays one.
+//! ```text
+//! min over paths p of ( length(p) + sum over r of t(class of r in p, r) ) - sum over c of n_c x max over sets S that fit on a device of c ( sum over r in S of t(c, r) )
+//! ```
+//!
+//! The maximum is a knapsack ([`crate::knapsack`]). Where a program branches, the arms have weights that add up to one: the slowest arm counts, and a weighted mean is at most that.
+//! Multipliers and weights come from a subgradient method (Held, Wolfe and Crowder, 1974): the use on the cheapest paths minus the use chosen by the knapsacks.
+//!
+//! All numbers are integers, in steps of 1/1024. Rounding never raises the bound.
 
 use crate::knapsack::Knapsack;
 use crate::label::{Label, Live};
@@ -14,17 +18,17 @@ use crate::scarce::{Scarce, What};
 use crate::stay::Stays;
 use smallvec::SmallVec;
 
-/// More than anything.
+/// No path.
 pub const NEVER: i64 = i64::MAX;
 /// The weight of all that enters programs.
 const UNIT: i64 = 1 << 10;
 /// What the cheapest paths use is followed in so many parts.
 const MASS: i64 = 1 << 20;
 
-/// After so many steps without a better bound, what is aimed at comes nearer.
+/// Steps without a better bound after which the distance to the value aimed at is halved.
 const PATIENCE: usize = 10;
 
-/// What one objective's paths are made of.
+/// The graph of one objective: regions, groups of equal devices, and what they add to the path variable.
 pub struct Graph<'g> {
     /// The problem.
     pub problem: &'g Problem,
@@ -38,33 +42,33 @@ pub struct Graph<'g> {
     pub allowed: &'g [Vec<usize>],
     /// The path variable.
     pub var: usize,
-    /// By region and class: what the variable grows by at least.
+    /// By region and class: least growth of the variable.
     pub grows: &'g [Vec<i64>],
-    /// What passing from group to group adds at least.
-    pub way: &'g Ways,
-    /// What there is little of.
+    /// Least growth between groups.
+    pub distance: &'g Distances,
+    /// Scarce resources.
     pub scarce: &'g [Scarce],
-    /// What staying in a group adds.
+    /// Hand-overs within a group.
     pub stays: &'g Stays,
 }
 
-/// What passing from group to group adds to a path variable at least.
-pub struct Ways {
+/// Least growth of a path variable by hand-overs from group to group.
+pub struct Distances {
     groups: usize,
     between: Vec<i64>,
     leaves: Vec<Vec<i64>>,
 }
 
-impl Ways {
+impl Distances {
     /// `between` has a row for each group; `leaves` says for each edge and group what leaving it there adds.
-    pub fn new(groups: usize, between: Vec<i64>, leaves: Vec<Vec<i64>>) -> Ways {
-        Ways { groups, between, leaves }
+    pub fn new(groups: usize, between: Vec<i64>, leaves: Vec<Vec<i64>>) -> Distances {
+        Distances { groups, between, leaves }
     }
 
-    /// The most that there is, of what can be passed.
+    /// The largest finite distance.
     pub fn most(&self) -> i64 {
         let all = self.between.iter().chain(self.leaves.iter().flatten());
-        all.copied().filter(|way| *way < NEVER).max().unwrap_or(0)
+        all.copied().filter(|distance| *distance < NEVER).max().unwrap_or(0)
     }
 
     /// Over an edge, to another device of the same group; [`NEVER`] if it has none.
@@ -72,7 +76,7 @@ impl Ways {
         self.between[group * self.groups + group].saturating_add(self.leaves[arc][group])
     }
 
-    /// Over an edge; within a group nothing, since the device may be the same.
+    /// Over an edge; zero within a group, because the device may be the same.
     pub fn add(&self, arc: usize, from: usize, to: usize) -> i64 {
         match from == to {
             true => 0,
@@ -81,16 +85,16 @@ impl Ways {
     }
 }
 
-/// Tolls, weights, and what follows from them.
+/// Multipliers, weights and the costs that follow from them.
 #[derive(Clone, Debug)]
 pub struct Prices {
     /// By edge: the part of the variable that counts, of [`UNIT`].
     weight: Vec<i64>,
-    /// By what there is little of, and region or edge.
-    toll: Vec<Vec<i64>>,
-    /// By edge and group: what follows on it behind a region there.
+    /// By scarce resource, and region or edge.
+    multiplier: Vec<Vec<i64>>,
+    /// By edge and group: least cost after a region in the group, along the edge.
     follows: Vec<Vec<i64>>,
-    /// By level: programs that are not begun.
+    /// By level: least cost of the programs that have not started.
     starts: Vec<i64>,
     /// By what there is little of.
     takes: Vec<Knapsack>,
@@ -99,7 +103,7 @@ pub struct Prices {
 }
 
 impl Prices {
-    /// A variable at the ends of what becomes of a label is at least this, or more if something else is.
+    /// A lower bound on the variable at the ends of all completions of a label.
     pub fn end(&self, graph: &Graph, of: &Partial) -> i64 {
         let mut sum = self.starts[of.level];
         for (arc, live) in graph.ahead(of) {
@@ -125,14 +129,14 @@ impl Prices {
         &self.weight
     }
 
-    /// Of the whole problem, in 1/1024 steps, without what devices take.
+    /// The cheapest paths of the whole problem, in steps of 1/1024, before the knapsacks are subtracted.
     pub fn paths(&self) -> i64 {
         self.starts[0]
     }
 
     /// By what there is little of, and region or edge.
-    pub fn tolls(&self) -> &[Vec<i64>] {
-        &self.toll
+    pub fn multipliers(&self) -> &[Vec<i64>] {
+        &self.multiplier
     }
 
     /// By edge and group: what follows on it behind a region there.
@@ -140,14 +144,14 @@ impl Prices {
         &self.follows
     }
 
-    /// What another device of the class would take.
+    /// Decrease of the bound by one more device of the class.
     pub fn of_class(&self, scarce: &[Scarce], class: usize) -> i64 {
         let scarce = scarce.iter().zip(&self.takes).filter(|(thing, _)| thing.class == class);
         scarce.map(|(thing, takes)| takes.most(0, 0, thing.free(thing.size))).fold(0, i64::saturating_add)
     }
 }
 
-/// A partial plan whose ends are looked for.
+/// A partial plan whose completions are bounded.
 #[derive(Clone, Copy)]
 pub struct Partial<'l> {
     /// It.
@@ -187,12 +191,12 @@ impl Partial<'_> {
     }
 }
 
-/// Of steps in 1/1024, whole ones.
+/// Whole units of steps of 1/1024, rounded up.
 pub fn ceil(sum: i64) -> i64 {
     sum.saturating_add(UNIT - 1).div_euclid(UNIT)
 }
 
-/// A part, rounded down.
+/// `whole` x `part` / `of`, rounded down.
 pub fn part_of(whole: i64, part: i64, of: i64) -> i64 {
     if part == of {
         return whole;
@@ -200,20 +204,20 @@ pub fn part_of(whole: i64, part: i64, of: i64) -> i64 {
     (i128::from(whole) * i128::from(part)).div_euclid(i128::from(of)) as i64
 }
 
-/// One walk backwards at given prices and weights, and the cheapest paths.
+/// One backward pass with given multipliers and weights, and its cheapest paths.
 pub struct Walk {
     /// At which they are, and what follows.
     pub prices: Prices,
-    /// By region and place of the group: what it costs from there on.
+    /// By region and place of the group: cost from the region to the end.
     pub cost: Vec<Vec<i64>>,
-    /// What all costs, less what devices take.
+    /// The bound, in steps of 1/1024.
     pub sum: i64,
     /// By edge and place of the group among those of the region in front: the place of the group behind.
     choice: Vec<Vec<usize>>,
     /// By region and group's place: what the variable grows by on the cheapest paths from there on, the region with it.
     grown: Vec<Vec<i64>>,
     start: Vec<(usize, usize)>,
-    /// Cells, devices, and the regions or edges from which they take the most.
+    /// Scarce resource, devices, and the set chosen by the knapsack.
     taken: Vec<(usize, i64, Vec<usize>)>,
 }
 
@@ -228,11 +232,11 @@ impl Graph<'_> {
         })
     }
 
-    /// The best of so many steps; `goal` is what the bound would have to be for all to be known. None if there is no plan. `toll` is where it begins, and where it ends.
+    /// The best multipliers of so many subgradient steps; ends early if the bound reaches `goal`. None if there is no plan. `multiplier` is the start, and the result.
     pub fn prices(
         &self,
         of: &Partial,
-        toll: &mut Vec<Vec<i64>>,
+        multiplier: &mut Vec<Vec<i64>>,
         weight: Option<&[i64]>,
         goal: Option<i64>,
         steps: usize,
@@ -242,7 +246,7 @@ impl Graph<'_> {
         let mut best: Option<Prices> = None;
         let (mut reach, mut idle) = (None, 0);
         for step in 0..steps.max(1) {
-            let walk = self.walk(of, toll, &weight);
+            let walk = self.walk(of, multiplier, &weight);
             let least = walk.prices.least;
             if least == NEVER {
                 return None;
@@ -256,7 +260,7 @@ impl Graph<'_> {
                 break;
             }
             let high = best.as_ref().map_or(least, |best| best.least);
-            // What is aimed at comes nearer where it is not reached.
+            // The aim comes closer if it is not reached.
             let far =
                 reach.get_or_insert_with(|| goal.unwrap_or(0).saturating_sub(high).max(high >> 3).max(1));
             idle = if is_better { 0 } else { idle + 1 };
@@ -265,20 +269,21 @@ impl Graph<'_> {
             }
             let far = *far;
             let gap = i128::from(high) + i128::from(far) - i128::from(least);
-            let moved = self.charge(toll, &over, &mut along, gap) | self.reweigh(&mut weight, &longer, gap);
+            let moved =
+                self.charge(multiplier, &over, &mut along, gap) | self.reweigh(&mut weight, &longer, gap);
             if !moved || far == 0 {
                 break;
             }
         }
         let mut best = best?;
         best.takes = (0..self.scarce.len())
-            .map(|at| self.knapsack(of.level, at, &best.toll[at], &best.weight))
+            .map(|at| self.knapsack(of.level, at, &best.multiplier[at], &best.weight))
             .collect();
-        toll.clone_from(&best.toll);
+        multiplier.clone_from(&best.multiplier);
         Some(best)
     }
 
-    /// What enters programs is shared equally, and so is what leaves a region.
+    /// Programs share the weight equally, and so do the edges that leave a region.
     fn first_weights(&self) -> Vec<i64> {
         let problem = self.problem;
         let mut weight = vec![0; problem.arcs.len()];
@@ -314,8 +319,8 @@ impl Graph<'_> {
         }
     }
 
-    /// Backwards over all regions that are not placed.
-    pub fn walk(&self, of: &Partial, toll: &[Vec<i64>], weight: &[i64]) -> Walk {
+    /// Backward pass over all regions that are not placed.
+    pub fn walk(&self, of: &Partial, multiplier: &[Vec<i64>], weight: &[i64]) -> Walk {
         let problem = self.problem;
         let groups = self.class.len();
         let mut follows = vec![vec![NEVER; groups]; problem.arcs.len()];
@@ -326,7 +331,9 @@ impl Graph<'_> {
         let mut start = vec![];
         let places = self.places();
         let paid = |what: What, class: usize, item: usize| {
-            places[class][what as usize].iter().fold(0i64, |sum, at| sum.saturating_add(toll[*at][item]))
+            places[class][what as usize]
+                .iter()
+                .fold(0i64, |sum, at| sum.saturating_add(multiplier[*at][item]))
         };
         for (level, &node) in problem.order.iter().enumerate().rev() {
             let region = &problem.nodes[node];
@@ -353,12 +360,12 @@ impl Graph<'_> {
                     let leave = paid(What::Out, class, arc);
                     let mut best = (NEVER, 0);
                     for (at, &next) in self.allowed[to].iter().enumerate() {
-                        let way = self.pass(arc, group, next);
-                        if way == NEVER || cost[to][at] == NEVER {
+                        let distance = self.pass(arc, group, next);
+                        if distance == NEVER || cost[to][at] == NEVER {
                             continue;
                         }
                         let share = part_of(cost[to][at], part, of);
-                        let mut cost = way.saturating_mul(weight[arc]).saturating_add(share);
+                        let mut cost = distance.saturating_mul(weight[arc]).saturating_add(share);
                         if group != next {
                             cost = cost.saturating_add(leave).saturating_add(enter[self.class[next]]);
                         }
@@ -369,7 +376,7 @@ impl Graph<'_> {
                     sum = sum.saturating_add(best.0);
                     if best.0 < NEVER {
                         let more = self
-                            .way
+                            .distance
                             .add(arc, group, self.allowed[to][best.1])
                             .saturating_add(grown[to][best.1]);
                         far = far.max(more);
@@ -404,27 +411,33 @@ impl Graph<'_> {
             }
         }
         let mut taken = vec![];
-        for (at, (thing, toll)) in self.scarce.iter().zip(toll).enumerate() {
-            let knapsack: Knapsack = self.knapsack(of.level, at, toll, weight);
+        for (at, (thing, multiplier)) in self.scarce.iter().zip(multiplier).enumerate() {
+            let knapsack: Knapsack = self.knapsack(of.level, at, multiplier, weight);
             for (free, mask, devices) in of.frees(self, thing) {
                 let most = knapsack.most(of.level, mask, free);
-                let items = self.taken(&knapsack, at, toll, (of.level, mask, free));
+                let items = self.taken(&knapsack, at, multiplier, (of.level, mask, free));
                 sum = if sum == NEVER { NEVER } else { sum.saturating_sub(most.saturating_mul(devices)) };
                 taken.push((at, devices, items));
             }
         }
         let least = if sum == NEVER { NEVER } else { ceil(sum) };
-        let prices =
-            Prices { weight: weight.to_vec(), toll: toll.to_vec(), follows, starts, takes: vec![], least };
+        let prices = Prices {
+            weight: weight.to_vec(),
+            multiplier: multiplier.to_vec(),
+            follows,
+            starts,
+            takes: vec![],
+            least,
+        };
         Walk { prices, cost, sum, choice, grown, start, taken }
     }
 
-    /// What passing over an edge adds to the variable: within a group what another device of it would, which a device that has both ends gets back.
+    /// Growth of the variable over an edge. Within a group, it is that of another device; a device with both ends gets it back in the knapsack.
     pub fn pass(&self, arc: usize, from: usize, to: usize) -> i64 {
-        if from == to { self.stays.bears(arc, from) } else { self.way.add(arc, from, to) }
+        if from == to { self.stays.bears(arc, from) } else { self.distance.add(arc, from, to) }
     }
 
-    /// By class and what it is: what there is little of.
+    /// Scarce resources by class and kind.
     fn places(&self) -> Vec<[SmallVec<[usize; 4]>; 3]> {
         let mut places = vec![<[SmallVec<[usize; 4]>; 3]>::default(); self.problem.classes];
         for (at, thing) in self.scarce.iter().enumerate() {
@@ -433,15 +446,18 @@ impl Graph<'_> {
         places
     }
 
-    /// What passing over an edge costs in tolls.
-    pub fn toll_of(&self, toll: &[Vec<i64>], what: What, class: usize, arc: usize) -> i64 {
-        let scarce =
-            self.scarce.iter().zip(toll).filter(|(thing, _)| thing.what == what && thing.class == class);
-        scarce.map(|(_, toll)| toll[arc]).fold(0, i64::saturating_add)
+    /// Sum of the multipliers of an edge.
+    pub fn multiplier_of(&self, multiplier: &[Vec<i64>], what: What, class: usize, arc: usize) -> i64 {
+        let scarce = self
+            .scarce
+            .iter()
+            .zip(multiplier)
+            .filter(|(thing, _)| thing.what == what && thing.class == class);
+        scarce.map(|(_, multiplier)| multiplier[arc]).fold(0, i64::saturating_add)
     }
 
-    /// By what there is little of, and region or edge: how much more of it the cheapest paths have there than the devices take, in parts of [`MASS`].
-    /// By edge: how long paths are behind it.
+    /// The subgradient, in parts of [`MASS`], by scarce resource and region or edge: use on the cheapest paths minus use chosen by the knapsacks.
+    /// By edge: length of the paths after it.
     fn follow(&self, of: &Partial, walk: &Walk, weight: &[i64]) -> (Vec<Vec<i64>>, Vec<i64>) {
         let problem = self.problem;
         let mut mass: Vec<Vec<i64>> = self.allowed.iter().map(|groups| vec![0; groups.len()]).collect();
@@ -485,8 +501,10 @@ impl Graph<'_> {
                         add(What::Into, self.class[next], arc);
                     }
                     mass[to][at] += part_of(here, part, of);
-                    let far =
-                        self.way.add(arc, group, self.allowed[to][at]).saturating_add(walk.grown[to][at]);
+                    let far = self
+                        .distance
+                        .add(arc, group, self.allowed[to][at])
+                        .saturating_add(walk.grown[to][at]);
                     longer[arc] = longer[arc].max(far);
                 }
             }
@@ -498,32 +516,38 @@ impl Graph<'_> {
     }
 
     /// A step along `along`, which is moved towards `over`.
-    fn charge(&self, toll: &mut [Vec<i64>], over: &[Vec<i64>], along: &mut [Vec<i64>], gap: i128) -> bool {
-        // Each kind of toll goes a part of the way.
+    fn charge(
+        &self,
+        multiplier: &mut [Vec<i64>],
+        over: &[Vec<i64>],
+        along: &mut [Vec<i64>],
+        gap: i128,
+    ) -> bool {
+        // Each kind of multiplier gets a part of the step.
         let mut norm = [0i128; 3];
         for (at, (over, along)) in over.iter().zip(along.iter_mut()).enumerate() {
             let norm = &mut norm[self.scarce[at].what as usize];
             for (item, (over, along)) in over.iter().zip(along.iter_mut()).enumerate() {
-                // Nothing is taken off where there is no toll.
+                // A multiplier of zero is not lowered, except where it may be negative.
                 let is_exact = self.scarce[at].is_exact;
-                let over = if toll[at][item] == 0 && !is_exact { (*over).max(0) } else { *over };
+                let over = if multiplier[at][item] == 0 && !is_exact { (*over).max(0) } else { *over };
                 *along = over + *along / 2;
-                if is_exact || toll[at][item] > 0 || *along > 0 {
+                if is_exact || multiplier[at][item] > 0 || *along > 0 {
                     *norm += i128::from(over) * i128::from(over);
                 }
             }
         }
         let kinds = norm.iter().filter(|norm| **norm > 0).count() as i128;
-        for ((thing, toll), along) in self.scarce.iter().zip(toll.iter_mut()).zip(along.iter()) {
+        for ((thing, multiplier), along) in self.scarce.iter().zip(multiplier.iter_mut()).zip(along.iter()) {
             let norm = norm[thing.what as usize] * kinds;
             if norm == 0 {
                 continue;
             }
             let most = i128::from(i64::MAX >> 16);
             let least = if thing.is_exact { -most } else { 0 };
-            for (toll, along) in toll.iter_mut().zip(along) {
+            for (multiplier, along) in multiplier.iter_mut().zip(along) {
                 let step = gap * i128::from(UNIT) * i128::from(MASS) * i128::from(*along) / norm;
-                *toll = (i128::from(*toll) + step).clamp(least, most) as i64;
+                *multiplier = (i128::from(*multiplier) + step).clamp(least, most) as i64;
             }
         }
         kinds > 0
@@ -558,7 +582,7 @@ impl Graph<'_> {
                 new[*arc] = new[*arc].clamp(0, UNIT);
             }
         }
-        // What leaves a region is what enters it.
+        // The weights of the edges that leave a region add up to those that enter it.
         for &node in &problem.order {
             let out = &problem.nodes[node].out;
             if out.is_empty() {

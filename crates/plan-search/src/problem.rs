@@ -59,7 +59,7 @@ pub struct Node {
     pub into: Vec<usize>,
     /// Edges that lead on.
     pub out: Vec<usize>,
-    /// How much of a packet stream comes here, as far as the program tells.
+    /// Share of the stream that reaches the region, if the program states it.
     pub share: Factor,
     /// Other regions that have to run on the same device.
     pub together: Vec<usize>,
@@ -80,7 +80,7 @@ pub struct Arc {
     pub to: usize,
     /// What a hand-over adds.
     pub bits: i64,
-    /// How much of the stream that starts the program goes this way.
+    /// Share of the program's stream that takes this edge.
     pub share: Factor,
     /// Extra passes through the switch.
     pub passes: i64,

@@ -3,9 +3,9 @@
 //! Where 100 % of an FPGA are enough for all that may come, it does not matter whether 10 or 20 % are used: values below a
 //! *floor* count as equal.
 
+use crate::equal::{EqualDevices, Slot};
 use crate::problem::{Offer, Problem};
 use crate::route::{self, Load};
-use crate::twins::{Slot, Twins};
 use plan_model::Change;
 
 /// By level: so many regions are placed.
@@ -26,12 +26,12 @@ impl Remaining {
     }
 
     /// Goes over the order from its end. `flows` are the loads that there are at most.
-    pub fn new(problem: &Problem, twins: &Twins, flows: &Flows) -> Remaining {
+    pub fn new(problem: &Problem, equal: &EqualDevices, flows: &Flows) -> Remaining {
         let levels = problem.order.len() + 1;
         let leaders: Vec<usize> =
-            (0..twins.groups).map(|g| twins.group.iter().position(|of| *of == g).unwrap_or(0)).collect();
+            (0..equal.groups).map(|g| equal.group.iter().position(|of| *of == g).unwrap_or(0)).collect();
         let device_vars = problem.scopes.device.len();
-        let mut groups = vec![vec![false; twins.groups]; levels];
+        let mut groups = vec![vec![false; equal.groups]; levels];
         let mut adds = vec![vec![vec![0i64; device_vars]; problem.classes]; levels];
         let mut load: Vec<Load> = vec![[0; 3]; levels];
         for level in (0..problem.order.len()).rev() {
@@ -39,7 +39,7 @@ impl Remaining {
             let region = &problem.nodes[node];
             groups[level] = groups[level + 1].clone();
             adds[level] = adds[level + 1].clone();
-            region.on.iter().for_each(|device| groups[level][twins.group[*device]] = true);
+            region.on.iter().for_each(|device| groups[level][equal.group[*device]] = true);
             for (class, offer) in problem.offers[node].iter().enumerate() {
                 let Ok(offer) = offer else { continue };
                 for (sum, more) in adds[level][class].iter_mut().zip(most_used(offer, device_vars)) {
@@ -57,11 +57,11 @@ impl Remaining {
                 group[at] |= problem.model.devices[*leader].forwards;
             }
         }
-        let slots = || problem.network.capacities.iter().zip(&twins.slot);
+        let slots = || problem.network.capacities.iter().zip(&equal.slot);
         let below =
             |limit: i64, more: i64| if limit == i64::MAX { i64::MAX } else { limit.saturating_sub(more) };
         let global_floor = (0..levels).map(|level| {
-            let mut floor = vec![0; twins.global];
+            let mut floor = vec![0; equal.global];
             for (capacity, slot) in slots() {
                 if let Slot::Global(at) = slot {
                     floor[*at] = below(capacity.limit, load[level][capacity.kind as usize]);
@@ -72,7 +72,7 @@ impl Remaining {
         let floors_of = |level: usize, leader: usize| {
             let limits = problem.limits[leader].iter().zip(&adds[level][problem.class[leader]]);
             let mut floors: Vec<i64> = limits.map(|(limit, more)| below(*limit, *more)).collect();
-            floors.resize(device_vars + twins.private, i64::MAX);
+            floors.resize(device_vars + equal.private, i64::MAX);
             for (capacity, slot) in slots() {
                 if let Slot::Private(device, place) = slot
                     && *device == leader
@@ -88,7 +88,7 @@ impl Remaining {
             groups,
             global_floor: global_floor.collect(),
             floors: floors.collect(),
-            group: twins.group.clone(),
+            group: equal.group.clone(),
         }
     }
 }

@@ -1,29 +1,29 @@
-//! What is left of devices for the regions that are not placed yet, and whether that can be enough.
+//! Whether the remaining capacity can suffice for the regions that are not placed.
 //!
-//! What regions use of a device adds up to one of few sums, so of 30 % that are left only 28 may be of use. And whatever a set of classes weighs for what is used there:
-//! if the regions left weigh more on their lightest classes than all that is left, there is no plan (Farkas' lemma). Weights that show
-//! this are found by what is used too much (a subgradient method).
+//! The uses of a device add up to one of few sums, so of 30 % left perhaps only 28 % can be used. And for any weights of the classes' resources: if the weighted minimum
+//! use of the remaining regions exceeds the weighted capacity, there is no plan (Farkas' lemma). The weights are found by a
+//! subgradient method.
 
 use crate::charges::{Charges, Counts};
 use crate::label::Label;
 use crate::problem::Problem;
 use smallvec::{SmallVec, smallvec};
 
-/// By class and device variable, in one row; [`i64::MAX`] where nobody knows.
+/// By class and device variable, in one row; [`i64::MAX`] if unlimited.
 pub type Left = SmallVec<[i64; 16]>;
 
-/// What there is.
+/// Capacity of a set of plans.
 pub struct Room<'r> {
     problem: &'r Problem,
-    /// By class: so many devices may be in use, of those that count.
+    /// By class: maximum number of devices in use, of those that count.
     most: Vec<u16>,
-    /// By class and variable: what a device has, the most.
+    /// By class and variable: the largest capacity of a device.
     size: Vec<i64>,
-    /// By class and variable: what all of them have.
+    /// By class and variable: capacity of all devices together.
     all: Vec<i64>,
-    /// By class and variable: what uses are multiples of; zero where sums are not known.
+    /// By class and variable: a common divisor of all uses; zero if the sums are not known.
     unit: Vec<i64>,
-    /// By level, class and variable: a bit for each sum that the regions left can use of a device, in units.
+    /// By level, class and variable: a bit per possible sum of the remaining regions' uses, in units.
     sums: Vec<Vec<u128>>,
     /// By weighing.
     weights: Vec<Weights>,
@@ -31,11 +31,11 @@ pub struct Room<'r> {
     is_paid: Vec<bool>,
 }
 
-/// A weighing of what is used.
+/// Weights of resources.
 struct Weights {
     /// By class and variable.
     of: Vec<i64>,
-    /// By level: what the regions left weigh at least.
+    /// By level: weighted minimum use of the remaining regions.
     rest: Vec<i128>,
 }
 
@@ -132,7 +132,7 @@ impl<'r> Room<'r> {
         }
     }
 
-    /// Of what is free of a device, what can be used.
+    /// The part of a device's free capacity that can be used.
     fn usable(&self, level: usize, cell: usize, free: i64) -> i64 {
         let unit = self.unit[cell];
         if unit == 0 {
@@ -143,7 +143,7 @@ impl<'r> Room<'r> {
         i64::from(127 - below.leading_zeros()) * unit
     }
 
-    /// What is left for the regions from `level` on.
+    /// Capacity left for the regions from `level` on.
     pub fn left(&self, label: &Label, level: usize) -> Left {
         let (vars, charges) = (self.vars(), self.problem.scopes.once.len());
         let mut left: Left = smallvec![0; self.all.len()];
@@ -184,7 +184,7 @@ impl<'r> Room<'r> {
         left
     }
 
-    /// Whether what is left can be enough.
+    /// Whether the capacity left can suffice.
     pub fn suffices(&self, left: &Left, level: usize) -> bool {
         self.weights.iter().all(|weights| {
             let mut sum = 0i128;
@@ -197,7 +197,7 @@ impl<'r> Room<'r> {
         })
     }
 
-    /// Room of so many devices, by class, over what regions use at least, by the weighing in which that is least; in parts of 1024.
+    /// Weighted capacity of the devices over weighted minimum use, in parts of 1024, for the weights where it is smallest.
     pub fn spare(&self, devices: &[u16]) -> i128 {
         let vars = self.vars();
         let weighed = |weights: &Weights| {
@@ -267,7 +267,7 @@ impl<'r> Room<'r> {
         self.weights = best.into_iter().map(|(_, weights)| weights).collect();
     }
 
-    /// By level what the regions left weigh at least; what is used of each cell then.
+    /// By level the weighted minimum use of the remaining regions, and the use of each cell in that minimum.
     fn lightest(&self, from: &Uses, weights: &[i64]) -> (Vec<i128>, Vec<i128>) {
         let vars = self.vars();
         let order = &self.problem.order;

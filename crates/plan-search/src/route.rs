@@ -1,4 +1,4 @@
-//! Ways through the network, and what they load.
+//! Paths through the network, and what they load.
 //!
 //! A route is a shortest one by links; of these, the first few by delay and name are tried. Only devices that forward are
 //! passed through.

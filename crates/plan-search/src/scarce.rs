@@ -1,4 +1,4 @@
-//! What devices have little of, in units that are coarse enough to count.
+//! Scarce resources, in units that are coarse enough to count.
 //!
 //! ```text
 //! of 10 Gbit/s each use takes 2.1: in units of a fifth, 1.05 of 5.  Rounded down each is 1, and whatever is used, 0.05 is lost: 4 can be used, not 5.
@@ -9,7 +9,7 @@ use crate::room::gcd;
 /// A device has at most so many units.
 pub const UNITS: usize = 127;
 
-/// Something that the devices of a class have little of.
+/// A resource that the devices of a class have little of.
 #[derive(Clone, Debug)]
 pub struct Scarce {
     /// The class.
@@ -26,9 +26,9 @@ pub struct Scarce {
     pub is_paid: bool,
     /// By region or edge: the units that it uses at least; zero too where that cannot be.
     pub uses: Vec<usize>,
-    /// By region or edge: whether devices take a toll for it.
+    /// By region or edge: whether it has a multiplier.
     pub takes: Vec<bool>,
-    /// All that runs on the class is among what its devices take, so that tolls may be negative.
+    /// All regions that run on the class have a multiplier, which may therefore be negative.
     pub is_exact: bool,
     /// A device has so many units.
     pub units: i64,
@@ -70,7 +70,7 @@ impl Scarce {
                 lost: lost.unwrap_or(0) as i64,
             }
         };
-        // All is told exactly if there is a unit of which all uses are multiples, and what there is, too.
+        // Exact if all uses and the size are multiples of a unit that is not too small.
         let unit = uses.iter().fold(size, |unit, used| gcd(unit, *used));
         let exact = (size / unit.max(1) <= most as i64).then(|| made(size / unit.max(1)));
         // Else: the larger what is used is beside what there is, the better.
@@ -84,7 +84,7 @@ impl Scarce {
         thing
     }
 
-    /// From now on devices take all regions that run on the class; `takes` is by region.
+    /// From now on, all regions that run on the class have a multiplier; `takes` is by region.
     pub fn fill_by_region(&mut self, takes: Vec<bool>) {
         self.takes = takes;
         self.is_exact = true;

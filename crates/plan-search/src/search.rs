@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! level 0   (nothing placed)
-//! level 1   label label label            one for each way to place the first region
-//!   ...     needless ones dropped: dominated by another, or no end better than a plan that was found
+//! level 1   label label label            one per placement of the first region
+//!   ...     dropped: dominated by another label, or a lower bound that is no better than a plan found
 //! level n   plans
 //! ```
 //!
-//! First a narrow search finds good plans. Then all labels of a level become all of the next; where there are too many to keep, they
-//! go on in portions, the rest waiting: memory is bounded, and nothing is left out.
+//! A narrow search first finds good plans. Then all labels of a level are expanded to the next level. If there are too many, they are
+//! expanded in portions while the others wait: memory is bounded, and no plan is missed.
 
 mod near;
 mod placements;
@@ -19,6 +19,7 @@ use crate::bound::{Bound, Effort};
 use crate::cells::Cells;
 use crate::charges::Charges;
 use crate::compare::{Canonical, Compare};
+use crate::equal::EqualDevices;
 use crate::expand::Expander;
 use crate::gap;
 use crate::goal::{Goal, Progress, Stop};
@@ -28,48 +29,47 @@ use crate::label::{Cost, Label, Trail};
 use crate::outcome::{self, Matters};
 use crate::problem::Problem;
 use crate::remaining::{Remaining, flows};
-use crate::twins::Twins;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// What the search leaves out, for tests of how much each part is worth, and of the tests.
+/// Parts of the search that can be switched off, to measure them, and faults that tests must notice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Switches {
     /// Drop labels that others dominate.
     pub dominance: bool,
     /// Try one of equal devices.
     pub symmetry: bool,
-    /// Drop labels whose best end is not good enough.
+    /// Drop labels by lower bounds.
     pub bounds: bool,
-    /// Labels that go on at once.
+    /// Labels expanded at once.
     pub portion: usize,
     /// Narrow searches come first.
     pub dives: bool,
-    /// A set of plans is first searched with so many labels, and split only if they do not suffice.
+    /// Labels for the first search of a set; a set is split only if they do not suffice.
     pub few: u64,
-    /// So many sets are searched by themselves; then it is tried to search several together.
+    /// Number of sets searched one by one before several are searched together.
     pub alone: u64,
-    /// So many partial placements are looked at of a set; by the problem, if it is not said.
+    /// Partial placements per set; by default, depends on the problem.
     pub placements: Option<u64>,
-    /// Plans that are no more than so many thousandths above all others are looked for first, where few labels do not suffice; zero if none are.
+    /// Gap, in thousandths, within which plans are searched first if few labels do not suffice; zero switches this off.
     pub near: i64,
-    /// The watch is asked after so many labels.
+    /// Labels between two calls of the watch.
     pub look: u64,
-    /// A mistake, to see whether tests notice.
+    /// A fault that tests must notice.
     pub fault: Option<Fault>,
 }
 
-/// A condition of dominance that is not looked at.
+/// A condition of dominance that is ignored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
     /// Values of packets.
     States,
-    /// What is used of devices.
+    /// Use of devices.
     Uses,
     /// Loads that belong to no device.
     Loads,
-    /// What one may yet be charged and the other has paid.
+    /// Charges that one label has yet to pay and the other has paid.
     Owed,
     /// Where the live regions are.
     Places,
@@ -96,31 +96,31 @@ impl Default for Switches {
 /// What was found.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Found {
-    /// Plans with their costs, the least first.
+    /// Plans with their costs, in ascending order.
     pub plans: Vec<(Vec<i64>, Plan)>,
-    /// Nothing was left out.
+    /// The search was not stopped.
     pub is_complete: bool,
-    /// By objective: no plan costs less than this. Of a complete search, the least found.
+    /// By objective: lower bound on all plans; of a complete search, the minimum.
     pub least: Vec<i64>,
-    /// Thousandths: every other plan is beaten by one that was found if it may cost that much more in each objective. Zero if the search is complete,
-    /// [`i64::MAX`] if nothing is known.
+    /// Optimality gap in thousandths: for every plan, one of the plans found costs at most this much more in each objective. Zero if the search is complete,
+    /// [`i64::MAX`] if unknown.
     pub gap: i64,
-    /// Partial plans looked at.
+    /// Number of partial plans explored.
     pub labels: u64,
 }
 
-/// Searches for what `goal` says. `watch` is asked now and then whether to stop; then the best so far is given, with what no
-/// other plan can be below.
+/// Searches the plans that `goal` asks for. If `watch` stops the search, the result has the best plans so far and a lower bound on
+/// all others.
 pub fn search(problem: &Problem, goal: &Goal, watch: &mut dyn FnMut(&Progress) -> Stop) -> Found {
     search_with(problem, goal, Switches::default(), watch)
 }
 
-/// The same for a search that is to be stopped: where few labels do not suffice, plans within 5 % of all others are looked for first.
+/// Like [`search`], for a search that will be stopped: if few labels do not suffice, plans within 5 % of all others are searched first.
 pub fn search_near(problem: &Problem, goal: &Goal, watch: &mut dyn FnMut(&Progress) -> Stop) -> Found {
     search_with(problem, goal, Switches { near: NEAR, ..Switches::default() }, watch)
 }
 
-/// The same with parts switched off.
+/// Like [`search`], with parts switched off.
 pub fn search_with(
     problem: &Problem,
     goal: &Goal,
@@ -128,21 +128,21 @@ pub fn search_with(
     watch: &mut dyn FnMut(&Progress) -> Stop,
 ) -> Found {
     let flows = flows(problem);
-    let twins = Twins::new(problem, &flows.sum());
-    let remaining = Remaining::new(problem, &twins, &flows);
+    let equal = EqualDevices::new(problem, &flows.sum());
+    let remaining = Remaining::new(problem, &equal, &flows);
     let matters = outcome::matters(problem);
     let cells = Cells::new(problem);
-    let charges = Charges::new(problem, &twins);
-    let mut expander = Expander::new(problem, &twins, &charges, &matters);
+    let charges = Charges::new(problem, &equal);
+    let mut expander = Expander::new(problem, &equal, &charges, &matters);
     expander.uses_symmetry = switches.symmetry;
     let search = Search {
-        bound: Bound::new(problem, &twins, &charges),
+        bound: Bound::new(problem, &equal, &charges),
         charges: &charges,
         front: Front::default(),
         best: None,
         progress: Progress::default(),
         stopped: false,
-        patience: switches.placements.unwrap_or_else(|| placements::patience(problem, &twins)),
+        patience: switches.placements.unwrap_or_else(|| placements::patience(problem, &equal)),
         most: u64::MAX,
         cap: None,
         is_cut: Default::default(),
@@ -150,7 +150,7 @@ pub fn search_with(
         problem,
         goal,
         switches,
-        twins: &twins,
+        equal: &equal,
         remaining: &remaining,
         cells: &cells,
         matters: &matters,
@@ -160,29 +160,29 @@ pub fn search_with(
     search.run()
 }
 
-/// Plans within so many thousandths of all others are looked for first where a search is to be stopped.
+/// Gap of [`search_near`], in thousandths.
 const NEAR: i64 = 50;
-/// So many labels of a level go on in a narrow search.
+/// Labels per level of a narrow search.
 const NARROW: usize = 8;
-/// How far the prices of a set of plans are looked for.
+/// Effort for the multipliers of a set of plans.
 const ALL: Effort = Effort { steps: 120, rounds: 4 };
-/// Where some are known.
+/// Effort if some multipliers are known.
 const AGAIN: Effort = Effort { steps: 60, rounds: 4 };
-/// So many labels are looked at in no time.
+/// A negligible number of labels.
 const FEW: u64 = 1000;
-/// As many times more labels than go on at once may come of them.
+/// Limit of the labels that an expansion gives, as a multiple of the portion.
 const MORE: usize = 8;
-/// Of so many labels one is not dominated, where many are.
+/// One in so many labels is not dominated if domination is frequent.
 const NEEDLESS: u64 = 16;
-/// The watch is asked after so many comparisons.
+/// Comparisons between two calls of the watch.
 const LOOK_COMPARED: usize = 1 << 20;
 
-/// A search under way.
+/// A running search.
 pub struct Search<'s> {
     problem: &'s Problem,
     goal: &'s Goal,
     switches: Switches,
-    twins: &'s Twins,
+    equal: &'s EqualDevices,
     remaining: &'s Remaining,
     charges: &'s Charges,
     cells: &'s Cells,
@@ -190,24 +190,24 @@ pub struct Search<'s> {
     expander: Expander<'s>,
     bound: Bound<'s>,
     front: Front<Option<Rc<Trail>>>,
-    /// The best key, where one plan is wanted.
+    /// The best key, if one plan is wanted.
     best: Option<Vec<i128>>,
     progress: Progress,
     stopped: bool,
-    /// So many partial placements are looked at of a set; fewer after it was in vain.
+    /// Partial placements per set; reduced after a set without result.
     patience: u64,
-    /// About so many labels are looked at for now.
+    /// Approximate limit of labels for the current search.
     most: u64,
-    /// What ends with as much or more of an objective is not looked at for now.
+    /// Upper limit of an objective for the current search.
     cap: Option<(usize, i64)>,
-    /// There was something of that kind.
+    /// Labels were dropped by that limit.
     is_cut: Cell<bool>,
-    /// Thousandths by which plans may be worse than what is left out.
+    /// Gap in thousandths within which plans cover others.
     slack: i64,
     watch: &'s mut dyn FnMut(&Progress) -> Stop,
 }
 
-/// What was found, and how far is searched.
+/// Plans found and limits of the search.
 struct Covers<'c> {
     goal: &'c Goal,
     best: &'c Option<Vec<i128>>,
@@ -218,7 +218,7 @@ struct Covers<'c> {
 }
 
 impl Covers<'_> {
-    /// Whether what ends so is of no use.
+    /// Whether plans with this lower bound are covered.
     fn covers(&self, end: &[i64]) -> bool {
         if let Some((at, cap)) = self.cap
             && end[at] >= cap
@@ -243,7 +243,7 @@ impl Covers<'_> {
 }
 
 impl Search<'_> {
-    /// A narrow search for plans of the open set. Whether nothing was left out.
+    /// A narrow search for plans of the open set. Returns whether it was complete.
     fn dive(&mut self, width: usize) -> bool {
         let mut is_all = true;
         let mut labels = vec![self.expander.root()];
@@ -307,9 +307,9 @@ impl Search<'_> {
         covers.covers(end)
     }
 
-    /// All plans of the open set. What was not looked at when the search was stopped.
+    /// Searches all plans of the open set. Returns the labels that were left when the search was stopped.
     ///
-    /// Plans that end not much above what is known to be the least are looked for first, then more and more of them: most of the plans that there could be are never begun.
+    /// Plans slightly above the lower bound are searched first, then the limit is raised step by step: most partial plans are never expanded.
     fn run_set(&mut self, root: &Label, goals: &[Option<i64>]) -> Vec<(usize, Vec<Label>)> {
         self.expander.open(self.bound.counts(), self.bound.allowed());
         let (Some(at), true) = (self.worst(), self.switches.bounds) else { return self.run_levels(root) };
@@ -356,7 +356,7 @@ impl Search<'_> {
         self.run_levels(root)
     }
 
-    /// The same, level by level, where ends below the cap are all that is looked for.
+    /// The same, level by level, below the limit.
     fn run_levels(&mut self, root: &Label) -> Vec<(usize, Vec<Label>)> {
         let mut waiting: Vec<(usize, Vec<Label>)> = vec![(0, vec![root.clone()])];
         while !self.stopped
@@ -398,14 +398,14 @@ impl Search<'_> {
         waiting
     }
 
-    /// The labels of a level when the search is stopped: those that are whole plans are found all the same.
+    /// Labels of a level when the search is stopped; complete plans still count.
     fn finish_whole(&mut self, labels: Vec<Label>, level: usize) {
         if level == self.problem.order.len() {
             self.prune(labels, level).into_iter().for_each(|label| self.finish(label));
         }
     }
 
-    /// All ways to go on from labels, from as many as it takes for `most`, and from how many that were.
+    /// Expands labels until there are `most` new ones. Returns them, and how many labels were expanded.
     fn expand_all(&mut self, labels: &[Label], level: usize, most: usize) -> (Vec<Label>, usize) {
         let mut next = vec![];
         for (at, label) in labels.iter().enumerate() {
@@ -438,7 +438,7 @@ impl Search<'_> {
         (next, labels.len())
     }
 
-    /// Without labels that cannot end better than what was found.
+    /// Drops labels whose lower bound is covered.
     fn prune(&mut self, labels: Vec<Label>, level: usize) -> Vec<Label> {
         if !self.switches.bounds {
             return labels;
@@ -447,14 +447,14 @@ impl Search<'_> {
         labels.into_iter().filter(good).collect()
     }
 
-    /// Without labels that others dominate; if it is stopped, some of those are left.
+    /// Drops dominated labels; if the search is stopped, some remain.
     fn reduce(&mut self, labels: Vec<Label>, level: usize) -> Vec<Label> {
         if !self.switches.dominance {
             return labels;
         }
         let compare = Compare {
             problem: self.problem,
-            twins: self.twins,
+            equal: self.equal,
             remaining: self.remaining,
             cells: self.cells,
             matters: self.matters,
@@ -495,7 +495,7 @@ impl Search<'_> {
         order.into_iter().filter_map(|at| labels[at].take()).collect()
     }
 
-    /// A whole plan.
+    /// A complete plan.
     fn finish(&mut self, label: Label) {
         let refused = &self.problem.settings.refused;
         if refused.iter().any(|placement| Trail::follows(label.trail.as_deref(), placement)) {

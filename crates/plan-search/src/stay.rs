@@ -4,19 +4,19 @@
 //! a ─> b     on one device nothing is added between them; on two equal devices, a hand-over
 //! ```
 //!
-//! Tolls are by groups of equal devices, where the two cases look alike. So each step within a group bears the hand-over, and a device that has both regions gets
-//! it back: what it takes is the most of any set of regions that fits on it, tolls and hand-overs within the set together. That set is looked for in the order of regions;
+//! Multipliers are by groups of equal devices, where the two cases look alike. So each step within a group includes a hand-over, and a device with both regions gets
+//! it back: the knapsack maximises multipliers plus hand-overs within the set. It goes through the regions in order;
 //! of those before, only the few matter that others follow yet.
 
 use crate::label::Label;
-use crate::price::{NEVER, Ways};
+use crate::price::{Distances, NEVER};
 use crate::problem::Problem;
 use smallvec::{SmallVec, smallvec};
 
-/// So many regions before are told apart.
+/// Earlier regions that are distinguished.
 const MAX_LIVE: usize = 3;
 
-/// What staying in a group costs, and a device gives back.
+/// Hand-overs within groups of equal devices.
 pub struct Stays {
     /// By edge and group: what a step within the group bears.
     bears: Vec<Vec<i64>>,
@@ -42,21 +42,21 @@ pub struct Level {
 }
 
 impl Stays {
-    /// `carrier` is by class; without `ways` nothing is known of hand-overs.
+    /// `carrier` is by class; without `distances`, hand-overs within a group count as zero.
     pub fn new(
         problem: &Problem,
         rank: &[usize],
         class: &[usize],
         carrier: &[Option<usize>],
-        ways: Option<&Ways>,
+        distances: Option<&Distances>,
     ) -> Stays {
         let levels = levels(problem, rank);
         let mut bears = vec![vec![0; class.len()]; problem.arcs.len()];
         let mut back = vec![vec![0; problem.classes]; problem.arcs.len()];
         let known = levels.iter().flat_map(|level| &level.into).map(|(arc, _)| *arc);
-        for arc in known.filter(|_| ways.is_some()) {
+        for arc in known.filter(|_| distances.is_some()) {
             for (group, of) in class.iter().enumerate() {
-                let apart = ways.map_or(NEVER, |ways| ways.apart(arc, group));
+                let apart = distances.map_or(NEVER, |distances| distances.apart(arc, group));
                 if carrier[*of].is_some() && apart < NEVER {
                     bears[arc][group] = apart;
                     back[arc][*of] = apart.max(back[arc][*of]);

@@ -72,13 +72,17 @@ fn near_plans_first_leave_nothing_out() {
 fn plans_near_all_others_are_found_within_a_number_of_looks() {
     let family = Family { regions: 12, switches: 1, gigabits: 100, devices: 16, classes: 4, is_dense: true };
     let switches = Switches { few: 3, near: 50, look: u64::MAX, ..Switches::default() };
-    let mut looks = 0;
-    let mut watch = |_: &Progress| {
-        looks += 1;
-        if looks > 100 { Stop::Yes } else { Stop::No }
+    let gap_after = |most: u32, seed: u64| {
+        let mut looks = 0;
+        let mut watch = |_: &Progress| {
+            looks += 1;
+            if looks > most { Stop::Yes } else { Stop::No }
+        };
+        search_with(&drawn::of_family(seed, &family), &Goal::Front, switches, &mut watch).gap
     };
-    let found = search_with(&drawn::of_family(2, &family), &Goal::Front, switches, &mut watch);
-    assert!(!found.is_complete && found.gap <= 60, "{} thousandths", found.gap);
+    assert!((1..=60).contains(&gap_after(100, 2)));
+    // Half as many looks suffice for another problem.
+    assert!((1..=60).contains(&gap_after(50, 1)));
 }
 
 #[test]

@@ -1,23 +1,25 @@
 //! From a rack and its devices to an emulator at time 0.
 
-use crate::calendar::{Calendar, Event};
 use crate::circle::Circles;
-use crate::device::DeviceNode;
 use crate::emulator::{BuildError, Emulator, RackDevice};
+use crate::event::Event;
 use crate::host::HostNode;
 use crate::log::Log;
-use crate::outlet::Outlet;
+use crate::node::{node_id, plug, settings};
 use crate::running::{Ends, Running};
 use crate::watch::Watched;
-use crate::wire::Wire;
 use base_time::{Rng, Time};
+use device_network::{DeviceNode, DeviceSettings, Link, Network, Plug};
 use host_programs::tally::Tally;
 use host_programs::{Captures, Effects, Pair, Setup, Socket, StartError};
-use rack_model::{DeviceId, HostId, LinkId, NodeId, Rack};
-use std::collections::{BTreeMap, VecDeque};
+use rack_model::{End, HostId, NodeId, Rack};
+use std::collections::BTreeMap;
 
 /// The depth of queues that have no link to name one.
 const UNLINKED_DEPTH: u32 = 64;
+
+/// Events at one moment for each pair of a workload: a packet that is sent, queued and woken for.
+const EVENTS_OF_A_PAIR: u64 = 8;
 
 pub(crate) fn build(
     rack: &Rack,
@@ -26,12 +28,9 @@ pub(crate) fn build(
 ) -> Result<Emulator, BuildError> {
     let mut emulator = Emulator {
         rack: rack.clone(),
-        now: Time::ZERO,
-        calendar: Calendar::default(),
-        wires: vec![],
-        outlets: vec![],
-        devices: device_nodes(rack, devices)?,
-        hosts: vec![],
+        engines: rack.devices.iter().map(|device| engine_of(&devices, &device.name.value)).collect(),
+        network: network(rack, device_nodes(rack, devices)?)?,
+        hosts: hosts(rack),
         pairs: vec![],
         programs: vec![],
         watched: vec![Watched::new(); rack.workloads.len()],
@@ -48,17 +47,14 @@ pub(crate) fn build(
         restarted: vec![],
         notes: vec![],
         circles: Circles::default(),
-        ready: VecDeque::new(),
-        events: 0,
-        check_all_at: 0,
-        events_now: 0,
         stopped: None,
     };
-    plug_in_links(&mut emulator, rack)?;
     emulator.plan_faults();
     start_programs(&mut emulator, rack, captures)?;
-    for device in 0..emulator.devices.len() {
-        emulator.watch_timer(device);
+    // All pairs of a workload may send at one moment.
+    emulator.network.most_events_now += EVENTS_OF_A_PAIR * emulator.pairs.len() as u64;
+    for device in 0..rack.devices.len() as u32 {
+        emulator.network.watch_timer(device);
     }
     Ok(emulator)
 }
@@ -71,7 +67,14 @@ fn device_nodes(rack: &Rack, mut devices: Vec<RackDevice>) -> Result<Vec<DeviceN
         let at = devices.iter().position(|d| d.name == *name);
         let at = at.ok_or_else(|| BuildError(format!("no program was given for device `{name}`")))?;
         let given = devices.remove(at);
-        nodes.push(DeviceNode::new(model, given));
+        let settings = DeviceSettings {
+            service: model.service,
+            parallel: model.parallel,
+            backlog: model.backlog,
+            unlinked_queue: UNLINKED_DEPTH,
+            ..DeviceSettings::default()
+        };
+        nodes.push(DeviceNode::new(given.device, settings, given.spent));
     }
     match devices.first() {
         Some(other) => {
@@ -81,48 +84,38 @@ fn device_nodes(rack: &Rack, mut devices: Vec<RackDevice>) -> Result<Vec<DeviceN
     }
 }
 
-/// Makes two wires of each link, an outlet at each end, and one outlet at each device for all other ports.
-fn plug_in_links(emulator: &mut Emulator, rack: &Rack) -> Result<(), BuildError> {
-    let root = Rng::new(rack.seed);
-    let mut host_outlets: Vec<Option<u32>> = vec![None; rack.hosts.len()];
-    for (id, link) in (0..).map(LinkId).zip(&rack.links) {
-        for direction in 0..2 {
-            let wire = Wire::new(id, link, direction, &root);
-            let from = wire.from;
-            let outlet = emulator.outlets.len() as u32;
-            emulator.outlets.push(Outlet::new(from.node, Some(emulator.wires.len() as u32), link.queue));
-            emulator.wires.push(wire);
-            let is_free = match from.node {
-                NodeId::Device(DeviceId(device)) => {
-                    emulator.devices.get_mut(device as usize).is_some_and(|d| {
-                        let free = !d.ports.iter().any(|(port, _)| *port == from.port);
-                        d.ports.push((from.port, outlet));
-                        free
-                    })
-                }
-                NodeId::Host(HostId(host)) => {
-                    host_outlets.get_mut(host as usize).is_some_and(|o| o.replace(outlet).is_none())
-                }
-            };
-            if !is_free {
-                return Err(BuildError(format!("a link cannot be plugged into `{}`", rack.end_name(from))));
-            }
+fn engine_of(devices: &[RackDevice], name: &str) -> String {
+    devices.iter().find(|device| device.name == name).map_or(String::new(), |device| device.engine.clone())
+}
+
+/// The devices of a rack, joined by its links.
+fn network(rack: &Rack, devices: Vec<DeviceNode>) -> Result<Network<Event>, BuildError> {
+    let links = rack.links.iter().map(|link| Link {
+        plugs: [plug(&link.ends[0]), plug(&link.ends[1])],
+        settings: settings(link),
+        queue: link.queue,
+    });
+    let why = |problem| match problem {
+        device_network::BuildError::Occupied(Plug { node, port }) => {
+            let end = End { node: node_id(node), port, span: Default::default() };
+            format!("a link cannot be plugged into `{}`", rack.end_name(end))
         }
-    }
-    for (id, device) in (0..).map(DeviceId).zip(&mut emulator.devices) {
-        device.ports.sort_unstable();
-        device.unlinked = emulator.outlets.len() as u32;
-        emulator.outlets.push(Outlet::new(NodeId::Device(id), None, UNLINKED_DEPTH));
-    }
-    for (id, (host, outlet)) in (0..).map(HostId).zip(rack.hosts.iter().zip(host_outlets)) {
-        let name = &host.name.value;
-        let outlet = outlet.ok_or_else(|| BuildError(format!("host `{name}` is not linked")))?;
+        device_network::BuildError::Loose(host) => {
+            format!("host `{}` is not linked", rack.node_name(NodeId::Host(HostId(host))))
+        }
+    };
+    Network::new(devices, rack.hosts.len(), links, &Rng::new(rack.seed))
+        .map_err(|problem| BuildError(why(problem)))
+}
+
+/// Hosts, with the MTU of the link that each has.
+fn hosts(rack: &Rack) -> Vec<HostNode> {
+    let host = |(id, host)| {
         let link =
             rack.links_of(NodeId::Host(id)).next().and_then(|(link, ..)| rack.links.get(link.0 as usize));
-        let mtu = link.map_or(0, |link| link.mtu);
-        emulator.hosts.push(HostNode::new(host, &rack.hosts, outlet, mtu));
-    }
-    Ok(())
+        HostNode::new(host, &rack.hosts, link.map_or(0, |link| link.mtu))
+    };
+    (0..).map(HostId).zip(&rack.hosts).map(host).collect()
 }
 
 /// Lets the hosts begin with all workloads.
@@ -156,7 +149,7 @@ fn start_programs(emulator: &mut Emulator, rack: &Rack, mut captures: Captures) 
             }
         }
         for (timer, time) in started.wakes {
-            emulator.calendar.schedule(time, Event::Program { workload: at as u32, timer });
+            emulator.network.schedule(time, Event::Program { workload: at as u32, timer });
         }
         let is_active = program.is_active();
         emulator.active += u64::from(is_active);

@@ -10,8 +10,8 @@
 
 use crate::emulator::Emulator;
 use crate::log;
-use crate::wire::Wire;
 use base_time::{Duration, Time};
+use device_network::{Node, Wire};
 use rack_model::{DeviceId, NodeId};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -95,7 +95,7 @@ impl Emulator {
     /// Looks for loops, every so many events.
     #[inline(always)]
     pub(crate) fn look_for_loops(&mut self) {
-        if self.events.is_multiple_of(LOOK_EVERY) && self.circles.found.is_none() {
+        if self.network.events.is_multiple_of(LOOK_EVERY) && self.circles.found.is_none() {
             self.look();
         }
     }
@@ -103,26 +103,26 @@ impl Emulator {
     #[cold]
     fn look(&mut self) {
         let now = Seen {
-            carried: self.wires.iter().map(|wire| wire.counts.frames).sum(),
-            made: self.hosts.iter().map(|host| host.counts.created).sum(),
-            copies: self.devices.iter().map(|device| device.created_and_dropped().0).sum(),
+            carried: self.network.wires.iter().map(|wire| wire.medium.counts.frames).sum(),
+            made: self.network.ends.iter().map(|host| host.counts.created).sum(),
+            copies: self.network.devices.iter().map(|device| device.created_and_dropped().0).sum(),
         };
         let before = std::mem::replace(&mut self.circles.before, now);
         let carried = now.carried - before.carried;
         if self.circles.trail.as_ref().is_some_and(|trail| trail.len() >= TRAIL) {
             let trail = self.circles.trail.take().unwrap_or_default();
             let multiply = now.copies - before.copies > carried / MANY;
-            let same = circle(trail.iter().map(|p| (p.digest, p.wire)), &self.wires);
+            let same = circle(trail.iter().map(|p| (p.digest, p.wire)), &self.network.wires);
             let changing = same.is_none();
             let path = same.or_else(|| {
                 let payloads = trail.iter().map(|p| (p.payload, p.wire));
-                if multiply { circle(payloads, &self.wires) } else { None }
+                if multiply { circle(payloads, &self.network.wires) } else { None }
             });
             if let Some(path) = path {
                 let names: Vec<&str> =
                     path.iter().map(|id| self.rack.node_name(NodeId::Device(*id))).collect();
                 let in_flight = self.balance().in_flight;
-                let (path, found_ps) = (names.join(" -> "), self.now.as_ps());
+                let (path, found_ps) = (names.join(" -> "), self.network.now.as_ps());
                 self.circles.found = Some(LoopReport { path, found_ps, in_flight, changing });
                 return;
             }
@@ -153,7 +153,7 @@ fn shortest(again: &[u32], wires: &[Wire], turns: bool) -> Option<Vec<DeviceId>>
     let ends = |wire: u32| {
         let wire = wires.get(wire as usize)?;
         match (wire.from.node, wire.to.node) {
-            (NodeId::Device(from), NodeId::Device(to)) => Some((from, to, wire.link)),
+            (Node::Device(from), Node::Device(to)) => Some((DeviceId(from), DeviceId(to), wire.link)),
             _ => None,
         }
     };

@@ -1,27 +1,23 @@
 //! The rack and its virtual time: built, driven, asked.
 
-use crate::calendar::{Calendar, Event};
 use crate::circle::Circles;
-use crate::device::DeviceNode;
+use crate::event::Event;
 use crate::fault::FaultState;
 use crate::host::{HostNode, Received};
 use crate::log::{Entry, Log, LogHash};
 use crate::names::Names;
-use crate::outlet::Outlet;
 use crate::pcap::Pcap;
-use crate::place::{Owner, Place, Reason};
+use crate::place::Reason;
 use crate::running::{Ends, Running};
 use crate::violation::Violation;
 use crate::watch::Watched;
-use crate::wire::Wire;
 use base_time::{Duration, Time};
 use dataplane_api::Device;
+use device_network::{Drive, Network, Owner, Place, Spent};
 use host_programs::{Captures, Effects};
-use rack_model::{DeviceId, HostId, LinkId, NodeId, Rack};
-use std::collections::{BTreeMap, VecDeque};
+use rack_model::{DeviceId, HostId, LinkId, Rack};
+use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A device's implementation.
 pub struct RackDevice {
@@ -33,22 +29,6 @@ pub struct RackDevice {
     pub device: Box<dyn Device>,
     /// What its frame externs tell of the time that calls take.
     pub spent: Spent,
-}
-
-/// Time that a device has spent besides its service time, since it was last asked.
-#[derive(Clone, Default, Debug)]
-pub struct Spent(Arc<AtomicU64>);
-
-impl Spent {
-    /// Some more.
-    pub fn add(&self, time: Duration) {
-        self.0.fetch_add(time.as_ps(), Ordering::Relaxed);
-    }
-
-    /// All of it; from now on there is none.
-    pub fn take(&self) -> Duration {
-        Duration::from_ps(self.0.swap(0, Ordering::Relaxed))
-    }
 }
 
 /// The rack and the devices that were given do not go together: a mistake of the caller.
@@ -92,12 +72,10 @@ pub struct PacketBalance {
 /// machine. **Invariant**: packets are conserved; see [`Violation`].
 pub struct Emulator {
     pub(crate) rack: Rack,
-    pub(crate) now: Time,
-    pub(crate) calendar: Calendar,
-    /// Two for each link: from its first end to its second, and back.
-    pub(crate) wires: Vec<Wire>,
-    pub(crate) outlets: Vec<Outlet>,
-    pub(crate) devices: Vec<DeviceNode>,
+    /// Its devices and links in the rack's order; hosts are its ends.
+    pub(crate) network: Network<Event>,
+    /// What runs the program of each device.
+    pub(crate) engines: Vec<String>,
     pub(crate) hosts: Vec<HostNode>,
     /// One for each pair of each workload.
     pub(crate) pairs: Vec<Ends>,
@@ -130,13 +108,6 @@ pub struct Emulator {
     pub(crate) notes: Vec<(Time, String)>,
     /// What is known of frames that go round without end.
     pub(crate) circles: Circles,
-    /// Outlets that may be able to send.
-    pub(crate) ready: VecDeque<u32>,
-    pub(crate) events: u64,
-    /// The event behind which everything is checked again.
-    pub(crate) check_all_at: u64,
-    /// Events at this very moment.
-    pub(crate) events_now: u64,
     pub(crate) stopped: Option<Violation>,
 }
 
@@ -160,13 +131,13 @@ impl Emulator {
 
     /// Virtual time.
     pub fn now(&self) -> Time {
-        self.now
+        self.network.now
     }
 
     /// Lets the next event happen, and gives its time; none if nothing is left to happen.
     pub fn step(&mut self) -> Result<Option<Time>, Violation> {
         self.go_on()?;
-        Ok(self.next_event(Time::MAX)?.then_some(self.now))
+        Ok(self.happens(Time::MAX)?.then_some(self.network.now))
     }
 
     /// Lets the next events up to and at `time` happen, as far as the [`limit`](Self::limit): at most `most`, and none behind one
@@ -174,7 +145,7 @@ impl Emulator {
     pub fn run_events(&mut self, time: Time, most: u64) -> Result<u64, Violation> {
         self.go_on()?;
         let mut events = 0;
-        while events < most && self.next_event(self.limit().min(time))? {
+        while events < most && self.happens(self.limit().min(time))? {
             events += 1;
             if self.has_restarted() {
                 break;
@@ -190,33 +161,28 @@ impl Emulator {
 
     /// Lets the next event up to and at `time` happen; false if there is none.
     #[inline]
-    fn next_event(&mut self, time: Time) -> Result<bool, Violation> {
-        let Some((at, event)) = self.calendar.pop(time) else {
-            return Ok(false);
-        };
-        self.events_now = if at > self.now { 0 } else { self.events_now + 1 };
-        self.events += 1;
-        self.now = at;
-        match self.happen(event).and_then(|()| self.check_progress()) {
-            Ok(()) => {
-                self.look_for_loops();
-                Ok(true)
-            }
-            Err(violation) => Err(self.stop(*violation)),
-        }
+    fn happens(&mut self, time: Time) -> Result<bool, Violation> {
+        self.next_event(time).map_err(|violation| self.stop(*violation))
     }
 
-    fn stop(&mut self, violation: Violation) -> Violation {
+    fn stop(&mut self, violation: device_network::Violation) -> Violation {
+        let violation = self.named(violation);
         self.stopped = Some(violation.clone());
         violation
+    }
+
+    /// The same, with the rack's name of the place.
+    pub(crate) fn named(&self, violation: device_network::Violation) -> Violation {
+        let device_network::Violation { at, place, message } = violation;
+        Violation { at, place: self.names().place(place), message }
     }
 
     /// Lets everything up to and at `time` happen; then it is `time`.
     pub fn run_until(&mut self, time: Time) -> Result<(), Violation> {
         self.go_on()?;
-        while self.next_event(time)? {}
-        self.now = self.now.max(time);
-        self.check_all().map_err(|violation| self.stop(*violation))
+        while self.happens(time)? {}
+        self.network.now = self.network.now.max(time);
+        self.network.check_all().map_err(|violation| self.stop(*violation))
     }
 
     /// When the run ends at the latest: at the rack's `until`; without that, a second after the workloads have sent
@@ -241,17 +207,23 @@ impl Emulator {
     /// What [`run`](Self::run) does when it is over, for those who step.
     pub fn finish(&mut self) -> Result<RunEnd, Violation> {
         let limit = self.limit();
-        self.check_all().map_err(|violation| self.stop(*violation))?;
-        if self.calendar.next_time().is_none() {
+        self.network.check_all().map_err(|violation| self.stop(*violation))?;
+        if self.network.next_time().is_none() {
             return Ok(RunEnd::Drained);
         }
-        self.now = self.now.max(limit);
+        self.network.now = self.network.now.max(limit);
         Ok(RunEnd::TimeLimit)
     }
 
     /// When the next event comes; none if nothing is left to happen.
     pub fn next_time(&self) -> Option<Time> {
-        self.calendar.next_time()
+        self.network.next_time()
+    }
+
+    /// All packets of the run so far.
+    pub fn balance(&self) -> PacketBalance {
+        let device_network::PacketBalance { created, delivered, dropped, in_flight } = self.network.balance();
+        PacketBalance { created, delivered, dropped, in_flight }
     }
 
     /// A host sends `frame` at `at`, or now if that has passed. False, and nothing happens, for a host of another
@@ -264,7 +236,7 @@ impl Emulator {
                 self.injections.len() as u32 - 1
             });
             self.injections[slot as usize] = Some((host.0, frame));
-            self.calendar.schedule(at.max(self.now), Event::Inject(slot));
+            self.network.schedule(at, Event::Inject(slot));
         }
         exists
     }
@@ -284,8 +256,8 @@ impl Emulator {
 
     /// From now on each frame on a link is delayed by up to `jitter` more, by the seed; frames keep their order.
     pub fn set_jitter(&mut self, link: LinkId, jitter: Duration) {
-        for wire in self.wires.iter_mut().filter(|w| w.link == link) {
-            wire.set_jitter(jitter);
+        for wire in self.network.wires.iter_mut().filter(|w| w.link == link.0) {
+            wire.medium.set_jitter(jitter);
         }
     }
 
@@ -319,12 +291,12 @@ impl Emulator {
 
     /// Frames that are on a link now, both ways.
     pub fn on_link(&self, link: LinkId) -> u64 {
-        self.wires.iter().filter(|wire| wire.link == link).map(Wire::flying).sum()
+        self.network.wires.iter().filter(|wire| wire.link == link.0).map(|wire| wire.flying()).sum()
     }
 
     /// A device.
     pub fn device(&self, id: DeviceId) -> Option<&dyn Device> {
-        self.devices.get(id.0 as usize).map(DeviceNode::device)
+        self.network.device(id.0)
     }
 
     /// The latencies of a workload of [`RunReport::workloads`](crate::RunReport::workloads), the least first, to one in
@@ -342,7 +314,7 @@ impl Emulator {
     /// In line: an entry that is made here is not worth to be written to memory and read again.
     #[inline(always)]
     pub(crate) fn log(&mut self, entry: Entry) {
-        self.log.add(self.now, entry);
+        self.log.add(self.network.now, entry);
         if self.log.keeps_text() {
             self.log_line(entry);
         }
@@ -351,12 +323,12 @@ impl Emulator {
     #[cold]
     fn log_line(&mut self, entry: Entry) {
         let line = self.names().line(entry);
-        self.log.add_line(self.now, &line);
+        self.log.add_line(self.network.now, &line);
     }
 
     pub(crate) fn names(&self) -> Names<'_> {
-        let Emulator { rack, wires, outlets, programs, notes, .. } = self;
-        Names { rack, wires, outlets, programs, notes }
+        let Emulator { rack, network, programs, notes, .. } = self;
+        Names { rack, network, programs, notes }
     }
 
     /// Counts a drop that is not the program's.
@@ -366,14 +338,17 @@ impl Emulator {
         self.log(Entry::Dropped { place, reason });
     }
 
+    /// The same for a drop that the program's counters have.
+    pub(crate) fn drop_by_program(&mut self, place: Place, reason: device_network::Reason, owner: Owner) {
+        let reason = Reason::Network(reason);
+        self.own_drop(place, reason, owner);
+        self.log(Entry::Dropped { place, reason });
+    }
+
     /// Counts the drop of a packet for the workload that it is of.
-    pub(crate) fn own_drop(&mut self, place: Place, reason: Reason, owner: Owner) {
+    fn own_drop(&mut self, place: Place, reason: Reason, owner: Owner) {
         if owner != Owner::NOBODY {
             *self.owned_drops.entry((owner, place, reason)).or_default() += 1;
         }
-    }
-
-    pub(crate) fn violation(&self, node: NodeId, message: String) -> Box<Violation> {
-        Box::new(Violation { at: self.now, place: self.rack.node_name(node).to_string(), message })
     }
 }

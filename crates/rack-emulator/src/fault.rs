@@ -1,13 +1,12 @@
 //! Faults: they begin, and the wires and devices concerned suffer; they end, and what is left of them is worked out anew.
 
-use crate::calendar::Event;
 use crate::emulator::Emulator;
+use crate::event::Event;
 use crate::log::Entry;
-use crate::place::{Owner, Place, Reason};
-use crate::violation::Violation;
-use crate::wire::{Harm, Wire};
+use crate::node::node_id;
 use base_time::Time;
-use rack_model::{DeviceId, FaultKind, NodeId};
+use device_network::{Harm, Node, Outcome, Steer, Wire};
+use rack_model::{DeviceId, FaultKind};
 
 /// A fault of the rack while it runs.
 #[derive(Clone, Copy, Default, Debug)]
@@ -20,27 +19,23 @@ pub(crate) struct FaultState {
 impl Emulator {
     pub(crate) fn plan_faults(&mut self) {
         for (fault, described) in (0..).zip(&self.rack.faults) {
-            self.calendar.schedule(described.at, Event::Fault { fault, begins: true });
+            self.network.schedule(described.at, Event::Fault { fault, begins: true });
             if described.ends() < Time::MAX {
-                self.calendar.schedule(described.ends(), Event::Fault { fault, begins: false });
+                self.network.schedule(described.ends(), Event::Fault { fault, begins: false });
             }
         }
         self.faults = vec![FaultState::default(); self.rack.faults.len()];
     }
 
-    pub(crate) fn fault(&mut self, fault: u32, begins: bool) -> Result<(), Box<Violation>> {
+    pub(crate) fn fault(&mut self, fault: u32, begins: bool) -> Outcome {
         self.faults[fault as usize].is_active = begins;
         self.log(Entry::Fault { fault, begins });
         let kind = self.rack.faults[fault as usize].kind.clone();
         let mut swept = 0;
-        for wire in 0..self.wires.len() {
-            if concerns_wire(&kind, &self.wires[wire]) {
-                let harm = self.harm_of(&self.wires[wire]);
-                let cut = self.wires[wire].suffer(harm);
-                swept += cut;
-                (0..cut)
-                    .for_each(|_| self.drop_at(Place::Wire(wire as u32), Reason::LinkDown, Owner::NOBODY));
-                self.check_wire(wire as u32)?;
+        for wire in 0..self.network.wires.len() {
+            if concerns_wire(&kind, &self.network.wires[wire]) {
+                let harm = self.harm_of(&self.network.wires[wire]);
+                swept += self.harm_wire(wire as u32, harm)?;
             }
         }
         if let FaultKind::DeviceDown(device) | FaultKind::Slow { device, .. } = kind {
@@ -71,7 +66,7 @@ impl Emulator {
     }
 
     /// A device is as slow, and as down, as all active faults together make it.
-    fn sweep_device(&mut self, id: DeviceId) -> Result<u64, Box<Violation>> {
+    fn sweep_device(&mut self, id: DeviceId) -> Outcome<u64> {
         let (mut is_down, mut factor) = (false, 1u64);
         for (fault, state) in self.rack.faults.iter().zip(&self.faults) {
             match fault.kind {
@@ -82,42 +77,21 @@ impl Emulator {
                 _ => {}
             }
         }
-        let node = &mut self.devices[id.0 as usize];
-        if node.is_down && !is_down {
+        if self.network.is_down(id.0) && !is_down {
             self.restarted.push(id);
         }
-        let swept = node.suffer(is_down, factor) + if is_down { self.clear_queues(id) } else { 0 };
-        self.end_all(id, swept, Reason::DeviceDown);
-        if !is_down {
-            self.watch_timer(id.0 as usize);
-        }
-        self.check_device(id)?;
-        Ok(swept)
-    }
-
-    /// Empties the queues of all ports of a device: of how many packets.
-    pub(crate) fn clear_queues(&mut self, id: DeviceId) -> u64 {
-        let outlets: Vec<u32> = self.devices[id.0 as usize].outlets().collect();
-        let cleared = outlets.iter().map(|at| self.outlets[*at as usize].queue.clear(self.now)).sum();
-        self.devices[id.0 as usize].counts.queued -= cleared;
-        cleared
-    }
-
-    /// So many packets have ended at a device.
-    pub(crate) fn end_all(&mut self, id: DeviceId, packets: u64, reason: Reason) {
-        self.devices[id.0 as usize].counts.dropped += packets;
-        (0..packets).for_each(|_| self.drop_at(Place::Device(id.0), reason, Owner::NOBODY));
+        self.harm_device(id.0, is_down, factor)
     }
 }
 
 fn concerns_wire(kind: &FaultKind, wire: &Wire) -> bool {
     match kind {
-        FaultKind::LinkDown(link) | FaultKind::Delay { link, .. } => *link == wire.link,
+        FaultKind::LinkDown(link) | FaultKind::Delay { link, .. } => link.0 == wire.link,
         FaultKind::Loss { link, from, .. } => {
-            *link == wire.link && from.is_none_or(|from| from == wire.from.node)
+            link.0 == wire.link && from.is_none_or(|from| from == node_id(wire.from.node))
         }
         FaultKind::Partition(nodes) => {
-            let inside = |node: NodeId| nodes.contains(&node);
+            let inside = |node: Node| nodes.contains(&node_id(node));
             inside(wire.from.node) != inside(wire.to.node)
         }
         FaultKind::DeviceDown(_)

@@ -1,4 +1,4 @@
-//! A host: its queue, and whose the frames are that arrive.
+//! A host: whose the frames are that arrive.
 
 use base_time::Time;
 use host_programs::packet::{
@@ -22,26 +22,10 @@ pub struct Received {
 
 pub(crate) struct HostNode {
     pub station: Station,
-    pub outlet: u32,
     /// Pairs whose frames are known by something else than a stamp.
     pub sockets: BTreeMap<Socket, u32>,
     /// Frames go here and not to the workloads, if the caller listens.
     pub listener: Option<Vec<Received>>,
-    pub counts: HostCounts,
-}
-
-/// What a host has seen since the start, in frames.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(crate) struct HostCounts {
-    pub received: u64,
-    /// Made here: by workloads, as answers, by the caller.
-    pub created: u64,
-    /// Handed to the link.
-    pub sent: u64,
-    /// Received and used.
-    pub absorbed: u64,
-    /// Received and not used, or not sent since the queue was full.
-    pub dropped: u64,
 }
 
 /// Whose a frame is.
@@ -56,7 +40,7 @@ pub(crate) enum Found<'f> {
 
 impl HostNode {
     /// `host`, with what it must know of all `hosts`, at a link that takes IP packets of `mtu` bytes.
-    pub fn new(host: &Host, hosts: &[Host], outlet: u32, mtu: u32) -> HostNode {
+    pub fn new(host: &Host, hosts: &[Host], mtu: u32) -> HostNode {
         let on_link = |address: Ipv4Addr| host.ip.iter().any(|n| n.value.contains(IpAddr::V4(address)));
         let all = hosts.iter().flat_map(|h| h.ip.iter().map(|n| (n.value.v4(), h.mac.value)));
         let known = all.filter_map(|(address, mac)| Some((address?, mac)));
@@ -67,8 +51,7 @@ impl HostNode {
             gateway: host.gateway,
             mtu,
         };
-        let counts = HostCounts::default();
-        HostNode { station, outlet, sockets: BTreeMap::new(), listener: None, counts }
+        HostNode { station, sockets: BTreeMap::new(), listener: None }
     }
 
     /// Whose a frame is.

@@ -3,13 +3,8 @@
 //! [`Emulator`] takes a [`Rack`](rack_model::Rack) and something that runs as each of its devices, and lets
 //! events happen in the order of (time, sequence). One seed, one result, byte for byte.
 //!
-//! The way of a packet: a host's queue, a wire (its rate, delay, loss, MTU), a device's backlog until one of its
-//! `parallel` places is free, ingress, the service time, the queue of a port (8 priorities of the link's depth, the
-//! highest first), egress when the wire is free, the next wire. Timers of devices run at their deadlines; what they
-//! give goes into the queues.
-//!
-//! Ingress runs when a packet gets inside, and what comes of it is queued when its service time is over; egress
-//! takes no time. Recirculated packets wait in the backlog like others.
+//! Devices, links and queues are a [`device_network`]; this crate has what stands around it: hosts and their workloads,
+//! faults, what is counted, logged and reported.
 //!
 //! ```
 //! use rack_emulator::Emulator;
@@ -28,20 +23,17 @@
 //! ```
 
 mod build;
-mod calendar;
 mod circle;
-mod conservation;
 mod control;
-mod device;
 mod emulator;
+mod event;
 mod fault;
 mod host;
 mod log;
 mod names;
-mod outlet;
+mod node;
 mod pcap;
 mod place;
-mod queue;
 mod report;
 mod running;
 mod sample;
@@ -49,18 +41,18 @@ mod stages;
 mod table;
 mod timeline;
 mod traffic;
-mod transit;
 mod violation;
 mod watch;
-mod wire;
+mod world;
 
 pub use circle::LoopReport;
-pub use control::Passed;
-pub use emulator::{BuildError, Emulator, PacketBalance, RackDevice, RunEnd, Spent};
+pub use device_network::{Harm, Medium, MediumCounts, Passed, Sent, Spent};
+pub use emulator::{BuildError, Emulator, PacketBalance, RackDevice, RunEnd};
 pub use host::Received;
 pub use host_programs::Captures;
 pub use host_programs::latency::percentile;
 pub use log::LogHash;
+pub use node::medium;
 pub use pcap::Pcap;
 pub use report::{
     DeviceReport, DropReport, FaultReport, LatencyReport, LinkReport, NoteReport, RunReport, ValueReport,

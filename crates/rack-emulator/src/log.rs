@@ -1,7 +1,8 @@
 //! The event log: always as a hash, and as text when asked for.
 
-use crate::place::{Place, Reason};
+use crate::place::Reason;
 use base_time::Time;
+use device_network::Place;
 use std::fmt;
 
 /// A hash of all events of a run so far, with the bytes of all frames. Equal runs have equal hashes; runs that

@@ -1,18 +1,17 @@
 //! Places and events as the user knows them.
 
+use crate::event::Event;
 use crate::log::Entry;
-use crate::outlet::Outlet;
-use crate::place::Place;
+use crate::node::node_id;
 use crate::running::{Running, workload_of};
-use crate::wire::Wire;
 use base_time::Time;
-use rack_model::{DeviceId, HostId, NodeId, Rack};
+use device_network::{Network, Place};
+use rack_model::{DeviceId, End, HostId, NodeId, Rack};
 
 /// What names are made from.
 pub(crate) struct Names<'a> {
     pub rack: &'a Rack,
-    pub wires: &'a [Wire],
-    pub outlets: &'a [Outlet],
+    pub network: &'a Network<Event>,
     pub programs: &'a [Running],
     pub notes: &'a [(Time, String)],
 }
@@ -20,20 +19,26 @@ pub(crate) struct Names<'a> {
 impl Names<'_> {
     /// `h1 -> tor:1`.
     pub fn wire(&self, wire: u32) -> String {
-        let ends = self.wires.get(wire as usize).map(|w| (w.from, w.to));
-        ends.map_or(String::new(), |(from, to)| {
+        self.ends(wire).map_or(String::new(), |(from, to)| {
             format!("{} -> {}", self.rack.end_name(from), self.rack.end_name(to))
         })
+    }
+
+    /// Where a wire comes from, and where it leads. A link has two, one after the other.
+    pub fn ends(&self, wire: u32) -> Option<(End, End)> {
+        let [a, b] = self.rack.links.get(wire as usize / 2)?.ends;
+        Some(if wire.is_multiple_of(2) { (a, b) } else { (b, a) })
     }
 
     /// A host, a device, a port, a direction of a link.
     pub fn place(&self, place: Place) -> String {
         match place {
-            Place::Host(id) => self.rack.node_name(NodeId::Host(HostId(id))).to_string(),
+            Place::End(id) => self.rack.node_name(NodeId::Host(HostId(id))).to_string(),
             Place::Device(id) => self.device(id).to_string(),
             Place::Port(id, port) => format!("{}:{port}", self.device(id)),
             Place::Wire(wire) => self.wire(wire),
             Place::Outlet(outlet) => self.outlet(outlet),
+            Place::Network => format!("rack {}", self.rack.name.value),
         }
     }
 
@@ -53,7 +58,7 @@ impl Names<'_> {
             Entry::Received { host, flow, sequence } => {
                 let workload = self.rack.workloads.get(workload_of(self.programs, flow));
                 let name = workload.map_or("", |w| &w.name.value);
-                format!("{} received {name} {sequence}", self.place(Place::Host(host)))
+                format!("{} received {name} {sequence}", self.place(Place::End(host)))
             }
             Entry::Noted { note, .. } => self.notes.get(note as usize).map_or(String::new(), |n| n.1.clone()),
             Entry::Ticked { device } => format!("{} timer", self.device(device)),
@@ -62,12 +67,12 @@ impl Names<'_> {
 
     /// The port of an outlet; of that for all ports without a link, the device.
     fn outlet(&self, outlet: u32) -> String {
-        let Some(outlet) = self.outlets.get(outlet as usize) else {
+        let Some(outlet) = self.network.outlets.get(outlet as usize) else {
             return String::new();
         };
-        match outlet.wire.and_then(|wire| self.wires.get(wire as usize)) {
-            Some(wire) => self.rack.end_name(wire.from),
-            None => self.rack.node_name(outlet.node).to_string(),
+        match outlet.wire.and_then(|wire| self.ends(wire)) {
+            Some((from, _)) => self.rack.end_name(from),
+            None => self.rack.node_name(node_id(outlet.node)).to_string(),
         }
     }
 

@@ -3,13 +3,14 @@
 use crate::circle::LoopReport;
 use crate::emulator::{Emulator, PacketBalance};
 use crate::fault::FaultState;
-use crate::place::{Owner, Place, Reason};
+use crate::place::Reason;
 use crate::running::Running;
 use crate::watch::{Values, Watched, value_words};
 use base_time::{Rate, Time};
+use device_network::{Owner, Place};
 use host_programs::Goodput;
 use host_programs::latency::Latencies;
-use rack_model::{DeviceId, Fault, HostId, NodeId, Workload};
+use rack_model::{Fault, HostId, NodeId, Workload};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -242,8 +243,8 @@ impl Emulator {
         RunReport {
             rack: self.rack.name.value.clone(),
             seed: self.rack.seed,
-            duration_ps: self.now.as_ps(),
-            events: self.events,
+            duration_ps: self.network.now.as_ps(),
+            events: self.network.events,
             log_hash: self.log_hash().to_string(),
             packets: self.balance(),
             workloads: self
@@ -254,7 +255,7 @@ impl Emulator {
                 .zip(0..)
                 .map(|((w, running), at)| self.workload_report(at, w, running))
                 .collect(),
-            devices: (0..self.devices.len()).map(|device| self.device_report(device)).collect(),
+            devices: (0..self.network.devices.len()).map(|device| self.device_report(device)).collect(),
             links: self.link_reports(),
             drops: self.drop_reports(),
             faults: self.fault_reports(),
@@ -272,11 +273,11 @@ impl Emulator {
             [host] => self.rack.node_name(NodeId::Host(*host)).to_string(),
             hosts => format!("{} hosts", hosts.len()),
         };
-        let (tally, report) = (&running.tally, running.program.report(self.now));
+        let (tally, report) = (&running.tally, running.program.report(self.network.now));
         let goodput = match report.goodput {
             Goodput::None => None,
             Goodput::UntilLast => tally.goodput(None),
-            Goodput::UntilNow => tally.goodput(Some(self.now)),
+            Goodput::UntilNow => tally.goodput(Some(self.network.now)),
         };
         WorkloadReport {
             name: workload.name.value.clone(),
@@ -314,45 +315,49 @@ impl Emulator {
     }
 
     fn device_report(&self, device: usize) -> DeviceReport {
-        let node = &self.devices[device];
-        let counters = node.counters();
+        let node = &self.network.devices[device];
+        let (counters, model) = (node.counters(), self.rack.devices.get(device));
         let dropped = counters.dropped.iter();
         DeviceReport {
-            name: node.name.clone(),
-            class: self.rack.devices.get(device).map_or("", |d| d.class.word()).to_string(),
-            engine: node.engine.clone(),
+            name: model.map_or(String::new(), |d| d.name.value.clone()),
+            class: model.map_or("", |d| d.class.word()).to_string(),
+            engine: self.engines.get(device).cloned().unwrap_or_default(),
             received: counters.received,
             sent: counters.sent,
             created: counters.created,
-            dropped: dropped.map(|(reason, n)| (Reason::Program(*reason).words().to_string(), *n)).collect(),
+            dropped: dropped
+                .map(|(reason, n)| (device_network::Reason::Program(*reason).words().to_string(), *n))
+                .collect(),
             longest_backlog: node.counts.longest_backlog,
         }
     }
 
     fn link_reports(&self) -> Vec<LinkReport> {
-        let linked = self.outlets.iter().filter_map(|outlet| Some((outlet, outlet.wire?)));
+        let linked = self.network.outlets.iter().filter_map(|outlet| Some((outlet, outlet.wire?)));
+        let names = self.names();
         linked
-            .map(|(outlet, wire)| {
-                let wire = &self.wires[wire as usize];
-                let busy = wire.counts.busy.as_ps().min(self.now.as_ps());
-                let share = u128::from(busy) * 1_000_000 / u128::from(self.now.as_ps().max(1));
-                LinkReport {
-                    from: self.rack.end_name(wire.from),
-                    to: self.rack.end_name(wire.to),
-                    frames: wire.counts.frames,
-                    bytes: wire.counts.bytes,
-                    lost: wire.counts.lost,
-                    cut: wire.counts.cut,
-                    corrupted: wire.counts.corrupted,
-                    duplicated: wire.counts.duplicated,
-                    reordered: wire.counts.reordered,
-                    too_long: wire.counts.too_long,
+            .filter_map(|(outlet, number)| {
+                let wire = &self.network.wires[number as usize];
+                let (from, to) = names.ends(number)?;
+                let busy = wire.medium.counts.busy.as_ps().min(self.network.now.as_ps());
+                let share = u128::from(busy) * 1_000_000 / u128::from(self.network.now.as_ps().max(1));
+                Some(LinkReport {
+                    from: self.rack.end_name(from),
+                    to: self.rack.end_name(to),
+                    frames: wire.medium.counts.frames,
+                    bytes: wire.medium.counts.bytes,
+                    lost: wire.medium.counts.lost,
+                    cut: wire.medium.counts.cut,
+                    corrupted: wire.medium.counts.corrupted,
+                    duplicated: wire.medium.counts.duplicated,
+                    reordered: wire.medium.counts.reordered,
+                    too_long: wire.medium.counts.too_long,
                     refused: outlet.refused,
                     longest_queue: outlet.queue.longest(),
-                    mean_queue_milli: outlet.queue.mean_milli(self.now),
-                    rate_bits_per_s: wire.rate().bits_per_s(),
+                    mean_queue_milli: outlet.queue.mean_milli(self.network.now),
+                    rate_bits_per_s: self.rack.links.get(wire.link as usize)?.rate.bits_per_s(),
                     utilisation_ppm: share as u32,
-                }
+                })
             })
             .collect()
     }
@@ -369,9 +374,10 @@ impl Emulator {
 
     fn drop_reports(&self) -> Vec<DropReport> {
         let mut drops = self.drops.clone();
-        for (id, node) in (0..).map(DeviceId).zip(&self.devices) {
+        for (device, node) in (0..).zip(&self.network.devices) {
             for (reason, n) in node.counters().dropped {
-                drops.insert((Place::Device(id.0), Reason::Program(reason)), n);
+                let reason = Reason::Network(device_network::Reason::Program(reason));
+                drops.insert((Place::Device(device), reason), n);
             }
         }
         let names = self.names();

@@ -68,10 +68,10 @@ impl Timeline {
 
 impl Emulator {
     fn moment(&self) -> Moment {
-        let wires = self.outlets.iter().filter_map(|outlet| outlet.wire);
+        let wires = self.network.outlets.iter().filter_map(|outlet| outlet.wire);
         Moment {
             received: self.programs.iter().map(|running| running.tally.received).collect(),
-            bytes: wires.map(|wire| self.wires[wire as usize].counts.bytes).collect(),
+            bytes: wires.map(|wire| self.network.wires[wire as usize].medium.counts.bytes).collect(),
             dropped: self.balance().dropped,
         }
     }

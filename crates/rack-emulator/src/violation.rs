@@ -21,9 +21,3 @@ impl fmt::Display for Violation {
 }
 
 impl std::error::Error for Violation {}
-
-impl From<Box<Violation>> for Violation {
-    fn from(violation: Box<Violation>) -> Violation {
-        *violation
-    }
-}

@@ -93,7 +93,7 @@ fn packets_that_go_round_in_no_time() {
     assert_eq!(some.report().workloads[0].received, 1);
     let mut endless = emulator(&rack, Toy { forever: true, ..toy() });
     let violation = endless.run().unwrap_err();
-    expect!["internal error at 10.976us in rack rack: time stands still: 1000008 events at one moment"]
+    expect!["internal error at 10.976us in rack rack: 1000008 events at the same time"]
         .assert_eq(&violation.to_string());
 }
 

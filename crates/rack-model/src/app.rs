@@ -234,7 +234,11 @@ fn defines(r: &mut Reader, item: Item<'_>) -> Option<Vec<(Spanned<String>, Spann
     let is_macro = |c: char| c.is_ascii_alphanumeric() || c == '_';
     for (name, _) in &defines {
         if !name.value.chars().all(is_macro) || name.value.starts_with(|c: char| c.is_ascii_digit()) {
-            r.bad_value(name.span, "not a macro's name", "letters, digits and `_`, not starting with a digit");
+            r.bad_value(
+                name.span,
+                "not a macro's name",
+                "letters, digits and `_`, not starting with a digit",
+            );
         }
     }
     Some(defines)

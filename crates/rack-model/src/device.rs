@@ -7,7 +7,7 @@
 //! parallel = 8              # how many packets at once; default by class
 //! backlog = 1024            # how many may wait for that; the rest is dropped
 //! entries = "tor.stf"       # its own entries, besides those of the app
-//! externs = ["beacon"]      # the frame externs it offers; { beacon = "2us" }: with how much longer a packet takes for each call;
+//! externs = ["beacon"]      # the frame externs and value externs it offers; { beacon = "2us" }: with how much longer a packet takes for each call;
 //!                           # { beacon = { time = "2us", rate = "8Gbit/s" } }: and how much goes through; `full_rate` as of links
 //! extends = "core"          # of a legacy switch: the device whose ports it has, one for one
 //! resources = { Tables = 24, EntryBits = "20000000" }   # what it has for plans, by variable
@@ -37,7 +37,7 @@ pub struct Device {
     pub extends: Option<Spanned<String>>,
     /// The path of its own entries, as written.
     pub entries: Option<Spanned<String>>,
-    /// The frame externs it offers.
+    /// The frame externs and value externs it offers.
     pub externs: Vec<Spanned<String>>,
     /// What calls of them cost; of those that are not named nothing.
     pub calls: Vec<(String, Call)>,
@@ -45,7 +45,7 @@ pub struct Device {
     pub resources: Vec<(Spanned<String>, Spanned<String>)>,
 }
 
-/// What calls of a frame extern cost on a device.
+/// What calls of an extern cost on a device.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Call {
     /// How much longer a packet takes.
@@ -57,13 +57,13 @@ pub struct Call {
 }
 
 impl Device {
-    /// What a call of the frame extern `name` costs.
+    /// What it says that a call of the extern `name` costs.
     pub fn call(&self, name: &str) -> Call {
         let known = self.calls.iter().find(|(known, _)| known == name);
         known.map_or(Call::default(), |(_, call)| *call)
     }
 
-    /// A device called `name` with the defaults of its class and no frame externs.
+    /// A device called `name` with the defaults of its class and no externs.
     pub fn new(name: &str, class: DeviceClass) -> Device {
         let Profile { service, parallel, .. } = *class.profile();
         Device {

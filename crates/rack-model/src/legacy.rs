@@ -150,7 +150,10 @@ fn check_device(whole: &Rack, id: DeviceId, device: &Device) -> Vec<Diagnostic> 
             return vec![diagnostic.suggest(&extended.value, names)];
         }
         Some((_, Some(_))) => {
-            return refuse("a legacy switch extends a device that runs programs", "this is one itself".to_string());
+            return refuse(
+                "a legacy switch extends a device that runs programs",
+                "this is one itself".to_string(),
+            );
         }
         Some((_, None)) => {}
     }

@@ -1,11 +1,10 @@
 //! Single values: what text means, and what is said when it means nothing.
 
-use crate::probability::scaled_decimal;
 use crate::section::{Item, Reader, quoted};
 use crate::{Mac, Network, Probability, Spanned};
 use base_diag::Diagnostic;
 use base_diag::codes::rack;
-use base_time::{Duration, Rate, Time};
+use base_time::{Duration, Rate, Time, scaled_decimal};
 use std::ops::RangeInclusive;
 use toml::de::DeValue;
 

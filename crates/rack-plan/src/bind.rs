@@ -49,8 +49,7 @@ pub fn bind(
             error = error.at(of(pin).span, "starts on this device");
         }
         if pin != node {
-            error =
-                error.note(format!("`{}` must run on the same device as `{}`", names[node], names[pin]));
+            error = error.note(format!("`{}` must run on the same device as `{}`", names[node], names[pin]));
         }
         error = error.note(why);
         return Err(one(match option {

@@ -71,7 +71,7 @@ impl Cut {
         let start = Region { name: "parser".into(), on: vec![origin], ..Region::default() };
         let sections = self.split.sections.iter().enumerate().map(|(at, section)| Region {
             name: section.name.as_str().into(),
-            paths: vec![needs(rack, program, section)],
+            paths: vec![needs(rack, section)],
             on: if self.is_away(section) { vec![] } else { vec![origin] },
             share: stated.get(&at).map(|(share, _)| *share),
             span: Span::NONE,
@@ -105,12 +105,11 @@ fn reasons(found: &[Diagnostic]) -> String {
 }
 
 /// What a section needs of its device.
-fn needs(rack: &Rack, program: &Program, section: &SectionInfo) -> Vec<Prop> {
-    let used = program.instances.iter().filter(|i| section.state.contains(&i.control_plane_name));
+fn needs(rack: &Rack, section: &SectionInfo) -> Vec<Prop> {
     let timed = calls(rack);
-    let functions = used.filter_map(|i| program.frame_extern(i)).flat_map(|name| {
-        let is_timed = timed.iter().any(|(known, _)| *known == name);
-        std::iter::once(Prop::from(name)).chain(is_timed.then(|| call_time(name)))
+    let functions = section.externs.iter().flat_map(|name| {
+        let is_timed = timed.iter().any(|(known, _)| known == name);
+        std::iter::once(Prop::from(name.as_str())).chain(is_timed.then(|| call_time(name)))
     });
     [Prop::from(P4), section.name.as_str().into()].into_iter().chain(functions).collect()
 }

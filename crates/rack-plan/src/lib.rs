@@ -10,6 +10,7 @@ mod rack;
 mod shares;
 
 pub use bind::bind;
+pub use offers::call_cost;
 pub use page::page;
 pub use placement::{by_hand, placement};
 pub use rack::{Cost, RackProblem, Refused, RuleText};

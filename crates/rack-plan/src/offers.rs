@@ -1,20 +1,20 @@
-//! Frame externs in plans: what holds on a device that offers one, and what a call costs there.
+//! Externs of the user's own in plans: what holds on a device that offers one, and what a call costs there.
 
 use plan_model::Prop;
-use rack_model::{Call, Rack};
+use rack_model::{Call, Device, Rack};
 use std::collections::BTreeSet;
 
-/// Frame externs that the rack's devices offer.
+/// Externs that the rack's devices offer.
 pub(super) fn offered(rack: &Rack) -> impl Iterator<Item = &str> {
     rack.devices.iter().flat_map(|device| &device.externs).map(|name| name.value.as_str())
 }
 
-/// What holds on a device that offers a frame extern.
+/// What holds on a device that offers an extern.
 pub(super) fn offer(name: &str) -> Prop {
     format!("offers.{name}").into()
 }
 
-/// What a call of a frame extern needs besides, where calls take time.
+/// What a call of an extern needs besides, where calls take time.
 pub(super) fn call_time(name: &str) -> Prop {
     format!("time.{name}").into()
 }
@@ -25,12 +25,20 @@ pub(super) fn takes(name: &str, call: Call) -> Prop {
     format!("takes.{name}.{}{rate}", call.time).into()
 }
 
-/// Frame externs with what a call costs, on each device that offers them; none if no call costs anything.
+/// What a call of an extern costs on a device: what the device says or, if it says nothing, what the extern does.
+pub fn call_cost(device: &Device, name: &str) -> Call {
+    if device.calls.iter().any(|(known, _)| known == name) {
+        return device.call(name);
+    }
+    let declared = netfn_registry::all().value(name).map(|offer| offer.cost);
+    Call { time: declared.unwrap_or_default(), ..Call::default() }
+}
+
+/// Externs with what a call costs, on each device that offers them; none if no call costs anything.
 pub(super) fn calls(rack: &Rack) -> BTreeSet<(&str, Call)> {
-    let all = rack
-        .devices
-        .iter()
-        .flat_map(|device| device.externs.iter().map(|name| (name.value.as_str(), device.call(&name.value))));
+    let all = rack.devices.iter().flat_map(|device| {
+        device.externs.iter().map(|name| (name.value.as_str(), call_cost(device, &name.value)))
+    });
     let all: BTreeSet<_> = all.collect();
     let costs = |name: &str| all.iter().any(|(known, call)| *known == name && *call != Call::default());
     all.iter().copied().filter(|(name, _)| costs(name)).collect()

@@ -1,8 +1,8 @@
 //! A planning problem from a rack: the regions of one of its apps on the devices that it may use.
 //!
 //! ```text
-//! section of a region   needs `p4`, the frame externs it calls, what they take (`time.NAME`), and what bears its name
-//! device                provides its class, and of each frame extern `offers.NAME` and `takes.NAME.TIME` (with its rate)
+//! section of a region   needs `p4`, the externs of the user's own that it calls, what they take (`time.NAME`), and what bears its name
+//! device                provides its class, and of each extern it offers `offers.NAME` and `takes.NAME.TIME` (with its rate)
 //! rules                 rule "beacon" beacon if offers.beacon;
 //!                       rule "beacon in 2us" time.beacon if takes.beacon.2us then Latency += 2us;
 //!                       rule "smartnic" p4 if smartnic;
@@ -16,7 +16,7 @@
 use super::Result;
 use super::bind::bind;
 use super::cut::{Cut, P4};
-use super::offers::{call_time, calls, offer, offered, takes};
+use super::offers::{call_cost, call_time, calls, offer, offered, takes};
 use super::placement::placement;
 use base_diag::codes::plan as codes;
 use base_diag::{Diagnostic, Span};
@@ -394,7 +394,7 @@ fn devices(rack: &Rack, app: usize, signature: &Signature) -> Result<Vec<Device>
         let offers = device
             .externs
             .iter()
-            .flat_map(|name| [offer(&name.value), takes(&name.value, device.call(&name.value))]);
+            .flat_map(|name| [offer(&name.value), takes(&name.value, call_cost(device, &name.value))]);
         devices.push(Device {
             name: device.name.value.as_str().into(),
             provides: std::iter::once(class(rack, id).word().into()).chain(offers).collect(),

@@ -1,16 +1,15 @@
-//! The interpreter's switch, as code gets at it: its own, or one that threads share.
+//! The device, as code gets at it: its own, or one that threads share.
 
 use crate::outbox::Outbox;
 use crate::turns::Turns;
 use dataplane_api::DropReason;
-use device::Host;
-use device::embed::Half;
-use device::{Digest, Switch};
+use device::psa::Half;
+use device::{Blocks, Core, Digest, Switch};
 use std::sync::MutexGuard;
 
 /// See the module.
 pub(crate) enum Access<'s> {
-    Own(Host<'s>),
+    Own(&'s mut Core, Blocks<'s>),
     Shared {
         switch: &'s Turns<Switch>,
         /// It is locked when it is first wanted, and then until the batch ends.
@@ -23,22 +22,26 @@ pub(crate) enum Access<'s> {
 }
 
 impl Access<'_> {
-    /// The switch.
-    pub(crate) fn host(&mut self) -> Host<'_> {
+    /// What the device keeps, and what it runs.
+    pub(crate) fn parts(&mut self) -> (&mut Core, Blocks<'_>) {
         match self {
-            Access::Own(host) => host.again(),
+            Access::Own(core, blocks) => (core, *blocks),
             Access::Shared { switch, guard, half, .. } => {
-                let mut host = guard.get_or_insert_with(|| switch.lock()).host();
-                host.turn_to(*half);
-                host
+                let (core, blocks) = guard.get_or_insert_with(|| switch.lock()).parts();
+                (core, blocks.of(*half))
             }
         }
     }
 
-    /// The interpreter's switch, of a device that threads share.
+    /// What the device keeps.
+    pub(crate) fn core(&mut self) -> &mut Core {
+        self.parts().0
+    }
+
+    /// The switch, of a device that threads share.
     pub(crate) fn shared(&mut self) -> Option<&mut Switch> {
         match self {
-            Access::Own(_) => None,
+            Access::Own(..) => None,
             Access::Shared { switch, guard, .. } => Some(guard.get_or_insert_with(|| switch.lock())),
         }
     }
@@ -46,7 +49,7 @@ impl Access<'_> {
     /// What is asked from now on is about the blocks of this half of PSA.
     pub(crate) fn turn_to(&mut self, to: Half) {
         match self {
-            Access::Own(host) => host.turn_to(to),
+            Access::Own(_, blocks) => *blocks = blocks.of(to),
             Access::Shared { half, .. } => *half = to,
         }
     }
@@ -55,7 +58,7 @@ impl Access<'_> {
     pub(crate) fn digest(&mut self, digest: Digest) {
         self.hand_over();
         match self {
-            Access::Own(host) => host.digest(digest),
+            Access::Own(core, _) => core.state.digest(digest),
             Access::Shared { outbox, .. } => outbox.tell(|told| told.digest(digest)),
         }
     }
@@ -64,25 +67,22 @@ impl Access<'_> {
     pub(crate) fn log(&mut self, line: String) {
         self.hand_over();
         match self {
-            Access::Own(host) => host.log(line),
+            Access::Own(core, _) => core.state.log(line),
             Access::Shared { outbox, .. } => outbox.tell(|told| told.line(line)),
         }
     }
 
-    /// What the interpreter told in this thread's place is this thread's.
+    /// What was told under the lock in this thread's place is this thread's.
     pub(crate) fn hand_over(&mut self) {
         if let Access::Shared { guard: Some(switch), outbox, .. } = self {
-            outbox.tell(|told| told.append(switch.host().take_told()));
+            outbox.tell(|told| told.append(switch.parts().0.take_told()));
         }
     }
 
     /// Packets were received, and frames sent.
     pub(crate) fn count(&mut self, received: u64, sent: u64) {
         match self {
-            Access::Own(host) => {
-                host.received(received);
-                host.sent(sent);
-            }
+            Access::Own(core, _) => core.count(received, sent),
             Access::Shared { outbox, .. } => outbox.count(|counters| {
                 counters.received += received;
                 counters.sent += sent;
@@ -93,7 +93,7 @@ impl Access<'_> {
     /// Packets were dropped.
     pub(crate) fn dropped(&mut self, reason: DropReason, packets: u64) {
         match self {
-            Access::Own(host) => host.dropped(reason, packets),
+            Access::Own(core, _) => core.count_dropped(reason, packets),
             Access::Shared { outbox, .. } => {
                 outbox.count(|counters| *counters.dropped.entry(reason).or_default() += packets);
             }

@@ -2,7 +2,8 @@
 
 use crate::runtime::{
     ask, asked, choose, clear, colour, copy, finish, frame_call, hash, hash_list, looked_up, lookup,
-    lookup_1, lookup_2, meter, prefetch, random, reset, stage, statement, sum_list, tell, value_set,
+    lookup_1, lookup_2, meter, prefetch, random, reset, stage, statement, sum_list, tell, value_call,
+    value_set,
 };
 
 /// The functions that compiled code calls.
@@ -24,6 +25,7 @@ pub(crate) struct Calls<F> {
     pub(crate) stage: F,
     pub(crate) finish: F,
     pub(crate) frame_call: F,
+    pub(crate) value_call: F,
     pub(crate) reset: F,
     pub(crate) value_set: F,
     pub(crate) hash: F,
@@ -65,6 +67,7 @@ impl Calls<Function> {
             stage: ("stage", stage as *const u8, &[Word, Int, Word], Some(Int)),
             finish: ("finish", finish as *const u8, &[Word, Word, Int], None),
             frame_call: ("frame_call", frame_call as *const u8, &[Word, Word, Int], None),
+            value_call: ("value_call", value_call as *const u8, &[Word, Int], None),
             reset: ("reset", reset as *const u8, &[Word], None),
             value_set: ("value_set", value_set as *const u8, &[Word, Int, Int], Some(Int)),
             hash: ("hash", hash as *const u8, &[Word, Int, Word, Word, Word, Word], Some(Word)),
@@ -100,6 +103,7 @@ impl<F> Calls<F> {
             stage: f(self.stage),
             finish: f(self.finish),
             frame_call: f(self.frame_call),
+            value_call: f(self.value_call),
             reset: f(self.reset),
             value_set: f(self.value_set),
             hash: f(self.hash),

@@ -1,15 +1,18 @@
 //! A program as machine code, without any state: what engines of the same program share.
 
-use crate::engine::Report;
+use crate::code::Part;
 use crate::facts::Facts;
-use crate::halves::HalfBuilds;
-use crate::layout::Layout;
-use crate::machine::{Machine, Part};
+use crate::layout::{Layout, Node};
+use crate::machine::Machine;
 use crate::notes::Notes;
 use crate::tables::{Mirrors, Wanted};
+use base_diag::Diagnostic;
 use dataplane_api::Port;
-use device::{Blocks, Blueprint, Host};
+use device::psa::Half;
+use device::stage::BlockName;
+use device::{Blocks, Blueprint, Core};
 use ir::Program;
+use ir_interp::Interpreter;
 use ir_value::Value;
 use std::sync::{Arc, OnceLock};
 
@@ -36,14 +39,46 @@ impl Compiled {
         }
     }
 
-    /// The code of a lowered program that can be run; no device is asked.
-    pub(crate) fn new(program: Arc<Program>, drop_port: Port, shares: bool) -> Compiled {
-        let code = match Blueprint::new(Arc::clone(&program), drop_port) {
-            Ok(blueprint) => Made::new(blueprint.blocks(), shares),
-            Err(_) => Made::Nothing,
+    /// Lowers and compiles a program; no device is asked. What no device runs is refused. `shares` says that several threads are to run
+    /// it at once.
+    pub fn new(program: &Program, drop_port: Port, shares: bool) -> Result<Compiled, Vec<Diagnostic>> {
+        // Too large when everything is inlined: the interpreter runs it as it stands.
+        let Ok(lowered) = ir_lower::lower(program) else {
+            ir_interp::check(program)?;
+            let program = Arc::new(program.clone());
+            return Ok(Compiled { program, drop_port, code: Made::Nothing, shares });
         };
-        Compiled { program, drop_port, code, shares }
+        ir_interp::check(&lowered)?;
+        Compiled::of(Arc::new(lowered), drop_port, shares)
     }
+
+    /// The same code for devices with this drop port, or for threads.
+    pub(crate) fn fit(&self, drop_port: Port, shares: bool) -> Result<Compiled, Vec<Diagnostic>> {
+        let is_fit = self.drop_port == drop_port && self.shares == shares;
+        if is_fit || matches!(self.code, Made::Nothing) {
+            return Ok(self.clone());
+        }
+        Compiled::of(Arc::clone(&self.program), drop_port, shares)
+    }
+
+    fn of(program: Arc<Program>, drop_port: Port, shares: bool) -> Result<Compiled, Vec<Diagnostic>> {
+        let blueprint = Blueprint::new(Arc::clone(&program), drop_port)?;
+        let code = Made::new(blueprint.blocks(), shares);
+        Ok(Compiled { program, drop_port, code, shares })
+    }
+}
+
+/// What was compiled, and how well.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Report {
+    /// False if the interpreter runs everything: the program is too large, or calls functions on frames and either copies packets in
+    /// ingress, or has headers or stacks in its metadata.
+    pub compiled: bool,
+    /// What is left to the interpreter: the kind of a statement, or `"block"`, with the block it stands in. Of PSA the interpreter
+    /// then runs the half.
+    pub fallbacks: Vec<(BlockName, String)>,
+    /// Bytes of a packet's frame.
+    pub frame_bytes: usize,
 }
 
 /// What there is of code.
@@ -77,6 +112,53 @@ impl Made {
     }
 }
 
+/// The code of both halves. A clone is the same code.
+#[derive(Clone)]
+pub(crate) struct HalfBuilds {
+    pub(crate) ingress: Arc<Build>,
+    pub(crate) egress: Arc<Build>,
+}
+
+impl HalfBuilds {
+    /// The code of a program for PSA; `None` if it is for the interpreter alone. `shares` says that several threads are to run it at
+    /// once: then tables of both halves change all at once, and the numbers of egress go on behind those of ingress.
+    pub(crate) fn new(blocks: Blocks<'_>, shares: bool) -> Option<HalfBuilds> {
+        let half = |half: Half, wanted: Wanted| {
+            Build::new(blocks.of(half), Part::Half(half), shares, wanted).map(Arc::new)
+        };
+        let ingress = half(Half::Ingress, Wanted::default())?;
+        let before = if shares { ingress.wanted.clone() } else { Wanted::default() };
+        Some(HalfBuilds { egress: half(Half::Egress, before)?, ingress })
+    }
+
+    /// The tables and cells of a device, for each half.
+    pub(crate) fn mirrors(&self, core: &mut Core) -> Option<[Mirrors; 2]> {
+        Some([self.ingress.mirrors(core)?, self.egress.mirrors(core)?])
+    }
+}
+
+impl Build {
+    /// True if all of a half is in its code.
+    pub(crate) fn runs_half(&self) -> bool {
+        let notes = &self.whole.notes;
+        let is_plain = self
+            .layout
+            .half
+            .as_ref()
+            .is_some_and(|homes| homes.carried.iter().all(|(_, node)| is_plain(node)));
+        is_plain && notes.fallbacks.is_empty() && notes.stages.is_empty()
+    }
+}
+
+/// True if the value of the node can be brought into a frame before its packet begins: arrays are cleared then.
+fn is_plain(node: &Node) -> bool {
+    match node {
+        Node::Scalar(_) | Node::Header(_) | Node::Nothing => true,
+        Node::Struct(nodes) | Node::Union(nodes) => nodes.iter().all(is_plain),
+        Node::Stack(_) | Node::Value(_) => false,
+    }
+}
+
 /// The code of a program with what is known of it.
 pub(crate) struct Build {
     pub(crate) whole: Coded,
@@ -92,6 +174,8 @@ pub(crate) struct Build {
     pub(crate) wanted: Wanted,
     pub(crate) layout: Layout,
     pub(crate) zeros: Vec<Value>,
+    /// Runs what code leaves out.
+    pub(crate) rest: Interpreter,
 }
 
 /// Code, and what it speaks of by number.
@@ -123,12 +207,27 @@ impl Build {
         let zeros = layout.values.iter().map(|ty| Value::zero(program, ty)).collect();
         let [ingress, egress, again, out, deparse] = [const { OnceLock::new() }; 5];
         let resumes = facts.resumes.iter().map(|_| Default::default()).collect();
-        Some(Build { whole, ingress, egress, again, out, deparse, resumes, facts, wanted, layout, zeros })
+        let rest = Interpreter::new(program);
+        Some(Build {
+            whole,
+            ingress,
+            egress,
+            again,
+            out,
+            deparse,
+            resumes,
+            facts,
+            wanted,
+            layout,
+            zeros,
+            rest,
+        })
     }
 
-    /// The tables and cells of a device, in the order that the code knows; `None` if the device runs another program.
-    pub(crate) fn mirrors(&self, host: &mut Host) -> Option<Mirrors> {
-        Mirrors::of(&self.wanted, host)
+    /// The tables and cells of a device, in the order that the code knows, for its first worker; `None` if the device runs another
+    /// program.
+    pub(crate) fn mirrors(&self, core: &mut Core) -> Option<Mirrors> {
+        Mirrors::of(&self.wanted, core, 0)
     }
 
     /// The code for a part that there [`is`](Build::has_all).

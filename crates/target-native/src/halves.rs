@@ -10,83 +10,25 @@
 //! deparsers give along. A packet of a batch that goes from one port to another stays in its buffer.
 
 use crate::access::Access;
-use crate::code::half::told;
-use crate::compiled::Build;
-use crate::engine::{Native, Start};
+use crate::batch::BatchRunner;
+use crate::code::Part;
+use crate::compiled::HalfBuilds;
+use crate::context::told;
 use crate::exchange::Exchange;
-use crate::layout::{Node, asked};
-use crate::machine::Part;
+use crate::layout::asked;
+use crate::native::{Native, Start};
 use crate::packet::{Fate, Packet};
-use crate::tables::{Mirrors, Wanted};
+use crate::tables::Mirrors;
 use base_time::Time;
 use dataplane_api::{DropReason, Output, Port};
-
-use device::embed::{Accelerator, Half, HalfDone, HalfEnd, HalfStart};
-use device::{Blocks, Host, Life};
-use ir::Carried;
+use dataplane_tables::Tables;
+use device::psa::{Half, HalfDone, HalfStart};
+use device::stage::{Amid, Block, Stage, Stop, Visit};
+use device::{AtWork, Blocks, Core, Life, NotTaken, StageRunner};
+use ir::{Carried, Stmt};
 use ir_value::Value;
 use p4_arch::psa::{PORT_RECIRCULATE, packet_path};
 use std::sync::Arc;
-
-/// The code of both halves. A clone is the same code.
-#[derive(Clone)]
-pub(crate) struct HalfBuilds {
-    pub(crate) ingress: Arc<Build>,
-    pub(crate) egress: Arc<Build>,
-}
-
-impl HalfBuilds {
-    /// The code of a program for PSA; `None` if it is for the interpreter alone. `shares` says that several threads are to run it at
-    /// once: then tables of both halves change all at once, and the numbers of egress go on behind those of ingress.
-    pub(crate) fn new(blocks: Blocks<'_>, shares: bool) -> Option<HalfBuilds> {
-        let half = |half: Half, wanted: Wanted| {
-            Build::new(blocks.of(half), Part::Half(half), shares, wanted).map(Arc::new)
-        };
-        let ingress = half(Half::Ingress, Wanted::default())?;
-        let before = if shares { ingress.wanted.clone() } else { Wanted::default() };
-        Some(HalfBuilds { egress: half(Half::Egress, before)?, ingress })
-    }
-
-    /// The tables and cells of a device, for each half.
-    pub(crate) fn mirrors(&self, host: &mut Host) -> Option<[Mirrors; 2]> {
-        Some([self.ingress.mirrors(host)?, self.egress.mirrors(host)?])
-    }
-
-    /// What runs the code on a device; packets there may take what `life` may.
-    pub(crate) fn on(&self, [of_ingress, of_egress]: [Mirrors; 2], life: Life) -> HalvesAtWork {
-        HalvesAtWork {
-            ingress: Native::new(Arc::clone(&self.ingress), of_ingress),
-            egress: Native::new(Arc::clone(&self.egress), of_egress),
-            free: vec![],
-            came: vec![],
-            came_of: vec![],
-            life,
-            interpreted: 0,
-        }
-    }
-}
-
-impl Build {
-    /// True if all of a half is in its code.
-    pub(crate) fn runs_half(&self) -> bool {
-        let notes = &self.whole.notes;
-        let is_plain = self
-            .layout
-            .half
-            .as_ref()
-            .is_some_and(|homes| homes.carried.iter().all(|(_, node)| is_plain(node)));
-        is_plain && notes.fallbacks.is_empty() && notes.stages.is_empty()
-    }
-}
-
-/// True if the value of the node can be brought into a frame before its packet begins: arrays are cleared then.
-fn is_plain(node: &Node) -> bool {
-    match node {
-        Node::Scalar(_) | Node::Header(_) | Node::Nothing => true,
-        Node::Struct(nodes) | Node::Union(nodes) => nodes.iter().all(is_plain),
-        Node::Stack(_) | Node::Value(_) => false,
-    }
-}
 
 /// Runs the halves on a device.
 pub(crate) struct HalvesAtWork {
@@ -96,26 +38,54 @@ pub(crate) struct HalvesAtWork {
     free: Vec<Packet>,
     /// The frame of a packet of a batch, as it came to the half that it is in.
     came: Vec<u8>,
-    /// Of the last batch: for each output the position of the packet that it came of.
-    pub(crate) came_of: Vec<usize>,
     /// As much as a packet may take.
     life: Life,
     /// How often the interpreter has run a half.
     interpreted: u64,
 }
 
-impl Accelerator for HalvesAtWork {
-    fn half(&mut self, host: Host<'_>, start: HalfStart<'_>, now: Time) -> HalfEnd {
+impl StageRunner for HalvesAtWork {
+    fn whole(
+        &mut self,
+        core: &mut Core,
+        blocks: Blocks<'_>,
+        port: Port,
+        frame: &[u8],
+        now: Time,
+    ) -> Option<Vec<Output>> {
+        let mut packet = self.free.pop().unwrap_or_default();
+        let outputs = packet.receive(port, frame).then(|| {
+            let mut access = Access::Own(core, blocks);
+            let mut outputs = self.batch(&mut access, std::slice::from_mut(&mut packet), &mut vec![], now);
+            if let Fate::Sent(port) = packet.fate() {
+                outputs.push(Output { port, frame: packet.frame().to_vec() });
+            }
+            outputs
+        });
+        self.free.push(packet);
+        outputs
+    }
+
+    fn psa_half(
+        &mut self,
+        core: &mut Core,
+        blocks: Blocks<'_>,
+        start: HalfStart<'_>,
+        now: Time,
+    ) -> Result<Option<HalfDone>, NotTaken> {
+        if !core.is_untold() {
+            return Err(NotTaken);
+        }
         let mut packet = self.free.pop().unwrap_or_default();
         let native = match start.half {
             Half::Ingress => &mut self.ingress,
             Half::Egress => &mut self.egress,
         };
-        let mut end = HalfEnd::NotMine;
+        let mut end = Err(NotTaken);
         if native.build.runs_half() && packet.receive_behind(native.emitted(), start.frame) {
             native.take_along(start.carried);
-            let ran = native.half(&mut Access::Own(host), &mut packet, &start, now);
-            end = if ran { HalfEnd::Done(native.done(&packet)) } else { HalfEnd::Gone };
+            let ran = native.half(&mut Access::Own(core, blocks), &mut packet, &start, now);
+            end = Ok(ran.then(|| native.done(&packet)));
         } else {
             self.interpreted += 1;
         }
@@ -123,44 +93,41 @@ impl Accelerator for HalvesAtWork {
         end
     }
 
-    fn process(&mut self, host: Host<'_>, port: Port, frame: &[u8], now: Time) -> Vec<Output> {
-        let mut access = Access::Own(host);
-        let mut packet = self.free.pop().unwrap_or_default();
-        let mut outputs;
-        if packet.receive(port, frame) {
-            outputs = self.batch(&mut access, std::slice::from_mut(&mut packet), now);
-            if let Fate::Sent(port) = packet.fate() {
-                outputs.push(Output { port, frame: packet.frame().to_vec() });
-            }
-        } else {
-            access.count(1, 0);
-            outputs = access.host().run_halves(self, port, frame, now);
-        }
-        self.free.push(packet);
-        outputs
+    fn stage(&mut self, core: &mut Core, stage: &Stage, visits: &mut [Visit], now: Time) {
+        self.ingress.rest.stage(core, stage, visits, now);
+    }
+
+    fn statement(
+        &mut self,
+        core: &mut Core,
+        block: Block,
+        stmt: &Stmt,
+        at: &mut Amid,
+        now: Time,
+    ) -> Result<(), Stop> {
+        self.ingress.rest.statement(core, block, stmt, at, now)
     }
 }
 
-impl HalvesAtWork {
-    /// How often the interpreter has run a half, or was called by one.
-    pub(crate) fn interpreted(&self) -> u64 {
-        self.interpreted + self.ingress.interpreted + self.egress.interpreted
-    }
-
-    /// Packets and all that comes of them, one after the other.
-    pub(crate) fn batch(&mut self, access: &mut Access, packets: &mut [Packet], now: Time) -> Vec<Output> {
+impl BatchRunner for HalvesAtWork {
+    fn batch(
+        &mut self,
+        access: &mut Access<'_>,
+        packets: &mut [Packet],
+        came_of: &mut Vec<usize>,
+        now: Time,
+    ) -> Vec<Output> {
         let (mut outputs, mut sent, mut life) = (vec![], 0, self.life.another());
         let is_code = self.ingress.build.runs_half() && self.egress.build.runs_half();
-        self.came_of.clear();
         for (at, packet) in packets.iter_mut().enumerate() {
             let rest = if is_code {
                 life.renew();
                 self.through(access, packet, &life, now)
             } else {
-                self.whole(access, packet, now)
+                self.all_of(access, packet, now)
             };
             outputs.extend(rest);
-            self.came_of.resize(outputs.len(), at);
+            came_of.resize(outputs.len(), at);
             sent += u64::from(matches!(packet.fate(), Fate::Sent(_)));
         }
         access.count(packets.len() as u64, sent);
@@ -168,10 +135,38 @@ impl HalvesAtWork {
         outputs
     }
 
+    fn read(&mut self, tables: &Tables) {
+        self.ingress.read(tables);
+        self.egress.read(tables);
+    }
+
+    /// How often the interpreter has run a half, or was called by one.
+    fn interpreted(&self) -> u64 {
+        self.interpreted + self.ingress.interpreted + self.egress.interpreted
+    }
+}
+
+impl HalvesAtWork {
+    /// Runs the code on a device; packets there may take what `life` may.
+    pub(crate) fn new(
+        builds: &HalfBuilds,
+        [of_ingress, of_egress]: [Mirrors; 2],
+        life: Life,
+    ) -> HalvesAtWork {
+        HalvesAtWork {
+            ingress: Native::new(Arc::clone(&builds.ingress), of_ingress),
+            egress: Native::new(Arc::clone(&builds.egress), of_egress),
+            free: vec![],
+            came: vec![],
+            life,
+            interpreted: 0,
+        }
+    }
+
     /// A packet goes through both halves; what else it asks for, and all that comes of that, is the interpreter's.
     fn through(&mut self, access: &mut Access, packet: &mut Packet, life: &Life, now: Time) -> Vec<Output> {
         if !packet.make_room(self.ingress.emitted()) {
-            return self.whole(access, packet, now);
+            return self.all_of(access, packet, now);
         }
         self.came.clear();
         self.came.extend_from_slice(packet.frame());
@@ -226,9 +221,10 @@ impl HalvesAtWork {
     }
 
     /// The interpreter runs a packet.
-    fn whole(&mut self, access: &mut Access, packet: &mut Packet, now: Time) -> Vec<Output> {
+    fn all_of(&mut self, access: &mut Access, packet: &mut Packet, now: Time) -> Vec<Output> {
         packet.leave();
-        access.host().run_halves(self, packet.in_port, packet.frame(), now)
+        let (core, blocks) = access.parts();
+        AtWork { core, blocks, runner: self }.process(packet.in_port, packet.frame().to_vec(), now)
     }
 
     /// The interpreter goes on with a packet behind a half.
@@ -245,7 +241,9 @@ impl HalvesAtWork {
         };
         packet.leave();
         let came = std::mem::take(&mut self.came);
-        let outputs = access.host().behind_half(self, HalfStart { frame: &came, ..start }, done, now);
+        let (core, blocks) = access.parts();
+        let start = HalfStart { frame: &came, ..start };
+        let outputs = AtWork { core, blocks, runner: self }.psa_after_half(start, done, now);
         self.came = came;
         outputs
     }

@@ -7,43 +7,45 @@
 //! ```
 //!
 //! [`Engine`] runs batches of packets; as a [`Switch`](device::Switch), from [`Engine::into_switch`], it does what the
-//! interpreter does, only faster. Entries, objects, groups and counters are the interpreter's; compiled code shares the cells of
+//! interpreter does, only faster. Entries, objects, groups and counters are the device's; compiled code shares the cells of
 //! registers and counters, and keeps copies of tables in fast structures. [`Shared`] does the same in several threads.
 //!
 //! **Invariant**: no program is refused and none means something else. What code cannot do is done by the interpreter, on the same
 //! packet and state: one statement, or one stage. [`Report`] and [`Engine::interpreted`] say how often. Copies are made by the
-//! interpreter's traffic manager, and run as machine code like any packet.
+//! device's traffic manager, and run as machine code like any packet.
 //!
 //! PSA's halves are compiled one by one: see `halves`.
 //!
 //! **Invariant**: a packet takes a bounded number of steps, and none is allocated for while nothing rare happens.
 
 mod access;
-mod around;
+mod batch;
 mod calls;
 mod code;
 mod compiled;
+mod context;
 mod engine;
 mod exchange;
 mod facts;
 mod flow;
-mod frames;
 mod halves;
 mod layout;
 mod machine;
 mod memory;
+mod native;
 mod notes;
 mod outbox;
 mod packet;
 mod parked;
+mod runner;
 mod runtime;
 mod tables;
 mod text;
 mod turns;
 mod workers;
 
-pub use compiled::Compiled;
-pub use engine::{Engine, Report};
+pub use compiled::{Compiled, Report};
+pub use engine::Engine;
 pub use flow::flow;
 pub use machine::CodeText;
 pub use packet::{Fate, HEADROOM, MOST_BYTES, Packet};

@@ -4,43 +4,22 @@
 #![allow(unsafe_code)]
 
 use crate::calls::{Arg, Calls};
-use crate::code::{Code, Made, Unable};
+use crate::code::{Code, Made, Part, Unable};
+use crate::context::Context;
 use crate::facts::Facts;
 use crate::layout::Layout;
 use crate::notes::Notes;
 use crate::packet::Packet;
-use crate::runtime::{Context, Job};
+use crate::runtime::Job;
 use cranelift_codegen::ir::{AbiParam, FuncRef, Type, types};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{Linkage, Module, default_libcall_names};
-use device::embed::Half;
 use ir::Program;
 
 /// The function for a batch.
 type Batch = unsafe extern "C" fn(*mut Context, *mut Packet, u64);
-
-/// What code is made for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Part {
-    /// All that happens to a packet.
-    Whole,
-    /// Up to the end of ingress, where each packet is left.
-    Ingress,
-    /// From the start of egress on, with variables as they lie in the frame.
-    Egress,
-    /// From the parser to the end of ingress, with metadata as they lie in the frame: what starts again.
-    Again,
-    /// The deparser alone, with variables as they lie in the frame.
-    Deparse,
-    /// Of a packet that a frame extern gave: from one of the places where they run on to the end of ingress. True if it is fresh.
-    Resume(usize, bool),
-    /// Half of PSA.
-    Half(Half),
-    /// Behind egress, with variables as they lie in the frame: drop, checksums, deparser.
-    Out,
-}
 
 /// A function for a batch of packets, in its last two forms.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]

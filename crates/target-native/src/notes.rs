@@ -2,8 +2,8 @@
 
 use crate::exchange::{Exchange, value_of};
 use crate::facts::Facts;
-use crate::frames::is_kept;
 use crate::layout::{Kind, Layout, Node};
+use device::ValueCallee;
 use device::stage::BlockName;
 use ir::{InstanceId, Name, Stmt, VarId};
 use ir_value::Value;
@@ -18,6 +18,7 @@ pub(crate) struct Notes {
     /// Blocks that are left to the interpreter.
     pub(crate) stages: Vec<BlockName>,
     pub(crate) frame_calls: Vec<FrameCallNote>,
+    pub(crate) value_calls: Vec<ValueCall>,
     /// There are calls of frame externs that code cannot make.
     pub(crate) lacks_frame_calls: bool,
     /// Bytes that the deparser may emit.
@@ -35,9 +36,38 @@ impl Notes {
 
     /// What is left to the interpreter: the kind of a statement, or `"block"`, with the block.
     pub(crate) fn left(&self) -> impl Iterator<Item = (BlockName, String)> {
-        let stmts =
-            self.fallbacks.iter().map(|f| (f.block, format!("{:?}", crate::engine::kind_of(&f.stmt))));
+        let stmts = self.fallbacks.iter().map(|f| (f.block, format!("{:?}", kind_of(&f.stmt))));
         stmts.chain(self.stages.iter().map(|block| (*block, "block".to_string())))
+    }
+}
+
+fn kind_of(stmt: &ir::Stmt) -> &'static str {
+    use ir::StmtKind;
+    match &stmt.kind {
+        StmtKind::Declare(..) => "declaration",
+        StmtKind::Assign(_, value) => match &value.kind {
+            ir::ExprKind::Call(_) => "value of a call",
+            ir::ExprKind::Lookahead(_) => "lookahead",
+            ir::ExprKind::ApplyHit(_) | ir::ExprKind::ApplyMiss(_) => "table",
+            _ => "assignment",
+        },
+        StmtKind::Call(_) => "call",
+        StmtKind::Apply(_) | StmtKind::Switch(..) => "table",
+        StmtKind::SetValid(..) => "validity",
+        StmtKind::PushFront(..) | StmtKind::PopFront(..) => "stack",
+        StmtKind::Extract { .. } => "extraction",
+        StmtKind::If(..) => "condition",
+        StmtKind::For { .. } => "loop",
+        _ => "statement",
+    }
+}
+
+/// True if a packet keeps it while it is with a frame extern: nothing of it is in the packet's bytes, or in arrays.
+fn is_kept(node: &Node) -> bool {
+    match node {
+        Node::Scalar(_) | Node::Nothing => true,
+        Node::Struct(nodes) => nodes.iter().all(is_kept),
+        Node::Header(_) | Node::Union(_) | Node::Stack(_) | Node::Value(_) => false,
     }
 }
 
@@ -56,6 +86,23 @@ pub(crate) struct FrameCallNote {
     pub(crate) method: Name,
     /// Of its arguments, in bits.
     pub(crate) widths: Vec<u32>,
+}
+
+/// A call of a value extern.
+pub(crate) struct ValueCall {
+    pub(crate) callee: ValueCallee,
+    /// Arguments that are read.
+    pub(crate) inputs: Vec<Given>,
+    /// Where its results are put: in the place of keys, a pair of words each.
+    pub(crate) slots: Vec<Slot>,
+}
+
+/// A number that a call of a value extern gives.
+pub(crate) struct Slot {
+    /// In bits.
+    pub(crate) width: u32,
+    /// Which number of the inputs it is at first, of an `inout` argument.
+    pub(crate) from: Option<usize>,
 }
 
 /// What is told to somebody outside.

@@ -9,8 +9,7 @@
 
 use crate::turns::lock;
 use dataplane_api::Counters;
-use device::Host;
-use device::Told;
+use device::{Core, Told};
 use std::sync::Mutex;
 
 /// See the module.
@@ -34,10 +33,9 @@ impl Outbox {
     }
 
     /// What was counted since the last time becomes the switch's.
-    pub(crate) fn settle(&self, host: &mut Host) {
+    pub(crate) fn settle(&self, core: &mut Core) {
         let Counters { received, sent, dropped, .. } = std::mem::take(&mut lock(&self.0).1);
-        host.received(received);
-        host.sent(sent);
-        dropped.into_iter().for_each(|(reason, packets)| host.dropped(reason, packets));
+        core.count(received, sent);
+        dropped.into_iter().for_each(|(reason, packets)| core.count_dropped(reason, packets));
     }
 }

@@ -5,6 +5,11 @@ use dataplane_api::{Output, Replica};
 /// Bytes of a packet's buffer.
 pub(crate) const BUFFER: usize = 2048;
 
+/// It begins with a cache line: few lines pass between cores that exchange packets.
+#[repr(C, align(64))]
+#[derive(Clone, Debug)]
+pub(crate) struct Buffer(pub(crate) [u8; BUFFER]);
+
 /// Bytes in front of a packet that has just come in: room for headers that are added.
 pub const HEADROOM: usize = 256;
 
@@ -24,7 +29,7 @@ pub(crate) const WAITS: u32 = 3;
 #[repr(C)]
 #[derive(Clone, Debug)]
 pub struct Packet {
-    pub(crate) buffer: Box<[u8; BUFFER]>,
+    pub(crate) buffer: Box<Buffer>,
     pub(crate) start: u32,
     pub(crate) length: u32,
     pub(crate) in_port: u32,
@@ -48,7 +53,7 @@ pub enum Fate {
 impl Default for Packet {
     fn default() -> Packet {
         Packet {
-            buffer: Box::new([0; BUFFER]),
+            buffer: Box::new(Buffer([0; BUFFER])),
             start: HEADROOM as u32,
             length: 0,
             in_port: 0,
@@ -71,7 +76,7 @@ impl Packet {
         if frame.len() > MOST_BYTES {
             return false;
         }
-        copy(&mut self.buffer[HEADROOM..HEADROOM + frame.len()], frame);
+        copy(&mut self.buffer.0[HEADROOM..HEADROOM + frame.len()], frame);
         (self.start, self.length) = (HEADROOM as u32, frame.len() as u32);
         self.in_port = port;
         self.fate = DROPPED;
@@ -80,7 +85,7 @@ impl Packet {
 
     /// Where the bytes of a frame go that is about to come in, [`MOST_BYTES`] of them; [`arrive`](Packet::arrive) says what came.
     pub fn room(&mut self) -> &mut [u8] {
-        &mut self.buffer[HEADROOM..HEADROOM + MOST_BYTES]
+        &mut self.buffer.0[HEADROOM..HEADROOM + MOST_BYTES]
     }
 
     /// The first `length` bytes of the [`room`](Packet::room), [`MOST_BYTES`] at most, are a frame that came in by a port.
@@ -93,15 +98,15 @@ impl Packet {
     pub fn come_in(&mut self, port: u32) {
         let (start, length) = (self.start as usize, (self.length as usize).min(MOST_BYTES));
         if start != HEADROOM {
-            self.buffer.copy_within(start..start + length, HEADROOM);
+            self.buffer.0.copy_within(start..start + length, HEADROOM);
         }
         self.arrive(port, length);
     }
 
-    /// Starts to load the first bytes of the frame, where another core may have written them last.
+    /// Starts to bring over the first bytes of the frame, which another core may have written last, and which are to be changed.
     pub fn prefetch(&self) {
-        if let Some(first) = self.buffer.get(self.start as usize) {
-            dataplane_tables::prefetch(first);
+        if let Some(first) = self.buffer.0.get(self.start as usize) {
+            dataplane_tables::prefetch_to_write(first);
         }
     }
 
@@ -116,7 +121,7 @@ impl Packet {
         if first + frame.len() + TAIL > BUFFER {
             return false;
         }
-        self.buffer[first..first + frame.len()].copy_from_slice(frame);
+        self.buffer.0[first..first + frame.len()].copy_from_slice(frame);
         (self.start, self.length, self.fate) = (first as u32, frame.len() as u32, DROPPED);
         true
     }
@@ -125,7 +130,7 @@ impl Packet {
     pub fn frame(&self) -> &[u8] {
         let first = (self.start as usize).min(BUFFER);
         let end = (first + self.length as usize).min(BUFFER);
-        &self.buffer[first..end]
+        &self.buffer.0[first..end]
     }
 
     /// What became of it in the last batch.
@@ -153,7 +158,7 @@ impl Packet {
             if room + length + TAIL > BUFFER {
                 return false;
             }
-            self.buffer.copy_within(first..first + length, room);
+            self.buffer.0.copy_within(first..first + length, room);
             self.start = room as u32;
         }
         true

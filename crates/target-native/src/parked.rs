@@ -1,8 +1,9 @@
-//! A packet between compiled ingress and compiled egress: in its frame, which it takes along, and not as values.
+//! A packet outside of the code that comes back to it, between ingress and egress or while a frame extern has its bytes: in its
+//! frame, which it takes along, and not as values.
 //!
 //! ```text
 //! ingress ──> frame ──exchange──> Parked, in a queue ──exchange──> frame ──> egress
-//!                                     └─ hand_back ──> values, if the interpreter is to go on with it
+//!                                     └─ values, if the interpreter is to go on with it
 //! ```
 //!
 //! **Invariant**: it goes back into the engine that it was taken from, and into no other: code knows tables and objects there. The
@@ -13,7 +14,7 @@ use crate::memory::Memory;
 use crate::packet::Packet;
 use dataplane_api::Output;
 use device::Life;
-use device::embed::PacketParts;
+use device::v1model;
 use ir_value::Value;
 use std::sync::Arc;
 
@@ -55,8 +56,8 @@ impl Parked {
     }
 
     /// Takes the bytes of a packet; false if they do not fit.
-    pub(crate) fn receive(&mut self, parts: &PacketParts) -> bool {
-        parts.frame.ends_with(&parts.payload) && self.packet.receive(parts.ingress_port, &parts.frame)
+    pub(crate) fn receive(&mut self, values: &v1model::Packet) -> bool {
+        values.frame.ends_with(&values.payload) && self.packet.receive(values.ingress_port, &values.frame)
     }
 
     /// Takes the engine's frame and leaves its own there.

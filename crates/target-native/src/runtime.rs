@@ -4,97 +4,27 @@
 #![allow(unsafe_code)]
 
 use crate::access::Access;
-use crate::code::frame::{ELSEWHERE, FINE, GONE, REJECTED};
-use crate::code::half::told;
-use crate::code::pipeline::FUEL;
+use crate::context::{Asked, Context, ELSEWHERE, FINE, FUEL, GONE, Left, REJECTED};
 use crate::exchange::Exchange;
 use crate::layout::{Layout, NONE, Node};
 use crate::memory::Memory;
-use crate::notes::{Message, Notes};
+use crate::notes::{Message, Notes, Slot};
 use crate::packet::Packet;
 use crate::tables::Mirrors;
 use base_bits::{BitWriter, Bits};
 use base_time::Time;
-use dataplane_api::{DropReason, Output};
+use dataplane_api::Output;
 use dataplane_tables::Table;
 use device::Digest;
 use device::Life;
-use device::embed::{Halt, Left, PacketParts, Stay};
 use device::hash::Algorithm;
-use device::stage::{Amid, BlockName, CloneEffect, Effects};
+use device::stage::{Amid, BlockName, CloneEffect, Effects, Stop};
 use device::told::log_line;
-use ir_value::Value;
-use std::ffi::c_void;
-use std::sync::atomic::AtomicU64;
-
-/// Reasons that are counted, by their number.
-pub(crate) const REASONS: [DropReason; 10] = [
-    DropReason::Ingress,
-    DropReason::Egress,
-    DropReason::NoReplica,
-    DropReason::Absorbed,
-    DropReason::PassLimit,
-    DropReason::ParserLimit,
-    DropReason::StepLimit,
-    DropReason::AssertFailed,
-    DropReason::UnknownRegion,
-    DropReason::Internal,
-];
-
-/// What compiled code is called with.
-#[repr(C)]
-pub(crate) struct Context {
-    pub(crate) frame: *mut u8,
-    pub(crate) tables: *const TableRef,
-    pub(crate) cells: *const *const AtomicU64,
-    /// A [`Job`].
-    pub(crate) job: *mut c_void,
-    /// In microseconds.
-    pub(crate) now: u64,
-    /// Not 0 if packets of a batch are to be run ahead once for what their lookups will read.
-    pub(crate) ahead: u64,
-    pub(crate) asked: *mut Asked,
-    /// For half of PSA: see [`told`](crate::code::half::told).
-    pub(crate) told: [u64; told::COUNT],
-    /// For egress on its own.
-    pub(crate) stay: Stay,
-    pub(crate) sent: u64,
-    /// By reason.
-    pub(crate) dropped: [u64; REASONS.len()],
-}
-
-/// A table as compiled code reads it.
-#[repr(C)]
-pub(crate) struct TableRef {
-    pub(crate) table: *const Table,
-    /// The action of record 0.
-    pub(crate) actions: *const u64,
-    /// From one record to the next in bytes.
-    pub(crate) stride: u64,
-    /// The entry numbers by key, of tables that have an array of them.
-    pub(crate) direct: *const u32,
-    /// The arrays for the first bits, of tables of prefixes that have them now, or null: see [`dataplane_tables::FirstBits`].
-    pub(crate) top: *const u32,
-    pub(crate) chunks: *const u32,
-    /// Not 0 if it pays to ask for what a lookup reads in advance.
-    pub(crate) far: u64,
-}
-
-/// Lookups whose first lines were asked for; the second ones are when the first have had time to come. Tables in it are copies of
-/// the batch that runs, which empties it at its end.
-pub(crate) struct Asked {
-    lookups: [(*const Table, [u64; MOST_ASKED]); 8],
-    next: usize,
-}
-
-/// Words of a key that is asked for.
-pub(crate) const MOST_ASKED: usize = 4;
-
-impl Default for Asked {
-    fn default() -> Asked {
-        Asked { lookups: [(std::ptr::null(), [0; MOST_ASKED]); 8], next: 0 }
-    }
-}
+use device::v1model;
+use device::{AtWork, PacketId, StageRunner};
+use ir_interp::Interpreter;
+use ir_value::{Value, numbers};
+use smallvec::SmallVec;
 
 impl Asked {
     /// Asks for what the lookup of `key` reads.
@@ -120,7 +50,9 @@ impl Asked {
 
 /// A batch that is being processed.
 pub(crate) struct Job<'j, 'h> {
-    pub(crate) host: &'j mut Access<'h>,
+    pub(crate) access: &'j mut Access<'h>,
+    /// For statements and blocks that code leaves out.
+    pub(crate) rest: &'j mut Interpreter,
     pub(crate) layout: &'j Layout,
     pub(crate) memory: &'j mut Memory,
     /// What only the interpreter touches.
@@ -154,7 +86,7 @@ pub(crate) struct Leaving {
 #[allow(clippy::large_enum_variant)]
 pub(crate) enum To {
     /// The traffic manager.
-    Copies(PacketParts, Left),
+    Copies(v1model::Packet, Left),
     /// The packet is in the frame.
     FrameExtern(FrameCall),
 }
@@ -239,7 +171,9 @@ pub(crate) extern "C" fn value_set(context: *mut Context, set: u32, count: u32) 
     let job = unsafe { job(context) };
     let exchange = job.exchange();
     let values: Vec<Bits> = (0..count as usize).map(|at| Bits::new(128, exchange.pair(at))).collect();
-    u32::from(job.host.host().value_set_has(ir::ValueSetId(set), &values))
+    let (core, blocks) = job.access.parts();
+    let has = core.state.value_set_has(blocks.parser(), ir::ValueSetId(set), &values);
+    u32::from(has.unwrap_or(false))
 }
 
 /// By the number that code gives.
@@ -322,7 +256,7 @@ pub(crate) extern "C" fn looked_up(context: *mut Context, block: u32, table: u32
     if let Some((at, entry)) = job.mirrors.original(table as usize, entry as u32) {
         let mut effects = Effects { counted: bytes, ..Effects::default() };
         effects.colours = job.colours_in(block);
-        job.host.host().looked_up(at, entry, &mut effects, job.now);
+        job.access.core().looked_up(at, entry, &mut effects, job.now);
         job.colours.1 = effects.colours;
     }
 }
@@ -344,7 +278,7 @@ pub(crate) extern "C" fn random(context: *mut Context) -> u32 {
     if lo > hi {
         return 0;
     }
-    let drawn = job.host.host().draw(lo, hi);
+    let drawn = job.access.core().state.draw(lo, hi);
     job.memory.set_number(job.layout.homes.keys, 16, drawn);
     1
 }
@@ -359,7 +293,9 @@ pub(crate) extern "C" fn meter(
 ) -> u64 {
     // SAFETY: called by the code of the batch.
     let job = unsafe { job(context) };
-    let colour = job.host.host().meter(ir::InstanceId(instance), index, bytes, before as u8, job.now);
+    let core = job.access.core();
+    let meter = ir::InstanceId(instance);
+    let colour = core.state.meter(&core.program, meter, index, bytes, before as u8, job.now).ok().flatten();
     colour.map_or(NONE as u64, u64::from)
 }
 
@@ -382,11 +318,11 @@ pub(crate) extern "C" fn tell(context: *mut Context, id: u32) {
     match message {
         Message::Digest(name, data) => {
             let data = data.value(&exchange);
-            job.host.digest(Digest { name: name.clone(), data });
+            job.access.digest(Digest { name: name.clone(), data });
         }
         Message::Log(line, data) => {
             let data = data.as_ref().map(|data| data.value(&exchange));
-            job.host.log(log_line(line, data));
+            job.access.log(log_line(line, data));
         }
     }
 }
@@ -415,13 +351,20 @@ pub(crate) extern "C" fn frame_call(context: *mut Context, packet: *mut Packet, 
     job.frame_call(id as usize, packet);
 }
 
+/// Results take the places of pairs of words in the place of keys.
+pub(crate) extern "C" fn value_call(context: *mut Context, id: u32) {
+    // SAFETY: called by the code of the batch.
+    let job = unsafe { job(context) };
+    job.value_call(id as usize);
+}
+
 impl Job<'_, '_> {
     fn exchange(&mut self) -> Exchange<'_> {
         Exchange { layout: self.layout, memory: self.memory, values: self.values }
     }
 
     fn hash(&mut self, algorithm: Algorithm, data: &[u8]) -> u64 {
-        algorithm.fixed(data).unwrap_or_else(|| self.host.host().hash(algorithm, data))
+        algorithm.fixed(data).unwrap_or_else(|| self.access.core().state.hash(algorithm, data))
     }
 
     /// Direct meters answer for one block.
@@ -446,7 +389,7 @@ impl Job<'_, '_> {
         let by = mirrors.selector_widths(table).iter().enumerate();
         let by: Vec<Bits> = by.map(|(at, width)| Bits::new(*width, exchange.pair(at))).collect();
         let original = mirrors.original(table, entry);
-        let action = original.and_then(|(at, key)| self.host.host().chosen(at, key, &by));
+        let action = original.and_then(|(at, key)| self.access.core().chosen(at, key, &by));
         self.chosen = action.map_or(vec![], |action| mirrors.record(table, &action));
     }
 
@@ -520,7 +463,11 @@ impl Job<'_, '_> {
         effects.counted = self.counted(block).unwrap_or(effects.counted);
         let mut at = Amid { vars, frame, position, payload, effects };
         let now = self.now;
-        let result = self.host.host().statement(block, &fallback.stmt, &mut at, now);
+        let (core, blocks) = self.access.parts();
+        let result = match blocks.stage(block) {
+            Some(stage) => self.rest.statement(core, stage.block, &fallback.stmt, &mut at, now),
+            None => Err(Stop::Broken("a block that the architecture does not have")),
+        };
         let Amid { vars, position, effects, .. } = at;
         self.set_effects(effects);
         let mut exchange = self.exchange();
@@ -532,7 +479,10 @@ impl Job<'_, '_> {
         if in_parser {
             exchange.set_scalar(registers.cursor, start + u128::from(position / 8));
         }
-        code_of(result)
+        match result {
+            Ok(()) => FINE as u32,
+            Err(stop) => self.stopped(stop),
+        }
     }
 
     /// Says what is left of the life of a packet that was run.
@@ -545,23 +495,25 @@ impl Job<'_, '_> {
     }
 
     /// The packet in the frame as values.
-    pub(crate) fn parts(&mut self, block: BlockName) -> PacketParts {
+    pub(crate) fn parts(&mut self, block: BlockName) -> v1model::Packet {
         let registers = self.layout.registers;
         let frame = self.bytes_between(registers.start, registers.end);
         let payload = self.bytes_between(registers.cursor, registers.end);
         let node = &self.layout.roles[0];
         let headers = self.exchange().read(node);
-        PacketParts { frame, payload, ..self.parts_with(block, headers) }
+        v1model::Packet { frame, payload, ..self.parts_with(block, headers) }
     }
 
     /// The same with other headers and no bytes.
-    pub(crate) fn parts_with(&mut self, block: BlockName, headers: Value) -> PacketParts {
+    pub(crate) fn parts_with(&mut self, block: BlockName, headers: Value) -> v1model::Packet {
         let registers = self.layout.registers;
         let layout = self.layout;
-        let effects = self.effects(block);
+        // Checksum errors and colours of direct meters are the block's alone.
+        let effects = Effects { checksum_error: false, colours: vec![], ..self.effects(block) };
+        let life = self.life.clone().unwrap_or_else(|| self.access.core().new_life());
         let exchange = self.exchange();
         let [_, metadata, standard] = layout.roles.each_ref().map(|node: &Node| exchange.read(node));
-        PacketParts {
+        v1model::Packet {
             headers,
             metadata,
             standard,
@@ -570,13 +522,14 @@ impl Job<'_, '_> {
             ingress_port: exchange.scalar(registers.ingress_port) as u32,
             egress_port: exchange.scalar(registers.egress_port) as u32,
             effects,
-            life: self.life.clone(),
+            life,
+            trace: PacketId::default(),
         }
     }
 
     /// Puts a packet into the frame: the inverse of [`parts`](Job::parts). Its frame is in `packet` already, and its payload is the
     /// end of that.
-    pub(crate) fn set_parts(&mut self, parts: PacketParts, packet: &Packet) {
+    pub(crate) fn set_parts(&mut self, parts: &v1model::Packet, packet: &Packet) {
         let registers = self.layout.registers;
         let layout = self.layout;
         let (first, arrays) = (packet.frame().as_ptr() as u64, layout.arrays);
@@ -591,15 +544,15 @@ impl Job<'_, '_> {
             (registers.start, first),
             (registers.cursor, end - parts.payload.len() as u64),
             (registers.end, end),
-            (registers.fuel, parts.life.as_ref().map_or(FUEL, Life::steps).min(FUEL)),
+            (registers.fuel, parts.life.steps().min(FUEL)),
             (registers.ingress_port, u64::from(parts.ingress_port)),
             (registers.egress_port, u64::from(parts.egress_port)),
             (registers.pass_length, parts.effects.counted),
         ] {
             exchange.set_scalar(register, u128::from(value));
         }
-        self.set_effects(parts.effects);
-        self.life = parts.life;
+        self.set_effects(parts.effects.clone());
+        self.life = Some(parts.life.clone());
     }
 
     fn stage(&mut self, block: BlockName, packet: &mut Packet) -> u32 {
@@ -608,7 +561,9 @@ impl Job<'_, '_> {
         let mut parts = self.parts(block);
         let (truncate, port) = (parts.effects.truncate, parts.egress_port);
         let now = self.now;
-        let result = self.host.host().stage(block, &mut parts, now);
+        let (core, blocks) = self.access.parts();
+        let device = AtWork { core, blocks, runner: self.rest };
+        let result = device.v1model_block(block, &mut parts, now);
         let layout = self.layout;
         let mut exchange = self.exchange();
         for (node, value) in layout.roles.iter().zip([&parts.headers, &parts.metadata, &parts.standard]) {
@@ -619,12 +574,10 @@ impl Job<'_, '_> {
         exchange.set_scalar(registers.cursor, end.saturating_sub(left));
         self.set_effects(parts.effects);
         let frame = match result {
-            Ok(frame) => frame,
-            Err(halt) => return code_of(Err(halt)),
+            Ok(Some(frame)) => frame,
+            Ok(None) => return FINE as u32,
+            Err(stop) => return self.stopped(stop),
         };
-        if block != BlockName::Deparser {
-            return FINE as u32;
-        }
         if packet.replace(&frame) {
             let first = packet.frame().as_ptr() as usize as u128;
             let mut exchange = self.exchange();
@@ -637,6 +590,18 @@ impl Job<'_, '_> {
         self.outputs.push(Output { port, frame });
         packet.leave();
         ELSEWHERE as u32
+    }
+
+    /// What a statement or block did that ended before its end: what is no exit and no error of the parser ends the packet.
+    fn stopped(&mut self, stop: Stop) -> u32 {
+        match stop {
+            Stop::Exit => FINE as u32,
+            Stop::Reject(error) => REJECTED as u32 + error.0,
+            stop => {
+                self.access.core().stopped(&stop);
+                GONE as u32
+            }
+        }
     }
 
     fn frame_call(&mut self, id: usize, packet: &mut Packet) {
@@ -654,19 +619,31 @@ impl Job<'_, '_> {
         self.left = Some(Box::new(Leaving { to: To::FrameExtern(call), packet }));
     }
 
+    fn value_call(&mut self, id: usize) {
+        let notes = self.notes;
+        let Some(call) = notes.value_calls.get(id) else { return };
+        let exchange = self.exchange();
+        let mut inputs: SmallVec<[Bits; 8]> = SmallVec::new();
+        call.inputs.iter().for_each(|given| numbers::flatten(&given.value(&exchange), &mut inputs));
+        let first = |slot: &Slot| slot.from.and_then(|at| inputs.get(at).cloned());
+        let slots = call.slots.iter();
+        let mut outputs: SmallVec<[Bits; 8]> =
+            slots.map(|slot| first(slot).unwrap_or_else(|| Bits::zero(slot.width))).collect();
+        let now = self.now;
+        let core = self.access.core();
+        let done = core.state.call_value(&core.program, call.callee, &inputs, &mut outputs, now);
+        debug_assert!(done.is_ok(), "code calls what the device has");
+        let keys = self.layout.homes.keys;
+        for (output, at) in outputs.iter().zip(0..) {
+            self.memory.set_number(keys + 16 * at, 16, output.low_u128());
+        }
+    }
+
     fn finish(&mut self, packet: &mut Packet, at: Left) {
         let block = if at == Left::Ingress { BlockName::Ingress } else { BlockName::Egress };
         packet.leave();
         let packet = std::ptr::from_mut(packet).addr();
         let to = To::Copies(self.parts(block), at);
         self.left = Some(Box::new(Leaving { to, packet }));
-    }
-}
-
-fn code_of(result: Result<(), Halt>) -> u32 {
-    match result {
-        Ok(()) => FINE as u32,
-        Err(Halt::Reject(error)) => REJECTED as u32 + error.0,
-        Err(Halt::Dropped) => GONE as u32,
     }
 }

@@ -1,15 +1,17 @@
 //! Copies of the interpreter's tables in fast structures, and the cells of objects that code shares.
 
 use crate::access::Access;
+use crate::context::{Asked, MOST_ASKED, TableRef};
 use crate::layout::Kind;
-use crate::runtime::{Asked, MOST_ASKED, TableRef};
 use crate::turns::lock;
 use control_writes::EntryKey;
 use dataplane_tables::{
     Control, EntryKey as CopyKey, Field, FirstBits, KeyLayout, MatchKind, Run, TableSpec, Tables, WriteError,
 };
-use device::embed::{ActionView, EntryView, News, SharedCells, TableAt, TableChange, TableFacts};
-use device::{Host, KeySpec};
+use device::embed::{
+    ActionView, CountSlot, CountSlots, EntryView, News, SharedCells, TableAt, TableChange, TableFacts,
+};
+use device::{Core, KeySpec};
 use ir::InstanceId;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
@@ -33,12 +35,17 @@ pub(crate) struct Mirrors {
     copies: Option<(Control, Tables)>,
     /// Somebody else follows the originals, and gives the copies.
     is_reader: bool,
-    cells: Vec<SharedCells>,
+    /// The objects that have cells, with those that this worker uses.
+    cells: Vec<(InstanceId, SharedCells)>,
+    /// Who counts: see [`Core::cells`].
+    worker: usize,
     /// What compiled code reads.
     refs: Vec<TableRef>,
+    /// The copy of the tables that it is of, by its address and how often that was changed.
+    refs_of: Option<(usize, u64)>,
     addresses: Vec<*const AtomicU64>,
-    /// Cells that entries no longer have; code may count in them until it sees the new tables.
-    retired: Vec<SharedCells>,
+    /// Slots that entries no longer have; code may count in them until it sees the new tables.
+    retired: Vec<Arc<CountSlot>>,
     /// Empty between batches.
     asked: Box<Asked>,
     /// How often the originals had been written to when they were last looked at.
@@ -62,8 +69,12 @@ struct Mirror {
     numbers: Numbers,
     /// Hits are counted.
     counts_hits: bool,
-    /// Of a table that counts hits, the cells that records point to, by the entries' numbers in the copy; those of misses first.
-    counts: Vec<SharedCells>,
+    /// Where they are, on a device.
+    slots: Option<CountSlots>,
+    /// Of a table that counts hits, the slots that records name, by the entries' numbers in the copy; that of misses first.
+    counts: Vec<Arc<CountSlot>>,
+    /// The cells of this worker for them.
+    counted: Option<SharedCells>,
     /// A profile says what runs: records of entries have their counters alone.
     has_profile: bool,
     /// Bits of the keys for its selector.
@@ -115,7 +126,9 @@ impl Wanted {
             keeps_keys: facts.notes_hits || facts.has_profile,
             numbers: Numbers::default(),
             counts_hits: facts.counts,
+            slots: None,
             counts: vec![],
+            counted: None,
             has_profile: facts.has_profile,
             chosen_by,
         };
@@ -131,22 +144,26 @@ impl Wanted {
 }
 
 impl Mirrors {
-    /// Those of a device; `None` if it lacks some, since it runs another program.
-    pub(crate) fn of(wanted: &Wanted, host: &mut Host) -> Option<Mirrors> {
-        let mut mirrors = Mirrors::default();
+    /// Those of a device, for a worker; `None` if it lacks some, since it runs another program.
+    pub(crate) fn of(wanted: &Wanted, core: &mut Core, worker: usize) -> Option<Mirrors> {
+        let mut mirrors = Mirrors { worker, ..Mirrors::default() };
         for (mirror, spec) in &wanted.tables {
-            let nobodys = || [const { AtomicU64::new(0) }; 2].into();
-            let misses = || host.misses(mirror.at).unwrap_or_else(nobodys);
-            let counts = mirror.counts_hits.then(misses).into_iter().collect();
-            mirrors.mirrors.push(Mirror { counts, numbers: Numbers::default(), ..mirror.clone() });
+            let slots = if mirror.counts_hits { Some(core.count_slots(mirror.at)?) } else { None };
+            // Where misses are not counted, nobody asks for what is in their slot.
+            let misses = slots.as_ref().map(|slots| core.misses(mirror.at).unwrap_or_else(|| slots.take()));
+            let counts = misses.into_iter().collect();
+            mirrors.mirrors.push(Mirror { slots, counts, numbers: Numbers::default(), ..mirror.clone() });
             mirrors.specs.push(spec.clone());
         }
         for object in &wanted.cells {
-            let cells = host.cells(*object)?;
-            mirrors.addresses.push(cells.as_ptr());
-            mirrors.cells.push(cells);
+            mirrors.share(*object, core.cells(*object, worker)?);
         }
         Some(mirrors)
+    }
+
+    fn share(&mut self, object: InstanceId, cells: SharedCells) {
+        self.addresses.push(cells.as_ptr());
+        self.cells.push((object, cells));
     }
 
     /// Brings what was written to the originals to the copies. To be called before each batch.
@@ -154,8 +171,7 @@ impl Mirrors {
         if self.is_reader {
             return;
         }
-        let mut host = access.host();
-        let Some(news) = self.news_if_written(&mut host) else { return };
+        let Some(news) = self.news_if_written(access.core()) else { return };
         let (mut control, mut tables) = self.copies.take().unwrap_or_else(|| {
             let control = self.control();
             let tables = Tables::new(&control);
@@ -174,13 +190,13 @@ impl Mirrors {
     }
 
     /// What was written to the originals since the last time; `None` if nothing was.
-    pub(crate) fn news_if_written(&mut self, host: &mut Host) -> Option<Vec<(usize, News)>> {
-        (self.writes != Some(host.table_writes())).then(|| self.news(host))
+    pub(crate) fn news_if_written(&mut self, core: &mut Core) -> Option<Vec<(usize, News)>> {
+        (self.writes != Some(core.table_writes())).then(|| self.news(core))
     }
 
-    fn news(&mut self, host: &mut Host) -> Vec<(usize, News)> {
-        self.writes = Some(host.table_writes());
-        let of = |(id, mirror): (usize, &Mirror)| Some((id, host.table_news(mirror.at)?));
+    fn news(&mut self, core: &mut Core) -> Vec<(usize, News)> {
+        self.writes = Some(core.table_writes());
+        let of = |(id, mirror): (usize, &Mirror)| Some((id, core.table_news(mirror.at)?));
         self.mirrors.iter().enumerate().filter_map(of).collect()
     }
 
@@ -209,7 +225,14 @@ impl Mirrors {
 
     /// Code is to read these tables from now on.
     pub(crate) fn read(&mut self, tables: &Tables) {
-        let of = |id| {
+        let copy = Some((std::ptr::from_ref(tables).addr(), tables.publications()));
+        if self.refs_of == copy {
+            return;
+        }
+        self.refs_of = copy;
+        let worker = self.worker;
+        let of = |(id, mirror): (usize, &mut Mirror)| {
+            mirror.counted = mirror.slots.as_ref().map(|slots| slots.cells(worker));
             let table = tables.table(id);
             let records = table.records();
             let none = FirstBits { top: std::ptr::null(), chunks: std::ptr::null() };
@@ -221,22 +244,27 @@ impl Mirrors {
                 direct: table.direct().map_or(std::ptr::null(), <[u32]>::as_ptr),
                 top,
                 chunks,
+                counts: mirror.counted.as_ref().map_or(std::ptr::null(), |cells| cells.as_ptr()),
                 far: u64::from(table.is_far() && table.key_words() <= MOST_ASKED),
             }
         };
         self.refs.clear();
-        self.refs.extend((0..self.mirrors.len()).map(of));
+        self.refs.extend(self.mirrors.iter_mut().enumerate().map(of));
     }
 
-    /// For a thread that reads what this one follows.
-    pub(crate) fn reader(&self) -> Mirrors {
-        Mirrors {
-            mirrors: self.mirrors.clone(),
-            cells: self.cells.clone(),
-            addresses: self.addresses.clone(),
-            is_reader: true,
-            ..Mirrors::default()
+    /// For another worker, which reads what this one follows.
+    pub(crate) fn reader(&self, core: &mut Core, worker: usize) -> Mirrors {
+        // Slots of entries are kept by who follows.
+        let reads = |mirror: &Mirror| {
+            let counts = mirror.counts.first().cloned().into_iter().collect();
+            Mirror { counts, ..mirror.clone() }
+        };
+        let mirrors = self.mirrors.iter().map(reads).collect();
+        let mut reader = Mirrors { mirrors, worker, is_reader: true, ..Mirrors::default() };
+        for (object, cells) in &self.cells {
+            reader.share(*object, core.cells(*object, worker).unwrap_or_else(|| cells.clone()));
         }
+        reader
     }
 
     /// For compiled code; valid until [`follow`](Mirrors::follow) is called again.
@@ -246,7 +274,8 @@ impl Mirrors {
 
     /// True if lookups wait for memory.
     pub(crate) fn are_far(&self) -> bool {
-        self.refs.iter().any(|table| table.far != 0) || self.cells.iter().any(|cells| is_far(cells.len()))
+        self.refs.iter().any(|table| table.far != 0)
+            || self.cells.iter().any(|(_, cells)| is_far(cells.len()))
     }
 
     /// For compiled code.
@@ -285,7 +314,7 @@ impl Mirror {
         control: &mut Control,
         id: usize,
         change: TableChange,
-        retired: &mut Vec<SharedCells>,
+        retired: &mut Vec<Arc<CountSlot>>,
     ) {
         match change {
             TableChange::Added(entry) => self.insert(control, id, entry, retired),
@@ -304,7 +333,13 @@ impl Mirror {
     }
 
     /// An entry that is gone again has nothing to run; whoever told of it will tell of its end.
-    fn insert(&mut self, control: &mut Control, id: usize, entry: EntryView, retired: &mut Vec<SharedCells>) {
+    fn insert(
+        &mut self,
+        control: &mut Control,
+        id: usize,
+        entry: EntryView,
+        retired: &mut Vec<Arc<CountSlot>>,
+    ) {
         let (Some(key), Some(run)) = (self.key(&entry), self.run_of(&entry)) else { return };
         let inserted: Result<u32, WriteError> = control.insert(id, &key, &run);
         let Ok(number) = inserted else { return };
@@ -327,19 +362,19 @@ impl Mirror {
     /// What the record of an entry says; `None` if it is gone again.
     fn run_of(&self, entry: &EntryView) -> Option<Run> {
         if self.has_profile {
-            return Some(Run::Action(0, address_of(entry.count.as_ref()).collect()));
+            return Some(Run::Action(0, slot_of(entry.count.as_ref()).collect()));
         }
         Some(self.run(entry.run.as_ref()?, entry.count.as_ref()))
     }
 
-    fn run(&self, action: &ActionView, count: Option<&SharedCells>) -> Run {
+    fn run(&self, action: &ActionView, count: Option<&Arc<CountSlot>>) -> Run {
         Run::Action(action.action, self.words(action, count))
     }
 
-    /// The data of an action as the words of a record, behind the address of its counter if there is one.
-    fn words(&self, action: &ActionView, count: Option<&SharedCells>) -> Vec<u64> {
+    /// The data of an action as the words of a record, behind the slot of its counter if there is one.
+    fn words(&self, action: &ActionView, count: Option<&Arc<CountSlot>>) -> Vec<u64> {
         let params = self.data.get(action.action as usize);
-        let mut words: Vec<u64> = address_of(count).collect();
+        let mut words: Vec<u64> = slot_of(count).collect();
         for ((_, kind), bits) in params.into_iter().flatten().zip(&action.data) {
             let number = bits.low_u128();
             words.push(number as u64);
@@ -351,9 +386,9 @@ impl Mirror {
     }
 }
 
-/// The address of a counter.
-fn address_of(count: Option<&SharedCells>) -> impl Iterator<Item = u64> {
-    count.into_iter().map(|cells| cells.as_ptr().expose_provenance() as u64)
+/// The number of a slot, if there is one.
+fn slot_of(count: Option<&Arc<CountSlot>>) -> impl Iterator<Item = u64> {
+    count.into_iter().map(|slot| u64::from(slot.at()))
 }
 
 /// True if a core does not keep an array of so many words near: it is more than half of its second cache.

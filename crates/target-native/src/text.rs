@@ -1,13 +1,14 @@
 //! Generated code as text: Cranelift's form (CLIF), and the instructions of this machine. Addresses of constant tables in it differ
 //! from run to run.
 
+use crate::code::Part;
 use crate::facts::Facts;
 use crate::layout::Layout;
-use crate::machine::{CodeText, Machine, Part};
+use crate::machine::{CodeText, Machine};
 use crate::notes::Notes;
 use crate::tables::Wanted;
 use base_diag::Diagnostic;
-use device::embed::Half;
+use device::psa::Half;
 use device::{Blocks, Blueprint, Options};
 use ir::Program;
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Shared::write ──> switch (locked) ──> copies of the tables ── publish ──> Worker   reads one copy for a batch
-//!                     ^                                                     Worker   counts in the same cells
+//!                     ^                                                     Worker   counts in cells of its own
 //!                     └── what is rare: meters, copies, ...  ───────────────┘  │
 //! Shared::take_told <── digests, lines of the log: a queue for each worker <───┘
 //! ```
@@ -19,9 +19,10 @@
 //! [`flow`](crate::flow()) says which packets belong together.
 
 use crate::access::Access;
+use crate::batch::BatchRunner;
 use crate::compiled::{Compiled, Made};
-use crate::engine::Native;
 use crate::halves::HalvesAtWork;
+use crate::native::Native;
 use crate::outbox::Outbox;
 use crate::packet::Packet;
 use crate::tables::Mirrors;
@@ -30,9 +31,11 @@ use base_diag::Diagnostic;
 use base_time::Time;
 use dataplane_api::{Device as _, Output, Port};
 use dataplane_tables::{Control, Shared as Tables};
-use device::embed::Half;
-use device::{Host, Options, Switch, Told};
+use device::psa::Half;
+use device::{AtWork, Core, Options, Switch, Told};
 use ir::{Block, Program, visit};
+use ir_interp::Interpreter;
+use std::sync::atomic::{Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// A program as machine code with a state that threads share. A clone is the same.
@@ -51,7 +54,7 @@ struct State {
     switch: Turns<Switch>,
     writer: Mutex<(Mirrors, Control)>,
     tables: Tables,
-    /// As many as there were workers at one time: the next one takes over that of one who is gone.
+    /// As many as there were workers at one time, by their numbers: the next one takes over that of one who is gone.
     outboxes: Mutex<Vec<Arc<Outbox>>>,
     /// One batch at a time.
     is_serial: bool,
@@ -63,32 +66,15 @@ struct State {
 pub struct Worker {
     shared: Shared,
     outbox: Arc<Outbox>,
-    runner: Runner,
+    runner: Box<dyn BatchRunner>,
     /// See [`Worker::came_of`].
     came_of: Vec<usize>,
-}
-
-enum Runner {
-    /// There is no code: the interpreter runs the program.
-    Interpreter,
-    Whole(Box<Native>),
-    Halves(Box<HalvesAtWork>),
 }
 
 impl Shared {
     /// Lowers and compiles a program. One that only the interpreter runs is run by it, one packet at a time.
     pub fn new(program: &Program, options: Options) -> Result<Shared, Vec<Diagnostic>> {
-        let drop_port = options.drop_port;
-        // Too large when everything is inlined: the interpreter runs it as it stands.
-        let Ok(lowered) = ir_lower::lower(program) else {
-            let program = Arc::new(program.clone());
-            let switch = ir_interp::switch(Arc::clone(&program), options)?;
-            let compiled = Compiled { program, drop_port, code: Made::Nothing, shares: true };
-            return Ok(Shared::with(switch, compiled));
-        };
-        let lowered = Arc::new(lowered);
-        let switch = ir_interp::switch(Arc::clone(&lowered), options)?;
-        Ok(Shared::with(switch, Compiled::new(lowered, drop_port, true)))
+        Shared::of(&Compiled::new(program, options.drop_port, true)?, options)
     }
 
     /// The same; `None` if only the interpreter runs the program.
@@ -99,18 +85,13 @@ impl Shared {
 
     /// A state of its own for a program that is [compiled](Shared::compiled) already.
     pub fn of(compiled: &Compiled, options: Options) -> Result<Shared, Vec<Diagnostic>> {
-        let drop_port = options.drop_port;
+        let compiled = compiled.fit(options.drop_port, true)?;
         let switch = ir_interp::switch(Arc::clone(&compiled.program), options)?;
-        let is_fit = compiled.shares && compiled.drop_port == drop_port;
-        let compiled = match (is_fit, &compiled.code) {
-            (true, _) | (_, Made::Nothing) => compiled.clone(),
-            (false, _) => Compiled::new(Arc::clone(&compiled.program), drop_port, true),
-        };
         Ok(Shared::with(switch, compiled))
     }
 
     fn with(mut switch: Switch, mut compiled: Compiled) -> Shared {
-        let mut mirrors = compiled.code.shared_mirrors(&mut switch.host()).unwrap_or_else(|| {
+        let mut mirrors = compiled.code.shared_mirrors(switch.parts().0).unwrap_or_else(|| {
             compiled.code = Made::Nothing;
             Mirrors::default()
         });
@@ -118,8 +99,9 @@ impl Shared {
         let control = mirrors.control();
         let tables = Tables::new(&control);
         let is_serial = has_atomic_blocks(switch.program()) || code.has_wide_cells();
-        let is_timed =
-            code.builds().any(|build| !build.facts.frame_externs.is_empty()) || matches!(code, Made::Nothing);
+        let is_timed = code.builds().any(|build| !build.facts.frame_externs.is_empty())
+            || has_value_objects(switch.program())
+            || matches!(code, Made::Nothing);
         let writer = Mutex::new((mirrors, control));
         let switch = Turns::new(switch);
         let outboxes = Mutex::default();
@@ -143,7 +125,7 @@ impl Shared {
     /// [published](Shared::publish): a thread that holds the switch cannot do that.
     pub fn lock(&self) -> MutexGuard<'_, Switch> {
         let mut switch = self.0.switch.lock();
-        lock(&self.0.outboxes).iter().for_each(|outbox| outbox.settle(&mut switch.host()));
+        lock(&self.0.outboxes).iter().for_each(|outbox| outbox.settle(switch.parts().0));
         switch
     }
 
@@ -152,7 +134,7 @@ impl Shared {
         let State { switch, writer, tables, .. } = &*self.0;
         let mut writer = lock(writer);
         let (mirrors, control) = &mut *writer;
-        let Some(news) = mirrors.news_if_written(&mut switch.lock().host()) else { return };
+        let Some(news) = mirrors.news_if_written(switch.lock().parts().0) else { return };
         // The switch is free again: a batch that is waited for may want it.
         mirrors.write(control, news);
         tables.publish(control);
@@ -183,22 +165,33 @@ impl Shared {
 
     /// For one more thread.
     pub fn worker(&self) -> Worker {
-        let reader = || lock(&self.0.writer).0.reader();
-        let runner = match &self.0.compiled.code {
-            Made::Nothing => Runner::Interpreter,
-            Made::Whole(build) => Runner::Whole(Box::new(Native::new(Arc::clone(build), reader()))),
+        let (number, outbox) = self.outbox();
+        let reader = || {
+            let writer = lock(&self.0.writer);
+            writer.0.reader(self.0.switch.lock().parts().0, number)
+        };
+        let runner: Box<dyn BatchRunner> = match &self.0.compiled.code {
+            Made::Nothing => Box::new(Interpreter::new(&self.0.compiled.program)),
+            Made::Whole(build) => Box::new(Native::new(Arc::clone(build), reader())),
             Made::Halves(builds) => {
-                let life = self.0.switch.lock().host().new_life();
-                Runner::Halves(Box::new(builds.on([reader(), reader()], life)))
+                let life = self.0.switch.lock().parts().0.new_life();
+                Box::new(HalvesAtWork::new(builds, [reader(), reader()], life))
             }
         };
-        let mut outboxes = lock(&self.0.outboxes);
-        let left = outboxes.iter().find(|outbox| Arc::strong_count(outbox) == 1).cloned();
-        let outbox = left.unwrap_or_else(|| {
-            outboxes.push(Arc::default());
-            Arc::clone(&outboxes[outboxes.len() - 1])
-        });
         Worker { shared: self.clone(), outbox, runner, came_of: vec![] }
+    }
+
+    /// An outbox that nobody has, with its number, which is that of the worker: whoever had it has left its counts.
+    fn outbox(&self) -> (usize, Arc<Outbox>) {
+        let mut outboxes = lock(&self.0.outboxes);
+        let left = outboxes.iter().position(|outbox| Arc::strong_count(outbox) == 1);
+        // What the one before did is done.
+        fence(Ordering::Acquire);
+        let number = left.unwrap_or_else(|| {
+            outboxes.push(Arc::default());
+            outboxes.len() - 1
+        });
+        (number, Arc::clone(&outboxes[number]))
     }
 }
 
@@ -207,33 +200,9 @@ impl Worker {
     pub fn process(&mut self, packets: &mut [Packet], now: Time) -> Vec<Output> {
         let mut access = access(&self.shared.0, &self.outbox);
         let tables = self.shared.0.tables.pin();
-        match &mut self.runner {
-            Runner::Interpreter => {
-                self.came_of.clear();
-                let mut outputs = vec![];
-                for (at, packet) in packets.iter_mut().enumerate() {
-                    let switch = access.shared();
-                    outputs.extend(switch.map_or(vec![], |s| s.process(packet.in_port, packet.frame(), now)));
-                    self.came_of.resize(outputs.len(), at);
-                    packet.leave();
-                }
-                access.hand_over();
-                outputs
-            }
-            Runner::Whole(native) => {
-                native.mirrors.read(&tables);
-                let outputs = native.batch(&mut access, packets, now);
-                self.came_of.clone_from(&native.came_of);
-                outputs
-            }
-            Runner::Halves(halves) => {
-                halves.ingress.mirrors.read(&tables);
-                halves.egress.mirrors.read(&tables);
-                let outputs = halves.batch(&mut access, packets, now);
-                self.came_of.clone_from(&halves.came_of);
-                outputs
-            }
-        }
+        self.runner.read(&tables);
+        self.came_of.clear();
+        self.runner.batch(&mut access, packets, &mut self.came_of, now)
     }
 
     /// For each output of the last batch the position of the packet that it came of, in order.
@@ -258,31 +227,16 @@ impl Worker {
     pub fn tick(&mut self, now: Time) -> Vec<Output> {
         let mut access = access(&self.shared.0, &self.outbox);
         let tables = self.shared.0.tables.pin();
-        let mut outputs = vec![];
-        match &mut self.runner {
-            Runner::Whole(native) => {
-                native.mirrors.read(&tables);
-                let queued = native.tick_all(&mut access, now);
-                native.drain(&mut access, queued.into(), &mut outputs, now);
-            }
-            Runner::Interpreter | Runner::Halves(_) => {
-                if let Some(switch) = access.shared() {
-                    let queued = switch.tick(now);
-                    outputs = switch.drain(queued, now);
-                }
-            }
-        }
+        self.runner.read(&tables);
+        let (core, blocks) = access.parts();
+        let outputs = AtWork { core, blocks, runner: self.runner.as_mut() }.tick(now);
         access.hand_over();
         outputs
     }
 
     /// See [`Engine::interpreted`](crate::Engine::interpreted).
     pub fn interpreted(&self) -> u64 {
-        match &self.runner {
-            Runner::Interpreter => 0,
-            Runner::Whole(native) => native.interpreted,
-            Runner::Halves(halves) => halves.interpreted(),
-        }
+        self.runner.interpreted()
     }
 }
 
@@ -300,17 +254,22 @@ impl Made {
     }
 
     /// The tables and cells of a device, for threads that share it; `None` if that runs another program.
-    fn shared_mirrors(&self, host: &mut Host) -> Option<Mirrors> {
+    fn shared_mirrors(&self, core: &mut Core) -> Option<Mirrors> {
         match self {
             Made::Nothing => Some(Mirrors::default()),
-            Made::Whole(build) => build.mirrors(host),
+            Made::Whole(build) => build.mirrors(core),
             // The numbers of egress go on behind those of ingress.
-            Made::Halves(builds) => builds.egress.mirrors(host),
+            Made::Halves(builds) => builds.egress.mirrors(core),
         }
     }
 }
 
 /// True if the program says that more than a call is to be atomic.
+/// Value externs may have timers.
+fn has_value_objects(program: &Program) -> bool {
+    program.instances.iter().any(|instance| program.value_extern(instance).is_some())
+}
+
 fn has_atomic_blocks(program: &Program) -> bool {
     let of_controls =
         program.controls.iter().flat_map(|c| c.actions.iter().map(|a| &a.body).chain([&c.body]));

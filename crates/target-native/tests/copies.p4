@@ -66,7 +66,7 @@ control E(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t 
 }
 
 control C(inout headers_t hdr, inout metadata_t meta) {
-    apply { meta.rounds = meta.rounds ^ 0; update_checksum(hdr.first.what[7:7] == 1, { hdr.first.seen }, hdr.first.length, HashAlgorithm.csum16); }
+    apply { meta.rounds = meta.rounds + (bit<8>)hdr.first.what[7:7]; update_checksum(hdr.first.what[7:7] == 1, { hdr.first.seen }, hdr.first.length, HashAlgorithm.csum16); }
 }
 
 control D(packet_out packet, in headers_t hdr) { apply { packet.emit(hdr); } }

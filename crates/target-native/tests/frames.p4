@@ -20,6 +20,9 @@ struct headers_t {
 }
 
 struct meta_t {
+#ifdef HEADER_IN_METADATA
+    data_t kept;
+#endif
     bit<8>  parsed;
     bit<16> set;
 }

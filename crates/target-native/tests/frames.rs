@@ -4,10 +4,10 @@ mod common;
 
 use base_bits::Bits;
 use base_time::{Duration, Rng, Time};
-use dataplane_api::{Device, Emitter, FrameExtern, FrameExternError, Output, Registry, ResumeAt};
+use dataplane_api::{Device, Emitter, ExternError, FrameExtern, Output, Registry, ResumeAt};
 use device::{Driver, Options, Switch};
 use std::sync::{Arc, Mutex};
-use target_native::{Engine, Fate, Packet};
+use target_native::{Engine, Fate, Packet, Shared};
 
 type Calls = Arc<Mutex<Vec<String>>>;
 
@@ -57,7 +57,7 @@ impl FrameExtern for Press {
         vec![u8::from(self.timer.is_some())]
     }
 
-    fn restore(&mut self, _: &[u8]) -> Result<(), FrameExternError> {
+    fn restore(&mut self, _: &[u8]) -> Result<(), ExternError> {
         Ok(())
     }
 }
@@ -66,11 +66,16 @@ fn program() -> Arc<ir::Program> {
     Arc::new(common::program_at(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/frames.p4")))
 }
 
+/// Which the interpreter runs: see [`target_native::Report::compiled`].
+fn interpreted() -> ir::Program {
+    common::program_with(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/frames.p4"), &["HEADER_IN_METADATA"])
+}
+
 fn options() -> (Options, Calls) {
     let calls = Calls::default();
     let seen = Arc::clone(&calls);
     let mut registry = Registry::default();
-    let make = move |_: &[Bits]| -> Result<Box<dyn FrameExtern>, FrameExternError> {
+    let make = move |_: &[Bits]| -> Result<Box<dyn FrameExtern>, ExternError> {
         Ok(Box::new(Press { calls: Arc::clone(&seen), timer: None }))
     };
     registry.add("press", Arc::new(make));
@@ -148,4 +153,23 @@ fn in_queues() {
         });
         assert_eq!(ran[0], ran[1], "{frame:?}");
     }
+}
+
+#[test]
+fn without_code_in_batches() {
+    let mut interpreter = ir_interp::switch(program(), options().0).expect("a device");
+    let shared = Shared::new(&interpreted(), options().0).expect("it runs");
+    assert!(!shared.compiled().report().compiled);
+    let mut worker = shared.worker();
+    for batch in frames().chunks(16) {
+        let mut packets: Vec<Packet> = batch.iter().map(|f| Packet::new(1, f).expect("it fits")).collect();
+        let got = worker.process(&mut packets, Time::ZERO);
+        assert!(packets.iter().all(|packet| packet.fate() == Fate::Elsewhere));
+        let want = |(at, frame): (usize, &Vec<u8>)| {
+            interpreter.process(1, frame, Time::ZERO).into_iter().map(move |output| (at, output))
+        };
+        let want: Vec<(usize, Output)> = batch.iter().enumerate().flat_map(want).collect();
+        assert_eq!(worker.came_of().iter().copied().zip(got).collect::<Vec<_>>(), want);
+    }
+    assert_eq!(shared.write(|switch| switch.counters().clone()), *interpreter.counters());
 }

@@ -142,6 +142,63 @@ fn no_count_is_lost() {
     });
 }
 
+/// How many packets a cell of the counter has counted.
+fn read(switch: &Switch, index: u64) -> u64 {
+    switch.counter_read("I.kinds", index).expect("a counter").packets
+}
+
+#[test]
+fn a_counter_that_is_set_while_packets_run_loses_none() {
+    let shared = shared(&[]);
+    shared.write(|switch| write(switch, 3, 1, true));
+    let (is_over, mut set) = (AtomicBool::new(false), 0u64);
+    // Packets of a batch have the keys in turn: a worker has counted one packet less for a key than for another at most.
+    let slack = WORKERS as u64;
+    let packets = std::thread::scope(|scope| {
+        let running = scope.spawn(|| {
+            let packets = run(&shared);
+            is_over.store(true, Ordering::Relaxed);
+            packets
+        });
+        let (mut least, mut most) = (0, 0);
+        while !is_over.load(Ordering::Relaxed) {
+            set += 1;
+            let before = read(&shared.lock(), 1);
+            shared.write(|switch| {
+                let count = control_writes::Count { packets: set, bytes: 0 };
+                switch.counter_write("I.kinds", 0, count).expect("a counter");
+                assert!(read(switch, 0) >= set);
+                // An entry in the place of another begins at zero, whatever runs with the other still.
+                let key = [Match::Exact(Bits::new(8, 3))];
+                switch.table_delete("firsts", &key, None).expect("an entry");
+                switch.table_add("firsts", &key, "NoAction", &[], None).expect("an entry");
+                assert_eq!(switch.table_entries("firsts").expect("a table")[0].count.packets, 0);
+            });
+            let switch = shared.lock();
+            let (counted, hits) =
+                (read(&switch, 0), switch.table_entries("firsts").expect("a table")[0].count);
+            let after = read(&switch, 1);
+            assert!(
+                counted >= set && counted - set <= after - before + slack,
+                "{counted} {set} {before} {after}"
+            );
+            assert!(hits.packets <= after - before + slack, "{hits:?} {before} {after}");
+            (least, most) = (before, after);
+        }
+        let packets = running.join().expect("workers end");
+        let counted = read(&shared.lock(), 0) - set;
+        assert!(
+            (packets.saturating_sub(most + slack)..=packets - least + slack).contains(&counted),
+            "{counted} of {packets}"
+        );
+        packets
+    });
+    assert!(set > 1);
+    // Workers that come later count on where those who are gone have counted.
+    assert_eq!(run(&shared), packets);
+    assert_eq!(read(&shared.lock(), 1), 2 * packets);
+}
+
 #[test]
 fn what_is_atomic_is_never_interrupted() {
     let shared = shared(&["ATOMIC"]);

@@ -3,7 +3,7 @@
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
-use agent::{Cable, Setup, Switch, cable};
+use agent::{Cable, Setup, SplitProgram, Switch, cable};
 use base_diag::SourceMap;
 use compiler::{Until, compile};
 use device_control::Metric;
@@ -93,7 +93,12 @@ fn switch(one: bool) -> Switch {
         rack::load(&folder.join("RACK.toml"), &[], &mut map).unwrap_or_else(|found| panic!("{found:#?}"));
     let app = racked.only_app("a switch").unwrap();
     let updates = device_control::updates(app.entries.writes(), &app.whole).unwrap();
-    Switch::Rack(app.whole.clone(), Box::new(app.placement.clone()), updates)
+    Switch::Rack(Box::new(SplitProgram {
+        whole: app.whole.clone(),
+        placement: app.placement.clone(),
+        made: (app.parts.clone(), app.texts.clone()),
+        updates,
+    }))
 }
 
 /// Ids of the program's, from its P4Info.
@@ -180,7 +185,7 @@ fn resident() -> u64 {
 }
 
 /// How many frames a second get through where the ports are offered `rate`, for so long.
-fn offer(outside: &Cable, sink: &Cable, rate: Option<f64>, time: Duration) -> (u64, u64) {
+fn offer(outside: &mut Cable, sink: &mut Cable, rate: Option<f64>, time: Duration) -> (u64, u64) {
     let frame: Vec<u8> = [vec![0, 0, 0, 0, 0, 7], vec![2, 0, 0, 0, 0, 1], vec![8, 0], vec![0; 46]].concat();
     let begin = Instant::now();
     let (mut sent, mut got) = (0, 0);
@@ -205,14 +210,19 @@ fn offer(outside: &Cable, sink: &Cable, rate: Option<f64>, time: Duration) -> (u
     (sent, got)
 }
 
-async fn under_load(client: &mut Client, outside: Cable, sink: Cable, seconds: u64) -> Vec<(String, String)> {
+async fn under_load(
+    client: &mut Client,
+    mut outside: Cable,
+    mut sink: Cable,
+    seconds: u64,
+) -> Vec<(String, String)> {
     let ids = ids(client).await;
-    let (_, most) = offer(&outside, &sink, None, Duration::from_secs(2));
+    let (_, most) = offer(&mut outside, &mut sink, None, Duration::from_secs(2));
     let most = most as f64 / 2.0;
     let ends = Arc::new(AtomicBool::new(false));
     let ended = Arc::clone(&ends);
     let load = std::thread::spawn(move || {
-        let counted = offer(&outside, &sink, Some(most / 2.0), Duration::from_secs(seconds));
+        let counted = offer(&mut outside, &mut sink, Some(most / 2.0), Duration::from_secs(seconds));
         ended.store(true, Ordering::Relaxed);
         counted
     });

@@ -15,6 +15,10 @@ codes! {
     FRAME_CALL = 0406,
     /// An elaborated program that breaks a rule of the IR.
     MALFORMED = 0407,
+    /// A value extern that the device does not have, or that refuses its arguments.
+    VALUE_EXTERN = 0408,
+    /// A value extern that is declared otherwise than it is offered.
+    VALUE_SIGNATURE = 0409,
     /// A line of an STF test that is no statement.
     STF_SYNTAX = 0420,
     /// An STF statement that names what the program does not have, or that the device refuses.

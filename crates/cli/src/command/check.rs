@@ -48,7 +48,11 @@ pub fn run(args: &Args) -> ExitCode {
     for program in &args.programs {
         let mut map = SourceMap::new();
         let compiled = compile(program, &Disk, &args.preprocessor.options(), Until::Checked, &mut map);
-        let diagnostics = policy.apply(compiled.diagnostics);
+        let mut found = compiled.diagnostics;
+        if let Some(program) = &compiled.program {
+            found.extend(p4rack::functions::check(program));
+        }
+        let diagnostics = policy.apply(found);
         let good = diagnostics.iter().all(|d| d.severity != Severity::Error);
         ok &= good;
         match args.format {

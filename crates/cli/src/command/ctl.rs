@@ -3,12 +3,14 @@
 use crate::ExitCode;
 use crate::output::{self, Format};
 use crate::tls::ClientArgs;
-use agent::{Operator, OperatorError};
+use agent::{Operator, OperatorError, PortSpec};
 use base_diag::SourceMap;
 use p4rack::run::spec::{HexPacket, hex_packet};
 use p4rack::{ctl, rack};
 use p4runtime_proto::p4rack::v1::SteerRequest;
-use p4runtime_proto::p4rack::v1::steer_request::{EndClients, Hold, Release, Replace, Reset, What};
+use p4runtime_proto::p4rack::v1::steer_request::{
+    AddPort, EndClients, Hold, Release, RemovePort, Replace, Reset, What,
+};
 use p4runtime_proto::{Message, to_json};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -78,6 +80,12 @@ enum Command {
     Reset,
     /// List the connected controllers: stream number, role, election id, and which one is primary
     Clients,
+    /// List the ports of the switch with their links and frames; add or remove one while it runs
+    #[command(alias = "ports")]
+    Port {
+        #[command(subcommand)]
+        change: Option<PortChange>,
+    },
     /// Close one controller's stream and forget its election id; the highest remaining election id becomes primary
     EndClient {
         /// Stream number, as printed by `clients`
@@ -95,6 +103,22 @@ enum Command {
     Replace {
         /// RACK.toml (or its directory) with the same devices and the same program
         rack: PathBuf,
+    },
+}
+
+#[derive(clap::Subcommand)]
+enum PortChange {
+    /// List the ports
+    List,
+    /// Attach a port, written as for `p4rack switch -i`
+    Add {
+        /// NUMBER@INTERFACE, NUMBER@packet:INTERFACE, NUMBER@afxdp:INTERFACE, NUMBER@tap:NAME, NUMBER@pcap:IN,OUT or NUMBER@udp:LOCAL,REMOTE
+        port: PortSpec,
+    },
+    /// Detach a port
+    Remove {
+        /// Its number
+        number: u32,
     },
 }
 
@@ -133,6 +157,12 @@ fn done(args: &Args, format: Format) -> Result<ExitCode, OperatorError> {
         Command::EndClient { stream } => What::EndClients(EndClients { streams: vec![*stream] }),
         Command::Takeover => What::EndClients(EndClients { streams: vec![] }),
         Command::Replace { .. } => What::Replace(replace.unwrap_or_default()),
+        Command::Port { change: Some(PortChange::Add { port }) } => {
+            What::AddPort(AddPort { port: port.to_string() })
+        }
+        Command::Port { change: Some(PortChange::Remove { number }) } => {
+            What::RemovePort(RemovePort { number: *number })
+        }
         Command::Trace { packet } => {
             let traced = client.trace(packet.port, packet.bytes.clone())?;
             print(format, &traced, || ctl::trace(&traced));
@@ -150,6 +180,7 @@ fn done(args: &Args, format: Format) -> Result<ExitCode, OperatorError> {
                 Command::Links { dot: false } => ctl::links(&shown),
                 Command::Edges => ctl::edges(&shown),
                 Command::Clients => ctl::clients(&shown),
+                Command::Port { .. } => ctl::ports(&shown),
                 Command::Counters { filter, all } => {
                     ctl::counters(&shown, filter.as_deref().unwrap_or(""), *all)
                 }

@@ -5,7 +5,8 @@ use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::{Diagnostic, SourceMap};
 use ir_prove::Effort;
-use p4rack::proof::{self, Proved};
+use p4rack::proof::{self, Proved, Trial};
+use p4rack::up::{self, Replaced, Verdict};
 use p4rack::{SplitApp, rack};
 use serde_json::{Value, json};
 use std::num::NonZeroUsize;
@@ -34,6 +35,9 @@ pub struct Args {
     /// Check each of these unmarked regions alone, moved to the first device that is not the origin; `marks` checks the rack's own map
     #[arg(long, value_enum, default_value = "marks", conflicts_with = "all_cuts")]
     cut: Cut,
+    /// Also lose frames between devices, and replace the plan while frames are between devices: at once, and by the controller
+    #[arg(long)]
+    lossy: bool,
     /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -42,15 +46,22 @@ pub struct Args {
 /// Exit status 1 if a difference was found, or the rack is wrong.
 pub fn run(args: &Args) -> ExitCode {
     let mut map = SourceMap::new();
-    let racked = match rack::load(&args.rack, &args.define, &mut map) {
+    let mut racked = match rack::load(&args.rack, &args.define, &mut map) {
         Ok(racked) => racked,
         Err(found) => return output::failed(&found, &map, args.format),
     };
     let effort = Effort { packets: args.packets.get(), seed: args.seed, ..Effort::default() };
+    let trial = Trial { effort, lossy: args.lossy };
     let mut results = vec![];
     for app in &racked.apps {
-        if let Err(found) = prove(args, app, &effort, &mut map, &mut results) {
+        if let Err(found) = prove(args, app, &trial, &mut map, &mut results) {
             return output::failed(&found, &map, args.format);
+        }
+    }
+    if args.lossy && !args.all_cuts && args.cut.policy().is_none() {
+        match up::prove_replaced(&mut racked, &trial.effort) {
+            Ok(verdict) => show_replaced(args, &verdict, &mut results),
+            Err(found) => return output::failed(&found, &map, args.format),
         }
     }
     let ok = results.iter().all(|r| r["equal"] != Value::Bool(false));
@@ -64,22 +75,22 @@ pub fn run(args: &Args) -> ExitCode {
 fn prove(
     args: &Args,
     app: &SplitApp,
-    effort: &Effort,
+    trial: &Trial,
     map: &mut SourceMap,
     results: &mut Vec<Value>,
 ) -> Result<(), Vec<Diagnostic>> {
     if let Some(policy) = args.cut.policy() {
-        return proof::prove_cuts(app, policy, effort, &mut |(name, result)| match result {
+        return proof::prove_cuts(app, policy, trial, &mut |(name, result)| match result {
             Ok(proved) => show(args, proved, results),
             Err(found) => show_refused(args, &name, &found, results),
         });
     }
     if !args.all_cuts {
-        show(args, proof::prove_app(app, effort), results);
+        show(args, proof::prove_app(app, trial)?, results);
         return Ok(());
     }
     for placement in proof::combinations(app)? {
-        show(args, proof::prove_placement(app, placement, effort, map)?, results);
+        show(args, proof::prove_placement(app, placement, trial, map)?, results);
     }
     Ok(())
 }
@@ -90,10 +101,17 @@ fn show(args: &Args, proved: Proved, results: &mut Vec<Value>) {
     let regions = if regions.is_empty() { "whole".to_string() } else { regions.join(", ") };
     if args.format == Format::Text {
         let line = match &proved.outcome {
-            Ok(t) => format!(
-                "equal      {regions}\n           {} packets in, {} frames out, {} timers, {} accesses to state\n",
-                t.packets, t.outputs, t.timers, t.accesses
-            ),
+            Ok(t) => {
+                let lossy = match args.lossy {
+                    true => format!(", {} hand-overs lost, {} plans replaced", t.lost, t.renewed),
+                    false => String::new(),
+                };
+                format!(
+                    "equal      {regions}\n           {} packets in, {} frames out, {} timers, {} accesses to \
+                     state{lossy}\n",
+                    t.packets, t.outputs, t.timers, t.accesses
+                )
+            }
             Err(failure) => format!("DIFFERENT  {regions}\n{}", failure.describe()),
         };
         output::print(&line);
@@ -101,10 +119,48 @@ fn show(args: &Args, proved: Proved, results: &mut Vec<Value>) {
     results.push(match &proved.outcome {
         Ok(t) => json!({
             "placement": regions, "equal": true, "packets": t.packets, "outputs": t.outputs,
-            "timers": t.timers, "accesses": t.accesses,
+            "timers": t.timers, "accesses": t.accesses, "lost": t.lost, "replaced": t.renewed,
         }),
         Err(failure) => json!({ "placement": regions, "equal": false, "difference": failure.describe() }),
     });
+}
+
+/// Prints how it went where the controller replaced plans.
+fn show_replaced(args: &Args, verdict: &Verdict, results: &mut Vec<Value>) {
+    const WHAT: &str = "plans replaced by the controller";
+    let (word, equal, details) = match verdict {
+        Verdict::Same(Replaced { packets, frames, plans }) => (
+            "equal     ",
+            Some(true),
+            format!("{packets} packets in, {frames} frames out, {plans} plans replaced"),
+        ),
+        Verdict::Differs { packet, expected, found } => {
+            let frames = |frames: &[(_, Vec<u8>)]| {
+                frames.iter().map(|(_, frame)| hex(frame)).collect::<Vec<_>>().join(" ")
+            };
+            let (expected, found) = (frames(expected), frames(found));
+            let text = format!(
+                "packet {}\n           expected {expected}\n           found    {found}",
+                hex(packet)
+            );
+            ("DIFFERENT ", Some(false), text)
+        }
+        Verdict::DependsOnTime => {
+            ("not tried ", None, "the frames depend on how long packets take".to_string())
+        }
+        Verdict::NotReplaceable => {
+            let why = "needs one app and one origin, a region elsewhere, a host at the origin, and no entries of single devices";
+            ("not tried ", None, why.to_string())
+        }
+    };
+    if args.format == Format::Text {
+        output::print(&format!("{word} {WHAT}\n           {details}\n"));
+    }
+    results.push(json!({ "placement": WHAT, "equal": equal, "details": details }));
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A region that a policy chose may be no cut: that is no difference.

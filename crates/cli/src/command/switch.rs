@@ -5,7 +5,7 @@ use crate::ExitCode;
 use crate::log::LogArgs;
 use crate::output;
 use crate::tls::{ClientArgs, ServerArgs};
-use agent::{AgentAt, Limits, PortSpec, Setup, Switch};
+use agent::{AgentAt, Limits, PortSpec, Setup, SplitProgram, Switch, most_memory};
 use base_diag::{Diagnostic, SourceMap, codes};
 use compiler::{Until, compile};
 use p4rack::{Disk, rack};
@@ -17,7 +17,7 @@ use std::time::Duration;
 /// Run a device, or a rack that appears as one switch, and serve P4Runtime
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  p4rack switch router.p4 -i 1@tap:left -i 2@tap:right
+  p4rack switch router.p4 -i 1@eth1 -i 2@eth2
   p4rack switch examples/slice/plain.toml --metrics-addr 127.0.0.1:9090")]
 pub struct Args {
     /// P4-16 program, RACK.toml, or the directory of a RACK.toml; without it, a controller must push a program
@@ -37,10 +37,15 @@ pub struct Args {
     /// Maximum number of updates in one Write and of queries in one Read
     #[arg(long, value_name = "N", default_value_t = Limits::default().updates, value_parser = at_least_one)]
     max_updates: usize,
+    /// Maximum memory for the program's tables and objects and what they hold, in MiB. A program that would need more when its tables are
+    /// full is refused. By default two fifths of the memory that the process may use, less 384 MiB for requests
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..))]
+    max_memory: Option<u64>,
     /// P4Runtime device id
     #[arg(long, value_name = "N", default_value_t = 1)]
     device_id: u64,
-    /// Attach a port: NUMBER@pcap:IN,OUT, NUMBER@tap:NAME or NUMBER@udp:LOCAL,REMOTE. The ports of a rack are those of its origin
+    /// Attach a port: NUMBER@INTERFACE, NUMBER@packet:INTERFACE, NUMBER@afxdp:INTERFACE, NUMBER@tap:NAME, NUMBER@pcap:IN,OUT or
+    /// NUMBER@udp:LOCAL,REMOTE. The ports of a rack are those of its origin
     #[arg(short, long = "interface", value_name = "PORT")]
     interface: Vec<PortSpec>,
     /// Number of threads that run frames; each port belongs to one of them
@@ -129,7 +134,13 @@ pub fn run(args: Args) -> ExitCode {
         keep_program: args.keep_program,
         fresh: args.fresh,
         audit: Duration::from_secs(args.audit),
-        limits: Limits { updates: args.max_updates, connections: args.max_connections },
+        limits: Limits {
+            updates: args.max_updates,
+            connections: args.max_connections,
+            memory: args
+                .max_memory
+                .map_or_else(|| Limits::memory_of(most_memory()), |mib| mib.saturating_mul(1 << 20)),
+        },
     };
     let device_id = setup.device_id;
     match agent::run(setup, |address| tell!("p4rack: device {device_id} listens on {address}")) {
@@ -172,15 +183,20 @@ fn switch(args: &Args) -> Result<Switch, ExitCode> {
         }
         let updates =
             device_control::updates(app.entries.writes(), &app.whole).map_err(|found| wrong(&found, &map))?;
-        let (whole, placement) = (Arc::clone(&app.whole), Box::new(app.placement.clone()));
+        let program = Box::new(SplitProgram {
+            whole: Arc::clone(&app.whole),
+            placement: app.placement.clone(),
+            made: (app.parts.clone(), app.texts.clone()),
+            updates,
+        });
         if !args.agent.is_empty() {
-            let names: Vec<String> = placement.devices.iter().map(ToString::to_string).collect();
+            let names: Vec<String> = program.placement.devices.iter().map(ToString::to_string).collect();
             let addresses = addresses(&args.agent, &names).map_err(|why| failed(&why))?;
             let tls = args.agents.for_agents(&addresses, args.insecure).map_err(|why| failed(&why))?;
             let agents = addresses.into_iter().zip(tls).map(|(address, tls)| AgentAt { address, tls });
-            return Ok(Switch::Remote(whole, placement, updates, agents.collect()));
+            return Ok(Switch::Remote(program, agents.collect()));
         }
-        return Ok(Switch::Rack(whole, placement, updates));
+        return Ok(Switch::Rack(program));
     }
     if !args.agent.is_empty() {
         return Err(failed("--agent needs a rack: name a RACK.toml instead of a program"));

@@ -169,7 +169,9 @@ fn a_controller_that_was_superseded_comes_back_with_what_the_other_wrote() {
     for round in 0..2 {
         let second = start(&another(&rack, &directory(), &[]));
         goes(&rack, &second);
-        rack.wait(&rack.controller, |shown| shown.to_string().contains("a controller that was started later"));
+        rack.wait(&rack.controller, |shown| {
+            shown.to_string().contains("a controller that was started later")
+        });
         let mut other = Client::new(&second.address, 1, None).unwrap();
         assert_eq!(other.ports(), if round == 0 { vec![1, 3] } else { vec![1, 4] });
         other.write(if round == 0 { "INSERT" } else { "DELETE" }, 4).unwrap();

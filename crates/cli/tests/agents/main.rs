@@ -4,6 +4,7 @@
 
 mod controllers;
 mod operators;
+mod ports;
 mod setup;
 mod tls;
 

@@ -38,7 +38,7 @@ fn empty_updates_are_counted_before_they_are_decoded() {
         assert_eq!(stranger.unwrap_err().code(), Code::PermissionDenied);
         let primary = raw_call(&victim.address, "Write", [head(7), updates].concat()).await.unwrap_err();
         assert_eq!(primary.code(), Code::ResourceExhausted, "{primary}");
-        assert!(primary.message().contains("at most 131072 are taken (`--max-updates`)"), "{primary}");
+        assert!(primary.message().contains("the limit is 131072 (`--max-updates`)"), "{primary}");
         // One update with as many empty matches.
         let entry = [0x12, 0].repeat(bytes / 2);
         let update = field(4, &field(2, &field(2, &entry)));
@@ -65,7 +65,7 @@ fn the_limit_is_an_option() {
         let refused = client.write(entries(ids, 1, "INSERT", 10..21)).await.unwrap_err();
         assert_eq!(refused.code(), Code::ResourceExhausted);
         assert!(
-            refused.message().starts_with("too many updates in one request: at most 10 are taken"),
+            refused.message().starts_with("too many updates in one request: the limit is 10"),
             "{refused}"
         );
     });

@@ -9,6 +9,7 @@ mod connections;
 mod decoding;
 mod externs;
 mod leaks;
+mod memory;
 mod programs;
 mod reads;
 mod setup;

@@ -1,7 +1,7 @@
 //! Programs and writes that take long, while frames pass.
 
 use crate::setup::{
-    Client, GIGABYTE, Victim, alone, at_length, count, entries, ids, running, runtime, stream,
+    Client, GIGABYTE, LARGE, Victim, alone, at_length, count, entries, ids, running, runtime, stream,
 };
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, SetForwardingPipelineConfigRequest};
@@ -59,7 +59,7 @@ fn frames_pass_while(
     outside.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
     let inside = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let port = format!("1@udp:{inside},{}", outside.local_addr().unwrap());
-    let victim = Victim::of(GIGABYTE, &[program, "-i", &port]);
+    let victim = Victim::of(GIGABYTE, &[&[program, "-i", &port], &LARGE[..]].concat());
     outside.connect(inside).unwrap();
     let address = victim.address.clone();
     let is_done = AtomicBool::new(false);
@@ -146,8 +146,8 @@ fn frames_pass_while_much_is_written() {
 #[test]
 fn frames_pass_while_a_table_is_read() {
     let _alone = alone();
-    // A million does not fit into the memory that the switch has here.
-    let (large, full) = if at_length() { (300_000, 130_000) } else { (10_000, 10_000) };
+    // More does not fit into the memory that the switch has here: in a rack, two devices have copies.
+    let (large, full) = if at_length() { (200_000, 100_000) } else { (10_000, 10_000) };
     for (what, program, most) in [("a device", larger(), large), ("a rack", rack(), full)] {
         let read = async move |client: &mut Client, ids: (u32, u32), _: &str| {
             for first in (1..=most).step_by(100_000) {

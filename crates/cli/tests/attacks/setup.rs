@@ -8,7 +8,7 @@ use p4runtime_proto::p4::v1::{
 };
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -22,6 +22,9 @@ pub type Client = P4RuntimeClient<Channel>;
 
 /// Memory that the switch may have: 1 GB of data, and never more descriptors than a common limit.
 pub const GIGABYTE: &str = "ulimit -d 1048576";
+
+/// Lets a switch run programs whose tables would not fit into its memory if they were full.
+pub const LARGE: [&str; 2] = ["--max-memory", "4096"];
 
 /// True for `./test --all`: attacks are as large as they were when they were found.
 pub fn at_length() -> bool {
@@ -45,17 +48,28 @@ pub struct Victim {
 }
 
 impl Victim {
-    /// A switch with two tables of 131,072 entries, under a limit of the shell.
+    /// A switch with two tables of 131,072 entries, under a limit of the shell. Attacks fill few of them: see [`LARGE`].
     pub fn start(limit: &str, args: &[&str]) -> Victim {
         let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../agent/benches/served/l2.p4");
         let program = program.display().to_string();
-        Victim::of(limit, &[&[program.as_str()], args].concat())
+        Victim::of(limit, &[&[program.as_str()], &LARGE[..], args].concat())
     }
 
-    pub fn of(limit: &str, args: &[&str]) -> Victim {
+    fn command(limit: &str, args: &[&str]) -> Command {
         let mut command = Command::new("sh");
         command.arg("-c").arg(format!("{limit} && exec \"$0\" \"$@\"")).arg(env!("CARGO_BIN_EXE_p4rack"));
         command.args(["switch", "--grpc-server-addr", "127.0.0.1:0"]).args(args);
+        command
+    }
+
+    /// How a switch ends that does not start, and what it says.
+    pub fn refused(limit: &str, args: &[&str]) -> (ExitStatus, String) {
+        let output = Victim::command(limit, args).output().unwrap();
+        (output.status, String::from_utf8_lossy(&output.stderr).to_string())
+    }
+
+    pub fn of(limit: &str, args: &[&str]) -> Victim {
+        let mut command = Victim::command(limit, args);
         let mut process = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut told = BufReader::new(process.stderr.take().unwrap()).lines();
         let address = loop {
@@ -192,15 +206,49 @@ pub async fn count(client: &mut Client, request: ReadRequest) -> Result<usize, t
     Ok(count)
 }
 
-/// A controller that goes on with its work, and how long its calls take.
+/// A controller that goes on with its work, and one that does the same on a switch beside it, which nobody attacks: what both wait for
+/// is the machine, and what the first one waits for longer is the attack.
 pub struct Honest {
-    stop: Arc<AtomicBool>,
-    work: JoinHandle<(usize, Duration)>,
+    attacked: Working,
+    beside: Working,
+    _peer: Victim,
+}
+
+/// The time within which this many of a hundred calls were answered.
+fn percentile(sorted: &[Duration], percent: usize) -> Duration {
+    sorted[(sorted.len() - 1) * percent / 100]
 }
 
 impl Honest {
-    /// It is the primary, and reads and writes one entry again and again.
+    /// It is the primary, and writes one entry again and again.
     pub fn start(victim: &Victim, election: u64) -> Honest {
+        let peer = Victim::start(GIGABYTE, &[]);
+        let (attacked, beside) = (Working::start(victim, election), Working::start(&peer, election));
+        Honest { attacked, beside, _peer: peer }
+    }
+
+    /// All of its calls were done. How long they took is told.
+    pub fn end(self, attack: &str) {
+        let [attacked, beside] = [self.attacked, self.beside].map(Working::end);
+        let told =
+            |waits: &[Duration]| format!("{:?} (99 %: {:?})", percentile(waits, 100), percentile(waits, 99));
+        eprintln!(
+            "{attack}: {} calls of an honest controller, the longest took {}; at a switch that nobody attacks, {}",
+            attacked.len(),
+            told(&attacked),
+            told(&beside)
+        );
+    }
+}
+
+/// A controller at its work.
+struct Working {
+    stop: Arc<AtomicBool>,
+    work: JoinHandle<Vec<Duration>>,
+}
+
+impl Working {
+    fn start(victim: &Victim, election: u64) -> Working {
         let (stop, address) = (Arc::new(AtomicBool::new(false)), victim.address.clone());
         let stopped = Arc::clone(&stop);
         let (begun, begins) = std::sync::mpsc::channel();
@@ -209,29 +257,30 @@ impl Honest {
                 let mut client = connect(&address).await;
                 let _stream = stream(&mut client, election).await;
                 let ids = ids(&mut client).await;
-                let (mut calls, mut worst) = (0, Duration::ZERO);
+                let mut waits = vec![];
                 let mut how = "INSERT";
                 begun.send(()).unwrap();
                 while !stopped.load(Ordering::Relaxed) {
                     let asked = Instant::now();
                     client.write(entries(ids, election, how, std::iter::once(0xff_ffff))).await.unwrap();
-                    worst = worst.max(asked.elapsed());
-                    (how, calls) = ("MODIFY", calls + 1);
+                    waits.push(asked.elapsed());
+                    how = "MODIFY";
                     tokio::time::sleep(Duration::from_millis(2)).await;
                 }
-                (calls, worst)
+                waits
             })
         });
         begins.recv().unwrap();
-        Honest { stop, work }
+        Working { stop, work }
     }
 
-    /// All of its calls were done. How long the longest took is told.
-    pub fn end(self, attack: &str) {
+    /// How long its calls took, the shortest first.
+    fn end(self) -> Vec<Duration> {
         self.stop.store(true, Ordering::Relaxed);
-        let (calls, worst) = self.work.join().expect("an honest controller is served");
-        assert!(calls > 0);
-        eprintln!("{attack}: {calls} calls of an honest controller, the longest took {worst:?}");
+        let mut waits = self.work.join().expect("an honest controller is served");
+        assert!(!waits.is_empty());
+        waits.sort_unstable();
+        waits
     }
 }
 

@@ -88,6 +88,7 @@ impl Planner for Rack {
             plain: Arc::clone(&info),
             info,
             initial: vec![],
+            memory: u64::MAX,
             origin: 0,
             wires: BTreeMap::new(),
             cuts_clones: true,
@@ -115,7 +116,8 @@ impl Builder for Maker {
     fn build(&self, config: &ForwardingPipelineConfig) -> std::result::Result<Built<Device>, Status> {
         let info = Arc::new(config.p4info.clone().unwrap());
         let numbers = Numbers::of(&info);
-        Ok(Built { target: Device::default(), plain: Arc::clone(&info), info, numbers, initial: vec![] })
+        let (plain, memory) = (Arc::clone(&info), u64::MAX);
+        Ok(Built { target: Device::default(), plain, info, numbers, initial: vec![], memory })
     }
 }
 

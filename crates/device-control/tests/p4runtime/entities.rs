@@ -2,6 +2,7 @@
 
 use crate::setup::both;
 use base_time::Duration;
+use controller::Steer;
 use expect_test::expect;
 
 const FRAME: &str = "0a0000000001 0b0000000002 0800 ff";
@@ -35,8 +36,8 @@ fn entries_are_inserted_modified_deleted() {
         assert_eq!(bench.packet(1, FRAME), "");
         expect![[r#"
         UNKNOWN
-        NOT_FOUND entity.table_entry: this is not there: nothing has inserted this (in an entry of table `MyIngress.route`)
-        INVALID_ARGUMENT entity.table_entry.match.lpm.value: a value has bits behind its prefix: the last 47 bits have to be zero (in field 1 `hdr.ethernet.dst`)
+        NOT_FOUND entity.table_entry: the entity does not exist: no update has inserted it (in an entry of table `MyIngress.route`)
+        INVALID_ARGUMENT entity.table_entry.match.lpm.value: the value has bits after its prefix: the last 47 bits must be zero (in field 1 `hdr.ethernet.dst`)
     "#]].assert_eq(&bench.write(&[&deleted, &route("x", 1, "y").replacen("table_entry", "DELETE table_entry", 1)]));
     });
 }
@@ -66,9 +67,9 @@ fn entries_keep_to_the_restrictions_of_the_program() {
         let updates: Vec<&str> = updates.iter().map(String::as_str).collect();
         expect![[r#"
             UNKNOWN
-            INVALID_ARGUMENT entity.table_entry: an entry that its table does not allow: its @entry_restriction says: hdr.ethernet.src != -1 (in an entry of table `MyIngress.known`); make it so, or change the program
-            INVALID_ARGUMENT entity.table_entry: an entry that its table does not allow: its @entry_restriction says: hdr.ethernet.src != 0 (in an entry of table `MyIngress.known`); make it so, or change the program
-            INVALID_ARGUMENT entity.table_entry.action.action: action data that its action does not allow: its @action_restriction says: id != 0xffff (in action `MyIngress.group`); make it so, or change the program
+            INVALID_ARGUMENT entity.table_entry: the table does not allow this entry: @entry_restriction requires: hdr.ethernet.src != -1 (in an entry of table `MyIngress.known`); satisfy the restriction, or change the program
+            INVALID_ARGUMENT entity.table_entry: the table does not allow this entry: @entry_restriction requires: hdr.ethernet.src != 0 (in an entry of table `MyIngress.known`); satisfy the restriction, or change the program
+            INVALID_ARGUMENT entity.table_entry.action.action: the action does not allow this data: @action_restriction requires: id != 0xffff (in action `MyIngress.group`); satisfy the restriction, or change the program
             OK
             OK
         "#]].assert_eq(&bench.write(&updates));
@@ -100,21 +101,21 @@ fn mistakes_have_the_codes_of_the_specification() {
         let updates: Vec<&str> = updates.iter().map(String::as_str).collect();
         expect![[r#"
         UNKNOWN
-        ALREADY_EXISTS entity.table_entry: this is there already: an insertion makes something new (in an entry of table `MyIngress.route`)
-        NOT_FOUND entity.table_entry: this is not there: nothing has inserted this (in an entry of table `MyIngress.route`)
-        OUT_OF_RANGE entity.table_entry.action.action.params.value: this value does not fit: 0x400 takes 11 bits, there are 9 (in parameter `port` of action `MyIngress.forward`)
-        INVALID_ARGUMENT entity.table_entry.match.lpm.value: a value has bits behind its prefix: the last 40 bits have to be zero (in field 1 `hdr.ethernet.dst`)
-        NOT_FOUND entity.table_entry.table_id: there is no table 1: the program's P4Info does not have this id; there are: $MyIngress.known `MyIngress.known`, $MyIngress.route `MyIngress.route`, $MyIngress.filter `MyIngress.filter`, $MyIngress.ecmp `MyIngress.ecmp`, $MyIngress.spread `MyIngress.spread`, $MyIngress.fixed `MyIngress.fixed`
-        INVALID_ARGUMENT entity.table_entry.action.action.action_id: the table has no action $MyIngress.learn: no action of its list has this id (in an entry of table `MyIngress.route`); there are: $MyIngress.forward `MyIngress.forward`, $MyIngress.drop `MyIngress.drop`, $MyIngress.to_cpu `MyIngress.to_cpu`, $MyIngress.group `MyIngress.group`
-        INVALID_ARGUMENT entity.table_entry.priority: a priority where there is none: no field is ternary, range or optional (in an entry of table `MyIngress.known`)
-        INVALID_ARGUMENT entity.table_entry.priority: a priority is missing: fields are ternary, range or optional: it is 1 or more (in an entry of table `MyIngress.filter`)
-        PERMISSION_DENIED entity.table_entry: the entries of this table are constant: the source says `const entries` (in an entry of table `MyIngress.fixed`)
-        PERMISSION_DENIED entity.table_entry: this default action is constant: the source says `const default_action` (in an entry of table `MyIngress.fixed`)
-        INVALID_ARGUMENT entity.table_entry.type: this can be modified only: it is there from the beginning to the end (in an entry of table `MyIngress.route`)
-        OUT_OF_RANGE entity.register_entry.index.index: there is no such cell: there are 8, from 0 on (in register `MyIngress.cells`)
-        INVALID_ARGUMENT entity.register_entry.index.index: a negative index: cells count from 0 (in register `MyIngress.cells`)
-        INVALID_ARGUMENT entity.register_entry.type: this can be modified only: it is there from the beginning to the end (in register `MyIngress.cells`)
-        INVALID_ARGUMENT entity.packet_replication_engine_entry.multicast_group_entry.multicast_group_id: there is no multicast group 0: 0 says that a packet is not multicast (in multicast group 0)
+        ALREADY_EXISTS entity.table_entry: the entity exists already: INSERT needs a new one (in an entry of table `MyIngress.route`)
+        NOT_FOUND entity.table_entry: the entity does not exist: no update has inserted it (in an entry of table `MyIngress.route`)
+        OUT_OF_RANGE entity.table_entry.action.action.params.value: the value does not fit: 0x400 needs 11 bits, and there are only 9 (in parameter `port` of action `MyIngress.forward`)
+        INVALID_ARGUMENT entity.table_entry.match.lpm.value: the value has bits after its prefix: the last 40 bits must be zero (in field 1 `hdr.ethernet.dst`)
+        NOT_FOUND entity.table_entry.table_id: there is no table 1: the program's P4Info does not have this id; known ids: $MyIngress.known `MyIngress.known`, $MyIngress.route `MyIngress.route`, $MyIngress.filter `MyIngress.filter`, $MyIngress.ecmp `MyIngress.ecmp`, $MyIngress.spread `MyIngress.spread`, $MyIngress.fixed `MyIngress.fixed`
+        INVALID_ARGUMENT entity.table_entry.action.action.action_id: the table has no action $MyIngress.learn: its list of actions does not contain this id (in an entry of table `MyIngress.route`); known ids: $MyIngress.forward `MyIngress.forward`, $MyIngress.drop `MyIngress.drop`, $MyIngress.to_cpu `MyIngress.to_cpu`, $MyIngress.group `MyIngress.group`
+        INVALID_ARGUMENT entity.table_entry.priority: the table takes no priorities: no field is ternary, range or optional (in an entry of table `MyIngress.known`)
+        INVALID_ARGUMENT entity.table_entry.priority: the priority is missing: tables with ternary, range or optional fields need one of at least 1 (in an entry of table `MyIngress.filter`)
+        PERMISSION_DENIED entity.table_entry: the entries of this table are constant: the program declares `const entries` (in an entry of table `MyIngress.fixed`)
+        PERMISSION_DENIED entity.table_entry: the default action is constant: the program declares `const default_action` (in an entry of table `MyIngress.fixed`)
+        INVALID_ARGUMENT entity.table_entry.type: the entity can only be modified: it exists as long as the program (in an entry of table `MyIngress.route`)
+        OUT_OF_RANGE entity.register_entry.index.index: the index is out of range: the object has 8 cells, numbered from 0 (in register `MyIngress.cells`)
+        INVALID_ARGUMENT entity.register_entry.index.index: the index is negative: cells are numbered from 0 (in register `MyIngress.cells`)
+        INVALID_ARGUMENT entity.register_entry.type: the entity can only be modified: it exists as long as the program (in register `MyIngress.cells`)
+        INVALID_ARGUMENT entity.packet_replication_engine_entry.multicast_group_entry.multicast_group_id: there is no multicast group 0: 0 means that a packet is not multicast (in multicast group 0)
     "#]].assert_eq(&bench.write(&updates));
     });
 }
@@ -175,9 +176,15 @@ fn members_and_groups_with_watched_ports() {
             *seen.entry(out.split(':').next().unwrap().to_string()).or_insert(0) += 1;
         }
         assert_eq!(seen.keys().collect::<Vec<_>>(), ["1", "2"], "{seen:?}");
-        bench.devices().into_iter().for_each(|device| device.switch().port_set(1, false));
-        for source in 0..30 {
-            assert!(bench.packet(1, &format!("0a0000000001 0b00000000{source:02x} 0800")).starts_with("2:"));
+        bench.link(1, false);
+        // A program that is new does not forget it.
+        for steer in [None, Some(Steer::Reset)] {
+            assert!(steer.is_none_or(|steer| bench.steer(steer) == "OK\n"));
+            for source in 0..30 {
+                assert!(
+                    bench.packet(1, &format!("0a0000000001 0b00000000{source:02x} 0800")).starts_with("2:")
+                );
+            }
         }
         let refused = [
             "DELETE action_profile_member { action_profile_id: $MyIngress.members member_id: 1 }",
@@ -186,9 +193,9 @@ fn members_and_groups_with_watched_ports() {
         ];
         expect![[r#"
         UNKNOWN
-        FAILED_PRECONDITION entity.action_profile_member: this is in use: entries or groups name it (in member 1 of `MyIngress.members`)
-        FAILED_PRECONDITION entity.action_profile_group: this is in use: entries name it (in group 1 of `MyIngress.members`)
-        NOT_FOUND entity.table_entry.action.action_profile_member_id: there is no member 9: nothing has inserted this (in an entry of table `MyIngress.ecmp`)
+        FAILED_PRECONDITION entity.action_profile_member: the entity is in use: entries or groups refer to it (in member 1 of `MyIngress.members`)
+        FAILED_PRECONDITION entity.action_profile_group: the entity is in use: entries refer to it (in group 1 of `MyIngress.members`)
+        NOT_FOUND entity.table_entry.action.action_profile_member_id: there is no member 9: no update has inserted it (in an entry of table `MyIngress.ecmp`)
     "#]].assert_eq(&bench.write(&refused));
     });
 }
@@ -213,7 +220,7 @@ fn sets_of_actions() {
         let member = r#"INSERT action_profile_member { action_profile_id: $MyIngress.sets member_id: 1 action { action_id: $MyIngress.forward params { param_id: 1 value: "\001" } } }"#;
         expect![[r#"
         UNKNOWN
-        INVALID_ARGUMENT entity.action_profile_member: members beside one-shots: entries of this selector have sets of actions: all or none have (section 9.2.3) (in member 1 of `MyIngress.sets`)
+        INVALID_ARGUMENT entity.action_profile_member: members cannot be mixed with one-shot entries: entries of this selector have action sets: either all of them or none may (section 9.2.3) (in member 1 of `MyIngress.sets`)
     "#]].assert_eq(&bench.write(&[member]));
         assert_eq!(bench.write(&[&format!("DELETE {}", set(""))]), "OK\n");
         assert_eq!(bench.write(&[member]), "OK\n");
@@ -306,11 +313,11 @@ fn a_batch_is_rolled_back() {
         let updates: Vec<&str> = updates.iter().map(String::as_str).collect();
         expect![[r#"
         UNKNOWN
-        ABORTED rolled back: an update behind it failed
-        ABORTED rolled back: an update behind it failed
-        ABORTED rolled back: an update behind it failed
-        ABORTED rolled back: an update behind it failed
-        ALREADY_EXISTS entity.table_entry: this is there already: an insertion makes something new (in an entry of table `MyIngress.route`)
+        ABORTED rolled back: a later update failed
+        ABORTED rolled back: a later update failed
+        ABORTED rolled back: a later update failed
+        ABORTED rolled back: a later update failed
+        ALREADY_EXISTS entity.table_entry: the entity exists already: INSERT needs a new one (in an entry of table `MyIngress.route`)
     "#]].assert_eq(&bench.write_with("ROLLBACK_ON_ERROR", &updates));
         let after = bench.read("table_entry { }")
             + &bench.read("counter_entry { }")

@@ -316,7 +316,7 @@ fn a_batch_that_packets_may_have_seen_half_done_is_led_back() {
     ];
     let reply =
         replied(rack.call(now, Ticket(1), Call::Write(Box::new(write_request("DATAPLANE_ATOMIC", &batch)))));
-    assert!(reply.contains("ABORTED") && reply.contains("frames have been let in before"), "{reply}");
+    assert!(reply.contains("ABORTED") && reply.contains("frames were admitted before"), "{reply}");
     assert_eq!(contents(&mut rack, now), before);
     let reply =
         replied(rack.call(now, Ticket(1), Call::Write(Box::new(write_request("ROLLBACK_ON_ERROR", &batch)))));

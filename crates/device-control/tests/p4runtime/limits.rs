@@ -75,12 +75,12 @@ fn a_selector_is_full_by_weights() {
     ];
     expect![[r#"
         UNKNOWN
-        RESOURCE_EXHAUSTED entity.action_profile_group: the selector is full: the group has 9 weights, and the selector's size is 8 (in group 1 of `Limits.weights`)
+        RESOURCE_EXHAUSTED entity.action_profile_group: the selector is full: the group needs 9 weights, and the selector's size is 8 (in group 1 of `Limits.weights`)
         OK
-        RESOURCE_EXHAUSTED entity.action_profile_group: the selector is full: the group has 4 weights, others have 5, and the selector's size is 8 (in group 2 of `Limits.weights`)
+        RESOURCE_EXHAUSTED entity.action_profile_group: the selector is full: the group needs 4 weights, others use 5, and the selector's size is 8 (in group 2 of `Limits.weights`)
         OK
-        RESOURCE_EXHAUSTED entity.action_profile_group: the selector is full: the group has 1 weights, others have 8, and the selector's size is 8 (in group 3 of `Limits.weights`)
-        RESOURCE_EXHAUSTED entity.action_profile_group.max_size: the selector is full: `max_size` has 9 weights, and the selector's size is 8 (in group 4 of `Limits.weights`)
+        RESOURCE_EXHAUSTED entity.action_profile_group: the selector is full: the group needs 1 weights, others use 8, and the selector's size is 8 (in group 3 of `Limits.weights`)
+        RESOURCE_EXHAUSTED entity.action_profile_group.max_size: the selector is full: `max_size` needs 9 weights, and the selector's size is 8 (in group 4 of `Limits.weights`)
     "#]]
     .assert_eq(&insert(&mut bench, &groups));
     // A group that changes counts once, and one that is gone no more.
@@ -111,12 +111,12 @@ fn a_selector_is_full_by_members() {
     ];
     expect![[r#"
         UNKNOWN
-        INVALID_ARGUMENT entity.action_profile_group.members.weight: a weight that is too large: `max_member_weight` is 2 (in group 1 of `Limits.members`)
-        INVALID_ARGUMENT entity.action_profile_group.max_size: a bound is missing: groups of this selector have at most 4, and say so (in group 1 of `Limits.members`); write `max_size: 4`
-        INVALID_ARGUMENT entity.action_profile_group.max_size: a bound that is too large: groups of this selector have at most 4 (in group 1 of `Limits.members`)
-        INVALID_ARGUMENT entity.action_profile_group: the group is too large: 4 members, and at most 3 (in group 1 of `Limits.members`)
+        INVALID_ARGUMENT entity.action_profile_group.members.weight: the weight is too large: `max_member_weight` is 2 (in group 1 of `Limits.members`)
+        INVALID_ARGUMENT entity.action_profile_group.max_size: `max_size` is missing: this selector limits its groups to 4, and each group must state a limit (in group 1 of `Limits.members`); write `max_size: 4`
+        INVALID_ARGUMENT entity.action_profile_group.max_size: `max_size` is too large: this selector limits its groups to 4 (in group 1 of `Limits.members`)
+        INVALID_ARGUMENT entity.action_profile_group: the group is too large: it has 4 members, and the limit is 3 (in group 1 of `Limits.members`)
         OK
-        RESOURCE_EXHAUSTED entity.action_profile_group: the selector is full: the group has 3 members, others have 4, and the selector's size is 6 (in group 2 of `Limits.members`)
+        RESOURCE_EXHAUSTED entity.action_profile_group: the selector is full: the group needs 3 members, others use 4, and the selector's size is 6 (in group 2 of `Limits.members`)
         OK
     "#]]
     .assert_eq(&insert(&mut bench, &groups));
@@ -135,12 +135,12 @@ fn sets_of_actions_take_of_the_size_too() {
     ];
     expect![[r#"
         UNKNOWN
-        RESOURCE_EXHAUSTED entity.table_entry.action.action_profile_action_set: the selector is full: the set of actions has 9 weights, and the selector's size is 8 (in an entry of table `Limits.weighed`)
+        RESOURCE_EXHAUSTED entity.table_entry.action.action_profile_action_set: the selector is full: the action set needs 9 weights, and the selector's size is 8 (in an entry of table `Limits.weighed`)
         OK
-        RESOURCE_EXHAUSTED entity.table_entry.action.action_profile_action_set: the selector is full: the set of actions has 4 weights, others have 5, and the selector's size is 8 (in an entry of table `Limits.weighed`)
+        RESOURCE_EXHAUSTED entity.table_entry.action.action_profile_action_set: the selector is full: the action set needs 4 weights, others use 5, and the selector's size is 8 (in an entry of table `Limits.weighed`)
         OK
-        UNIMPLEMENTED entity.table_entry.action.action_profile_action_set.action_selection_mode: selection at random: not supported yet: set here (in an entry of table `Limits.weighed`)
-        INVALID_ARGUMENT entity.table_entry.action.action_profile_action_set: the group is too large: 5 members, and at most 4 (in an entry of table `Limits.counted`)
+        UNIMPLEMENTED entity.table_entry.action.action_profile_action_set.action_selection_mode: not supported yet: random selection: the request sets it (in an entry of table `Limits.weighed`)
+        INVALID_ARGUMENT entity.table_entry.action.action_profile_action_set: the group is too large: it has 5 members, and the limit is 4 (in an entry of table `Limits.counted`)
     "#]]
     .assert_eq(&insert(&mut bench, &sets));
     // An entry that changes counts once.
@@ -183,16 +183,16 @@ fn replication_keeps_to_the_architecture() {
         ];
         expect![[r#"
             UNKNOWN
-            INVALID_ARGUMENT entity.packet_replication_engine_entry.multicast_group_entry.multicast_group_id: the group's number is too large: it is at most 65535 (in multicast group 65536)
-            INVALID_ARGUMENT entity.packet_replication_engine_entry.multicast_group_entry.multicast_group_id: the group's number is too large: it is at most 65535 (in multicast group 4294967295)
-            RESOURCE_EXHAUSTED entity.packet_replication_engine_entry.multicast_group_entry.multicast_group_id: this group's number is taken: clone sessions have groups from 32768 on (in multicast group 40000)
-            INVALID_ARGUMENT entity.packet_replication_engine_entry.multicast_group_entry.replicas.port: there is no such port: 512 has more than 9 bits (in multicast group 1)
-            INVALID_ARGUMENT entity.packet_replication_engine_entry.multicast_group_entry.replicas.egress_port: there is no such port: 4294967295 has more than 9 bits (in multicast group 1)
+            INVALID_ARGUMENT entity.packet_replication_engine_entry.multicast_group_entry.multicast_group_id: the group id is too large: the largest is 65535 (in multicast group 65536)
+            INVALID_ARGUMENT entity.packet_replication_engine_entry.multicast_group_entry.multicast_group_id: the group id is too large: the largest is 65535 (in multicast group 4294967295)
+            RESOURCE_EXHAUSTED entity.packet_replication_engine_entry.multicast_group_entry.multicast_group_id: the group id is reserved: ids from 32768 belong to clone sessions (in multicast group 40000)
+            INVALID_ARGUMENT entity.packet_replication_engine_entry.multicast_group_entry.replicas.port: the port is too large: 512 needs more than 9 bits (in multicast group 1)
+            INVALID_ARGUMENT entity.packet_replication_engine_entry.multicast_group_entry.replicas.egress_port: the port is too large: 4294967295 needs more than 9 bits (in multicast group 1)
             INVALID_ARGUMENT entity.packet_replication_engine_entry.multicast_group_entry.replicas.instance: the instance is too large: it has 16 bits (in multicast group 1)
-            INVALID_ARGUMENT entity.packet_replication_engine_entry.clone_session_entry.class_of_service: there is no such class of service: the last is 7 (in clone session 1)
-            INVALID_ARGUMENT entity.packet_replication_engine_entry.clone_session_entry.packet_length_bytes: a negative length: it counts from 0 (in clone session 1)
-            INVALID_ARGUMENT entity.packet_replication_engine_entry.multicast_group_entry.replicas.backup_replicas.port: a backup by the same port: it is down when the replica's is (in multicast group 1)
-            INVALID_ARGUMENT entity.packet_replication_engine_entry.multicast_group_entry.replicas[1]: a replica stands twice: port and instance are those of one before it (in multicast group 1)
+            INVALID_ARGUMENT entity.packet_replication_engine_entry.clone_session_entry.class_of_service: the class of service is too large: the largest is 7 (in clone session 1)
+            INVALID_ARGUMENT entity.packet_replication_engine_entry.clone_session_entry.packet_length_bytes: the length is negative: it must be 0 or more (in clone session 1)
+            INVALID_ARGUMENT entity.packet_replication_engine_entry.multicast_group_entry.replicas.backup_replicas.port: the backup has the port of its replica: both would go down at once (in multicast group 1)
+            INVALID_ARGUMENT entity.packet_replication_engine_entry.multicast_group_entry.replicas[1]: the replica is a duplicate: an earlier replica has the same port and instance (in multicast group 1)
         "#]]
         .assert_eq(&insert(&mut bench, &replicas));
     });
@@ -205,12 +205,12 @@ fn what_is_written_can_be_read() {
         let group = |bytes: usize| multicast(1, &format!("metadata: \"{}\"", "m".repeat(bytes)));
         expect![[r#"
             UNKNOWN
-            RESOURCE_EXHAUSTED entity.packet_replication_engine_entry.multicast_group_entry.metadata: the metadata is too long: it has 65537 bytes, and at most 65536 are kept (in multicast group 1)
+            RESOURCE_EXHAUSTED entity.packet_replication_engine_entry.multicast_group_entry.metadata: the metadata is too long: it has 65537 bytes, and the limit is 65536 (in multicast group 1)
         "#]]
         .assert_eq(&insert(&mut bench, &[group(65537)]));
         expect![[r#"
             UNKNOWN
-            RESOURCE_EXHAUSTED entity: the entity is too large: it has 3000024 bytes, and at most 2097152
+            RESOURCE_EXHAUSTED entity: the entity is too large: it has 3000024 bytes, and the limit is 2097152
         "#]]
         .assert_eq(&insert(&mut bench, &[group(3_000_000)]));
         assert_eq!(insert(&mut bench, &[group(65536)]), "OK\n");
@@ -219,7 +219,7 @@ fn what_is_written_can_be_read() {
         let many: String =
             (0..65537).map(|n| format!("replicas {{ egress_port: 1 instance: {n} }} ")).collect();
         let answer = insert(&mut bench, &[multicast(2, &many)]);
-        assert!(answer.contains("there are 65537 with their backups, and at most 65536"), "{answer}");
+        assert!(answer.contains("there are 65537, backups included, and the limit is 65536"), "{answer}");
     });
 }
 
@@ -269,7 +269,7 @@ fn backups_take_the_place_of_replicas_that_are_down() {
         out.lines().map(|line| line.split(':').next().unwrap().to_string()).collect()
     };
     let turn = |bench: &mut Bench, port: u32, up: bool| {
-        bench.devices().into_iter().for_each(|device| device.switch().port_set(port, up));
+        bench.link(port, up);
     };
     assert_eq!(ports(&mut bench), ["1", "4"]);
     turn(&mut bench, 1, false);

@@ -105,7 +105,7 @@ fn a_constant_default_action_has_its_counter_and_rates() {
         UNKNOWN
         OK
         OK
-        PERMISSION_DENIED entity.table_entry: this default action is constant: the source says `const default_action` (in an entry of table `Misses.everything`)
+        PERMISSION_DENIED entity.table_entry: the default action is constant: the program declares `const default_action` (in an entry of table `Misses.everything`)
     "#]].assert_eq(&bench.write(&[&format!("MODIFY {rates}"), &format!("MODIFY {counted}"), &format!("MODIFY {entry}")]));
     assert_eq!(passed(&mut bench, 4), 2);
     assert!(bench.read(DEFAULTS).contains("data { byte_count: 61 packet_count: 5 }"));
@@ -177,18 +177,18 @@ fn v1model_has_none() {
         ];
         expect![[r#"
             UNKNOWN
-            UNIMPLEMENTED entity.table_entry.counter_data: default actions have no direct counters and meters: v1model counts and measures hits alone (in an entry of table `MyIngress.route`)
-            UNIMPLEMENTED entity.direct_counter_entry.table_entry: default actions have no direct counters and meters: v1model counts and measures hits alone
-            UNIMPLEMENTED entity.direct_meter_entry.table_entry: default actions have no direct counters and meters: v1model counts and measures hits alone
-            UNIMPLEMENTED entity.table_entry.meter_config: default actions have no direct counters and meters: v1model counts and measures hits alone (in an entry of table `MyIngress.filter`)
+            UNIMPLEMENTED entity.table_entry.counter_data: default actions have no direct counters and meters: v1model counts and meters only hits (in an entry of table `MyIngress.route`)
+            UNIMPLEMENTED entity.direct_counter_entry.table_entry: default actions have no direct counters and meters: v1model counts and meters only hits
+            UNIMPLEMENTED entity.direct_meter_entry.table_entry: default actions have no direct counters and meters: v1model counts and meters only hits
+            UNIMPLEMENTED entity.table_entry.meter_config: default actions have no direct counters and meters: v1model counts and meters only hits (in an entry of table `MyIngress.filter`)
         "#]]
         .assert_eq(&bench.write(&updates.each_ref().map(String::as_str)));
         bench.packet(1, FRAME);
         expect![[r#"
             UNKNOWN
-            UNIMPLEMENTED table_entry.counter_data: default actions have no direct counters and meters: v1model counts and measures hits alone
+            UNIMPLEMENTED table_entry.counter_data: default actions have no direct counters and meters: v1model counts and meters only hits
             UNKNOWN
-            UNIMPLEMENTED direct_counter_entry.table_entry: default actions have no direct counters and meters: v1model counts and measures hits alone
+            UNIMPLEMENTED direct_counter_entry.table_entry: default actions have no direct counters and meters: v1model counts and meters only hits
             table_entry { table_id: $MyIngress.route action { action { action_id: $MyIngress.drop } } is_default_action: true }
         "#]]
         .assert_eq(

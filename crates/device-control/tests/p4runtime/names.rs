@@ -113,7 +113,7 @@ fn packets_digests_and_registers_say_strings() {
             OK
             register_entry { register_id: $Named.last index { index: 2 } data { bitstring: "red" } }
             to 0: packet { payload: "aaaaaabbbbbbcc" metadata { metadata_id: 1 value: "red" } metadata { metadata_id: 2 value: "\000" } }
-            to 0: error { canonical_code: 3 message: "metadata: this string stands for nothing: nothing that is written has it, and it is no number of `vrf_t`" packet_out { packet_out { payload: "aaaaaabbbbbbcc" metadata { metadata_id: 1 value: "green" } metadata { metadata_id: 2 value: "\000" } } } }
+            to 0: error { canonical_code: 3 message: "metadata: the string is unknown: no entity uses it, and it is not a number of `vrf_t`" packet_out { packet_out { payload: "aaaaaabbbbbbcc" metadata { metadata_id: 1 value: "green" } metadata { metadata_id: 2 value: "\000" } } } }
         "#]]
         .assert_eq(&all);
     });
@@ -137,9 +137,9 @@ fn values_are_handed_out_once() {
             OK
             OK
             RESOURCE_EXHAUSTED entity.table_entry.match.exact.value: no value is free for `d`: `tiny_t` has 2 bits, and 3 strings in use
-            RESOURCE_EXHAUSTED entity.table_entry.match.exact.value: no value is free for `3`: it is what `c` stands for
+            RESOURCE_EXHAUSTED entity.table_entry.match.exact.value: no value is free for `3`: `c` has this value
             UNKNOWN
-            RESOURCE_EXHAUSTED entity.table_entry.match.exact.value: no value is free for `2`: it is what `a` stands for
+            RESOURCE_EXHAUSTED entity.table_entry.match.exact.value: no value is free for `2`: `a` has this value
             UNKNOWN
             OK
             RESOURCE_EXHAUSTED entity.table_entry.match.exact.value: no value is free for `d`: `tiny_t` has 2 bits, and 3 strings in use
@@ -161,9 +161,9 @@ fn what_is_no_string_is_refused() {
         );
         expect![[r#"
             UNKNOWN
-            INVALID_ARGUMENT entity.table_entry.action.action.params.value: this is no string: its bytes are not UTF-8
-            OUT_OF_RANGE entity.table_entry.action.action.params.value: this value does not fit: 1024 takes 11 bits, there are 10
-            INVALID_ARGUMENT entity.table_entry.action.action.params.value: this string is too long: it has 257 bytes, at most 256
+            INVALID_ARGUMENT entity.table_entry.action.action.params.value: the value is not a string: its bytes are not UTF-8
+            OUT_OF_RANGE entity.table_entry.action.action.params.value: the value does not fit: 1024 needs 11 bits, and there are only 10
+            INVALID_ARGUMENT entity.table_entry.action.action.params.value: the string is too long: it has 257 bytes, and the limit is 256
             OK
             OK
         "#]]

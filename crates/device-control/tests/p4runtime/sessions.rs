@@ -32,12 +32,12 @@ fn the_highest_election_id_is_primary() {
         say("1 steps down", bench.message(1, &arbitration(1, Some(2))));
         expect![[r#"
         1 with 5
-        to 1: arbitration { device_id: 1 election_id { low: 5 } status { message: "you are the primary" } }
+        to 1: arbitration { device_id: 1 election_id { low: 5 } status { message: "this controller is the primary" } }
         2 with 7
-        to 1: arbitration { device_id: 1 election_id { low: 7 } status { code: 6 message: "you are a backup" } }
-        to 2: arbitration { device_id: 1 election_id { low: 7 } status { message: "you are the primary" } }
+        to 1: arbitration { device_id: 1 election_id { low: 7 } status { code: 6 message: "this controller is a backup" } }
+        to 2: arbitration { device_id: 1 election_id { low: 7 } status { message: "this controller is the primary" } }
         3 without
-        to 3: arbitration { device_id: 1 election_id { low: 7 } status { code: 6 message: "you are a backup" } }
+        to 3: arbitration { device_id: 1 election_id { low: 7 } status { code: 6 message: "this controller is a backup" } }
         4 with 7
         end 4: INVALID_ARGUMENT: another controller of this role has this election id
         5 for another device
@@ -48,8 +48,8 @@ fn the_highest_election_id_is_primary() {
         1 with 6
         to 1: arbitration { device_id: 1 election_id { low: 7 } status { code: 5 message: "there is no primary" } }
         1 with 7
-        to 3: arbitration { device_id: 1 election_id { low: 7 } status { code: 6 message: "you are a backup" } }
-        to 1: arbitration { device_id: 1 election_id { low: 7 } status { message: "you are the primary" } }
+        to 3: arbitration { device_id: 1 election_id { low: 7 } status { code: 6 message: "this controller is a backup" } }
+        to 1: arbitration { device_id: 1 election_id { low: 7 } status { message: "this controller is the primary" } }
         1 steps down
         to 1: arbitration { device_id: 1 election_id { low: 7 } status { code: 5 message: "there is no primary" } }
         to 3: arbitration { device_id: 1 election_id { low: 7 } status { code: 5 message: "there is no primary" } }
@@ -124,7 +124,7 @@ fn programs_come_and_go() {
         1 | not P4
           |       ^ unexpected
 
-        NOT_FOUND: there is no saved config: VERIFY_AND_SAVE comes first
+        NOT_FOUND: there is no saved config: use VERIFY_AND_SAVE first
         OK
         OK
         table_entry { table_id: $MyIngress.known match { field_id: 1 exact { value: "\001" } } action { action { action_id: $NoAction } } }
@@ -133,7 +133,7 @@ fn programs_come_and_go() {
         OK
         table_entry { table_id: $MyIngress.known match { field_id: 1 exact { value: "\001" } } action { action { action_id: $NoAction } } }
         counter_entry { counter_id: $MyIngress.packets index { index: 1 } data { packet_count: 3 } }
-        INVALID_ARGUMENT: what was written does not fit the new program: entity.table_entry.table_id: there is no table 49466742: the program's P4Info does not have this id; there are: 43142405 `MyIngress.route`, 44855257 `MyIngress.filter`, 43283160 `MyIngress.ecmp`, 37887920 `MyIngress.spread`, 46839676 `MyIngress.fixed`
+        INVALID_ARGUMENT: the existing entries do not fit the new program: entity.table_entry.table_id: there is no table 49466742: the program's P4Info does not have this id; known ids: 43142405 `MyIngress.route`, 44855257 `MyIngress.filter`, 43283160 `MyIngress.ecmp`, 37887920 `MyIngress.spread`, 46839676 `MyIngress.fixed`
         OK
     "#]].assert_eq(&all);
     });
@@ -150,7 +150,7 @@ fn a_role_comes_with_a_configuration_of_nothing() {
             bench.message(1, &from_text(&text).unwrap())
         };
         expect![[r#"
-            to 1: arbitration { device_id: 1 role { name: "r" } election_id { low: 1 } status { message: "you are the primary" } }
+            to 1: arbitration { device_id: 1 role { name: "r" } election_id { low: 1 } status { message: "this controller is the primary" } }
         "#]]
         .assert_eq(&say(&mut bench, "config { type_url: \"type.googleapis.com/google.protobuf.Empty\" }"));
         expect![[r#"
@@ -176,7 +176,10 @@ fn a_config_has_the_p4info_of_its_program() {
         "#]]
         .assert_eq(&push(None));
         let empty = push(Some(P4Info::default()));
-        assert!(empty.starts_with("INVALID_ARGUMENT: the P4Info is not the program's: it lacks "), "{empty}");
+        assert!(
+            empty.starts_with("INVALID_ARGUMENT: the P4Info does not match the program: the P4Info lacks "),
+            "{empty}"
+        );
     });
 }
 
@@ -344,9 +347,9 @@ fn programs_are_prepared_beside_frames() {
         let mut stranger = request(&other);
         stranger.election_id = None;
         let call = |request| Call::SetConfig(Box::new(request));
-        assert!(switch.ahead(&call(stranger)).is_none(), "who may not push has nothing compiled");
+        assert!(switch.answers().ahead(&call(stranger)).is_none(), "who may not push has nothing compiled");
         for text in [other.as_str(), "parser p("] {
-            let work = switch.ahead(&call(request(text))).unwrap();
+            let work = switch.answers().ahead(&call(request(text))).unwrap();
             work();
             let mut events = switch.call(Time::ZERO, Ticket(2), call(request(text)));
             while switch.is_busy() {
@@ -355,7 +358,8 @@ fn programs_are_prepared_beside_frames() {
             let is_right = text == other;
             let [Event::Reply(_, Reply::Done(ended))] = &events[..] else { panic!("{events:?}") };
             assert_eq!(ended.is_ok(), is_right, "{ended:?}");
-            let running = switch.get_config(&GetForwardingPipelineConfigRequest::default()).unwrap();
+            let running =
+                switch.answers().get_config(&GetForwardingPipelineConfigRequest::default()).unwrap();
             assert_eq!(running.config.unwrap().p4_device_config, other.as_bytes());
         }
     }
@@ -369,14 +373,14 @@ fn what_operators_ask_is_prepared_beside_frames() {
         let replace = |device: &str| Steer::Replace([("Cells".to_string(), device.to_string())].into());
         let stranger = Some(Uint128 { high: 0, low: 9 });
         for steer in [Steer::Reset, replace("nic")] {
-            assert!(switch.ahead(&Call::Steer(stranger, steer)).is_none());
+            assert!(switch.answers().ahead(&Call::Steer(stranger, steer)).is_none());
         }
         let nowhere = Call::Steer(None, replace("nowhere"));
-        assert!(switch.ahead(&nowhere).is_none(), "the call says why not");
+        assert!(switch.answers().ahead(&nowhere).is_none(), "the call says why not");
         let all = [Steer::Reset, replace("nic"), replace("tor"), Steer::Reset];
         for (steer, takes_long) in all.into_iter().zip(takes_long) {
             let call = Call::Steer(None, steer.clone());
-            let work = switch.ahead(&call);
+            let work = switch.answers().ahead(&call);
             assert_eq!(work.is_some(), takes_long, "{steer:?}");
             if let Some(work) = work {
                 work();

@@ -102,6 +102,7 @@ pub fn maker() -> Maker {
         registry: netfn_registry::all(),
         known: Known::default(),
         shares: false,
+        memory: u64::MAX,
     }
 }
 
@@ -254,7 +255,7 @@ impl Bench {
 
     pub fn get_config(&mut self) -> ForwardingPipelineConfig {
         let request = GetForwardingPipelineConfigRequest::default();
-        self.switch().get_config(&request).unwrap().config.unwrap()
+        self.switch().answers().get_config(&request).unwrap().config.unwrap()
     }
 
     /// What an operator asks; the answer.
@@ -279,6 +280,11 @@ impl Bench {
             World::One(one) => one.device().into_iter().collect(),
             World::Rack(rack) => rack.devices().collect(),
         }
+    }
+
+    /// A port goes up or down.
+    pub fn link(&mut self, port: u32, is_up: bool) {
+        self.switch().link(port, is_up);
     }
 
     /// A controller says something; what is told to whom, and what leaves.

@@ -77,7 +77,7 @@ fn frames_that_are_kept_for_a_while_come_in_and_what_was_saved_for_it_does_not_r
         "OK\n"
     );
     let answer = save(&mut bench, Action::Commit);
-    assert!(answer.starts_with("ABORTED: frames were kept out for the saved config"), "{answer}");
+    assert!(answer.starts_with("ABORTED: frames were held for the saved config"), "{answer}");
     assert!(bench.read(CELL).contains(r#"bitstring: "\010\000""#), "{}", bench.read(CELL));
     assert_eq!(bench.packet(1, FRAME), "2: 0a00000000010b00000000020800aa\n");
     // One that is committed in time runs.
@@ -101,7 +101,7 @@ fn a_lease_that_nobody_has_looked_at_is_over_all_the_same() {
 fn racks_are_stopped_without_a_lease() {
     let mut bench = racked();
     let answer = bench.steer(Steer::Hold { open: vec![], lease: Some(Duration::from_ms(100)) });
-    assert!(answer.starts_with("INVALID_ARGUMENT: a rack keeps frames out until"), "{answer}");
+    assert!(answer.starts_with("INVALID_ARGUMENT: a rack holds frames until"), "{answer}");
     assert_eq!(bench.show().state(), State::Running);
 }
 
@@ -161,7 +161,10 @@ fn a_plan_that_cannot_be_leaves_the_one_that_runs() {
         "NOT_FOUND: region `Cells`: there is no device `moon`; there are `tor`, `nic`, `fpga`\n"
     );
     let answer = bench.steer(map(&[("Nowhere", "nic")]));
-    assert!(answer.starts_with("INVALID_ARGUMENT: the program cannot be split so"), "{answer}");
+    assert!(
+        answer.starts_with("INVALID_ARGUMENT: the program cannot be split with this placement"),
+        "{answer}"
+    );
     assert_eq!(bench.show(), before);
     assert_eq!(bench.packet(1, FRAME), "2: 0a00000000010b00000000020800aa\n");
 }
@@ -171,7 +174,7 @@ fn one_device_has_no_plan() {
     both_bare(|bench| {
         let mut bench = bench.started();
         if bench.show().links.is_empty() {
-            assert!(bench.steer(map(&[])).starts_with("UNIMPLEMENTED: this is one device"));
+            assert!(bench.steer(map(&[])).starts_with("UNIMPLEMENTED: this is a single device"));
         }
     });
 }

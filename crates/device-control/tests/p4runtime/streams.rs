@@ -35,8 +35,8 @@ fn packets_in_and_out_carry_metadata() {
         all += &bench.packet(3, "0a0000000001 0b0000000002 0800 aa");
         expect![[r#"
             3: 0102
-            to 0: error { canonical_code: 3 message: "metadata are missing: 2 `submit`" packet_out { packet_out { payload: "\001\002" metadata { metadata_id: 1 value: "\003" } } } }
-            to 0: error { canonical_code: 3 message: "metadata do not fit: `egress_port` has 9 bits: 0x400 is more" packet_out { packet_out { payload: "\001\002" metadata { metadata_id: 1 value: "\004\000" } metadata { metadata_id: 2 value: "\000" } } } }
+            to 0: error { canonical_code: 3 message: "packet metadata is missing: 2 `submit`" packet_out { packet_out { payload: "\001\002" metadata { metadata_id: 1 value: "\003" } } } }
+            to 0: error { canonical_code: 3 message: "packet metadata does not fit: `egress_port` has 9 bits, and 0x400 needs more" packet_out { packet_out { payload: "\001\002" metadata { metadata_id: 1 value: "\004\000" } metadata { metadata_id: 2 value: "\000" } } } }
             to 8: error { canonical_code: 7 message: "send an arbitration update first" packet_out { packet_out { payload: "\001\002" } } }
             to 0: packet { payload: "\n\000\000\000\000\001\013\000\000\000\000\002\010\000\252" metadata { metadata_id: 1 value: "\003" } metadata { metadata_id: 2 value: "\005" } }
         "#]].assert_eq(&all);

@@ -1,105 +1,82 @@
-//! `counter` and `direct_counter`: packets and bytes, both always kept.
+//! `counter`: packets and bytes, both always kept.
+//!
+//! ```text
+//! counter = base                what the control plane set, and what the interpreter counts
+//!         + cells of worker 0   where compiled code counts, each worker in cells of its own
+//!         + cells of worker 1
+//! ```
+//!
+//! **Invariant**: one worker alone writes its cells, and only adds to them, mod 2^64. Whoever sets a counter changes the base, so that no count is
+//! lost whatever workers do meanwhile.
 
 use control_writes::Count;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, OnceLock};
+
+/// Cells in memory that compiled code shares.
+pub type SharedCells = Arc<[AtomicU64]>;
+
+/// Words that stay free behind the cells of a worker: no line that it writes has cells of another, and none is loaded with one that has.
+pub(crate) const GAP: usize = 16;
 
 /// Counts one packet more.
 pub(crate) fn add(count: &mut Count, bytes: u64) {
-    count.packets = count.packets.wrapping_add(1);
-    count.bytes = count.bytes.wrapping_add(bytes);
+    *count = sum(*count, Count { packets: 1, bytes });
 }
 
-/// The counter of one entry. Compiled code counts in it, once it has asked for it.
-#[derive(Default, Debug)]
-pub(crate) struct EntryCounter(OnceLock<Arc<[AtomicU64]>>);
-
-impl EntryCounter {
-    /// What it counted.
-    pub(crate) fn read(&self) -> Count {
-        self.0.get().map_or(Count::default(), |words| flat_cell(words))
-    }
-
-    /// Sets it.
-    pub(crate) fn write(&self, count: Count) {
-        if count != Count::default() || self.0.get().is_some() {
-            let words = self.share();
-            words[0].store(count.packets, Relaxed);
-            words[1].store(count.bytes, Relaxed);
-        }
-    }
-
-    /// One packet more.
-    pub(crate) fn count(&self, bytes: u64) {
-        let mut count = self.read();
-        add(&mut count, bytes);
-        self.write(count);
-    }
-
-    /// Its two words, packets and bytes.
-    pub(crate) fn share(&self) -> Arc<[AtomicU64]> {
-        Arc::clone(self.0.get_or_init(|| (0..2).map(|_| AtomicU64::new(0)).collect()))
-    }
+pub(crate) fn sum(one: Count, other: Count) -> Count {
+    Count { packets: one.packets.wrapping_add(other.packets), bytes: one.bytes.wrapping_add(other.bytes) }
 }
 
-/// A copy counts on its own.
-impl Clone for EntryCounter {
-    fn clone(&self) -> EntryCounter {
-        let copy = EntryCounter::default();
-        copy.write(self.read());
-        copy
-    }
+pub(crate) fn difference(one: Count, other: Count) -> Count {
+    Count { packets: one.packets.wrapping_sub(other.packets), bytes: one.bytes.wrapping_sub(other.bytes) }
 }
 
-impl PartialEq for EntryCounter {
-    fn eq(&self, other: &EntryCounter) -> bool {
-        self.read() == other.read()
-    }
+/// Cells of a worker for so many counters, two words each, packets and bytes.
+pub(crate) fn cells(counters: usize) -> SharedCells {
+    (0..counters * 2 + GAP).map(|_| AtomicU64::new(0)).collect()
 }
 
-impl Eq for EntryCounter {}
+/// What workers have counted in the cells with this number.
+pub(crate) fn counted(workers: &[SharedCells], at: usize) -> Count {
+    let of = |cells: &SharedCells| match cells.get(at * 2..at * 2 + 2) {
+        Some([packets, bytes]) => Count { packets: packets.load(Relaxed), bytes: bytes.load(Relaxed) },
+        _ => Count::default(),
+    };
+    workers.iter().map(of).fold(Count::default(), sum)
+}
 
 /// An array of counters.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Counter {
     pub(crate) size: u64,
-    cells: Cells,
-}
-
-/// Where the counters are.
-#[derive(Clone, Debug)]
-enum Cells {
-    /// Those that are not zero.
-    Sparse(BTreeMap<u64, Count>),
-    /// All, as two words each, packets and bytes: compiled code counts in them.
-    Flat(Arc<[AtomicU64]>),
+    /// Where it is not zero.
+    base: BTreeMap<u64, Count>,
+    workers: Vec<SharedCells>,
 }
 
 impl Counter {
     /// `size` counters at zero.
     pub(crate) fn new(size: u64) -> Counter {
-        Counter { size, cells: Cells::Sparse(BTreeMap::new()) }
+        Counter { size, base: BTreeMap::new(), workers: vec![] }
     }
 
     /// Counts a packet; out of range nothing happens.
     pub(crate) fn count(&mut self, index: u64, bytes: u64) {
-        if let Some(mut count) = self.read(index) {
-            add(&mut count, bytes);
-            self.write(index, count);
+        if index < self.size {
+            add(self.base.entry(index).or_default(), bytes);
         }
     }
 
     /// A counter; `None` out of range.
     pub(crate) fn read(&self, index: u64) -> Option<Count> {
-        if index >= self.size {
-            return None;
-        }
-        Some(match &self.cells {
-            Cells::Sparse(cells) => cells.get(&index).copied().unwrap_or_default(),
-            Cells::Flat(words) => flat_cell(&words[index as usize * 2..][..2]),
-        })
+        (index < self.size).then(|| sum(self.base_of(index), counted(&self.workers, index as usize)))
+    }
+
+    fn base_of(&self, index: u64) -> Count {
+        self.base.get(&index).copied().unwrap_or_default()
     }
 
     /// Sets a counter; false out of range.
@@ -107,17 +84,11 @@ impl Counter {
         if index >= self.size {
             return false;
         }
-        match &mut self.cells {
-            Cells::Sparse(cells) if count == Count::default() => {
-                cells.remove(&index);
-            }
-            Cells::Sparse(cells) => {
-                cells.insert(index, count);
-            }
-            Cells::Flat(words) => {
-                words[index as usize * 2].store(count.packets, Relaxed);
-                words[index as usize * 2 + 1].store(count.bytes, Relaxed);
-            }
+        let base = difference(count, counted(&self.workers, index as usize));
+        if base == Count::default() {
+            self.base.remove(&index);
+        } else {
+            self.base.insert(index, base);
         }
         true
     }
@@ -129,38 +100,21 @@ impl Counter {
 
     /// The same of some cells, which are there.
     pub(crate) fn cells_of(&self, wanted: Range<u64>) -> Vec<(u64, Count)> {
-        match &self.cells {
-            Cells::Sparse(cells) => cells.range(wanted).map(|(index, count)| (*index, *count)).collect(),
-            Cells::Flat(words) => {
-                let words = &words[wanted.start as usize * 2..wanted.end as usize * 2];
-                let counts = wanted.zip(words.chunks_exact(2).map(flat_cell));
-                counts.filter(|(_, count)| *count != Count::default()).collect()
-            }
+        if self.workers.is_empty() {
+            let used = self.base.range(wanted).map(|(index, count)| (*index, *count));
+            return used.filter(|(_, count)| *count != Count::default()).collect();
         }
+        let counts = wanted.filter_map(|index| Some((index, self.read(index)?)));
+        counts.filter(|(_, count)| *count != Count::default()).collect()
     }
 
-    /// Brings the counters into an array that compiled code can share, two words for each; `None` if they are more
-    /// than `most`.
-    pub(crate) fn flatten(&mut self, most: u64) -> Option<Arc<[AtomicU64]>> {
-        if self.size > most {
-            return None;
+    /// The cells that compiled code of this worker counts in.
+    pub(crate) fn share(&mut self, worker: usize) -> SharedCells {
+        while self.workers.len() <= worker {
+            self.workers.push(cells(self.size as usize));
         }
-        if let Cells::Flat(words) = &self.cells {
-            return Some(Arc::clone(words));
-        }
-        let words: Arc<[AtomicU64]> = (0..self.size * 2).map(|_| AtomicU64::new(0)).collect();
-        let old = std::mem::replace(&mut self.cells, Cells::Flat(Arc::clone(&words)));
-        if let Cells::Sparse(old) = old {
-            for (index, count) in old {
-                self.write(index, count);
-            }
-        }
-        Some(words)
+        SharedCells::clone(&self.workers[worker])
     }
-}
-
-fn flat_cell(words: &[AtomicU64]) -> Count {
-    Count { packets: words[0].load(Relaxed), bytes: words[1].load(Relaxed) }
 }
 
 #[cfg(test)]
@@ -168,20 +122,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flat_counters_are_those_of_the_map() {
-        let mut sparse = Counter::new(4);
+    fn a_counter_is_the_sum_of_all_who_count() {
+        let mut counter = Counter::new(4);
         for (index, bytes) in [(0, 60), (3, 1500), (3, 64), (4, 1)] {
-            sparse.count(index, bytes);
+            counter.count(index, bytes);
         }
-        let mut flat = sparse.clone();
-        flat.flatten(4).unwrap();
-        assert_eq!(flat.cells(), sparse.cells());
-        for counter in [&mut sparse, &mut flat] {
-            counter.count(3, 10);
-            counter.write(0, Count::default());
+        let (first, third) = (counter.share(0), counter.share(2));
+        for (cells, packets) in [(&first, 5), (&third, 7)] {
+            cells[6].fetch_add(packets, Relaxed);
+            cells[7].fetch_add(packets * 100, Relaxed);
         }
-        assert_eq!(flat.cells(), sparse.cells());
-        assert_eq!(flat.cells(), [(3, Count { packets: 3, bytes: 1574 })]);
-        assert_eq!(flat.read(4), None);
+        let count = |packets, bytes| Count { packets, bytes };
+        assert_eq!(counter.cells(), [(0, count(1, 60)), (3, count(14, 2764))]);
+        assert_eq!(counter.cells_of(1..3), []);
+        assert!(counter.write(0, Count::default()) && counter.write(3, count(1, 2)));
+        assert!(!counter.write(4, count(1, 2)));
+        assert_eq!(counter.cells(), [(3, count(1, 2))]);
+        // What is counted behind a write adds to it.
+        first[6].fetch_add(1, Relaxed);
+        counter.count(3, 8);
+        assert_eq!(counter.read(3), Some(count(3, 10)));
+        assert!(counter.write(3, Count::default()));
+        assert_eq!(counter.cells(), []);
+        assert_eq!(counter.read(4), None);
+    }
+
+    #[test]
+    fn cells_of_two_workers_share_no_line() {
+        let mut counter = Counter::new(2);
+        let [one, other] = [counter.share(0), counter.share(1)].map(|cells| cells.as_ptr().addr());
+        let used = 2 * 2 * size_of::<AtomicU64>();
+        assert!(one.abs_diff(other) >= used + 64, "{one} {other}");
     }
 }

@@ -3,9 +3,11 @@
 //! Cells that were never written are not stored: a size is a bound, not an allocation.
 
 pub(crate) mod counter;
+pub(crate) mod direct_counter;
 pub(crate) mod meter;
 pub(crate) mod profile;
 pub(crate) mod register;
+pub(crate) mod value;
 
 use crate::hash::Algorithm;
 use counter::Counter;
@@ -13,6 +15,7 @@ use dataplane_api::FrameExtern;
 use meter::MeterArray;
 use profile::Profile;
 use register::Register;
+use value::ValueObject;
 
 /// One extern instance.
 pub(crate) enum Object {
@@ -34,4 +37,40 @@ pub(crate) enum Object {
     Profile(Profile),
     /// An object with `@frame_extern`.
     Frame(Box<dyn FrameExtern>),
+    /// An object with `@value_extern`.
+    Value(ValueObject),
+}
+
+/// Objects that are arrays of cells of one kind.
+pub(crate) trait Array: Sized {
+    /// What users call them.
+    const KIND: &str;
+
+    /// Such an object.
+    fn of(object: &Object) -> Option<&Self>;
+
+    /// The same, to change it.
+    fn of_mut(object: &mut Object) -> Option<&mut Self>;
+}
+
+macro_rules! arrays {
+    ($($ty:ident = $variant:ident, $kind:literal;)*) => {$(
+        impl Array for $ty {
+            const KIND: &str = $kind;
+
+            fn of(object: &Object) -> Option<&Self> {
+                if let Object::$variant(array) = object { Some(array) } else { None }
+            }
+
+            fn of_mut(object: &mut Object) -> Option<&mut Self> {
+                if let Object::$variant(array) = object { Some(array) } else { None }
+            }
+        }
+    )*};
+}
+
+arrays! {
+    Register = Register, "register";
+    Counter = Counter, "counter";
+    MeterArray = Meter, "meter";
 }

@@ -1,27 +1,28 @@
 //! Where PSA's stages and their metadata are in a program.
 
-use crate::stage::Stage;
+use super::half::Half;
+use crate::stage::{BlockName, Stage};
 use base_diag::Diagnostic;
 use base_diag::codes::run as codes;
-use ir::Program;
+use ir::{Program, Role, Type};
 
 /// What is worked out once for a program.
-pub(super) struct Layout {
-    pub(super) ingress: Half,
-    pub(super) egress: Half,
+pub(crate) struct Layout {
+    ingress: Blocks,
+    egress: Blocks,
 }
 
-/// Ingress or egress.
-pub(super) struct Half {
+/// Those of a half.
+pub(super) struct Blocks {
     pub(super) parser: Stage,
     pub(super) control: Stage,
     pub(super) deparser: Stage,
 }
 
 impl Layout {
-    pub(super) fn new(program: &Program) -> Result<Layout, Vec<Diagnostic>> {
+    pub(crate) fn new(program: &Program) -> Result<Layout, Vec<Diagnostic>> {
         let half = |name: &str| {
-            Some(Half {
+            Some(Blocks {
                 parser: Stage::of(program, &format!("{name}_parser"))?,
                 control: Stage::of(program, name)?,
                 deparser: Stage::of(program, &format!("{name}_deparser"))?,
@@ -33,5 +34,28 @@ impl Layout {
                 "PSA has ingress_parser, ingress, ingress_deparser, egress_parser, egress, egress_deparser",
             )]),
         }
+    }
+
+    pub(super) fn half(&self, half: Half) -> &Blocks {
+        match half {
+            Half::Ingress => &self.ingress,
+            Half::Egress => &self.egress,
+        }
+    }
+
+    /// The stage of a half; `None` if it has no such block.
+    pub(crate) fn stage(&self, half: Half, block: BlockName) -> Option<&Stage> {
+        let Blocks { parser, control, deparser } = self.half(half);
+        match block {
+            BlockName::Parser => Some(parser),
+            BlockName::Deparser => Some(deparser),
+            block => (block == half.control()).then_some(control),
+        }
+    }
+
+    /// Of headers, metadata and what is asked for.
+    pub(crate) fn types(&self, half: Half) -> [Type; 3] {
+        let control = &self.half(half).control;
+        [Role::Headers, Role::Metadata, Role::Output].map(|role| control.ty(role))
     }
 }

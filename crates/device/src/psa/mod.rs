@@ -7,75 +7,14 @@
 //! of service and can truncate, a direct counter counts where `count` is called, misses for the default action, meters
 //! are colour-aware. What the specification leaves undefined is zero.
 
-mod embed;
+mod half;
 mod layout;
 mod object;
 mod packet;
 mod pipeline;
 mod stages;
 
-pub use embed::{Half, HalfDone, HalfEnd, HalfStart};
+pub use half::{Half, HalfDone, HalfStart};
+pub(crate) use layout::Layout;
 pub(crate) use object::object;
-
-use crate::switch::{Core, Pipeline, Runners};
-use base_diag::Diagnostic;
-use base_time::Time;
-use dataplane_api::{EgressResult, Port, QueueRecord, Queued, QueuedPacket};
-use ir::Program;
-use layout::Layout;
-use packet::Packet;
-use pipeline::{PsaSwitch, waiting_packet};
-
-/// What is worked out once for a program for PSA.
-pub(crate) struct Psa {
-    layout: Layout,
-}
-
-impl Psa {
-    pub(crate) fn new(program: &Program) -> Result<Psa, Vec<Diagnostic>> {
-        Ok(Psa { layout: Layout::new(program)? })
-    }
-
-    fn on<'c>(&'c self, core: &'c mut Core, by: Runners<'c>, now: Time) -> PsaSwitch<'c> {
-        PsaSwitch { core, psa: self, by, now }
-    }
-}
-
-impl Pipeline for Psa {
-    fn ingress(
-        &self,
-        core: &mut Core,
-        by: Runners<'_>,
-        port: Port,
-        frame: Vec<u8>,
-        now: Time,
-    ) -> Vec<Queued> {
-        let packet = Packet::received(core, port, frame);
-        self.on(core, by, now).run_ingress(packet)
-    }
-
-    fn egress(
-        &self,
-        core: &mut Core,
-        by: Runners<'_>,
-        packet: Queued,
-        _: QueueRecord,
-        now: Time,
-    ) -> EgressResult {
-        let packet = waiting_packet(packet.packet);
-        packet.map(|packet| self.on(core, by, now).run_egress(packet)).unwrap_or_default()
-    }
-
-    fn resume(&self, core: &mut Core, by: Runners<'_>, packet: QueuedPacket, now: Time) -> Vec<Queued> {
-        let packet = waiting_packet(packet);
-        packet.map(|packet| self.on(core, by, now).run_ingress(packet)).unwrap_or_default()
-    }
-
-    fn deadline(&self, _: &Core) -> Option<Time> {
-        None
-    }
-
-    fn tick(&self, _: &mut Core, _: Runners<'_>, _: Time) -> Vec<Queued> {
-        vec![]
-    }
-}
+pub(crate) use pipeline::PsaSwitch;

@@ -1,8 +1,8 @@
 //! A packet on its way through the device.
 
-use super::embed::HalfStart;
+use super::half::HalfStart;
+use crate::core::Core;
 use crate::life::Life;
-use crate::switch::Core;
 use crate::trace::{Cause, PacketId};
 use dataplane_api::Port;
 use ir::Carried;
@@ -58,11 +58,6 @@ impl Packet {
             trace: PacketId::default(),
         }
     }
-}
-
-/// A packet that waits: for egress, or to start again.
-pub(super) struct Waiting {
-    pub(super) packet: Packet,
 }
 
 /// What a packet is while it is in ingress or in egress.

@@ -1,62 +1,108 @@
 //! Ingress, the packet replication engine, and egress (PSA 1.2 §6).
 
-use super::Psa;
-use super::embed::{Half, HalfDone, HalfEnd, HalfStart};
-use super::packet::{Packet, Waiting};
+use super::half::{Half, HalfDone, HalfStart};
+use super::layout::Layout;
+use super::packet::Packet;
 use super::stages::Stages;
+use crate::blueprint::Blocks;
+use crate::core::Core;
 use crate::environment::Source;
-use crate::host::Host;
 use crate::replication::Session;
-use crate::switch::{Core, Runners};
+use crate::runner::StageRunner;
 use crate::trace::{Cause, EventKind};
 use base_time::Time;
 use dataplane_api::{DropReason, EgressResult, Output, Port, Queued, QueuedPacket, Replica};
 use ir::{Carried, Role};
 use ir_value::fields;
 use p4_arch::psa::{PORT_RECIRCULATE, packet_path};
-use std::collections::VecDeque;
 
 /// Queues behind a port.
 const HIGHEST_PRIORITY: u64 = 7;
 
 /// A device at work.
-pub(super) struct PsaSwitch<'c> {
-    pub(super) core: &'c mut Core,
-    pub(super) psa: &'c Psa,
-    pub(super) by: Runners<'c>,
-    pub(super) now: Time,
+pub(crate) struct PsaSwitch<'c> {
+    core: &'c mut Core,
+    blocks: Blocks<'c>,
+    runner: &'c mut (dyn StageRunner + 'c),
+    layout: &'c Layout,
 }
 
-impl PsaSwitch<'_> {
+impl<'c> PsaSwitch<'c> {
+    /// Of a program with this layout.
+    pub(crate) fn of(
+        core: &'c mut Core,
+        blocks: Blocks<'c>,
+        runner: &'c mut (dyn StageRunner + 'c),
+        layout: &'c Layout,
+    ) -> PsaSwitch<'c> {
+        PsaSwitch { core, blocks, runner, layout }
+    }
+
+    /// A frame came in by a port.
+    pub(crate) fn receive(&mut self, port: Port, frame: Vec<u8>, now: Time) -> Vec<Queued> {
+        let packet = Packet::received(self.core, port, frame);
+        self.run_ingress(packet, now)
+    }
+
+    /// A packet leaves its queue. Nothing comes of another device's packet.
+    pub(crate) fn egress(&mut self, packet: QueuedPacket, now: Time) -> EgressResult {
+        match packet.downcast::<Packet>() {
+            Ok(packet) => self.run_egress(*packet, now),
+            Err(_) => EgressResult::default(),
+        }
+    }
+
+    /// A packet that was recirculated starts again.
+    pub(crate) fn resume(&mut self, packet: QueuedPacket, now: Time) -> Vec<Queued> {
+        match packet.downcast::<Packet>() {
+            Ok(packet) => self.run_ingress(*packet, now),
+            Err(_) => vec![],
+        }
+    }
+
+    /// What comes of a packet that a runner of whole packets left at the end of a half.
+    pub(crate) fn after_half(
+        &mut self,
+        start: HalfStart<'_>,
+        done: HalfDone,
+        now: Time,
+    ) -> (EgressResult, Vec<Queued>) {
+        let (half, packet) = (start.half, Packet::at(start));
+        match half {
+            Half::Ingress => {
+                let mut queued = vec![];
+                let again = self.after_ingress(packet, done, &mut queued);
+                self.passes_of_ingress(again, &mut queued, now);
+                (EgressResult::default(), queued)
+            }
+            Half::Egress => (self.after_egress(packet, done), vec![]),
+        }
+    }
+
     /// Runs a packet through ingress, as often as it is resubmitted, and the replication engine.
-    pub(super) fn run_ingress(&mut self, packet: Packet) -> Vec<Queued> {
+    fn run_ingress(&mut self, packet: Packet, now: Time) -> Vec<Queued> {
         let mut queued = vec![];
-        self.passes_of_ingress(Some(packet), &mut queued);
+        self.passes_of_ingress(Some(packet), &mut queued, now);
         queued
     }
 
     /// See [`run_ingress`](PsaSwitch::run_ingress).
-    pub(super) fn passes_of_ingress(&mut self, mut next: Option<Packet>, queued: &mut Vec<Queued>) {
+    fn passes_of_ingress(&mut self, mut next: Option<Packet>, queued: &mut Vec<Queued>, now: Time) {
         while let Some(packet) = next {
-            next = self.pass_ingress(packet, queued);
+            next = self.pass_ingress(packet, queued, now);
         }
     }
 
     /// One pass; gives the packet if it is resubmitted.
-    fn pass_ingress(&mut self, packet: Packet, queued: &mut Vec<Queued>) -> Option<Packet> {
+    fn pass_ingress(&mut self, packet: Packet, queued: &mut Vec<Queued>, now: Time) -> Option<Packet> {
         self.core.state.trace.turn_to(packet.trace);
-        let timestamp = self.core.state.read_environment(&Source::IngressTimestamp, self.now.as_us());
-        let pass = self.half(Half::Ingress, &packet, timestamp)?;
-        self.behind_ingress(packet, pass, queued)
+        let timestamp = self.core.state.read_environment(&Source::IngressTimestamp, now.as_us());
+        let pass = self.half(Half::Ingress, &packet, timestamp, now)?;
+        self.after_ingress(packet, pass, queued)
     }
 
     /// The replication engine; gives the packet if it is resubmitted.
-    pub(super) fn behind_ingress(
-        &mut self,
-        packet: Packet,
-        pass: HalfDone,
-        queued: &mut Vec<Queued>,
-    ) -> Option<Packet> {
+    fn after_ingress(&mut self, packet: Packet, pass: HalfDone, queued: &mut Vec<Queued>) -> Option<Packet> {
         let asked = |name: &str| self.asked(Half::Ingress, &pass, name);
         let [clone, drop, resubmit, group] = ["clone", "drop", "resubmit", "multicast_group"].map(asked);
         let [session, port, class] = ["clone_session_id", "egress_port", "class_of_service"].map(asked);
@@ -88,7 +134,7 @@ impl PsaSwitch<'_> {
     }
 
     /// Runs a half; nothing if the packet came to its end in it.
-    fn half(&mut self, half: Half, packet: &Packet, timestamp: u64) -> Option<HalfDone> {
+    fn half(&mut self, half: Half, packet: &Packet, timestamp: u64, now: Time) -> Option<HalfDone> {
         let start = HalfStart {
             half,
             frame: &packet.frame,
@@ -101,13 +147,8 @@ impl PsaSwitch<'_> {
             carried: packet.carried.as_ref(),
             life: &packet.life,
         };
-        if let Some((halves, blocks)) = &mut self.by.halves {
-            let host = Host { core: self.core, blocks: blocks.of(half), stages: self.by.stages };
-            match halves.half(host, start, self.now) {
-                HalfEnd::Done(done) => return Some(done),
-                HalfEnd::Gone => return None,
-                HalfEnd::NotMine => {}
-            }
+        if let Ok(done) = self.runner.psa_half(self.core, self.blocks.of(half), start, now) {
+            return done;
         }
         let path = ("packet_path", u128::from(packet.path));
         let (facts, initial) = match half {
@@ -130,31 +171,14 @@ impl PsaSwitch<'_> {
                 &[][..],
             ),
         };
-        let half = self.psa.half(half);
-        let runner = &mut *self.by.stages;
-        let mut stages = Stages { core: self.core, runner, half, now: self.now, life: &packet.life };
+        let half = self.layout.half(half);
+        let mut stages = Stages { core: self.core, runner: self.runner, half, now, life: &packet.life };
         stages.run(packet, facts, initial).map_err(|stop| self.core.stopped(&stop)).ok()
-    }
-
-    /// All that comes of packets in queues, at one moment: as [`Device::drain`](dataplane_api::Device::drain) has it.
-    pub(super) fn drain(&mut self, first: EgressResult, queued: Vec<Queued>) -> Vec<Output> {
-        let mut outputs = vec![];
-        let mut waiting = VecDeque::from(queued);
-        let mut result = first;
-        loop {
-            outputs.extend(result.output);
-            waiting.extend(result.requeued);
-            for again in result.again.into_iter().filter_map(waiting_packet) {
-                waiting.extend(self.run_ingress(again));
-            }
-            let Some(next) = waiting.pop_front() else { return outputs };
-            result = waiting_packet(next.packet).map(|packet| self.run_egress(packet)).unwrap_or_default();
-        }
     }
 
     /// A field of what a half asks for.
     fn asked(&self, half: Half, pass: &HalfDone, name: &str) -> u64 {
-        fields::get(&self.core.program, &self.psa.half(half).control.ty(Role::Output), &pass.output, name)
+        fields::get(&self.core.program, &self.layout.half(half).control.ty(Role::Output), &pass.output, name)
     }
 
     fn resubmit(&mut self, packet: Packet, pass: &HalfDone) -> Option<Packet> {
@@ -215,17 +239,17 @@ impl PsaSwitch<'_> {
     }
 
     /// Egress, then: clone, drop, recirculate, send.
-    pub(super) fn run_egress(&mut self, packet: Packet) -> EgressResult {
+    fn run_egress(&mut self, packet: Packet, now: Time) -> EgressResult {
         self.core.state.trace.turn_to(packet.trace);
-        let timestamp = self.core.state.read_environment(&Source::EgressTimestamp, self.now.as_us());
-        match self.half(Half::Egress, &packet, timestamp) {
-            Some(pass) => self.behind_egress(packet, pass),
+        let timestamp = self.core.state.read_environment(&Source::EgressTimestamp, now.as_us());
+        match self.half(Half::Egress, &packet, timestamp, now) {
+            Some(pass) => self.after_egress(packet, pass),
             None => EgressResult::default(),
         }
     }
 
     /// Clone, drop, recirculate, send.
-    pub(super) fn behind_egress(&mut self, packet: Packet, pass: HalfDone) -> EgressResult {
+    fn after_egress(&mut self, packet: Packet, pass: HalfDone) -> EgressResult {
         let mut result = EgressResult::default();
         let asked = |name: &str| self.asked(Half::Egress, &pass, name);
         let [clone, session, drop] = ["clone", "clone_session_id", "drop"].map(asked);
@@ -265,18 +289,13 @@ impl PsaSwitch<'_> {
             trace,
             ..packet
         };
-        result.again.push(Box::new(Waiting { packet }));
+        result.again.push(Box::new(packet));
     }
-}
-
-/// A packet that waited; nothing if it is another device's.
-pub(super) fn waiting_packet(packet: QueuedPacket) -> Option<Packet> {
-    packet.downcast::<Waiting>().ok().map(|waiting| waiting.packet)
 }
 
 fn enqueue(mut packet: Packet, port: Port) -> Queued {
     packet.egress_port = port;
     let priority = packet.class_of_service.min(HIGHEST_PRIORITY) as u8;
     let bytes = u32::try_from(packet.frame.len()).unwrap_or(u32::MAX);
-    Queued { replica: Replica { port, priority }, bytes, packet: Box::new(Waiting { packet }) }
+    Queued { replica: Replica { port, priority }, bytes, packet: Box::new(packet) }
 }

@@ -1,11 +1,12 @@
 //! Runs one stage on a packet: parser, control, deparser.
 
-use super::embed::HalfDone;
-use super::layout::Half;
+use super::half::HalfDone;
+use super::layout::Blocks;
 use super::packet::{Packet, Pass};
+use crate::core::Core;
 use crate::life::Life;
-use crate::stage::{Effects, End, Param, Stage, StageRunner, Start, Stop, Visit};
-use crate::switch::Core;
+use crate::runner::StageRunner;
+use crate::stage::{Effects, End, Param, Stage, Start, Stop, Visit};
 use crate::trace::EventKind;
 use base_diag::Span;
 use base_time::Time;
@@ -15,8 +16,8 @@ use ir_value::{Value, fields};
 /// What stages need beside the packet.
 pub(super) struct Stages<'c> {
     pub(super) core: &'c mut Core,
-    pub(super) runner: &'c mut (dyn StageRunner + 'static),
-    pub(super) half: &'c Half,
+    pub(super) runner: &'c mut (dyn StageRunner + 'c),
+    pub(super) half: &'c Blocks,
     pub(super) now: Time,
     pub(super) life: &'c Life,
 }
@@ -88,7 +89,7 @@ impl Stages<'_> {
             start: Start::Begin,
             end: Ok(End::Done),
         };
-        self.runner.run(self.core, stage, std::slice::from_mut(&mut visit), self.now);
+        self.runner.stage(self.core, stage, std::slice::from_mut(&mut visit), self.now);
         for (var, value) in std::mem::take(&mut visit.values) {
             if let Some(param) = stage.params.iter().find(|param| param.var == var) {
                 leave(param, pass, value);

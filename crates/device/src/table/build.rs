@@ -44,6 +44,7 @@ pub(crate) fn build(program: &Program, control: &Control, table: &ir::Table) -> 
         size: table.size.unwrap_or(DEFAULT_SIZE).max(entries_wanted),
         implementation: table.implementation,
         counters: table.counters,
+        count_slots: Default::default(),
         meters: table.meters,
         next_handle: 0,
         of_source: 0,

@@ -1,6 +1,6 @@
 //! What a table holds: entries and the action each one runs.
 
-use crate::objects::counter::EntryCounter;
+use crate::objects::direct_counter::EntryCounter;
 use crate::objects::meter::Meter;
 use crate::table::idle::IdleTimer;
 use ir::{Name, Type};

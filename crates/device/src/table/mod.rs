@@ -20,6 +20,7 @@ pub use key::{EntryOf, KeySpec, fit};
 pub(crate) use key::{entry_key, normal_of};
 pub(crate) use write::action_data;
 
+use crate::objects::direct_counter::CountSlots;
 use base_bits::Bits;
 use control_writes::{EntryKey, Match};
 use indexmap::IndexMap;
@@ -29,7 +30,7 @@ use rustc_hash::FxBuildHasher;
 use std::cmp::Reverse;
 
 /// A table.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) control_plane_name: Name,
     /// In order, those of kind `selector` left out.
@@ -49,6 +50,8 @@ pub(crate) struct Table {
     rank: Rank,
     pub(crate) implementation: Option<InstanceId>,
     pub(crate) counters: Option<InstanceId>,
+    /// Where compiled code counts for the entries.
+    pub(crate) count_slots: CountSlots,
     pub(crate) meters: Option<InstanceId>,
     next_handle: u64,
     /// How many entries the source has; those of them that are constant come first.
@@ -162,7 +165,7 @@ impl Rank {
 }
 
 /// All tables of a program, by control.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Tables {
     by_control: Vec<Vec<Table>>,
     /// How often somebody could have written.

@@ -1,19 +1,32 @@
 //! From a queue to the wire.
 
-use super::V1Switch;
-use super::packet::{Packet, Stay, Waiting};
-use crate::stage::{BlockName, CloneEffect, Start, Stop};
+use super::half::Egress;
+use super::packet::{Packet, Stay};
+use super::switch::V1Switch;
+use crate::stage::{BlockName, CloneEffect, Start};
 use crate::trace::{Cause, EventKind};
 use base_time::Time;
-use dataplane_api::{DropReason, EgressResult, Output, QueueRecord, Queued};
+use dataplane_api::{DropReason, EgressResult, Output, QueueRecord, Queued, QueuedPacket};
 use ir_value::Value;
 use p4_arch::v1model::instance_type;
 
 impl V1Switch<'_> {
-    /// Egress, then: clone, drop, checksums and deparser, recirculate, send.
-    pub(super) fn run_egress(&mut self, mut packet: Packet, queue: QueueRecord, now: Time) -> EgressResult {
+    /// Egress, then: clone, drop, checksums and deparser, recirculate, send. Nothing comes of another device's packet.
+    pub(crate) fn egress(&mut self, packet: QueuedPacket, queue: QueueRecord, now: Time) -> EgressResult {
+        let stay = Stay::read(&mut self.core.state, queue, now);
+        match self.runner.v1model_egress(self.core, self.blocks, packet, stay, now) {
+            Ok(Egress::Sent(output)) => EgressResult { output, ..EgressResult::default() },
+            Ok(Egress::Ended(packet)) => self.end_egress(*packet, now),
+            Err(packet) => match packet.downcast::<Packet>() {
+                Ok(packet) => self.egress_by_stages(*packet, stay, now),
+                Err(_) => EgressResult::default(),
+            },
+        }
+    }
+
+    fn egress_by_stages(&mut self, mut packet: Packet, stay: Stay, now: Time) -> EgressResult {
         self.core.state.trace.turn_to(packet.trace);
-        self.start_egress(&mut packet, queue, now);
+        self.tell_egress(&mut packet, stay);
         if let Err(stop) = self.control(BlockName::Egress, &mut packet, Start::Begin, now) {
             self.core.stopped(&stop);
             return EgressResult::default();
@@ -22,26 +35,19 @@ impl V1Switch<'_> {
     }
 
     /// What follows the program's egress.
-    pub(super) fn end_egress(&mut self, mut packet: Packet, now: Time) -> EgressResult {
+    pub(crate) fn end_egress(&mut self, mut packet: Packet, now: Time) -> EgressResult {
         let mut result = EgressResult::default();
         if let Some(order) = packet.effects.clone.take() {
             result.requeued = self.clone_egress(&packet, order);
         }
-        if self.layout.get(&packet.standard, "egress_spec") == self.drop_port {
+        if self.layout.get(&packet.standard, "egress_spec") == self.layout.drop_port {
             self.core.dropped(DropReason::Egress);
             return result;
         }
-        let frame = match self.out(&mut packet, now) {
-            Ok(frame) => frame,
-            Err(stop) => {
-                self.core.stopped(&stop);
-                return result;
-            }
-        };
+        let Some(mut frame) = self.out(&mut packet, now) else { return result };
         match packet.effects.recirculate.take() {
             Some(list) => self.recirculate(packet, frame, list, &mut result),
             None => {
-                let mut frame = frame;
                 frame.truncate(packet.effects.truncate.map_or(usize::MAX, |length| length as usize));
                 self.core
                     .state
@@ -55,14 +61,13 @@ impl V1Switch<'_> {
     }
 
     /// The packet's bytes, with its checksums.
-    fn out(&mut self, packet: &mut Packet, now: Time) -> Result<Vec<u8>, Stop> {
-        self.control(BlockName::Compute, packet, Start::Begin, now)?;
-        self.deparse(packet, now)
-    }
-
-    pub(super) fn start_egress(&mut self, packet: &mut Packet, queue: QueueRecord, now: Time) {
-        let stay = Stay::read(&mut self.core.state, queue, now);
-        self.tell_egress(packet, stay);
+    fn out(&mut self, packet: &mut Packet, now: Time) -> Option<Vec<u8>> {
+        if let Ok(frame) = self.runner.v1model_out(self.core, self.blocks, packet, now) {
+            return frame;
+        }
+        let compute = self.control(BlockName::Compute, packet, Start::Begin, now);
+        let frame = compute.and_then(|_| self.deparse(packet, now));
+        frame.map_err(|stop| self.core.stopped(&stop)).ok()
     }
 
     /// Sets what v1model tells egress of a packet's stay in its queue.
@@ -74,7 +79,7 @@ impl V1Switch<'_> {
             ("deq_timedelta", stay.waited.into()),
             ("deq_qdepth", stay.depth_left.into()),
             ("egress_port", packet.egress_port.into()),
-            ("egress_spec", u128::from(self.drop_port) + 1),
+            ("egress_spec", u128::from(self.layout.drop_port) + 1),
             ("packet_length", packet.effects.length.max(0) as u128),
         ];
         for (name, value) in fields {
@@ -117,6 +122,6 @@ impl V1Switch<'_> {
         }
         let mut packet = self.restarted(packet, frame, instance_type::RECIRCULATED, Some(list));
         self.begin(&mut packet, from, Cause::Recirculated, None);
-        result.again.push(Box::new(Waiting { packet }));
+        result.again.push(Box::new(packet));
     }
 }

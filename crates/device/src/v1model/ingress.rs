@@ -1,32 +1,30 @@
 //! From a frame to the end of ingress.
 
-use super::V1Switch;
+use super::half::{Called, Carried, Ingress, Kept, Received, Work};
 use super::packet::Packet;
-use crate::environment::Source;
+use super::switch::V1Switch;
 use crate::life::Life;
-use crate::region::Path;
-use crate::stage::{BlockName, Effects, End, Start, Stop};
-use crate::trace::PacketId;
+use crate::stage::{BlockName, Effects, End, FrameCall, Start, Stop};
+use crate::trace::{Cause, PacketId};
 use base_time::Time;
-use dataplane_api::{Port, Queued};
+use dataplane_api::Queued;
 use ir_value::Value;
 use p4_arch::v1model::instance_type;
 
 impl V1Switch<'_> {
     /// A packet with all metadata zero, as it came by a port or out of a frame extern.
-    pub(super) fn fresh(&mut self, port: Port, frame: Vec<u8>, life: Life, now: Time) -> Packet {
-        let program = std::sync::Arc::clone(&self.core.program);
-        let layout = self.layout;
+    pub(super) fn fresh(&self, received: Received, life: Life) -> Packet {
+        let Received { port, frame, timestamp } = received;
+        let (program, layout) = (&self.core.program, self.layout);
         let length = frame.len() as u64;
-        let mut standard = Value::zero(&program, &layout.standard);
-        let timestamp = self.core.state.read_environment(&Source::IngressTimestamp, now.as_us());
+        let mut standard = Value::zero(program, &layout.standard);
         layout.set(&mut standard, "ingress_port", u128::from(port));
         layout.set(&mut standard, "packet_length", u128::from(length));
         layout.set(&mut standard, "ingress_global_timestamp", u128::from(timestamp));
         layout.set(&mut standard, "instance_type", u128::from(instance_type::NORMAL));
         Packet {
-            headers: Value::zero(&program, &layout.headers),
-            metadata: Value::zero(&program, &layout.metadata),
+            headers: Value::zero(program, &layout.headers),
+            metadata: Value::zero(program, &layout.metadata),
             standard,
             frame,
             payload: vec![],
@@ -62,84 +60,98 @@ impl V1Switch<'_> {
         old
     }
 
-    /// Runs packets through ingress and traffic manager, and all that starts again on the way, one after the
-    /// other: what a packet gives rise to runs before the packets behind it.
-    pub(super) fn run_ingress(&mut self, packets: Vec<Work>, now: Time) -> Vec<Queued> {
-        let mut waiting = packets;
-        waiting.reverse();
+    /// Runs a packet through ingress and traffic manager, and all that starts again on the way.
+    pub(super) fn run_ingress(&mut self, work: Work, now: Time) -> Vec<Queued> {
+        let done = self.ingress(work, now);
+        self.after_ingress(done, now)
+    }
+
+    /// All that comes of a packet that ended in ingress, up to the queues: what a packet gives rise to runs before the packets behind
+    /// it.
+    pub(crate) fn after_ingress(&mut self, done: Ingress, now: Time) -> Vec<Queued> {
+        // Nearly all of them: nothing else comes of it.
+        if let Ingress::Waits(packet) = done {
+            return vec![packet];
+        }
         let mut queued = vec![];
+        let mut waiting = self.follow(done, &mut queued, now);
+        waiting.reverse();
         while let Some(work) = waiting.pop() {
-            let (packet, ended) = self.run_work(work, now);
-            let more = match ended {
-                Ok(End::Done) => self.manage(packet, now, &mut queued),
-                Ok(End::Called(call)) => self.call_frame_extern(packet, call, now),
-                Err(stop) => {
-                    self.core.stopped(&stop);
-                    vec![]
-                }
-            };
+            let done = self.ingress(work, now);
+            let more = self.follow(done, &mut queued, now);
             waiting.extend(more.into_iter().rev());
         }
         queued
     }
 
-    fn run_work(&mut self, work: Work, now: Time) -> (Packet, Result<End, Stop>) {
-        self.core.state.trace.turn_to(work.packet().trace);
-        match work {
-            Work::Start(mut packet) => {
-                let ended = self.start(&mut packet, now);
-                (packet, ended)
+    /// What is to run in ingress next.
+    fn follow(&mut self, done: Ingress, queued: &mut Vec<Queued>, now: Time) -> Vec<Work> {
+        match done {
+            Ingress::Waits(packet) => {
+                queued.push(packet);
+                vec![]
             }
-            Work::Fresh(mut packet, path) => {
-                let start = Start::At(path, None);
-                let ended = self
-                    .parse(&mut packet, now)
-                    .and_then(|()| self.control(BlockName::Ingress, &mut packet, start, now));
-                (packet, ended)
-            }
-            Work::Carried(carried) => self.carry_on(*carried, now),
+            Ingress::Ended(packet) => self.manage(*packet, now, queued).into_iter().collect(),
+            Ingress::Called(call) => self.call_frame_extern(*call, now),
+            Ingress::Gone => vec![],
         }
+    }
+
+    /// A packet runs to the end of ingress: as a half if the runner takes it, else stage by stage.
+    fn ingress(&mut self, work: Work, now: Time) -> Ingress {
+        match self.runner.v1model_ingress(self.core, self.blocks, work, now) {
+            Ok(done) => done,
+            Err(work) => self.by_stages(work, now).unwrap_or_else(|stop| {
+                self.core.stopped(&stop);
+                Ingress::Gone
+            }),
+        }
+    }
+
+    fn by_stages(&mut self, work: Work, now: Time) -> Result<Ingress, Stop> {
+        let (mut packet, end);
+        match work {
+            Work::Received(received) => {
+                let port = received.port;
+                packet = Box::new(self.fresh(received, self.core.new_life()));
+                self.begin(&mut packet, PacketId::default(), Cause::Received, Some(port));
+                end = self.start(&mut packet, now)?;
+            }
+            Work::Again(again) => {
+                packet = again;
+                end = self.start(&mut packet, now)?;
+            }
+            Work::Fresh(fresh, at) => {
+                packet = fresh;
+                self.core.state.trace.turn_to(packet.trace);
+                let path = self.path(at)?;
+                self.parse(&mut packet, now)?;
+                end = self.control(BlockName::Ingress, &mut packet, Start::At(path, None), now)?;
+            }
+            Work::Carried(carried) => {
+                let Carried { kept: Kept::Values(kept, vars), frame, at } = *carried else {
+                    return Err(Stop::Broken("a packet of a runner that does not know it"));
+                };
+                packet = kept;
+                self.core.state.trace.turn_to(packet.trace);
+                end = self.carry_on(&mut packet, vars, frame, at, now)?;
+            }
+        }
+        Ok(match end {
+            End::Done => Ingress::Ended(packet),
+            End::Called(FrameCall { instance, method, args, vars }) => {
+                let (frame, life) = (self.deparse(&mut packet, now)?, packet.life.clone());
+                let kept = Kept::Values(packet, vars);
+                Ingress::Called(Box::new(Called { instance, method: method.into(), args, frame, kept, life }))
+            }
+        })
     }
 
     /// A packet goes through ingress from the parser on.
     fn start(&mut self, packet: &mut Packet, now: Time) -> Result<End, Stop> {
+        self.core.state.trace.turn_to(packet.trace);
         self.parse(packet, now)?;
         self.control(BlockName::Verify, packet, Start::Begin, now)?;
         self.control(BlockName::Ingress, packet, Start::Begin, now)
     }
-}
-
-/// A packet that is to run in ingress.
-pub(super) enum Work {
-    /// From the parser on.
-    Start(Packet),
-    /// Out of a frame extern, with no variables.
-    Fresh(Packet, Path),
-    /// Out of a frame extern, as the packet that called.
-    Carried(Box<Carried>),
-}
-
-impl Work {
-    pub(super) fn into_packet(self) -> Packet {
-        match self {
-            Work::Start(packet) | Work::Fresh(packet, _) => packet,
-            Work::Carried(carried) => carried.packet,
-        }
-    }
-
-    fn packet(&self) -> &Packet {
-        match self {
-            Work::Start(packet) | Work::Fresh(packet, _) => packet,
-            Work::Carried(carried) => &carried.packet,
-        }
-    }
-}
-
-/// A packet that called a frame extern, and what came back.
-pub(super) struct Carried {
-    pub(super) packet: Packet,
-    pub(super) frame: Vec<u8>,
-    pub(super) path: Path,
-    /// The control's variables at the call.
-    pub(super) vars: Vec<Value>,
 }

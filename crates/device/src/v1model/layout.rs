@@ -9,7 +9,7 @@ use ir::{AnnotationBody, AnnotationValue, Name, Program, Role, Type};
 use ir_value::Value;
 
 /// What is worked out once for a program.
-pub(super) struct Layout {
+pub(crate) struct Layout {
     /// By [`BlockName`].
     stages: [Stage; 6],
     standard_fields: Vec<(Name, u32)>,
@@ -19,15 +19,18 @@ pub(super) struct Layout {
     /// Paths into the user's metadata with the numbers of the field lists they are in.
     pub(super) field_lists: Vec<(Vec<u32>, Vec<u32>)>,
     /// The field of the user's metadata with `@counted_length`.
-    pub(super) counted_length: Option<u32>,
-    pub(super) regions: Regions,
+    counted_length: Option<u32>,
+    /// Where frames may run on in ingress.
+    pub(crate) regions: Regions,
+    /// The port that means "drop".
+    pub(crate) drop_port: u32,
 }
 
 /// By [`BlockName`].
 const NAMES: [&str; 6] = ["parser", "verify_checksum", "ingress", "egress", "compute_checksum", "deparser"];
 
 impl Layout {
-    pub(super) fn new(program: &Program) -> Result<Layout, Vec<Diagnostic>> {
+    pub(crate) fn new(program: &Program, drop_port: u32) -> Result<Layout, Vec<Diagnostic>> {
         let missing = |name: &str| {
             vec![
                 Diagnostic::error(codes::NOT_SUPPORTED, format!("the program has no stage `{name}`"))
@@ -75,12 +78,23 @@ impl Layout {
             field_lists,
             counted_length,
             regions,
+            drop_port,
         })
     }
 
     /// What runs in a stage.
-    pub(super) fn stage(&self, name: BlockName) -> &Stage {
+    pub(crate) fn stage(&self, name: BlockName) -> &Stage {
         &self.stages[name as usize]
+    }
+
+    /// The types of the headers, of the user's metadata and of the standard metadata.
+    pub(crate) fn types(&self) -> [Type; 3] {
+        [&self.headers, &self.metadata, &self.standard].map(Clone::clone)
+    }
+
+    /// The field of the user's metadata with `@counted_length`.
+    pub(crate) fn counted_length(&self) -> Option<usize> {
+        self.counted_length.map(|field| field as usize)
     }
 
     /// The position of a field of the standard metadata.

@@ -9,23 +9,29 @@ use base_time::Time;
 use dataplane_api::{Port, QueueRecord};
 use ir_value::Value;
 
-/// A packet between stages.
-#[derive(Clone)]
-pub(super) struct Packet {
-    pub(super) headers: Value,
-    pub(super) metadata: Value,
-    pub(super) standard: Value,
+/// A packet between stages, as values.
+#[derive(Clone, Debug)]
+pub struct Packet {
+    /// Of the type of the headers.
+    pub headers: Value,
+    /// Of the type of the user's metadata.
+    pub metadata: Value,
+    /// Of the type `standard_metadata_t`.
+    pub standard: Value,
     /// As it entered this pass.
-    pub(super) frame: Vec<u8>,
+    pub frame: Vec<u8>,
     /// The bytes that the parser left.
-    pub(super) payload: Vec<u8>,
-    pub(super) ingress_port: Port,
-    pub(super) egress_port: Port,
-    /// `length` is what `packet_length` will be in egress. Copies and what starts again forget `truncate`.
-    pub(super) effects: Effects,
-    pub(super) life: Life,
+    pub payload: Vec<u8>,
+    /// By which port it came in.
+    pub ingress_port: Port,
+    /// By which port it goes out; egress only.
+    pub egress_port: Port,
+    /// What else belongs to it. `length` is what `packet_length` will be in egress. Copies and what starts again forget `truncate`.
+    pub effects: Effects,
+    /// What is left of its frame's budget.
+    pub life: Life,
     /// Its number in the trace.
-    pub(super) trace: PacketId,
+    pub trace: PacketId,
 }
 
 impl Packet {
@@ -45,11 +51,6 @@ impl Packet {
             self.effects.truncate = Some(most);
         }
     }
-}
-
-/// A packet that waits: for egress, or to start again.
-pub(super) struct Waiting {
-    pub(super) packet: Packet,
 }
 
 /// A packet's stay in its queue, as the program sees it: times in microseconds, depths in packets.

@@ -1,7 +1,7 @@
 //! Runs one stage on a packet: parser, controls, deparser.
 
-use super::V1Switch;
 use super::packet::Packet;
+use super::switch::V1Switch;
 use crate::stage::{BlockName, End, Param, Start, Stop, Visit};
 use crate::trace::EventKind;
 use base_diag::Span;
@@ -59,6 +59,23 @@ impl V1Switch<'_> {
         Ok(visit.emitted)
     }
 
+    /// Runs a block, for code that runs the rest; the deparser gives the frame.
+    pub(crate) fn block(
+        &mut self,
+        block: BlockName,
+        packet: &mut Packet,
+        now: Time,
+    ) -> Result<Option<Vec<u8>>, Stop> {
+        match block {
+            BlockName::Parser => self.parse(packet, now).map(|()| None),
+            BlockName::Deparser => self.deparse(packet, now).map(Some),
+            block => match self.control(block, packet, Start::Begin, now)? {
+                End::Done => Ok(None),
+                End::Called(_) => Err(Stop::Broken("a frame extern in compiled code")),
+            },
+        }
+    }
+
     /// A stage begins or ends.
     fn tell(&mut self, stage: BlockName, enter: bool) {
         let name = &self.layout.stage(stage).name;
@@ -91,7 +108,7 @@ impl V1Switch<'_> {
             start,
             end: Ok(End::Done),
         };
-        self.runner.run(self.core, stage, std::slice::from_mut(&mut visit), now);
+        self.runner.stage(self.core, stage, std::slice::from_mut(&mut visit), now);
         let mut values = std::mem::take(&mut visit.values).into_iter();
         for param in &stage.params {
             if let Some(part) = part_mut(packet, param.role) {

@@ -1,8 +1,8 @@
 //! The traffic manager: what is done with a packet at the end of ingress, in `simple_switch`'s order.
 
-use super::V1Switch;
-use super::ingress::Work;
-use super::packet::{Packet, Waiting};
+use super::half::Work;
+use super::packet::Packet;
+use super::switch::V1Switch;
 use crate::replication::Session;
 use crate::stage::CloneEffect;
 use crate::trace::Cause;
@@ -14,12 +14,12 @@ use p4_arch::v1model::instance_type;
 impl V1Switch<'_> {
     /// The effects asked for in ingress: clone, then resubmit, multicast, drop or unicast. Gives what starts
     /// again.
-    pub(super) fn manage(&mut self, mut packet: Packet, now: Time, queued: &mut Vec<Queued>) -> Vec<Work> {
+    pub(super) fn manage(&mut self, mut packet: Packet, now: Time, queued: &mut Vec<Queued>) -> Option<Work> {
         if let Some(order) = packet.effects.clone.take() {
             queued.extend(self.clone_ingress(&packet, order, now));
         }
         if let Some(list) = packet.effects.resubmit.take() {
-            return self.resubmit(packet, list).into_iter().collect();
+            return self.resubmit(packet, list);
         }
         let group = self.layout.get(&packet.standard, "mcast_grp");
         if group != 0 {
@@ -27,17 +27,17 @@ impl V1Switch<'_> {
             self.layout.set(&mut packet.standard, "instance_type", u128::from(instance_type::REPLICATED));
             packet.effects.forget_orders();
             queued.extend(self.replicate(packet, group, true));
-            return vec![];
+            return None;
         }
         let port = self.layout.get(&packet.standard, "egress_spec");
-        if port == self.drop_port {
+        if port == self.layout.drop_port {
             self.core.dropped(DropReason::Ingress);
-            return vec![];
+            return None;
         }
         self.core.effect("unicast", port);
         self.layout.set(&mut packet.standard, "instance_type", u128::from(instance_type::NORMAL));
         queued.push(self.enqueue(packet, port));
-        vec![]
+        None
     }
 
     /// The packet as it entered this pass, parsed again; of the metadata only the field list.
@@ -93,7 +93,7 @@ impl V1Switch<'_> {
         let from = packet.trace;
         let mut packet = self.restarted(packet, frame, instance_type::RESUBMITTED, Some(list));
         self.begin(&mut packet, from, Cause::Resubmitted, None);
-        Some(Work::Start(packet))
+        Some(Work::Again(Box::new(packet)))
     }
 
     /// A copy for each member of a group. `is_packet` says that the packet itself ends here: then one of the
@@ -123,6 +123,6 @@ impl V1Switch<'_> {
         packet.egress_port = port;
         let priority = self.layout.get(&packet.standard, "priority") as u8;
         let bytes = u32::try_from(packet.effects.length.max(0)).unwrap_or(u32::MAX);
-        Queued { replica: Replica { port, priority }, bytes, packet: Box::new(Waiting { packet }) }
+        Queued { replica: Replica { port, priority }, bytes, packet: Box::new(packet) }
     }
 }

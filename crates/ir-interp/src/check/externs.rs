@@ -15,10 +15,14 @@ pub(super) fn check(program: &Program, check_call: CheckCall) -> Result<(), Vec<
         calls(program, unit, &mut |call| {
             let Callee::ExternFunction(id) = call.callee else { return };
             let Some(function) = program.extern_functions.get(id.index()) else { return };
-            let problem = match function.user {
-                true => Some(refused(call, format!("`{}` is not supported", function.name))),
-                false => check_call(program, unit, call, &function.name),
-            };
+            let problem =
+                match function.user {
+                    true if function.value_extern().is_some() => None,
+                    true => Some(refused(call, format!("`{}` is not supported", function.name)).help(
+                        "write `@value_extern(\"name\")` before its declaration if the device offers it",
+                    )),
+                    false => check_call(program, unit, call, &function.name),
+                };
             // A call in a block or action of which the program has copies is one place of the source.
             problems.extend(problem.filter(|problem| !problems.contains(problem)));
         });

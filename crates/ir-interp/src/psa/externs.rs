@@ -125,6 +125,10 @@ impl Arch for PsaArch {
         m.arch.applied = Some(applied);
     }
 
+    fn now(&self) -> Time {
+        self.now
+    }
+
     fn resized(&mut self, _: i64) {}
 }
 

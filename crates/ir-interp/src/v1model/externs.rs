@@ -110,6 +110,10 @@ impl Arch for V1 {
         m.arch.effects.coloured(colour);
     }
 
+    fn now(&self) -> Time {
+        self.now
+    }
+
     fn resized(&mut self, bytes: i64) {
         self.effects.length = self.effects.length.saturating_add(bytes);
     }

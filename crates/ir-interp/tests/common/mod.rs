@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 use base_diag::{Diagnostic, Severity, SourceMap, Span, Style, render};
+use dataplane_api::Registry;
 use device::{Options, Switch};
 use ir_fill::run_stf;
 use p4_syntax::{LoadError, Loader};
@@ -106,10 +107,17 @@ fn no_errors(map: &SourceMap, found: &[Diagnostic]) {
     assert!(errors.is_empty(), "{}", errors.join("\n"));
 }
 
+/// Of a device that offers what the programs of `testdata` call.
+pub fn options() -> Options {
+    let mut registry = Registry::default();
+    netfn_values::register(&mut registry);
+    Options { registry, ..Options::default() }
+}
+
 /// The program and the test of that name agree, and no packet is lost.
 pub fn check_stf(name: &str) {
     let mut test = Test::file(name);
-    let mut switch = test.switch(Options::default()).expect("a device");
+    let mut switch = test.switch(options()).expect("a device");
     let text = std::fs::read_to_string(testdata().join(format!("{name}.stf"))).expect("a test");
     let problems = test.stf(&mut switch, &text);
     assert!(problems.is_empty(), "{problems}");

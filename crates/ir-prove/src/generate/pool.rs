@@ -75,7 +75,8 @@ impl Pool {
         }
     }
 
-    fn add(&mut self, value: Bits) {
+    /// Another value to draw from.
+    pub fn add(&mut self, value: Bits) {
         if value.width() == self.port_width && value.to_u64().is_some_and(|v| self.reserved.contains(&v)) {
             return;
         }

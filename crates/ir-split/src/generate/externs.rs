@@ -106,6 +106,7 @@ impl Generator<'_> {
                 signature: count,
                 is_abstract: false,
                 annotations: vec![],
+                span: Span::NONE,
             }],
             annotations: vec![],
             span: Span::NONE,

@@ -6,7 +6,10 @@ use base_diag::Span;
 /// Sets every span in `program` to [`Span::NONE`]: what is left is what the text form holds.
 pub fn erase_spans(program: &mut Program) {
     program.types.iter_mut().for_each(|t| t.span = Span::NONE);
-    program.externs.iter_mut().for_each(|e| e.span = Span::NONE);
+    for object in &mut program.externs {
+        object.span = Span::NONE;
+        object.methods.iter_mut().for_each(|method| method.span = Span::NONE);
+    }
     program.extern_functions.iter_mut().for_each(|f| f.span = Span::NONE);
     for instance in &mut program.instances {
         instance.span = Span::NONE;

@@ -3,9 +3,9 @@
 
 use base_bits::Bits;
 use base_time::{Rng, Time};
-use dataplane_api::{Emitter, FrameExtern, FrameExternError, Registry};
+use dataplane_api::{Emitter, ExternError, FrameExtern, Registry};
 
-pub fn make(name: &str, args: &[u16]) -> Result<Box<dyn FrameExtern>, FrameExternError> {
+pub fn make(name: &str, args: &[u16]) -> Result<Box<dyn FrameExtern>, ExternError> {
     let mut registry = Registry::default();
     netfn_compress::register(&mut registry);
     let args: Vec<Bits> = args.iter().map(|value| Bits::new(16, (*value).into())).collect();

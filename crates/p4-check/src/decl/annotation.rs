@@ -42,7 +42,7 @@ impl Checker {
     /// Checks the annotations whose meaning the language or P4Runtime defines.
     fn check_known_annotation(&mut self, a: &Annotation) {
         let wrong = match a.name.as_str() {
-            "name" | "deprecated" => a.string().is_none(),
+            "name" | "deprecated" | "frame_extern" | "value_extern" => a.string().is_none(),
             "pkginfo" => matches!(a.body, AnnotationBody::Empty),
             "match" => match &a.body {
                 AnnotationBody::Tokens(words) if words.len() == 1 => {

@@ -12,6 +12,7 @@ mod surface;
 
 pub(crate) use compile::{FILE, Memory, Refusal, compile};
 pub use run::{Outcome, reference, run, run_on};
+pub(crate) use run::{options, registry};
 
 pub(crate) use native::check_native;
 

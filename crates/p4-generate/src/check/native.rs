@@ -1,14 +1,13 @@
 //! Machine code does what the interpreter does.
 
-use super::{Finding, Outcome, Step, finding, first_line, run_on};
+use super::{Finding, Outcome, Step, finding, first_line, options, run_on};
 use crate::inputs::Inputs;
-use device::Options;
 use ir::Program;
 use target_native::Engine;
 
 /// Compiles `program` and runs it as `outcome` tells that the program ran.
 pub(crate) fn check_native(program: &Program, inputs: &Inputs, outcome: &Outcome) -> Result<(), Finding> {
-    let engine = Engine::compile(program, Options::default()).map_err(|problems| {
+    let engine = Engine::compile(program, options()).map_err(|problems| {
         let text: Vec<&str> = problems.iter().map(|d| d.title.as_str()).collect();
         finding(Step::Native, first_line(&text.join("\n")), format!("{problems:?}"))
     })?;

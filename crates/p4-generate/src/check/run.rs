@@ -1,7 +1,7 @@
 //! What a program does with its inputs.
 
 use crate::inputs::Inputs;
-use dataplane_api::{Counters, Device, DropReason, Output};
+use dataplane_api::{Counters, Device, DropReason, Output, Registry};
 use device::{Options, Switch};
 use ir::Program;
 use ir_value::Value;
@@ -81,12 +81,24 @@ const SPARE: u64 = 16;
 /// Runs the program with which others are compared.
 pub fn reference(program: &Arc<Program>, inputs: &Inputs) -> Result<Outcome, String> {
     let most = Options::default().step_limit;
-    run_with(program, inputs, Options { step_limit: most / SPARE, ..Options::default() })
+    run_with(program, inputs, Options { step_limit: most / SPARE, ..options() })
 }
 
 /// Runs the program; an error is why the interpreter refuses it.
 pub fn run(program: &Arc<Program>, inputs: &Inputs) -> Result<Outcome, String> {
-    run_with(program, inputs, Options::default())
+    run_with(program, inputs, options())
+}
+
+/// Of a device that offers what generated programs call.
+pub(crate) fn options() -> Options {
+    Options { registry: registry(), ..Options::default() }
+}
+
+/// The externs that generated programs call.
+pub(crate) fn registry() -> Registry {
+    let mut registry = Registry::default();
+    netfn_values::register(&mut registry);
+    registry
 }
 
 fn run_with(program: &Arc<Program>, inputs: &Inputs, options: Options) -> Result<Outcome, String> {

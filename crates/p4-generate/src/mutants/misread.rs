@@ -7,8 +7,8 @@ use super::made::{each_list, each_transition};
 use base_bits::Bits;
 use base_diag::Span;
 use ir::{
-    BinaryOp, Block, Callee, Const, Control, Expr, ExprKind, Keyset, Program, SelectCase, StateRef, Stmt,
-    StmtKind, SwitchLabel, Table, Transition, Type, TypeKind, UnaryOp, VarId, visit,
+    BinaryOp, Block, Call, Callee, Const, Control, Expr, ExprKind, Keyset, Program, SelectCase, StateRef,
+    Stmt, StmtKind, SwitchLabel, Table, Transition, Type, TypeKind, UnaryOp, VarId, visit,
 };
 use std::fmt;
 
@@ -35,7 +35,7 @@ impl fmt::Display for Misreading {
 }
 
 /// All of them.
-pub const MISREADINGS: [Misreading; 33] = [
+pub const MISREADINGS: [Misreading; 34] = [
     expr("a sum is saturated", |_, e| replace_op(e, BinaryOp::Add, BinaryOp::AddSat)),
     expr("a saturating sum wraps around", |_, e| replace_op(e, BinaryOp::AddSat, BinaryOp::Add)),
     expr("a saturating difference wraps around", |_, e| replace_op(e, BinaryOp::SubSat, BinaryOp::Sub)),
@@ -47,6 +47,7 @@ pub const MISREADINGS: [Misreading; 33] = [
         _ => false,
     }),
     expr("a shift by the width or more leaves something", far_shift),
+    expr("a right shift of a signed number fills with zeros", shift_unsigned),
     expr("signed numbers are ordered as unsigned ones", order_unsigned),
     expr("`a < b` is `a <= b`", |_, e| {
         replace_op(e, BinaryOp::Lt, BinaryOp::Le) || replace_op(e, BinaryOp::Gt, BinaryOp::Ge)
@@ -112,6 +113,9 @@ pub const MISREADINGS: [Misreading; 33] = [
     stmts("the last header is not emitted", |_, stmts| {
         let last = stmts.iter().rposition(|stmt| matches!(stmt.kind, StmtKind::Emit(..)));
         last.map(|at| stmts.remove(at)).is_some()
+    }),
+    stmts("what a value extern gives is lost", |program, stmts| {
+        change(stmts, |stmt| result_lost(program, stmt))
     }),
     stmts("a register gives its first cell", |program, stmts| {
         change(stmts, |stmt| first_cell(program, stmt))
@@ -275,6 +279,18 @@ fn far_shift(_: &Program, expr: &mut Expr) -> bool {
     }
 }
 
+fn shift_unsigned(_: &Program, expr: &mut Expr) -> bool {
+    let Type::Int(width) = expr.ty else { return false };
+    match &expr.kind {
+        ExprKind::Binary(BinaryOp::Shr, value, by) => {
+            let bits = cast(Type::Bit(width), value.as_ref().clone());
+            expr.kind = ExprKind::Cast(Box::new(binary(BinaryOp::Shr, bits, by.as_ref().clone())));
+            true
+        }
+        _ => false,
+    }
+}
+
 fn order_unsigned(_: &Program, expr: &mut Expr) -> bool {
     match &mut expr.kind {
         ExprKind::Binary(BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge, a, b) => {
@@ -330,6 +346,16 @@ fn is_function(program: &Program, callee: Callee, name: &str) -> bool {
 
 fn calls(program: &Program, stmt: &Stmt, name: &str) -> bool {
     matches!(&stmt.kind, StmtKind::Call(call) if is_function(program, call.callee.clone(), name))
+}
+
+/// A call of a value extern stands alone.
+fn result_lost(program: &Program, stmt: &mut Stmt) -> bool {
+    let StmtKind::Assign(_, Expr { kind: ExprKind::Call(call), .. }) = &stmt.kind else { return false };
+    let lost = device::ValueCallee::of(program, &call.callee).is_some();
+    if lost {
+        stmt.kind = StmtKind::Call(Call::clone(call));
+    }
+    lost
 }
 
 fn first_cell(program: &Program, stmt: &mut Stmt) -> bool {

@@ -12,6 +12,7 @@ const BITS: &[(u32, Make)] = &[
     (3, Gen::bitwise),
     (2, Gen::saturating),
     (4, Gen::shift),
+    (2, Gen::signed_shift),
     (4, Gen::slice),
     (2, Gen::plus_slice),
     (4, Gen::concat),
@@ -102,14 +103,30 @@ impl Gen {
     fn shift(&mut self, width: u32, depth: u32) -> Option<String> {
         let value = self.bits(width, depth);
         let op = if self.chance(50) { "<<" } else { ">>" };
-        let amount = if self.chance(60) {
+        let amount = self.shift_amount(width, depth);
+        Some(format!("({value} {op} {amount})"))
+    }
+
+    fn shift_amount(&mut self, width: u32, depth: u32) -> String {
+        if self.chance(60) {
             self.note(F::VariableShift);
             let amount = if self.config.portable || self.chance(50) { 8 } else { self.width() };
             self.bits(amount, depth.min(1))
         } else {
             self.below(u64::from(width) + 3).to_string()
-        };
-        Some(format!("({value} {op} {amount})"))
+        }
+    }
+
+    /// The sign of any number is what a right shift fills with.
+    fn signed_shift(&mut self, width: u32, depth: u32) -> Option<String> {
+        if width < 2 || !self.on(F::Signed) {
+            return None;
+        }
+        self.note(F::Signed);
+        self.note(F::Cast);
+        let value = self.bits(width, depth);
+        let amount = self.shift_amount(width, depth);
+        Some(format!("((bit<{width}>)((int<{width}>){value} >> {amount}))"))
     }
 
     fn slice(&mut self, width: u32, depth: u32) -> Option<String> {

@@ -14,6 +14,7 @@ mod expr;
 mod function;
 mod loops;
 mod objects;
+mod own_externs;
 mod parser;
 mod place;
 mod scope;
@@ -208,6 +209,7 @@ impl Gen {
         self.declare_types();
         self.declare_headers();
         self.declare_metadata();
+        self.declare_value_externs();
         if self.on(Feature::Function) {
             for _ in 0..self.between(1, 4) {
                 self.declare_function();

@@ -1,4 +1,4 @@
-//! Registers, counters and meters.
+//! Registers, counters, meters, and value externs with memory.
 
 use super::types::Ty;
 use super::{Gen, Where};
@@ -22,6 +22,8 @@ pub(crate) enum ObjectKind {
     Meter,
     DirectCounter,
     DirectMeter,
+    Ewma,
+    Rtt,
 }
 
 impl Gen {
@@ -59,6 +61,7 @@ impl Gen {
             self.out.line(format!("{text} {name};"));
             all.push(Object { name, kind, index, size });
         }
+        all.extend(self.declare_value_objects());
         all
     }
 
@@ -67,6 +70,9 @@ impl Gen {
             return None;
         }
         let object = self.rng.pick(&self.cx.objects).cloned()?;
+        if matches!(object.kind, ObjectKind::Ewma | ObjectKind::Rtt) {
+            return self.use_value_object(&object);
+        }
         let index = self.cell(&object);
         match &object.kind {
             ObjectKind::Register(ty) => {
@@ -89,7 +95,9 @@ impl Gen {
                 self.note(F::Meter);
                 self.out.line(format!("{}.execute_meter({index}, {target});", object.name));
             }
-            ObjectKind::DirectCounter | ObjectKind::DirectMeter => return None,
+            ObjectKind::DirectCounter | ObjectKind::DirectMeter | ObjectKind::Ewma | ObjectKind::Rtt => {
+                return None;
+            }
         }
         Some(false)
     }

@@ -6,10 +6,9 @@
 
 mod cuts;
 
-use crate::check::{Finding, Refusal, Step, compile};
+use crate::check::{Finding, Refusal, Step, compile, registry};
 use base_diag::Diagnostic;
 use base_time::Rng;
-use dataplane_api::Registry;
 use ir::Program;
 use ir_prove::faults::Fault;
 use ir_prove::{Case, Difference, Effort, Tried, prove};
@@ -154,7 +153,7 @@ fn case_of(source: &str) -> Result<CutProgram, NoCase> {
             None => None,
         });
     }
-    let case = Case { whole, parts, placement, registry: Registry::default() };
+    let case = Case { whole, parts, placement, registry: registry() };
     Ok(CutProgram { source: source.to_string(), case, away, cut_edges: split.cut_edges().len() })
 }
 

@@ -41,6 +41,8 @@ pub enum Form {
     P4RuntimeText,
     /// `.json`
     P4RuntimeJson,
+    /// `.json` with `table_entries`: what p4lang's tutorials call a runtime file
+    Runtime,
 }
 
 impl Form {
@@ -52,6 +54,7 @@ impl Form {
             Form::Commands => "commands of simple_switch_CLI",
             Form::P4RuntimeText => "P4Runtime updates in protobuf's text format",
             Form::P4RuntimeJson => "P4Runtime updates in JSON",
+            Form::Runtime => "a runtime file of the tutorials",
         }
     }
 }
@@ -85,10 +88,7 @@ pub fn form(path: &Path, text: &str) -> Result<(Form, KnownBy), Diagnostic> {
         Some("stf") => Form::Stf,
         Some("toml") => Form::Toml,
         Some("txtpb" | "pbtxt" | "textproto" | "prototxt" | "pb") => Form::P4RuntimeText,
-        Some("json") => {
-            foreign_json(path, text)?;
-            Form::P4RuntimeJson
-        }
+        Some("json") => json_form(path, text)?,
         Some("csv") => return Err(no_entries(path, "a `.csv` is a table of rules for `p4rack plan`")),
         Some("rules") => return Err(no_entries(path, "a `.rules` file is one of rules for `p4rack plan`")),
         Some("flows") => {
@@ -103,8 +103,7 @@ pub fn form(path: &Path, text: &str) -> Result<(Form, KnownBy), Diagnostic> {
 /// The form by the first line with words.
 fn by_content(path: &Path, text: &str) -> Result<Form, Diagnostic> {
     if text.trim_start().starts_with('{') {
-        foreign_json(path, text)?;
-        return Ok(Form::P4RuntimeJson);
+        return json_form(path, text);
     }
     let lines = text.lines().map(|l| l.split('#').next().unwrap_or_default().trim());
     let line = lines.into_iter().find(|l| !l.is_empty()).unwrap_or_default();
@@ -117,18 +116,19 @@ fn by_content(path: &Path, text: &str) -> Result<Form, Diagnostic> {
     })
 }
 
-/// Refuses JSON of other tools, which is no P4Runtime message.
-fn foreign_json(path: &Path, text: &str) -> Result<(), Diagnostic> {
-    let Ok(serde_json::Value::Object(object)) = serde_json::from_str(text) else { return Ok(()) };
+/// The form of JSON by its keys; that of other tools is refused.
+fn json_form(path: &Path, text: &str) -> Result<Form, Diagnostic> {
+    let Ok(serde_json::Value::Object(object)) = serde_json::from_str(text) else {
+        return Ok(Form::P4RuntimeJson);
+    };
     let has = |key: &str| object.contains_key(key);
     if has("table_entries") || (has("target") && has("p4info")) {
-        let what = "this is the runtime file of p4lang's tutorials";
-        return Err(no_entries(path, what).help("write its entries as TOML: `docs/entries.md`"));
+        return Ok(Form::Runtime);
     }
     if has("pipelines") && has("parsers") {
         return Err(no_entries(path, "this is a program, as p4c compiles it for BMv2"));
     }
-    Ok(())
+    Ok(Form::P4RuntimeJson)
 }
 
 fn no_entries(path: &Path, why: &str) -> Diagnostic {
@@ -184,6 +184,7 @@ fn read_form(program: &Program, text: &str, start: u32, form: Form) -> Result<Fi
     match form {
         Form::Toml => others(p4_entries::read_toml(text, start)),
         Form::Commands => others(p4_entries::read_commands(text, start)),
+        Form::Runtime => others(p4_entries::read_runtime(text, start)),
         Form::Stf => {
             let (file, mut problems) = p4_stf::parse(text, start);
             problems.extend(file.statements.iter().filter(|s| !is_entry(&s.kind)).map(no_statement));

@@ -10,7 +10,7 @@
 use super::channel::{Channel, Way};
 use super::driven::Driven;
 use super::refused;
-use super::switches::{Plan, Staged, one};
+use super::switches::{Plan, Staged};
 use crate::functions;
 use crate::rack::{Placed, Racked};
 use base_diag::{Diagnostic, SourceMap, codes::emulate as codes};
@@ -34,7 +34,7 @@ use std::sync::Arc;
 
 /// Agents do what they are asked in no time: answers take as long as messages are under way. What links have lost is known, so that
 /// the rack is never quiet with something inside.
-const TIMING: Timing = Timing {
+pub(super) const TIMING: Timing = Timing {
     drain: Duration::from_ms(1_000),
     quiet: Duration::from_ms(1_000),
     patience_least: Duration::from_ms(1),
@@ -58,6 +58,8 @@ pub(super) struct Control {
     replaces: VecDeque<Replace>,
     /// Plans that are being brought in.
     replacing: u64,
+    /// Plans that have taken over.
+    pub(super) replaced: u64,
     /// When something is to be done next.
     next: Option<Time>,
 }
@@ -110,9 +112,10 @@ impl Control {
     pub(super) fn bring_up(
         racked: &Racked,
         stage: Option<usize>,
+        timing: Timing,
     ) -> Result<(Control, Emulator, BringUp), Vec<Diagnostic>> {
         let rack = racked.rack.in_stage(stage);
-        let staged = Staged { racked, stages: rack.stages_up_to(stage) };
+        let staged = Staged { racked, stages: rack.stages_up_to(stage), timing };
         staged.check_replaces(&rack)?;
         let known = Known::default();
         let seeds = Rng::new(rack.seed).split("devices");
@@ -125,6 +128,7 @@ impl Control {
             registry: functions::offered(&rack.devices[index], &spent[index]),
             known: known.clone(),
             shares: false,
+            memory: u64::MAX,
         };
         let (mut engines, mut agents) = (vec![], vec![]);
         for at in 0..rack.devices.len() {
@@ -145,7 +149,7 @@ impl Control {
         let (mut domains, mut starts) = (vec![], vec![]);
         for (at, app) in racked.apps.iter().enumerate() {
             let switches = match staged.is_one(at) {
-                true => vec![one(app, maker(app.placement.origin().0 as usize))?],
+                true => vec![staged.one(app, maker(app.placement.origin().0 as usize))?],
                 false => staged.apart(at)?,
             };
             let (some, their_starts): (Vec<_>, Vec<_>) = switches.into_iter().unzip();
@@ -161,6 +165,7 @@ impl Control {
             began: Duration::ZERO,
             replaces: replaces.into(),
             replacing: 0,
+            replaced: 0,
             next: None,
             rack,
         };
@@ -312,7 +317,10 @@ impl Control {
                     self.replacing -= 1;
                     emulator.note(match reply {
                         Reply::Done(Err(status)) => format!("the old plan stays: {}", status.message),
-                        _ => "the other plan has taken over".to_string(),
+                        _ => {
+                            self.replaced += 1;
+                            "the other plan has taken over".to_string()
+                        }
                     });
                 }
                 Output::Send(..) | Output::End(..) => {}
@@ -473,8 +481,8 @@ impl Control {
 }
 
 impl Domain {
-    pub(super) fn new(plan: Plan, devices: Vec<usize>, wires: Wires) -> Domain {
-        let controller = Controller::new(plan, 1, 0, TIMING);
+    pub(super) fn new(plan: Plan, devices: Vec<usize>, wires: Wires, timing: Timing) -> Domain {
+        let controller = Controller::new(plan, 1, 0, timing);
         Domain { controller, devices, wires, stale: BTreeSet::new() }
     }
 

@@ -5,21 +5,24 @@ mod control;
 mod driven;
 mod expect;
 mod page;
+mod replaced;
 mod silence;
 mod stages;
 mod switches;
 mod topology;
 
 pub use control::BringUp;
-use control::Control;
+use control::{Control, TIMING};
 pub use expect::unmet;
 pub use page::page;
+pub use replaced::{Replaced, Verdict, prove_replaced};
 pub use silence::{endless, silence};
 pub use stages::{run_stages, stages_page};
 
 use crate::rack::Racked;
 use base_diag::{Diagnostic, codes::emulate as codes};
 use base_time::Time;
+use controller::Timing;
 use rack_emulator::{Emulator, RunReport, Violation};
 
 /// A rack that is up.
@@ -38,7 +41,12 @@ pub fn bring_up(racked: &Racked) -> Result<Running, Vec<Diagnostic>> {
 
 /// The same in one of its stages.
 pub fn bring_up_in(racked: &Racked, stage: Option<usize>) -> Result<Running, Vec<Diagnostic>> {
-    let (control, emulator, bring_up) = Control::bring_up(racked, stage)?;
+    bring_up_with(racked, stage, TIMING)
+}
+
+/// The same by controllers that wait so long.
+fn bring_up_with(racked: &Racked, stage: Option<usize>, timing: Timing) -> Result<Running, Vec<Diagnostic>> {
+    let (control, emulator, bring_up) = Control::bring_up(racked, stage, timing)?;
     Ok(Running { emulator, bring_up, control })
 }
 

@@ -149,12 +149,7 @@ fn over_time(out: &mut String, report: &RunReport, timeline: &Timeline) {
         size: (1000.0, 260.0),
         left: NAMES,
     };
-    let _ = writeln!(
-        out,
-        "<h2>Timeline</h2>\n{}<div class=\"scroll\">{}</div>",
-        key(report),
-        chart.svg()
-    );
+    let _ = writeln!(out, "<h2>Timeline</h2>\n{}<div class=\"scroll\">{}</div>", key(report), chart.svg());
     let mut busiest: Vec<usize> = (0..report.links.len()).filter(|at| report.links[*at].bytes > 0).collect();
     busiest.sort_by_key(|at| std::cmp::Reverse(report.links[*at].bytes));
     let all = busiest.len();

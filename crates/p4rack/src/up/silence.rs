@@ -29,11 +29,9 @@ pub fn silence(racked: &Racked, rack: &Rack, report: &RunReport) -> Option<Diagn
     if !empty.is_empty() {
         diagnostic = diagnostic.note(format!("tables without entries: {}", empty.join(", ")));
     }
-    Some(
-        diagnostic.help(
-            "`p4rack up --step` prints each event, `p4rack run --trace` the path of a packet through a program",
-        ),
-    )
+    Some(diagnostic.help(
+        "`p4rack up --step` prints each event, `p4rack run --trace` the path of a packet through a program",
+    ))
 }
 
 /// A warning if frames go round without end.
@@ -44,10 +42,9 @@ pub fn endless(report: &RunReport) -> Option<Diagnostic> {
         Diagnostic::warning(codes::LOOP, "endless-loop", "frames loop endlessly")
             .note(match found.changing {
                 false => format!("the same frame kept passing the loop {}", found.path),
-                true => format!(
-                    "copies of a frame, changed on each round, kept passing the loop {}",
-                    found.path
-                ),
+                true => {
+                    format!("copies of a frame, changed on each round, kept passing the loop {}", found.path)
+                }
             })
             .note(format!("found at {at}, with {} packets in flight", found.in_flight))
             .help("let the devices forward along a tree, or count a TTL down"),

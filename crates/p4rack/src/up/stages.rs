@@ -65,8 +65,7 @@ pub fn stages_page(racked: &Racked, stages: &[(String, RunReport)]) -> String {
     }
     body.push_str("</ol>\n");
     if let Some((_, report)) = stages.last() {
-        let _ =
-            writeln!(body, "<h2>Placement</h2>\n{}", page::runs_where(racked, &racked.rack, report));
+        let _ = writeln!(body, "<h2>Placement</h2>\n{}", page::runs_where(racked, &racked.rack, report));
     }
     let mut names: Vec<&String> = vec![];
     for workload in stages.iter().flat_map(|(_, report)| &report.workloads) {

@@ -7,7 +7,7 @@ use crate::entries::Entries;
 use crate::rack::{Placed, Racked, SplitApp};
 use base_diag::Diagnostic;
 use base_diag::codes::rack::NOT_SUPPORTED;
-use controller::{Part, Planner, RegionMap, Rollout, Wires};
+use controller::{Part, Planner, RegionMap, Rollout, Timing, Wires};
 use device_control::{Maker, Splitter, make_part, updates, wires};
 use ir_fill::Write;
 use p4runtime_proto::google::rpc::Code;
@@ -36,6 +36,7 @@ impl Planner for Plan {
                 plain: Arc::clone(info),
                 numbers: Numbers::of(info),
                 initial: initial.clone(),
+                memory: u64::MAX,
                 origin: 0,
                 parts: vec![Some(Part::clone(part))],
                 wires: Wires::new(),
@@ -64,6 +65,8 @@ pub(super) struct Staged<'r> {
     pub racked: &'r Racked,
     /// The stages that add to it.
     pub stages: Vec<usize>,
+    /// How long its controllers wait.
+    pub timing: Timing,
 }
 
 impl Staged<'_> {
@@ -114,20 +117,21 @@ impl Staged<'_> {
             let writes: Vec<Write> =
                 self.racked.fill(app, device).into_iter().chain(added).cloned().collect();
             let plan = Plan::Device { info: Arc::new(info), initial, part: Box::new(made) };
-            switches.push((Domain::new(plan, vec![device], Wires::new()), updates(&writes, &part.program)?));
+            let domain = Domain::new(plan, vec![device], Wires::new(), self.timing);
+            switches.push((domain, updates(&writes, &part.program)?));
         }
         Ok(switches)
     }
-}
 
-/// All devices of an app as one switch.
-pub(super) fn one(app: &SplitApp, maker: Maker) -> Result<Beginning, Vec<Diagnostic>> {
-    let maker = Maker { own: Some(Arc::clone(&app.whole)), ..maker };
-    let placement = app.placement.clone();
-    let wires = wires(&placement);
-    let made = (app.parts.clone(), app.texts.clone());
-    let splitter = Splitter::new(maker, placement).with_parts(&app.whole, made);
-    let plan = Plan::Rack(Box::new(splitter.map_err(|status| refused(&status.message))?));
-    let domain = Domain::new(plan, (0..app.parts.len()).collect(), wires);
-    Ok((domain, updates(app.entries.writes(), &app.whole)?))
+    /// All devices of an app as one switch.
+    pub fn one(&self, app: &SplitApp, maker: Maker) -> Result<Beginning, Vec<Diagnostic>> {
+        let maker = Maker { own: Some(Arc::clone(&app.whole)), ..maker };
+        let placement = app.placement.clone();
+        let wires = wires(&placement);
+        let made = (app.parts.clone(), app.texts.clone());
+        let splitter = Splitter::new(maker, placement).with_parts(&app.whole, made);
+        let plan = Plan::Rack(Box::new(splitter.map_err(|status| refused(&status.message))?));
+        let domain = Domain::new(plan, (0..app.parts.len()).collect(), wires, self.timing);
+        Ok((domain, updates(app.entries.writes(), &app.whole)?))
+    }
 }

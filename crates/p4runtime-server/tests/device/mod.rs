@@ -43,7 +43,8 @@ impl Target for Device {
         match &mut self.breaks_after {
             Some(0) => {
                 self.breaks_after = None;
-                return fault("the device refuses this", "it is broken").code(Code::Unavailable);
+                return fault("the device refused the change", "the device is broken")
+                    .code(Code::Unavailable);
             }
             Some(left) => *left -= 1,
             None => {}
@@ -82,6 +83,7 @@ impl Builder for Maker {
         }
         let info = Arc::new(from_text(include_str!("../../testdata/info.txtpb")).expect("P4Info"));
         let numbers = Numbers::of(&info);
-        Ok(Built { target: Device::default(), plain: Arc::clone(&info), info, numbers, initial: vec![] })
+        let (plain, memory) = (Arc::clone(&info), u64::MAX);
+        Ok(Built { target: Device::default(), plain, info, numbers, initial: vec![], memory })
     }
 }

@@ -50,7 +50,7 @@ fn parts<'o>(
         let cells = match (&index, u64::try_from(size).unwrap_or(0)) {
             (Some(index), _) => object::cells(Some(index), size),
             (None, size) if wanted == Wanted::All && size > MOST_CELLS => {
-                let why = format!("{size}: at most {MOST_CELLS} are read at once");
+                let why = format!("the object has {size} cells, and the limit is {MOST_CELLS}");
                 fault("too many cells for one read", why)
                     .code(Code::ResourceExhausted)
                     .help(|| Some("read single cells, each by its `index`".to_string()))

@@ -111,7 +111,7 @@ impl Store {
     /// The position before the first entity that fits `query`. Nothing is read yet; what cannot be answered is refused.
     pub fn find(&self, query: &v1::Entity, wanted: Wanted) -> Result<Cursor> {
         let Some(query) = &query.entity else {
-            return fault("a query for nothing", "it names no kind of entity");
+            return fault("the query is empty", "it must name a kind of entity");
         };
         let left = self.parts(query, wanted).within(field(query))?;
         Ok(Cursor { query: query.clone(), left })
@@ -147,7 +147,7 @@ impl Store {
             }
             Entity::MeterEntry(v1::MeterEntry { counter_data: Some(_), .. })
             | Entity::DirectMeterEntry(v1::DirectMeterEntry { counter_data: Some(_), .. }) => {
-                not_supported("counters of meters").within("counter_data")
+                not_supported("meter counters").within("counter_data")
             }
             Entity::DirectMeterEntry(q) => {
                 let has = |table| self.catalog.direct_meter(table).is_some();
@@ -178,9 +178,7 @@ impl Store {
                     one(Part::Multicast(Keys::of(q.multicast_group_id)))
                 }
                 Some(pre::Type::CloneSessionEntry(q)) => one(Part::Sessions(Keys::of(q.session_id))),
-                None => {
-                    fault("a query for nothing", "it is neither for multicast groups nor for clone sessions")
-                }
+                None => fault("the query is empty", "it must ask for multicast groups or clone sessions"),
             },
             Entity::ExternEntry(q) if q.extern_type_id == 0 => Ok(VecDeque::new()),
             Entity::ExternEntry(_) => not_supported("entries of other externs"),

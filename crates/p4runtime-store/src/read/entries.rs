@@ -49,11 +49,11 @@ impl Store {
         if query.time_since_last_hit.is_some()
             && table.idle_timeout_behavior() == IdleTimeoutBehavior::NoTimeout
         {
-            return fault("entries of this table do not time out", "the source says no `support_timeout`")
+            return fault("the table has no idle timeouts", "the program does not set `support_timeout`")
                 .within("time_since_last_hit");
         }
         if query.meter_counter_data.is_some() {
-            return not_supported("counters of meters").within("meter_counter_data");
+            return not_supported("meter counters").within("meter_counter_data");
         }
         if query.is_default_action
             && query.counter_data.is_some()
@@ -86,7 +86,8 @@ impl Store {
                 (true, true) => Ok([Part::Default(table)].into()),
                 (true, false) => Ok([Part::Entries(table, Keys::between(key.clone(), key))].into()),
                 (false, _) => {
-                    fault("the table has no such thing", "nothing direct of this kind").within("table_entry")
+                    fault("the table has no direct object of this kind", "P4Info lists none for this table")
+                        .within("table_entry")
                 }
             };
         }

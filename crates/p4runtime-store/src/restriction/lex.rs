@@ -22,7 +22,7 @@ pub(super) fn words(text: &str) -> Result<Vec<(Token, usize, usize)>, String> {
         let skipped = match () {
             () if rest.starts_with(char::is_whitespace) => length(char::is_whitespace),
             () if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
-            () if rest.starts_with("/*") => rest.find("*/").ok_or("a comment does not end")? + 2,
+            () if rest.starts_with("/*") => rest.find("*/").ok_or("a comment is not closed")? + 2,
             () => 0,
         };
         if skipped > 0 {
@@ -59,5 +59,5 @@ fn int(text: &str) -> Result<BigInt, String> {
         Some("0b") => (2, &lower[2..]),
         _ => (10, &lower[..]),
     };
-    BigInt::parse_bytes(digits.as_bytes(), base).ok_or_else(|| format!("`{text}` is no number"))
+    BigInt::parse_bytes(digits.as_bytes(), base).ok_or_else(|| format!("`{text}` is not a number"))
 }

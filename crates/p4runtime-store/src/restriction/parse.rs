@@ -46,7 +46,7 @@ impl<'w> Parser<'w> {
     fn expect(&mut self, mark: &str) -> Result<(), String> {
         match self.takes(mark) {
             true => Ok(()),
-            false => Err(format!("`{mark}` is wanted {}", self.place())),
+            false => Err(format!("expected `{mark}` {}", self.place())),
         }
     }
 
@@ -62,7 +62,7 @@ impl<'w> Parser<'w> {
     fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> Result<T, String>) -> Result<T, String> {
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err(format!("it is nested more than {DEEPEST} deep"));
+            return Err(format!("it is nested more than {DEEPEST} levels deep"));
         }
         let found = inner(self);
         self.depth -= 1;
@@ -119,10 +119,10 @@ impl<'w> Parser<'w> {
             (left, right) => return Err(format!("{} is compared with {}", shown(left), shown(right))),
         };
         if matches!(kind, Type::Bool | Type::Field(..)) && !["==", "!="].contains(&mark) {
-            return Err(format!("`{mark}` is not for {}", shown(kind)));
+            return Err(format!("`{mark}` does not apply to {}", shown(kind)));
         }
         if kind == Type::Bool && (left.1, right.1) != (Type::Bool, Type::Bool) {
-            return Err("a number is compared with true or false".to_string());
+            return Err("a number is compared with a boolean".to_string());
         }
         Ok((Expr::Compare(how, Box::new([wanted(left, kind)?, wanted(right, kind)?])), Type::Bool))
     }
@@ -136,7 +136,7 @@ impl<'w> Parser<'w> {
             let inner = self.deeper(Parser::unary)?;
             return match inner {
                 (inner, Type::Int) => Ok((Expr::Negate(Box::new(inner)), Type::Int)),
-                (_, kind) => Err(format!("`-` is for numbers without a width, not for {}", shown(kind))),
+                (_, kind) => Err(format!("`-` applies to numbers without a width, not to {}", shown(kind))),
             };
         }
         self.atom()
@@ -152,7 +152,7 @@ impl<'w> Parser<'w> {
             return match self.name() {
                 Some("priority") if self.scope.has_priority => Ok((Expr::Priority, Type::Int)),
                 Some(name) => Err(format!("there is no `::{name}`")),
-                None => Err(format!("a name is wanted {}", self.place())),
+                None => Err(format!("expected a name {}", self.place())),
             };
         }
         if let Some((Token::Int(number), ..)) = self.words.get(self.at) {
@@ -172,7 +172,7 @@ impl<'w> Parser<'w> {
                     false => Ok((Expr::Name(place), kind)),
                 }
             }
-            None => Err(format!("a value is wanted {}", self.place())),
+            None => Err(format!("expected a value {}", self.place())),
         }
     }
 
@@ -209,7 +209,7 @@ fn wanted((found, kind): Typed, as_what: Type) -> Result<Expr, String> {
         (Type::Int, Type::Bits(_) | Type::Field(..)) | (Type::Bits(_), Type::Field(..)) => {
             Ok(Expr::As(as_what, Box::new(found)))
         }
-        _ => Err(format!("{} stands where {} is wanted", shown(kind), shown(as_what))),
+        _ => Err(format!("found {}, expected {}", shown(kind), shown(as_what))),
     }
 }
 

@@ -92,7 +92,11 @@ pub(super) fn read_bound(bound: &Node<'_>, signature: &Signature) -> Result<Boun
         "le" | "leq" => Compare::AtMost,
         "ge" | "geq" => Compare::AtLeast,
         "eq" => Compare::Equal,
-        _ => return Err(bound.wrong(format!("`{sign}` is not a comparison")).help("use lt, gt, le, ge or eq")),
+        _ => {
+            return Err(bound
+                .wrong(format!("`{sign}` is not a comparison"))
+                .help("use lt, gt, le, ge or eq"));
+        }
     };
     let (name, value) = of.pair()?;
     let var = of.variable(bare(name.text()?), signature)?;

@@ -107,8 +107,8 @@ impl Paths {
             let mut begins = if region.into.is_empty() { region.start[of.var].1 } else { i64::MIN };
             for &arc in &region.into {
                 let from = problem.arcs[arc].from;
-                let way = way(of, arc, on[from], device);
-                begins = begins.max(self.behind[self.rank[from]].saturating_add(way));
+                let distance = distance(of, arc, on[from], device);
+                begins = begins.max(self.behind[self.rank[from]].saturating_add(distance));
             }
             let behind = begins.saturating_add(of.grows[node][problem.class[device]]);
             self.behind[at] = behind;
@@ -118,11 +118,11 @@ impl Paths {
     }
 }
 
-fn way(of: &Pack, arc: usize, from: usize, to: usize) -> i64 {
-    let (group, next) = (of.twins.group[from], of.twins.group[to]);
+fn distance(of: &Pack, arc: usize, from: usize, to: usize) -> i64 {
+    let (group, next) = (of.equal.group[from], of.equal.group[to]);
     match (from == to, group == next) {
         (true, _) => 0,
-        (_, true) => of.ways.apart(arc, group),
-        _ => of.ways.add(arc, group, next),
+        (_, true) => of.distances.apart(arc, group),
+        _ => of.distances.add(arc, group, next),
     }
 }

@@ -1,19 +1,19 @@
-//! Sets of plans near the open one that are charged a little more.
+//! Sets of plans with slightly higher charges than the open one.
 
 use super::Bound;
 use crate::charges::Counts;
 use std::collections::BTreeMap;
 
-/// Exchanges of devices, one after the other.
+/// Number of successive exchanges.
 const MAX_EXCHANGES: usize = 3;
-/// So many sets go on to the next exchange.
+/// Sets kept for the next exchange.
 const MAX_SETS: usize = 8;
-/// Devices of one class that are added, and of another that are dropped.
+/// Devices of one class that are added, and of another class that are removed.
 const EXCHANGES: [(u16, u16); 4] = [(1, 0), (1, 1), (2, 1), (1, 2)];
 
 impl Bound<'_> {
-    /// Sets that pay for exactly so many devices of each class, that are charged at most `budget` (by the place of the charge among those that count), and whose plans may end with at most
-    /// `most` of an objective. Only sets with more room to spare than the open one are given, since placements are found sooner there; lowest bound first.
+    /// Sets with charges of at most `budget` (by the charges that are objectives) and a lower bound of at most `most`. Only sets with more spare capacity than the open one are
+    /// returned, because placements are found sooner there; lowest bound first.
     pub fn dearer(&self, objective: usize, budget: &[i64], most: i64) -> Vec<Counts> {
         let classes = self.sizes.len();
         let own = self.counts.exact(&(0..classes).collect::<Vec<_>>());
@@ -50,9 +50,9 @@ impl Bound<'_> {
             for (add, drop) in EXCHANGES {
                 let mut other = counts.clone();
                 other.least[more] += add;
-                // Without a second class nothing is dropped.
+                // Without a second class nothing is dropped. A class keeps a device: bounds known from other sets assume that each class of the open set is there.
                 let is_one = (drop == 0) == (more == less);
-                if is_one && other.least[more] <= self.charges.most(more) && other.least[less] >= drop {
+                if is_one && other.least[more] <= self.charges.most(more) && other.least[less] > drop {
                     other.least[less] -= drop;
                     all.push(other);
                 }

@@ -1,9 +1,10 @@
-//! Prices for what there is little of, and what is left out by them.
+//! Multipliers of the open set, and the groups that they exclude for regions.
 
 use super::Bound;
 use crate::Measure;
 use crate::charges::Counts;
-use crate::cuts::{Cut, Tolls};
+use crate::cuts::{Cut, Multipliers};
+use crate::fit::Fit;
 use crate::forced::{self, Forced, Opened};
 use crate::label::Label;
 use crate::price::{Graph, Partial};
@@ -12,7 +13,7 @@ use crate::room::{Room, Uses};
 use crate::scarce::{Scarce, UNITS, What};
 use crate::stay::Stays;
 
-/// How far prices are looked for.
+/// Effort of the search for multipliers.
 #[derive(Clone, Copy)]
 pub struct Effort {
     /// Steps of each time.
@@ -21,18 +22,18 @@ pub struct Effort {
     pub rounds: usize,
 }
 
-/// What is the same for all sets of plans.
+/// Data of the whole problem, the same for all sets of plans.
 pub(super) struct Whole {
     allowed: Vec<Vec<usize>>,
     scarce: Vec<Scarce>,
     stays: Vec<Stays>,
 }
 
-/// Tolls as they were found before. What devices do not take pays nothing.
-fn first_tolls(scarce: &[Scarce], known: Option<&Tolls>) -> Vec<Vec<i64>> {
+/// Multipliers found before; zero for regions that have none here.
+fn first_multipliers(scarce: &[Scarce], known: Option<&Multipliers>) -> Vec<Vec<i64>> {
     let first = |thing: &Scarce| {
         let least = if thing.is_exact { i64::MIN } else { 0 };
-        let pays = |(takes, toll): (&bool, &i64)| if *takes { (*toll).max(least) } else { 0 };
+        let pays = |(takes, multiplier): (&bool, &i64)| if *takes { (*multiplier).max(least) } else { 0 };
         let known = known.and_then(|known| known.get(&thing.name()));
         known.map_or(vec![0; thing.uses.len()], |known| thing.takes.iter().zip(known).map(pays).collect())
     };
@@ -57,7 +58,8 @@ impl<'p> Bound<'p> {
     /// False if there is none.
     pub fn price(&mut self, root: &Label, goals: &[Option<i64>], effort: Effort) -> bool {
         self.open(&self.counts.clone());
-        if self.leave_out(goals).is_none() {
+        self.is_changed = true;
+        if !self.table.feasible[0] || self.leave_out(goals).is_none() {
             return false;
         }
         for _ in 0..effort.rounds {
@@ -138,9 +140,9 @@ impl<'p> Bound<'p> {
             let Some(graph) = self.graph(at) else { continue };
             let of = Partial { label: root, level: 0, faster: (1, 1) };
             let known = self.cuts.best(at, &self.counts, self.charges);
-            let mut toll = self.first_tolls(known.map(|cut| &cut.toll));
+            let mut multiplier = self.first_multipliers(known.map(|cut| &cut.multiplier));
             let weight = known.map(|cut| &cut.weight[..]);
-            match graph.prices(&of, &mut toll, weight, *goal, steps) {
+            match graph.prices(&of, &mut multiplier, weight, *goal, steps) {
                 Some(prices) => self.prices[at] = Some(prices),
                 None => return false,
             }
@@ -149,32 +151,34 @@ impl<'p> Bound<'p> {
         true
     }
 
-    /// Keeps what the prices of the open set tell of others.
+    /// Keeps the multipliers of the open set as a cut for other sets.
     fn add_cut(&mut self, objective: usize, root: &Label) {
         let (Some(prices), Some(of)) = (&self.prices[objective], &self.whole) else { return };
         let Some(graph) = self.graph(objective) else { return };
         let stays = &of.stays[objective];
         let graph = Graph { allowed: &of.allowed, scarce: &of.scarce, stays, ..graph };
-        let known: Tolls = self.scarce.iter().map(Scarce::name).zip(prices.tolls().iter().cloned()).collect();
-        let toll = first_tolls(&of.scarce, Some(&known));
-        let cut = Cut::new(&graph, root, objective, (known, toll), prices.weights());
+        let known: Multipliers =
+            self.scarce.iter().map(Scarce::name).zip(prices.multipliers().iter().cloned()).collect();
+        let multiplier = first_multipliers(&of.scarce, Some(&known));
+        let cut = Cut::new(&graph, root, objective, (known, multiplier), prices.weights());
         self.cuts.add(cut);
     }
 
-    /// All plans of a set end with no less of an objective, as far as the prices of others tell.
+    /// A lower bound on a set and an objective, from the cuts of other sets.
     pub fn known(&self, objective: usize, counts: &Counts) -> i64 {
         self.cuts
             .best(objective, counts, self.charges)
             .map_or(i64::MIN, |cut| cut.least(counts, self.charges))
     }
 
-    /// What is the same for all sets of plans; all of them are open.
+    /// Makes the data of the whole problem; all plans are open.
     pub(super) fn make_whole(&mut self) {
         self.rates = self.least_rates();
         self.scarce = self.make_scarce();
-        self.stays = (0..self.ways.len()).map(|at| self.make_stays(at)).collect();
+        self.stays = (0..self.distances.len()).map(|at| self.make_stays(at)).collect();
         self.fill_by_region();
         let (scarce, stays) = (std::mem::take(&mut self.scarce), std::mem::take(&mut self.stays));
+        self.fit = Fit::new(&scarce);
         self.whole = Some(Whole { allowed: self.allowed.clone(), scarce, stays });
     }
 
@@ -188,12 +192,12 @@ impl<'p> Bound<'p> {
         }
     }
 
-    /// Where prices begin.
-    fn first_tolls(&self, known: Option<&Tolls>) -> Vec<Vec<i64>> {
-        first_tolls(&self.scarce, known)
+    /// The first multipliers.
+    fn first_multipliers(&self, known: Option<&Multipliers>) -> Vec<Vec<i64>> {
+        first_multipliers(&self.scarce, known)
     }
 
-    /// What staying with the devices of a group costs, by an objective.
+    /// Hand-overs within groups, for an objective.
     fn make_stays(&self, objective: usize) -> Stays {
         let is_filled = |thing: &Scarce| {
             thing.what == What::Region && thing.is_paid && !self.charges.is_ever_free(thing.class)
@@ -202,25 +206,25 @@ impl<'p> Bound<'p> {
         for (at, thing) in self.scarce.iter().enumerate().filter(|(_, thing)| is_filled(thing)) {
             carrier[thing.class].get_or_insert(at);
         }
-        let ways = self.ways[objective].as_deref().filter(|_| self.is_priced[objective]);
-        Stays::new(self.problem, &self.rank, &self.class, &carrier, ways)
+        let distances = self.distances[objective].as_deref().filter(|_| self.is_priced[objective]);
+        Stays::new(self.problem, &self.rank, &self.class, &carrier, distances)
     }
 
     pub(super) fn graph(&self, objective: usize) -> Option<Graph<'_>> {
         match (
             &self.problem.settings.objectives[objective].measure,
             &self.grows[objective],
-            &self.ways[objective],
+            &self.distances[objective],
         ) {
-            (Measure::Worst(var), Some(grows), Some(way)) if self.is_priced[objective] => Some(Graph {
+            (Measure::Worst(var), Some(grows), Some(distance)) if self.is_priced[objective] => Some(Graph {
                 problem: self.problem,
                 rank: &self.rank,
-                group: &self.twins.group,
+                group: &self.equal.group,
                 class: &self.class,
                 allowed: &self.allowed,
                 var: *var,
                 grows,
-                way,
+                distance,
                 scarce: &self.scarce,
                 stays: self.stays.get(objective)?,
             }),
@@ -228,7 +232,7 @@ impl<'p> Bound<'p> {
         }
     }
 
-    /// What there is little of.
+    /// The scarce resources of the open set.
     fn make_scarce(&self) -> Vec<Scarce> {
         let mut scarce = vec![];
         let runs =

@@ -1,7 +1,7 @@
 //! A partial placement: the devices left of each region, what is free on them, which are paid for.
 
 use super::Pack;
-use crate::twins::Twins;
+use crate::equal::EqualDevices;
 
 /// A device in a partial placement.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct State {
     door: Vec<Door>,
     /// By class: so many may yet be opened.
     pub left: Vec<u16>,
-    /// By program: its ways have to be looked at.
+    /// By program: its paths have to be computed.
     pub dirty: Vec<bool>,
     /// The bound for which they were.
     below: i64,
@@ -43,7 +43,7 @@ impl State {
         let words = devices.div_ceil(64);
         let mut left_of = vec![0; problem.nodes.len() * words];
         for (node, region) in problem.nodes.iter().enumerate() {
-            let is_allowed = |device: &&usize| of.allowed[node].contains(&of.twins.group[**device]);
+            let is_allowed = |device: &&usize| of.allowed[node].contains(&of.equal.group[**device]);
             for device in region.on.iter().filter(is_allowed) {
                 left_of[node * words + device / 64] |= 1 << (device % 64);
             }
@@ -66,7 +66,7 @@ impl State {
         }
     }
 
-    /// From now on ways have to stay below a bound that is no higher.
+    /// From now on, paths have to stay below a bound that is no higher.
     pub fn look_below(&mut self, below: i64) {
         if below < self.below {
             self.below = below;
@@ -89,8 +89,8 @@ impl State {
     }
 
     /// Their groups, each once.
-    pub fn groups(&self, twins: &Twins, node: usize) -> Vec<usize> {
-        let mut groups: Vec<usize> = self.devices(node).map(|device| twins.group[device]).collect();
+    pub fn groups(&self, equal: &EqualDevices, node: usize) -> Vec<usize> {
+        let mut groups: Vec<usize> = self.devices(node).map(|device| equal.group[device]).collect();
         groups.sort_unstable();
         groups.dedup();
         groups
@@ -181,7 +181,7 @@ impl State {
 
     /// Whether it makes no difference which of two devices runs something.
     pub fn is_alike(&self, of: &Pack, a: usize, b: usize) -> bool {
-        of.twins.group[a] == of.twins.group[b]
+        of.equal.group[a] == of.equal.group[b]
             && self.door[a] == self.door[b]
             && !self.is_used[a]
             && !self.is_used[b]

@@ -4,8 +4,8 @@ use super::{Packed, Packing, Placement};
 use crate::anneal::Annealing;
 use crate::bound::{Bound, Effort};
 use crate::charges::{Charges, Counts};
+use crate::equal::EqualDevices;
 use crate::least::least_used;
-use crate::twins::Twins;
 use crate::{Objective, Problem, Scopes, Settings, Tiers};
 use base_time::Rng;
 use plan_model::{
@@ -112,7 +112,7 @@ fn app(rng: &mut Rng, size: usize) -> App {
 /// What is known of a problem.
 struct Known<'p> {
     problem: &'p Problem,
-    twins: &'p Twins,
+    equal: &'p EqualDevices,
     charges: &'p Charges,
     counts: &'p Counts,
     bound: &'p Bound<'p>,
@@ -152,7 +152,7 @@ impl Known<'_> {
 
     /// What the latency is at the ends; none if devices do not bear the placement.
     fn ends(&self, placement: &[usize]) -> Option<i64> {
-        let Known { problem, twins, charges, counts, bound } = self;
+        let Known { problem, equal, charges, counts, bound } = self;
         let paid = self.paid(placement)?;
         if (0..problem.classes).any(|class| paid[class] > counts.most(class, charges)) {
             return None;
@@ -160,10 +160,10 @@ impl Known<'_> {
         let pack = bound.pack(0)?;
         let mut behind = vec![0; placement.len()];
         for &node in &problem.order {
-            let group = |node: usize| twins.group[placement[node]];
+            let group = |node: usize| equal.group[placement[node]];
             let from = |arc: &usize| {
                 let before = problem.arcs[*arc].from;
-                behind[before] + pack.ways.add(*arc, group(before), group(node))
+                behind[before] + pack.distances.add(*arc, group(before), group(node))
             };
             let begins = problem.nodes[node].into.iter().map(from).max().unwrap_or(0);
             behind[node] = begins + pack.grows[node][problem.class[placement[node]]];
@@ -196,7 +196,7 @@ impl Known<'_> {
     fn kind(&self, placement: &[usize]) -> BTreeSet<(usize, Vec<usize>)> {
         let regions =
             |device: usize| (0..placement.len()).filter(|node| placement[*node] == device).collect();
-        placement.iter().map(|device| (self.twins.group[*device], regions(*device))).collect()
+        placement.iter().map(|device| (self.equal.group[*device], regions(*device))).collect()
     }
 }
 
@@ -214,16 +214,16 @@ fn all_placements_are_found_but_for_equal_devices_and_no_others() {
     for seed in 0..800 {
         let mut rng = Rng::new(seed);
         let problem = problem(&mut rng);
-        let twins = Twins::new(&problem, &[1000; 3]);
-        let charges = Charges::new(&problem, &twins);
+        let equal = EqualDevices::new(&problem, &[1000; 3]);
+        let charges = Charges::new(&problem, &equal);
         let counts = Counts {
             least: (0..problem.classes).map(|_| rng.below(3) as u16).collect(),
             is_exact: (0..problem.classes).map(|_| rng.chance(4, 5)).collect(),
         };
-        let mut bound = Bound::new(&problem, &twins, &charges);
+        let mut bound = Bound::new(&problem, &equal, &charges);
         bound.open(&counts);
         let known =
-            Known { problem: &problem, twins: &twins, charges: &charges, counts: &counts, bound: &bound };
+            Known { problem: &problem, equal: &equal, charges: &charges, counts: &counts, bound: &bound };
         let below = if rng.chance(1, 3) { i64::MAX } else { rng.between(8, 40) as i64 };
         let (mut expected, mut nearest) = (BTreeMap::new(), i64::MAX);
         let (devices, regions) = (problem.class.len(), problem.nodes.len() as u32);
@@ -268,16 +268,16 @@ fn no_placement_is_below_what_prices_tell() {
     for seed in 0..250 {
         let mut rng = Rng::new(seed);
         let problem = problem(&mut rng);
-        let twins = Twins::new(&problem, &[1000; 3]);
-        let charges = Charges::new(&problem, &twins);
-        let mut bound = Bound::new(&problem, &twins, &charges);
+        let equal = EqualDevices::new(&problem, &[1000; 3]);
+        let charges = Charges::new(&problem, &equal);
+        let mut bound = Bound::new(&problem, &equal, &charges);
         let matters = crate::outcome::matters(&problem);
-        let root = crate::expand::Expander::new(&problem, &twins, &charges, &matters).root();
+        let root = crate::expand::Expander::new(&problem, &equal, &charges, &matters).root();
         let all = charges.all();
         // By devices that are paid for: the least latency.
         let mut least: BTreeMap<Vec<u16>, i64> = BTreeMap::new();
         let known =
-            Known { problem: &problem, twins: &twins, charges: &charges, counts: &all, bound: &bound };
+            Known { problem: &problem, equal: &equal, charges: &charges, counts: &all, bound: &bound };
         let (devices, regions) = (problem.class.len(), problem.nodes.len() as u32);
         for number in 0..devices.pow(regions) {
             let placement: Vec<usize> = (0..regions).map(|at| number / devices.pow(at) % devices).collect();
@@ -317,7 +317,7 @@ fn no_placement_is_below_what_prices_tell() {
             let pack = bound.pack(0).unwrap();
             let Some(mut annealing) = Annealing::new(&pack, seed) else { continue };
             let Some(placement) = annealing.run(3000) else { continue };
-            let known = Known { problem: &problem, twins: &twins, charges: &charges, counts, bound: &bound };
+            let known = Known { problem: &problem, equal: &equal, charges: &charges, counts, bound: &bound };
             let paid = known.paid(&placement.devices).unwrap();
             assert!((0..problem.classes).all(|class| paid[class] <= counts.most(class, &charges)));
             assert_eq!(known.length(&placement.devices), placement.least, "seed {seed} {counts:?}");

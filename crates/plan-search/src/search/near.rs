@@ -1,7 +1,7 @@
 //! Plans within a slack of all others.
 //!
 //! ```text
-//! sets of plans, least charges first      a bound by prices; where no plan covers it, a short annealing
+//! sets of plans, least charges first      whether regions fit; a bound by prices; where no plan covers it, a short annealing
 //! those not covered, widest gap first     better prices, then annealing with twice the steps each time, and exact search with few labels
 //! those that are left                     exact search
 //! ```
@@ -17,6 +17,9 @@ use crate::label::{Cost, Label};
 
 /// First prices of a set.
 const QUICK: Effort = Effort { steps: 120, rounds: 1 };
+/// Steps of the first search for a certificate that a set has no plan, and of a second one.
+const FIT: usize = 40;
+const FIT_AGAIN: usize = 1000;
 /// Steps of the first annealing of a set, and of the last.
 const FIRST_STEPS: u64 = 10_000;
 const LAST_STEPS: u64 = 1_280_000;
@@ -25,12 +28,12 @@ const LAST_STEPS: u64 = 1_280_000;
 const TRIED: u32 = 2;
 const LABELS: u64 = 2000;
 
-/// A set of plans that no plan found so far covers.
+/// A set of plans that is not covered by any plan found so far.
 struct Open {
     counts: Counts,
     /// Its plans end with no less.
     end: Cost,
-    /// So often it was annealed.
+    /// Number of annealings so far.
     times: u32,
 }
 
@@ -48,6 +51,12 @@ impl Search<'_> {
             if self.stopped || steps > LAST_STEPS {
                 hard.push(set);
                 continue;
+            }
+            if set.times == TRIED {
+                self.bound.open(&set.counts);
+                if !self.bound.fits(FIT_AGAIN) {
+                    continue;
+                }
             }
             let effort = if set.times == 1 { ALL } else { TRY };
             let Some(end) = self.near(&set.counts, set.end, root, effort) else { continue };
@@ -78,7 +87,7 @@ impl Search<'_> {
         left
     }
 
-    /// Sets with bounds that are not covered after a short annealing, and those that were not looked at when the search was stopped.
+    /// Sets whose bounds are not covered after a short annealing, and sets that were not reached when the search was stopped.
     fn price_all(&mut self, mut waiting: Waiting, root: &Label) -> (Vec<Open>, Vec<Left>) {
         let (mut open, mut left) = (vec![], vec![]);
         while let Some(((_, counts), end)) = waiting.pop_first() {
@@ -92,10 +101,11 @@ impl Search<'_> {
                 continue;
             }
             let exact = counts.exact(&self.bound.wanting(&counts));
-            let near = self.near(&exact, end.clone(), root, QUICK);
-            // With more devices plans end with less. Where those with no more have room and are covered, the others may be, too.
-            let is_tried = near.is_none() && self.bound.is_priced();
-            if is_tried && self.near(&counts, end.clone(), root, TRY).is_none() {
+            self.bound.open(&exact);
+            let fits = self.bound.fits(FIT);
+            let near = if fits { self.near(&exact, end.clone(), root, QUICK) } else { None };
+            // The prices of plans with no more devices may show that those with more are covered, too.
+            if near.is_none() && self.bound.is_priced() && self.covers(&self.raised(&counts, end.clone())) {
                 continue;
             }
             let all = self.bound.wanting(&counts);
@@ -110,12 +120,12 @@ impl Search<'_> {
         (open, left)
     }
 
-    /// The least gap with which what was found covers what ends so.
+    /// The gap of the plans found to a lower bound.
     fn gap(&self, end: &[i64]) -> i64 {
         gap::between(self.front.points().iter().map(|(cost, _)| &cost[..]), end)
     }
 
-    /// What plans of a set end with at least: no less than `end`, and than the prices of other sets tell.
+    /// A lower bound on a set: `end`, or the bound from the cuts of other sets if that is higher.
     pub(super) fn raised(&self, counts: &Counts, mut end: Cost) -> Cost {
         if let Some(at) = self.worst() {
             end[at] = end[at].max(self.bound.known(at, counts));
@@ -123,7 +133,7 @@ impl Search<'_> {
         end
     }
 
-    /// What plans of a set end with at least by its own prices, and with no less than `end`; none if that is covered. The set is open then.
+    /// A lower bound on a set from its own multipliers, at least `end`; none if it is covered. The set is open afterwards.
     fn near(&mut self, counts: &Counts, end: Cost, root: &Label, effort: Effort) -> Option<Cost> {
         self.bound.open(counts);
         let mut end = self.raised(counts, end);
@@ -135,7 +145,7 @@ impl Search<'_> {
         (!self.covers(&end)).then_some(end)
     }
 
-    /// Looks by annealing for plans that cover what ends so: of a set whose plans may be charged more by the slack, each time another one, then of the open set itself.
+    /// Anneals for plans that cover a lower bound: first in a set with charges higher by at most the slack, a different one each time, then in the open set itself.
     fn anneal(&mut self, end: &Cost, steps: u64, times: u32) {
         let Some(at) = self.worst() else { return };
         let objectives = self.problem.settings.objectives.iter().zip(end);

@@ -2,10 +2,10 @@
 
 use super::{NARROW, Search};
 use crate::Stop;
+use crate::equal::EqualDevices;
 use crate::label::{Cost, Label};
 use crate::pack::{Packed, Packing, Placement};
 use crate::problem::Problem;
-use crate::twins::Twins;
 
 /// So many labels of a level go on where a narrow search for a placement's plans left some out.
 const WIDE: usize = 64;
@@ -17,9 +17,9 @@ const LOOK: u64 = 512;
 const MOST: u64 = 1000;
 const SIZE: u64 = 4096;
 
-/// How many partial placements are looked at of a set at first. Tolls are by class: the more places devices of a class stand in, the less they tell, and the more is left to placements.
-pub fn patience(problem: &Problem, twins: &Twins) -> u64 {
-    let places = (twins.groups / problem.classes.max(1)) as u64;
+/// How many partial placements are looked at of a set at first. Multipliers are by class: the more places the devices of a class are in, the weaker the bound, and the more placements are tried.
+pub fn patience(problem: &Problem, equal: &EqualDevices) -> u64 {
+    let places = (equal.groups / problem.classes.max(1)) as u64;
     let size = (problem.nodes.len() * problem.class.len()) as u64;
     MOST * places * places * SIZE / size.max(SIZE)
 }
@@ -82,7 +82,7 @@ impl Search<'_> {
 
     /// Plans with a placement, equal devices exchanged or not. Whether all that are of use were found.
     fn search_placement(&mut self, placement: &Placement, at: usize, end: &Cost) -> bool {
-        let group = |device: &usize| vec![self.twins.group[*device]];
+        let group = |device: &usize| vec![self.equal.group[*device]];
         let allowed: Vec<Vec<usize>> = placement.devices.iter().map(group).collect();
         self.expander.open(self.bound.counts(), &allowed);
         [NARROW, WIDE]

@@ -1,4 +1,4 @@
-//! Sets of plans by how many devices of each class they pay for, and in which order they are searched.
+//! Sets of plans by the numbers of devices that they pay for, and the order in which they are searched.
 
 use super::{ALL, FEW, Found, NARROW, Search};
 use crate::Stop;
@@ -9,20 +9,20 @@ use crate::label::{Cost, Label};
 use crate::{Measure, Objective};
 use std::collections::BTreeMap;
 
-/// So many labels of a level go on in wider searches of so many sets.
+/// Labels per level of a wider search, and the number of sets that get one.
 const WIDER: usize = 96;
 const WIDER_SETS: usize = 4;
-/// To see whether prices that are known hold for other plans, too.
+/// Effort to try whether known multipliers hold for another set.
 pub(super) const TRY: Effort = Effort { steps: 20, rounds: 1 };
 
-/// Labels that were not looked at.
+/// Labels that were not explored.
 pub(super) struct Left {
-    /// Of this set.
+    /// Their set.
     pub counts: Counts,
-    /// So many of their regions are placed.
+    /// Number of placed regions.
     pub level: usize,
     pub labels: Vec<Label>,
-    /// They end with no less.
+    /// Lower bound.
     pub end: Option<Cost>,
 }
 
@@ -33,11 +33,11 @@ impl Left {
     }
 }
 
-/// Sets of plans that are not searched yet, by their turn, with what their plans cost at least.
+/// Sets of plans that are not searched yet, in order, with lower bounds.
 pub(super) type Waiting = BTreeMap<(Vec<i128>, Counts), Cost>;
 
 impl Search<'_> {
-    /// The whole search: sets of plans by how many devices they pay for, those with the least charges first.
+    /// The whole search: set by set, lowest charges first.
     pub(super) fn run(mut self) -> Found {
         let root = self.expander.root();
         let mut waiting = Waiting::new();
@@ -72,7 +72,7 @@ impl Search<'_> {
         self.stopped = self.stopped || (self.watch)(&self.progress) == Stop::Yes;
     }
 
-    /// Sets of plans, each as it is or divided. What was not looked at when the search was stopped.
+    /// Searches the waiting sets, whole or divided. Returns what was left when the search was stopped.
     fn run_waiting(&mut self, mut waiting: Waiting, root: &Label) -> Vec<Left> {
         let mut left: Vec<Left> = vec![];
         let (mut sets, mut do_few_suffice) = (0, false);
@@ -116,7 +116,7 @@ impl Search<'_> {
         left
     }
 
-    /// All plans of a set below the goals, with about so many labels at most. What was not looked at.
+    /// Searches all plans of a set below the goals, with about `most` labels. Returns what was left.
     pub(super) fn search_set(
         &mut self,
         counts: &Counts,
@@ -140,8 +140,8 @@ impl Search<'_> {
         rest
     }
 
-    /// Classes of which a set can have more devices than it has to, where it makes a difference: with no more of these, and as many of the others as there are, its plans seem as dear
-    /// as with no more of any. Those first whose want makes plans dear. And whether there may be plans with no more of any that are good enough.
+    /// The classes in which additional devices lower the bound: with the minimum of these classes and all devices of the others, the bound is as high
+    /// as with the minimum of all. Classes with the largest decrease come first. Also returns whether plans with the minimum of all classes may be good enough.
     fn telling(
         &mut self,
         counts: &Counts,
@@ -174,13 +174,13 @@ impl Search<'_> {
         (classes, is_open)
     }
 
-    /// The objective for which plans are searched that end not much above what is known to be the least.
+    /// The objective whose limit is raised step by step.
     pub(super) fn worst(&self) -> Option<usize> {
         let is_worst = |objective: &Objective| matches!(objective.measure, Measure::Worst(_));
         self.problem.settings.objectives.iter().position(is_worst)
     }
 
-    /// All plans of a set, if few labels suffice for that. Whether they did.
+    /// Searches all plans of a set with few labels. Returns whether they sufficed.
     fn run_few(&mut self, counts: &Counts, root: &Label) -> bool {
         self.bound.open(counts);
         self.expander.open(counts, self.bound.allowed());
@@ -190,7 +190,7 @@ impl Search<'_> {
         rest.is_empty() && !self.stopped
     }
 
-    /// Narrow searches in all sets, the first by the order of objectives first: what they give makes many others needless.
+    /// Narrow searches in all sets, in the order of their bounds: their plans cover many other sets.
     fn dive_into(&mut self, waiting: &Waiting) {
         let mut sets: Vec<(&Cost, &Counts)> =
             waiting.iter().map(|((_, counts), end)| (end, counts)).collect();
@@ -209,7 +209,7 @@ impl Search<'_> {
         }
     }
 
-    /// Has a set of plans wait for its turn, if there can be any in it that are good enough. They end with no less than `least`, if that is known.
+    /// Adds a set to the waiting ones unless its bound is covered. `least` is another lower bound, if known.
     pub(super) fn wait(
         &mut self,
         counts: &Counts,
@@ -240,7 +240,7 @@ impl Search<'_> {
         })
     }
 
-    /// By objective: where all plans of a set would be no better than those that are known, if it were so much and the others as they are.
+    /// By objective: the value from which on plans of the set are covered, if the other objectives are at their lower bounds.
     pub(super) fn goals(&self, end: &[i64]) -> Vec<Option<i64>> {
         let goal = |at: usize| {
             let raised = |other: usize| gap::raised(end[other], self.slack);
@@ -252,7 +252,7 @@ impl Search<'_> {
         (0..end.len()).map(goal).collect()
     }
 
-    /// What was found; `proven` is a gap that is known whatever is left.
+    /// The result; `proven` is a gap that holds whatever is left.
     fn found(mut self, left: Vec<Left>, proven: i64) -> Found {
         let mut least: Option<Vec<i64>> = None;
         let mut lower = |cost: &[i64]| {

@@ -10,8 +10,8 @@
 
 use super::table::Applied;
 use super::{Code, PLAIN};
+use crate::context::{Context, TableRef};
 use crate::facts::CellsCode;
-use crate::runtime::{Context, TableRef};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use std::mem::offset_of;
 

@@ -7,9 +7,9 @@
 
 use super::table::Applied;
 use super::{Code, Made, PLAIN, type_of};
+use crate::context::{Context, TableRef};
 use crate::facts::{Constant, TableCode};
 use crate::layout::{Kind, Node, kind_of};
-use crate::runtime::{Context, TableRef};
 use control_writes::Match;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, JumpTableData, Value, types};

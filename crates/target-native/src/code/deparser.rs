@@ -9,9 +9,9 @@
 use super::place::HeaderAt;
 use super::value::Reach;
 use super::{Code, Made, PLAIN, Unable};
+use crate::context::Context;
 use crate::layout::Shape;
 use crate::packet::{Packet, SENT};
-use crate::runtime::Context;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_frontend::Variable;
@@ -82,7 +82,7 @@ impl<'a> Code<'a, '_> {
     /// The interpreter deparses; it sends what does not fit into the packet's buffer.
     fn deparse_elsewhere(&mut self) {
         let code = self.interpret_stage(BlockName::Deparser);
-        let away = self.b.ins().icmp_imm_u(IntCC::Equal, code, super::frame::ELSEWHERE);
+        let away = self.b.ins().icmp_imm_u(IntCC::Equal, code, crate::context::ELSEWHERE);
         self.leave_if(away, self.next, &[]);
         self.send();
     }

@@ -2,11 +2,12 @@
 
 use super::place::Place;
 use super::{Code, Made, PLAIN, Unable, type_of};
+use crate::context::Context;
 use crate::layout::{Kind, Node, kind_of};
-use crate::runtime::Context;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder, MemFlagsData, Value, types};
+use cranelift_codegen::ir::{InstBuilder, Value, types};
 use dataplane_api::DropReason;
+use device::ValueCallee;
 use device::stage::BlockName;
 use ir::{Call, Callee, Const, Expr, ExprKind, InstanceId};
 use std::mem::offset_of;
@@ -17,6 +18,9 @@ const SESSION_MASK: i64 = 0x7fff;
 impl<'a> Code<'a, '_> {
     /// A call for its effects; false, and nothing is made, if only the interpreter can do it.
     pub(crate) fn call(&mut self, call: &'a Call) -> Made<bool> {
+        if let Some(callee) = ValueCallee::of(self.program, &call.callee) {
+            return self.call_value(callee, call, None);
+        }
         let args: Vec<&'a Expr> = call.args.iter().flatten().collect();
         match call.callee {
             Callee::ExternFunction(id) => {
@@ -366,7 +370,7 @@ impl<'a> Code<'a, '_> {
         self.b.ins().isub(end, start)
     }
 
-    /// One packet more, and its bytes, at the address of a counter.
+    /// One packet more, and its bytes, at the address of a counter: a cell of this worker, which nobody else writes.
     pub(crate) fn count_packet(&mut self, counter: Value) {
         if self.ahead {
             return self.prefetch(counter);
@@ -374,11 +378,6 @@ impl<'a> Code<'a, '_> {
         let bytes = self.counted();
         let one = self.number(types::I64, 1);
         for (at, more) in [(0, one), (8, bytes)] {
-            if self.facts.shares {
-                let cell = self.b.ins().iadd_imm_s(counter, i64::from(at));
-                self.b.ins().atomic_rmw(types::I64, MemFlagsData::trusted(), AtomicRmwOp::Add, cell, more);
-                continue;
-            }
             let old = self.b.ins().load(types::I64, PLAIN, counter, at);
             let new = self.b.ins().iadd(old, more);
             self.b.ins().store(PLAIN, new, counter, at);

@@ -2,23 +2,14 @@
 
 use super::place::HeaderAt;
 use super::{Code, PLAIN, type_of};
+use crate::context::{GONE, Left, REJECTED};
 use crate::facts::mentioned;
 use crate::layout::{Kind, Node};
 use crate::notes::Fallback;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, types};
-use device::embed::Left;
 use device::stage::BlockName;
 use ir::Stmt;
-
-/// What a call of the interpreter gives where a packet goes on.
-pub(crate) const FINE: i64 = 0;
-/// The packet was dropped.
-pub(crate) const GONE: i64 = 1;
-/// The deparser's frame did not fit into the packet's buffer; it is among the outputs.
-pub(crate) const ELSEWHERE: i64 = 2;
-/// The parser failed; the error is added.
-pub(crate) const REJECTED: i64 = 0x100;
 
 impl<'a> Code<'a, '_> {
     /// Leaves a statement to the interpreter.

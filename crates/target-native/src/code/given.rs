@@ -141,7 +141,7 @@ impl<'a> Code<'a, '_> {
         Ok(true)
     }
 
-    fn spill_given(&mut self, given: &Given) {
+    pub(crate) fn spill_given(&mut self, given: &Given) {
         match given {
             Given::Number(..) => {}
             Given::Node(node) => self.spill(node),

@@ -2,27 +2,14 @@
 //! take along, lies in the frame behind it.
 
 use super::{Code, Made, PLAIN};
+use crate::context::{Context, told};
 use crate::layout::Node;
 use crate::packet::{Packet, WAITS};
-use crate::runtime::Context;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
-use device::embed::Half;
+use device::psa::Half;
 use device::stage::BlockName;
 use ir::{Role, Type};
 use std::mem::offset_of;
-
-/// Numbers that a half is told: their positions in [`Context::told`].
-pub(crate) mod told {
-    pub(crate) const INGRESS_PORT: usize = 0;
-    pub(crate) const PATH: usize = 1;
-    pub(crate) const TIMESTAMP: usize = 2;
-    pub(crate) const EGRESS_PORT: usize = 3;
-    pub(crate) const CLASS_OF_SERVICE: usize = 4;
-    pub(crate) const INSTANCE: usize = 5;
-    /// How many steps are left.
-    pub(crate) const STEPS: usize = 6;
-    pub(crate) const COUNT: usize = 7;
-}
 
 impl<'a> Code<'a, '_> {
     /// The packet comes with its bytes and what it takes along, and goes with them.

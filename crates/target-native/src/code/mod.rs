@@ -20,36 +20,58 @@ pub(crate) mod can;
 mod constant;
 mod deparser;
 mod externs;
-pub(crate) mod frame;
+mod frame;
 mod frames;
 mod given;
-pub(crate) mod half;
+mod half;
 mod pack;
 mod parser;
-pub(crate) mod pipeline;
+mod pipeline;
 pub(crate) mod place;
 mod psa;
 mod stmt;
 mod table;
 mod value;
+mod value_calls;
 mod varbit;
 mod wire;
 
 use crate::calls::Calls;
+use crate::context::Context;
 use crate::facts::Facts;
 use crate::layout::{Layout, Node};
-use crate::machine::Part;
 use crate::notes::Notes;
-use crate::runtime::Context;
 use cranelift_codegen::ir::{Block, FuncRef, InstBuilder, MemFlagsData, Type, Value, types};
 use cranelift_codegen::isa::TargetFrontendConfig;
 use cranelift_frontend::{FunctionBuilder, Variable};
 use dataplane_api::DropReason;
+use device::psa::Half;
 use device::stage::BlockName;
 use ir::Program;
 use place::Places;
 use std::collections::BTreeMap;
 use std::mem::offset_of;
+
+/// What code is made for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Part {
+    /// All that happens to a packet.
+    Whole,
+    /// Up to the end of ingress, where each packet is left.
+    Ingress,
+    /// From the start of egress on, with variables as they lie in the frame.
+    Egress,
+    /// From the parser to the end of ingress, with metadata as they lie in the frame: what starts again.
+    Again,
+    /// The deparser alone, with variables as they lie in the frame.
+    Deparse,
+    /// Of a packet that a frame extern gave: from one of the places where they run on to the end of ingress. True if it is fresh.
+    Resume(usize, bool),
+    /// Half of PSA.
+    Half(Half),
+    /// Behind egress, with variables as they lie in the frame: drop, checksums, deparser.
+    Out,
+}
 
 /// Makes the code of one function.
 pub(crate) struct Code<'a, 'b> {

@@ -1,19 +1,15 @@
 //! The whole way of a packet: what `device`'s v1model does, in the same order, as long as nothing rare happens.
 
+use super::Part;
 use super::{Code, Made, PLAIN, type_of};
+use crate::context::{Context, FUEL, Left};
 use crate::layout::{NONE, Node};
-use crate::machine::Part;
 use crate::packet::{DROPPED, Packet, WAITS};
-use crate::runtime::Context;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use dataplane_api::DropReason;
-use device::embed::Left;
 use device::stage::BlockName;
 use std::mem::offset_of;
-
-/// Rounds of loops, in steps of the interpreter.
-pub(crate) const FUEL: u64 = 4_000_000;
 
 impl<'a> Code<'a, '_> {
     /// The function: all packets.

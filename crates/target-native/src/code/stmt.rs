@@ -8,6 +8,7 @@ use crate::layout::{Elem, Node, Part, Shape, Stack, kind_of};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use dataplane_api::DropReason;
+use device::ValueCallee;
 use ir::{Block, Const, Expr, ExprKind, Stmt, StmtKind, SwitchCase, SwitchLabel, SwitchOn};
 
 /// Bytes of a stack that code moves itself.
@@ -115,7 +116,12 @@ impl<'a> Code<'a, '_> {
 
     fn assign(&mut self, place: &'a Expr, value: &'a Expr) -> Made<bool> {
         match &value.kind {
-            ExprKind::Call(call) => return self.answer(Some(place), call),
+            ExprKind::Call(call) => {
+                return match ValueCallee::of(self.program, &call.callee) {
+                    Some(callee) => self.call_value(callee, call, Some(place)),
+                    None => self.answer(Some(place), call),
+                };
+            }
             ExprKind::ApplyHit(table) | ExprKind::ApplyMiss(table) => {
                 let Some((to, _)) = self.places().scalar(place) else { return Ok(false) };
                 let Some(applied) = self.apply(*table)? else { return Ok(false) };

@@ -1,8 +1,8 @@
 //! Tables: the key in words, the lookup, the action.
 
 use super::{Code, Made, PLAIN, Unable, type_of};
+use crate::context::{COUNT_BYTES, Context, TableRef};
 use crate::facts::TableCode;
-use crate::runtime::{Context, TableRef};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, JumpTableData, Value, types};
 use dataplane_tables::{FirstBits, Order};
@@ -116,7 +116,12 @@ impl<'a> Code<'a, '_> {
             entered = Some(entry);
             self.b.ins().icmp_imm_u(IntCC::NotEqual, entry, 0)
         };
-        let counter = facts.count.map(|word| self.b.ins().load(types::I64, PLAIN, record, 8 * word as i32));
+        let counter = facts.count.map(|word| {
+            let slot = self.b.ins().load(types::I64, PLAIN, record, 8 * word as i32);
+            let counts = field(self, offset_of!(TableRef, counts));
+            let offset = self.shift_up(slot, COUNT_BYTES.ilog2());
+            self.b.ins().iadd(counts, offset)
+        });
         match counter {
             Some(counter) if self.layout.half.is_none() => self.count_packet(counter),
             counter => self.set_counter(counter),

@@ -106,6 +106,8 @@ enum EntriesForm {
     P4runtime,
     /// P4Runtime WriteRequest in JSON
     P4runtimeJson,
+    /// Runtime file of p4lang's tutorials
+    Runtime,
 }
 
 impl From<EntriesForm> for Form {
@@ -116,6 +118,7 @@ impl From<EntriesForm> for Form {
             EntriesForm::Commands => Form::Commands,
             EntriesForm::P4runtime => Form::P4RuntimeText,
             EntriesForm::P4runtimeJson => Form::P4RuntimeJson,
+            EntriesForm::Runtime => Form::Runtime,
         }
     }
 }

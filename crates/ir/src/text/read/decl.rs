@@ -69,7 +69,8 @@ impl Reader<'_> {
                 let is_abstract = self.eat_word("abstract");
                 self.expect_word("method")?;
                 let name = self.name()?;
-                methods.push(ExternMethod { name, signature: self.signature()?, is_abstract, annotations });
+                let signature = self.signature()?;
+                methods.push(ExternMethod { name, signature, is_abstract, annotations, span: Span::NONE });
             }
             self.expect(";")?;
         }

@@ -1,0 +1,216 @@
+//! Labs, as users run them: real hosts, real switches. They need rights to make network namespaces; where there are none, what is said about that is tested.
+
+#![allow(clippy::disallowed_methods)]
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// A copy of the example's files, with labs of its own.
+struct Place(PathBuf);
+
+impl Place {
+    fn new(name: &str) -> Place {
+        let place = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("lab-{name}"));
+        let _ = std::fs::remove_dir_all(&place);
+        std::fs::create_dir_all(&place).unwrap();
+        let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/lab");
+        for entry in std::fs::read_dir(example).unwrap() {
+            let entry = entry.unwrap();
+            if entry.path().is_file() {
+                std::fs::copy(entry.path(), place.join(entry.file_name())).unwrap();
+            }
+        }
+        Place(place)
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
+        command.arg("lab").args(args).current_dir(&self.0).env("XDG_RUNTIME_DIR", &self.0);
+        command
+    }
+
+    fn lab(&self, args: &[&str]) -> Output {
+        self.command(args).output().unwrap()
+    }
+
+    /// A lab that runs until it is ended; it is up when this returns.
+    fn start(&self, more: &[&str]) -> Child {
+        let mut args = vec!["--no-prompt", "--grpc-port", "0"];
+        args.extend(more);
+        let mut child = self.command(&args).stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.as_mut().unwrap()).lines();
+        let up = lines.find(|line| line.as_ref().is_ok_and(|line| line.starts_with("s3: ")));
+        assert!(up.is_some(), "the lab is not up");
+        child
+    }
+
+    fn write(&self, file: &str, text: &str) {
+        std::fs::write(self.0.join(file), text).unwrap();
+    }
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&[output.stdout.as_slice(), &output.stderr].concat()).into_owned()
+}
+
+/// True where labs can run. Elsewhere the message is tested, and nothing else.
+fn may_run(place: &Place) -> bool {
+    place.write("nothing.txt", "nodes\n");
+    let done = place.lab(&["test", "nothing.txt", "--grpc-port", "0"]);
+    let said = text(&done);
+    assert!(done.status.success() || said.contains("run it as root"), "{said}");
+    done.status.success()
+}
+
+#[test]
+fn a_lab_does_what_its_script_says_and_two_do_not_disturb_each_other() {
+    let places = [Place::new("one"), Place::new("other")];
+    if !may_run(&places[0]) {
+        return;
+    }
+    let args = ["test", "checks.txt", "--grpc-port", "0"];
+    let running = places
+        .each_ref()
+        .map(|place| place.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+    for child in running {
+        let done = child.wait_with_output().unwrap();
+        assert!(done.status.success(), "{}", text(&done));
+    }
+    for file in [
+        "pcaps/s1-eth3_out.pcap",
+        "pcaps/s1-eth3_in.pcap",
+        "logs/s2-p4runtime-requests.txt",
+        "build/router.json",
+    ] {
+        let length = std::fs::metadata(places[0].0.join(file)).map(|about| about.len());
+        assert!(length.is_ok_and(|length| length > 100), "{file}");
+    }
+}
+
+#[test]
+fn a_script_that_expects_too_much_fails_as_text_and_as_json() {
+    let place = Place::new("fails");
+    if !may_run(&place) {
+        return;
+    }
+    place.write("wrong.txt", "h1 echo here\nexpect there\n! nodes\nh1 exit 3\n");
+    let done = place.lab(&["test", "wrong.txt", "--grpc-port", "0", "--no-pcap"]);
+    let said = text(&done);
+    assert_eq!(done.status.code(), Some(1), "{said}");
+    assert!(said.contains("FAILED  2  expect there") && said.contains("1 passed, 3 failed"), "{said}");
+    let done = place.lab(&["test", "wrong.txt", "--grpc-port", "0", "--no-pcap", "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!((json["ok"].as_bool(), json["steps"][0]["output"].as_str()), (Some(false), Some("here\n")));
+}
+
+#[test]
+fn commands_come_by_a_pipe_and_by_exec() {
+    let place = Place::new("pipe");
+    if !may_run(&place) {
+        return;
+    }
+    let mut child =
+        place.command(&["--grpc-port", "0"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"nodes\nh1 ip link show eth0\ns3 show_tables\n").unwrap();
+    let done = child.wait_with_output().unwrap();
+    let said = text(&done);
+    assert!(done.status.success(), "{said}");
+    for line in ["hosts: h1 h2 h3 h4\nswitches: s1 s2 s3", "08:00:00:00:01:01", "WallIngress.refused"] {
+        assert!(said.contains(line), "{said}");
+    }
+    let mut lab = place.start(&[]);
+    let done = place.lab(&["exec", "h2", "--", "bash", "-c", "cat /proc/net/route; exit 5"]);
+    assert_eq!(done.status.code(), Some(5), "{}", text(&done));
+    // 10.0.2.254, the gateway.
+    assert!(text(&done).contains("FE02000A"), "{}", text(&done));
+    let done = place.lab(&["exec", "h9", "--", "true"]);
+    assert!(text(&done).contains("there is no host `h9`"), "{}", text(&done));
+    let listed = place.lab(&["list", "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
+    assert_eq!(
+        (json[0]["switches"][2]["name"].as_str(), json[0]["switches"][2]["device_id"].as_u64()),
+        (Some("s3"), Some(2))
+    );
+    Command::new("kill").arg(lab.id().to_string()).status().unwrap();
+    assert!(lab.wait().unwrap().success());
+    assert_eq!(text(&place.lab(&["list"])), "");
+}
+
+#[test]
+fn what_a_killed_lab_has_left_is_cleaned_up() {
+    let place = Place::new("killed");
+    if !may_run(&place) {
+        return;
+    }
+    let mut lab = place.start(&[]);
+    let mut process = place.command(&["exec", "h1", "--", "sleep", "1000"]).spawn().unwrap();
+    let named = |process: &Child| std::fs::read_to_string(format!("/proc/{}/comm", process.id()));
+    let until = Instant::now() + Duration::from_secs(60);
+    while named(&process).is_ok_and(|name| name.trim() != "sleep") && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    lab.kill().unwrap();
+    lab.wait().unwrap();
+    assert_eq!(text(&place.lab(&["list"])), "", "a lab that is dead does not run");
+    assert!(process.try_wait().unwrap().is_none());
+    let cleaned = text(&place.lab(&["clean"]));
+    assert!(cleaned.contains("was killed: 1 processes"), "{cleaned}");
+    assert!(!process.wait().unwrap().success());
+    assert_eq!(text(&place.lab(&["clean"])), "", "once");
+}
+
+#[test]
+fn a_tcp_port_that_is_taken_is_told() {
+    let place = Place::new("port");
+    if !may_run(&place) {
+        return;
+    }
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    place.write("nothing.txt", "nodes\n");
+    let done = place.lab(&["test", "nothing.txt", "--grpc-port", &port]);
+    let said = text(&done);
+    assert_eq!(done.status.code(), Some(1), "{said}");
+    assert!(said.contains(&format!("TCP port {port} is in use")), "{said}");
+    assert_eq!(text(&place.lab(&["list"])), "");
+}
+
+#[test]
+fn mistakes_are_told_before_anything_is_made() {
+    let place = Place::new("mistakes");
+    let check = |change: &dyn Fn(String) -> String, args: &[&str], parts: &[&str]| {
+        let topology = std::fs::read_to_string(place.0.join("topology.json")).unwrap();
+        place.write("changed.json", &change(topology));
+        let all: Vec<&str> = args.iter().copied().chain(["changed.json", "--grpc-port", "0"]).collect();
+        let done = place.command(&all).stdin(Stdio::null()).output().unwrap();
+        let said = text(&done);
+        assert_eq!(done.status.code(), Some(1), "{said}");
+        assert!(parts.iter().all(|part| said.contains(part)), "{said}");
+    };
+    let with = |from: &'static str, to: &'static str| move |text: String| text.replacen(from, to, 1);
+    check(
+        &with("[\"h1\", \"s1-p1\"]", "[\"h7\", \"s1-p1\"]"),
+        &[],
+        &["there is no host or switch `h7`", "changed.json:"],
+    );
+    check(&with("s1-p2", "s1-p1"), &[], &["port 1 of `s1` is used twice"]);
+    check(
+        &with("s3-runtime.json", "s4-runtime.json"),
+        &[],
+        &["a file of entries is missing", "did you mean"],
+    );
+    check(&with("s2-commands.txt", "s1-runtime.json"), &[], &["BridgeIngress", "RouterIngress.routes"]);
+    check(&with("10.0.1.1/24", "10.0.1.1/44"), &[], &["the prefix length is a number from 0 to 32"]);
+    check(&with("{", "["), &[], &["this is not JSON"]);
+    place.write("bad.p4", "control c() { apply { x = 1; } }\n");
+    check(&|text| text, &["--program", "s2=bad.p4"], &["bad.p4:1", "x"]);
+    check(&|text| text, &["--program", "s9=bad.p4"], &["there is no switch `s9`"]);
+    let nowhere = place.lab(&["nowhere"]);
+    assert!(text(&nowhere).contains("there is no such file or directory"), "{}", text(&nowhere));
+    assert_eq!(
+        text(&place.lab(&["exec", "h1", "--", "true"])).trim(),
+        "p4rack: no lab runs: start one with `p4rack lab`"
+    );
+}

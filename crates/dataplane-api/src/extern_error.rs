@@ -1,0 +1,5 @@
+//! What goes wrong with externs of the user's own.
+
+/// Why a frame extern or value extern could not be made or restored.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ExternError(pub String);

@@ -1,0 +1,214 @@
+//! Value externs: functions on values, with memory or without, that a program calls like externs of the architecture.
+//!
+//! ```p4
+//! @value_extern("ewma") extern Ewma {
+//!     Ewma(bit<8> shift);
+//!     bit<32> update(in bit<32> sample);
+//!     @noSideEffects bit<32> value();
+//! }
+//! @value_extern("crc7") extern bit<7> crc7(in bit<64> data);
+//! ```
+//!
+//! Values pass as a flat list of [`Bits`], one for each number: a struct is its fields in order, a `bool` has 1 bit, an enum
+//! without an underlying type is the index of its member in 32 bits. So an implementation needs to know neither programs nor devices:
+//! one in C takes the list as a struct without padding.
+//!
+//! | here | in C |
+//! |---|---|
+//! | [`ValueExtern::call`] | `void call(state *, unsigned method, const in *, out *, uint64_t now_ps)` |
+//! | [`ValueExtern::deadline`], [`tick`](ValueExtern::tick) | `uint64_t deadline(state *)`, `void tick(state *, uint64_t now_ps)` |
+//! | [`ValueExtern::snapshot`], [`restore`](ValueExtern::restore) | `long snapshot(state *, void *, long)`, `int restore(state *, const void *, long)` |
+//! | [`ValueOffer::make`] | `int init(state *, const arguments *)` |
+//!
+//! **Invariant**: the only clock is `now`. What draws random numbers takes a seed as an argument of its constructor and has the
+//! generator in its snapshot.
+
+use crate::ExternError;
+use base_bits::Bits;
+use base_time::{Duration, Time};
+use state_modes::Merge;
+use std::fmt;
+use std::sync::Arc;
+
+/// One instance.
+///
+/// Time never runs backwards between calls. An implementation does a bounded amount of work in a call, gives the same outputs for
+/// the same sequence of calls, and accepts every value of its inputs.
+pub trait ValueExtern: Send {
+    /// A packet calls the method of this position in [`ValueOffer::methods`]. `inputs` has the numbers of `in` and `inout`
+    /// parameters, in order. `outputs` has a slot for each number of `out` and `inout` parameters and then of the result, in order: at
+    /// first what came in by an `inout` parameter, and zero elsewhere. What is put there is cut to the slot's width.
+    fn call(&mut self, method: usize, inputs: &[Bits], outputs: &mut [Bits], now: Time);
+
+    /// When [`tick`](ValueExtern::tick) wants to run next; `None` if no timer is running.
+    fn deadline(&self) -> Option<Time> {
+        None
+    }
+
+    /// A deadline has come: `now` is at or past it. Afterwards the deadline is later than `now`, or none.
+    fn tick(&mut self, _now: Time) {}
+
+    /// Its whole memory: instances of equal arguments and equal snapshots behave alike.
+    fn snapshot(&self) -> Vec<u8>;
+
+    /// Takes the memory of another instance of the same kind and arguments. On an error nothing has changed.
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), ExternError>;
+}
+
+/// Makes an instance from its constructor's arguments, each number as in [`ValueExtern::call`].
+pub type ValueExternFactory = Arc<dyn Fn(&[Bits]) -> Result<Box<dyn ValueExtern>, ExternError> + Send + Sync>;
+
+/// A value extern that a device offers.
+#[derive(Clone)]
+pub struct ValueOffer {
+    /// An extern function, or an extern object.
+    pub form: Form,
+    /// In the order of their numbers. A function has one.
+    pub methods: Vec<Method>,
+    /// How copies of its memory on several devices become one. Then a snapshot is a list of numbers of 64 bits, big-endian, which
+    /// are merged one by one.
+    pub merge: Option<Merge>,
+    /// How much longer a packet takes for a call, on a device that does not say it (`externs = { ewma = "2us" }`).
+    pub cost: Duration,
+    /// Makes an instance; that of a function is made without arguments.
+    pub make: ValueExternFactory,
+}
+
+/// The form in which programs declare a value extern.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// `extern bit<7> crc7(in bit<64> data);`: it has no memory.
+    Function,
+    /// `extern Ewma { ... }`: each instance has its own memory.
+    Object,
+}
+
+/// A method, or what a function does.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Method {
+    /// Its name in P4.
+    pub name: &'static str,
+    /// In order.
+    pub params: Vec<(Direction, ValueType)>,
+    /// The result; `None` for `void`.
+    pub returns: Option<ValueType>,
+    /// What a call does to the memory.
+    pub effect: Effect,
+}
+
+impl Method {
+    /// A method without parameters and result.
+    pub fn new(name: &'static str, effect: Effect) -> Method {
+        Method { name, params: vec![], returns: None, effect }
+    }
+
+    /// With one parameter more.
+    pub fn param(mut self, direction: Direction, ty: ValueType) -> Method {
+        self.params.push((direction, ty));
+        self
+    }
+
+    /// With this result.
+    pub fn returns(mut self, ty: ValueType) -> Method {
+        self.returns = Some(ty);
+        self
+    }
+}
+
+/// How a parameter passes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Direction {
+    In,
+    Out,
+    InOut,
+}
+
+/// A type of values.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ValueType {
+    /// `bit<N>`, and what is represented by it.
+    Bit(u32),
+    /// `bit<N>` of any width; each declaration has its own.
+    AnyBit,
+    /// `int<N>`, and what is represented by it.
+    Int(u32),
+    /// `bool`
+    Bool,
+    /// An enum without an underlying type, by its members.
+    Enum(&'static [&'static str]),
+    /// A struct, by the types of its fields.
+    Struct(Vec<ValueType>),
+}
+
+/// What a call does to the memory of its instance, and what it depends on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Effect {
+    /// `@pure`: its outputs depend on its inputs alone.
+    Pure,
+    /// `@noSideEffects`: it leaves the memory as it is.
+    Reads,
+    /// It may change the memory.
+    Writes,
+}
+
+impl ValueOffer {
+    /// How a program declares it: `name` is that in `@value_extern("name")`.
+    pub fn declaration(&self, name: &str) -> String {
+        let head = format!("@value_extern(\"{name}\")");
+        match (self.form, self.methods.as_slice()) {
+            (Form::Function, [method]) => format!("{head} extern {method};"),
+            _ => {
+                let merge =
+                    self.merge.map_or(String::new(), |merge| format!(" @merge(\"{}\")", merge.name()));
+                let methods: Vec<String> = self
+                    .methods
+                    .iter()
+                    .map(|m| match m.effect {
+                        Effect::Pure => format!("@pure {m};"),
+                        Effect::Reads => format!("@noSideEffects {m};"),
+                        Effect::Writes => format!("{m};"),
+                    })
+                    .collect();
+                format!("{head}{merge} extern Name {{ Name(...); {} }}", methods.join(" "))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.returns {
+            None => write!(f, "void")?,
+            Some(ty) => write!(f, "{ty}")?,
+        }
+        let params = self.params.iter().map(|(direction, ty)| format!("{direction} {ty}"));
+        write!(f, " {}({})", self.name, params.collect::<Vec<_>>().join(", "))
+    }
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Direction::In => "in",
+            Direction::Out => "out",
+            Direction::InOut => "inout",
+        })
+    }
+}
+
+impl fmt::Display for ValueType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ValueType::Bit(width) => write!(f, "bit<{width}>"),
+            ValueType::AnyBit => write!(f, "bit<N>"),
+            ValueType::Int(width) => write!(f, "int<{width}>"),
+            ValueType::Bool => write!(f, "bool"),
+            ValueType::Enum(members) => write!(f, "enum {{ {} }}", members.join(", ")),
+            ValueType::Struct(fields) => {
+                let fields: Vec<String> = fields.iter().map(ValueType::to_string).collect();
+                write!(f, "struct {{ {} }}", fields.join(", "))
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Frames that a port has lost, by reason.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Why a port loses frames.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// They came faster than they were taken.
+    ReceiveRing,
+    /// Work was left to a card that is not done in software: segments in a tunnel, fragments of UDP.
+    Offload,
+    /// They came longer than any buffer.
+    TooLong,
+    /// The interface is down, or gone.
+    Down,
+    /// The interface's queue is full.
+    Queue,
+    /// They are longer than the interface's MTU allows.
+    Mtu,
+    /// The system refused them for another reason.
+    Refused,
+}
+
+/// All reasons, in the order of their declaration, as metrics call them.
+const REASONS: [(Reason, &str); 7] = [
+    (Reason::ReceiveRing, "receive ring full"),
+    (Reason::Offload, "offload not supported"),
+    (Reason::TooLong, "too long"),
+    (Reason::Down, "interface down"),
+    (Reason::Queue, "send queue full"),
+    (Reason::Mtu, "longer than the MTU"),
+    (Reason::Refused, "refused by the system"),
+];
+
+/// How many frames a port has lost, by reason.
+#[derive(Default, Debug)]
+pub struct Losses([AtomicU64; REASONS.len()]);
+
+impl Losses {
+    /// So many more.
+    pub fn add(&self, why: Reason, count: u64) {
+        self.0[why as usize].fetch_add(count, Ordering::Relaxed);
+    }
+
+    /// So many altogether.
+    pub fn set(&self, why: Reason, count: u64) {
+        self.0[why as usize].store(count, Ordering::Relaxed);
+    }
+
+    /// Those that are not zero, by the names of reasons.
+    pub fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let count =
+            |(why, name): &(Reason, &'static str)| (*name, self.0[*why as usize].load(Ordering::Relaxed));
+        REASONS.iter().map(count).filter(|(_, count)| *count > 0)
+    }
+}

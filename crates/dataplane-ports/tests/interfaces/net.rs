@@ -1,0 +1,108 @@
+//! Network namespaces with veth pairs, which go when the test ends.
+
+use nix::sched::{CloneFlags, unshare};
+use std::process::Command;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+
+type Work = Box<dyn FnOnce() + Send>;
+
+/// A namespace of its own: a thread that is in it.
+pub struct Host {
+    work: Option<Sender<Work>>,
+    thread: Option<JoinHandle<()>>,
+    id: i32,
+    outside: String,
+}
+
+/// The thread of the test, and what it starts from now on, is in a namespace of its own. False where that is not allowed, which is said.
+pub fn enter() -> bool {
+    match unshare(CloneFlags::CLONE_NEWNET) {
+        Ok(()) => {
+            ip("link set lo up");
+            true
+        }
+        Err(error) => {
+            eprintln!("SKIPPED: network namespaces are not allowed here ({error}): run the tests as root");
+            false
+        }
+    }
+}
+
+/// `ip ARGUMENTS` in the namespace of the thread.
+pub fn ip(arguments: &str) {
+    let done = Command::new("ip").args(arguments.split_whitespace()).output().expect("iproute2 is installed");
+    assert!(done.status.success(), "ip {arguments}: {}", String::from_utf8_lossy(&done.stderr));
+}
+
+impl Host {
+    /// A namespace with an interface `eth0`, whose other end is `outside` in the test's, with these addresses.
+    pub fn new(outside: &str, addresses: &[&str]) -> Host {
+        let (work, waiting) = channel::<Work>();
+        let (told, id) = channel();
+        let thread = std::thread::spawn(move || {
+            unshare(CloneFlags::CLONE_NEWNET).unwrap();
+            told.send(nix::unistd::gettid().as_raw()).unwrap();
+            waiting.iter().for_each(|work| work());
+        });
+        let host = Host {
+            work: Some(work),
+            thread: Some(thread),
+            id: id.recv().unwrap(),
+            outside: outside.to_string(),
+        };
+        host.attach(outside, addresses);
+        host
+    }
+
+    /// Makes the interface.
+    pub fn attach(&self, outside: &str, addresses: &[&str]) {
+        ip(&format!("link add {outside} type veth peer name eth0 netns {}", self.id));
+        ip(&format!("link set {outside} up"));
+        let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+        self.run(move || {
+            ip("link set lo up");
+            for address in addresses {
+                let nodad = if address.contains(':') { "nodad" } else { "" };
+                ip(&format!("address add {address} dev eth0 {nodad}"));
+            }
+            ip("link set eth0 up");
+        });
+    }
+
+    /// Runs something in the namespace.
+    pub fn run<R: Send + 'static>(&self, what: impl FnOnce() -> R + Send + 'static) -> R {
+        self.spawn_with(what, false).recv().expect("it has not panicked")
+    }
+
+    /// Begins something in the namespace, on a thread of its own.
+    #[allow(dead_code)]
+    pub fn spawn<R: Send + 'static>(&self, what: impl FnOnce() -> R + Send + 'static) -> Receiver<R> {
+        self.spawn_with(what, true)
+    }
+
+    fn spawn_with<R: Send + 'static>(
+        &self,
+        what: impl FnOnce() -> R + Send + 'static,
+        apart: bool,
+    ) -> Receiver<R> {
+        let (told, result) = channel();
+        let run = move || drop(told.send(what()));
+        // Threads are in the namespace of the one that makes them.
+        let work: Work = match apart {
+            true => Box::new(move || drop(std::thread::spawn(run))),
+            false => Box::new(run),
+        };
+        self.work.as_ref().unwrap().send(work).unwrap();
+        result
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        // With its namespace it would go a little later. It may have gone already.
+        let _ = Command::new("ip").args(["link", "delete", &self.outside]).output();
+        self.work = None;
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}

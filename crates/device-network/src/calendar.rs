@@ -1,0 +1,228 @@
+//! What happens next: events in the order of (time, sequence).
+
+use base_time::Time;
+use std::cmp::Ordering;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// Something that happens at a moment. The numbers are places in the network's lists.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Event<E> {
+    /// The next frame on a wire has arrived.
+    Arrive(u32),
+    /// The packet that has been longest inside a device is through.
+    Served(u32),
+    /// A recirculated packet is back at a device.
+    Again(u32),
+    /// An outlet may send again.
+    Wake(u32),
+    /// A timer of a device may have run out.
+    Timer(u32),
+    /// An event of the network's owner.
+    Own(E),
+}
+
+/// Events that are yet to come. Of those at one moment, the one scheduled first comes first. What is scheduled
+/// for [`Time::MAX`] never comes, what is scheduled for a moment that has passed comes now.
+///
+/// Most are scheduled in the order in which they come, or nearly: each goes behind the last of a lane that is not later, and
+/// only what fits into no lane into the heap. The next one is the first of a lane or of the heap. Those for the moment that it is
+/// are in a queue of their own: whatever else there is for that moment was scheduled before it came.
+pub(crate) struct Calendar<E> {
+    lanes: [VecDeque<Planned<E>>; LANES],
+    heap: BinaryHeap<Planned<E>>,
+    /// Of the first in each lane, and of the heap's behind them: its order, or [`NOTHING`].
+    firsts: [u128; LANES + 1],
+    /// Of the last event that came, and of all in `soon`.
+    now: Time,
+    soon: VecDeque<Event<E>>,
+    /// Events scheduled so far.
+    scheduled: u64,
+}
+
+/// As many as there are kinds of delay under way at a time: a few service times and links.
+const LANES: usize = 4;
+
+/// Behind all that ever comes.
+const NOTHING: u128 = u128::MAX;
+
+/// An event, and when: its picosecond above the number of those scheduled before.
+#[derive(Clone, Copy, Debug)]
+struct Planned<E> {
+    order: u128,
+    event: Event<E>,
+}
+
+/// The first one is the greatest. No two are equal.
+impl<E> Ord for Planned<E> {
+    fn cmp(&self, other: &Planned<E>) -> Ordering {
+        other.order.cmp(&self.order)
+    }
+}
+
+impl<E> PartialOrd for Planned<E> {
+    fn partial_cmp(&self, other: &Planned<E>) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<E> PartialEq for Planned<E> {
+    fn eq(&self, other: &Planned<E>) -> bool {
+        self.order == other.order
+    }
+}
+
+impl<E> Eq for Planned<E> {}
+
+impl<E> Default for Calendar<E> {
+    fn default() -> Calendar<E> {
+        Calendar {
+            lanes: Default::default(),
+            heap: BinaryHeap::new(),
+            firsts: [NOTHING; LANES + 1],
+            now: Time::ZERO,
+            soon: VecDeque::new(),
+            scheduled: 0,
+        }
+    }
+}
+
+impl<E: Copy> Calendar<E> {
+    pub fn schedule(&mut self, at: Time, event: Event<E>) {
+        if at <= self.now {
+            return self.soon.push_back(event);
+        }
+        if at == Time::MAX {
+            return;
+        }
+        let order = u128::from(at.as_ps()) << 64 | u128::from(self.scheduled);
+        self.scheduled += 1;
+        let planned = Planned { order, event };
+        let fits = |lane: &VecDeque<Planned<E>>| lane.back().is_none_or(|last| last.order < order);
+        let place = match self.lanes.iter().position(fits) {
+            Some(lane) => {
+                self.lanes[lane].push_back(planned);
+                lane
+            }
+            None => {
+                self.heap.push(planned);
+                LANES
+            }
+        };
+        self.firsts[place] = self.firsts[place].min(order);
+    }
+
+    /// When the next event comes; none if nothing is left to happen.
+    pub fn next_time(&self) -> Option<Time> {
+        if !self.soon.is_empty() {
+            return Some(self.now);
+        }
+        let first = self.firsts.into_iter().fold(NOTHING, u128::min);
+        (first != NOTHING).then(|| time_of(first))
+    }
+
+    /// The next event, if it comes at `limit` or before.
+    pub fn pop(&mut self, limit: Time) -> Option<(Time, Event<E>)> {
+        let (mut first, mut place) = (self.firsts[0], 0);
+        // By number: an iterator that skips is a call for each.
+        for other in 1..=LANES {
+            if self.firsts[other] < first {
+                (first, place) = (self.firsts[other], other);
+            }
+        }
+        let at = time_of(first);
+        if !self.soon.is_empty() && at > self.now {
+            let event = if self.now <= limit { self.soon.pop_front() } else { None };
+            return Some((self.now, event?));
+        }
+        if at > limit || first == NOTHING {
+            return None;
+        }
+        let (event, next) = match self.lanes.get_mut(place) {
+            Some(lane) => (lane.pop_front()?.event, lane.front()),
+            None => (self.heap.pop()?.event, self.heap.peek()),
+        };
+        self.firsts[place] = next.map_or(NOTHING, |next| next.order);
+        self.now = at;
+        Some((at, event))
+    }
+}
+
+/// The picosecond above the number.
+fn time_of(order: u128) -> Time {
+    Time::from_ps((order >> 64) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_come_by_time_and_then_as_scheduled() {
+        let mut calendar = Calendar::<()>::default();
+        for (at, event) in [(5, 1), (u64::MAX, 9), (3, 2), (5, 0), (3, 4)] {
+            calendar.schedule(Time::from_ps(at), Event::Wake(event));
+        }
+        assert_eq!(calendar.next_time(), Some(Time::from_ps(3)));
+        let order: Vec<_> =
+            std::iter::from_fn(|| calendar.pop(Time::MAX)).map(|(at, e)| (at.as_ps(), e)).collect();
+        assert_eq!(
+            order,
+            [(3, Event::Wake(2)), (3, Event::Wake(4)), (5, Event::Wake(1)), (5, Event::Wake(0))]
+        );
+    }
+
+    #[test]
+    fn what_is_scheduled_for_now_comes_behind_what_was_there() {
+        let mut calendar = Calendar::<()>::default();
+        let at = |ps| Time::from_ps(ps);
+        calendar.schedule(at(0), Event::Wake(0));
+        for event in [1, 2] {
+            calendar.schedule(at(5), Event::Wake(event));
+        }
+        assert_eq!(calendar.pop(Time::MAX), Some((at(0), Event::Wake(0))));
+        assert_eq!(calendar.pop(Time::MAX), Some((at(5), Event::Wake(1))));
+        for (time, event) in [(5, 3), (6, 5), (5, 4), (u64::MAX, 9)] {
+            calendar.schedule(at(time), Event::Wake(event));
+        }
+        let rest: Vec<_> = std::iter::from_fn(|| calendar.pop(Time::MAX)).collect();
+        assert_eq!(
+            rest,
+            [(5, 2), (5, 3), (5, 4), (6, 5)].map(|(time, event)| (at(time), Event::Wake(event)))
+        );
+        calendar.schedule(at(4), Event::Wake(6));
+        assert_eq!(
+            (calendar.next_time(), calendar.pop(Time::MAX)),
+            (Some(at(6)), Some((at(6), Event::Wake(6))))
+        );
+    }
+
+    /// Lanes and heap are together what one heap would be.
+    #[test]
+    fn events_of_many_delays_come_in_order() {
+        let mut chance = base_time::Rng::new(1);
+        let (mut calendar, mut expected, mut now, mut count) = (Calendar::<()>::default(), vec![], 0, 0);
+        let mut in_heap = 0;
+        for _ in 0..20_000 {
+            for _ in 0..chance.between(0, 2) {
+                let delay = [0, 3, 10, 500][chance.index(4)] + chance.between(0, 4);
+                calendar.schedule(Time::from_ps(now + delay), Event::Wake(count));
+                expected.push((now + delay, count));
+                count += 1;
+            }
+            in_heap = in_heap.max(calendar.heap.len());
+            expected.sort_unstable();
+            let limit = now + 1;
+            let due = expected.first().filter(|(at, _)| *at <= limit).copied();
+            let came = calendar.pop(Time::from_ps(limit));
+            assert_eq!(came, due.map(|(at, event)| (Time::from_ps(at), Event::Wake(event))));
+            match due {
+                Some((at, _)) => {
+                    now = at;
+                    expected.remove(0);
+                }
+                None => now = limit,
+            }
+        }
+        assert!(count > 15_000 && in_heap > 10, "{count} events, {in_heap} in the heap");
+    }
+}

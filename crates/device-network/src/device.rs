@@ -1,0 +1,497 @@
+//! A device while it runs: who waits for it, who is inside, and whether it tells the truth.
+
+use crate::place::Owner;
+use crate::queue::rewind;
+use base_time::{Duration, Rng, Time};
+use dataplane_api::{Counters, Device, DropReason, EgressResult, Port, QueueRecord, Queued, QueuedPacket};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How a device treats packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DeviceSettings {
+    /// How long a packet is inside.
+    pub service: Duration,
+    /// How many are inside at a time.
+    pub parallel: u32,
+    /// How many wait to get inside.
+    pub backlog: u32,
+    /// How many wait for ports without a link, for each priority.
+    pub unlinked_queue: u32,
+    /// A recirculated packet comes back so much later at most, by chance. They keep their order.
+    pub recirculation: Duration,
+}
+
+impl Default for DeviceSettings {
+    /// Without time and without limits.
+    fn default() -> DeviceSettings {
+        DeviceSettings {
+            service: Duration::ZERO,
+            parallel: u32::MAX,
+            backlog: u32::MAX,
+            unlinked_queue: u32::MAX,
+            recirculation: Duration::ZERO,
+        }
+    }
+}
+
+/// Time that a device has spent besides its service time, since it was last asked.
+#[derive(Clone, Default, Debug)]
+pub struct Spent(Arc<AtomicU64>);
+
+impl Spent {
+    /// Some more.
+    pub fn add(&self, time: Duration) {
+        self.0.fetch_add(time.as_ps(), Ordering::Relaxed);
+    }
+
+    /// All of it; from now on there is none.
+    pub fn take(&self) -> Duration {
+        Duration::from_ps(self.0.swap(0, Ordering::Relaxed))
+    }
+}
+
+/// A packet that is to go through ingress.
+pub(crate) enum Work {
+    /// It came in by a port.
+    Frame(Port, Vec<u8>, Owner),
+    /// It was recirculated.
+    Again(QueuedPacket, Owner),
+}
+
+impl Work {
+    /// Whose packet it is.
+    pub fn owner(&self) -> Owner {
+        let (Work::Frame(.., owner) | Work::Again(_, owner)) = self;
+        *owner
+    }
+}
+
+/// The most frames that wait outside of a device that takes none in.
+const MOST_KEPT: usize = 1 << 16;
+
+/// A device of a network.
+pub struct DeviceNode {
+    device: Box<dyn Device>,
+    /// What calls of frame externs take.
+    spent: Spent,
+    settings: DeviceSettings,
+    /// It takes this many times as long: a fault.
+    factor: u64,
+    /// It takes and sends nothing: a fault.
+    pub(crate) is_down: bool,
+    backlog: VecDeque<Work>,
+    /// What came of the packets that are inside, in the order in which they will be through, and when.
+    inside: VecDeque<(Time, Vec<Queued>, Owner)>,
+    /// How many packets that is.
+    held_inside: u64,
+    /// Recirculated packets that are on their way back, in order.
+    returning: VecDeque<(Time, QueuedPacket, Owner)>,
+    chance: Rng,
+    /// Ports with links, sorted, and their outlets.
+    pub(crate) ports: Vec<(Port, u32)>,
+    /// The outlet of all other ports.
+    pub(crate) unlinked: u32,
+    /// When the calendar will next ask for its timers.
+    pub(crate) timer: Option<Time>,
+    /// What the network has counted here.
+    pub counts: DeviceCounts,
+    seen: Seen,
+    /// What programs counted that ran here before.
+    past: Counters,
+    /// The sum of its drops.
+    past_dropped: u64,
+    /// If frames from outside wait: the ports by which they come in all the same; and those that wait.
+    gate: Option<BTreeSet<Port>>,
+    kept: VecDeque<Work>,
+    /// Drops by the program, as far as [`next_fresh_drop`](Self::next_fresh_drop) has told them.
+    told_drops: BTreeMap<DropReason, u64>,
+    told: u64,
+}
+
+/// What a network has counted at a device, in frames or packets.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct DeviceCounts {
+    /// Came by a link, or were put in.
+    pub arrived: u64,
+    /// Handed to a link, or taken out at a port without one.
+    pub sent: u64,
+    /// Ended here, but not by the program: backlog, queues, ports without a link.
+    pub dropped: u64,
+    /// In the queues of its ports now.
+    pub queued: u64,
+    /// The most that ever waited to get inside.
+    pub longest_backlog: u64,
+}
+
+/// Sums of the device's own counters when last looked at.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+struct Seen {
+    received: u64,
+    sent: u64,
+    created: u64,
+    dropped: u64,
+}
+
+/// What a call gave to a device and got from it, in packets.
+struct Call {
+    name: &'static str,
+    given: u64,
+    got: u64,
+    received: u64,
+    sent: u64,
+}
+
+impl DeviceNode {
+    /// A device without links, whose frame externs tell `spent` what their calls take.
+    pub fn new(device: Box<dyn Device>, settings: DeviceSettings, spent: Spent) -> DeviceNode {
+        let mut node = DeviceNode {
+            device,
+            spent,
+            settings,
+            factor: 1,
+            is_down: false,
+            backlog: VecDeque::new(),
+            inside: VecDeque::new(),
+            held_inside: 0,
+            returning: VecDeque::new(),
+            chance: Rng::new(0),
+            ports: vec![],
+            unlinked: 0,
+            timer: None,
+            counts: DeviceCounts::default(),
+            seen: Seen::default(),
+            past: Counters::default(),
+            past_dropped: 0,
+            gate: None,
+            kept: VecDeque::new(),
+            told_drops: BTreeMap::new(),
+            told: 0,
+        };
+        node.begin();
+        node
+    }
+
+    /// A program begins: what it has counted by now was not here.
+    fn begin(&mut self) {
+        self.seen = self.look();
+        self.told_drops = self.device.counters().dropped.clone();
+        self.told = self.seen.dropped;
+    }
+
+    /// What runs its program.
+    pub fn device(&self) -> &dyn Device {
+        self.device.as_ref()
+    }
+
+    /// The same, to be worked on: as by [`Drive::steer`](crate::Drive::steer).
+    pub(crate) fn device_mut(&mut self) -> &mut dyn Device {
+        self.device.as_mut()
+    }
+
+    /// It runs another program than before, when all were counted `before`: what is inside is lost. How many packets that is.
+    pub(crate) fn end_program(&mut self, before: Counters) -> u64 {
+        self.past_dropped = before.dropped.values().sum();
+        self.past = before;
+        self.begin();
+        let frames = self.backlog.iter().filter(|work| matches!(work, Work::Frame(..))).count() as u64;
+        let lost = self.held() - self.kept.len() as u64 - frames;
+        self.backlog.retain(|work| matches!(work, Work::Frame(..)));
+        self.returning.clear();
+        self.inside.clear();
+        self.held_inside = 0;
+        lost
+    }
+
+    /// All that its programs have counted.
+    pub fn counters(&self) -> Counters {
+        let mut all = self.past.clone();
+        let now = self.device.counters();
+        all.received += now.received;
+        all.sent += now.sent;
+        all.created += now.created;
+        now.dropped.iter().for_each(|(reason, n)| *all.dropped.entry(*reason).or_default() += n);
+        all
+    }
+
+    /// The outlet of a port.
+    pub(crate) fn outlet_of(&self, port: Port) -> u32 {
+        match self.ports.binary_search_by_key(&port, |(p, _)| *p) {
+            Ok(at) => self.ports[at].1,
+            Err(_) => self.unlinked,
+        }
+    }
+
+    /// Packets in the backlog, inside, on their way back, and kept out.
+    pub(crate) fn held(&self) -> u64 {
+        (self.backlog.len() + self.returning.len() + self.kept.len()) as u64 + self.held_inside
+    }
+
+    /// Packets inside.
+    pub(crate) fn inside(&self) -> u64 {
+        self.held_inside
+    }
+
+    /// The same, counted anew.
+    pub(crate) fn recount_inside(&self) -> u64 {
+        self.inside.iter().map(|(_, queued, _)| queued.len() as u64).sum()
+    }
+
+    /// Frames that wait outside.
+    pub(crate) fn kept(&self) -> u64 {
+        self.kept.len() as u64
+    }
+
+    /// Packets in the backlog, inside and on their way back: those that are under way.
+    pub(crate) fn moving(&self) -> u64 {
+        self.held() - self.kept()
+    }
+
+    /// From now on frames wait outside, but for those by these ports.
+    pub(crate) fn close(&mut self, open: BTreeSet<Port>) {
+        self.gate = Some(open);
+    }
+
+    /// Frames come in again: those that waited.
+    pub(crate) fn open(&mut self) -> VecDeque<Work> {
+        self.gate = None;
+        std::mem::take(&mut self.kept)
+    }
+
+    /// True if a frame has to wait outside.
+    pub(crate) fn keeps_out(&self, work: &Work) -> bool {
+        match (work, &self.gate) {
+            (Work::Frame(port, ..), Some(open)) => !open.contains(port),
+            _ => false,
+        }
+    }
+
+    /// Keeps a frame; false, and it is gone, if too many wait.
+    pub(crate) fn keep(&mut self, work: Work) -> bool {
+        let fits = self.kept.len() < MOST_KEPT;
+        if fits {
+            self.kept.push_back(work);
+        }
+        fits
+    }
+
+    /// True if a packet can get inside at once.
+    pub(crate) fn has_room(&self) -> bool {
+        (self.inside.len() as u64) < u64::from(self.settings.parallel)
+    }
+
+    /// Lets a packet wait; false, and it is gone, if too many do.
+    pub(crate) fn wait(&mut self, work: Work) -> bool {
+        let fits = (self.backlog.len() as u64) < u64::from(self.settings.backlog);
+        if fits {
+            self.backlog.push_back(work);
+            self.counts.longest_backlog = self.counts.longest_backlog.max(self.backlog.len() as u64);
+        }
+        fits
+    }
+
+    /// What it draws comes from here.
+    pub(crate) fn set_chance(&mut self, chance: Rng) {
+        self.chance = chance;
+    }
+
+    /// A recirculated packet begins its way back; gives when it is there. The packet itself, if it is there at once.
+    pub(crate) fn send_back(
+        &mut self,
+        packet: QueuedPacket,
+        owner: Owner,
+        now: Time,
+    ) -> Result<Time, QueuedPacket> {
+        let most = self.settings.recirculation.as_ps();
+        if most == 0 {
+            return Err(packet);
+        }
+        let at = now + Duration::from_ps(self.chance.between(0, most));
+        let at = self.returning.back().map_or(now, |(at, ..)| *at).max(at);
+        self.returning.push_back((at, packet, owner));
+        Ok(at)
+    }
+
+    /// The recirculated packet that is back; none if it is lost meanwhile.
+    pub(crate) fn come_back(&mut self, now: Time) -> Option<Work> {
+        self.returning.front().filter(|(at, ..)| *at <= now)?;
+        self.returning.pop_front().map(|(_, packet, owner)| Work::Again(packet, owner))
+    }
+
+    /// The packet that has waited longest.
+    pub(crate) fn next_work(&mut self) -> Option<Work> {
+        let work = self.backlog.pop_front()?;
+        if self.backlog.is_empty() {
+            rewind(&mut self.backlog);
+        }
+        Some(work)
+    }
+
+    /// A packet gets inside: its program runs now, and what comes of it is given by [`leave`](Self::leave) when
+    /// its service time is over: then.
+    #[inline(always)]
+    pub(crate) fn enter(&mut self, work: Work, now: Time) -> Result<Time, String> {
+        let owner = work.owner();
+        let (name, received, queued) = match work {
+            Work::Frame(port, frame, _) => ("ingress", 1, self.device.ingress(port, frame, now)),
+            Work::Again(packet, _) => ("resume", 0, self.device.resume(packet, now)),
+        };
+        let got = queued.len() as u64;
+        let takes = (self.settings.service + self.spent.take()) * self.factor;
+        // Nobody overtakes one that was slow.
+        let through = self.inside.back().map_or(now, |(at, ..)| *at).max(now + takes);
+        self.held_inside += got;
+        let told = self.audit(Call { name, given: 1, got, received, sent: 0 });
+        self.inside.push_back((through, queued, owner));
+        told.map(|()| through)
+    }
+
+    /// What came of the packet that is through; none if it is lost meanwhile.
+    #[inline(always)]
+    pub(crate) fn leave(&mut self, now: Time) -> Option<(Vec<Queued>, Owner)> {
+        self.inside.front().filter(|(at, ..)| *at <= now)?;
+        let (_, queued, owner) = self.inside.pop_front()?;
+        if self.inside.is_empty() {
+            rewind(&mut self.inside);
+        }
+        self.held_inside -= queued.len() as u64;
+        Some((queued, owner))
+    }
+
+    /// From now on it is down or not, and so many times as slow. What was inside of one that goes down is lost: how many
+    /// packets. Its memory is not.
+    pub(crate) fn suffer(&mut self, is_down: bool, factor: u64) -> u64 {
+        (self.is_down, self.factor) = (is_down, factor);
+        if !is_down {
+            return 0;
+        }
+        let lost = self.held();
+        self.backlog.clear();
+        self.kept.clear();
+        self.returning.clear();
+        self.inside.clear();
+        self.held_inside = 0;
+        lost
+    }
+
+    /// The queues of all its ports.
+    pub(crate) fn outlets(&self) -> impl Iterator<Item = u32> {
+        self.ports.iter().map(|(_, outlet)| *outlet).chain([self.unlinked])
+    }
+
+    /// A packet leaves its queue. What comes of it is for [`audit_egress`](Self::audit_egress) first.
+    #[inline(always)]
+    pub(crate) fn egress(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> EgressResult {
+        self.device.egress(packet, queue, now)
+    }
+
+    /// The device must explain what came of a packet for this port.
+    #[inline(always)]
+    pub(crate) fn audit_egress(&mut self, port: Port, result: &EgressResult) -> Result<(), String> {
+        let sent = u64::from(result.output.is_some());
+        let got = sent + (result.requeued.len() + result.again.len()) as u64;
+        self.audit(Call { name: "egress", given: 1, got, received: 0, sent })?;
+        match &result.output {
+            Some(output) if output.port != port => {
+                Err(format!("egress for port {port} gave a frame for port {}", output.port))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// When its timers want to run.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        self.device.deadline().filter(|at| *at < Time::MAX && !self.is_down)
+    }
+
+    /// The depth of the queue of its ports without a link.
+    pub(crate) fn unlinked_queue(&self) -> u32 {
+        self.settings.unlinked_queue
+    }
+
+    /// Runs its timers.
+    pub(crate) fn tick(&mut self, now: Time) -> Result<Vec<Queued>, String> {
+        let queued = self.device.tick(now);
+        self.spent.take();
+        self.audit(Call { name: "tick", given: 0, got: queued.len() as u64, received: 0, sent: 0 })?;
+        match self.deadline() {
+            Some(at) if at <= now => Err(format!("after a tick the next deadline, {at}, is not later")),
+            _ => Ok(queued),
+        }
+    }
+
+    /// Packets that the device has made and ended by its own account.
+    pub fn created_and_dropped(&self) -> (u64, u64) {
+        (self.past.created + self.seen.created, self.past_dropped + self.seen.dropped)
+    }
+
+    /// The reason of a drop by the program that was not told yet.
+    pub(crate) fn next_fresh_drop(&mut self) -> Option<DropReason> {
+        if self.told >= self.seen.dropped {
+            return None;
+        }
+        let told = &mut self.told_drops;
+        let counted = self.device.counters().dropped.iter();
+        let fresh = counted.map(|(reason, n)| (*reason, *n)).find(|(reason, n)| told.get(reason) < Some(n));
+        let (reason, _) = fresh?;
+        *told.entry(reason).or_default() += 1;
+        self.told += 1;
+        Some(reason)
+    }
+
+    /// The device's counters must explain the difference between what a call gave and what it got.
+    #[inline(always)]
+    fn audit(&mut self, call: Call) -> Result<(), String> {
+        let (before, after) = (self.seen, self.look());
+        self.seen = after;
+        let as_told = Seen {
+            received: before.received + call.received,
+            sent: before.sent + call.sent,
+            created: before.created,
+            dropped: before.dropped,
+        };
+        if after == as_told && call.given == call.got {
+            return Ok(());
+        }
+        Self::explain(&before, &after, call)
+    }
+
+    /// The same for a call that has made packets or ended some.
+    fn explain(before: &Seen, after: &Seen, call: Call) -> Result<(), String> {
+        let grown = |name: &str, before: u64, after: u64| {
+            after.checked_sub(before).ok_or_else(|| format!("its counter `{name}` fell in {}", call.name))
+        };
+        let received = grown("received", before.received, after.received)?;
+        let sent = grown("sent", before.sent, after.sent)?;
+        let created = grown("created", before.created, after.created)?;
+        let dropped = grown("dropped", before.dropped, after.dropped)?;
+        let Call { name, given, got, .. } = call;
+        if given + created != got + dropped {
+            return Err(format!(
+                "{name} was given {given} and gave {got} packets, but counted {created} created and {dropped} dropped"
+            ));
+        }
+        if (received, sent) != (call.received, call.sent) {
+            return Err(format!(
+                "{name} counted {received} received and {sent} sent instead of {} and {}",
+                call.received, call.sent
+            ));
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn look(&self) -> Seen {
+        let counters = self.device.counters();
+        Seen {
+            received: counters.received,
+            sent: counters.sent,
+            created: counters.created,
+            dropped: match counters.dropped.is_empty() {
+                true => 0,
+                false => counters.dropped.values().sum(),
+            },
+        }
+    }
+}

@@ -1,0 +1,400 @@
+//! The path of a packet: out of a queue, over a wire, to an end or through a device, into a queue.
+
+use crate::calendar::Event;
+use crate::device::Work;
+use crate::medium::Sent;
+use crate::network::Node;
+use crate::outlet::Waiting;
+use crate::place::{Owner, Place, Reason};
+use crate::queue::Refused;
+use crate::violation::Outcome;
+use crate::world::World;
+use base_time::Time;
+use dataplane_api::{Port, QueueRecord, Queued, QueuedPacket};
+
+/// Packets that one event may take through egress; others wait for an event of their own at the same time.
+const EGRESS_BUDGET: u32 = 256;
+
+/// Runs the network of a world.
+pub trait Drive: World {
+    /// Lets the next event up to and at `limit` happen; false if there is none.
+    #[inline]
+    fn next_event(&mut self, limit: Time) -> Outcome<bool> {
+        let network = self.network_mut();
+        let Some((at, event)) = network.calendar.pop(limit) else {
+            return Ok(false);
+        };
+        network.events_now = if at > network.now { 0 } else { network.events_now + 1 };
+        network.events += 1;
+        network.now = at;
+        match event {
+            Event::Arrive(wire) => arrive(self, wire),
+            Event::Served(device) => served(self, device),
+            Event::Again(device) => come_back(self, device),
+            Event::Wake(outlet) => wake(self, outlet),
+            Event::Timer(device) => timer(self, device),
+            Event::Own(event) => self.happen(event),
+        }?;
+        self.network_mut().check_progress()?;
+        self.happened();
+        Ok(true)
+    }
+
+    /// An end sends a frame.
+    fn send(&mut self, end: u32, frame: Vec<u8>, owner: Owner) -> Outcome {
+        let network = self.network_mut();
+        let node = &mut network.ends[end as usize];
+        node.counts.created += 1;
+        let outlet = node.outlet;
+        let waiting = Waiting::Frame(frame, owner);
+        if let Err(refused) = network.outlets[outlet as usize].queue.push(0, waiting, network.now) {
+            network.ends[end as usize].counts.dropped += 1;
+            refuse(self, outlet, refused, owner);
+        }
+        self.network_mut().ready.push_back(outlet);
+        send_ready(self)?;
+        self.network().check_end(end)
+    }
+
+    /// A frame comes in at a port of a device, from outside of the network.
+    fn inject(&mut self, device: u32, port: Port, frame: Vec<u8>, owner: Owner) -> Outcome {
+        let network = self.network_mut();
+        network.injected += 1;
+        network.devices[device as usize].counts.arrived += 1;
+        take(self, device, Work::Frame(port, frame, owner))?;
+        self.network().check_device(device)
+    }
+}
+
+impl<W: World> Drive for W {}
+
+fn refuse<W: World>(world: &mut W, outlet: u32, refused: Refused, owner: Owner) {
+    world.network_mut().outlets[outlet as usize].refused += 1;
+    let reason = match refused {
+        Refused::Full => Reason::QueueFull,
+        Refused::NoSuchPriority => Reason::NoSuchPriority,
+    };
+    world.dropped(Place::Outlet(outlet), reason, owner);
+}
+
+fn wake<W: World>(world: &mut W, outlet: u32) -> Outcome {
+    let network = world.network_mut();
+    network.outlets[outlet as usize].is_woken = false;
+    network.ready.push_back(outlet);
+    send_ready(world)?;
+    let network = world.network();
+    network.check_node(network.outlets[outlet as usize].node)
+}
+
+/// Sends what can be sent from the outlets that are ready, and from those that this fills.
+fn send_ready<W: World>(world: &mut W) -> Outcome {
+    let mut budget = EGRESS_BUDGET;
+    while let Some(outlet) = world.network_mut().ready.pop_front() {
+        empty_outlet(world, outlet, &mut budget)?;
+    }
+    Ok(())
+}
+
+/// Sends from an outlet until it is empty or its wire is busy.
+fn empty_outlet<W: World>(world: &mut W, at: u32, budget: &mut u32) -> Outcome {
+    loop {
+        let network = world.network_mut();
+        let now = network.now;
+        let outlet = &mut network.outlets[at as usize];
+        if outlet.queue.is_empty() {
+            return Ok(());
+        }
+        let free_at = outlet.wire.map_or(now, |wire| network.wires[wire as usize].medium.free_at);
+        if free_at > now || *budget == 0 {
+            if !std::mem::replace(&mut outlet.is_woken, true) {
+                network.calendar.schedule(free_at.max(now), Event::Wake(at));
+            }
+            return Ok(());
+        }
+        *budget -= 1;
+        match (outlet.queue.pop(now), outlet.node) {
+            (Some(Waiting::Frame(frame, owner)), Node::End(end)) => {
+                network.ends[end as usize].counts.sent += 1;
+                transmit(world, at, frame, owner)?;
+            }
+            (Some(Waiting::Packet { packet, enqueued, depth, owner }), Node::Device(device)) => {
+                network.devices[device as usize].counts.queued -= 1;
+                let depth_at_dequeue = outlet.queue.len();
+                let record = QueueRecord { enqueued, depth_at_enqueue: depth, depth_at_dequeue };
+                egress(world, device, at, (packet, owner), record)?;
+            }
+            _ => return Ok(()),
+        }
+    }
+}
+
+/// A packet leaves its queue: egress, then the wire.
+fn egress<W: World>(
+    world: &mut W,
+    device: u32,
+    outlet: u32,
+    (packet, owner): (Queued, Owner),
+    record: QueueRecord,
+) -> Outcome {
+    let port = packet.replica.port;
+    world.calls(device, owner);
+    let network = world.network_mut();
+    let node = &mut network.devices[device as usize];
+    let result = node.egress(packet, record, network.now);
+    let told = node.audit_egress(port, &result);
+    told.map_err(|message| network.violation(Place::Device(device), message))?;
+    tell_program_drops(world, device, owner);
+    enqueue(world, device, result.requeued, owner);
+    for packet in result.again {
+        send_back(world, device, packet, owner)?;
+    }
+    let network = world.network_mut();
+    network.watch_timer(device);
+    let has_wire = network.outlets[outlet as usize].wire.is_some();
+    match result.output {
+        None => Ok(()),
+        Some(output) if has_wire => {
+            network.devices[device as usize].counts.sent += 1;
+            transmit(world, outlet, output.frame, owner)
+        }
+        Some(mut output) => {
+            if world.take_out(device, &mut output, owner) {
+                let network = world.network_mut();
+                network.taken_out += 1;
+                network.devices[device as usize].counts.sent += 1;
+            } else {
+                world.network_mut().devices[device as usize].counts.dropped += 1;
+                world.dropped(Place::Port(device, port), Reason::NoLink, owner);
+            }
+            Ok(())
+        }
+    }
+}
+
+/// A recirculated packet goes back to where packets come in.
+fn send_back<W: World>(world: &mut W, device: u32, packet: QueuedPacket, owner: Owner) -> Outcome {
+    let network = world.network_mut();
+    match network.devices[device as usize].send_back(packet, owner, network.now) {
+        Ok(at) => {
+            network.calendar.schedule(at, Event::Again(device));
+            Ok(())
+        }
+        Err(packet) => take(world, device, Work::Again(packet, owner)),
+    }
+}
+
+fn come_back<W: World>(world: &mut W, device: u32) -> Outcome {
+    let network = world.network_mut();
+    let Some(work) = network.devices[device as usize].come_back(network.now) else { return Ok(()) };
+    take(world, device, work)?;
+    world.network().check_device(device)
+}
+
+/// A frame goes onto the wire behind an outlet.
+#[inline]
+fn transmit<W: World>(world: &mut W, outlet: u32, mut frame: Vec<u8>, owner: Owner) -> Outcome {
+    let network = world.network_mut();
+    let Some(wire) = network.outlets[outlet as usize].wire else {
+        return Ok(());
+    };
+    let state = &mut network.wires[wire as usize];
+    state.medium.pad(&mut frame);
+    if !state.medium.is_too_long(&frame) {
+        world.sent(wire, &frame);
+    }
+    let network = world.network_mut();
+    let sent = network.wires[wire as usize].send(frame, owner, network.now);
+    match sent {
+        Sent::TooLong => world.dropped(Place::Wire(wire), Reason::TooLong, owner),
+        Sent::Lost => world.dropped(Place::Wire(wire), Reason::Loss, owner),
+        Sent::Cut => world.dropped(Place::Wire(wire), Reason::LinkDown, owner),
+        Sent::ArrivesTwice(at) => {
+            network.calendar.schedule(at, Event::Arrive(wire));
+            network.calendar.schedule(at, Event::Arrive(wire));
+        }
+        Sent::Arrives(at) => network.calendar.schedule(at, Event::Arrive(wire)),
+    }
+    world.network().check_wire(wire)
+}
+
+fn arrive<W: World>(world: &mut W, wire: u32) -> Outcome {
+    let network = world.network_mut();
+    let state = &mut network.wires[wire as usize];
+    let to = state.to;
+    let Some((frame, owner)) = state.deliver(network.now) else {
+        return network.check_wire(wire);
+    };
+    world.arrived(wire, &frame);
+    match to.node {
+        Node::End(end) => {
+            world.network_mut().ends[end as usize].counts.received += 1;
+            world.receive(end, frame, owner)?;
+            world.network().check_end(end)?;
+        }
+        Node::Device(device) => {
+            world.network_mut().devices[device as usize].counts.arrived += 1;
+            take(world, device, Work::Frame(to.port, frame, owner))?;
+            world.network().check_device(device)?;
+        }
+    }
+    world.network().check_wire(wire)
+}
+
+/// A packet comes to a device: it gets inside, waits, or is dropped.
+pub(crate) fn take<W: World>(world: &mut W, device: u32, work: Work) -> Outcome {
+    let owner = work.owner();
+    let node = &mut world.network_mut().devices[device as usize];
+    if node.is_down {
+        node.counts.dropped += 1;
+        world.dropped(Place::Device(device), Reason::DeviceDown, owner);
+        return Ok(());
+    }
+    let keeps_out = node.keeps_out(&work);
+    if !keeps_out && node.has_room() {
+        return enter(world, device, work);
+    }
+    let fits = if keeps_out { node.keep(work) } else { node.wait(work) };
+    if !fits {
+        node.counts.dropped += 1;
+        world.dropped(Place::Device(device), Reason::BacklogFull, owner);
+    }
+    Ok(())
+}
+
+fn enter<W: World>(world: &mut W, device: u32, work: Work) -> Outcome {
+    let owner = work.owner();
+    world.calls(device, owner);
+    let network = world.network_mut();
+    let entered = network.devices[device as usize].enter(work, network.now);
+    let through = entered.map_err(|message| network.violation(Place::Device(device), message))?;
+    tell_program_drops(world, device, owner);
+    let network = world.network_mut();
+    network.calendar.schedule(through, Event::Served(device));
+    network.watch_timer(device);
+    Ok(())
+}
+
+/// The packet that has been longest inside is through; the next one gets inside.
+fn served<W: World>(world: &mut W, device: u32) -> Outcome {
+    let network = world.network_mut();
+    let Some((queued, owner)) = network.devices[device as usize].leave(network.now) else { return Ok(()) };
+    enqueue(world, device, queued, owner);
+    if let Some(work) = world.network_mut().devices[device as usize].next_work() {
+        enter(world, device, work)?;
+    }
+    send_ready(world)?;
+    world.network().check_device(device)
+}
+
+fn tell_program_drops<W: World>(world: &mut W, device: u32, owner: Owner) {
+    while let Some(reason) = world.network_mut().devices[device as usize].next_fresh_drop() {
+        world.dropped(Place::Device(device), Reason::Program(reason), owner);
+    }
+}
+
+/// Puts packets into the queues of their ports, which become ready.
+fn enqueue<W: World>(world: &mut W, device: u32, queued: Vec<Queued>, owner: Owner) {
+    for packet in queued {
+        let network = world.network_mut();
+        let node = &mut network.devices[device as usize];
+        let at = node.outlet_of(packet.replica.port);
+        let outlet = &mut network.outlets[at as usize];
+        let priority = packet.replica.priority;
+        let (enqueued, depth) = (network.now, outlet.queue.len());
+        let waiting = Waiting::Packet { packet, enqueued, depth, owner };
+        match outlet.queue.push(priority, waiting, network.now) {
+            Ok(()) => {
+                node.counts.queued += 1;
+                network.ready.push_back(at);
+            }
+            Err(refused) => {
+                node.counts.dropped += 1;
+                refuse(world, at, refused, owner);
+            }
+        }
+    }
+}
+
+fn timer<W: World>(world: &mut W, device: u32) -> Outcome {
+    let network = world.network_mut();
+    let node = &mut network.devices[device as usize];
+    if node.timer != Some(network.now) {
+        return Ok(());
+    }
+    node.timer = None;
+    if node.deadline().is_some_and(|at| at <= network.now) {
+        let owner = world.owner_of_timer(device);
+        world.calls(device, owner);
+        let network = world.network_mut();
+        let queued = network.devices[device as usize].tick(network.now);
+        let queued = queued.map_err(|message| network.violation(Place::Device(device), message))?;
+        world.ticked(device);
+        tell_program_drops(world, device, owner);
+        enqueue(world, device, queued, owner);
+        send_ready(world)?;
+        world.network().check_device(device)?;
+    }
+    world.network_mut().watch_timer(device);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Pipe, Relay, link};
+    use crate::{DeviceNode, DeviceSettings, Network, Spent};
+    use base_time::{Duration, Rng};
+
+    /// `0:2 -- 1:1`, and port 2 of device 1 leads out.
+    fn two_devices(jitter: Duration) -> Relay {
+        let device =
+            |_| DeviceNode::new(Box::new(Pipe::default()), DeviceSettings::default(), Spent::default());
+        let mut link = link([(Node::Device(0), 2), (Node::Device(1), 1)], None);
+        (link.settings.jitter, link.settings.padding) = (jitter, Some(0xee));
+        let devices = (0..2).map(device).collect();
+        Relay::new(Network::new(devices, 0, [link], &Rng::new(1)).unwrap())
+    }
+
+    #[test]
+    fn all_that_comes_of_a_frame_happens_at_once_and_has_its_owner() {
+        let mut relay = two_devices(Duration::ZERO);
+        let at = Time::ZERO + Duration::from_us(3);
+        relay.run_until(at).unwrap();
+        relay.network.now = at;
+        relay.inject(0, 9, vec![1; 3], Owner(5)).unwrap();
+        relay.inject(0, 9, vec![], Owner(6)).unwrap();
+        relay.run_until(at).unwrap();
+        let left = relay.left.iter().map(|(at, device, out, owner)| (*at, *device, out.port, owner.0));
+        assert_eq!(left.collect::<Vec<_>>(), [(at, 1, 2, 5), (at, 1, 2, 6)]);
+        let first = &relay.left[0].2.frame;
+        assert_eq!((first.len(), first[2], first[3]), (60, 1, 0xee));
+        assert_eq!(relay.network.balance().delivered, 2);
+        assert_eq!(relay.network.next_time(), None);
+    }
+
+    #[test]
+    fn recirculated_packets_keep_their_order() {
+        let settings = DeviceSettings { recirculation: Duration::from_us(4), ..DeviceSettings::default() };
+        let device = DeviceNode::new(Box::new(Pipe::default()), settings, Spent::default());
+        let mut relay = Relay::new(Network::new(vec![device], 0, [], &Rng::new(1)).unwrap());
+        for number in 0..100 {
+            relay.inject(0, 9, vec![], Owner(number)).unwrap();
+        }
+        relay.run_until(Time::MAX).unwrap();
+        let order: Vec<u32> = relay.left.iter().map(|(.., owner)| owner.0).collect();
+        assert_eq!(order, (0..100).collect::<Vec<_>>());
+        assert!(relay.left[0].0 < relay.left[99].0);
+    }
+
+    #[test]
+    fn frames_keep_their_order_over_a_link_that_shakes() {
+        let mut relay = two_devices(Duration::from_us(4));
+        for number in 0..100 {
+            relay.inject(0, 9, vec![number], Owner(number.into())).unwrap();
+        }
+        relay.run_until(Time::MAX).unwrap();
+        let order: Vec<u32> = relay.left.iter().map(|(.., owner)| owner.0).collect();
+        assert_eq!(order, (0..100).collect::<Vec<_>>());
+        assert!(relay.left[0].0 < relay.left[99].0);
+    }
+}

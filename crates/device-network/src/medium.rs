@@ -1,0 +1,234 @@
+//! What a link does to frames in one direction: it serialises, delays, loses, flips bits, doubles, reorders.
+//!
+//! A [`Medium`] decides; whoever asks it keeps the frames that are under way. Time is passed in: it is as good for a lab in real time as for virtual time.
+
+use base_time::{Duration, Probability, Rate, Rng, Time};
+
+/// The shortest frame of Ethernet, without FCS: to this length links pad.
+pub const SHORTEST_FRAME: u32 = 60;
+
+/// How a link treats frames, the same in both directions.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WireSettings {
+    /// How fast a sender puts frames on it; without one, a frame takes no time.
+    pub rate: Option<Rate>,
+    /// How long a bit travels.
+    pub delay: Duration,
+    /// At most this much is added to the delay. Frames keep their order.
+    pub jitter: Duration,
+    /// How often a frame is lost.
+    pub loss: Probability,
+    /// How often a bit of a frame is flipped.
+    pub corrupt: Probability,
+    /// How often a frame arrives twice.
+    pub duplicate: Probability,
+    /// How often a frame is delayed so that others overtake it.
+    pub reorder: Probability,
+    /// How much later such a frame comes.
+    pub reorder_delay: Duration,
+    /// The longest frame that passes, in bytes.
+    pub longest_frame: u32,
+    /// Bytes that each frame takes on the wire besides its own.
+    pub overhead: u32,
+    /// Frames shorter than [`SHORTEST_FRAME`] are filled up with this byte.
+    pub padding: Option<u8>,
+}
+
+impl Default for WireSettings {
+    /// A link that does nothing to frames, in no time.
+    fn default() -> WireSettings {
+        WireSettings {
+            rate: None,
+            delay: Duration::ZERO,
+            jitter: Duration::ZERO,
+            loss: Probability::ZERO,
+            corrupt: Probability::ZERO,
+            duplicate: Probability::ZERO,
+            reorder: Probability::ZERO,
+            reorder_delay: Duration::ZERO,
+            longest_frame: u32::MAX,
+            overhead: 0,
+            padding: None,
+        }
+    }
+}
+
+/// One direction of a link, without the frames that are under way.
+pub struct Medium {
+    settings: WireSettings,
+    /// The sender can send from then on.
+    pub free_at: Time,
+    last_arrival: Time,
+    /// What goes wrong now, besides what the settings say.
+    harm: Harm,
+    chance: Chance,
+    /// What it has seen.
+    pub counts: MediumCounts,
+}
+
+/// What faults do to a link.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Harm {
+    /// Nothing gets through.
+    pub is_down: bool,
+    /// Each loses frames on its own.
+    pub losses: Vec<Probability>,
+    /// Every frame is under way that much longer.
+    pub delay: Duration,
+}
+
+/// A stream of chance for each thing that can happen to a frame.
+struct Chance {
+    loss: Rng,
+    gray: Rng,
+    jitter: Rng,
+    corrupt: Rng,
+    duplicate: Rng,
+    reorder: Rng,
+}
+
+/// What a direction of a link has seen since the start.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct MediumCounts {
+    /// Frames that were handed to it.
+    pub taken: u64,
+    /// Frames sent, those lost included.
+    pub frames: u64,
+    /// Their bytes, padding included and overhead not.
+    pub bytes: u64,
+    /// Frames that it lost by its own settings or a fault.
+    pub lost: u64,
+    /// Lost since the link was down.
+    pub cut: u64,
+    /// Frames longer than it lets pass.
+    pub too_long: u64,
+    /// Frames with a bit flipped.
+    pub corrupted: u64,
+    /// Frames that arrive twice; the second is one more.
+    pub duplicated: u64,
+    /// Frames that others may overtake.
+    pub reordered: u64,
+    /// Frames that have arrived.
+    pub delivered: u64,
+    /// How long it was busy sending.
+    pub busy: Duration,
+}
+
+/// What became of a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sent {
+    /// It arrives then.
+    Arrives(Time),
+    /// It arrives then, and again.
+    ArrivesTwice(Time),
+    /// It was sent and is lost.
+    Lost,
+    /// It was sent into a link that is down.
+    Cut,
+    /// It is longer than the MTU allows and was not sent.
+    TooLong,
+}
+
+impl Medium {
+    /// One direction of a link with these settings; `stream` gives the randomness with a label.
+    pub fn new(settings: WireSettings, stream: impl Fn(&str) -> Rng) -> Medium {
+        Medium {
+            settings,
+            free_at: Time::ZERO,
+            last_arrival: Time::ZERO,
+            harm: Harm::default(),
+            chance: Chance {
+                loss: stream("loss"),
+                gray: stream("gray"),
+                jitter: stream("jitter"),
+                corrupt: stream("corrupt"),
+                duplicate: stream("duplicate"),
+                reorder: stream("reorder"),
+            },
+            counts: MediumCounts::default(),
+        }
+    }
+
+    /// From now on frames are late by up to this much more.
+    pub fn set_jitter(&mut self, jitter: Duration) {
+        self.settings.jitter = jitter;
+    }
+
+    /// From now on this goes wrong. `flying` frames are under way; true if the link goes down, and they are lost.
+    pub fn suffer(&mut self, harm: Harm, flying: u64) -> bool {
+        self.harm = harm;
+        if self.harm.is_down {
+            self.counts.cut += flying;
+        }
+        self.harm.is_down
+    }
+
+    /// Brings a frame to the length that the link sends.
+    #[inline]
+    pub fn pad(&self, frame: &mut Vec<u8>) {
+        if let Some(padding) = self.settings.padding
+            && frame.len() < SHORTEST_FRAME as usize
+        {
+            frame.resize(SHORTEST_FRAME as usize, padding);
+        }
+    }
+
+    /// True for a frame that is longer than the MTU allows.
+    #[inline]
+    pub fn is_too_long(&self, frame: &[u8]) -> bool {
+        frame.len() as u64 > u64::from(self.settings.longest_frame)
+    }
+
+    /// Takes a frame that [`pad`](Medium::pad) has seen, and may flip a bit of it; the sender is free again at `free_at`.
+    #[inline(always)]
+    pub fn send(&mut self, frame: &mut [u8], now: Time) -> Sent {
+        self.counts.taken += 1;
+        if self.is_too_long(frame) {
+            self.counts.too_long += 1;
+            return Sent::TooLong;
+        }
+        let bytes = frame.len() as u64;
+        let time_for = |rate: Rate| rate.time_for(bytes + u64::from(self.settings.overhead));
+        let busy = self.settings.rate.map_or(Duration::ZERO, time_for);
+        self.free_at = now + busy;
+        self.counts.frames += 1;
+        self.counts.bytes += bytes;
+        self.counts.busy += busy;
+        if self.harm.is_down {
+            self.counts.cut += 1;
+            return Sent::Cut;
+        }
+        let chance = &mut self.chance;
+        let is_lost = self.settings.loss.happens(&mut chance.loss)
+            | self.harm.losses.iter().fold(false, |lost, share| share.happens(&mut chance.gray) | lost);
+        if is_lost {
+            self.counts.lost += 1;
+            return Sent::Lost;
+        }
+        if self.settings.corrupt.happens(&mut chance.corrupt) {
+            let bit = chance.corrupt.index(frame.len() * 8);
+            if let Some(byte) = frame.get_mut(bit / 8) {
+                *byte ^= 0x80 >> (bit % 8);
+                self.counts.corrupted += 1;
+            }
+        }
+        let extra = match self.settings.jitter.as_ps() {
+            0 => 0,
+            most => chance.jitter.between(0, most),
+        };
+        let arrival = self.free_at + self.settings.delay + self.harm.delay + Duration::from_ps(extra);
+        let twice = self.settings.duplicate.happens(&mut chance.duplicate);
+        let arrival = if self.settings.reorder.happens(&mut chance.reorder) {
+            self.counts.reordered += 1;
+            arrival + self.settings.reorder_delay
+        } else {
+            self.last_arrival = self.last_arrival.max(arrival);
+            self.last_arrival
+        };
+        if twice {
+            self.counts.duplicated += 1;
+            return Sent::ArrivesTwice(arrival);
+        }
+        Sent::Arrives(arrival)
+    }
+}

@@ -1,0 +1,44 @@
+//! What waits to leave a node by one port.
+
+use crate::network::Node;
+use crate::place::Owner;
+use crate::queue::PortQueue;
+use base_time::Time;
+use dataplane_api::Queued;
+
+/// The queue of a port, and the wire behind it.
+pub struct Outlet {
+    /// Whose port it is.
+    pub node: Node,
+    /// None for ports that nothing is plugged into: what leaves there is dropped.
+    pub wire: Option<u32>,
+    /// What waits.
+    pub queue: PortQueue<Waiting>,
+    /// The calendar has a wake-up for it.
+    pub(crate) is_woken: bool,
+    /// What did not fit.
+    pub refused: u64,
+}
+
+/// Something in a queue.
+pub enum Waiting {
+    /// An end's frame.
+    Frame(Vec<u8>, Owner),
+    /// A device's packet, before egress.
+    Packet {
+        /// The packet.
+        packet: Queued,
+        /// Since when it has waited.
+        enqueued: Time,
+        /// How many were queued then.
+        depth: u32,
+        /// Whose it is.
+        owner: Owner,
+    },
+}
+
+impl Outlet {
+    pub(crate) fn new(node: Node, wire: Option<u32>, depth: u32) -> Outlet {
+        Outlet { node, wire, queue: PortQueue::new(depth), is_woken: false, refused: 0 }
+    }
+}

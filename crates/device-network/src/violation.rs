@@ -1,0 +1,18 @@
+//! The run is wrong: an internal error, never the user's mistake.
+
+use crate::place::Place;
+use base_time::Time;
+
+/// Packets appeared or vanished without being counted, or a device broke its contract. The run must not go on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Violation {
+    /// When it was seen.
+    pub at: Time,
+    /// Where.
+    pub place: Place,
+    /// What does not add up, with the numbers.
+    pub message: String,
+}
+
+/// What is left of an event: nothing, if all is well.
+pub type Outcome<T = ()> = Result<T, Box<Violation>>;

@@ -1,0 +1,60 @@
+//! What stands around a network.
+
+use crate::network::Network;
+use crate::place::{Owner, Place, Reason};
+use crate::violation::Outcome;
+use dataplane_api::Output;
+
+/// Who owns a network: puts frames in, takes them out, and is told what happens. [`Drive`](crate::Drive) runs it.
+///
+/// A network knows no names, no hosts and no reports, only numbers; those are the world's. What is told here costs
+/// nothing where nobody listens: the path of a packet is compiled for each world.
+pub trait World: Sized {
+    /// What else is in the calendar: the world's own events.
+    type Event: Copy;
+
+    /// The network.
+    fn network(&self) -> &Network<Self::Event>;
+
+    /// The same, to be changed.
+    fn network_mut(&mut self) -> &mut Network<Self::Event>;
+
+    /// One of its own events comes.
+    fn happen(&mut self, event: Self::Event) -> Outcome;
+
+    /// A frame has arrived at an end, which counts it as absorbed or dropped.
+    fn receive(&mut self, end: u32, frame: Vec<u8>, owner: Owner) -> Outcome;
+
+    /// A frame leaves a device by a port that nothing is plugged into. True if it is taken out here; else it is dropped.
+    fn take_out(&mut self, _device: u32, _output: &mut Output, _owner: Owner) -> bool {
+        false
+    }
+
+    /// A device is called next for a packet of this owner, or what its timer makes is.
+    #[inline(always)]
+    fn calls(&mut self, _device: u32, _owner: Owner) {}
+
+    /// Whose the packets are that a timer of this device makes: it runs next.
+    #[inline(always)]
+    fn owner_of_timer(&mut self, _device: u32) -> Owner {
+        Owner::NOBODY
+    }
+
+    /// A frame begins to leave by a wire.
+    #[inline(always)]
+    fn sent(&mut self, _wire: u32, _frame: &[u8]) {}
+
+    /// A frame has arrived at the end of a wire.
+    #[inline(always)]
+    fn arrived(&mut self, _wire: u32, _frame: &[u8]) {}
+
+    /// A packet has ended.
+    fn dropped(&mut self, _place: Place, _reason: Reason, _owner: Owner) {}
+
+    /// The timers of a device have run.
+    fn ticked(&mut self, _device: u32) {}
+
+    /// An event is over.
+    #[inline(always)]
+    fn happened(&mut self) {}
+}

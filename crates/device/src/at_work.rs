@@ -1,0 +1,137 @@
+//! A device while packets go through it: each step is its architecture's.
+
+use crate::architecture::Architecture;
+use crate::blueprint::Blocks;
+use crate::core::Core;
+use crate::psa::{self, PsaSwitch};
+use crate::runner::StageRunner;
+use crate::stage::{BlockName, Stop};
+use crate::v1model::{self, V1Switch};
+use base_time::Time;
+use dataplane_api::{EgressResult, Output, Port, QueueRecord, Queued, QueuedPacket};
+use std::collections::VecDeque;
+
+/// A device at work: what it keeps, what it runs, and who runs it.
+pub struct AtWork<'s> {
+    /// What it keeps.
+    pub core: &'s mut Core,
+    /// The program's blocks; of PSA it makes no difference of which half.
+    pub blocks: Blocks<'s>,
+    /// Runs them.
+    pub runner: &'s mut (dyn StageRunner + 's),
+}
+
+impl AtWork<'_> {
+    /// A frame came in by a port: see [`Device::ingress`](dataplane_api::Device::ingress).
+    pub(crate) fn ingress(&mut self, port: Port, frame: Vec<u8>, now: Time) -> Vec<Queued> {
+        let AtWork { core, blocks, runner } = self;
+        match blocks.architecture() {
+            Architecture::V1Model(of) => V1Switch::of(core, *blocks, *runner, of).receive(port, frame, now),
+            Architecture::Psa(of) => PsaSwitch::of(core, *blocks, *runner, of).receive(port, frame, now),
+        }
+    }
+
+    /// See [`Device::egress`](dataplane_api::Device::egress).
+    pub(crate) fn egress(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> EgressResult {
+        let (AtWork { core, blocks, runner }, packet) = (self, packet.packet);
+        match blocks.architecture() {
+            Architecture::V1Model(of) => V1Switch::of(core, *blocks, *runner, of).egress(packet, queue, now),
+            Architecture::Psa(of) => PsaSwitch::of(core, *blocks, *runner, of).egress(packet, now),
+        }
+    }
+
+    /// See [`Device::resume`](dataplane_api::Device::resume).
+    pub(crate) fn resume(&mut self, packet: QueuedPacket, now: Time) -> Vec<Queued> {
+        let AtWork { core, blocks, runner } = self;
+        match blocks.architecture() {
+            Architecture::V1Model(of) => V1Switch::of(core, *blocks, *runner, of).resume(packet, now),
+            Architecture::Psa(of) => PsaSwitch::of(core, *blocks, *runner, of).resume(packet, now),
+        }
+    }
+
+    /// See [`Device::tick`](dataplane_api::Device::tick).
+    pub(crate) fn run_timers(&mut self, now: Time) -> Vec<Queued> {
+        let AtWork { core, blocks, runner } = self;
+        core.state.tick_values(&core.program, now);
+        match blocks.architecture() {
+            Architecture::V1Model(of) => V1Switch::of(core, *blocks, *runner, of).frame_tick(now),
+            Architecture::Psa(_) => vec![],
+        }
+    }
+
+    /// A frame and all that comes of it, at one moment. Whoever calls has counted it.
+    pub fn process(mut self, port: Port, frame: Vec<u8>, now: Time) -> Vec<Output> {
+        let queued = self.ingress(port, frame, now);
+        self.drain(EgressResult::default(), queued, now)
+    }
+
+    /// The timers that are due and all that comes of them, at one moment.
+    pub fn tick(mut self, now: Time) -> Vec<Output> {
+        let queued = self.run_timers(now);
+        self.drain(EgressResult::default(), queued, now)
+    }
+
+    /// All that comes of a packet that a runner of whole packets left at the end of v1model's ingress, at one moment.
+    pub fn v1model_after_ingress(mut self, done: v1model::Ingress, now: Time) -> Vec<Output> {
+        let Some(mut switch) = self.v1model() else { return vec![] };
+        let queued = switch.after_ingress(done, now);
+        self.drain(EgressResult::default(), queued, now)
+    }
+
+    /// The same of one that it left at the end of egress.
+    pub fn v1model_after_egress(mut self, packet: v1model::Packet, now: Time) -> Vec<Output> {
+        let Some(mut switch) = self.v1model() else { return vec![] };
+        let result = switch.end_egress(packet, now);
+        self.drain(result, vec![], now)
+    }
+
+    /// Runs a block of v1model on a packet, for code that runs the rest; the deparser gives the frame.
+    pub fn v1model_block(
+        mut self,
+        block: BlockName,
+        packet: &mut v1model::Packet,
+        now: Time,
+    ) -> Result<Option<Vec<u8>>, Stop> {
+        match self.v1model() {
+            Some(mut switch) => switch.block(block, packet, now),
+            None => Err(Stop::Broken("a block that the architecture does not have")),
+        }
+    }
+
+    /// All that comes of a packet that a runner of whole packets left at the end of a half of PSA, at one moment.
+    pub fn psa_after_half(
+        mut self,
+        start: psa::HalfStart<'_>,
+        done: psa::HalfDone,
+        now: Time,
+    ) -> Vec<Output> {
+        let AtWork { core, blocks, runner } = &mut self;
+        let Architecture::Psa(of) = blocks.architecture() else { return vec![] };
+        let (result, queued) = PsaSwitch::of(core, *blocks, *runner, of).after_half(start, done, now);
+        self.drain(result, queued, now)
+    }
+
+    fn v1model(&mut self) -> Option<V1Switch<'_>> {
+        let AtWork { core, blocks, runner } = self;
+        match blocks.architecture() {
+            Architecture::V1Model(of) => Some(V1Switch::of(core, *blocks, *runner, of)),
+            Architecture::Psa(_) => None,
+        }
+    }
+
+    /// All that comes of what egress gave and of packets in queues, at one moment: as
+    /// [`Device::drain`](dataplane_api::Device::drain) has it.
+    fn drain(mut self, first: EgressResult, queued: Vec<Queued>, now: Time) -> Vec<Output> {
+        let (mut outputs, mut waiting, mut result) = (vec![], VecDeque::from(queued), first);
+        loop {
+            outputs.extend(result.output);
+            waiting.extend(result.requeued);
+            for packet in result.again {
+                waiting.extend(self.resume(packet, now));
+            }
+            let Some(packet) = waiting.pop_front() else { return outputs };
+            let queue = QueueRecord { enqueued: now, ..QueueRecord::default() };
+            result = self.egress(packet, queue, now);
+        }
+    }
+}

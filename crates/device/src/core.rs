@@ -1,0 +1,95 @@
+//! What a device of any architecture keeps.
+
+use crate::life::Life;
+use crate::one_shots::OneShots;
+use crate::ports::PortNumbers;
+use crate::replication::Replication;
+use crate::stage::Stop;
+use crate::state::State;
+use crate::trace::{Cause, EventKind, PacketId};
+use dataplane_api::{Counters, DropReason, Port};
+use ir::Program;
+use std::sync::Arc;
+
+/// See the module.
+pub struct Core {
+    /// What it runs.
+    pub program: Arc<Program>,
+    /// What packets can change.
+    pub state: State,
+    pub(crate) replication: Replication,
+    pub(crate) counters: Counters,
+    pub(crate) one_shots: OneShots,
+    pub(crate) numbers: PortNumbers,
+    pub(crate) pass_limit: u32,
+    pub(crate) step_limit: u64,
+}
+
+impl Core {
+    /// The port that means "drop", where a port means it.
+    pub fn drop_port(&self) -> Option<Port> {
+        self.numbers.drop_port()
+    }
+
+    /// True if nobody wants to know what packets do on the way: no trace, no log of accesses.
+    pub fn is_untold(&self) -> bool {
+        !self.state.trace.on() && !self.state.accesses.on
+    }
+
+    /// True if, moreover, clock and randomness are as they are.
+    pub fn is_unwatched(&self) -> bool {
+        self.is_untold() && self.state.environment.is_transparent()
+    }
+
+    /// What a new frame may take.
+    pub fn new_life(&self) -> Life {
+        Life::new(self.pass_limit, self.step_limit)
+    }
+
+    /// A packet ended inside.
+    pub(crate) fn dropped(&mut self, reason: DropReason) {
+        self.state.trace.add(|| EventKind::Drop { reason });
+        *self.counters.dropped.entry(reason).or_default() += 1;
+    }
+
+    /// Counts a new packet; false if its life is used up, and then its end is counted too.
+    pub(crate) fn created(&mut self, life: &Life) -> bool {
+        self.counters.created += 1;
+        let alive = life.take();
+        if !alive {
+            self.effect("no copy", "the packet has used up its passes and copies");
+            *self.counters.dropped.entry(DropReason::PassLimit).or_default() += 1;
+        }
+        alive
+    }
+
+    /// Counts a packet that ended before it was done. What breaks a rule of the IR is written to the log too.
+    pub fn stopped(&mut self, stop: &Stop) {
+        let reason = match stop {
+            Stop::ParserLoop => DropReason::ParserLimit,
+            Stop::OutOfFuel => DropReason::StepLimit,
+            Stop::AssertFailed => DropReason::AssertFailed,
+            Stop::Exit | Stop::Reject(_) | Stop::FrameCall(_) | Stop::Broken(_) => DropReason::Internal,
+        };
+        if let Stop::Broken(what) = stop {
+            self.state.log(format!("internal: {what}"));
+        }
+        self.dropped(reason);
+    }
+
+    /// A packet of `bytes` comes into being, made of `from`; `port` is that by which it came in or, for a copy,
+    /// will go out. Gives its number in the trace.
+    pub(crate) fn begin(&mut self, from: PacketId, cause: Cause, port: Option<Port>, bytes: u64) -> PacketId {
+        let trace = &mut self.state.trace;
+        let packet = trace.new_packet();
+        let before = trace.turn_to(packet);
+        trace.add(|| EventKind::Begin { from, cause, port, bytes });
+        trace.turn_to(before);
+        packet
+    }
+
+    /// The traffic manager or a frame extern does something with the packet whose steps are being told.
+    pub(crate) fn effect(&mut self, effect: &'static str, target: impl ToString) {
+        self.state.trace.add(|| EventKind::Effect { effect, target: target.to_string() });
+    }
+}

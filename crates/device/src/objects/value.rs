@@ -1,0 +1,76 @@
+//! Value externs: instances, and the functions of a program.
+
+use base_bits::Bits;
+use base_time::Time;
+use dataplane_api::ValueExtern;
+use ir::{CallEffect, ExternFunctionId, InstanceId, Program, Signature};
+
+/// A value extern with what its program says of it.
+pub(crate) struct ValueObject {
+    pub(crate) object: Box<dyn ValueExtern>,
+    /// For each method of the declaration; a function has one.
+    pub(crate) methods: Vec<ValueMethod>,
+}
+
+/// A method of the declaration.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ValueMethod {
+    /// Its position in what is offered.
+    pub(crate) number: usize,
+    pub(crate) effect: CallEffect,
+}
+
+impl ValueObject {
+    /// What its methods give depends on more than their arguments.
+    pub(crate) fn has_memory(&self) -> bool {
+        self.methods.iter().any(|method| method.effect != CallEffect::Pure)
+    }
+
+    /// Calls a method of the declaration. What is given has the widths that the slots had.
+    pub(crate) fn call(&mut self, method: ValueMethod, inputs: &[Bits], outputs: &mut [Bits], now: Time) {
+        let widths: smallvec::SmallVec<[u32; 8]> = outputs.iter().map(Bits::width).collect();
+        self.object.call(method.number, inputs, outputs, now);
+        for (output, width) in outputs.iter_mut().zip(widths) {
+            if output.width() != width {
+                *output = output.resize(width);
+            }
+        }
+    }
+}
+
+/// What a call of a value extern is of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ValueCallee {
+    /// A method of an instance.
+    Method(InstanceId, u32),
+    /// A function.
+    Function(ExternFunctionId),
+}
+
+impl ValueCallee {
+    /// Of a call, if it is of a value extern.
+    pub fn of(program: &Program, callee: &ir::Callee) -> Option<ValueCallee> {
+        match callee {
+            ir::Callee::ExternFunction(id) => {
+                program.extern_functions.get(id.index())?.value_extern()?;
+                Some(ValueCallee::Function(*id))
+            }
+            ir::Callee::Method(id, method) => {
+                program.extern_object(program.instances.get(id.index())?.object).value_extern()?;
+                Some(ValueCallee::Method(*id, *method))
+            }
+            _ => None,
+        }
+    }
+
+    /// How it is declared.
+    pub fn signature(self, program: &Program) -> Option<&Signature> {
+        match self {
+            ValueCallee::Function(id) => Some(&program.extern_functions.get(id.index())?.signature),
+            ValueCallee::Method(id, method) => {
+                let object = program.extern_object(program.instances.get(id.index())?.object);
+                Some(&object.methods.get(method as usize)?.signature)
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Who runs a program.
+//!
+//! ```text
+//! architecture (v1model, psa)          what a packet has between stages, the traffic manager, the queues
+//!    │  a half: up to the queues, from the queues on     machine code; what it gives back goes on stage by stage
+//!    │  Stage, [Visit]: which block, what goes into it   the interpreter
+//!    v
+//! StageRunner                          the language: parsers, controls, deparsers
+//!    │  State                          tables, objects, digests, the trace: see `data_plane`
+//!    v
+//! ```
+//!
+//! An architecture names no runner, and a runner knows of an architecture what its externs do.
+
+use crate::blueprint::Blocks;
+use crate::core::Core;
+use crate::stage::{Amid, Block, Stage, Stop, Visit};
+use crate::{psa, v1model};
+use base_time::Time;
+use dataplane_api::{Output, Port, QueuedPacket};
+use ir::Stmt;
+
+/// Runs a program, in pieces of several sizes.
+///
+/// A packet is offered as a large piece first: all that happens to it, then a half. A runner takes the sizes that it is good at and
+/// gives the rest back as it was, which then runs in smaller pieces; stages and statements it always runs. In whichever pieces a packet
+/// runs, it comes to the same: a large piece is not taken if somebody wants to know [what happens in it](Core::is_untold).
+pub trait StageRunner: Send {
+    /// A frame that came in by a port and all that comes of it, at one moment, with what is counted.
+    fn whole(
+        &mut self,
+        _core: &mut Core,
+        _blocks: Blocks<'_>,
+        _port: Port,
+        _frame: &[u8],
+        _now: Time,
+    ) -> Option<Vec<Output>> {
+        None
+    }
+
+    /// The first half of v1model: a packet from where it begins to the end of ingress.
+    fn v1model_ingress(
+        &mut self,
+        _core: &mut Core,
+        _blocks: Blocks<'_>,
+        work: v1model::Work,
+        _now: Time,
+    ) -> Result<v1model::Ingress, v1model::Work> {
+        Err(work)
+    }
+
+    /// The second half of v1model: a packet that leaves its queue. One that waited in a form of the runner's own is given back as a
+    /// [`v1model::Packet`].
+    fn v1model_egress(
+        &mut self,
+        _core: &mut Core,
+        _blocks: Blocks<'_>,
+        packet: QueuedPacket,
+        _stay: v1model::Stay,
+        _now: Time,
+    ) -> Result<v1model::Egress, QueuedPacket> {
+        Err(packet)
+    }
+
+    /// What follows the end of egress of v1model: checksums and deparser. The frame, or nothing if the packet came to its end, which is
+    /// counted then; the packet's user metadata are what they have become.
+    fn v1model_out(
+        &mut self,
+        _core: &mut Core,
+        _blocks: Blocks<'_>,
+        _packet: &mut v1model::Packet,
+        _now: Time,
+    ) -> Result<Option<Vec<u8>>, NotTaken> {
+        Err(NotTaken)
+    }
+
+    /// Half of PSA: parser, control and deparser.
+    fn psa_half(
+        &mut self,
+        _core: &mut Core,
+        _blocks: Blocks<'_>,
+        _start: psa::HalfStart<'_>,
+        _now: Time,
+    ) -> Result<Option<psa::HalfDone>, NotTaken> {
+        Err(NotTaken)
+    }
+
+    /// Runs a stage on packets, one after the other.
+    fn stage(&mut self, core: &mut Core, stage: &Stage, visits: &mut [Visit], now: Time);
+
+    /// Runs one statement of a block, for code that runs the rest of it.
+    fn statement(
+        &mut self,
+        core: &mut Core,
+        block: Block,
+        stmt: &Stmt,
+        at: &mut Amid,
+        now: Time,
+    ) -> Result<(), Stop>;
+}
+
+/// The runner leaves it to smaller pieces; nothing has happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NotTaken;

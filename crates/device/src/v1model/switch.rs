@@ -1,0 +1,51 @@
+//! A device for v1model at work: what its files have in common.
+
+use super::half::{Received, Work};
+use super::layout::Layout;
+use super::packet::Packet;
+use crate::blueprint::Blocks;
+use crate::core::Core;
+use crate::environment::Source;
+use crate::runner::StageRunner;
+use crate::trace::{Cause, PacketId};
+use base_time::Time;
+use dataplane_api::{Port, Queued, QueuedPacket};
+
+/// See the module.
+pub(crate) struct V1Switch<'c> {
+    pub(super) core: &'c mut Core,
+    pub(super) blocks: Blocks<'c>,
+    pub(super) runner: &'c mut (dyn StageRunner + 'c),
+    pub(super) layout: &'c Layout,
+}
+
+impl<'c> V1Switch<'c> {
+    /// Of a program with this layout.
+    pub(crate) fn of(
+        core: &'c mut Core,
+        blocks: Blocks<'c>,
+        runner: &'c mut (dyn StageRunner + 'c),
+        layout: &'c Layout,
+    ) -> V1Switch<'c> {
+        V1Switch { core, blocks, runner, layout }
+    }
+
+    /// A frame came in by a port.
+    pub(crate) fn receive(&mut self, port: Port, frame: Vec<u8>, now: Time) -> Vec<Queued> {
+        let timestamp = self.core.state.read_environment(&Source::IngressTimestamp, now.as_us());
+        self.run_ingress(Work::Received(Received { port, frame, timestamp }), now)
+    }
+
+    /// A packet that was recirculated starts again. Nothing comes of another device's packet.
+    pub(crate) fn resume(&mut self, packet: QueuedPacket, now: Time) -> Vec<Queued> {
+        match packet.downcast::<Packet>() {
+            Ok(packet) => self.run_ingress(Work::Again(packet), now),
+            Err(_) => vec![],
+        }
+    }
+
+    /// `packet` comes into being: see [`Core::begin`].
+    pub(super) fn begin(&mut self, packet: &mut Packet, from: PacketId, cause: Cause, port: Option<Port>) {
+        packet.trace = self.core.begin(from, cause, port, packet.effects.length.max(0) as u64);
+    }
+}

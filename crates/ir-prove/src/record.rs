@@ -1,0 +1,121 @@
+//! Who did what in the split run.
+//!
+//! Everything that comes of one input frame, or of one timer, is one *transaction*, on whichever device it runs.
+
+use base_time::Time;
+use dataplane_api::{Output, Port};
+use device::{Access, Digest, Observation};
+use ir::Name;
+use ir_split::Linkage;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The number of a transaction, in the order in which they start.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Transaction(pub usize);
+
+/// What started a transaction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Cause {
+    /// A frame came in at the origin.
+    Frame {
+        /// By this port.
+        port: Port,
+        /// Its bytes.
+        frame: Vec<u8>,
+    },
+    /// A timer ran out.
+    Timer,
+}
+
+/// A transaction as it ran.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Record {
+    /// What started it.
+    pub cause: Cause,
+    /// The origin whose packet it is, by its number.
+    pub origin: usize,
+    /// When.
+    pub at: Time,
+    /// What all that comes of it reads in egress, if that is steady.
+    pub steady: Option<u64>,
+    /// What left the network because of it.
+    pub outputs: Vec<Output>,
+    /// For each of them, how many had left before.
+    pub left: Vec<usize>,
+    /// Messages to the control plane because of it, in order, as text.
+    pub digests: Vec<String>,
+    /// What its devices read of clocks, queues and randomness.
+    pub observations: Vec<Observation>,
+}
+
+impl Record {
+    pub(crate) fn new(cause: Cause, origin: usize, at: Time, steady: Option<u64>) -> Record {
+        let (outputs, left, digests, observations) = (vec![], vec![], vec![], vec![]);
+        Record { cause, origin, at, steady, outputs, left, digests, observations }
+    }
+}
+
+/// Where the split's devices stand, and what is the splitter's own there.
+#[derive(Default)]
+pub(crate) struct Map {
+    /// The ports of devices that lead to others.
+    pub links: BTreeSet<(usize, Port)>,
+    pub origins: Vec<usize>,
+    /// The origins'.
+    pub linkage: Linkage,
+    /// Objects whose order of use does not show.
+    pub unordered: BTreeSet<Name>,
+}
+
+impl Map {
+    /// True for the objects that the splitter adds.
+    pub fn is_runtime(&self, name: &str) -> bool {
+        let last = name.rsplit('.').next().and_then(|last| last.strip_prefix(&self.linkage.prefix));
+        !self.linkage.prefix.is_empty() && last.is_some_and(|rest| rest.starts_with('_'))
+    }
+}
+
+/// What is written down while the network runs.
+#[derive(Default)]
+pub(crate) struct Journal {
+    /// The transaction that runs.
+    pub current: usize,
+    pub records: Vec<Record>,
+    /// For each state object whose order of use shows, the transactions that touched it, in order.
+    pub accesses: BTreeMap<Name, Vec<Transaction>>,
+}
+
+impl Journal {
+    /// What the current transaction reads in egress, if that is steady.
+    pub fn steady(&self) -> Option<u64> {
+        self.records.get(self.current).and_then(|record| record.steady)
+    }
+
+    /// The current transaction has read this.
+    pub fn observe(&mut self, seen: impl IntoIterator<Item = Observation>) {
+        if let Some(record) = self.records.get_mut(self.current) {
+            record.observations.extend(seen);
+        }
+    }
+
+    /// The current transaction has touched and told this, on a device.
+    pub fn note(&mut self, map: &Map, device: usize, accesses: Vec<Access>, digests: &[Digest]) {
+        if let Some(record) = self.records.get_mut(self.current) {
+            record.digests.extend(digests.iter().map(|digest| format!("{digest:?}")));
+        }
+        for access in accesses {
+            if map.unordered.contains(&access.object) || map.is_runtime(&access.object) {
+                continue;
+            }
+            // Each origin has its own.
+            let object = match map.origins.iter().skip(1).any(|origin| *origin == device) {
+                true => format!("{}@{device}", access.object).into(),
+                false => access.object,
+            };
+            let users = self.accesses.entry(object).or_default();
+            if users.last() != Some(&Transaction(self.current)) {
+                users.push(Transaction(self.current));
+            }
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! The split program as it runs: its devices in a network, and a record of who did what.
+
+use crate::environment::Watch;
+use crate::record::{Cause, Map, Record, Transaction};
+use crate::watched::{Shared, Watched, open};
+use base_time::{Duration, Probability, Rng, Time};
+use dataplane_api::{Output, Port};
+use device::Switch;
+use device_network::{
+    DeviceNode, DeviceSettings, Drive, Link, Network, Node, Outcome, Owner, Place, Plug, Reason, Spent,
+    Steer, WireSettings, World,
+};
+use ir::Name;
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What links fill short frames up with: nothing that could pass for a payload of zeros.
+const PADDING: u8 = 0xee;
+
+/// Marks the port of a frame that left by another device than the one it came to: no whole program sends there.
+const ASTRAY: Port = 1 << 31;
+
+/// What the network does to hand-overs.
+#[derive(Clone, Debug)]
+pub struct Conditions {
+    /// How long hops and recirculations take at most, by chance. Order is kept on each link, and by recirculated packets of each
+    /// device.
+    pub delay: Duration,
+    /// How often a link loses a frame.
+    pub loss: Probability,
+    /// The root of what is drawn.
+    pub chance: Rng,
+}
+
+impl Conditions {
+    /// All that comes of a frame happens at one moment, and nothing is lost.
+    pub fn ideal() -> Conditions {
+        Conditions { delay: Duration::ZERO, loss: Probability::ZERO, chance: Rng::new(0) }
+    }
+}
+
+/// The split program on its devices, in virtual time.
+pub struct SplitRun {
+    network: Network<Transaction>,
+    map: Arc<Map>,
+    journal: Shared,
+    /// Frames that went from one device to another.
+    hops: usize,
+    /// Frames that left.
+    left: usize,
+    /// Frames that links have lost.
+    lost: usize,
+    watch: Watch,
+}
+
+/// The network did not come to rest, or is broken.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Unsettled {
+    /// After as many events as were given.
+    StillBusy,
+    /// Packets are not conserved: an internal error.
+    Violation(String),
+}
+
+/// Links by the ports that they join.
+pub(crate) type Joined = BTreeMap<(usize, Port), (usize, Port)>;
+
+impl SplitRun {
+    /// At rest. `watch` is the environment that the switches were given; devices without a part have none.
+    pub(crate) fn new(
+        switches: Vec<Option<Switch>>,
+        joined: &Joined,
+        map: Map,
+        watch: Watch,
+        conditions: &Conditions,
+    ) -> Result<SplitRun, device_network::BuildError> {
+        let map = Arc::new(Map { links: joined.keys().copied().collect(), ..map });
+        let journal = Shared::default();
+        let settings = DeviceSettings { recirculation: conditions.delay, ..DeviceSettings::default() };
+        let device = |(index, switch): (usize, Option<Switch>)| {
+            let (map, watch, journal) = (Arc::clone(&map), watch.clone(), Arc::clone(&journal));
+            let device = Watched::new(switch, index, map, watch, journal);
+            DeviceNode::new(Box::new(device), settings, Spent::default())
+        };
+        let devices = switches.into_iter().enumerate().map(device).collect();
+        let once = joined.iter().filter(|(from, to)| from < to);
+        let links = once.map(|(from, to)| link([*from, *to], conditions));
+        let network = Network::new(devices, 0, links, &conditions.chance)?;
+        let mut run = SplitRun { network, map, journal, hops: 0, left: 0, lost: 0, watch };
+        (0..run.network.devices.len() as u32).for_each(|device| run.network.watch_timer(device));
+        Ok(run)
+    }
+
+    /// A frame comes in at an origin; it starts to run when time comes to `at`. What all that comes of it finds in egress is
+    /// the same for one port if it is `steady`.
+    pub fn inject(&mut self, origin: usize, port: Port, frame: &[u8], at: Time, steady: bool) {
+        let cause = Cause::Frame { port, frame: frame.to_vec() };
+        let record = Record::new(cause, origin, at, steady.then(|| at.as_us()));
+        let transaction = self.begin(record);
+        self.network.schedule(at, transaction);
+    }
+
+    fn begin(&mut self, record: Record) -> Transaction {
+        let records = &mut open(&self.journal).records;
+        records.push(record);
+        Transaction(records.len() - 1)
+    }
+
+    /// Runs all that is due at `until` or before. Gives up after `limit` events.
+    pub fn run_until(&mut self, until: Time, limit: usize) -> Result<(), Unsettled> {
+        for _ in 0..limit {
+            if !self.step(until)? {
+                return Ok(());
+            }
+        }
+        Err(Unsettled::StillBusy)
+    }
+
+    /// Runs until nothing is left to happen.
+    pub fn settle(&mut self, limit: usize) -> Result<(), Unsettled> {
+        self.run_until(Time::MAX, limit)?;
+        Ok(self.network.check_all()?)
+    }
+
+    /// Runs what is due at `now`, then until no packet is under way; timers may still run out later. Gives the time then.
+    pub fn rest(&mut self, now: Time, limit: usize) -> Result<Time, Unsettled> {
+        self.run_until(now, limit)?;
+        for _ in 0..limit {
+            if self.network.balance().in_flight == 0 {
+                return Ok(self.network.now.max(now));
+            }
+            self.step(Time::MAX)?;
+        }
+        Err(Unsettled::StillBusy)
+    }
+
+    /// Runs until a frame has left one device for another, or nothing is left to happen; true if one has.
+    pub(crate) fn run_to_hop(&mut self, limit: usize) -> Result<bool, Unsettled> {
+        let before = self.hops;
+        for _ in 0..limit {
+            if self.hops > before || !self.step(Time::MAX)? {
+                return Ok(self.hops > before);
+            }
+        }
+        Err(Unsettled::StillBusy)
+    }
+
+    /// All devices run other parts from now on: packets in devices and queues are lost, those on links are not.
+    pub(crate) fn renew(&mut self, switches: Vec<Option<Switch>>, map: Map) -> Result<(), Unsettled> {
+        self.map = Arc::new(Map { links: self.map.links.clone(), ..map });
+        for (index, switch) in (0..).zip(switches) {
+            let map = Arc::clone(&self.map);
+            let renew = |device: &mut dyn dataplane_api::Device| {
+                let device: &mut dyn Any = device;
+                if let Some(watched) = device.downcast_mut::<Watched>() {
+                    watched.renew(switch, map);
+                }
+                true
+            };
+            self.steer(index, renew)?;
+        }
+        Ok(())
+    }
+
+    /// The environment of its switches.
+    pub(crate) fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
+    /// What came of the transaction that began last, up to now.
+    pub(crate) fn last_record(&self) -> Option<Record> {
+        open(&self.journal).records.last().cloned()
+    }
+
+    /// Virtual time.
+    pub(crate) fn now(&self) -> Time {
+        self.network.now
+    }
+
+    /// True if something is yet to happen: timers that run out later.
+    pub(crate) fn has_timers(&self) -> bool {
+        self.network.next_time().is_some()
+    }
+
+    /// Frames that links have lost.
+    pub(crate) fn lost(&self) -> usize {
+        self.lost
+    }
+
+    fn step(&mut self, until: Time) -> Result<bool, Unsettled> {
+        Ok(self.next_event(until)?)
+    }
+
+    /// The switch of a device with a part; the control plane writes to it.
+    pub fn with_switch<R>(&mut self, device: usize, work: impl FnOnce(&mut Switch) -> R) -> Option<R> {
+        let mut result = None;
+        let steered = self.steer(device as u32, |device| {
+            let device: &mut dyn Any = device;
+            let watched = device.downcast_mut::<Watched>();
+            result = watched.and_then(|watched| watched.switch.as_mut()).map(work);
+            false
+        });
+        steered.ok().and(result)
+    }
+
+    /// Packets of one flow are to leave in the order in which they came.
+    pub fn keeps_order(&self) -> bool {
+        self.map.linkage.keeps_order
+    }
+
+    /// Frames that went from one device to another.
+    pub fn hops(&self) -> usize {
+        self.hops
+    }
+
+    /// What ran since the last time.
+    pub fn take_records(&mut self) -> Vec<Record> {
+        std::mem::take(&mut open(&self.journal).records)
+    }
+
+    /// For each state object whose order of use shows, the transactions that touched it, in order.
+    pub fn accesses(&self) -> BTreeMap<Name, Vec<Transaction>> {
+        open(&self.journal).accesses.clone()
+    }
+
+    /// The state of the program's objects, all devices together. What several devices count adds up; any other object
+    /// that two devices have is the origins', or an error of the split: the second one is named `object@device`.
+    pub fn state(&self) -> BTreeMap<String, Vec<u8>> {
+        let mut all: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+        for (index, node) in self.network.devices.iter().enumerate() {
+            for (name, value) in node.device().state() {
+                if self.map.is_runtime(&name) {
+                    continue;
+                }
+                if let (true, Some(sum)) = (self.map.unordered.contains(name.as_str()), all.get_mut(&name)) {
+                    *sum = device::add_counts(sum, &value);
+                    continue;
+                }
+                let key = if all.contains_key(&name) { format!("{name}@{index}") } else { name };
+                all.insert(key, value);
+            }
+        }
+        all
+    }
+}
+
+/// A link that takes a drawn time, and no more for a long frame than for a short one: every order that the delays allow comes up.
+fn link(ends: [(usize, Port); 2], conditions: &Conditions) -> Link {
+    let plugs = ends.map(|(device, port)| Plug { node: Node::Device(device as u32), port });
+    let (jitter, loss) = (conditions.delay, conditions.loss);
+    let settings = WireSettings { jitter, loss, padding: Some(PADDING), ..WireSettings::default() };
+    Link { plugs, settings, queue: u32::MAX }
+}
+
+impl From<Box<device_network::Violation>> for Unsettled {
+    fn from(violation: Box<device_network::Violation>) -> Unsettled {
+        Unsettled::Violation(format!("{:?}: {}", violation.place, violation.message))
+    }
+}
+
+impl World for SplitRun {
+    type Event = Transaction;
+
+    fn network(&self) -> &Network<Transaction> {
+        &self.network
+    }
+
+    fn network_mut(&mut self) -> &mut Network<Transaction> {
+        &mut self.network
+    }
+
+    /// A frame comes in.
+    fn happen(&mut self, Transaction(number): Transaction) -> Outcome {
+        let started = |record: &Record| (record.cause.clone(), record.origin);
+        let record = open(&self.journal).records.get(number).map(started);
+        let Some((Cause::Frame { port, frame }, origin)) = record else { return Ok(()) };
+        let device = self.map.origins.get(origin).copied().unwrap_or(0);
+        Drive::inject(self, device as u32, port, frame, Owner(number as u32))
+    }
+
+    /// There are no ends.
+    fn receive(&mut self, _: u32, _: Vec<u8>, _: Owner) -> Outcome {
+        Ok(())
+    }
+
+    fn take_out(&mut self, device: u32, output: &mut Output, Owner(number): Owner) -> bool {
+        let mut journal = open(&self.journal);
+        if let Some(record) = journal.records.get_mut(number as usize) {
+            let is_home = self.map.origins.get(record.origin) == Some(&(device as usize));
+            let port = if is_home { output.port } else { output.port | ASTRAY };
+            record.outputs.push(Output { port, frame: std::mem::take(&mut output.frame) });
+            record.left.push(self.left);
+            self.left += 1;
+        }
+        true
+    }
+
+    fn calls(&mut self, _: u32, Owner(number): Owner) {
+        open(&self.journal).current = number as usize;
+    }
+
+    fn owner_of_timer(&mut self, device: u32) -> Owner {
+        let origin = self.map.origins.iter().position(|origin| *origin == device as usize).unwrap_or(0);
+        let Transaction(number) = self.begin(Record::new(Cause::Timer, origin, self.network.now, None));
+        Owner(number as u32)
+    }
+
+    fn sent(&mut self, _: u32, _: &[u8]) {
+        self.hops += 1;
+    }
+
+    fn dropped(&mut self, _: Place, reason: Reason, _: Owner) {
+        self.lost += usize::from(reason == Reason::Loss);
+    }
+}

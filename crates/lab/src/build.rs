@@ -1,0 +1,79 @@
+//! What `make` leaves beside a tutorial: files for controllers in `build/`, logs in `logs/`.
+
+use crate::network::Network;
+use crate::prepare::Prepared;
+use compiler::p4info::Form;
+use compiler::pushed::pushed;
+use device_control::as_json;
+use p4runtime_proto::p4::v1::WriteRequest;
+use p4runtime_proto::to_text;
+use std::fmt::Write;
+use std::path::Path;
+
+/// Writes P4Info and device config of every program, under the names that controllers look for: `build/NAME.p4.p4info.txtpb` and `build/NAME.json`. What cannot be written is said.
+pub fn write_programs(prepared: &Prepared) -> Vec<String> {
+    let directory = prepared.base.join("build");
+    let mut notes = vec![];
+    for (file, program) in &prepared.programs {
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+        let pushed = match pushed(program, Form::Text) {
+            Ok(pushed) => pushed,
+            Err(problems) => {
+                let why = problems.first().map_or(String::new(), |problem| format!(": {}", problem.title));
+                notes.push(format!("`build/{stem}.json` is not written{why}"));
+                continue;
+            }
+        };
+        let info = directory.join(format!("{stem}.p4.p4info.txtpb"));
+        let config = directory.join(format!("{stem}.json"));
+        let written = std::fs::create_dir_all(&directory)
+            .and_then(|()| std::fs::write(info, &pushed.p4info))
+            .and_then(|()| std::fs::write(config, as_json(&pushed.device_config)));
+        if let Err(error) = written {
+            notes.push(format!("`{}`: {error}", directory.display()));
+        }
+    }
+    notes
+}
+
+/// Writes the updates that fill each switch: `logs/s1-p4runtime-requests.txt`. What cannot be written is said.
+pub fn write_requests(prepared: &Prepared, directory: &Path) -> Vec<String> {
+    let mut notes = vec![];
+    for (switch, ready) in prepared.lab.switches.iter().zip(&prepared.switches) {
+        let request = WriteRequest {
+            device_id: switch.device_id,
+            updates: ready.updates.clone(),
+            ..WriteRequest::default()
+        };
+        let file = directory.join(format!("{}-p4runtime-requests.txt", switch.name.value));
+        let text = to_text(&request).map_err(|error| error.to_string());
+        let written = text.and_then(|text| {
+            std::fs::create_dir_all(directory)
+                .and_then(|()| std::fs::write(&file, text))
+                .map_err(|error| error.to_string())
+        });
+        if let Err(error) = written {
+            notes.push(format!("`{}`: {error}", file.display()));
+        }
+    }
+    notes
+}
+
+/// What a lab says when it is up.
+pub fn welcome(network: &Network) -> String {
+    let mut text = String::new();
+    for switch in &network.switches {
+        let _ = writeln!(
+            text,
+            "{}: {}, P4Runtime {} device {}",
+            switch.name,
+            switch.program.display(),
+            switch.address,
+            switch.device_id
+        );
+    }
+    for note in &network.notes {
+        let _ = writeln!(text, "note: {note}");
+    }
+    text
+}

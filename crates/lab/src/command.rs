@@ -1,0 +1,240 @@
+//! The commands of the prompt, which scripts have too. Who knows Mininet's knows them.
+
+use crate::network::Network;
+use crate::ping::ping_all;
+use crate::printed::Printed;
+use crate::transfer::transfer;
+use crate::{dump, terminal};
+use base_diag::did_you_mean;
+use std::time::Duration;
+
+/// How long `pingall` waits for each answer, and `iperf` sends.
+const PATIENCE: Duration = Duration::from_secs(1);
+const SPAN: Duration = Duration::from_secs(3);
+
+/// The commands with what they do.
+pub const COMMANDS: [(&str, &str); 12] = [
+    ("HOST COMMAND", "run COMMAND in a host; names of hosts stand for their addresses"),
+    ("SWITCH COMMAND", "table_dump [TABLE], show_tables, counters [FILTER], trace PORT HEX"),
+    ("pingall [SECONDS]", "ping every host from every other"),
+    ("iperf HOST HOST", "how fast one TCP connection is"),
+    ("link NODE NODE up|down", "take a link up or down"),
+    ("links", "the links and what they have carried"),
+    ("nodes", "hosts and switches"),
+    ("dump", "all about hosts and switches"),
+    ("xterm HOST...", "a terminal in a host: a window of X or of tmux"),
+    ("sh COMMAND", "run COMMAND outside of the lab"),
+    ("help", "this text"),
+    ("exit", "end the lab"),
+];
+
+/// Where a host's command reads and writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ways {
+    /// At the terminal.
+    Terminal,
+    /// Into the result.
+    Captured,
+}
+
+/// What came of a command.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Done {
+    /// It succeeded, and said this.
+    Well(String),
+    /// It failed, and said this.
+    Badly(String),
+    /// The lab ends.
+    Exit,
+}
+
+/// Does one line.
+pub fn perform(network: &Network, line: &str, ways: Ways) -> Done {
+    let line = line.trim();
+    let mut words = line.split_whitespace();
+    let Some(first) = words.next() else { return Done::Well(String::new()) };
+    let rest: Vec<&str> = words.collect();
+    let text = line[first.len()..].trim();
+    if first.starts_with('#') {
+        return Done::Well(String::new());
+    }
+    if let Some(host) = network.lab.host(first) {
+        return in_host(network, host, text, ways);
+    }
+    if let Some(switch) = network.lab.switch(first) {
+        return said(dump::of_switch(network, switch, &rest));
+    }
+    match first {
+        "exit" | "quit" | "EOF" => Done::Exit,
+        "help" | "?" => Done::Well(help()),
+        "nodes" => Done::Well(dump::nodes(network)),
+        "links" | "net" => Done::Well(dump::links(network)),
+        "dump" => Done::Well(dump::all(network)),
+        "pingall" | "pingallfull" => ping(network, &rest),
+        "iperf" => said(measure(network, &rest)),
+        "link" => said(link(network, &rest)),
+        "xterm" | "x" | "gterm" => said(terminals(network, &rest)),
+        "sh" => outside(text, ways),
+        _ => Done::Badly(unknown(network, first)),
+    }
+}
+
+fn said(result: Result<String, String>) -> Done {
+    match result {
+        Ok(text) => Done::Well(text),
+        Err(why) => Done::Badly(format!("{why}\n")),
+    }
+}
+
+fn help() -> String {
+    COMMANDS.iter().map(|(form, means)| format!("  {form:<24} {means}\n")).collect()
+}
+
+fn unknown(network: &Network, word: &str) -> String {
+    let commands = COMMANDS
+        .iter()
+        .filter_map(|(form, _)| form.split(' ').next())
+        .filter(|name| name.chars().all(|c| c.is_ascii_lowercase()));
+    let near = did_you_mean(word, commands.chain(network.lab.names()));
+    let hint = near.map_or("`help` lists the commands".to_string(), |near| format!("did you mean `{near}`?"));
+    format!("there is no command, host or switch `{word}`: {hint}\n")
+}
+
+/// Runs a command line of a shell in a host.
+fn in_host(network: &Network, host: usize, text: &str, ways: Ways) -> Done {
+    let line = with_addresses(network, text);
+    let words = if line.is_empty() { vec!["bash"] } else { vec!["bash", "-c", &line] };
+    let done = match ways {
+        Ways::Terminal => network
+            .start(host, &words)
+            .and_then(|mut child| child.wait())
+            .map(|status| (status.success(), String::new())),
+        Ways::Captured => network.output(host, &words),
+    };
+    match done {
+        Ok((true, text)) => Done::Well(text),
+        Ok((false, text)) => Done::Badly(text),
+        Err(error) => Done::Badly(format!("{error}\n")),
+    }
+}
+
+fn outside(text: &str, ways: Ways) -> Done {
+    let mut command = std::process::Command::new("bash");
+    command.args(["-c", text]);
+    match ways {
+        Ways::Terminal => match command.status() {
+            Ok(status) if status.success() => Done::Well(String::new()),
+            Ok(_) => Done::Badly(String::new()),
+            Err(error) => Done::Badly(format!("{error}\n")),
+        },
+        Ways::Captured => match captured(&mut command) {
+            Ok((true, text)) => Done::Well(text),
+            Ok((false, text)) => Done::Badly(text),
+            Err(error) => Done::Badly(format!("{error}\n")),
+        },
+    }
+}
+
+fn captured(command: &mut std::process::Command) -> std::io::Result<(bool, String)> {
+    let printed = Printed::new()?;
+    command.stdin(std::process::Stdio::null()).stdout(printed.end()?).stderr(printed.end()?);
+    Ok((command.status()?.success(), printed.text()?))
+}
+
+/// Words that are names of hosts become their addresses, but for the first, which is a program.
+pub fn with_addresses(network: &Network, text: &str) -> String {
+    let address = |word: &str| network.lab.host(word).and_then(|host| network.address(host));
+    replaced(text, |word| address(word).map(|address| address.to_string()))
+}
+
+/// Replaces whole words but the first; what is between them stays.
+pub fn replaced(text: &str, with: impl Fn(&str) -> Option<String>) -> String {
+    let mut out = String::new();
+    let mut is_first = true;
+    for piece in text.split_inclusive(char::is_whitespace) {
+        let word = piece.trim_end();
+        match with(word).filter(|_| !is_first) {
+            Some(other) => {
+                out.push_str(&other);
+                out.push_str(&piece[word.len()..]);
+            }
+            None => out.push_str(piece),
+        }
+        is_first &= word.is_empty();
+    }
+    out
+}
+
+fn ping(network: &Network, words: &[&str]) -> Done {
+    let patience = match words {
+        [] => PATIENCE,
+        [seconds, ..] => {
+            match seconds.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) {
+                Some(patience) => patience,
+                None => return Done::Badly("usage: pingall [SECONDS]\n".to_string()),
+            }
+        }
+    };
+    let pings = ping_all(network, patience);
+    let (received, sent) = pings.count();
+    if received == sent { Done::Well(pings.text()) } else { Done::Badly(pings.text()) }
+}
+
+fn host_named(network: &Network, name: &str) -> Result<usize, String> {
+    let names = || network.lab.hosts.iter().map(|host| host.name.value.as_str());
+    network.lab.host(name).ok_or_else(|| match did_you_mean(name, names()) {
+        Some(near) => format!("there is no host `{name}`; did you mean `{near}`?"),
+        None => format!("there is no host `{name}`; there are: {}", names().collect::<Vec<_>>().join(", ")),
+    })
+}
+
+fn measure(network: &Network, words: &[&str]) -> Result<String, String> {
+    let (from, to) = match words {
+        [] if network.lab.hosts.len() > 1 => (0, network.lab.hosts.len() - 1),
+        [from, to] => (host_named(network, from)?, host_named(network, to)?),
+        _ => return Err("usage: iperf HOST HOST".to_string()),
+    };
+    let rate = transfer(network, from, to, SPAN)?;
+    let name = |host: usize| &network.lab.hosts[host].name.value;
+    let mbits = rate.bits_per_s() as f64 / 1e6;
+    Ok(format!("*** Results: TCP {} -> {}: {mbits:.2} Mbit/s\n", name(from), name(to)))
+}
+
+fn link(network: &Network, words: &[&str]) -> Result<String, String> {
+    let [one, other, state @ ("up" | "down")] = words else {
+        return Err("usage: link NODE NODE up|down".to_string());
+    };
+    let node = |name: &str| {
+        network.lab.node(name).ok_or_else(|| match did_you_mean(name, network.lab.names()) {
+            Some(near) => format!("there is no host or switch `{name}`; did you mean `{near}`?"),
+            None => format!("there is no host or switch `{name}`"),
+        })
+    };
+    let links: Vec<usize> = network.lab.links_between(node(one)?, node(other)?).collect();
+    if links.is_empty() {
+        return Err(format!("no link joins `{one}` and `{other}`"));
+    }
+    links.into_iter().try_for_each(|link| network.set_link(link, *state == "down"))?;
+    Ok(String::new())
+}
+
+fn terminals(network: &Network, words: &[&str]) -> Result<String, String> {
+    if words.is_empty() {
+        return Err("usage: xterm HOST...".to_string());
+    }
+    let hosts: Result<Vec<usize>, String> = words.iter().map(|name| host_named(network, name)).collect();
+    hosts?.into_iter().map(|host| terminal::open(network, host)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::replaced;
+
+    #[test]
+    fn names_of_hosts_are_replaced_but_for_the_program() {
+        let with = |word: &str| (word == "h2").then(|| "10.0.0.2".to_string());
+        assert_eq!(replaced("ping -c 1  h2", with), "ping -c 1  10.0.0.2");
+        assert_eq!(replaced("h2 h2\th2 h22", with), "h2 10.0.0.2\t10.0.0.2 h22");
+        assert_eq!(replaced("", with), "");
+    }
+}

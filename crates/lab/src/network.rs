@@ -1,0 +1,382 @@
+//! A lab that is up: namespaces, switches, links. Everything ends when it is dropped.
+
+use crate::prepare::{Prepared, Ready};
+use crate::printed::Printed;
+use crate::registry::{HostRecord, MARK, Record, Registry, SwitchRecord};
+use crate::space::Space;
+use crate::stack;
+use crate::wire::{End, Wire, WireCount};
+use agent::{Setup, Switch as Runs, cable};
+use base_time::Rng;
+use dataplane_ports::{Cable, CaptureSink, Tap};
+use ir::Program;
+use lab_model::Lab;
+use rack_model::{End as Plug, NodeId};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Instant;
+use tokio::sync::oneshot;
+
+/// Frames that wait between a switch and a link.
+const WAITING: usize = 1024;
+
+/// How a lab is brought up.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The TCP port of the first switch, if not that of the description.
+    pub grpc_port: Option<u16>,
+    /// Where the frames of switch ports are recorded, if anywhere.
+    pub pcaps: Option<PathBuf>,
+    /// The seed of all chance.
+    pub seed: u64,
+}
+
+/// A lab that is up.
+pub struct Network {
+    /// Its description.
+    pub lab: Lab,
+    /// Its id.
+    pub id: String,
+    /// Commands run here.
+    pub base: PathBuf,
+    /// What differs from what users expect: a TCP port that was taken, say.
+    pub notes: Vec<String>,
+    /// One for each switch: where it serves P4Runtime, and its program.
+    pub switches: Vec<SwitchRecord>,
+    programs: Vec<Arc<Program>>,
+    hosts: Vec<Space>,
+    /// Ended before the switches, whose cables they hold.
+    wires: Vec<Wire>,
+    running: Vec<Running>,
+    /// Where the lab is known.
+    pub registry: Registry,
+}
+
+/// A switch's threads.
+struct Running {
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<Result<(), String>>>,
+}
+
+impl Network {
+    /// Brings a lab up. If something fails, nothing of it is left.
+    pub fn up(prepared: Prepared, settings: &Settings, registry: Registry) -> Result<Network, String> {
+        let Prepared { lab, switches, base, .. } = prepared;
+        let (started, rng) = (Instant::now(), Rng::new(settings.seed));
+        let directory = std::fs::canonicalize(&base).unwrap_or_else(|_| base.clone());
+        let (ports, notes) = grpc_ports(&lab, settings.grpc_port)?;
+        let mut network = Network {
+            id: Registry::own_id(),
+            base: directory,
+            notes,
+            switches: vec![],
+            programs: switches.iter().map(|ready| Arc::clone(&ready.program)).collect(),
+            hosts: vec![],
+            wires: vec![],
+            running: vec![],
+            registry,
+            lab,
+        };
+        network.make_hosts()?;
+        let mut plugged = network.plug(settings)?;
+        for (number, (ready, port)) in switches.into_iter().zip(ports).enumerate() {
+            let cables = std::mem::take(&mut plugged.cables[number]);
+            network.start_switch(number, ready, port, cables, settings.seed)?;
+        }
+        for (link, ends) in network.lab.links.iter().zip(plugged.ends) {
+            let name =
+                format!("{}-{}", network.lab.interface(link.ends[0]), network.lab.interface(link.ends[1]));
+            let wire = Wire::join(link, ends, &rng.split(&name), started);
+            network.wires.push(wire.map_err(|error| format!("link {name}: {error}"))?);
+        }
+        network
+            .registry
+            .add(&network.record())
+            .map_err(|error| format!("the lab cannot be made known: {error}"))?;
+        network.run_commands();
+        Ok(network)
+    }
+
+    fn record(&self) -> Record {
+        let hosts = self.lab.hosts.iter().zip(&self.hosts);
+        let host = |(host, space): (&lab_model::Host, &Space)| HostRecord {
+            name: host.name.value.clone(),
+            addresses: host.addresses.iter().map(|network| network.address).collect(),
+            namespace: space.path(),
+        };
+        Record {
+            id: self.id.clone(),
+            process: std::process::id(),
+            directory: self.base.clone(),
+            hosts: hosts.map(host).collect(),
+            switches: self.switches.clone(),
+        }
+    }
+
+    fn make_hosts(&mut self) -> Result<(), String> {
+        for host in &self.lab.hosts {
+            let name = &host.name.value;
+            let failed = |error: &dyn std::fmt::Display| format!("host {name}: {error}");
+            let space = Space::new().map_err(|error| match error.kind() {
+                io::ErrorKind::PermissionDenied => {
+                    "network namespaces may not be created here: run it as root, `sudo p4rack lab`"
+                        .to_string()
+                }
+                _ => failed(&format!("no network namespace: {error}")),
+            })?;
+            let set_up = space.within(|| {
+                stack::without_ipv6();
+                stack::loopback()
+            });
+            set_up.map_err(|error| failed(&error))?.map_err(|error| failed(&error))?;
+            self.hosts.push(space);
+        }
+        Ok(())
+    }
+
+    /// Opens both ends of every link.
+    fn plug(&self, settings: &Settings) -> Result<Plugged, String> {
+        let mut plugged =
+            Plugged { cables: self.lab.switches.iter().map(|_| vec![]).collect(), ends: vec![] };
+        if let Some(directory) = &settings.pcaps {
+            std::fs::create_dir_all(directory)
+                .map_err(|error| format!("`{}`: {error}", directory.display()))?;
+        }
+        for link in &self.lab.links {
+            let [a, b] = link.ends;
+            let ends = [self.end(a, settings, &mut plugged)?, self.end(b, settings, &mut plugged)?];
+            plugged.ends.push(ends);
+        }
+        for (at, (host, space)) in self.lab.hosts.iter().zip(&self.hosts).enumerate() {
+            let node = NodeId::Host(rack_model::HostId(at as u32));
+            let Some(first) = self.lab.ends(node).find(|end| end.port == 0) else { continue };
+            let name = self.lab.interface(first);
+            let configured =
+                space.within(|| stack::configure(host, &name)).map_err(|error| error.to_string());
+            configured.and_then(|done| done).map_err(|why| format!("host {}: {why}", host.name.value))?;
+        }
+        Ok(plugged)
+    }
+
+    fn end(&self, end: Plug, settings: &Settings, plugged: &mut Plugged) -> Result<End, String> {
+        let name = self.lab.interface(end);
+        match end.node {
+            NodeId::Host(id) => {
+                let host = &self.lab.hosts[id.0 as usize];
+                let mac = host.mac.filter(|_| end.port == 0);
+                let opened = self.hosts[id.0 as usize].within(|| {
+                    let tap = Tap::open(&name).map_err(|error| format!("/dev/net/tun: {error}"))?;
+                    stack::interface(&name, mac)?;
+                    Ok(tap)
+                });
+                let opened: Result<Tap, String> =
+                    opened.map_err(|error| error.to_string()).and_then(|done| done);
+                let tap = opened.map_err(|why| format!("host {}, {name}: {why}", host.name.value))?;
+                Ok(End::new(Box::new(tap.clone()), Box::new(tap)))
+            }
+            NodeId::Device(id) => {
+                let (inside, outside) = cable(WAITING);
+                plugged.cables[id.0 as usize].push((end.port, inside));
+                let mut other = End::of_cable(outside);
+                if let Some(directory) = &settings.pcaps {
+                    other.captures = Some(captures(directory, &name)?);
+                }
+                Ok(other)
+            }
+        }
+    }
+
+    fn start_switch(
+        &mut self,
+        number: usize,
+        ready: Ready,
+        port: u16,
+        cables: Vec<(u32, Cable)>,
+        seed: u64,
+    ) -> Result<(), String> {
+        let switch = &self.lab.switches[number];
+        let name = switch.name.value.clone();
+        let setup = Setup {
+            device_id: switch.device_id,
+            address: (Ipv4Addr::LOCALHOST, port).into(),
+            cables,
+            cpu_port: switch.cpu_port,
+            seed: seed.wrapping_add(number as u64),
+            ..Setup::new(Runs::Filled(ready.program, ready.updates))
+        };
+        let (stop, stopped) = oneshot::channel::<()>();
+        let (tell, told) = std::sync::mpsc::sync_channel(1);
+        let run = move || {
+            let bound = move |address: SocketAddr| {
+                // Who started it may be gone.
+                let _ = tell.send(address);
+            };
+            let ended = agent::run_until(move || async { drop(stopped.await) }, setup, bound);
+            ended.map(drop).map_err(|error| error.to_string())
+        };
+        let thread =
+            std::thread::Builder::new().name(name.clone()).spawn(run).map_err(|error| error.to_string())?;
+        let mut running = Running { stop: Some(stop), thread: Some(thread) };
+        let Ok(address) = told.recv() else {
+            let ended = running.thread.take().and_then(|thread| thread.join().ok());
+            let why = ended.and_then(Result::err).unwrap_or_else(|| "its thread has ended early".to_string());
+            return Err(format!("switch {name}: {why}"));
+        };
+        self.switches.push(SwitchRecord { name, device_id: switch.device_id, address, program: ready.file });
+        self.running.push(running);
+        Ok(())
+    }
+
+    /// The commands of the hosts. What they print is shown; one that fails is no reason to end.
+    fn run_commands(&mut self) {
+        for at in 0..self.lab.hosts.len() {
+            for command in self.lab.hosts[at].commands.clone() {
+                let done = self.output(at, &["bash", "-c", &command]);
+                let name = &self.lab.hosts[at].name.value;
+                match done {
+                    Ok((true, _)) => {}
+                    Ok((false, text)) => {
+                        self.notes.push(format!("{name}: `{command}` failed: {}", text.trim()))
+                    }
+                    Err(error) => self.notes.push(format!("{name}: `{command}` failed: {error}")),
+                }
+            }
+        }
+    }
+
+    /// Runs a program in a host and waits for it: whether it succeeded, and what it printed.
+    pub fn output(&self, host: usize, words: &[&str]) -> io::Result<(bool, String)> {
+        let (mut command, printed) = (self.command(words), Printed::new()?);
+        command.stdin(Stdio::null()).stdout(printed.end()?).stderr(printed.end()?);
+        let status = self.space(host)?.within(|| command.status())??;
+        Ok((status.success(), printed.text()?))
+    }
+
+    /// Starts a program in a host, with this process's input and output.
+    pub fn start(&self, host: usize, words: &[&str]) -> io::Result<Child> {
+        let mut command = self.command(words);
+        self.space(host)?.within(|| command.spawn())?
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(words.first().copied().unwrap_or("true"));
+        command.args(words.iter().skip(1)).current_dir(&self.base).env(MARK, &self.id);
+        command
+    }
+
+    /// The program that a switch had at the start.
+    pub fn program(&self, switch: usize) -> Option<&Program> {
+        self.programs.get(switch).map(|program| &**program)
+    }
+
+    /// The namespace of a host.
+    pub fn space(&self, host: usize) -> io::Result<&Space> {
+        self.hosts.get(host).ok_or_else(|| io::Error::other("there is no such host"))
+    }
+
+    /// The first address of a host.
+    pub fn address(&self, host: usize) -> Option<IpAddr> {
+        self.lab.hosts.get(host)?.addresses.first().map(|network| network.address)
+    }
+
+    /// Takes a link down or up, with the interfaces of its hosts.
+    pub fn set_link(&self, link: usize, is_down: bool) -> Result<(), String> {
+        let (Some(wire), Some(about)) = (self.wires.get(link), self.lab.links.get(link)) else {
+            return Err("there is no such link".to_string());
+        };
+        wire.set_down(is_down);
+        for end in about.ends {
+            if let NodeId::Host(id) = end.node {
+                let name = self.lab.interface(end);
+                let space = self.space(id.0 as usize).map_err(|error| error.to_string())?;
+                space.within(|| stack::set_up(&name, !is_down)).map_err(|error| error.to_string())??;
+                if !is_down {
+                    self.restore_routes(id.0 as usize);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Routes and neighbours go with an interface that is down: they come back as they were at the start.
+    fn restore_routes(&self, host: usize) {
+        let about = &self.lab.hosts[host];
+        let node = NodeId::Host(rack_model::HostId(host as u32));
+        let first = self.lab.ends(node).find(|end| end.port == 0).map(|end| self.lab.interface(end));
+        if let (Some(name), Ok(space)) = (first, self.space(host)) {
+            let _ = space.within(|| stack::restore(about, &name));
+        }
+        for command in &about.commands {
+            let words = command.split_whitespace().collect::<Vec<_>>();
+            if matches!(words.first(), Some(&("route" | "ip" | "arp"))) {
+                let _ = self.output(host, &["bash", "-c", command]);
+            }
+        }
+    }
+
+    /// Whether a link is down, and what it has done.
+    pub fn link(&self, link: usize) -> Option<(bool, [WireCount; 2])> {
+        self.wires.get(link).map(|wire| (wire.is_down(), wire.counts()))
+    }
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        self.registry.remove(&self.id);
+        self.wires.clear();
+        for running in &mut self.running {
+            let _ = running.stop.take().map(|stop| stop.send(()));
+        }
+        for running in &mut self.running {
+            // One that panicked has ended, too.
+            let _ = running.thread.take().map(JoinHandle::join);
+        }
+    }
+}
+
+/// The ends of all links.
+struct Plugged {
+    /// For each switch.
+    cables: Vec<Vec<(u32, Cable)>>,
+    /// For each link.
+    ends: Vec<[End; 2]>,
+}
+
+/// Files for what comes out of a switch's port and goes into it, named as BMv2 does.
+fn captures(directory: &Path, interface: &str) -> Result<(CaptureSink, CaptureSink), String> {
+    let open = |way: &str| {
+        let path = directory.join(format!("{interface}_{way}.pcap"));
+        CaptureSink::create(&path).map_err(|error| format!("`{}`: {error}", path.display()))
+    };
+    Ok((open("out")?, open("in")?))
+}
+
+/// The TCP ports of the switches. If one of those that users expect is taken, free ones are used, and that is said; ports that the user asked for must be free.
+fn grpc_ports(lab: &Lab, wanted: Option<u16>) -> Result<(Vec<u16>, Vec<String>), String> {
+    let is_free = |port: u16| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok();
+    let first = lab.origin.first_port();
+    let ports: Vec<u16> = lab
+        .switches
+        .iter()
+        .map(|switch| match wanted {
+            Some(0) => 0,
+            Some(base) => base.saturating_add(switch.grpc_port - first),
+            None => switch.grpc_port,
+        })
+        .collect();
+    let taken = ports.iter().find(|port| **port != 0 && !is_free(**port));
+    match (taken, wanted) {
+        (None, _) => Ok((ports, vec![])),
+        (Some(taken), Some(_)) => Err(format!("TCP port {taken} is in use: choose others with --grpc-port")),
+        (Some(taken), None) => {
+            let note = format!(
+                "TCP port {taken} is in use, by another lab perhaps: P4Runtime is on other ports here"
+            );
+            Ok((vec![0; ports.len()], vec![note]))
+        }
+    }
+}

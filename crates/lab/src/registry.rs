@@ -1,0 +1,182 @@
+//! The labs of this user that run, as files: how other processes find them, and how what a killed one left is found.
+//!
+//! Namespaces, interfaces and sockets go with the process. What stays are its hosts' processes and its file here.
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The variable that the processes of a lab's hosts have in their environment, with the lab's id.
+pub const MARK: &str = "P4RACK_LAB";
+
+/// A lab that runs, or has run.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Record {
+    /// Its name in commands: the number of its process and when that began.
+    pub id: String,
+    /// Its process.
+    pub process: u32,
+    /// Where it was started.
+    pub directory: PathBuf,
+    /// Its hosts.
+    pub hosts: Vec<HostRecord>,
+    /// Its switches.
+    pub switches: Vec<SwitchRecord>,
+}
+
+/// A host.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct HostRecord {
+    /// Its name.
+    pub name: String,
+    /// Its addresses.
+    pub addresses: Vec<std::net::IpAddr>,
+    /// Its network namespace.
+    pub namespace: PathBuf,
+}
+
+/// A switch.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct SwitchRecord {
+    /// Its name.
+    pub name: String,
+    /// P4Runtime's device id.
+    pub device_id: u64,
+    /// Where it serves P4Runtime.
+    pub address: std::net::SocketAddr,
+    /// The file of its program.
+    pub program: PathBuf,
+}
+
+/// The directory of a user's labs.
+#[derive(Clone, Debug)]
+pub struct Registry(PathBuf);
+
+impl Registry {
+    /// That of this user. To be called before the process becomes root in a namespace of its own.
+    pub fn of_user() -> Registry {
+        let user = nix::unistd::geteuid();
+        let base = std::env::var_os("XDG_RUNTIME_DIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+        Registry(base.join(format!("p4rack-labs-{user}")))
+    }
+
+    /// The id of a lab in this process.
+    pub fn own_id() -> String {
+        let process = std::process::id();
+        format!("{process}-{}", started(process).unwrap_or(0))
+    }
+
+    fn file(&self, id: &str) -> PathBuf {
+        self.0.join(format!("{id}.json"))
+    }
+
+    /// Makes a lab known.
+    pub fn add(&self, record: &Record) -> io::Result<()> {
+        use std::os::unix::fs::DirBuilderExt;
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.0)?;
+        let text = serde_json::to_string_pretty(record).map_err(io::Error::other)?;
+        // Nobody sees half of it.
+        let part = self.0.join(format!("{}.part", record.id));
+        std::fs::write(&part, text)?;
+        std::fs::rename(part, self.file(&record.id))
+    }
+
+    /// Forgets a lab, and ends what its hosts still run.
+    pub fn remove(&self, id: &str) -> usize {
+        let ended = end_processes(id);
+        let _ = std::fs::remove_file(self.file(id));
+        ended
+    }
+
+    /// All labs, each with whether it runs.
+    pub fn all(&self) -> Vec<(Record, bool)> {
+        let entries = std::fs::read_dir(&self.0).into_iter().flatten().flatten();
+        let is_record = |path: &Path| path.extension().is_some_and(|extension| extension == "json");
+        let paths = entries.map(|entry| entry.path()).filter(|path| is_record(path));
+        let read = |path: PathBuf| -> Option<Record> {
+            serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()
+        };
+        let mut all: Vec<(Record, bool)> = paths
+            .filter_map(read)
+            .map(|record| {
+                let runs = is_running(&record);
+                (record, runs)
+            })
+            .collect();
+        all.sort_by(|one, other| one.0.id.cmp(&other.0.id));
+        all
+    }
+
+    /// Removes what labs have left that were killed; their ids and how many processes were ended.
+    pub fn clean(&self) -> Vec<(String, usize)> {
+        let dead = self.all().into_iter().filter(|(_, runs)| !runs);
+        dead.map(|(record, _)| (record.id.clone(), self.remove(&record.id))).collect()
+    }
+
+    /// The lab that is meant: of this id or process, or the one of this directory, or the only one.
+    pub fn find(&self, id: Option<&str>, directory: &Path) -> Result<Record, String> {
+        let mut running: Vec<Record> =
+            self.all().into_iter().filter(|(_, runs)| *runs).map(|(record, _)| record).collect();
+        let list = |labs: &[Record]| {
+            let line = |lab: &Record| format!("{} in {}", lab.id, lab.directory.display());
+            labs.iter().map(line).collect::<Vec<_>>().join(", ")
+        };
+        if let Some(id) = id {
+            let is_it = |lab: &Record| lab.id == id || lab.process.to_string() == id;
+            let known = list(&running);
+            return running.into_iter().find(is_it).ok_or_else(|| match known.is_empty() {
+                true => "no lab runs: start one with `p4rack lab`".to_string(),
+                false => format!("no lab `{id}` runs; there are: {known}"),
+            });
+        }
+        if running.iter().filter(|lab| lab.directory == directory).count() == 1 {
+            running.retain(|lab| lab.directory == directory);
+        }
+        match running.as_slice() {
+            [only] => Ok(only.clone()),
+            [] => Err("no lab runs: start one with `p4rack lab`".to_string()),
+            several => Err(format!("several labs run: name one with --lab; there are: {}", list(several))),
+        }
+    }
+}
+
+fn is_running(record: &Record) -> bool {
+    started(record.process).is_some_and(|at| record.id == format!("{}-{at}", record.process))
+}
+
+/// When a process began, in ticks since the machine did.
+fn started(process: u32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The second field is a name in parentheses, which may hold anything; a process that has ended but is not waited for runs no more.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    let state = fields.next()?;
+    (state != "Z").then(|| fields.nth(18)?.parse().ok())?
+}
+
+/// Ends the processes of a lab's hosts; how many there were.
+pub fn end_processes(id: &str) -> usize {
+    let mark = format!("{MARK}={id}");
+    let is_marked = |process: i32| {
+        let environment = std::fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
+    };
+    let mut ended = BTreeSet::new();
+    // One may start another while they are looked for.
+    for _ in 0..10 {
+        let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let processes = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+        let marked: Vec<i32> = processes.filter(|process| is_marked(*process)).collect();
+        if marked.is_empty() {
+            break;
+        }
+        for process in marked {
+            // One that dies is there for a while.
+            let _ = kill(Pid::from_raw(process), Signal::SIGKILL);
+            ended.insert(process);
+        }
+    }
+    ended.len()
+}

@@ -1,0 +1,79 @@
+//! Network namespaces, held open by files of this process: when it ends, however it ends, they go with what is in them.
+
+use nix::sched::{CloneFlags, setns, unshare};
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread;
+
+/// A network namespace. A clone is the same.
+#[derive(Clone)]
+pub struct Space(Arc<File>);
+
+impl Space {
+    /// A new one, with a loopback that is down.
+    pub fn new() -> io::Result<Space> {
+        apart(|| {
+            unshare(CloneFlags::CLONE_NEWNET)?;
+            File::open("/proc/thread-self/ns/net")
+        })?
+        .map(|file| Space(Arc::new(file)))
+    }
+
+    /// Runs something on a thread of its own inside. What it opens and the processes that it starts stay inside.
+    pub fn within<T: Send>(&self, run: impl FnOnce() -> T + Send) -> io::Result<T> {
+        apart(|| {
+            setns(&self.0, CloneFlags::CLONE_NEWNET)?;
+            Ok(run())
+        })?
+    }
+
+    /// Where other processes find it while this one lives.
+    pub fn path(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.0.as_raw_fd()))
+    }
+
+    /// The number by which the kernel knows it.
+    pub fn inode(&self) -> io::Result<u64> {
+        use std::os::unix::fs::MetadataExt;
+        Ok(self.0.metadata()?.ino())
+    }
+}
+
+/// Runs something on a thread that ends afterwards: what it enters is left with it.
+fn apart<T: Send>(run: impl FnOnce() -> T + Send) -> io::Result<T> {
+    thread::scope(|scope| {
+        let thread = thread::Builder::new().name("namespace".to_string()).spawn_scoped(scope, run)?;
+        thread.join().map_err(|_| io::Error::other("the thread has ended early"))
+    })
+}
+
+/// Lets a process without rights create namespaces: it is root in a user namespace of its own from then on. To be called while the process has one thread.
+pub fn become_root() -> Result<(), String> {
+    use nix::unistd::{getegid, geteuid};
+    let (user, group) = (geteuid(), getegid());
+    if user.is_root() {
+        return Ok(());
+    }
+    let told = |error: &dyn std::fmt::Display| format!("a user namespace cannot be created: {error}");
+    unshare(CloneFlags::CLONE_NEWUSER).map_err(|error| told(&error))?;
+    let write = |file: &str, text: String| {
+        std::fs::write(format!("/proc/self/{file}"), text).map_err(|error| told(&error))
+    };
+    write("uid_map", format!("0 {user} 1"))?;
+    write("setgroups", "deny".to_string())?;
+    write("gid_map", format!("0 {group} 1"))
+}
+
+/// Enters the namespaces of another process. To be called while this process has one thread.
+pub fn enter(process: u32, network: &std::path::Path) -> io::Result<()> {
+    let own = std::fs::read_link("/proc/self/ns/user")?;
+    let user = format!("/proc/{process}/ns/user");
+    if std::fs::read_link(&user)? != own {
+        setns(File::open(user)?, CloneFlags::CLONE_NEWUSER)?;
+    }
+    setns(File::open(network)?, CloneFlags::CLONE_NEWNET)?;
+    Ok(())
+}

@@ -1,0 +1,286 @@
+//! A rack whose controller replaces the plan while generated packets are inside, beside the same rack whose plan stays: the same
+//! frames have to come out at the same hosts.
+//!
+//! Each packet has the rack for itself: others would overtake it on other paths. Links between devices are slow, so that hand-overs are
+//! under way while the controller works, and some of its messages are lost once the rack is up. A program whose frames depend on the time
+//! of their way is known by a third run with faster links, and nothing is said of it.
+
+use super::control::TIMING;
+use super::{Running, bring_up_with, refused};
+use crate::proof;
+use crate::rack::{Racked, SplitApp};
+use base_bits::Bits;
+use base_diag::{Diagnostic, Span};
+use base_time::{Duration, Probability, Rng, Time};
+use control_writes::{Match, Run, Write};
+use controller::Timing;
+use device::Options;
+use ir_prove::Effort;
+use ir_prove::generate::{MendedPackets, Pool};
+use rack_model::{DeviceId, Fault, FaultKind, HostId, NodeId, Placement, Rack, Replace, Spanned};
+use std::sync::Arc;
+
+/// From one packet to the next: longer than all that comes of it takes, and than a plan takes to come in.
+const PERIOD: Duration = Duration::from_ms(200);
+
+/// Every so many packets meet another plan.
+const EVERY: usize = 3;
+
+/// How long a hand-over is under way.
+const SLOW: Duration = Duration::from_ms(2);
+
+/// The same where it is quick.
+const QUICK: Duration = Duration::from_us(300);
+
+/// How many messages between controller and agents are lost.
+const LOSS: Probability = Probability::from_ppb(20_000_000);
+
+/// So many packets are drawn for one that is put in.
+const MOST_DRAWS: usize = 100;
+
+/// What was tried.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Replaced {
+    /// Packets put in.
+    pub packets: usize,
+    /// Frames that came out.
+    pub frames: usize,
+    /// Plans that took another's place.
+    pub plans: u64,
+}
+
+/// What came of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// The same frames came out.
+    Same(Replaced),
+    /// Others did.
+    Differs {
+        /// The packet that was put in.
+        packet: Vec<u8>,
+        /// With the plan that stays: hosts and frames.
+        expected: Vec<(HostId, Vec<u8>)>,
+        /// With plans that change.
+        found: Vec<(HostId, Vec<u8>)>,
+    },
+    /// What comes out depends on the time that packets take: nothing can be said.
+    DependsOnTime,
+    /// Plans of this rack cannot be replaced, or no host is at a port of its origin.
+    NotReplaceable,
+}
+
+/// Hosts, and the frames that came to them, for each packet.
+type Came = Vec<Vec<(HostId, Vec<u8>)>>;
+
+/// Puts packets in while plans change. `racked` is as before afterwards.
+pub fn prove_replaced(racked: &mut Racked, effort: &Effort) -> Result<Verdict, Vec<Diagnostic>> {
+    prove_with(racked, effort, TIMING)
+}
+
+fn prove_with(racked: &mut Racked, effort: &Effort, timing: Timing) -> Result<Verdict, Vec<Diagnostic>> {
+    let [app] = racked.apps.as_slice() else { return Ok(Verdict::NotReplaceable) };
+    let hosts = hosts(&racked.rack, app);
+    let map: Vec<Placement> = map(app);
+    let origins = app.placement.origins().count();
+    if hosts.is_empty() || map.is_empty() || origins > 1 || !racked.own_entries.is_empty() {
+        return Ok(Verdict::NotReplaceable);
+    }
+    let packets = packets(app, &hosts, effort)?;
+    let steady = quiet(&racked.rack, SLOW, packets.len());
+    let losses = Fault {
+        kind: FaultKind::ControlLoss { device: None, share: LOSS },
+        at: Time::ZERO,
+        lasts: None,
+        span: Span::NONE,
+    };
+    let replaces = replaces(&map, packets.len());
+    let changing = Rack { replaces, faults: vec![losses], ..steady.clone() };
+    let quicker = quiet(&racked.rack, QUICK, packets.len());
+    let (expected, _) = run(racked, steady, &packets, TIMING)?;
+    let (other, _) = run(racked, quicker, &packets, TIMING)?;
+    if expected != other {
+        return Ok(Verdict::DependsOnTime);
+    }
+    let (found, plans) = run(racked, changing, &packets, timing)?;
+    let (count, frames) = (packets.len(), found.iter().map(Vec::len).sum());
+    let mut each = packets.into_iter().zip(expected).zip(found);
+    Ok(match each.find(|((_, expected), found)| expected != found) {
+        Some((((_, packet), expected), found)) => Verdict::Differs { packet, expected, found },
+        None => Verdict::Same(Replaced { packets: count, frames, plans }),
+    })
+}
+
+/// Hosts at ports of the origin, with the ports.
+fn hosts(rack: &Rack, app: &SplitApp) -> Vec<(HostId, u32)> {
+    let origin = NodeId::Device(DeviceId(app.placement.origin().0));
+    let ends =
+        rack.links.iter().flat_map(|link| [(link.ends[0], link.ends[1]), (link.ends[1], link.ends[0])]);
+    let host = |(from, to): (rack_model::End, rack_model::End)| match from.node {
+        NodeId::Host(host) if to.node == origin => Some((host, to.port)),
+        _ => None,
+    };
+    ends.filter_map(host).collect()
+}
+
+/// Where regions run by the rack's own plan.
+fn map(app: &SplitApp) -> Vec<Placement> {
+    let site = |region: &ir::Name| Placement {
+        region: Spanned::from(region.as_str()),
+        device: Spanned::new(DeviceId(app.placement.device_of(region).0), Span::NONE),
+        policy: Default::default(),
+    };
+    app.placement.sites.keys().map(site).collect()
+}
+
+/// Everything at home, and as it was, in turn; asked for just before a packet comes, or while it is inside.
+fn replaces(map: &[Placement], packets: usize) -> Vec<Replace> {
+    let replace = |number: usize| {
+        let moment = Duration::from_us(100 * (number as u64 % 7));
+        let map = if number.is_multiple_of(2) { vec![] } else { map.to_vec() };
+        Replace { at: at((number + 1) * EVERY) + moment, map, span: Span::NONE }
+    };
+    (0..packets.saturating_sub(1) / EVERY).map(replace).collect()
+}
+
+/// When a packet is put in.
+fn at(packet: usize) -> Time {
+    Time::ZERO + PERIOD * (packet as u64 + 1)
+}
+
+/// The rack without workloads, faults and losses, with links between devices that take so long.
+fn quiet(rack: &Rack, delay: Duration, packets: usize) -> Rack {
+    let mut rack = Rack {
+        workloads: vec![],
+        faults: vec![],
+        replaces: vec![],
+        stages: vec![],
+        until: Some(at(packets)),
+        ..rack.clone()
+    };
+    for link in &mut rack.links {
+        (link.loss, link.corrupt, link.duplicate) = Default::default();
+        (link.reorder, link.jitter) = Default::default();
+        if link.ends.iter().all(|end| matches!(end.node, NodeId::Device(_))) {
+            link.delay = delay;
+        }
+    }
+    rack
+}
+
+/// Packets of the program and of what fills its tables, with the hosts that send them: mostly such that something comes of.
+fn packets(
+    app: &SplitApp,
+    hosts: &[(HostId, u32)],
+    effort: &Effort,
+) -> Result<Vec<(HostId, Vec<u8>)>, Vec<Diagnostic>> {
+    let rng = Rng::new(effort.seed);
+    let mut pool = Pool::new(&app.whole, &proof::case(app).reserved_ports(), &rng);
+    app.entries.writes().iter().flat_map(values).for_each(|value| pool.add(value));
+    let options = Options { registry: netfn_registry::all(), ..Options::default() };
+    let mut made = MendedPackets::new(&app.whole, &options.registry);
+    let mut whole = ir_interp::switch(Arc::clone(&app.whole), options)?;
+    for write in app.entries.writes() {
+        whole.write(write, Time::ZERO).map_err(|error| refused(&error.message))?;
+    }
+    let (mut packets, mut rng) = (vec![], rng.split("packets"));
+    for _ in 0..effort.packets * MOST_DRAWS {
+        let Some((host, port)) = rng.pick(hosts).copied().filter(|_| packets.len() < effort.packets) else {
+            break;
+        };
+        let packet = made.next(&mut pool, &mut rng);
+        if !whole.process(port, &packet, Time::ZERO).is_empty() || rng.chance(1, MOST_DRAWS as u64) {
+            packets.push((host, packet));
+        }
+    }
+    Ok(packets)
+}
+
+/// What an entry's key and data say.
+fn values(write: &ir_fill::Write) -> Vec<Bits> {
+    let Write::Entry { key, to: Some(entry), .. } = write else { return vec![] };
+    let matched = |field: &Match| match field {
+        Match::Any => None,
+        Match::Exact(value) | Match::Lpm { value, .. } | Match::Ternary { value, .. } => Some(value.clone()),
+        Match::Range { lo, .. } => Some(lo.clone()),
+    };
+    let args = match &entry.run {
+        Run::Action(call) => call.args.clone(),
+        Run::Member(_) | Run::Group(_) | Run::OneShot(_) => vec![],
+    };
+    key.matches.iter().filter_map(matched).chain(args).collect()
+}
+
+/// What comes of each packet, and how many plans took over.
+fn run(
+    racked: &mut Racked,
+    rack: Rack,
+    packets: &[(HostId, Vec<u8>)],
+    timing: Timing,
+) -> Result<(Came, u64), Vec<Diagnostic>> {
+    let own = std::mem::replace(&mut racked.rack, rack);
+    let running = bring_up_with(racked, None, timing);
+    racked.rack = own;
+    let mut running = running?;
+    let hosts: Vec<HostId> = (0..racked.rack.hosts.len() as u32).map(HostId).collect();
+    hosts.iter().for_each(|host| running.emulator.listen(*host));
+    for (number, (host, packet)) in packets.iter().enumerate() {
+        running.emulator.send(*host, packet.clone(), at(number));
+    }
+    let came = (0..packets.len()).map(|number| came(&mut running, &hosts, at(number + 1)));
+    let came = came.collect::<Result<_, _>>()?;
+    Ok((came, running.control.replaced))
+}
+
+/// What has come to hosts until just before `time`.
+fn came(
+    running: &mut Running,
+    hosts: &[HostId],
+    time: Time,
+) -> Result<Vec<(HostId, Vec<u8>)>, Vec<Diagnostic>> {
+    let before = time - Duration::from_ps(1);
+    running.run_until(before).map_err(|violation| refused(&violation.to_string()))?;
+    let mut came = vec![];
+    for host in hosts {
+        let received = running.emulator.take_received(*host).into_iter();
+        came.extend(received.map(|received| (*host, received.frame)));
+    }
+    came.sort();
+    Ok(came)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rack::load;
+    use base_diag::SourceMap;
+    use std::path::Path;
+
+    /// The split router without its sampler, which depends on time.
+    fn plain() -> Racked {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/slice/plain.toml");
+        load(&file, &[], &mut SourceMap::new()).unwrap_or_else(|found| panic!("{found:#?}"))
+    }
+
+    fn effort() -> Effort {
+        Effort { packets: 60, ..Effort::default() }
+    }
+
+    #[test]
+    fn plans_that_change_change_no_frame() {
+        let mut racked = plain();
+        let before = racked.rack.clone();
+        match prove_replaced(&mut racked, &effort()).unwrap() {
+            Verdict::Same(tried) => assert!(tried.frames > 10 && tried.plans > 15, "{tried:?}"),
+            other => panic!("{other:?}"),
+        }
+        assert!(racked.rack == before);
+    }
+
+    /// No other run has a controller that could forget the frames that are under way.
+    #[test]
+    fn a_controller_that_does_not_wait_for_hand_overs_is_noticed() {
+        let hasty = Timing { drain: Duration::ZERO, quiet: Duration::ZERO, ..TIMING };
+        let verdict = prove_with(&mut plain(), &effort(), hasty).unwrap();
+        assert!(matches!(verdict, Verdict::Differs { .. }), "{verdict:?}");
+    }
+}

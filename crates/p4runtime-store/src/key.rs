@@ -1,0 +1,51 @@
+//! Which entry of a table a message is about.
+
+use crate::catalog::Catalog;
+use crate::fault::{Result, Within, fault};
+use crate::matches;
+use control_writes::EntryKey;
+use p4runtime_proto::p4::config::v1::Table;
+use p4runtime_proto::p4::config::v1::match_field::MatchType;
+use p4runtime_proto::p4::v1::TableEntry;
+
+impl Catalog {
+    /// Which entry of its table a message is about.
+    pub fn entry_key(&self, entry: &TableEntry) -> Result<EntryKey> {
+        key(self.table(entry.table_id)?, entry)
+    }
+}
+
+/// Which entry a message is about.
+pub(crate) fn key(table: &Table, entry: &TableEntry) -> Result<EntryKey> {
+    if entry.is_default_action {
+        return key_of_default(entry);
+    }
+    let found = matches::decode(&table.match_fields, &entry.r#match)?;
+    let ranked = has_priorities(table);
+    match (ranked, entry.priority) {
+        (true, 1..) | (false, 0) => Ok(EntryKey { matches: found.into(), priority: entry.priority.into() }),
+        (true, _) => fault(
+            "the priority is missing",
+            "tables with ternary, range or optional fields need one of at least 1",
+        ),
+        (false, _) => fault("the table takes no priorities", "no field is ternary, range or optional"),
+    }
+    .within("priority")
+}
+
+/// The key of a default entry, whose message says nothing of it.
+pub(crate) fn key_of_default(entry: &TableEntry) -> Result<EntryKey> {
+    if !entry.r#match.is_empty() {
+        return fault("a default action has no match fields", "it runs if no entry matches").within("match");
+    }
+    if entry.priority != 0 {
+        return fault("a default action has no priority", "it runs if no entry matches").within("priority");
+    }
+    Ok(EntryKey::of_default())
+}
+
+/// Tables have priorities if some field can be matched in more than one way that does not say which is better.
+pub(crate) fn has_priorities(table: &Table) -> bool {
+    let ranked = [MatchType::Ternary, MatchType::Range, MatchType::Optional];
+    table.match_fields.iter().any(|field| ranked.contains(&matches::kind(field)))
+}

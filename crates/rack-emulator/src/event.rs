@@ -1,0 +1,22 @@
+//! The emulator's own events.
+
+/// What happens besides what packets do. The numbers are places in the emulator's lists.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// A frame that was handed in from outside leaves its host.
+    Inject(u32),
+    /// A timer of a workload's program runs out.
+    Program {
+        /// Which.
+        workload: u32,
+        /// The program's number of it.
+        timer: u32,
+    },
+    /// A fault begins or is over.
+    Fault {
+        /// Which.
+        fault: u32,
+        /// Or else it is over.
+        begins: bool,
+    },
+}

@@ -1,0 +1,58 @@
+//! Batches: what runs many packets at one moment, the interpreter or machine code.
+
+use crate::access::Access;
+use crate::packet::Packet;
+use base_time::Time;
+use dataplane_api::Output;
+use dataplane_tables::Tables;
+use device::{AtWork, StageRunner};
+use ir_interp::Interpreter;
+
+/// Runs batches of packets, and what comes of them in smaller pieces.
+pub(crate) trait BatchRunner: StageRunner {
+    /// Packets and all that comes of them, one after the other. Gives frames of packets that were copied, sent around or became too
+    /// long for their buffers, in order; `came_of` gets the position of the packet that each came of.
+    fn batch(
+        &mut self,
+        access: &mut Access<'_>,
+        packets: &mut [Packet],
+        came_of: &mut Vec<usize>,
+        now: Time,
+    ) -> Vec<Output>;
+
+    /// Reads these tables from now on.
+    fn read(&mut self, tables: &Tables);
+
+    /// How often code has called the interpreter.
+    fn interpreted(&self) -> u64;
+}
+
+impl BatchRunner for Interpreter {
+    fn batch(
+        &mut self,
+        access: &mut Access<'_>,
+        packets: &mut [Packet],
+        came_of: &mut Vec<usize>,
+        now: Time,
+    ) -> Vec<Output> {
+        let mut outputs = vec![];
+        access.count(packets.len() as u64, 0);
+        for (at, packet) in packets.iter_mut().enumerate() {
+            let (core, blocks) = access.parts();
+            let device = AtWork { core, blocks, runner: &mut *self };
+            outputs.extend(device.process(packet.in_port, packet.frame().to_vec(), now));
+            came_of.resize(outputs.len(), at);
+            packet.leave();
+        }
+        access.hand_over();
+        outputs
+    }
+
+    /// It reads the device's own.
+    fn read(&mut self, _: &Tables) {}
+
+    /// There is no code.
+    fn interpreted(&self) -> u64 {
+        0
+    }
+}

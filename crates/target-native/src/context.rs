@@ -1,0 +1,115 @@
+//! What compiled code and the rest agree on: the context that a batch is called with, and the numbers that they exchange.
+
+use dataplane_api::DropReason;
+use dataplane_tables::Table;
+use device::v1model::Stay;
+use std::ffi::c_void;
+use std::sync::atomic::AtomicU64;
+
+/// Rounds of loops, in steps of the interpreter.
+pub(crate) const FUEL: u64 = 4_000_000;
+
+/// What a call of the interpreter gives where a packet goes on.
+pub(crate) const FINE: i64 = 0;
+/// The packet was dropped.
+pub(crate) const GONE: i64 = 1;
+/// The deparser's frame did not fit into the packet's buffer; it is among the outputs.
+pub(crate) const ELSEWHERE: i64 = 2;
+/// The parser failed; the error is added.
+pub(crate) const REJECTED: i64 = 0x100;
+
+/// Numbers that a half is told: their positions in [`Context::told`].
+pub(crate) mod told {
+    pub(crate) const INGRESS_PORT: usize = 0;
+    pub(crate) const PATH: usize = 1;
+    pub(crate) const TIMESTAMP: usize = 2;
+    pub(crate) const EGRESS_PORT: usize = 3;
+    pub(crate) const CLASS_OF_SERVICE: usize = 4;
+    pub(crate) const INSTANCE: usize = 5;
+    /// How many steps are left.
+    pub(crate) const STEPS: usize = 6;
+    pub(crate) const COUNT: usize = 7;
+}
+
+/// Where compiled code left a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Left {
+    /// At the end of ingress.
+    Ingress,
+    /// At the end of egress, before the deparser.
+    Egress,
+}
+
+/// Reasons that are counted, by their number.
+pub(crate) const REASONS: [DropReason; 10] = [
+    DropReason::Ingress,
+    DropReason::Egress,
+    DropReason::NoReplica,
+    DropReason::Absorbed,
+    DropReason::PassLimit,
+    DropReason::ParserLimit,
+    DropReason::StepLimit,
+    DropReason::AssertFailed,
+    DropReason::UnknownRegion,
+    DropReason::Internal,
+];
+
+/// What compiled code is called with.
+#[repr(C)]
+pub(crate) struct Context {
+    pub(crate) frame: *mut u8,
+    pub(crate) tables: *const TableRef,
+    pub(crate) cells: *const *const AtomicU64,
+    /// A [`Job`](crate::runtime::Job).
+    pub(crate) job: *mut c_void,
+    /// In microseconds.
+    pub(crate) now: u64,
+    /// Not 0 if packets of a batch are to be run ahead once for what their lookups will read.
+    pub(crate) ahead: u64,
+    pub(crate) asked: *mut Asked,
+    /// For half of PSA: see [`told`].
+    pub(crate) told: [u64; told::COUNT],
+    /// For egress on its own.
+    pub(crate) stay: Stay,
+    pub(crate) sent: u64,
+    /// By reason.
+    pub(crate) dropped: [u64; REASONS.len()],
+}
+
+/// A table as compiled code reads it.
+#[repr(C)]
+pub(crate) struct TableRef {
+    pub(crate) table: *const Table,
+    /// The action of record 0.
+    pub(crate) actions: *const u64,
+    /// From one record to the next in bytes.
+    pub(crate) stride: u64,
+    /// The entry numbers by key, of tables that have an array of them.
+    pub(crate) direct: *const u32,
+    /// The arrays for the first bits, of tables of prefixes that have them now, or null: see [`dataplane_tables::FirstBits`].
+    pub(crate) top: *const u32,
+    pub(crate) chunks: *const u32,
+    /// What this worker has counted for the entries, two words for each slot, of tables that count.
+    pub(crate) counts: *const AtomicU64,
+    /// Not 0 if it pays to ask for what a lookup reads in advance.
+    pub(crate) far: u64,
+}
+
+/// Lookups whose first lines were asked for; the second ones are when the first have had time to come. Tables in it are copies of
+/// the batch that runs, which empties it at its end.
+pub(crate) struct Asked {
+    pub(crate) lookups: [(*const Table, [u64; MOST_ASKED]); 8],
+    pub(crate) next: usize,
+}
+
+/// Bytes of a counter: packets and bytes.
+pub(crate) const COUNT_BYTES: u32 = 16;
+
+/// Words of a key that is asked for.
+pub(crate) const MOST_ASKED: usize = 4;
+
+impl Default for Asked {
+    fn default() -> Asked {
+        Asked { lookups: [(std::ptr::null(), [0; MOST_ASKED]); 8], next: 0 }
+    }
+}

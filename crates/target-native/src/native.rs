@@ -1,0 +1,231 @@
+//! Code at work on a device: packets of a batch go through it, and what leaves it goes on in the device.
+
+use crate::access::Access;
+use crate::batch::BatchRunner;
+use crate::code::Part;
+use crate::compiled::Build;
+use crate::context::{Context, Left, REASONS, told};
+use crate::machine::Machine;
+use crate::memory::Memory;
+use crate::packet::{Fate, Packet};
+use crate::parked::Parked;
+use crate::runtime::{Job, Leaving, To};
+use crate::tables::Mirrors;
+use base_time::Time;
+use dataplane_api::{Output, QueuedPacket};
+use dataplane_tables::Tables;
+use device::v1model::{self, Ingress, Stay};
+use device::{AtWork, Life};
+use ir_interp::Interpreter;
+use ir_value::Value;
+use std::sync::Arc;
+
+/// The code of a program with what it works on.
+pub(crate) struct Native {
+    pub(crate) build: Arc<Build>,
+    /// Stands for this engine.
+    itself: Arc<()>,
+    pub(crate) memory: Memory,
+    pub(crate) values: Vec<Value>,
+    /// Frames that were too long for their packets' buffers in the last run.
+    pub(crate) outputs: Vec<Output>,
+    pub(crate) mirrors: Mirrors,
+    /// Room for packets that are yet to come; in boxes, as queues take them.
+    #[allow(clippy::vec_box)]
+    pub(crate) free: Vec<Box<Parked>>,
+    pub(crate) interpreted: u64,
+    /// Runs what code leaves out.
+    pub(crate) rest: Interpreter,
+}
+
+impl BatchRunner for Native {
+    fn batch(
+        &mut self,
+        access: &mut Access<'_>,
+        mut packets: &mut [Packet],
+        came_of: &mut Vec<usize>,
+        now: Time,
+    ) -> Vec<Output> {
+        let (mut outputs, received, mut sent) = (vec![], packets.len() as u64, 0);
+        let mut first = 0;
+        while !packets.is_empty() {
+            let ran = self.run(access, Part::Whole, packets, Start::Fresh { timestamp: now.as_us() }, now);
+            sent += ran.sent;
+            if !self.outputs.is_empty() {
+                // Each is all that came of one packet.
+                let elsewhere = packets.iter().enumerate().filter(|(_, p)| p.fate() == Fate::Elsewhere);
+                came_of.extend(elsewhere.map(|(at, _)| first + at).take(self.outputs.len()));
+                outputs.append(&mut self.outputs);
+            }
+            let Some(left) = ran.left else { break };
+            let Leaving { to, packet } = *left;
+            let at = (packet - packets.as_ptr().addr()) / size_of::<Packet>();
+            let behind = at + 1;
+            let done = match to {
+                To::Copies(packet, Left::Ingress) => Ok(Ingress::Ended(Box::new(packet))),
+                To::Copies(packet, Left::Egress) => Err(packet),
+                To::FrameExtern(call) => {
+                    let called = self.called(access, &mut packets[at], call, now);
+                    Ok(called.map_or(Ingress::Gone, |called| Ingress::Called(Box::new(called))))
+                }
+            };
+            let (core, blocks) = access.parts();
+            let device = AtWork { core, blocks, runner: self };
+            outputs.extend(match done {
+                Ok(done) => device.v1model_after_ingress(done, now),
+                Err(packet) => device.v1model_after_egress(packet, now),
+            });
+            came_of.resize(outputs.len(), first + at);
+            first += behind;
+            packets = &mut packets[behind..];
+        }
+        access.count(received, sent);
+        access.hand_over();
+        outputs
+    }
+
+    fn read(&mut self, tables: &Tables) {
+        self.mirrors.read(tables);
+    }
+
+    fn interpreted(&self) -> u64 {
+        self.interpreted
+    }
+}
+
+impl Native {
+    pub(crate) fn new(build: Arc<Build>, mirrors: Mirrors) -> Native {
+        let memory = Memory::new(build.layout.bytes);
+        let (values, rest) = (build.zeros.clone(), build.rest.clone());
+        Native {
+            build,
+            itself: Arc::default(),
+            memory,
+            values,
+            outputs: vec![],
+            mirrors,
+            free: vec![],
+            interpreted: 0,
+            rest,
+        }
+    }
+
+    /// Runs packets by the code of a part, up to one that leaves it. In line, for what goes in and comes out is as long as a hop's copies.
+    #[inline(always)]
+    pub(crate) fn run(
+        &mut self,
+        access: &mut Access,
+        part: Part,
+        packets: &mut [Packet],
+        start: Start<'_>,
+        now: Time,
+    ) -> Ran {
+        self.mirrors.follow(access);
+        let mut context = Context {
+            frame: self.memory.address(),
+            tables: self.mirrors.refs(),
+            cells: self.mirrors.cells(),
+            job: std::ptr::null_mut(),
+            now: now.as_us(),
+            ahead: u64::from(packets.len() > 1 && self.mirrors.are_far()),
+            asked: self.mirrors.asked(),
+            told: [0; told::COUNT],
+            stay: Stay::default(),
+            sent: 0,
+            dropped: [0; REASONS.len()],
+        };
+        self.outputs.clear();
+        let (machine, mut job) = self.job(access, part, now);
+        match start {
+            Start::Fresh { timestamp } => context.now = timestamp,
+            Start::Frame(stay, life) => {
+                context.stay = stay;
+                job.life = life;
+            }
+            Start::Half(numbers, life) => {
+                context.told = numbers;
+                job.life = Some(life);
+            }
+            Start::Values(values, stay) => {
+                context.stay = stay;
+                if let Some(packet) = packets.first() {
+                    job.set_parts(values, packet);
+                }
+            }
+        }
+        machine.run(&mut context, &mut job, packets);
+        job.spend();
+        let ran = Ran { sent: context.sent + job.outputs.len() as u64, left: job.left.take() };
+        let interpreted = job.interpreted;
+        self.interpreted += interpreted;
+        if context.dropped.iter().any(|packets| *packets > 0) {
+            let dropped = REASONS.into_iter().zip(context.dropped).filter(|(_, packets)| *packets > 0);
+            dropped.for_each(|(reason, packets)| access.dropped(reason, packets));
+        }
+        ran
+    }
+
+    /// What code works on beside its context, and the code.
+    #[inline(always)]
+    pub(crate) fn job<'j, 'h>(
+        &'j mut self,
+        access: &'j mut Access<'h>,
+        part: Part,
+        now: Time,
+    ) -> (&'j Machine, Job<'j, 'h>) {
+        let build = &*self.build;
+        let coded = build.coded(part);
+        let job = Job {
+            access,
+            rest: &mut self.rest,
+            layout: &build.layout,
+            memory: &mut self.memory,
+            values: &mut self.values,
+            zeros: &build.zeros,
+            notes: &coded.notes,
+            mirrors: &self.mirrors,
+            now,
+            outputs: &mut self.outputs,
+            interpreted: 0,
+            colours: (None, vec![]),
+            chosen: vec![],
+            left: None,
+            life: None,
+        };
+        (&coded.machine, job)
+    }
+
+    /// Room for a packet.
+    pub(crate) fn room(&mut self) -> Box<Parked> {
+        self.free.pop().unwrap_or_else(|| Box::new(Parked::new(&self.itself, &self.build)))
+    }
+
+    /// A packet that waits is back, with its frame; if it is none of ours, it is given back.
+    pub(crate) fn fetch(&mut self, packet: QueuedPacket) -> Result<Box<Parked>, QueuedPacket> {
+        let mut parked = packet.downcast::<Parked>()?;
+        if !parked.is_of(&self.itself) {
+            return Err(parked);
+        }
+        parked.exchange(&mut self.memory, &mut self.values);
+        Ok(parked)
+    }
+}
+
+/// What a run gave.
+pub(crate) struct Ran {
+    /// Frames that went out, with those in [`Native::outputs`].
+    pub(crate) sent: u64,
+    pub(crate) left: Option<Box<Leaving>>,
+}
+
+/// With what a packet begins.
+pub(crate) enum Start<'p> {
+    /// It came in; the program sees this as the time.
+    Fresh { timestamp: u64 },
+    /// It is in the frame, and has left its queue.
+    Frame(Stay, Option<Life>),
+    /// Half of PSA is told these numbers.
+    Half([u64; told::COUNT], Life),
+    /// It is values, and has left its queue if it was in one.
+    Values(&'p v1model::Packet, Stay),
+}
