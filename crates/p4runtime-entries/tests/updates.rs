@@ -285,8 +285,8 @@ fn members_and_groups() {
             error[P4R0441]: one-shot entries cannot be mixed with members
              --> updates.txtpb:6:121
               |
-            6 | ... } } action { action_profile_action_set {} } } } }
-              |                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^ this selector has members or groups: either all of its entries have action sets or none may (section 9.2.3)
+            6 | ...id: 1 exact { value: "\x03" } } action { action_profile_action_set {} } } } }
+              |                                             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^ this selector has members or groups: either all of its entries have action sets or none may (section 9.2.3)
               |
               = note: in an entry of table `ingress.ecmp`
             error[P4R0441]: there is no group 2
@@ -299,8 +299,8 @@ fn members_and_groups() {
             error[P4R0441]: the table has an action profile
              --> updates.txtpb:8:121
               |
-            8 | ...: "\x05" } } action { action { action_id: 16777217 params { param_id: 1 value: "\x05" } } } } } }
-              |                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ its entries name members or groups, not actions
+            8 | ...tion { action { action_id: 16777217 params { param_id: 1 value: "\x05" } } } } } }
+              |           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ its entries name members or groups, not actions
               |
               = note: in an entry of table `ingress.ecmp`
         "#]],
@@ -450,8 +450,8 @@ fn mistakes_are_told_with_their_place() {
             error[P4R0441]: there is no field 9
              --> updates.txtpb:4:174
               |
-            4 | ... { field_id: 4 exact { value: "\x01" } } match { field_id: 9 exact { value: "\x01" } } } } }
-              |                                                     ^^^^^^^^^^^ no match field has this id
+            4 | ...field_id: 4 exact { value: "\x01" } } match { field_id: 9 exact { value: "\x01" } } } } }
+              |                                                  ^^^^^^^^^^^ no match field has this id
               |
               = note: in an entry of table `ingress.acl`
               = help: known ids: 1 `hdr.ipv4.tos`, 2 `hdr.tcp.dst`, 3 `meta.vlan`, 4 `hdr.ipv4.$valid$`
@@ -465,25 +465,25 @@ fn mistakes_are_told_with_their_place() {
             error[P4R0441]: the match kind is wrong
              --> updates.txtpb:6:140
               |
-            6 | ...218 } } match { field_id: 4 ternary { value: "\x01" mask: "\x01" } } } } }
-              |                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ `hdr.ipv4.$valid$` has match kind exact
+            6 | ...8 } } match { field_id: 4 ternary { value: "\x01" mask: "\x01" } } } } }
+              |                              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ `hdr.ipv4.$valid$` has match kind exact
               |
               = note: in field 4 `hdr.ipv4.$valid$`
             error[P4R0441]: the value does not fit
              --> updates.txtpb:7:148
               |
-            7 | ...: 16777218 } } match { field_id: 4 exact { value: "\x02" } } } } }
-              |                                               ^^^^^^^^^^^^^ 0x2 needs 2 bits, and there are only 1
+            7 | ...777218 } } match { field_id: 4 exact { value: "\x02" } } } } }
+              |                                           ^^^^^^^^^^^^^ 0x2 needs 2 bits, and there are only 1
               |
               = note: in field 4 `hdr.ipv4.$valid$`
             error[P4R0441]: the value is missing
              --> updates.txtpb:8:148
               |
-            8 | ...ion_id: 16777218 } } match { field_id: 4 exact { value: "" } } } } }
-              |                                                     ^^^^^^^^^ an empty byte string is not a number
+            8 | ... 16777218 } } match { field_id: 4 exact { value: "" } } } } }
+              |                                              ^^^^^^^^^ an empty byte string is not a number
               |
               = note: in field 4 `hdr.ipv4.$valid$`
-              = help: zero is "\000"
+              = help: write zero as "\000"
             error[P4R0441]: the value has bits outside its mask
              --> updates.txtpb:9:196
               |
@@ -494,23 +494,23 @@ fn mistakes_are_told_with_their_place() {
             error[P4R0441]: the mask is zero
               --> updates.txtpb:10:210
                |
-            10 | ...} match { field_id: 1 ternary { value: "\000" mask: "\000" } } } } }
-               |                                                  ^^^^^^^^^^^^ omitted fields match any value
+            10 | ...atch { field_id: 1 ternary { value: "\000" mask: "\000" } } } } }
+               |                                               ^^^^^^^^^^^^ omitted fields match any value
                |
                = note: in field 1 `hdr.ipv4.tos`
                = help: omit the match
             error[P4R0441]: the range is empty
               --> updates.txtpb:11:194
                |
-            11 | ...t { value: "\x01" } } match { field_id: 2 range { low: "\x02" high: "\x01" } } } } }
-               |                                                      ^^^^^^^^^^^ 2 is more than 1
+            11 | ... { value: "\x01" } } match { field_id: 2 range { low: "\x02" high: "\x01" } } } } }
+               |                                                     ^^^^^^^^^^^ 2 is greater than 1
                |
                = note: in field 2 `hdr.tcp.dst`
             error[P4R0441]: the range covers every value
               --> updates.txtpb:12:186
                |
-            12 | ...: "\x01" } } match { field_id: 2 range { low: "\000" high: "\xff\xff" } } } } }
-               |                                     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ omitted fields match any value
+            12 | ...\x01" } } match { field_id: 2 range { low: "\000" high: "\xff\xff" } } } } }
+               |                                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ omitted fields match any value
                |
                = note: in field 2 `hdr.tcp.dst`
                = help: omit the match
@@ -524,8 +524,8 @@ fn mistakes_are_told_with_their_place() {
             error[P4R0441]: the table has no action 16777217
               --> updates.txtpb:14:142
                |
-            14 | ...{ value: "\x01" } } action { action { action_id: 16777217 params { param_id: 1 value: "\x05" } } } } } }
-               |                                          ^^^^^^^^^^^^^^^^^^^ its list of actions does not contain this id
+            14 | ...e: "\x01" } } action { action { action_id: 16777217 params { param_id: 1 value: "\x05" } } } } } }
+               |                                    ^^^^^^^^^^^^^^^^^^^ its list of actions does not contain this id
                |
                = note: in an entry of table `ingress.acl`
                = help: known ids: 16777218 `ingress.drop`
@@ -539,8 +539,8 @@ fn mistakes_are_told_with_their_place() {
             error[P4R0441]: the value has bits after its prefix
               --> updates.txtpb:16:92
                |
-            16 | ...le_id: 33554433 match { field_id: 1 lpm { value: "\n" prefix_len: 8 } } action { action { action_id: 16777217 params { param_id: ...
-               |                                              ^^^^^^^^^^^ the last 24 bits must be zero
+            16 | ...able_id: 33554433 match { field_id: 1 lpm { value: "\n" prefix_len: 8 } } action { action { action_id: 16777217 params { param_id...
+               |                                                ^^^^^^^^^^^ the last 24 bits must be zero
                |
                = note: in field 1 `hdr.ipv4.dst`
             error[P4R0441]: a parameter is missing
@@ -553,8 +553,8 @@ fn mistakes_are_told_with_their_place() {
             error[P4R0441]: the value does not fit
               --> updates.txtpb:18:125
                |
-            18 | ...tion_id: 16777217 params { param_id: 1 value: "\x02\x00" } } } } } }
-               |                                           ^^^^^^^^^^^^^^^^^ 0x200 needs 10 bits, and there are only 9
+            18 | ..._id: 16777217 params { param_id: 1 value: "\x02\x00" } } } } } }
+               |                                       ^^^^^^^^^^^^^^^^^ 0x200 needs 10 bits, and there are only 9
                |
                = note: in parameter `port` of action `ingress.forward`
             error[P4R0441]: the action is not allowed here
@@ -624,8 +624,8 @@ fn mistakes_are_told_with_their_place() {
             error[P4R0441]: the replica is a duplicate
               --> updates.txtpb:29:141
                |
-            29 | ...replicas { egress_port: 2 } replicas { egress_port: 2 } } } } }
-               |                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^ an earlier replica has the same port and instance
+            29 | ...plicas { egress_port: 2 } replicas { egress_port: 2 } } } } }
+               |                              ^^^^^^^^^^^^^^^^^^^^^^^^^^^ an earlier replica has the same port and instance
                |
                = note: in multicast group 1
             error[P4R0441]: there is no member 7
