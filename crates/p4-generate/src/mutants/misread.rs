@@ -35,7 +35,7 @@ impl fmt::Display for Misreading {
 }
 
 /// All of them.
-pub const MISREADINGS: [Misreading; 34] = [
+pub const MISREADINGS: [Misreading; 35] = [
     expr("a sum is saturated", |_, e| replace_op(e, BinaryOp::Add, BinaryOp::AddSat)),
     expr("a saturating sum wraps around", |_, e| replace_op(e, BinaryOp::AddSat, BinaryOp::Add)),
     expr("a saturating difference wraps around", |_, e| replace_op(e, BinaryOp::SubSat, BinaryOp::Sub)),

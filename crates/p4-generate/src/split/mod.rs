@@ -127,6 +127,8 @@ fn prove_case(program: &CutProgram, effort: &Effort) -> Result<Tried, Finding> {
             Difference::State { .. } => "another state",
             Difference::NotSerializable { .. } => "no order of the accesses",
             Difference::Overtaken { .. } => "packets of one flow overtake",
+            Difference::Stale { .. } => "a hand-over of another plan is taken",
+            Difference::Violation(_) => "packets are lost or invented",
             Difference::NeverEnds => "never ends",
             Difference::Setup(_) => "cannot be set up",
         };
