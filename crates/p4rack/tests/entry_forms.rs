@@ -117,8 +117,8 @@ fn runtime(program: &str, file: &str) -> String {
 #[test]
 fn two_numbers_mean_what_the_kind_of_the_key_says() {
     let routes = runtime("router.p4", "s1-runtime.json");
-    assert!(routes.contains("0x0a000101/32 => 0x080000000101 0x01"), "{routes}");
-    assert!(routes.contains("0x0a000300/24 => "), "{routes}");
+    assert!(routes.contains("0xa000101/32 => 0x80000000101 0x1"), "{routes}");
+    assert!(routes.contains("0xa000300/24 => "), "{routes}");
     let refused = runtime("wall.p4", "s3-runtime.json");
-    assert!(refused.contains("0x0a000202&&&0xffffffff 0x11&&&0xff"), "{refused}");
+    assert!(refused.contains("0xa000202&&&0xffffffff 0x11&&&0xff"), "{refused}");
 }

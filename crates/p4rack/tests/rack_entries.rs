@@ -212,7 +212,7 @@ fn an_entry_of_the_source_does_not_come_back() {
         let entries = p4rack::entries::read(&file, &whole, &mut map);
         let entries = entries.unwrap_or_else(|found| panic!("{name}: {}", text(&found, &map)));
         let refused = device_control::updates(entries.writes(), &whole).expect_err(name);
-        assert!(refused[0].title.starts_with("an entry of the source cannot be changed"), "{name}");
+        assert!(refused[0].title.starts_with("an entry of the program cannot be changed"), "{name}");
     }
     let _ = std::fs::remove_dir_all(&directory);
 }

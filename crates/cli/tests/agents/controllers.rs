@@ -394,7 +394,7 @@ fn an_agent_serves_its_controller_alone() {
     std::fs::write(&other, "fedcba9876543210fedcba9876543210\n").unwrap();
     let output = ctl(&rack.tor.address, &["takeover", "--secret", &other.display().to_string()]);
     let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(1) && told.contains("name its file with `--secret`"), "{told}");
+    assert!(output.status.code() == Some(1) && told.contains("give the file with `--secret`"), "{told}");
     assert_eq!(rack.pass(1), (1, 1));
 }
 
