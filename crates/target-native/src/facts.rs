@@ -87,6 +87,8 @@ pub(crate) struct CellsCode {
     pub(crate) bytes: u32,
     /// What a cell holds; of counters nothing that code asks for.
     pub(crate) kind: Kind,
+    /// All workers use the same cells. Counters have some for each worker.
+    pub(crate) is_shared: bool,
 }
 
 impl Facts {
@@ -154,9 +156,10 @@ impl Facts {
         for at in 0..blocks.program().instances.len() {
             let id = InstanceId::from(at);
             let Some(CellsFacts { size, bytes, ty }) = blocks.cells(id, MOST_CELLS) else { continue };
+            let is_shared = ty.is_some();
             let kind = ty.map_or(Some(Kind::Bits(0)), |ty| kind_of(blocks.program(), &ty));
             let Some(kind) = kind else { continue };
-            self.cells.insert(id, CellsCode { index: wanted.share(id), size, bytes, kind });
+            self.cells.insert(id, CellsCode { index: wanted.share(id), size, bytes, kind, is_shared });
         }
     }
 

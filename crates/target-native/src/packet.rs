@@ -10,6 +10,9 @@ pub(crate) const BUFFER: usize = 2048;
 #[derive(Clone, Debug)]
 pub(crate) struct Buffer(pub(crate) [u8; BUFFER]);
 
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
 /// Bytes in front of a packet that has just come in: room for headers that are added.
 pub const HEADROOM: usize = 256;
 
@@ -103,11 +106,10 @@ impl Packet {
         self.arrive(port, length);
     }
 
-    /// Starts to bring over the first bytes of the frame, which another core may have written last, and which are to be changed.
+    /// Starts to bring over the frame's headers, two cache lines at most, which another core may have written last and which are to be changed.
     pub fn prefetch(&self) {
-        if let Some(first) = self.buffer.0.get(self.start as usize) {
-            dataplane_tables::prefetch_to_write(first);
-        }
+        let lines = self.frame().chunks(LINE).take(2);
+        lines.filter_map(|line| line.first()).for_each(dataplane_tables::prefetch_to_write);
     }
 
     /// The port by which it came in.

@@ -13,7 +13,7 @@
 //!
 //! Atomicity as the language has it (P4-16 §18.4.1): each call of an extern is atomic. A read of a register and the write behind it are
 //! not, unless they stand in an `@atomic` block; of programs with such blocks, or with cells that a processor does not write
-//! at once, one batch runs at a time.
+//! at once, one batch runs at a time. (Counters are two words, but each worker has its own: the control plane may read packets and bytes of different moments.)
 //!
 //! Packets of a worker stay in order. Those of a flow do if whoever receives them gives each flow to one worker:
 //! [`flow`](crate::flow()) says which packets belong together.
@@ -248,9 +248,10 @@ fn access<'s>(state: &'s State, outbox: &'s Outbox) -> Access<'s> {
 }
 
 impl Made {
-    /// True if it has cells that a processor does not write at once.
+    /// True if workers share cells that a processor does not write at once.
     fn has_wide_cells(&self) -> bool {
-        self.builds().flat_map(|build| build.facts.cells.values()).any(|cells| cells.bytes > 8)
+        let mut cells = self.builds().flat_map(|build| build.facts.cells.values());
+        cells.any(|cells| cells.is_shared && cells.bytes > 8)
     }
 
     /// The tables and cells of a device, for threads that share it; `None` if that runs another program.
