@@ -3,13 +3,14 @@
 use dataplane_api::Port;
 use target_native::{MOST_BYTES, Packet};
 
-/// Packets of a batch.
+/// Packets of a batch, if nothing else is said.
 pub const BATCH: usize = 64;
 
 /// Frames that have come, in order. A frame that is too long for a [`Packet`] ends the batch.
 pub struct Batch {
-    /// As many as [`BATCH`], then those of copies.
+    /// As many as can come in, then those of copies.
     packets: Vec<Packet>,
+    most: usize,
     came: usize,
     extra: usize,
     long: Option<Vec<u8>>,
@@ -17,11 +18,16 @@ pub struct Batch {
 
 impl Default for Batch {
     fn default() -> Batch {
-        Batch { packets: vec![Packet::default(); BATCH], came: 0, extra: 0, long: None }
+        Batch::of(BATCH)
     }
 }
 
 impl Batch {
+    /// For so many frames.
+    pub fn of(most: usize) -> Batch {
+        Batch { packets: vec![Packet::default(); most], most, came: 0, extra: 0, long: None }
+    }
+
     /// Forgets all frames.
     pub fn clear(&mut self) {
         (self.came, self.extra, self.long) = (0, 0, None);
@@ -29,13 +35,13 @@ impl Batch {
 
     /// The buffers that are free; none after a long frame.
     pub fn room(&mut self) -> &mut [Packet] {
-        let first = if self.long.is_some() { BATCH } else { self.came };
-        &mut self.packets[first..BATCH]
+        let first = if self.long.is_some() { self.most } else { self.came };
+        &mut self.packets[first..self.most]
     }
 
     /// The first `count` buffers of the [`room`](Batch::room) have been filled.
     pub fn filled(&mut self, count: usize) {
-        self.came = (self.came + count).min(BATCH);
+        self.came = (self.came + count).min(self.most);
     }
 
     /// Adds a frame, which is copied. To be called if there is room.
@@ -76,7 +82,7 @@ impl Batch {
 
     /// Adds a frame that came of others, and gives its position; `None` if it is too long.
     pub(crate) fn add(&mut self, frame: &[u8]) -> Option<usize> {
-        let at = BATCH + self.extra;
+        let at = self.most + self.extra;
         if self.packets.len() == at {
             self.packets.push(Packet::default());
         }

@@ -21,6 +21,9 @@ use target_native::{Fate, Turns, Worker};
 /// The most ports whose frames are counted each for itself: programs may send to any number.
 const MOST_PORTS: usize = 1024;
 
+/// Frames that are run together: the more, the more leave by a port at a time.
+const TOGETHER: usize = 4 * BATCH;
+
 /// How long a lane sleeps at most, so that what cannot wake it does not wait for ever.
 const NAP: std::time::Duration = std::time::Duration::from_millis(100);
 
@@ -149,7 +152,7 @@ impl Lane {
             lanes,
             started,
             poll,
-            batch: Batch::default(),
+            batch: Batch::of(TOGETHER),
             came_by: vec![],
             passing: Batch::default(),
             touched: vec![],
@@ -224,7 +227,7 @@ impl Lane {
         Time::ZERO + Duration::from_ns(u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// Takes at most about a batch of each source, and runs the timers that are due. Frames of several sources share a batch: many ports with
+    /// Takes at most about [`TOGETHER`] frames of each source, and runs the timers that are due. Frames of several sources share a batch: many ports with
     /// a few frames each cost as much as one port with many.
     fn round(&mut self) -> Round {
         let turn = Arc::clone(&self.turn);
@@ -275,7 +278,7 @@ impl Lane {
         received
     }
 
-    /// Adds frames of a source to the batch, which is run whenever it is full, until about [`BATCH`] frames of the source have come.
+    /// Adds frames of a source to the batch, which is run whenever it is full, until about [`TOGETHER`] frames of the source have come.
     fn take_to_run(
         &mut self,
         state: &mut State,
@@ -284,7 +287,7 @@ impl Lane {
         round: &mut Round,
     ) -> io::Result<()> {
         let mut came = 0;
-        while came < BATCH {
+        while came < TOGETHER {
             let before = self.batch.came();
             let received = source.receive(port, &mut self.batch);
             let (count, is_full) = (self.batch.came() - before, self.batch.room().is_empty());
@@ -379,14 +382,9 @@ impl Lane {
 
     /// Sends what leaves.
     fn send(&mut self, state: &mut State, now: Time) {
-        for position in self.touched.drain(..) {
-            let leaving = &mut self.leaving[position];
-            let port = self.ports.send_packets(position, self.batch.packets(), leaving, now);
-            if let Some(port) = port {
-                state.count(port, |count| count.sent += leaving.len() as u64);
-            }
-            leaving.clear();
-        }
+        let Lane { ports, batch, touched, leaving, .. } = self;
+        let count = |port, packets| state.count(port, |count| count.sent += packets);
+        ports.send_packets(touched, leaving, batch.packets(), now, count);
     }
 
     /// Runs the program's timers that are due; gives when the next one is.

@@ -37,10 +37,14 @@ pub enum Wait {
 
 /// Where frames go.
 pub trait Sink: Send {
-    /// Sends the packets at these positions, in order, and gives how many were taken: the rest is lost. Buffers may be exchanged.
+    /// Sends the packets at these positions, in order, and gives how many were taken: the rest is lost. Buffers may be exchanged. A receiver
+    /// that waits is woken by [`wake`](Sink::wake).
     fn send(&mut self, packets: &mut [Packet], which: &[usize], now: Time) -> usize;
 
-    /// Sends one frame of any length; false if it is lost.
+    /// Wakes a receiver that waits for what was sent.
+    fn wake(&mut self) {}
+
+    /// Sends one frame of any length and wakes the receiver; false if the frame is lost.
     fn send_frame(&mut self, frame: &[u8], now: Time) -> bool;
 
     /// Passes on what waits to be written.

@@ -302,6 +302,7 @@ impl Run {
                 }
             }
             delivered += far.sink.send(self.batch.packets(), &which, now) as u64;
+            far.sink.wake();
             dropped += came as u64 - delivered;
             let _ = far.sink.flush();
         } else {
