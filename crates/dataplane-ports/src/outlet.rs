@@ -14,9 +14,9 @@ use crate::udp::Udp;
 use base_time::Time;
 use dataplane_api::Port;
 use linux_net::xdp::Mode;
+use smallvec::SmallVec;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use target_native::Packet;
 

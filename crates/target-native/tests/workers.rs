@@ -154,13 +154,15 @@ fn workers_that_count_do_not_wait_for_each_other() {
     // As if another worker had it: one that runs a batch of a program with atomic blocks, or makes copies.
     let taken = shared.lock();
     let (done, is_done) = std::sync::mpsc::channel();
-    let running = std::thread::spawn(move || {
-        worker.process(&mut batch(|at| at as u8 % 4), Time::ZERO);
-        done.send(()).expect("somebody waits");
+    let ended = std::thread::scope(|scope| {
+        scope.spawn(move || {
+            worker.process(&mut batch(|at| at as u8 % 4), Time::ZERO);
+            done.send(()).expect("somebody waits");
+        });
+        let ended = is_done.recv_timeout(std::time::Duration::from_secs(30));
+        drop(taken);
+        ended
     });
-    let ended = is_done.recv_timeout(std::time::Duration::from_secs(30));
-    drop(taken);
-    running.join().expect("it ends");
     assert!(ended.is_ok(), "the worker waits for the switch");
     assert_eq!(read(&shared.lock(), 1), BATCH as u64 / 4);
 }
