@@ -6,7 +6,8 @@ use p4_syntax::Options;
 use p4rack::run::feed::Feed;
 use p4rack::run::pass::Watcher;
 use p4rack::run::step::Step;
-use p4rack::run::{Engine, Job, text};
+use p4rack::run::{Engine, Job, entries, text};
+use std::path::Path;
 
 type Sent = (Time, u64, u32, Vec<u8>);
 
@@ -34,12 +35,23 @@ impl Watcher for Seen {
     }
 }
 
-fn job(program: &str, map: &mut SourceMap) -> Job {
-    let path = format!("{}/../target-native/tests/{program}", env!("CARGO_MANIFEST_DIR"));
-    let program = p4rack::rack::compile_program(&path, &Options::default(), map, &mut vec![]);
+/// A copy for each of ports 4 and 5.
+const GROUP: &str = "mc_mgrp_create 1\nmc_node_create 0 4 5\nmc_node_associate 1 0\n";
+
+/// A program, here or in the engine's tests, with its macros behind a space.
+fn job(name: &str, map: &mut SourceMap) -> Job {
+    let (name, macros) = name.split_once(' ').unwrap_or((name, ""));
+    let is_own = name == "moments.p4";
+    let folder = if is_own { "tests/programs" } else { "../target-native/tests" };
+    let path = format!("{}/{folder}/{name}", env!("CARGO_MANIFEST_DIR"));
+    let options =
+        Options { defines: macros.split_whitespace().map(str::to_string).collect(), ..Options::default() };
+    let program = p4rack::rack::compile_program(&path, &options, map, &mut vec![]);
     let program = program.expect("the program is right");
+    let group = || entries::read(&program, Path::new("group"), GROUP, 0).expect("commands");
+    let fillings = if is_own { vec![group()] } else { vec![] };
     let engine = Engine::Native;
-    Job { program, fillings: vec![], seed: 1, interval: None, cpu_port: None, trace: false, engine }
+    Job { program, fillings, seed: 1, interval: None, cpu_port: None, trace: false, engine }
 }
 
 /// Two captures whose packets alternate; some are too long for a packet's buffer.
@@ -65,9 +77,12 @@ fn feed(captures: &[Vec<u8>; 2]) -> Feed<'_> {
 #[test]
 fn both_give_the_same() {
     let captures = captures();
-    for program in ["copies.p4", "told.p4"] {
+    for program in ["copies.p4", "told.p4", "moments.p4", "moments.p4 TIME"] {
         let job = job(program, &mut SourceMap::new());
         assert!(job.passes());
+        // Batches hold packets of different moments only where nothing sees that.
+        let engine = target_native::Engine::compile(&job.program, device::Options::default()).unwrap();
+        assert_eq!(engine.is_timeless(), program == "moments.p4", "{program}");
         let (mut want, mut got) = (Seen::default(), Seen::default());
         let ended = job.feed(&mut feed(&captures), &mut |step| {
             let sent = step.sent.iter().map(|s| (s.at, step.epoch_nanos, s.port, s.frame.clone()));
@@ -81,4 +96,14 @@ fn both_give_the_same() {
         assert_eq!((got.packets, passed.unwrap().counters), (400, ended.unwrap().counters), "{program}");
         assert!(want.sent.len() > 100, "{program}");
     }
+}
+
+#[test]
+fn packets_before_a_mistake_have_run() {
+    let [mut capture, other] = captures();
+    capture.truncate(capture.len() - 1);
+    let job = job("moments.p4", &mut SourceMap::new());
+    let mut got = Seen::default();
+    assert!(job.pass(&mut feed(&[capture, other]), &mut got).is_err());
+    assert!(got.packets > 390 && got.sent.len() > 100, "{} {}", got.packets, got.sent.len());
 }

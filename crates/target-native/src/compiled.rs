@@ -6,6 +6,7 @@ use crate::layout::{Layout, Node};
 use crate::machine::Machine;
 use crate::notes::Notes;
 use crate::tables::{Mirrors, Wanted};
+use crate::timeless::is_timeless;
 use base_diag::Diagnostic;
 use dataplane_api::Port;
 use device::psa::Half;
@@ -26,6 +27,8 @@ pub struct Compiled {
     pub(crate) code: Made,
     /// It was made for threads that run it at once: see [`Shared`](crate::Shared).
     pub(crate) shares: bool,
+    /// See [`Engine::is_timeless`](crate::Engine::is_timeless).
+    pub(crate) is_timeless: bool,
 }
 
 impl Compiled {
@@ -46,7 +49,7 @@ impl Compiled {
         let Ok(lowered) = ir_lower::lower(program) else {
             ir_interp::check(program)?;
             let program = Arc::new(program.clone());
-            return Ok(Compiled { program, drop_port, code: Made::Nothing, shares });
+            return Ok(Compiled { program, drop_port, code: Made::Nothing, shares, is_timeless: false });
         };
         ir_interp::check(&lowered)?;
         Compiled::of(Arc::new(lowered), drop_port, shares)
@@ -64,7 +67,11 @@ impl Compiled {
     fn of(program: Arc<Program>, drop_port: Port, shares: bool) -> Result<Compiled, Vec<Diagnostic>> {
         let blueprint = Blueprint::new(Arc::clone(&program), drop_port)?;
         let code = Made::new(blueprint.blocks(), shares);
-        Ok(Compiled { program, drop_port, code, shares })
+        let [_, _, standard] = blueprint.blocks().types();
+        let is_whole = |build: &Arc<Build>| build.whole.notes.left().next().is_none();
+        let is_timeless =
+            matches!(&code, Made::Whole(build) if is_whole(build)) && is_timeless(&program, &standard);
+        Ok(Compiled { program, drop_port, code, shares, is_timeless })
     }
 }
 

@@ -27,6 +27,8 @@ pub struct Engine {
     switch: Switch,
     runner: Box<dyn BatchRunner>,
     compiled: Compiled,
+    /// See [`Engine::came_of`].
+    came_of: Vec<usize>,
 }
 
 impl Engine {
@@ -41,7 +43,7 @@ impl Engine {
         let compiled = compiled.fit(options.drop_port, compiled.shares)?;
         let mut switch = ir_interp::switch(Arc::clone(&compiled.program), options)?;
         let runner = runner(&compiled, switch.parts().0);
-        Ok(Engine { switch, runner, compiled })
+        Ok(Engine { switch, runner, compiled, came_of: vec![] })
     }
 
     /// The code, for more engines of the same program.
@@ -71,16 +73,29 @@ impl Engine {
         self.runner.interpreted()
     }
 
+    /// True if packets of a batch may have come at different moments, for the program does not see the time: it reads no timestamps, meters, draws and tells nothing, and has
+    /// no entries that become idle. False if that is not known.
+    pub fn is_timeless(&self) -> bool {
+        self.compiled.is_timeless
+    }
+
+    /// For each output of the last batch the position of the packet that it came of, in order.
+    pub fn came_of(&self) -> &[usize] {
+        &self.came_of
+    }
+
     /// Runs a batch of packets, one after the other, at one moment; queues are empty. [`Packet::fate`] says what became of each;
     /// frames of packets that were copied, sent around or became too long for their buffers are returned, in order.
     pub fn process(&mut self, packets: &mut [Packet], now: Time) -> Vec<Output> {
+        self.came_of.clear();
         let (core, blocks) = self.switch.parts();
         if core.is_unwatched() {
-            return self.runner.batch(&mut Access::Own(core, blocks), packets, &mut vec![], now);
+            return self.runner.batch(&mut Access::Own(core, blocks), packets, &mut self.came_of, now);
         }
         let mut outputs = vec![];
-        for packet in packets {
+        for (at, packet) in packets.iter_mut().enumerate() {
             outputs.extend(self.switch.process(packet.in_port, packet.frame(), now));
+            self.came_of.resize(outputs.len(), at);
             packet.leave();
         }
         outputs

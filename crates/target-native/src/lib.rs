@@ -41,6 +41,7 @@ mod runner;
 mod runtime;
 mod tables;
 mod text;
+mod timeless;
 mod turns;
 mod workers;
 

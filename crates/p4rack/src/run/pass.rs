@@ -1,14 +1,18 @@
 //! Packets from captures to captures, where nobody looks at each of them: machine code, in memory that is used again.
 //!
-//! What comes out is what [`Job::feed`] gives: each packet runs at its own time, and all that comes of it before the next.
+//! What comes out is what [`Job::feed`] gives: each packet runs at its own time, and all that comes of it before the next. Where the program does not
+//! see the time, packets run in batches.
 
-use super::feed::Feed;
+use super::feed::{Feed, FrameRef};
 use super::step::{Gatherer, Step};
-use super::{Ended, Engine, Job, check_ports};
+use super::{Ended, Job, check_ports};
 use base_diag::Diagnostic;
 use base_time::Time;
 use dataplane_api::Port;
-use target_native::{Fate, Packet};
+use target_native::{Engine, Fate, Packet};
+
+/// Packets that are run together at most.
+const BATCH: usize = 64;
 
 /// Looks at what leaves, and at what packets tell; an error ends the run.
 pub trait Watcher {
@@ -25,41 +29,99 @@ pub trait Watcher {
 impl Job {
     /// True if [`pass`](Job::pass) can run it: as machine code, and without functions on frames, whose timers send between packets.
     pub fn passes(&self) -> bool {
-        self.engine == Engine::Native && !self.trace && self.program.frame_externs().is_empty()
+        self.engine == super::Engine::Native && !self.trace && self.program.frame_externs().is_empty()
     }
 
     /// Runs packets from captures and the command line; `watcher` sees no steps.
     pub fn pass(&self, feed: &mut Feed, watcher: &mut dyn Watcher) -> Result<Ended, Vec<Diagnostic>> {
-        let mut engine = target_native::Engine::compile(&self.program, self.options())?;
+        let mut engine = Engine::compile(&self.program, self.options())?;
         self.fill(engine.switch())?;
         check_ports(engine.switch().port_numbers(), feed.ports())?;
-        let mut gatherer = Gatherer::new(self, engine.switch());
-        let (mut packet, mut number, mut now) = (Packet::default(), 0, Time::ZERO);
-        while let Some(frame) = feed.read().map_err(|problem| vec![problem])? {
-            number += 1;
-            now = now.max(frame.at);
-            watcher.packet(number, now)?;
-            let epoch = frame.epoch_nanos;
-            let fits = packet.receive(frame.port, frame.bytes);
-            let outputs = match fits {
-                true => engine.process(std::slice::from_mut(&mut packet), now),
-                false => engine.switch().process(frame.port, frame.bytes, now),
+        let gatherer = Gatherer::new(self, engine.switch());
+        let most = if engine.is_timeless() { BATCH } else { 1 };
+        let (packets, came) = (vec![Packet::default(); most], vec![]);
+        let mut run = Run { engine, gatherer, packets, came, number: 0, now: Time::ZERO };
+        loop {
+            let frame = match feed.read() {
+                Ok(Some(frame)) => frame,
+                Ok(None) => break,
+                Err(problem) => {
+                    run.batch(watcher)?;
+                    return Err(vec![problem]);
+                }
             };
-            for output in outputs {
+            if !run.takes(&frame) {
+                run.batch(watcher)?;
+                run.long(&frame, watcher)?;
+            } else if run.came.len() == most {
+                run.batch(watcher)?;
+            }
+        }
+        run.batch(watcher)?;
+        run.told(watcher)?;
+        Ok(self.ended(run.engine.switch()))
+    }
+}
+
+/// Packets on their way.
+struct Run {
+    engine: Engine,
+    gatherer: Gatherer,
+    /// The first of them are to be run.
+    packets: Vec<Packet>,
+    /// When each of them came, and how far its capture's time is ahead.
+    came: Vec<(Time, u64)>,
+    /// Packets so far.
+    number: u64,
+    now: Time,
+}
+
+impl Run {
+    /// Adds a frame to the batch; false if it is too long for a buffer.
+    fn takes(&mut self, frame: &FrameRef<'_>) -> bool {
+        let takes = self.packets[self.came.len()].receive(frame.port, frame.bytes);
+        if takes {
+            self.now = self.now.max(frame.at);
+            self.came.push((self.now, frame.epoch_nanos));
+        }
+        takes
+    }
+
+    /// Runs the batch, and reports what came of each packet.
+    fn batch(&mut self, watcher: &mut dyn Watcher) -> Result<(), Vec<Diagnostic>> {
+        if self.came.is_empty() {
+            return Ok(());
+        }
+        let packets = &mut self.packets[..self.came.len()];
+        let outputs = self.engine.process(packets, self.now);
+        let mut outputs = outputs.into_iter().zip(self.engine.came_of()).peekable();
+        for (at, (packet, (now, epoch))) in packets.iter().zip(self.came.drain(..)).enumerate() {
+            self.number += 1;
+            watcher.packet(self.number, now)?;
+            while let Some((output, _)) = outputs.next_if(|(_, of)| **of == at) {
                 watcher.sent(now, epoch, output.port, &output.frame)?;
             }
-            if let Fate::Sent(port) = packet.fate()
-                && fits
-            {
+            if let Fate::Sent(port) = packet.fate() {
                 watcher.sent(now, epoch, port, packet.frame())?;
             }
-            if let Some(step) = gatherer.told(engine.switch(), now) {
-                watcher.told(&step)?;
-            }
         }
-        if let Some(step) = gatherer.told(engine.switch(), now) {
-            watcher.told(&step)?;
+        drop(outputs);
+        self.told(watcher)
+    }
+
+    /// Runs a frame that is too long for a buffer; nothing is to be run before it.
+    fn long(&mut self, frame: &FrameRef<'_>, watcher: &mut dyn Watcher) -> Result<(), Vec<Diagnostic>> {
+        self.number += 1;
+        self.now = self.now.max(frame.at);
+        watcher.packet(self.number, self.now)?;
+        for output in self.engine.switch().process(frame.port, frame.bytes, self.now) {
+            watcher.sent(self.now, frame.epoch_nanos, output.port, &output.frame)?;
         }
-        Ok(self.ended(engine.switch()))
+        self.told(watcher)
+    }
+
+    /// Reports what packets told.
+    fn told(&mut self, watcher: &mut dyn Watcher) -> Result<(), Vec<Diagnostic>> {
+        self.gatherer.told(self.engine.switch(), self.now).map_or(Ok(()), |step| watcher.told(&step))
     }
 }
