@@ -107,3 +107,14 @@ fn packets_before_a_mistake_have_run() {
     assert!(job.pass(&mut feed(&[capture, other]), &mut got).is_err());
     assert!(got.packets > 390 && got.sent.len() > 100, "{} {}", got.packets, got.sent.len());
 }
+
+#[test]
+fn programs_that_see_no_time_are_found() {
+    for (name, is_timeless) in [("router", true), ("acl", true), ("l2", false), ("dcswitch", false)] {
+        let path = format!("{}/../../examples/bench/{name}/{name}.p4", env!("CARGO_MANIFEST_DIR"));
+        let mut map = SourceMap::new();
+        let program = p4rack::rack::compile_program(&path, &Options::default(), &mut map, &mut vec![]);
+        let engine = target_native::Engine::compile(&program.unwrap(), device::Options::default()).unwrap();
+        assert_eq!(engine.is_timeless(), is_timeless, "{name}");
+    }
+}
