@@ -14,7 +14,7 @@ pub struct Table {
     pub keys: Vec<TableKey>,
     /// The action list, in order. What runs is named by its index here.
     pub actions: Vec<ActionRef>,
-    /// What runs on a miss.
+    /// Action that runs on a miss.
     pub default_action: DefaultAction,
     /// In order of the source.
     pub entries: Vec<Entry>,
@@ -88,7 +88,7 @@ impl MatchKind {
 /// An entry of a table's action list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ActionRef {
-    /// Of the same control.
+    /// Action of the same control.
     pub action: ActionId,
     /// Arguments of the leading parameters with a direction, evaluated when the action runs; the rest, without
     /// direction, come from the entry.
@@ -124,6 +124,6 @@ pub struct Entry {
     pub is_const: bool,
     /// As written.
     pub annotations: Annotations,
-    /// Its place.
+    /// Place in the source.
     pub span: Span,
 }

@@ -2,7 +2,7 @@
 
 use crate::{Annotation, ExternFunction, ExternMethod, ExternObject, Instance, Program};
 
-/// What a call of a value extern depends on, and what it changes (P4-16 §20.3 for the annotations).
+/// Dependencies and effects of a call of a value extern (P4-16 §20.3 for the annotations).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum CallEffect {
     /// `@pure`: what it gives depends on its arguments alone.
@@ -33,7 +33,7 @@ impl ExternFunction {
 }
 
 impl ExternMethod {
-    /// What the annotations say of a call, if it is of a value extern.
+    /// Effect that the annotations declare, if the method belongs to a value extern.
     pub fn effect(&self) -> CallEffect {
         let has = |name: &str| self.annotations.iter().any(|a| a.name == name);
         match (has("pure"), has("noSideEffects")) {

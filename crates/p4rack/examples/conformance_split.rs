@@ -40,7 +40,7 @@ struct Reason {
     example: String,
 }
 
-/// Where the code at the second device ends.
+/// End of the code that moves to the second device.
 #[derive(Clone)]
 enum Reach {
     /// At the end of the block.
@@ -64,7 +64,7 @@ struct Tally {
     borders: usize,
     reasons: BTreeMap<String, Reason>,
     accepted: Vec<Accepted>,
-    /// Of the accepted ones, those that do not end with their block.
+    /// Accepted cuts that do not end with their block.
     others: usize,
     programs: Vec<Arc<Program>>,
 }

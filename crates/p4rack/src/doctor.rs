@@ -1,4 +1,4 @@
-//! What this machine can and cannot do, and what to install.
+//! Capabilities of this machine, and what to install for the missing ones.
 
 use base_diag::SourceMap;
 use compiler::reparse;
@@ -10,7 +10,7 @@ use target_native::Engine;
 /// Something that a machine can do or not.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Finding {
-    /// What.
+    /// Name of the capability.
     pub what: &'static str,
     /// It can.
     pub works: bool,
@@ -47,7 +47,7 @@ fn finding(what: &'static str, result: Result<String, String>) -> Finding {
     Finding { what, works, told: result.unwrap_or_else(|why| why) }
 }
 
-/// By doing it.
+/// Compiles a small program to machine code.
 fn machine_code() -> Finding {
     let compiled = reparse("doctor.p4", PROGRAM, &mut SourceMap::new())
         .and_then(|program| Engine::compile(&program, Options::default()).map(drop));

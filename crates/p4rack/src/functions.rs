@@ -12,7 +12,7 @@ use rack_model::{Call, Device};
 use rack_plan::call_cost;
 use std::sync::Arc;
 
-/// What a program declares otherwise than devices offer it.
+/// Errors for extern declarations of a program that differ from those that devices offer.
 pub fn check(program: &Program) -> Vec<Diagnostic> {
     device::check_value_externs(program, &netfn_registry::all())
 }

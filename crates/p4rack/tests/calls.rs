@@ -58,7 +58,7 @@ fn helpers_that_are_called_are_called_by_the_tor() {
     proved(&source, star(&["R"]));
 }
 
-/// What follows directly goes on from helper to helper; what is called is called from the device around it.
+/// A call is entered from the device around it, and its successor, which follows directly, from the helper itself.
 #[test]
 fn a_called_region_is_entered_from_its_caller() {
     let program = compile_text(&small_program("", INGRESS, ""), &mut SourceMap::new());

@@ -245,7 +245,7 @@ fn frame(from: u8, to: u8, protocol: u8, id: u16, rest: &[u8]) -> Vec<u8> {
     [&[2, 0, 0, 0, 0, from], &[2, 0, 0, 0, from, 1][..], &[8, 0], &ip, rest].concat()
 }
 
-/// What a router does to a frame of `frame`, `hops` times, the last one being `right` or `left`.
+/// The frame after `hops` routers, the last of which sends it to `right` or `left`.
 fn routed(mut frame: Vec<u8>, hops: u8) -> Vec<u8> {
     let to = frame[32];
     frame[..6].copy_from_slice(&[2, 0, 0, 0, to, 1]);
@@ -553,7 +553,8 @@ fn frames_of_a_bad_link_come_out_of_the_split_as_out_of_one_switch() {
 
 const REGIONS: [&str; 5] = ["FecDecode", "Decompress", "Cache", "Compress", "FecEncode"];
 
-/// Its regions on up to four helpers at random, all joined: equal to the whole program, with frames of its functions.
+/// Regions placed at random on up to four fully connected helpers: equal to the whole program, with frames of frame
+/// externs.
 #[test]
 #[allow(clippy::disallowed_methods, reason = "a test asks for how long it may run")]
 fn random_maps_are_equal() {
@@ -593,7 +594,7 @@ fn random_maps_are_equal() {
     assert!(refused * 2 < maps, "{refused} of {maps} refused");
 }
 
-/// What is told while a rack is made ready: each step once, app by app, before anything runs.
+/// Steps that `load_as` reports: each once, app by app.
 #[test]
 fn a_rack_is_made_ready_step_by_step() {
     let mut steps = vec![];

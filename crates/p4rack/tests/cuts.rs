@@ -506,7 +506,7 @@ fn a_packet_resubmitted_and_cloned_behind_a_cut() {
     );
 }
 
-/// Its clones are parsed with the port of the link, and some are shorter than a hand-over.
+/// Clones of recirculated packets are parsed with the port of the link; some are shorter than a hand-over.
 #[test]
 fn a_packet_that_came_back_is_cloned() {
     let source = small_program(

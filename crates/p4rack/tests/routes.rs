@@ -27,7 +27,7 @@ fn rack(names: &[&str], links: &[(usize, usize)], regions: &[(&str, usize)]) -> 
     }
 }
 
-/// Of the placement only what the program has.
+/// Proves a placement, reduced to the regions that the program has.
 fn proved(ingress: &str, egress: &str, mut placement: Placement) -> Case {
     let source = small_program("", ingress, egress);
     placement.sites.retain(|region, _| source.contains(&format!("@region(\"{region}\")")));

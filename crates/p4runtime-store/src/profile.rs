@@ -185,7 +185,7 @@ pub(crate) fn action_watch(watch: Watch) -> Option<ActionWatch> {
     }
 }
 
-/// What a group may say of its greatest size (section 9.2.2.1).
+/// Limit on a group's size (section 9.2.2.1).
 fn bound(profile: &ActionProfile, size: i32) -> Result<()> {
     match profile.max_group_size {
         _ if size < 0 => fault("`max_size` is negative", "it must be 0 or more"),
@@ -244,7 +244,7 @@ fn within_bound(profile: &ActionProfile, semantics: SizeSemantics, size: i64, bo
     }
 }
 
-/// What the size of a set of actions counts, as a message has it.
+/// Size semantics of a set of actions, as a message has it.
 pub(crate) fn size_message(semantics: SizeSemantics) -> wire::SizeSemantics {
     match semantics {
         SizeSemantics::OfSelector => wire::SizeSemantics::DefaultSizeDeterminedByActionSelector,

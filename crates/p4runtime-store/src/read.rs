@@ -25,7 +25,7 @@ use p4runtime_proto::p4::v1::{
 };
 use std::ops::Range;
 
-/// What the data plane has written; asked only about what is there.
+/// Values that the data plane writes; asked only about objects that exist.
 pub trait Live {
     /// A cell of a counter.
     fn counter(&self, counter: u32, index: u64) -> Result<Count>;

@@ -1,9 +1,9 @@
-//! What leads back from an update, as updates: what another device that keeps the same entities is asked to do.
+//! Updates that undo an update on another device that keeps the same entities.
 //!
 //! ```text
 //! INSERT x           DELETE x
-//! DELETE x           INSERT x as it was, with what it had counted
-//! MODIFY x to y      MODIFY x to what it was
+//! DELETE x           INSERT x as it was, with its counts
+//! MODIFY x to y      MODIFY x to its former state
 //! ```
 
 use crate::fault::Result;

@@ -33,8 +33,8 @@ const MOST_BYTES: usize = 2 << 20;
 const MOST_BULK: usize = 32 << 20;
 
 impl Store {
-    /// What an update changes, in order; nothing is changed yet. More than one change come only of writes to all
-    /// cells of an object.
+    /// Changes of an update, in order; nothing is changed yet. Only writes to all cells of an object give more than one
+    /// change.
     pub fn plan(&self, change: &Update) -> Result<Vec<Change>> {
         plan(self, change)
     }

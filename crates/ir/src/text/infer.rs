@@ -83,7 +83,7 @@ fn infer_call(program: &Program, vars: &[Var], call: &Call) -> Option<Type> {
 /// The type parameters of an extern object, each with the argument of an instance.
 pub(crate) type Bindings<'a> = (&'a [Name], &'a [Type]);
 
-/// What is declared about the extern function or method that is called.
+/// Declaration of the extern function or method that `callee` names.
 pub(crate) fn signature<'a>(
     program: &'a Program,
     vars: &'a [Var],
@@ -111,7 +111,7 @@ pub(crate) fn signature<'a>(
     }
 }
 
-/// What a type parameter stands for in a call; none if nothing says so.
+/// Type that a type parameter stands for in a call; `None` if the call does not determine it.
 pub(crate) fn bound<'a>(
     signature: &Signature,
     outer: Bindings<'a>,

@@ -25,7 +25,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// Where calls of this kind may stand.
+    /// Checks that a call of this kind may stand here.
     fn callee(&mut self, callee: &Callee, span: Span) {
         let code = self.scope.code;
         let good = match callee {

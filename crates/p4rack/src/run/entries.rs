@@ -11,7 +11,7 @@ use p4_stf::Spanned;
 use p4runtime_store::Names;
 use std::path::Path;
 
-/// What a file fills a device with.
+/// Statements of one file for one device.
 pub struct Filling {
     statements: Statements,
     /// About commands that are passed over.
@@ -217,7 +217,7 @@ fn no_statement(statement: &Spanned) -> Diagnostic {
 }
 
 impl Filling {
-    /// What it writes, in order; `give` may refuse a write. All that is refused is told.
+    /// Resolves the file's writes in order and hands each to `give`, which may refuse it. Returns all errors.
     pub fn resolve(
         &self,
         resolver: &mut Resolver,

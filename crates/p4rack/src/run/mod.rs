@@ -27,11 +27,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use step::{Gatherer, Step};
 
-/// What is run, but for the packets.
+/// Everything of a run except the packets.
 pub struct Job {
     /// The program.
     pub program: Arc<Program>,
-    /// What fills the device, in order.
+    /// Entries files, in order.
     pub fillings: Vec<Filling>,
     /// Seeds what the program draws.
     pub seed: u64,
@@ -41,11 +41,11 @@ pub struct Job {
     pub cpu_port: Option<u32>,
     /// Steps tell the way of the packet.
     pub trace: bool,
-    /// What runs the program.
+    /// Engine of the device.
     pub engine: Engine,
 }
 
-/// What runs a program. What it does is the same.
+/// Engine that runs a program. All give the same results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Engine {
     /// The reference interpreter.
@@ -56,7 +56,7 @@ pub enum Engine {
 
 /// How a run ended.
 pub struct Ended {
-    /// What was received, sent and dropped.
+    /// Counts of packets received, sent and dropped.
     pub counters: Counters,
     /// Registers, counters, meters.
     pub state: Vec<Object>,

@@ -1,6 +1,8 @@
-//! Packets from captures to captures, where nobody looks at each of them: machine code, in memory that is used again.
+//! Packets from captures to captures where no output of single packets is asked for: machine code, with buffers that
+//! are reused.
 //!
-//! What comes out is what [`Job::feed`] gives: each packet runs at its own time, and all that comes of it before the next.
+//! The output equals that of [`Job::feed`]: each packet runs at its own time, and all its effects are complete before
+//! the next packet.
 
 use super::feed::Feed;
 use super::step::{Gatherer, Step};

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 /// Messages that are under way, and where to. Times are those of the controller, which begins before the rack's.
 pub(super) struct Channel<M> {
     control: Control,
-    /// Of each device: chance, and when the last message there and the last one back arrive.
+    /// For each device: a random generator for losses and delays, and the arrival times of the last message to it and
+    /// from it.
     devices: Vec<(Rng, [Time; 2])>,
     under_way: BTreeMap<(Time, u64), M>,
     sent: u64,

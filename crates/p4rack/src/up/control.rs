@@ -48,7 +48,7 @@ const TRIES: u32 = 20;
 /// See the module.
 pub(super) struct Control {
     rack: Rack,
-    /// By device; `None` where nothing is to run.
+    /// Agents, indexed by device; `None` where the device runs nothing.
     agents: Vec<Option<Agent<Maker>>>,
     domains: Vec<Domain>,
     channel: Channel<Message>,
@@ -64,10 +64,10 @@ pub(super) struct Control {
     next: Option<Time>,
 }
 
-/// What is one switch.
+/// Devices that one controller presents as one switch.
 pub(super) struct Domain {
     controller: Controller<Plan>,
-    /// Its devices in the rack's order.
+    /// Indices of the devices in the rack.
     devices: Vec<usize>,
     wires: Wires,
     /// Devices that were not as they should be when somebody looked last.
@@ -80,7 +80,7 @@ enum Message {
     BeganAnew { domain: usize, device: DeviceId },
 }
 
-/// What a run had to do before the rack's time began.
+/// Work of bring-up, before the rack's time begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct BringUp {
     /// How long it took, in picoseconds.

@@ -27,9 +27,9 @@ use rack_emulator::{Emulator, RunReport, Violation};
 
 /// A rack that is up.
 pub struct Running {
-    /// Its devices, links and hosts.
+    /// Devices, links and hosts.
     pub emulator: Emulator,
-    /// What it took to bring it up.
+    /// Work of bring-up.
     pub bring_up: BringUp,
     control: Control,
 }

@@ -10,7 +10,7 @@ use std::fmt::Write;
 
 /// Points of a line at most.
 const POINTS: usize = 240;
-/// What happens at one moment is this part of a chart wide.
+/// Width of an event without duration: this fraction of a chart's width.
 const NARROW: f64 = 300.0;
 /// Links whose load is drawn at most.
 const LINKS: usize = 24;
@@ -55,7 +55,7 @@ pub(super) fn runs_where(racked: &Racked, rack: &Rack, report: &RunReport) -> St
     format!("<div class=\"scroll\">{}</div>", topology(rack, report, &runs(racked)))
 }
 
-/// Of each device what it runs.
+/// Names of what each device runs, indexed by device.
 fn runs(racked: &Racked) -> Vec<Vec<String>> {
     let mut runs = vec![vec![]; racked.rack.devices.len()];
     let sections = racked.apps.iter().flat_map(|app| app.split.sections.iter().map(move |s| (app, s)));
@@ -104,7 +104,7 @@ fn latencies(out: &mut String, emulator: &Emulator, report: &RunReport) {
     let _ = writeln!(out, "<h2>Latencies</h2>\n{}<div class=\"scroll\">{}</div>", key(report), chart.svg());
 }
 
-/// What each workload received, what each link carried, and what was wrong meanwhile.
+/// Charts over time: what each workload received, what each link carried, and the faults.
 fn over_time(out: &mut String, report: &RunReport, timeline: &Timeline) {
     let moments = timeline.moments();
     let still = moments.iter().rev().zip(moments.iter().rev().skip(1)).take_while(|(a, b)| a == b).count();

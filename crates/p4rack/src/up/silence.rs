@@ -1,4 +1,4 @@
-//! What may be the matter with a run: a workload of which nothing arrived, frames that go round.
+//! Notes on likely mistakes of a run: a workload of which nothing arrived, frames that loop.
 
 use super::expect::where_most_ended;
 use crate::rack::Racked;

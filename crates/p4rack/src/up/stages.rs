@@ -8,7 +8,7 @@ use rack_emulator::{Emulator, RunReport, WorkloadReport, rate_words, stage_table
 use rack_model::Stage;
 use std::fmt::Write;
 
-/// What is called now and then while a stage runs.
+/// Callback, called at intervals while a phase runs.
 pub type Watch<'a> = dyn FnMut(&Stage, &mut Emulator) -> Result<(), String> + 'a;
 
 /// Runs all stages one after the other; each begins anew at time 0. Gives their names with what they have shown.
@@ -32,7 +32,7 @@ pub fn run_stages(
 /// A measure of a workload: its title, how much it is, and how that is written.
 type Measure = (&'static str, fn(&WorkloadReport) -> Option<u64>, fn(u64) -> String);
 
-/// What is drawn of each workload.
+/// Measures drawn for each workload.
 const MEASURES: [Measure; 4] = [
     ("goodput", |w| w.goodput_bits_per_s, rate_words),
     ("percent received", received, |permille| format!("{}.{}", permille / 10, permille % 10)),

@@ -34,7 +34,7 @@ struct Spot {
     detail: Detail,
 }
 
-/// How much a box says.
+/// Amount of text in a box.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Detail {
     Full,

@@ -15,7 +15,7 @@ use std::ops::Range;
 /// Limit on the cells of an object that one query reads.
 const MOST_CELLS: u64 = 1 << 21;
 
-/// What has cells.
+/// Objects with cells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Indexed {
     /// A counter.

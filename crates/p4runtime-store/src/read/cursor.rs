@@ -32,13 +32,13 @@ pub struct Cursor {
 /// Entities of one kind that are next to one another.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Part {
-    /// Of an object.
+    /// Cells of an object.
     Cells(Indexed, Range<u64>, Wanted),
-    /// Of a table.
+    /// Entries of a table.
     Entries(u32, Keys<EntryKey>),
     /// The default entry of a table.
     Default(u32),
-    /// By profile and number.
+    /// Members by (profile, id).
     Members(Keys<(u32, u32)>),
     Groups(Keys<(u32, u32)>),
     ValueSet(u32),

@@ -95,7 +95,7 @@ impl Store {
         Ok(has(table).then_some(Part::Entries(table, Keys::all())).into_iter().collect())
     }
 
-    /// What a query finds of an entry, if it fits.
+    /// Answer of a query for an entry; `None` if the entry does not match.
     pub(super) fn found_of_entry(
         &self,
         query: &Entity,
@@ -120,7 +120,7 @@ impl Store {
         })
     }
 
-    /// What a query finds of a table's default entry.
+    /// Answer of a query for a table's default entry; `None` if it does not match.
     pub(super) fn found_of_default(
         &self,
         query: &Entity,

@@ -26,7 +26,7 @@ pub struct TextError {
     pub line: usize,
     /// In characters, from 1.
     pub column: usize,
-    /// What is wrong there.
+    /// Description of the error.
     pub message: String,
 }
 
@@ -108,7 +108,7 @@ struct Reader<'t> {
     scope: Scope,
 }
 
-/// What the block that is being read declares.
+/// Declarations of the block that is being read.
 #[derive(Default)]
 struct Scope {
     vars: Vec<Var>,
@@ -271,7 +271,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What `item` reads, any number of times, with commas between, up to and with `end`.
+    /// Reads items separated by commas, up to and including `end`.
     fn list<T>(&mut self, end: &str, mut item: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         let mut items = vec![];
         while !self.eat(end) {

@@ -54,7 +54,7 @@ pub(super) struct Writer<'p> {
     indent: usize,
 }
 
-/// What the block that is being printed declares.
+/// Declarations of the block that is being printed.
 #[derive(Default)]
 struct Scope<'p> {
     vars: &'p [Var],
