@@ -13,10 +13,10 @@ pub type TableId = usize;
 /// A profile, by its position in the list that [`Control::new`] was given.
 pub type ProfileId = usize;
 
-/// What a table is like.
+/// Shape and size of a table.
 #[derive(Clone, Debug)]
 pub struct TableSpec {
-    /// Its key.
+    /// Fields of the key.
     pub layout: KeyLayout,
     /// How many entries it takes.
     pub size: u32,
@@ -37,7 +37,7 @@ impl TableSpec {
     }
 }
 
-/// What an entry runs.
+/// Action, member or group that an entry runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Run {
     /// An action of the table, with its data in words.
@@ -113,11 +113,11 @@ pub enum WriteError {
 /// An entry as the control plane sees it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
-    /// Its number, which stays the same as long as it lives.
+    /// Number, fixed for the entry's life.
     pub number: u32,
-    /// What it wants.
+    /// Match fields.
     pub key: EntryKey,
-    /// What it runs; data are padded with zeros to the table's number of words.
+    /// Action, member or group; data is padded with zeros to the table's number of words.
     pub run: Run,
     /// It can neither be changed nor removed.
     pub is_const: bool,
@@ -248,7 +248,7 @@ impl Control {
         Ok(())
     }
 
-    /// What a miss runs.
+    /// Default action.
     pub fn default_run(&self, table: TableId) -> Run {
         Run::of(self.tables[table].action(0))
     }

@@ -1,8 +1,8 @@
-//! What the processor does better than portable code: prefetching, vector compares, counting bits.
+//! Instructions for which portable code is slow: prefetching, vector compares, counting bits.
 //!
-//! The only module with `unsafe`. Every block rests on one of four facts: a prefetch reads nothing that the program
-//! can see and may be given any address; SSE2 is part of x86-64; code for newer processors runs where they were found;
-//! a cache line is eight words. Other processors and Miri take the portable forms.
+//! The only module with `unsafe`. Every block rests on one of four facts: a prefetch reads nothing that the program can
+//! see and may be given any address; SSE2 is part of x86-64; code for newer processors runs only where they were
+//! detected; a cache line is eight words. Other processors and Miri take the portable forms.
 
 #![allow(unsafe_code)]
 

@@ -27,7 +27,7 @@ pub enum Spread {
 /// One member of a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Weighted {
-    /// Its number.
+    /// Number of the member.
     pub member: u32,
     /// How many parts of the packets it gets.
     pub weight: u32,
@@ -42,7 +42,7 @@ impl Weighted {
     }
 }
 
-/// What a profile is like.
+/// Sizes of a profile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ProfileSpec {
     /// How many members it takes. Those of one-shot action sets count.
@@ -103,7 +103,7 @@ impl Profile {
     }
 }
 
-/// What the control plane knows of a profile.
+/// Control-plane state of a profile.
 #[derive(Debug)]
 pub(crate) struct ProfileStore {
     spec: ProfileSpec,

@@ -61,7 +61,7 @@ impl Table {
         Table { index, records, words }
     }
 
-    /// What the engine reads of the entries.
+    /// Records of the entries.
     pub fn records(&self) -> &Records {
         &self.records
     }

@@ -1,8 +1,8 @@
-//! What controllers send as `p4_device_config`: the text of a program, maybe in a wrapper that controllers written for BMv2 use.
+//! Formats of `p4_device_config`: the text of a program, maybe in a wrapper that controllers written for BMv2 use.
 //!
 //! ```text
 //! P4 text                                  the program
-//! P4DeviceConfig { device_data: P4 text }  the program: the wrapper is taken off
+//! P4DeviceConfig { device_data: P4 text }  the program: the wrapper is removed
 //! JSON of p4rack, wrapped or not           the program: its key `p4_device_config`
 //! other JSON, wrapped or not               BMv2's: no program for p4rack
 //! ```
@@ -31,14 +31,14 @@ pub fn as_json(device_config: &str) -> String {
     text
 }
 
-/// What a device config is.
+/// Content of a device config.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum DeviceConfig<'c> {
     /// Nothing: the program is another's to choose.
     Empty,
     /// P4-16.
     Text(Cow<'c, str>),
-    /// What BMv2's compiler writes.
+    /// Output of BMv2's compiler.
     Json,
 }
 

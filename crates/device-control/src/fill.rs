@@ -156,7 +156,7 @@ fn id(info: &P4Info, kind: Kind, name: &Name) -> Result<u32, Box<Diagnostic>> {
     })
 }
 
-/// What P4Runtime has no word for.
+/// Error for a write that P4Runtime cannot express.
 fn unsaid(write: &Write, fault: &Fault) -> Box<Diagnostic> {
     let title = match write {
         Write::Register { register, .. } | Write::RegisterReset { register } => {

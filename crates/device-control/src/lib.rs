@@ -85,7 +85,7 @@ pub struct Controlled {
     handles: BTreeMap<(u32, u64), EntryKey>,
     /// How many changes are done before the next one is refused.
     breaks: VecDeque<u32>,
-    /// Where the program's text stands.
+    /// Source map of the program's text.
     map: SourceMap,
     /// Stands for this one.
     token: Arc<()>,
@@ -114,7 +114,7 @@ impl Controlled {
         }
     }
 
-    /// What comes now comes at this time: entries begin to be idle.
+    /// Sets the time of everything that follows; idle timeouts of entries count from it.
     pub fn at(&mut self, now: Time) {
         self.now = now;
     }
@@ -235,19 +235,19 @@ fn room(info: &P4Info, limit: u64) -> Result<(), Status> {
     Err(Status::new(Code::ResourceExhausted, why))
 }
 
-/// What a program offers to control planes.
+/// A program's interface to control planes.
 pub struct Offered {
-    /// Its P4Info.
+    /// The P4Info.
     pub info: Arc<P4Info>,
     /// The same with numbers in the place of strings.
     pub plain: Arc<P4Info>,
     /// The numbers that its architecture has room for.
     pub numbers: Numbers,
-    /// Its own entries, in numbers.
+    /// Entries of the source, in numbers.
     pub initial: Vec<Update>,
 }
 
-/// What a program offers.
+/// Interface of a program to control planes. Errors: constructs that P4Info cannot express.
 pub fn offered(program: &ir::Program) -> Result<Offered, Vec<Diagnostic>> {
     let untranslated = p4info::untranslated(program);
     let info = Arc::new(p4info::p4info(program)?);
@@ -272,7 +272,7 @@ fn agrees(config: &ForwardingPipelineConfig, info: &P4Info) -> Result<(), Status
     }
 }
 
-/// What a controller's P4Info has that the program does not, or the other way: names and ids have to be the same.
+/// First difference between a controller's P4Info and the program's: names and ids must be the same.
 fn differs(given: &P4Info, own: &P4Info) -> Option<String> {
     let (given, own) = (named(given), named(own));
     let missing = given.iter().find(|thing| !own.contains(thing));

@@ -30,7 +30,7 @@ pub struct OneSwitch {
     down: BTreeSet<u32>,
     /// Frames by ports that the program's architecture cannot number.
     unfit: u64,
-    /// Whose call is done in slices.
+    /// Ticket of the call that runs in slices.
     slicing: Option<Ticket>,
 }
 
@@ -122,7 +122,7 @@ impl OneSwitch {
         self.let_in(now)
     }
 
-    /// What was written is there for the frames that come from now on. A program that is new knows of no port that is down.
+    /// Makes writes visible to the following frames. Tells a new program which ports are down.
     fn publish(&mut self) {
         for target in self.server.targets() {
             self.down.iter().for_each(|port| target.switch().port_set(*port, false));

@@ -27,7 +27,7 @@ const TIMING: Timing = Timing {
     lease: Duration::from_s(5),
 };
 
-/// What becomes of what the controller asks.
+/// Fate of a request to a device.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Passage {
     /// It is done, and answered.
@@ -44,11 +44,11 @@ pub enum Passage {
 
 /// The way from the controller to the agents.
 pub trait Channel {
-    /// What becomes of an ask.
+    /// Decides the fate of a request.
     fn pass(&mut self, device: DeviceId, ask: &Ask) -> Passage;
 }
 
-/// Where nothing is lost.
+/// A channel without losses.
 pub struct Direct;
 
 impl Channel for Direct {
@@ -57,7 +57,7 @@ impl Channel for Direct {
     }
 }
 
-/// What packets came to, beside what devices count.
+/// Frame counters of a rack, beside those of its devices.
 #[derive(Clone, Copy, Default, Debug)]
 struct RackCounters {
     /// Came in by ports of the origin.
@@ -84,7 +84,7 @@ pub struct RackSwitch<C> {
     down: BTreeSet<u32>,
     gate: Gate,
     counters: RackCounters,
-    /// What the controller asks, and is not done yet.
+    /// Requests of the controller that are not done yet.
     asks: VecDeque<(DeviceId, Option<AskId>, Ask)>,
     /// An agent that does a long write in slices.
     working: Option<Working>,
@@ -92,7 +92,7 @@ pub struct RackSwitch<C> {
     pub channel: C,
 }
 
-/// What an agent is busy with.
+/// Request that an agent works on.
 struct Working {
     device: usize,
     id: Option<AskId>,
@@ -100,7 +100,7 @@ struct Working {
     is_lost: bool,
 }
 
-/// What an ask takes, in updates of a write: frames pass after [`SLICE`] of them.
+/// Cost of a request, in updates of a write: frames pass after [`SLICE`] of them.
 fn cost(ask: &Ask) -> usize {
     /// Bytes of a program's text that take as long as an update.
     const TEXT: usize = 256;
@@ -154,7 +154,7 @@ impl<C: Channel> RackSwitch<C> {
         self.wires.contains_key(&(self.origin, port))
     }
 
-    /// What a device holds of what fits a query, as its agent says.
+    /// Entities of a device that match a query, read from its agent.
     pub fn holds(&self, device: usize, query: Entity) -> Vec<Entity> {
         match self.agents.get(device).map(|agent| agent.read(vec![query])) {
             Some(Answer::Found(found)) => found,

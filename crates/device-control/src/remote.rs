@@ -22,7 +22,7 @@ const TIMING: Timing = Timing {
 /// Between audits of what the devices hold, unless somebody says how long.
 const AUDIT: Duration = Duration::from_ms(10_000);
 
-/// Whose reply nobody waits for.
+/// Ticket of calls whose reply is ignored.
 const NOBODY: Ticket = Ticket(u64::MAX);
 
 /// How long a start that has failed waits.
@@ -34,15 +34,15 @@ const TRIES: u32 = 5;
 /// The controller of a rack of other processes.
 pub struct RemoteRack {
     controller: Controller<Splitter>,
-    /// Where the agents are, by device.
+    /// Addresses of the agents, by device.
     addresses: Vec<String>,
     here: BTreeSet<DeviceId>,
-    /// What each device has counted, as it was told last.
+    /// Counters of each device, as last reported.
     counted: Vec<Vec<Counted>>,
     start: Start,
     /// How often an agent had too much to do for a start.
     tries: u32,
-    /// What the devices hold is given up for the rack's own entries.
+    /// If true, entities of the devices are replaced by the rack's own entries.
     is_fresh: bool,
     /// Between audits.
     audit: Duration,

@@ -1,4 +1,4 @@
-//! What runs the program of a device: its own switch, or one that it shares with workers on other threads.
+//! Switch that runs a device's program: owned, or shared with workers on other threads.
 
 use super::Controlled;
 use base_time::Time;
@@ -26,7 +26,7 @@ pub(super) struct Sharing {
 
 /// A device's switch. What is written to its tables is there for workers when the device is [told](Controlled::publish) to bring it to them.
 pub enum SwitchMut<'s> {
-    /// Its own.
+    /// An owned switch.
     Own(&'s mut Switch),
     /// Nobody else uses it meanwhile.
     Shared(MutexGuard<'s, Switch>),
@@ -34,7 +34,7 @@ pub enum SwitchMut<'s> {
 
 /// The same, to be read.
 pub enum SwitchRef<'s> {
-    /// Its own.
+    /// An owned switch.
     Own(&'s Switch),
     /// Nobody else uses it meanwhile.
     Shared(MutexGuard<'s, Switch>),

@@ -1,4 +1,4 @@
-//! What becomes of one frame on a device.
+//! Trace of one frame on a device.
 
 use super::Controlled;
 use base_time::Time;

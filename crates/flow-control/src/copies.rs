@@ -12,11 +12,11 @@ use std::collections::{BTreeMap, BTreeSet};
 struct Copy<F> {
     /// Flows that look the key up at the switch, or are about to.
     flows: BTreeSet<F>,
-    /// What the full table has: none is a miss, which flows depend on as on an entry.
+    /// Content in the full table; `None` is a miss, which flows depend on as on an entry.
     content: Option<Version>,
-    /// What the switch has, as far as it has answered.
+    /// Content at the switch, as last acknowledged.
     held: Option<Version>,
-    /// What the operation under way makes the switch hold.
+    /// Content at the switch after the operation in progress.
     sent: Option<Option<Version>>,
 }
 
@@ -26,7 +26,7 @@ impl<F> Copy<F> {
     }
 }
 
-/// What is to be done to a copy at the switch.
+/// Operation on a copy at the switch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Change {
     Put(Version),

@@ -33,7 +33,7 @@ struct Request<K> {
     missing: usize,
 }
 
-/// Who holds and who waits for each key `K`. `H` names a holder.
+/// Holder and waiters of each key `K`. `H` identifies a holder.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Locks<K, H> {
     places: BTreeMap<K, VecDeque<Place<H>>>,

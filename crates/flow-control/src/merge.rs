@@ -24,7 +24,7 @@
 use state_modes::Merge as Operator;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a device has counted. `C` names a cell.
+/// Counts of a device. `C` identifies a cell.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Push<C> {
     /// How many times the device has started.
@@ -37,7 +37,7 @@ pub struct Push<C> {
     pub cells: Vec<Cell<C>>,
 }
 
-/// What the others have counted.
+/// Counts of all other devices.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Merge<C> {
     /// The incarnation it is for.
@@ -61,7 +61,7 @@ pub struct Cell<C> {
     pub value: u128,
 }
 
-/// What a merge does to a cell of the data plane.
+/// Effect of a merge on a cell of the data plane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
     /// Adds, modulo the cell's width, in one atomic step.
@@ -124,9 +124,9 @@ pub struct Agent<C> {
     merged: u64,
     /// The newest push that the hub has named.
     acknowledged: u64,
-    /// What of a cell's value is not counted here, and its epoch.
+    /// Part of each cell's value that was counted elsewhere, and the cell's epoch.
     others: BTreeMap<C, (u32, u128)>,
-    /// What the pushes have said.
+    /// Contents of the pushes.
     sent: BTreeMap<C, Sent>,
 }
 
@@ -181,7 +181,7 @@ impl<C: Clone + Ord> Agent<C> {
     }
 }
 
-/// What the hub knows of one device.
+/// The hub's state of one device.
 #[derive(Clone, Debug)]
 struct Device<C> {
     incarnation: u32,
@@ -189,16 +189,16 @@ struct Device<C> {
     pushed: u64,
     /// The epochs in which the incarnation has begun to count; 0 if not listed.
     first_epochs: BTreeMap<C, u32>,
-    /// What the incarnation has counted, each in its cell's epoch.
+    /// Counts of the incarnation, each in its cell's epoch.
     own: BTreeMap<C, u128>,
     sequence: u64,
     /// The newest merge that the device has named.
     acknowledged: u64,
-    /// What the merges have said.
+    /// Contents of the merges.
     sent: BTreeMap<C, Sent>,
 }
 
-/// What has ended, and has to be kept where it outlives the hub.
+/// Totals of ended incarnations; to be stored so that they outlive the hub.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Banked {
     /// Control-plane writes so far.

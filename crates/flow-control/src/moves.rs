@@ -34,7 +34,7 @@ pub struct WriteId(pub u64);
 pub struct Write<K> {
     /// The entry's place.
     pub key: K,
-    /// What is there from now on; none deletes the entry.
+    /// New content; `None` deletes the entry.
     pub content: Option<Version>,
 }
 
@@ -50,7 +50,7 @@ pub trait FullTables<F, K> {
     fn apply(&mut self, write: &Write<K>);
 }
 
-/// What is to be done on devices.
+/// Operations on devices.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Operation<F, K> {
     /// Insert or modify the entry at the switch.
@@ -78,7 +78,7 @@ pub enum Answer {
     Full,
 }
 
-/// What has come about.
+/// Completed changes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum News<F> {
     /// The flow is processed at the switch.
@@ -91,21 +91,21 @@ pub enum News<F> {
     Written(WriteId),
 }
 
-/// Where a flow's move is.
+/// Phase of a flow's move.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 enum Phase {
     /// Waits for its keys, on the way in.
     Waiting,
-    /// Its entries are written to the switch.
+    /// The flow's entries are being written to the switch.
     Filling,
-    /// Its key is written to the flow table.
+    /// The flow's key is being written to the flow table.
     Admitting,
     Resident,
     /// Waits for its keys, on the way out.
     Leaving,
-    /// Its key is removed from the flow table.
+    /// The flow's key is being removed from the flow table.
     Expelling,
-    /// Its packets in flight come to their ends.
+    /// The flow's packets in flight are finishing.
     Flushing,
     /// Entries that nobody else needs are removed.
     Freeing,
@@ -121,7 +121,7 @@ struct Flow<K> {
     refused: bool,
 }
 
-/// Where a write is.
+/// A write in progress.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 struct Writing<K> {
     write: Write<K>,

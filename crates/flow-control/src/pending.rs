@@ -22,7 +22,7 @@ pub enum Order {
     Keep,
 }
 
-/// How much may wait.
+/// Limits on waiting flows and packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bounds {
     /// Flows that wait for a decision.
@@ -31,7 +31,7 @@ pub struct Bounds {
     pub packets: usize,
 }
 
-/// What becomes of a packet that has come.
+/// Fate of a packet that arrives.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Arrival<P> {
     /// It is the first of its flow: to be decided. The packet counts as the first that waits.
@@ -42,7 +42,7 @@ pub enum Arrival<P> {
     Dropped(P),
 }
 
-/// What is to be done for a flow.
+/// Packets of a flow to send, after a decision.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Release<P> {
     /// To be sent to the device that serves the flow, in this order.

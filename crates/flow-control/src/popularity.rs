@@ -30,7 +30,7 @@ pub enum Decision<F> {
     Demote(F),
 }
 
-/// What one window has shown. Counts are packets in the window.
+/// Measurements of one window. Counts are packets in the window.
 #[derive(Clone, Debug)]
 pub struct Window<F> {
     /// Flows at helpers, with the estimate of each; a flow may be reported by several helpers.
@@ -41,7 +41,7 @@ pub struct Window<F> {
     pub room: usize,
 }
 
-/// What moves cost.
+/// Costs of moves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Costs {
     /// The length of a window.

@@ -24,7 +24,7 @@ pub struct Helper(pub u16);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ShardId(pub u32);
 
-/// Who serves a share of the flows.
+/// Devices that serve a share of the flows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shard {
     /// Processes the flows. None: two helpers have failed, and the state of these flows is lost.
@@ -38,11 +38,11 @@ pub struct Shard {
 /// A copy that is to be made: the state of the shard, from its primary to a helper that becomes its backup.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Copying {
-    /// What is copied.
+    /// Shard that is copied.
     pub shard: ShardId,
-    /// Who serves it.
+    /// Helper that serves the shard.
     pub from: Helper,
-    /// Who is to be its backup.
+    /// Helper that becomes the backup.
     pub to: Helper,
     /// The shard's epoch for which the copy counts.
     pub epoch: u32,
@@ -74,7 +74,7 @@ impl Shards {
         Shards { shards: (0..count).map(shard).collect(), alive: (0..n).map(helper).collect() }
     }
 
-    /// Who serves the shard.
+    /// Devices of the shard.
     pub fn shard(&self, id: ShardId) -> Option<Shard> {
         self.shards.get(id.0 as usize).copied()
     }

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 /// The longest value that one datagram carries.
 pub const MOST_VALUE: u32 = 1400;
 
-/// What most keys a workload can use.
+/// Limit on the keys of a workload.
 pub const MOST_KEYS: u32 = 1_000_000;
 
 /// Requests to a store, sent whatever becomes of the answers. Gaps are by chance.
@@ -38,7 +38,7 @@ pub static MEMCACHED: Kind = Kind {
     start,
 };
 
-/// What a client asks of a store.
+/// Request of a client to a store.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Verb {
     /// A value.
@@ -56,7 +56,7 @@ struct Memcached {
 
 /// A client's memory: stores have none.
 struct Client {
-    /// By which keys are drawn.
+    /// Random generator for the keys.
     chance: Rng,
     /// Requests by their ids, and when each was sent.
     asked: BTreeMap<u16, (Request, Stamp)>,
@@ -198,7 +198,7 @@ fn id(bytes: &[u8]) -> Option<u16> {
     bytes.first_chunk::<2>().map(|id| u16::from_be_bytes(*id))
 }
 
-/// Of a message in one datagram.
+/// Frame header of a memcached message that fits one UDP datagram.
 fn header(id: u16) -> Vec<u8> {
     [&id.to_be_bytes()[..], &[0, 0, 0, 1, 0, 0]].concat()
 }

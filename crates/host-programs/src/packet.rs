@@ -23,7 +23,7 @@ const DONT_FRAGMENT: u16 = 0x4000;
 /// Bytes of Ethernet, IPv4 and UDP or ICMP headers as hosts send them.
 const HEADERS: usize = 14 + 20 + 8;
 
-/// Who sends to whom.
+/// Addresses of the sender and the receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Route {
     /// The sender's card.
@@ -36,14 +36,14 @@ pub struct Route {
     pub destination: Ipv4Addr,
 }
 
-/// What is above IPv4.
+/// Protocol above IPv4.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Transport {
     /// A ping or its answer.
     Echo {
         /// [`ECHO_REQUEST`] or [`ECHO_REPLY`].
         kind: u8,
-        /// Whose ping it is.
+        /// Identifier of the pinging pair.
         identifier: u16,
         /// Which of them.
         sequence: u16,
@@ -74,7 +74,7 @@ impl Transport {
 pub struct Ipv4<'a> {
     /// With its options.
     pub header: &'a [u8],
-    /// What is behind the header, link padding cut off.
+    /// Payload of the IPv4 packet, without link padding.
     pub body: &'a [u8],
     /// The sender.
     pub source: Ipv4Addr,

@@ -35,17 +35,17 @@ pub trait HostProgram {
     }
 }
 
-/// What a program may do while it is called. Timers are set before frames are sent, both in their order.
+/// Interface of a running program to the emulator. Timers are set before frames are sent, both in order.
 pub struct Desk<'a> {
     /// Virtual time.
     pub now: Time,
-    /// What is measured of the workload.
+    /// Measurements of the workload.
     pub tally: &'a mut Tally,
-    /// What is to be done when the program returns.
+    /// Effects carried out when the program returns.
     pub effects: &'a mut Effects,
 }
 
-/// What a program wants done.
+/// Effects that a program asks for.
 #[derive(Default, Debug)]
 pub struct Effects {
     /// Timers, and when each runs out.
@@ -84,19 +84,19 @@ pub struct Arrival<'a> {
     pub side: Option<Side>,
     /// The bytes, padding included.
     pub frame: &'a [u8],
-    /// Who sent the frame on the last link.
+    /// Source address of the frame on the last link.
     pub from: Mac,
     /// The IPv4 packet; none in frames that came by [`Socket::EtherType`] or [`Socket::Rest`].
     pub packet: Option<Ipv4<'a>>,
     /// The UDP or ICMP packet in that, and its payload.
     pub transport: Option<(Transport, &'a [u8])>,
-    /// By which it was found, if not by a socket.
+    /// Stamp by which the frame was assigned to the program; `None` if a socket matched.
     pub stamp: Option<Stamp>,
     /// The host's card.
     pub station: &'a Station,
 }
 
-/// What a program did with a frame.
+/// Use that a program made of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Taken {
     /// It is the packet with this number that the pair waited for; the log says so.
@@ -107,12 +107,13 @@ pub enum Taken {
     Unused(Unused),
 }
 
-/// What a program reports beside what is tallied.
+/// Results of a program beside its tally.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Report {
     /// How the rate at which payload came is worked out.
     pub goodput: Goodput,
-    /// What was sent and did not come is lost; if not, it may have been cut short by the end of the run.
+    /// True if packets that were sent and did not arrive are lost; false if they may still be on their way at the end
+    /// of the run.
     pub is_loss_known: bool,
     /// Measures of its own, each with a name of a few letters.
     pub measures: Vec<(&'static str, u64)>,
@@ -135,13 +136,13 @@ pub enum Goodput {
     UntilNow,
 }
 
-/// What a program needs to begin.
+/// Arguments for the start of a program.
 pub struct Setup<'a> {
-    /// What the rack file says.
+    /// Keys of the rack file.
     pub load: &'a Load,
     /// The number of its first pair among those of all workloads: stamps, identifiers and source ports tell pairs apart by these.
     pub first: u32,
-    /// Who sends to whom.
+    /// Pairs of hosts, in order.
     pub pairs: Vec<Pair>,
     /// Chance of its own. That of pair `n` is `chance.split_index(n)`.
     pub chance: Rng,
@@ -155,7 +156,7 @@ pub type Captures = BTreeMap<String, Capture>;
 /// Frames with their times since the first.
 pub type Capture = Vec<(Duration, Vec<u8>)>;
 
-/// Who sends to whom.
+/// Addresses of a pair of hosts.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair {
     /// From the sender to the receiver.
@@ -169,7 +170,7 @@ pub struct Pair {
 /// A program, with what has to be done before the first event.
 pub type Begun = Result<(Box<dyn HostProgram>, Started), StartError>;
 
-/// What has to be done before the first event.
+/// Timers and sockets of a program that starts.
 #[derive(Default, Debug)]
 pub struct Started {
     /// Timers, and when each runs out.
@@ -178,7 +179,7 @@ pub struct Started {
     pub sockets: Vec<(u32, Side, Socket)>,
 }
 
-/// What tells a program's frames from others at a host. Stamps need no socket.
+/// Filter that assigns frames at a host to a program. Stamped packets need none.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Socket {
     /// UDP datagrams or TCP segments by protocol, the other's address, and source and destination port, as far as they are fixed.
@@ -187,16 +188,16 @@ pub enum Socket {
         protocol: u8,
         /// The other's.
         address: Ipv4Addr,
-        /// Where they come from.
+        /// Source port, if fixed.
         source: Option<u16>,
-        /// Where they arrive.
+        /// Destination port, if fixed.
         destination: Option<u16>,
     },
     /// IPv4 packets of a protocol that is none of ICMP, TCP and UDP. Nobody checks what is in them.
     Protocol(u8),
     /// Frames that are not IPv4.
     EtherType(u16),
-    /// What nobody else has use for and came unchanged.
+    /// Unchanged frames that no other program uses.
     Rest,
 }
 

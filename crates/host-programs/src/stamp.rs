@@ -21,7 +21,7 @@ const MAGIC: [u8; 2] = *b"p4";
 pub struct Stamp {
     /// The number of its pair, over all workloads.
     pub flow: u32,
-    /// Its number among those of the pair, from 0.
+    /// Sequence number in the pair, from 0.
     pub sequence: u32,
     /// When it was sent.
     pub sent: Time,

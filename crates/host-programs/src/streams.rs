@@ -1,4 +1,4 @@
-//! What programs have in common whose pairs send one packet after the other and count what comes of each.
+//! Shared part of programs whose pairs send numbered packets and count each at the receiver.
 
 use crate::kind::Load;
 use crate::packet::Route;
@@ -14,7 +14,7 @@ const FIRST_SOURCE_PORT: u16 = 49_152;
 
 /// The pairs of a workload. Timer `n` is that of pair `n`.
 pub struct Streams {
-    /// What the rack file says.
+    /// Keys of the rack file.
     pub load: Load,
     /// The number of the first pair among those of all workloads.
     pub first: u32,
@@ -36,7 +36,7 @@ pub struct Stream {
     more: Option<Box<More>>,
 }
 
-/// What few pairs have.
+/// State that only few pairs need.
 #[derive(Default)]
 struct More {
     /// One bit for each sequence number from 64 on.

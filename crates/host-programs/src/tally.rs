@@ -1,4 +1,4 @@
-//! What the hosts have measured of a workload.
+//! Measurements of a workload at its hosts.
 
 use crate::latency::Latencies;
 use crate::unused::Unused;
@@ -18,9 +18,9 @@ pub struct Tally {
     pub reordered: u64,
     /// Packets that came and were not what was sent, by what was wrong.
     pub corrupted: BTreeMap<Unused, u64>,
-    /// Of what came, from sending on.
+    /// Latencies from sending to arrival.
     pub latencies: Latencies,
-    /// What has come since somebody took it, if anybody asks.
+    /// Arrivals since the last collection; `None` if they are not collected.
     pub samples: Option<Vec<Came>>,
     /// Bytes of payload received.
     bytes: u64,
@@ -33,7 +33,7 @@ pub struct Tally {
 pub struct Came {
     /// The number of its pair, over all workloads.
     pub flow: u32,
-    /// Its number among those of the pair, from 0.
+    /// Sequence number in the pair, from 0.
     pub sequence: u32,
     /// When it was sent or begun.
     pub sent: Time,

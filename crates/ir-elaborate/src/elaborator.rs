@@ -42,15 +42,15 @@ pub(crate) enum TypeKey {
 
 /// The state of one elaboration.
 pub(crate) struct Elaborator<'p> {
-    /// What is elaborated.
+    /// The program that is elaborated.
     pub(crate) typed: &'p typed::Program,
-    /// What there is of the result.
+    /// The result so far.
     pub(crate) out: ir::Program,
-    /// What was said.
+    /// Diagnostics so far.
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// The facts of the architecture, where they are known.
     pub(crate) arch: Option<&'static Architecture>,
-    /// What the architecture's file declares.
+    /// Names that the architecture's file declares.
     pub(crate) declared: Declared,
     pub(crate) error_ids: FxHashMap<Id<typed::Constant>, ErrorId>,
     pub(crate) type_ids: FxHashMap<TypeKey, TypeId>,

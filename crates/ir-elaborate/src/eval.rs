@@ -93,7 +93,7 @@ impl Elaborator<'_> {
         value
     }
 
-    /// What an instance's name stands for: one of this block, or of the top level.
+    /// Object that an instance's name refers to, in this block or at the top level.
     pub(crate) fn object(&mut self, env: &Env, id: typed::Id<typed::Instance>) -> Object {
         match env.objects.get(&id) {
             Some(object) => object.clone(),
@@ -137,7 +137,7 @@ impl Elaborator<'_> {
         Some(Value::Bool(holds))
     }
 
-    /// What `...` stands for (P4-16 §7.3).
+    /// Value of `...` (P4-16 §7.3).
     pub(crate) fn default_value(&self, ty: &Type) -> Option<Value> {
         Some(match self.representation(ty) {
             Type::Bool => Value::Bool(false),

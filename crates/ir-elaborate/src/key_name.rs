@@ -47,7 +47,7 @@ impl Elaborator<'_> {
         }
     }
 
-    /// What `@name` says of a field.
+    /// Argument of a field's `@name`.
     fn field_name(&self, base: &Expr, index: u32) -> Option<&str> {
         let Type::Struct(id, _) = &base.ty else { return None };
         self.typed.structs[*id].fields.get(index as usize)?.annotations.control_name()

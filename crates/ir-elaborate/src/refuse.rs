@@ -1,4 +1,4 @@
-//! What the elaborator says when it cannot go on.
+//! Diagnostics of the elaborator.
 
 use base_diag::codes::elaborate as codes;
 use base_diag::{Diagnostic, Span};

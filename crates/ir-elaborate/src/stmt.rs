@@ -14,7 +14,7 @@ use crate::externs::direction;
 pub(crate) struct Body<'e, 'p> {
     /// The program around it.
     pub(crate) el: &'e mut Elaborator<'p>,
-    /// What its names stand for.
+    /// Bindings of names.
     pub(crate) env: Env,
     /// The actions of a control; `None` elsewhere.
     pub(crate) actions: Option<ActionTable>,
@@ -33,7 +33,7 @@ impl<'e, 'p> Body<'e, 'p> {
         Body { el, env, actions: None, vars: vec![], hoisted: vec![] }
     }
 
-    /// Its environment and variables.
+    /// Ends the body. Returns its bindings and variables.
     pub(crate) fn finish(self) -> (Env, Vec<ir::Var>) {
         (self.env, self.vars)
     }

@@ -25,7 +25,7 @@ pub struct Case {
     pub whole: Arc<Program>,
     /// For each device of the placement.
     pub parts: Vec<Option<Part>>,
-    /// Where everything runs.
+    /// Device of each region.
     pub placement: Placement,
     /// The frame externs that all devices offer.
     pub registry: Registry,

@@ -1,16 +1,17 @@
-//! What devices read of clocks, queues and randomness, written down in the split run and answered in the whole one.
+//! Reads of clocks, queues and randomness: recorded in the split run, answered in the whole one.
 //!
-//! Reads are answered in the order in which they were recorded. Copies of one packet pass through egress in another order
-//! where one of them is handed over: a frame that is copied finds *steady* queues and clocks in egress, which depend on the
-//! port that a copy is queued for and on nothing else, and steady chance, which depends on the range alone: a helper knows no port.
+//! Reads are answered in the order in which they were recorded. Copies of one packet pass through egress in another
+//! order if one of them is handed over, so the copies of one frame find *steady* queues and clocks in egress, which
+//! depend only on the port that a copy is queued for, and steady random numbers, which depend only on their range: a
+//! helper knows no port.
 
 use base_time::Rng;
 use dataplane_api::Port;
 use device::{Environment, Observation, Recorder, Replayer, Source};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What all that comes of one frame reads in egress, with the port that the packet is queued for; none if each pass reads
-/// on its own.
+/// Seed of the reads in egress for all copies of one frame, and the port that the packet is queued for; `None` if each
+/// pass reads independently.
 #[derive(Clone, Default, Debug)]
 struct Steady(Arc<Mutex<(Option<u64>, Port)>>);
 
@@ -59,7 +60,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// What was read since the last time, in order.
+    /// Takes the reads recorded since the last call, in order.
     pub fn take(&self) -> Vec<Observation> {
         self.recorder.take()
     }

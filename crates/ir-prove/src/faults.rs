@@ -11,12 +11,12 @@ use std::sync::Arc;
 
 /// A fault of the splitter.
 pub struct Fault {
-    /// What goes wrong.
+    /// Name of the fault.
     pub name: &'static str,
     edit: fn(&At<'_>, &mut Stmt) -> Edit,
 }
 
-/// What becomes of a statement.
+/// Edit of a statement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Edit {
     Keep,
@@ -25,7 +25,7 @@ enum Edit {
     Twice,
 }
 
-/// Where a statement stands.
+/// Position of a statement.
 struct At<'a> {
     program: &'a Program,
     prefix: &'a str,

@@ -11,9 +11,9 @@ use std::sync::Arc;
 /// A broken split.
 #[derive(Clone)]
 pub struct Mutant {
-    /// What was done to it.
+    /// Name: the fault and its position.
     pub name: String,
-    /// Its parts.
+    /// Program of each device.
     pub parts: Vec<Option<Part>>,
 }
 
@@ -141,13 +141,13 @@ fn saves(program: &Program, own: Own) -> Vec<(usize, usize, usize)> {
     })
 }
 
-/// Where `p4rack_send` names the region.
+/// Statements of `p4rack_send` that set the region.
 fn regions_sent(program: &Program, own: Own) -> Vec<(usize, usize, usize)> {
     let send = own("send");
     assignments(program, |action, field| action.name == send && field == "region")
 }
 
-/// Where `p4rack_send` copies the headers to send.
+/// Statements of `p4rack_send` that copy headers to send.
 fn headers_sent(program: &Program, own: Own) -> Vec<(usize, usize, usize)> {
     let (send, sent) = (own("send"), own("sent_"));
     assignments(program, |action, field| action.name == send && field.starts_with(&sent))

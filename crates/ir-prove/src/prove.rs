@@ -23,7 +23,7 @@ pub(crate) const EVENT_LIMIT: usize = 500_000;
 /// Hops and recirculations of packets that follow one another take up to so long.
 pub(crate) const DELAY: Duration = Duration::from_us(4);
 
-/// How much to try.
+/// Amount of packets and entries to try.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Effort {
     /// Packets, for each of the two proofs.
@@ -44,7 +44,7 @@ impl Default for Effort {
     }
 }
 
-/// What was tried, when no difference was found.
+/// Counts of a proof that found no difference.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Tried {
     /// Packets put in.
@@ -79,32 +79,32 @@ impl Tried {
     }
 }
 
-/// Where a split program and the whole one differ.
+/// Difference between a split program and the whole one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Difference {
     /// Other frames left, or by other ports.
     Outputs {
-        /// What caused them.
+        /// Frame or timer that caused the outputs.
         cause: Cause,
         /// When, in the split run.
         at: Time,
-        /// What the whole program gives.
+        /// Output of the whole program.
         expected: Vec<Output>,
-        /// What the split one gave.
+        /// Output of the split program.
         found: Vec<Output>,
     },
     /// The control plane got other digests.
     Digests {
-        /// What caused them.
+        /// Frame or timer that caused the digests.
         cause: Cause,
-        /// What the whole program sends.
+        /// Digests of the whole program.
         expected: Vec<String>,
-        /// What the split one sent.
+        /// Digests of the split program.
         found: Vec<String>,
     },
     /// A state object holds something else.
     State {
-        /// Its control-plane name.
+        /// Control-plane name.
         object: String,
         /// In the whole program; `None` if it has no such object.
         expected: Option<Vec<u8>>,
@@ -123,9 +123,9 @@ pub enum Difference {
     },
     /// A hand-over of another plan was taken for one of this.
     Stale {
-        /// What the packet came in as, under the other plan.
+        /// Frame or timer under the other plan.
         cause: Cause,
-        /// What left because of it.
+        /// Output caused by it.
         found: Vec<Output>,
     },
     /// The split program did not come to rest.
@@ -152,9 +152,9 @@ pub struct Failure {
     pub proof: &'static str,
     /// The round it was found in.
     pub round: usize,
-    /// What the control plane had written in that round.
+    /// Control-plane state of that round.
     pub setup: Setup,
-    /// What differs.
+    /// The difference.
     pub difference: Difference,
 }
 
@@ -193,7 +193,7 @@ pub(crate) fn rounds(case: &Case, effort: &Effort, proofs: &[Proof<'_>]) -> Resu
     Ok(tried)
 }
 
-/// What the control plane writes, and the packets, of a round.
+/// Control-plane state and packets of a round.
 struct Draw {
     setup: Setup,
     inputs: Vec<Input>,
@@ -399,7 +399,8 @@ fn pipelined(case: &Case, setup: &Setup, inputs: &[Input], delays: Rng) -> Resul
     Ok(tried)
 }
 
-/// What it says that the network does not come to rest: nothing if the whole program does not either, with what was read.
+/// Verdict if the network does not come to rest: no difference if the whole program, given the recorded reads, does
+/// not either.
 fn given_up(
     wholes: &mut [Whole],
     answers: &Answers,

@@ -12,7 +12,7 @@ use ir::Program;
 use std::fmt;
 use std::sync::Arc;
 
-/// How much is tried.
+/// Amount of entries and packets to try.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SameEffort {
     /// Decides everything that is drawn.
@@ -31,7 +31,7 @@ impl Default for SameEffort {
     }
 }
 
-/// What was not the same.
+/// Difference between two programs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Unlike {
     /// One is refused.

@@ -15,13 +15,13 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What links fill short frames up with: nothing that could pass for a payload of zeros.
+/// Padding of short frames on links: unlike a payload of zeros.
 const PADDING: u8 = 0xee;
 
 /// Marks the port of a frame that left by another device than the one it came to: no whole program sends there.
 const ASTRAY: Port = 1 << 31;
 
-/// What the network does to hand-overs.
+/// Delays and losses of hand-overs.
 #[derive(Clone, Debug)]
 pub struct Conditions {
     /// How long hops and recirculations take at most, by chance. Order is kept on each link, and by recirculated packets of each
@@ -168,7 +168,7 @@ impl SplitRun {
         &self.watch
     }
 
-    /// What came of the transaction that began last, up to now.
+    /// The current state of the last transaction.
     pub(crate) fn last_record(&self) -> Option<Record> {
         open(&self.journal).records.last().cloned()
     }
@@ -214,7 +214,7 @@ impl SplitRun {
         self.hops
     }
 
-    /// What ran since the last time.
+    /// Takes the transactions recorded since the last call.
     pub fn take_records(&mut self) -> Vec<Record> {
         std::mem::take(&mut open(&self.journal).records)
     }

@@ -11,7 +11,7 @@ use device::{Cause, EventKind, Switch};
 use ir_split::Half;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Of one frame come no more packets than this.
+/// Limit on the packets caused by one frame.
 const MOST_PASSES: usize = 2000;
 
 /// A packet has used up its passes or steps.
@@ -19,7 +19,7 @@ const STOPS: [DropReason; 2] = [DropReason::PassLimit, DropReason::StepLimit];
 
 /// The whole program on one device.
 pub struct Whole {
-    /// Its device.
+    /// Device that runs the whole program.
     pub switch: Switch,
     answers: Answers,
     /// The ports that join devices in the split.
@@ -28,7 +28,7 @@ pub struct Whole {
     uses: BTreeMap<Half, bool>,
     /// More than one packet came of the last frame or timer or, of what is watched, it was resubmitted.
     pub has_copied: bool,
-    /// What came of it passed more than once, and may use state at several moments. Known only of what is watched.
+    /// True if a packet passed more than once, so that it may use state at several times. Known only with a watch.
     pub has_come_back: bool,
     /// An assertion failed in the last frame or what came of it: nobody says whether its digests are told. `simple_switch` ends.
     pub has_failed: bool,

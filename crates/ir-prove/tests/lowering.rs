@@ -69,7 +69,8 @@ fn every_pass_keeps_the_meaning() {
     }
 }
 
-/// What a broken pass would make of the program behind `split-structs`, where all that passes make is still there; false if there was nothing to break.
+/// A mutant of the program after `split-structs`, where all results of passes still exist; false if the program has
+/// nothing to mutate.
 type Mutant = (&'static str, fn(&mut Program) -> bool);
 
 const MUTANTS: [Mutant; 24] = [

@@ -1,4 +1,4 @@
-//! What to generate.
+//! Options of the generator.
 
 /// How programs are made.
 #[derive(Clone, PartialEq, Eq, Debug)]

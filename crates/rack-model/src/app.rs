@@ -33,7 +33,7 @@ use toml::de::DeValue;
 /// A program that the rack runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct App {
-    /// Its name.
+    /// Name of the app.
     pub name: Spanned<String>,
     /// The path of the program, as written.
     pub program: Spanned<String>,
@@ -49,11 +49,11 @@ pub struct App {
     pub twins: Vec<Spanned<DeviceId>>,
     /// Other devices that it names as its own.
     pub helpers: Vec<Spanned<DeviceId>>,
-    /// Where its regions run.
+    /// Placement of the regions.
     pub map: Regions,
-    /// What its regions are.
+    /// Method of finding regions.
     pub cuts: Cuts,
-    /// How much of what comes in passes regions, at most; of a region that is not named nothing is known.
+    /// Largest share of the app's packets that enters a region; unknown for regions not listed.
     pub shares: Vec<(Spanned<String>, Spanned<Probability>)>,
     /// The number of the plan, carried by hand-overs.
     pub epoch: u32,
@@ -61,7 +61,7 @@ pub struct App {
     pub drops_long_frames: bool,
     /// Packets of one flow may leave in another order than they came in; else there is a warning where they may.
     pub any_order: bool,
-    /// Where it is described.
+    /// Place in the file.
     pub span: Span,
 }
 
@@ -77,19 +77,19 @@ impl App {
     }
 }
 
-/// Where regions run.
+/// Placement of regions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Regions {
     /// As the file says, in its order; others at the origin. The splitter knows which exist.
     ByHand(Vec<Placement>),
-    /// Where the planner puts them.
+    /// Chosen by the planner.
     Planned,
 }
 
-/// What is a region.
+/// Method of finding regions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Cuts {
-    /// What the program marks.
+    /// Regions marked in the program.
     #[default]
     Marked,
     /// Each statement that applies a table or calls an extern.
@@ -118,13 +118,13 @@ const CUTS: [(&str, Option<Cuts>); 6] = [
 pub struct Placement {
     /// The name that marks the region in the program.
     pub region: Spanned<String>,
-    /// Where it runs.
+    /// Device of the region.
     pub device: Spanned<DeviceId>,
     /// How control leaves it.
     pub policy: Policy,
 }
 
-/// Where control goes behind a region.
+/// Device that continues after a region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Policy {
     /// To where it is needed next.

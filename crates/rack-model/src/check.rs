@@ -1,4 +1,4 @@
-//! What must agree between the parts of the file.
+//! Checks across the sections of the file.
 
 use crate::read::Draft;
 use crate::section::{Reader, unknown_name};
@@ -159,7 +159,7 @@ fn check_pair(r: &mut Reader, draft: &Draft, workload: &Workload, sender: HostId
     check_gateway(r, to, from, workload.to.span);
 }
 
-/// What two workloads of one kind have to agree about.
+/// Checks the constraints between two workloads of one kind.
 fn check_rules(r: &mut Reader, workloads: &[&Workload]) {
     let mut ports: BTreeMap<(&str, HostId, HostId, u16), Span> = BTreeMap::new();
     let mut sizes: BTreeMap<(&str, HostId), &Workload> = BTreeMap::new();

@@ -29,7 +29,7 @@ pub struct Expect {
 /// A bound of one measure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bound {
-    /// What is bounded.
+    /// Measure that is bounded.
     pub measure: Measure,
     /// On which side.
     pub relation: Relation,
@@ -61,7 +61,7 @@ pub enum Amount {
     Time(Duration),
 }
 
-/// What can be bounded.
+/// Measures that can be bounded.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Measure {
     /// Different packets that arrived.

@@ -60,13 +60,13 @@ use base_time::{Duration, Time};
 /// Something that goes wrong for a while.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
-    /// What.
+    /// Kind of the fault.
     pub kind: FaultKind,
     /// When it begins.
     pub at: Time,
     /// How long it lasts; none: to the end.
     pub lasts: Option<Duration>,
-    /// Where it is described.
+    /// Place in the file.
     pub span: Span,
 }
 
@@ -88,7 +88,7 @@ pub enum FaultKind {
     Delay {
         /// The link.
         link: LinkId,
-        /// How much longer.
+        /// Added delay.
         by: Duration,
     },
     /// A device takes and sends nothing; what is inside is lost, and what it remembers.
@@ -106,7 +106,7 @@ pub enum FaultKind {
     ControlDelay {
         /// The device.
         device: Option<DeviceId>,
-        /// How much longer.
+        /// Added delay.
         by: Duration,
     },
     /// Messages between the controller and a device, or all, are lost, by the seed, besides what is lost anyway.

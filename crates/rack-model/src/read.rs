@@ -12,7 +12,7 @@ use base_diag::{Diagnostic, Span};
 use host_programs::Kind;
 use toml::de::{DeTable, DeValue};
 
-/// What the file was read as, some of it perhaps missing because it is wrong.
+/// Content of a file that may have errors: what could be read.
 pub(crate) struct Draft {
     pub rack: Rack,
     /// In the order of the file, so that places are ids.

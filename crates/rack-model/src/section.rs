@@ -29,7 +29,7 @@ pub(crate) struct Item<'t> {
 pub(crate) struct Section<'t> {
     /// As messages call it: "device `tor`", "this link".
     what: String,
-    /// What is underlined when a key is missing.
+    /// Place to underline when a key is missing.
     pub place: Span,
     /// In the order of the file.
     entries: Vec<Entry<'t>>,

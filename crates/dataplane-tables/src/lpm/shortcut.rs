@@ -35,7 +35,7 @@ const SLOTS: usize = 1 << STRIDE;
 #[repr(C, align(64))]
 struct Chunk([u32; SLOTS]);
 
-/// Where the arrays of the module begin, for who reads them by code of its own. They stay where they are until the table changes.
+/// Addresses of the module's arrays, for generated code that reads them. They are valid until the table changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FirstBits {
     /// A slot for each value of the first [`TOP`](FirstBits::TOP) bits.
@@ -109,7 +109,7 @@ impl Shortcut {
         }
     }
 
-    /// What the first [`DEPTH`] bits of a key lead to.
+    /// Result of the first [`DEPTH`] bits of a key.
     #[inline(always)]
     pub(crate) fn find(&self, key: impl BitString) -> Descent {
         let mut slot = self.top[Shortcut::index(key)];

@@ -33,7 +33,7 @@ pub(crate) struct Node {
     value: u32,
 }
 
-/// Where a trie begins.
+/// Root of a trie.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Root {
     node: Node,
@@ -88,7 +88,7 @@ impl Node {
         self.children >> piece & 1 == 1
     }
 
-    /// Where the child is that exists.
+    /// Position of an existing child.
     #[inline(always)]
     fn child_at(&self, piece: u32) -> u32 {
         self.child + below(self.children, piece)
@@ -100,7 +100,7 @@ impl Node {
         (self.full >> piece & 1) | (self.short & SHORTER[piece as usize]) != 0
     }
 
-    /// Where the value of the longest prefix of `piece` is. There must be one.
+    /// Position of the value of the longest prefix of `piece`. One must exist.
     #[inline(always)]
     fn longest(&self, piece: u32) -> u32 {
         let short = self.short & SHORTER[piece as usize];
@@ -108,7 +108,7 @@ impl Node {
         self.value_at(found)
     }
 
-    /// Where the value of a prefix is that exists: 64 + `piece` for a full one, else its bit in `short`.
+    /// Position of the value of an existing prefix: 64 + `piece` for a full one, else its bit in `short`.
     #[inline(always)]
     fn value_at(&self, prefix: u32) -> u32 {
         self.value + self.rank(prefix)
@@ -157,16 +157,16 @@ impl Node {
 /// Keys that [`Tries::resume_all`] takes at once.
 pub(crate) const AT_ONCE: usize = 16;
 
-/// Where the lookup of a key is.
+/// Position of a lookup in the trie.
 #[derive(Clone, Copy, Default)]
 struct Cursor {
     node: u32,
     depth: u32,
-    /// Where the value of the longest prefix so far is.
+    /// Position of the value of the longest prefix so far.
     value: Option<u32>,
 }
 
-/// What was found above a node, and the node.
+/// Result of a descent: the best entry so far, and the node.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Descent {
     /// The entry with the longest prefix above, or [`MISS`].
@@ -348,7 +348,7 @@ impl Tries {
         self.store(root, home, node);
     }
 
-    /// What a new child at `depth` is on the way to a new node at `last`: a jump if there is room for one, else empty.
+    /// Node for a new child at `depth` above a new node at `last`: a jump if the distance allows one, else empty.
     fn way_to(&mut self, key: impl BitString, depth: u32, last: u32) -> Node {
         let count = ((last - depth) / STRIDE).min(LONGEST_JUMP);
         if count < SHORTEST_JUMP || depth < FIRST_JUMP {

@@ -125,7 +125,7 @@ impl Tuples {
         tuple.stale |= tuple.best == rules.rank(entry);
     }
 
-    /// What is done once for all updates of a batch.
+    /// Work done once for all updates of a batch.
     pub(crate) fn settle(&mut self, rules: &Rules) {
         for tuple in self.tuples.iter_mut().filter(|t| t.stale) {
             let heads = tuple.heads.iter().filter(|head| **head != MISS);

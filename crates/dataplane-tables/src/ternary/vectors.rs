@@ -45,7 +45,7 @@ struct Place {
 struct Block {
     /// No rule of it is better.
     best: Rank,
-    /// Its rules are in order, the best first.
+    /// True if the block's rules are sorted, best first.
     is_sorted: bool,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Vectors {
     blocks: Vec<Block>,
     /// For each block and place 16 of them.
     rows: Vec<Row>,
-    /// By slot: 256 for each block.
+    /// Entry numbers by slot: 256 for each block.
     entries: Vec<u32>,
     free: Vec<u32>,
     /// Rules that have come since the last sorting.
@@ -64,7 +64,7 @@ pub(crate) struct Vectors {
 }
 
 impl Vectors {
-    /// Of these entries, whose rules are there.
+    /// Builds the structure for entries that have rules.
     pub(crate) fn build(rules: &mut Rules, mut entries: Vec<u32>) -> Vectors {
         entries.sort_by_key(|entry| std::cmp::Reverse(rules.rank(*entry)));
         let mut cared = vec![0; rules.words()];
@@ -191,7 +191,7 @@ impl Vectors {
         self.entries.iter().copied().filter(|entry| *entry != MISS).collect()
     }
 
-    /// What a lookup costs at most, in rows.
+    /// Maximum cost of a lookup, in rows.
     pub(crate) fn cost(&self) -> usize {
         self.blocks.len() * self.places.len()
     }

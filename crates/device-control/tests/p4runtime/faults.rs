@@ -174,7 +174,7 @@ impl Twins {
         assert!(self.whole.stale().is_empty());
     }
 
-    /// What could not be led back in time is brought back later.
+    /// Repairs devices that could not be rolled back in time.
     fn bring_back(&mut self) {
         self.broken.channel.odds = 0;
         for round in 0.. {
@@ -255,7 +255,7 @@ impl Twins {
     }
 }
 
-/// What broke, and how often.
+/// Runs random calls on a faulty and a reliable rack. Returns how often each fault occurred.
 fn run(seed: u64) -> BTreeMap<String, u32> {
     let mut rng = Rng::new(seed);
     let chaos = Chaos { rng: rng.split("chaos"), odds: 0, seen: BTreeMap::new() };

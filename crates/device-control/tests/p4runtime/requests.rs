@@ -118,7 +118,7 @@ impl Pair {
         pair
     }
 
-    /// What both answer.
+    /// Answer of both switches, which must be the same.
     fn call(&mut self, call: Call) -> Vec<String> {
         let one = codes(&self.one.call(Time::ZERO, Ticket(1), call.clone()));
         let rack = codes(&self.rack.call(Time::ZERO, Ticket(1), call.clone()));
@@ -147,7 +147,7 @@ impl Pair {
     }
 }
 
-/// What makes the contents of a switch that is new.
+/// Updates that give a new switch these contents.
 fn making(contents: &[Entity], own: &[Entity]) -> Vec<Update> {
     let new = contents.iter().filter(|entity| !own.contains(entity));
     let how = |entity: &Entity| match &entity.entity {

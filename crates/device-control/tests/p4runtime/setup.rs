@@ -258,12 +258,12 @@ impl Bench {
         self.switch().answers().get_config(&request).unwrap().config.unwrap()
     }
 
-    /// What an operator asks; the answer.
+    /// Sends an operator's request; returns the answer.
     pub fn steer(&mut self, steer: Steer) -> String {
         self.call(Call::Steer(None, steer))
     }
 
-    /// What the switch is made of.
+    /// Description of the switch.
     pub fn show(&mut self) -> ShowResponse {
         self.switch().show()
     }

@@ -25,16 +25,16 @@ use crate::unused::Unused;
 use base_time::{Duration, Time};
 use transfer::{TcpEnd, Transfers};
 
-/// What most transfers a workload can do.
+/// Limit on the transfers of a workload.
 pub const MOST_TRANSFERS: u64 = 10_000;
 
 /// The receiver's port of the first workload of a rack.
 const FIRST_TCP_PORT: u16 = 5001;
 
-/// What most a transfer can carry, in bytes.
+/// Limit on the length of a transfer, in bytes.
 pub const MOST_TRANSFER: u32 = 1 << 30;
 
-/// What most bytes of a transfer can be under way: the default.
+/// Default limit on the bytes of a transfer in flight.
 pub const MOST_WINDOW: u32 = 4 << 20;
 
 /// See the module. Segments are told apart by both hosts and the receiver's port.

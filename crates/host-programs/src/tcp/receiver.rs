@@ -15,9 +15,9 @@ pub(super) struct Receiver {
     window: u32,
     /// Everything before it has come.
     next: u32,
-    /// What came out of order: from, and behind the last, in order and apart.
+    /// Segments received out of order, as disjoint half-open ranges of sequence numbers, sorted.
     ranges: Vec<(u32, u32)>,
-    /// Where the ranges began that grew last, the last first.
+    /// First sequence numbers of the ranges, most recently extended first.
     recent: Vec<u32>,
     /// Segments that are not acknowledged.
     unsaid: u32,

@@ -20,7 +20,7 @@ pub(super) struct Direction {
     pub to: (Ipv4Addr, u16),
 }
 
-/// What a segment says, besides its payload.
+/// Header fields of a segment.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) struct Head {
     pub syn: bool,

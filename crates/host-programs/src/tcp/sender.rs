@@ -28,12 +28,12 @@ pub(super) const MOST_DELAYED_ACK: Duration = Duration::from_ms(40);
 pub(super) struct Sender {
     mss: u32,
     length: u32,
-    /// Of all segments; there is at least one.
+    /// Number of segments, at least 1.
     count: u32,
     /// The segments that were sent and not acknowledged; the first is number `first`.
     segments: VecDeque<Segment>,
     first: u32,
-    /// Of those under way: how many came out of order, and how many are lost and not sent again.
+    /// Among segments in flight: the number received out of order, and the number lost and not sent again.
     sacked: u32,
     lost: u32,
     /// The highest segment of which the receiver has said that it came out of order, and one.
@@ -57,7 +57,7 @@ pub(super) struct Sender {
     pub counts: Counts,
 }
 
-/// What a connection had to do because of losses.
+/// Counts of a connection's reactions to losses.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) struct Counts {
     pub resent: u64,
@@ -89,7 +89,7 @@ enum Phase {
     Timeout(u32),
 }
 
-/// Of the segments that arrived the one that was sent last: when, its number, and its round trip.
+/// The most recently sent segment among those that arrived: time of sending, number, round trip.
 #[derive(Clone, Copy, Default, Debug)]
 struct Newest {
     sent: (Time, u32),
@@ -128,7 +128,7 @@ impl Sender {
         }
     }
 
-    /// Where a segment begins and ends, and whether the stream ends with it.
+    /// Range of a segment in the stream, and whether it is the last.
     pub fn range(&self, Number(number): Number) -> (u32, u32, bool) {
         let from = number.saturating_mul(self.mss).min(self.length);
         let to = from.saturating_add(self.mss).min(self.length);

@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_s(10);
 /// Client ports are this plus the transfer's number.
 const FIRST_PORT: u16 = 10_000;
 
-/// What a peer takes that does not say how long its segments may be (RFC 9293 §3.7.1).
+/// Segment size of a peer that announces none (RFC 9293 §3.7.1).
 const DEFAULT_MSS: u16 = 536;
 
 /// One end of a pair: where it is, and how long its packets may be.
@@ -52,7 +52,7 @@ pub(crate) struct Transfers {
     pub planned: Option<Time>,
 }
 
-/// Who talks to whom.
+/// Both ends of a connection.
 #[derive(Clone, Copy, Debug)]
 struct Ends {
     client: TcpEnd,
@@ -78,7 +78,7 @@ struct Client {
     peer: Option<(u32, u8)>,
     /// Set when the handshake is over.
     sender: Option<Sender>,
-    /// Of the handshake.
+    /// Round-trip time of the handshake.
     trip: RoundTrip,
     /// When its SYN was sent first, and when it is sent again.
     syn: (Time, Option<Time>),
@@ -110,10 +110,10 @@ struct Server {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ServerState {
     Listening,
-    /// Its SYN is out.
+    /// SYN sent.
     Opening,
     Open,
-    /// Its FIN is out.
+    /// FIN sent.
     Closing,
     Closed,
 }
@@ -420,7 +420,7 @@ fn local_port(number: u32) -> u16 {
     FIRST_PORT + (number % 50_000) as u16
 }
 
-/// What byte `at` of a transfer is.
+/// Byte `at` of transfer `number`.
 fn content(number: u32, at: u32) -> u8 {
     (at ^ at >> 8 ^ at >> 16).wrapping_add(number) as u8
 }

@@ -27,7 +27,7 @@ struct Made {
 /// A variable of the outermost parser and the fields below it.
 type Place = (VarId, Vec<u32>);
 
-/// What the parameters of the running parser stand for; empty for the outermost.
+/// Arguments of the parameters of the running parser; empty for the outermost.
 type Bound = BTreeMap<VarId, Place>;
 
 /// A way that is being made.
@@ -193,7 +193,7 @@ fn field_of(expr: &Expr, bound: Option<&Bound>) -> Option<(Place, u32)> {
     }
 }
 
-/// Where a header is extracted to; all elements of a stack are one place.
+/// Place that a header is extracted to; all elements of a stack are one place.
 fn target(expr: &Expr, bound: Option<&Bound>) -> Option<Place> {
     match &expr.kind {
         ExprKind::Next(stack) => place_of(stack, bound),

@@ -7,7 +7,7 @@ use ir_lower::PASSES;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// What goes wrong.
+/// Kinds of faults in the code that a pass makes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Fault {
     /// It is not made.
@@ -25,9 +25,9 @@ const FAULTS: [Fault; 4] = [Fault::Lost, Fault::Late, Fault::Elsewhere, Fault::Z
 /// A pass that makes something wrong.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Mutant {
-    /// Its position in [`PASSES`].
+    /// Index in [`PASSES`].
     pass: usize,
-    /// Of what it makes.
+    /// Shape of the code that the pass makes.
     shape: &'static str,
     fault: Fault,
 }

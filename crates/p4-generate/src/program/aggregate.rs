@@ -6,7 +6,7 @@ use super::types::{Kind, Ty};
 use crate::feature::Feature as F;
 
 impl Gen {
-    /// Of type `ty`; where the type is known from around.
+    /// A value of type `ty`, where the context determines the type.
     pub(super) fn value(&mut self, ty: &Ty, depth: u32) -> String {
         match ty {
             Ty::Bit(n) => return self.bits(*n, depth),

@@ -61,7 +61,7 @@ impl Gen {
         self.headers = Ty::Named(at);
     }
 
-    /// What shows at the end what the program has computed.
+    /// Header that reports at the end what the program has computed.
     fn report_header(&mut self) -> usize {
         let mut fields = vec![];
         for (at, width) in self.types.widths.clone().into_iter().enumerate() {
@@ -206,7 +206,7 @@ impl Gen {
         }
     }
 
-    /// What a state takes from the packet; for a stack the field that says if there are more.
+    /// Extractions of a state; for a stack returns the field that says whether more elements follow.
     fn state_body(
         &mut self,
         place: &str,
