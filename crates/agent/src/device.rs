@@ -20,7 +20,7 @@ use tracing::{debug, info, warn};
 /// How often idle entries and digests are looked for while nothing else happens.
 const SCAN: Duration = Duration::from_ms(10);
 
-/// What takes longer makes room for others afterwards: a program's timers and copies may keep the device busy.
+/// Work that takes longer yields to others afterwards: a program's timers and copies may keep the device busy.
 const LONG: Duration = Duration::from_ms(1);
 
 /// Limit on programs being compiled at a time.
@@ -30,7 +30,7 @@ const MOST_PREPARING: usize = 2;
 pub(crate) struct Owner {
     switch: Box<dyn Served>,
     lanes: Lanes,
-    /// What the lanes run frames with.
+    /// Switch that lanes run frames on.
     runs: Option<Shared>,
     cpu_port: Option<u32>,
     started: Instant,
@@ -45,14 +45,14 @@ pub(crate) struct Owner {
     ended: BTreeMap<(&'static str, &'static str), u64>,
 }
 
-/// What comes next.
+/// Next work of the owner.
 enum Next {
     Command(Command),
     Passed(Passed),
     Nothing,
 }
 
-/// Where both wait, commands and what lanes pass on take turns by chance.
+/// Takes a command or a message of a lane; if both wait, a random one goes first.
 fn next(
     commands: &Receiver<Command>,
     passed: &Receiver<Passed>,
@@ -69,7 +69,7 @@ fn next(
     }
 }
 
-/// Who waits for a reply.
+/// Receiver of a reply.
 enum Caller {
     /// With the memory that the call uses.
     Done {
@@ -87,7 +87,7 @@ fn refused(why: impl ToString) -> Status {
     Status::new(Code::InvalidArgument, why.to_string())
 }
 
-/// What comes of something that a lane left to the switch.
+/// Does work that a lane left to the switch.
 fn pass(switch: &mut dyn Served, lanes: &Lanes, now: Time, one: Passed) -> Vec<Event> {
     match one {
         Passed::Frame(port, frame) => switch.frame(now, port, &frame),
@@ -252,7 +252,7 @@ impl Owner {
         Time::ZERO + Duration::from_ns(elapsed)
     }
 
-    /// Who asks may be gone: then the answer is lost.
+    /// Runs a command. The caller may be gone: then the answer is lost.
     fn command(&mut self, command: Command, streams: &mut Streams) {
         let now = self.now();
         let events = match command {

@@ -39,17 +39,17 @@ const PATIENCE: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// How a switch is set up.
 pub struct Setup {
-    /// What it is.
+    /// The switch.
     pub switch: Switch,
-    /// What controllers call it.
+    /// Device id for controllers.
     pub device_id: u64,
-    /// Where it listens.
+    /// Listening address.
     pub address: SocketAddr,
     /// Certificates, if connections are encrypted.
     pub tls: Option<Tls>,
-    /// Where Prometheus asks for what is counted, if anywhere.
+    /// Address of the metrics for Prometheus; `None` for none.
     pub metrics: Option<SocketAddr>,
-    /// Its ports.
+    /// Ports.
     pub ports: Vec<PortSpec>,
     /// Ports with cables inside the process.
     pub cables: Vec<(u32, Cable)>,
@@ -63,7 +63,7 @@ pub struct Setup {
     pub seed: u64,
     /// Only those with this secret are served. Without one, a switch without a program learns that of the first controller of a rack.
     pub secret: Option<Secret>,
-    /// What is shared with agents.
+    /// Secret shared with agents.
     pub agents_secret: Option<Secret>,
     /// A controller that sends BMv2's JSON keeps the program that runs.
     pub keep_program: bool,
@@ -71,7 +71,7 @@ pub struct Setup {
     pub fresh: bool,
     /// The same looks so often whether they hold what they should.
     pub audit: std::time::Duration,
-    /// What clients may use.
+    /// Limits for clients.
     pub limits: Limits,
 }
 
@@ -100,7 +100,7 @@ impl Setup {
     }
 }
 
-/// What looks like one switch.
+/// Devices that look like one switch.
 pub enum Switch {
     /// One device. It runs the program from the start; without one a controller has to send it.
     One(Option<Arc<Program>>),
@@ -117,20 +117,20 @@ pub enum Switch {
 pub struct SplitProgram {
     /// The program.
     pub whole: Arc<Program>,
-    /// Where it runs.
+    /// Device of each region.
     pub placement: Placement,
-    /// What each device runs by this placement, and its source.
+    /// Program of each device by this placement, and its source.
     pub made: Printed,
-    /// What fills its tables.
+    /// Entries.
     pub updates: Vec<Update>,
 }
 
-/// Where an agent is.
+/// Address of an agent.
 #[derive(Clone)]
 pub struct AgentAt {
     /// `host:port`
     pub address: String,
-    /// What it is asked for and shown, if the way to it is encrypted.
+    /// TLS settings, if the connection is encrypted.
     pub tls: Option<ClientTls>,
 }
 

@@ -48,13 +48,13 @@ pub struct Diagnostic {
     pub code: Code,
     /// For warnings: the name under which it can be switched off (`unused`, `shadow`, ...).
     pub warning: Option<&'static str>,
-    /// What is wrong, at most ten words.
+    /// Description of the problem, at most ten words.
     pub title: String,
     /// Places with a reason each; the first is the primary one.
     pub labels: Vec<Label>,
     /// Facts.
     pub notes: Vec<String>,
-    /// What to do.
+    /// Advice to the user.
     pub help: Vec<String>,
 }
 

@@ -30,7 +30,7 @@ pub struct SourceMap {
 pub struct Expansion {
     /// The macro's name; empty for a token that is written over several lines with backslashes.
     pub name: SmolStr,
-    /// Its name in the `#define`; [`Span::NONE`] for `__LINE__` and the like.
+    /// Place of the name in the `#define`; [`Span::NONE`] for `__LINE__` and the like.
     pub definition: Span,
     /// The call, arguments included; it may stand in another expansion.
     pub call: Span,
@@ -110,7 +110,7 @@ impl SourceMap {
         std::iter::successors(self.expansion(span.expansion), |e| self.expansion(e.call.expansion))
     }
 
-    /// Where the user wrote it: `span` itself, or the outermost macro call that it came from.
+    /// Place in the user's text: `span` itself, or the outermost macro call that it came from.
     pub fn call_site(&self, span: Span) -> Span {
         self.backtrace(span).last().map_or(span, |e| e.call)
     }

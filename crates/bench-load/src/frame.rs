@@ -53,7 +53,7 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// What comes back.
+    /// The reverse flow.
     pub fn back(self) -> Flow {
         let Flow { source, destination, protocol, from, to } = self;
         Flow { source: destination, destination: source, protocol, from: to, to: from }

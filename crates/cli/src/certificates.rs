@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! DIR/authority.pem   authority.key      signs the others; the key stays here
-//! DIR/controller.pem  controller.key     what the controller and operators show to agents
-//! DIR/agents/HOST:PORT/                  what an agent is started with: `p4rack switch --certificates`
+//! DIR/controller.pem  controller.key     certificate of the controller and operators, shown to agents
+//! DIR/agents/HOST:PORT/                  files of an agent: `p4rack switch --certificates`
 //!     authority.pem  switch.pem  switch.key
 //! ```
 //!
-//! What is missing is made. Directories are of mode 700 and keys 600.
+//! Missing files are created. Directories have mode 700 and keys 600.
 
 use crate::{once, secret};
 use agent::ClientTls;
@@ -61,7 +61,7 @@ pub fn made<'a>(directory: &Path, agents: impl Iterator<Item = &'a str>) -> Resu
     found(directory)
 }
 
-/// What was made before, for who calls agents.
+/// Existing certificates for a client of agents.
 pub fn found(directory: &Path) -> Result<ClientTls, String> {
     let file = |name: &str| read(&directory.join(name)).map(String::into_bytes);
     let identity = (file("controller.pem")?, private(&directory.join("controller.key"))?.into_bytes());

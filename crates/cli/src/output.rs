@@ -1,4 +1,4 @@
-//! What all commands print alike.
+//! Output shared by all commands.
 
 use crate::ExitCode;
 use base_diag::{Diagnostic, Severity, SourceMap, Style, render, to_json};
@@ -17,7 +17,7 @@ macro_rules! tell_over {
     ($($text:tt)*) => { $crate::output::told(format_args!($($text)*)) };
 }
 
-/// What [`tell!`] and [`tell_over!`] do. What was printed before stands before it.
+/// Implementation of [`tell!`] and [`tell_over!`]. Flushes earlier output first.
 pub fn told(text: std::fmt::Arguments) {
     flush();
     let _ = std::io::stderr().write_fmt(text);
@@ -66,7 +66,7 @@ pub fn flush() {
     };
 }
 
-/// What is printed while a [`Batch`] lives.
+/// Output buffered while a [`Batch`] lives.
 static BATCH: Mutex<Option<BufWriter<Stdout>>> = Mutex::new(None);
 
 fn lock() -> MutexGuard<'static, Option<BufWriter<Stdout>>> {

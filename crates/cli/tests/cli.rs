@@ -173,7 +173,8 @@ fn up_as_json() {
     }
 }
 
-/// What a workload says that it is to show is the exit status, in text and in JSON; nobody could say before that nothing is to arrive.
+/// Unmet expectations of a workload set the exit status, in text and in JSON; an expectation of zero packets was once
+/// not possible.
 #[test]
 fn what_is_expected_of_a_workload_is_the_exit_status() {
     let rack = |name: &str, expect: &str| {

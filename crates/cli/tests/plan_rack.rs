@@ -47,7 +47,7 @@ fn latency(plan: &Value) -> f64 {
     }
 }
 
-/// What the least delayed packet of a stream takes from host to host, in microseconds.
+/// Least latency of a stream's packets from host to host, in microseconds.
 fn emulated(rack: &str, stream: &str) -> f64 {
     let streams = json(&["up", rack])["report"]["workloads"].as_array().expect("a list").clone();
     let found = streams.iter().find(|known| known["name"] == stream).expect("it is in the example");
@@ -306,7 +306,7 @@ fn mistakes_have_a_place() {
     }
 }
 
-/// Of several apps each is planned by itself, or one that is named.
+/// With several apps, each is planned by itself, or only the one given.
 #[test]
 fn apps_are_planned_one_by_one() {
     let rack = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/crosspod").display().to_string();

@@ -76,7 +76,8 @@ fn stages_stand_beside_the_papers() {
     }
 }
 
-/// What plans cost does not depend on any run. It is less than in the paper with Tofinos; an Arista of ours has a board for the tables.
+/// Costs of plans are independent of runs. They are lower than in the paper with Tofinos; here an Arista has a board
+/// for the tables.
 #[test]
 fn plans_cost_what_their_devices_cost() {
     let cell = |row: &Value, column: &str| row[column].as_str().expect("a cell").to_string();

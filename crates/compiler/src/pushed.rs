@@ -1,4 +1,4 @@
-//! What a controller pushes: P4Info, and the device config that `p4rack switch` takes with it.
+//! Pipeline config for a controller to push: P4Info, and the device config that `p4rack switch` accepts with it.
 
 use crate::p4info::{self, Form, What};
 use crate::reparse::reparse;

@@ -1,4 +1,4 @@
-//! What passes between the controller and an agent.
+//! Messages between the controller and an agent.
 
 use base_time::Duration;
 use control_writes::PortCount;
@@ -17,7 +17,8 @@ pub struct DeviceId(pub usize);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct AskId(pub u64);
 
-/// What an agent is asked. Up to [`Ask::DigestAck`] these are P4Runtime's RPCs and messages, by the only controller of the device.
+/// Requests to an agent. Up to [`Ask::DigestAck`] these are P4Runtime's RPCs and messages, from the only controller of
+/// the device.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Ask {
     /// `SetForwardingPipelineConfig` with `VERIFY_AND_SAVE`.
@@ -45,20 +46,20 @@ pub enum Ask {
     Ports,
     /// Run a frame, keep what would leave, and tell what happened.
     Trace(TraceRequest),
-    /// What runs, and what is written to it.
+    /// The running program and its entities.
     Holdings(Kinds),
 }
 
-/// What is asked for of all that a device holds.
+/// Kinds of entities to return.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kinds {
     /// All of it.
     All,
-    /// What only control planes write: neither registers nor what is counted.
+    /// Entities that only control planes write: neither registers nor counts.
     Written,
 }
 
-/// What a device runs and holds.
+/// Program and entities of a device.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Holdings {
     /// The program, if one runs.
@@ -67,18 +68,18 @@ pub struct Holdings {
     pub entities: Vec<Entity>,
 }
 
-/// What an agent answers.
+/// Answers of an agent.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Answer {
     /// It is done.
     Done,
-    /// What a read found.
+    /// Result of a read.
     Found(Vec<Entity>),
     /// How many frames each port has taken and sent.
     Ports(BTreeMap<u32, PortCount>),
-    /// What became of a frame.
+    /// Trace of a frame.
     Traced(Box<Hop>),
-    /// What the device runs and holds.
+    /// Program and entities of the device.
     Holds(Box<Holdings>),
     /// Nothing was done.
     Refused(Status),
@@ -86,7 +87,7 @@ pub enum Answer {
     Lost,
 }
 
-/// What comes from an agent in another process.
+/// Messages from an agent in another process.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Heard {
     /// It is there: nobody knows what its device holds.
@@ -95,10 +96,10 @@ pub enum Heard {
     Gone(String),
     /// Another controller, which was started later, steers it, or has.
     Superseded,
-    /// Its answer to an ask.
+    /// Answer to a request.
     Answer(AskId, Answer),
-    /// What its device tells.
+    /// Report of the device.
     Tells(StreamMessageResponse),
-    /// What its device has counted.
+    /// Counters of the device.
     Counted(Vec<Metric>),
 }

@@ -1,4 +1,4 @@
-//! What the northbound side asks of a controller, and what comes out of one.
+//! Requests of the northbound side to a controller, and its outputs.
 
 use crate::ask::{Ask, AskId, DeviceId};
 use crate::part::RegionMap;
@@ -36,7 +36,7 @@ pub enum Call {
     Trace(TraceRequest),
 }
 
-/// What an operator asks of the whole rack.
+/// Operators' requests to the whole rack.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Steer {
     /// Keep frames out; done when no packet is inside. A rack knows for itself which ports are open and asks for no lease.
@@ -71,7 +71,7 @@ pub enum Reply {
     Traced(Result<TraceResponse, Status>),
 }
 
-/// What the controller wants done.
+/// Effects of the controller for its owner to carry out.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Output {
     /// For a device's agent; with an id if the answer is waited for.

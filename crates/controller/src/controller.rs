@@ -40,7 +40,7 @@ const AGAIN: Duration = Duration::from_ms(1_000);
 /// One logical switch over many devices.
 pub struct Controller<P: Planner> {
     shared: Shared<P>,
-    /// By the order in which they came.
+    /// Tasks in the order of arrival.
     tasks: BTreeMap<TaskId, Running>,
     /// In that order too.
     waiting: VecDeque<Waiting>,
@@ -59,7 +59,7 @@ pub struct Controller<P: Planner> {
 /// A task that has begun.
 struct Running {
     task: Task,
-    /// What it has read from data planes: the desired state's while it is polled.
+    /// Values read from data planes: the desired state's while the task is polled.
     gathered: Gathered,
 }
 
@@ -142,7 +142,8 @@ impl<P: Planner + 'static> Controller<P> {
         self.shared.state().server.may_set_config(head)
     }
 
-    /// What takes long in a call, for another thread before it; nothing if it is quick, or its sender may not make it.
+    /// Slow part of a call, to be run in another thread first; `None` if the call is quick, or its sender may not make
+    /// it.
     pub fn ahead(&self, call: &Call) -> Option<Ahead> {
         let server = &mut self.shared.state().server;
         let (election, map) = match call {
@@ -265,7 +266,7 @@ impl<P: Planner + 'static> Controller<P> {
         self.shared.state().server.clients()
     }
 
-    /// What runs, if there is a program.
+    /// The running rollout, if there is a program.
     pub fn rollout(&self) -> Option<Arc<Rollout>> {
         self.shared.state().rollout()
     }
@@ -275,12 +276,12 @@ impl<P: Planner + 'static> Controller<P> {
         look(&self.shared.state().server.builder().planner)
     }
 
-    /// What there is by the desired state, if there is a program.
+    /// Looks at the desired state, if there is a program.
     pub fn with_store<T>(&self, look: impl FnOnce(&Store) -> T) -> Option<T> {
         self.shared.state().server.store().map(look)
     }
 
-    /// What is due by `now`.
+    /// Does everything due by `now`.
     pub fn tick(&mut self, now: Time) -> Vec<Output> {
         let outputs = self.shared.state().server.tick(now);
         outputs.into_iter().for_each(|output| self.shared.state().tell(output));

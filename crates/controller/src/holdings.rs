@@ -1,4 +1,4 @@
-//! What a device holds, as its agent says: for a controller that begins, and for audits.
+//! Programs and entities of devices, as reported by their agents: for a controller that starts, and for audits.
 
 use crate::ask::{Holdings, Kinds};
 use crate::part::{Part, Rollout};
@@ -75,8 +75,9 @@ fn is_as_built(store: &Store, entity: &Entity) -> bool {
         || matches!(&entity.entity, Some(Kind::TableEntry(e)) if e.is_default_action && store.is_initial_default(e))
 }
 
-/// What all devices hold of the whole program, each entity once and what others name first: what writes it again. Counts are
-/// joined by their objects' operators. Where devices differ, the first that has an entity counts; `store` is empty.
+/// Entities of all devices in terms of the whole program, each once, referenced ones first, so that they can be written
+/// again. Counts are joined by their objects' operators. Where devices differ, the first that has an entity counts;
+/// `store` is empty.
 pub(crate) fn merge(store: &Store, rollout: &Rollout, held: &BTreeMap<usize, Holdings>) -> Vec<Entity> {
     let mut all: BTreeMap<(usize, Vec<u8>), Entity> = BTreeMap::new();
     for entity in held.values().flat_map(|held| &held.entities) {

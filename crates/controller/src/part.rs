@@ -1,4 +1,4 @@
-//! What a device holds of the whole program.
+//! A device's part of the whole program.
 
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
@@ -9,16 +9,17 @@ use state_modes::{Merge, Mode};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// By region, the name of the device where it runs. What is not named runs at the origin.
+/// Device name by region. Regions not listed run at the origin.
 pub type RegionMap = BTreeMap<String, String>;
 
 /// Makes parts of a whole program.
 pub trait Planner {
-    /// What each device runs. `epoch` tells this rollout's hand-overs from those of the ones before it.
+    /// Makes the program of each device. `epoch` distinguishes this rollout's hand-overs from earlier ones.
     fn plan(&self, config: &ForwardingPipelineConfig, epoch: u64) -> Result<Rollout, Status>;
 
-    /// What takes long in [`plan`](Planner::plan), for another thread: once it has run, the next plan of this configuration is made
-    /// quickly, and is of this epoch. With a map it is the plan after [`replace`](Planner::replace). Nothing if it is quick anyway.
+    /// Slow part of [`plan`](Planner::plan), for another thread: after it, the next plan of this configuration is
+    /// quick, and has this epoch. With a map it is the plan after [`replace`](Planner::replace). `None` if planning is
+    /// quick anyway.
     fn ahead(
         &self,
         _config: &ForwardingPipelineConfig,
@@ -42,7 +43,7 @@ pub type Wires = BTreeMap<(usize, u32), (usize, u32)>;
 
 /// A program, spread over a rack.
 pub struct Rollout {
-    /// What the whole program offers to control planes.
+    /// P4Info of the whole program.
     pub info: Arc<P4Info>,
     /// The same with numbers in the place of strings: what the devices are asked in.
     pub plain: Arc<P4Info>,
@@ -54,9 +55,9 @@ pub struct Rollout {
     pub memory: u64,
     /// Owns the ports and the traffic manager.
     pub origin: usize,
-    /// By device; `None` where nothing runs.
+    /// Parts by device; `None` where nothing runs.
     pub parts: Vec<Option<Part>>,
-    /// By a device and its port, the device and port at the other end.
+    /// Device and port at the other end of each device's port.
     pub wires: Wires,
     /// How the copies of each object on several devices relate, by the object's id; of a direct counter by its table's.
     pub modes: BTreeMap<u32, Mode>,
@@ -64,18 +65,18 @@ pub struct Rollout {
     pub cuts_clones: bool,
 }
 
-/// What one device runs.
+/// Program of one device.
 #[derive(Clone, Debug)]
 pub struct Part {
     /// The device's name.
     pub name: String,
     /// The program.
     pub config: ForwardingPipelineConfig,
-    /// What joins it with the others.
+    /// Entries that connect the part with the others.
     pub linkage: Vec<Update>,
     /// The same for people: what packets go on at, and the port by which they are passed on.
     pub edges: Vec<(String, u32)>,
-    /// What it has of the whole program, by id.
+    /// Ids of the whole program's objects in the part.
     has: Has,
 }
 

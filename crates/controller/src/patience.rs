@@ -9,7 +9,7 @@ use base_time::Duration;
 /// Before anything is known (RFC 6298, 2.1).
 const FIRST: Duration = Duration::from_s(1);
 
-/// What is known of one device.
+/// Response times of one device.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Patience {
     /// How long answers take, and how much that varies: both smoothed.

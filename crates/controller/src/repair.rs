@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// The most updates of one write.
 const MOST_AT_ONCE: usize = 20_000;
 
-/// What an answer that is not what was hoped for says.
+/// Reason in an unexpected answer.
 pub(crate) fn reason(answer: &Answer) -> String {
     match answer {
         Answer::Done | Answer::Found(_) | Answer::Ports(_) | Answer::Traced(_) | Answer::Holds(_) => {
@@ -44,7 +44,7 @@ pub(crate) fn is_unknown(answer: &Answer) -> bool {
     }
 }
 
-/// What each device has told.
+/// Entities that each device reported.
 pub(crate) type Found = BTreeMap<usize, Vec<Entity>>;
 
 /// Reads from all devices that hold what the queries are about; the desired state knows the answers from then on.
@@ -98,7 +98,7 @@ pub(crate) fn everything() -> Vec<Entity> {
     kinds.into_iter().map(|kind| Entity { entity: Some(kind) }).collect()
 }
 
-/// What every device is to hold where this is written to the whole.
+/// Desired contents of every device, from the entities written to the whole.
 pub(crate) fn contents(rollout: &Rollout, written: Vec<Entity>) -> Spread {
     let mut out = beginnings(rollout);
     for update in making_all(written) {
@@ -107,7 +107,7 @@ pub(crate) fn contents(rollout: &Rollout, written: Vec<Entity>) -> Spread {
     out
 }
 
-/// What one device is to hold, with what its own data plane has written.
+/// Desired contents of one device, with values of its own data plane.
 fn contents_of<P: Planner>(
     shared: &Shared<P>,
     rollout: &Rollout,
@@ -136,7 +136,7 @@ pub(crate) fn wanted_of<P: Planner>(
     Ok(linkage.iter().cloned().chain(own).filter_map(|update| update.entity).collect())
 }
 
-/// What a device's data plane has written.
+/// Values that a device's data plane has written.
 #[derive(Clone, Default)]
 pub(crate) struct Own {
     /// As it was read last.
@@ -145,7 +145,7 @@ pub(crate) struct Own {
     pub(crate) before: Vec<Entity>,
 }
 
-/// What writes these to a rack that holds nothing.
+/// Updates that write these entities to an empty rack.
 fn making_all(entities: Vec<Entity>) -> impl Iterator<Item = Update> {
     entities.into_iter().map(|entity| Update { r#type: making(&entity) as i32, entity: Some(entity) })
 }

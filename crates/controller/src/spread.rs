@@ -20,7 +20,7 @@ pub(crate) fn spread(rollout: &Rollout, update: &Update, out: &mut Spread) {
     }
 }
 
-/// What one device is asked for, if it alone has what an update writes.
+/// Update for one device, if it alone has the entity.
 pub(crate) fn to_one(rollout: &Rollout, device: usize, update: &Update) -> Option<Update> {
     let part = rollout.parts.get(device)?.as_ref()?;
     let mut update = update.clone();

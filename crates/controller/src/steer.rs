@@ -1,4 +1,4 @@
-//! What operators do to the whole: frames are kept out and let in, what is counted begins anew, regions move.
+//! Operators' requests to the whole rack: hold and admit frames, reset counts, move regions.
 
 use crate::call::Steer;
 use crate::config::exchange;

@@ -136,7 +136,7 @@ impl<P: Planner> Shared<P> {
         stopped || self.insist(attempt).await == Ok(true)
     }
 
-    /// What all devices have counted at their ports; nothing if one does not say.
+    /// Port counters of all devices; `None` if a device does not answer.
     async fn counts(&self, rollout: &Rollout) -> Option<Counts> {
         let asks = rollout.parts().map(|(device, _)| (device, Ask::Ports)).collect();
         let answers = self.ask_all(asks).await;
@@ -211,7 +211,7 @@ impl<P: Planner> Shared<P> {
     }
 }
 
-/// What devices have counted at their ports.
+/// Port counters of devices.
 type Counts = BTreeMap<usize, BTreeMap<u32, PortCount>>;
 
 /// True if every frame that was sent over a link between devices has come out of it, and what came of it has been sent.

@@ -1,4 +1,4 @@
-//! What tasks do: the calls of the northbound side, and what the controller does of its own accord.
+//! Tasks: the calls of the northbound side, and the controller's own work.
 
 use crate::call::{Call, Output, Reply, Ticket};
 use crate::claim::Claim;

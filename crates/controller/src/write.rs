@@ -74,11 +74,11 @@ fn known<'l>(updates: &'l [Lowered<'_>]) -> impl Iterator<Item = &'l Update> {
     updates.iter().filter_map(|update| update.as_deref().ok())
 }
 
-/// What is to be done, and what leads back.
+/// Updates to do, and their inverses.
 #[derive(Default)]
 struct Batch {
     outcomes: Outcomes,
-    /// Of the desired state.
+    /// Changes of the desired state.
     undo: Vec<Change>,
     forth: Spread,
     /// In the order of `forth`.
@@ -159,7 +159,7 @@ fn within_reach<P: Planner>(
     }
 }
 
-/// What has to be read to lead back.
+/// Entities to read before a write so that it can be rolled back.
 async fn needed<P: Planner>(shared: &Shared<P>, updates: &[Lowered<'_>]) -> Vec<Entity> {
     let mut queries = vec![];
     for (slice, is_first) in slices(updates) {
@@ -176,7 +176,7 @@ async fn needed<P: Planner>(shared: &Shared<P>, updates: &[Lowered<'_>]) -> Vec<
     queries
 }
 
-/// What is done at a time, and whether it is the first.
+/// Pieces that are done at a time, and whether each is the first.
 fn slices<T>(all: &[T]) -> impl Iterator<Item = (&[T], bool)> {
     all.chunks(SLICE).zip(std::iter::once(true).chain(std::iter::repeat(false)))
 }

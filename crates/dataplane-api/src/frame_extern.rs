@@ -30,14 +30,14 @@ pub trait FrameExtern: Send {
     /// A deadline has come: `now` is at or past it. Afterwards the deadline is later than `now`, or none.
     fn tick(&mut self, now: Time, out: &mut Emitter);
 
-    /// Its whole memory.
+    /// The whole memory.
     fn snapshot(&self) -> Vec<u8>;
 
     /// Takes the memory of another instance of the same kind and arguments. On an error nothing has changed.
     fn restore(&mut self, snapshot: &[u8]) -> Result<(), ExternError>;
 }
 
-/// Where a frame runs on.
+/// Point at which a frame continues.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum ResumeAt {
     /// Behind the call.
@@ -49,9 +49,9 @@ pub enum ResumeAt {
 /// A frame that a frame extern gives back.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Emitted {
-    /// Its bytes.
+    /// The frame.
     pub frame: Vec<u8>,
-    /// Where it runs on.
+    /// Point at which the frame continues.
     pub resume: ResumeAt,
     /// It is the packet that was called with, and keeps its metadata. At most one a call; none from a tick.
     pub carries_on: bool,
@@ -63,7 +63,7 @@ pub struct Emitter {
     emitted: AllEmitted,
 }
 
-/// What a call or tick gives: nearly always one frame.
+/// Frames of a call or tick: nearly always one.
 pub type AllEmitted = SmallVec<[Emitted; 1]>;
 
 impl Emitter {
@@ -78,7 +78,7 @@ impl Emitter {
         self.emitted.push(Emitted { frame, resume, carries_on: false });
     }
 
-    /// What was emitted.
+    /// Takes the emitted frames.
     pub fn take(&mut self) -> AllEmitted {
         std::mem::take(&mut self.emitted)
     }

@@ -22,7 +22,7 @@ const ETHERNET: u32 = 22;
 /// Rounds after which frames are counted that the kernel has lost.
 const COUNTED: u32 = 1024;
 
-/// What both ends have in common.
+/// State shared by both ends.
 struct Shared {
     link: Arc<LinkState>,
     losses: Arc<Losses>,
@@ -39,13 +39,13 @@ struct Open {
     is_new: bool,
 }
 
-/// What comes by an interface.
+/// Receiving end of an interface.
 pub(crate) struct XdpSource {
     shared: Arc<Shared>,
     rounds: u32,
 }
 
-/// What goes by it.
+/// Sending end of an interface.
 pub(crate) struct XdpSink(Arc<Shared>);
 
 /// Opens an interface, and says how its frames come.

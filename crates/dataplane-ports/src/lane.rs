@@ -27,7 +27,7 @@ const NAP: std::time::Duration = std::time::Duration::from_millis(100);
 /// The same while a source waits for room.
 const SHORT_NAP: std::time::Duration = std::time::Duration::from_micros(100);
 
-/// What a lane has in common with the thread that owns the device.
+/// State shared by a lane and the thread that owns the device.
 pub(crate) struct Turn {
     /// The lane has it for a round, the owner to change it: nothing runs meanwhile.
     pub(crate) state: Turns<State>,
@@ -39,12 +39,12 @@ pub(crate) struct Turn {
 
 #[derive(Default)]
 pub(crate) struct State {
-    /// What runs frames; without it they are passed on.
+    /// Switch that runs frames; without it they are passed to the owner.
     runs: Option<Runs>,
     pub(crate) counts: ByPort<PortCount>,
     /// As the owner knows them: a port is up until it is told that it is not.
     pub(crate) links: ByPort<bool>,
-    /// What comes in its next round.
+    /// Change for the lane's next round.
     pub(crate) change: Change,
 }
 
@@ -82,7 +82,7 @@ pub(crate) struct Lane {
     poll: Poll,
     /// Frames that are run together.
     batch: Batch,
-    /// By which ports they came, and how many by each, in order.
+    /// Ports of arrival, and the number of frames from each, in order.
     came_by: Vec<(Port, u64)>,
     /// Frames of a port that are passed on.
     passing: Batch,
@@ -92,7 +92,7 @@ pub(crate) struct Lane {
     touched: Vec<usize>,
 }
 
-/// What a round came to.
+/// Result of a round.
 #[derive(Default)]
 struct Round {
     /// Something came.
@@ -110,7 +110,7 @@ impl Turn {
 }
 
 impl State {
-    /// What runs frames from now on.
+    /// Sets the switch that runs frames.
     pub(crate) fn set(&mut self, runs: Option<(&Path, Worker)>) {
         self.runs = runs.map(|(path, worker)| Runs { worker, path: path.clone() });
     }
@@ -405,7 +405,7 @@ impl Lane {
     }
 }
 
-/// What comes by a source wakes the lane from now on, if it is a file.
+/// Lets frames of a source wake the lane, if the source is a file.
 fn register(poll: &Poll, waker: &Arc<Waker>, source: &mut dyn Source) -> io::Result<()> {
     match source.wait(waker) {
         Wait::Readable(file) => registered(poll, file),

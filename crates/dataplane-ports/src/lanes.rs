@@ -105,12 +105,12 @@ impl Lanes {
         }
     }
 
-    /// What frames go out by.
+    /// Ports for outgoing frames.
     pub fn ports(&self) -> &Ports {
         &self.ports
     }
 
-    /// What lanes pass on.
+    /// Work that lanes pass to the owner.
     pub fn passed(&self) -> &Receiver<Passed> {
         &self.passed
     }
@@ -136,7 +136,7 @@ impl Lanes {
         Paused(self.lanes.iter().map(|(turn, _)| turn.state.lock()).collect())
     }
 
-    /// What lanes have run, by port.
+    /// Counts of frames that lanes have run, by port.
     pub fn counts(&self) -> BTreeMap<Port, PortCount> {
         let mut all: BTreeMap<Port, PortCount> = BTreeMap::new();
         for (turn, _) in &self.lanes {

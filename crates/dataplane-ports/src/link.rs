@@ -1,4 +1,4 @@
-//! What has become of the interfaces that ports stand for: one thread listens for all of them.
+//! State of interfaces that ports use: one thread listens for all of them.
 
 use crate::spec::PortError;
 use linux_net::{Change, Link, Monitor};

@@ -19,18 +19,18 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use target_native::Packet;
 
-/// What frames go out by. A clone is the same.
+/// Ports for outgoing frames. Clones share them.
 #[derive(Clone, Default)]
 pub struct Ports(Arc<Outlets>);
 
 #[derive(Default)]
 struct Outlets {
-    /// By ascending numbers.
+    /// Outlets in ascending order of port numbers.
     all: Vec<(Port, Arc<Outlet>)>,
     positions: ByPort<usize>,
 }
 
-/// Where the frames of one port go.
+/// Destination of a port's frames.
 struct Outlet {
     /// As `-i` says it, without the number.
     kind: String,
@@ -46,7 +46,7 @@ struct Outlet {
     lost: AtomicU64,
 }
 
-/// What frames come in by, each with its port.
+/// Sources of frames, each with its port.
 pub(crate) type Sources = Vec<(Port, Box<dyn Source>)>;
 
 /// A port's two ends.

@@ -20,7 +20,7 @@ use target_native::{MOST_BYTES, Packet};
 /// Rounds after which frames are counted that the kernel has lost.
 const COUNTED: u32 = 1024;
 
-/// What comes by an interface.
+/// Receiving end of an interface.
 pub(crate) struct PacketSource {
     link: Arc<LinkState>,
     losses: Arc<Losses>,
@@ -37,7 +37,7 @@ pub(crate) struct PacketSource {
     rounds: u32,
 }
 
-/// What goes by it.
+/// Sending end of an interface.
 pub(crate) struct PacketSink {
     link: Arc<LinkState>,
     losses: Arc<Losses>,

@@ -8,20 +8,20 @@ use std::str::FromStr;
 /// A port, as `-i` says it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PortSpec {
-    /// Its number.
+    /// Port number.
     pub port: u32,
-    /// What stands behind it.
+    /// Kind of the port.
     pub kind: PortKind,
 }
 
-/// What stands behind a port.
+/// Kinds of ports.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PortKind {
     /// Frames come from a capture file, as fast as they are taken, and go to another.
     Pcap {
-        /// Where frames come from.
+        /// Capture to read frames from.
         input: Option<PathBuf>,
-        /// Where they go.
+        /// Capture to write frames to.
         output: Option<PathBuf>,
     },
     /// A TAP interface with this name, made if there is none.

@@ -69,7 +69,7 @@ fn device(ports: impl Iterator<Item = u32>, lanes: usize) -> (Lanes, BTreeMap<u3
     (Lanes::open(&[], inside, lanes, 1 << 14, Instant::now()).unwrap(), outside)
 }
 
-/// What comes out by each port, until nothing does.
+/// Frames that leave by each port, until none do.
 fn drain(outside: &mut BTreeMap<u32, Cable>, until: impl Fn() -> bool) -> BTreeMap<u32, Vec<Vec<u8>>> {
     let mut all: BTreeMap<u32, Vec<Vec<u8>>> = BTreeMap::new();
     let end = Instant::now() + Duration::from_secs(60);

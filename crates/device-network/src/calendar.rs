@@ -1,4 +1,4 @@
-//! What happens next: events in the order of (time, sequence).
+//! Events in the order of (time, sequence).
 
 use base_time::Time;
 use std::cmp::Ordering;
@@ -30,9 +30,9 @@ pub(crate) enum Event<E> {
 pub(crate) struct Calendar<E> {
     lanes: [VecDeque<Planned<E>>; LANES],
     heap: BinaryHeap<Planned<E>>,
-    /// Of the first in each lane, and of the heap's behind them: its order, or [`NOTHING`].
+    /// Order of the first event in each lane, then of the first in the heap; [`NOTHING`] where there is none.
     firsts: [u128; LANES + 1],
-    /// Of the last event that came, and of all in `soon`.
+    /// Time of the last event taken, and of all in `soon`.
     now: Time,
     soon: VecDeque<Event<E>>,
     /// Events scheduled so far.

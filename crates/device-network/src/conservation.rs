@@ -100,7 +100,7 @@ impl<E: Copy> Network<E> {
         Err(self.violation(Place::Device(id), message))
     }
 
-    /// What a device counts as being there is there.
+    /// Checks that a device's own count of packets inside equals the network's.
     fn check_counts(&self, id: u32) -> Outcome {
         let device = &self.devices[id as usize];
         let queued: u64 =

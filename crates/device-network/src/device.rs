@@ -61,7 +61,7 @@ pub(crate) enum Work {
 }
 
 impl Work {
-    /// Whose packet it is.
+    /// Owner of the packet.
     pub fn owner(&self) -> Owner {
         let (Work::Frame(.., owner) | Work::Again(_, owner)) = self;
         *owner
@@ -74,7 +74,7 @@ const MOST_KEPT: usize = 1 << 16;
 /// A device of a network.
 pub struct DeviceNode {
     device: Box<dyn Device>,
-    /// What calls of frame externs take.
+    /// Time that calls of frame externs take.
     spent: Spent,
     settings: DeviceSettings,
     /// It takes this many times as long: a fault.
@@ -82,7 +82,7 @@ pub struct DeviceNode {
     /// It takes and sends nothing: a fault.
     pub(crate) is_down: bool,
     backlog: VecDeque<Work>,
-    /// What came of the packets that are inside, in the order in which they will be through, and when.
+    /// Packets inside, in the order in which they leave: time of leaving, results, owner.
     inside: VecDeque<(Time, Vec<Queued>, Owner)>,
     /// How many packets that is.
     held_inside: u64,
@@ -95,10 +95,10 @@ pub struct DeviceNode {
     pub(crate) unlinked: u32,
     /// When the calendar will next ask for its timers.
     pub(crate) timer: Option<Time>,
-    /// What the network has counted here.
+    /// Counters of the network at this device.
     pub counts: DeviceCounts,
     seen: Seen,
-    /// What programs counted that ran here before.
+    /// Counters of former programs of the device.
     past: Counters,
     /// The sum of its drops.
     past_dropped: u64,
@@ -110,7 +110,7 @@ pub struct DeviceNode {
     told: u64,
 }
 
-/// What a network has counted at a device, in frames or packets.
+/// Counters of a network at a device, in frames or packets.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct DeviceCounts {
     /// Came by a link, or were put in.
@@ -134,7 +134,7 @@ struct Seen {
     dropped: u64,
 }
 
-/// What a call gave to a device and got from it, in packets.
+/// Packets that went into and out of a device in one call.
 struct Call {
     name: &'static str,
     given: u64,
@@ -180,7 +180,7 @@ impl DeviceNode {
         self.told = self.seen.dropped;
     }
 
-    /// What runs its program.
+    /// The device that runs the program.
     pub fn device(&self) -> &dyn Device {
         self.device.as_ref()
     }
@@ -291,7 +291,7 @@ impl DeviceNode {
         fits
     }
 
-    /// What it draws comes from here.
+    /// Sets the random generator.
     pub(crate) fn set_chance(&mut self, chance: Rng) {
         self.chance = chance;
     }
@@ -347,7 +347,7 @@ impl DeviceNode {
         told.map(|()| through)
     }
 
-    /// What came of the packet that is through; none if it is lost meanwhile.
+    /// Takes the results of the packet that leaves now; `None` if the packet was lost meanwhile.
     #[inline(always)]
     pub(crate) fn leave(&mut self, now: Time) -> Option<(Vec<Queued>, Owner)> {
         self.inside.front().filter(|(at, ..)| *at <= now)?;

@@ -1,4 +1,4 @@
-//! What those do who steer devices and links while the network runs: other programs, held frames, faults.
+//! Changes to a running network: new programs, held frames, faults.
 
 use crate::drive::take;
 use crate::medium::Harm;
@@ -36,7 +36,7 @@ impl<E: Copy> Network<E> {
         self.devices.get(device as usize).is_some_and(|node| node.is_down)
     }
 
-    /// What has passed the ports of a device that have links.
+    /// Frames through each port of a device that has a link.
     pub fn passed(&self, device: u32) -> BTreeMap<Port, Passed> {
         let Some(node) = self.devices.get(device as usize) else { return BTreeMap::new() };
         let queued = node.outlets().map(|outlet| u64::from(self.outlets[outlet as usize].queue.len()));

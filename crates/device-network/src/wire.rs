@@ -11,11 +11,11 @@ use std::collections::VecDeque;
 pub struct Wire {
     /// The place of its link in the list that the network was made of.
     pub link: u32,
-    /// Where frames come from.
+    /// Plug that frames come from.
     pub from: Plug,
-    /// Where they go to.
+    /// Plug that frames go to.
     pub to: Plug,
-    /// What becomes of them.
+    /// The direction of the link.
     pub medium: Medium,
     /// In the order in which they arrive.
     flying: VecDeque<(Time, Vec<u8>, Owner)>,

@@ -7,14 +7,14 @@ use base_diag::codes::elaborate::ARCHITECTURE;
 use dataplane_api::Port;
 use ir::{Arch, Program};
 
-/// What is worked out once for a program, by its architecture.
+/// Facts about a program computed once, by its architecture.
 pub(crate) enum Architecture {
     V1Model(Box<v1model::Layout>),
     Psa(Box<psa::Layout>),
 }
 
 impl Architecture {
-    /// Of a program; why it cannot be run.
+    /// Facts about a program. Errors: reasons why it cannot be run.
     pub(crate) fn of(program: &Program, drop_port: Port) -> Result<Architecture, Vec<Diagnostic>> {
         match program.arch {
             Arch::V1Model(_) => {

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 /// A device at work: what it keeps, what it runs, and who runs it.
 pub struct AtWork<'s> {
-    /// What it keeps.
+    /// State of the device.
     pub core: &'s mut Core,
     /// The program's blocks; of PSA it makes no difference of which half.
     pub blocks: Blocks<'s>,

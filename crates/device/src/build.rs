@@ -70,7 +70,7 @@ pub(crate) fn value_sets(program: &Program, keep: &mut dyn FnMut(Diagnostic)) ->
     ValueSets { by_parser }
 }
 
-/// What an architecture makes of an instance; `None` if it does not know the type.
+/// Makes an architecture's object of an instance; `None` for an unknown type.
 pub(crate) type MakeObject = fn(&Program, &Instance, &str) -> Option<Result<Object, String>>;
 
 fn object(

@@ -1,4 +1,4 @@
-//! What the control plane does to a switch, by control-plane names: tables, value sets, objects, replication.
+//! Control-plane operations on a switch, by control-plane names: tables, value sets, objects, replication.
 
 use crate::core::Core;
 use crate::names::refused;
@@ -144,7 +144,7 @@ impl Switch {
         Ok(table.oldest_first().into_iter().map(|(key, entry)| TableEntry::new(table, key, entry)).collect())
     }
 
-    /// What a table runs on a miss: the action's control-plane name and its data.
+    /// Default action of a table: control-plane name and data.
     pub fn table_default(&self, table: &str) -> Result<(Name, Vec<Bits>), EntryError> {
         let table = self.core.state.tables.by_name(table)?;
         Ok(action_view(table, table.default.0, &table.default.1))
@@ -441,13 +441,13 @@ impl Switch {
 pub struct TableEntry {
     /// Counts up from 0 in each table.
     pub handle: u64,
-    /// What makes it different from all others of its table.
+    /// Key and priority, unique in the table.
     pub key: EntryKey,
-    /// What it runs; groups of entries' own show as groups.
+    /// Action, member or group; an entry's own group shows as a group.
     pub run: writes::Run<Name>,
     /// From the source, and not to be changed.
     pub is_const: bool,
-    /// Of the table's direct counter.
+    /// Count of the table's direct counter.
     pub count: Count,
 }
 

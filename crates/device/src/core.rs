@@ -1,4 +1,4 @@
-//! What a device of any architecture keeps.
+//! State of a device of any architecture.
 
 use crate::life::Life;
 use crate::one_shots::OneShots;
@@ -13,9 +13,9 @@ use std::sync::Arc;
 
 /// See the module.
 pub struct Core {
-    /// What it runs.
+    /// The program.
     pub program: Arc<Program>,
-    /// What packets can change.
+    /// State that packets can change.
     pub state: State,
     pub(crate) replication: Replication,
     pub(crate) counters: Counters,
@@ -41,7 +41,7 @@ impl Core {
         self.is_untold() && self.state.environment.is_transparent()
     }
 
-    /// What a new frame may take.
+    /// Packet budget of a new frame.
     pub fn new_life(&self) -> Life {
         Life::new(self.pass_limit, self.step_limit)
     }

@@ -18,7 +18,7 @@ pub(crate) static CRC16: Tables = Tables::new(0xa001);
 pub(crate) static CRC32: Tables = Tables::new(0xedb8_8320);
 
 impl Tables {
-    /// Of a polynomial without its highest term, the bit for `x^0` highest.
+    /// Tables for a polynomial without its highest term, with `x^0` in the highest bit.
     const fn new(polynomial: u32) -> Tables {
         let mut tables = [[0; 256]; AT_ONCE];
         let mut byte = 0;

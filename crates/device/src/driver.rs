@@ -20,7 +20,7 @@ impl<'s> Driver<'s> {
         Driver { switch, now: Time::ZERO, sent: vec![] }
     }
 
-    /// What time it is.
+    /// Present time.
     pub fn now(&self) -> Time {
         self.now
     }

@@ -1,12 +1,12 @@
-//! What a device takes from outside beside packets: clock, randomness, queues.
+//! Inputs of a device beside packets: clock, random numbers, queues.
 //!
-//! Every such read goes through an [`Environment`], which may write it down ([`Recorder`]) or answer with what
-//! was written down in another run ([`Replayer`]): so a run can be repeated in another order of packets.
+//! Every such read goes through an [`Environment`], which may record it ([`Recorder`]) or answer with the record of
+//! another run ([`Replayer`]): so a run can be repeated in another order of packets.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What is read.
+/// Sources of environment reads.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Source {
     /// `ingress_global_timestamp` of a packet that starts, in microseconds.
@@ -37,9 +37,9 @@ pub enum Source {
 /// A read and what it gave.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Observation {
-    /// What was read.
+    /// Source of the value.
     pub source: Source,
-    /// What the program saw.
+    /// Value that the program saw.
     pub value: u128,
 }
 
@@ -75,7 +75,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// What was read since the last time, in order.
+    /// Takes the reads since the last call, in order.
     pub fn take(&self) -> Vec<Observation> {
         std::mem::take(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner))
     }

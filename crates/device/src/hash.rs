@@ -21,7 +21,7 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// By the name of the enum member, in v1model's and in PSA's spelling.
+    /// Algorithm of an enum member, in v1model's or PSA's spelling.
     pub fn by_name(name: &str) -> Option<Algorithm> {
         Some(match name.to_ascii_lowercase().as_str() {
             "crc32" | "target_default" => Algorithm::Crc32,

@@ -1,16 +1,16 @@
-//! Who runs a program.
+//! Runners of programs.
 //!
 //! ```text
-//! architecture (v1model, psa)          what a packet has between stages, the traffic manager, the queues
-//!    │  a half: up to the queues, from the queues on     machine code; what it gives back goes on stage by stage
-//!    │  Stage, [Visit]: which block, what goes into it   the interpreter
+//! architecture (v1model, psa)          state of a packet between stages, the traffic manager, the queues
+//!    │  a half: up to the queues, from the queues on     machine code; packets it returns continue stage by stage
+//!    │  Stage, [Visit]: the block and its inputs         the interpreter
 //!    v
 //! StageRunner                          the language: parsers, controls, deparsers
 //!    │  State                          tables, objects, digests, the trace: see `data_plane`
 //!    v
 //! ```
 //!
-//! An architecture names no runner, and a runner knows of an architecture what its externs do.
+//! An architecture names no runner, and a runner knows only the externs of an architecture.
 
 use crate::blueprint::Blocks;
 use crate::core::Core;
@@ -62,8 +62,8 @@ pub trait StageRunner: Send {
         Err(packet)
     }
 
-    /// What follows the end of egress of v1model: checksums and deparser. The frame, or nothing if the packet came to its end, which is
-    /// counted then; the packet's user metadata are what they have become.
+    /// Runs checksums and deparser after v1model's egress. Returns the frame, or `None` if the packet was dropped,
+    /// which is counted then; updates the packet's user metadata.
     fn v1model_out(
         &mut self,
         _core: &mut Core,

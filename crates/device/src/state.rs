@@ -25,7 +25,7 @@ pub struct State {
     pub(crate) environment: Box<dyn Environment>,
     pub(crate) rng: Rng,
     pub(crate) accesses: AccessLog,
-    /// What is told of packets.
+    /// Trace of packets.
     pub trace: Trace,
     pub(crate) crcs: CustomCrcs,
     told: Told,

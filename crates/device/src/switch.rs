@@ -97,7 +97,7 @@ impl Switch {
         self.drain(queued, now)
     }
 
-    /// What it keeps, and what it runs.
+    /// State of the device, and its program's blocks.
     pub fn parts(&mut self) -> (&mut Core, Blocks<'_>) {
         (&mut self.core, self.blueprint.blocks())
     }

@@ -1,4 +1,4 @@
-//! What packets tell the control plane: digests and lines of the log, until somebody takes them.
+//! Reports of packets to the control plane: digests and lines of the log, until they are taken.
 
 use crate::trace::value_text;
 use ir::{Name, Program, Type, TypeId};
@@ -12,7 +12,7 @@ const KEPT: usize = 4096;
 pub struct Digest {
     /// The type of the data, or the name of the digest object.
     pub name: Name,
-    /// What was captured at the call.
+    /// Data captured at the call.
     pub data: Value,
 }
 

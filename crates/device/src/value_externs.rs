@@ -10,7 +10,8 @@ use ir::{Annotation, CallEffect, Instance, Program, Signature, Type, TypeKind};
 use ir_value::{Value, numbers};
 use state_modes::Merge;
 
-/// What declarations of value externs say wrongly: a name that nobody offers, another form, other methods, parameters or effects.
+/// Errors in declarations of value externs: a name that is not offered, another form, other methods, parameters or
+/// effects.
 pub fn check_value_externs(program: &Program, registry: &Registry) -> Vec<Diagnostic> {
     let objects = program.externs.iter().filter_map(|object| {
         let declared = Declared {

@@ -1,4 +1,4 @@
-//! What a control plane writes, done to a device.
+//! Control-plane writes to a device.
 
 use crate::names::refused;
 use crate::objects::Object;

@@ -33,7 +33,7 @@ use p4_entries::Named;
 /// A write with its references by name.
 pub type Write = control_writes::Write<Name>;
 
-/// What a statement writes, or why it does not fit the program.
+/// Writes of a statement, or the reason why it does not fit the program.
 type Resolved = Result<Vec<Write>, Box<Diagnostic>>;
 
 fn refuse(span: Span, error: EntryError) -> Box<Diagnostic> {

@@ -102,7 +102,7 @@ pub(crate) fn matches(specs: &[KeySpec], keys: &Keys, span: Span) -> Result<Vec<
     }
 }
 
-/// What a key that nothing is said of matches.
+/// Match of an omitted key.
 pub(crate) fn open(spec: &KeySpec) -> Match {
     match spec.kind {
         MatchKind::Exact => Match::Exact(Bits::zero(spec.width)),

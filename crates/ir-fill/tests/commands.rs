@@ -230,7 +230,7 @@ fn selecting() -> Arc<Program> {
     compiled(text)
 }
 
-/// What entry 1, which names a member, and entry 2, which names a group, write.
+/// Bytes that entry 1, which refers to a member, and entry 2, which refers to a group, write.
 fn written(commands: &str) -> [u8; 2] {
     let mut switch = filled(&selecting(), commands).unwrap_or_else(|said| panic!("{said}"));
     [1, 2].map(|first| switch.process(0, &[first, 0], Time::ZERO)[0].frame[1])

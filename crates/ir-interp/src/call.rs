@@ -13,9 +13,9 @@ use ir_value::Value;
 
 /// The arguments of a call, ready to be handed over.
 pub(crate) struct Bound {
-    /// What each parameter starts with.
+    /// Initial values of parameters.
     values: Vec<(VarId, Value)>,
-    /// Where results go.
+    /// Destinations of results.
     back: Vec<(VarId, Place)>,
 }
 

@@ -19,12 +19,12 @@ pub struct Interpreter {
     plan: Arc<Plan>,
 }
 
-/// What a stage's externs start from, and give back.
+/// State of the externs in a stage.
 pub(crate) trait StageArch: Arch {
     /// For one packet in one block.
     fn begin(at: Begin) -> Self;
 
-    /// What the program has asked for, the payload, and the call of a frame extern.
+    /// Requested effects, the payload, and the call of a frame extern.
     fn end(self) -> (Effects, Vec<u8>, Option<FrameCall>);
 }
 

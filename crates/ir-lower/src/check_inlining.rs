@@ -70,7 +70,7 @@ struct Unit {
     name: Name,
     span: Span,
     own: Measure,
-    /// By position in the list, one for each call.
+    /// Indices of the called units, one for each call.
     calls: Vec<usize>,
 }
 
@@ -126,7 +126,7 @@ impl Units {
         called
     }
 
-    /// Of every unit with all it calls.
+    /// Size of each unit with everything it calls.
     fn measured(&self) -> Vec<Measure> {
         let calls: Vec<Vec<usize>> = self.all.iter().map(|unit| unit.calls.clone()).collect();
         let mut found = vec![Measure::default(); self.all.len()];

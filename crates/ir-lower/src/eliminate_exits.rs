@@ -59,7 +59,7 @@ fn applied_controls(program: &Program) -> Vec<ControlId> {
     applied
 }
 
-/// Where a control may exit.
+/// Parts of a control that may exit.
 struct Exits {
     actions: Vec<bool>,
     tables: Vec<bool>,

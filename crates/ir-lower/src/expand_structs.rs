@@ -277,7 +277,7 @@ impl Expand<'_> {
     }
 }
 
-/// What a struct that an extern or a lookahead gives is called: no identifier of P4.
+/// Name of a variable for the struct that an extern or a lookahead returns: no identifier of P4.
 pub(crate) const GIVEN: &str = "given$";
 
 /// The scalars of a struct or tuple in the order of their bits; false if something else is in it.

@@ -177,7 +177,7 @@ mod tests {
         .assert_eq(&after(&control(vars, "", body), hoist_locals));
     }
 
-    /// What a cut needs: every value is assigned in the body, and loops stay as they are.
+    /// The form that a cut needs: every value is assigned in the body, and loops stay unchanged.
     #[test]
     fn one_body_outside_of_its_loops() {
         let vars = "local bit<8> y; local bit<8> z;";

@@ -185,13 +185,13 @@ fn move_declarations(
 /// An applied control on its way into its caller.
 struct Part {
     inner: Control,
-    /// What is the same wherever it is applied.
+    /// Substitutions that are the same in all applications.
     subst: Substitution,
     /// Applied at several places, or in a loop: what is kept between starts must be made fresh.
     again: bool,
     /// Applied with different arguments: its parameters are variables.
     copies: bool,
-    /// What stands around the code, if all applications have the same arguments.
+    /// Statements around the code, if all applications have the same arguments.
     bound: Option<Bound>,
     locals: Vec<Stmt>,
 }

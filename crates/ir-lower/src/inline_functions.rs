@@ -115,7 +115,7 @@ fn replace(program: &Program, function: &Function, vars: &mut Vec<Var>, mut stmt
     }
 }
 
-/// What a function gives that ends without `return`: zero.
+/// Result of a function that ends without `return`: zero.
 fn nothing(ty: &Type, vars: &mut Vec<Var>, span: base_diag::Span, out: &mut Vec<Stmt>) -> Expr {
     let var = build::local(vars, "result", ty.clone(), span);
     out.push(build::declare(var, None).at(span));

@@ -59,7 +59,7 @@ fn has_call(stmt: &Stmt) -> bool {
 
 struct Inliner {
     root: ParserId,
-    /// Where the value sets of an applied parser went.
+    /// Index of the first value set of each applied parser in the caller.
     sets: BTreeMap<ParserId, u32>,
 }
 

@@ -23,7 +23,7 @@ enum Leaves {
     Always,
 }
 
-/// What leaves, and how that is told.
+/// Jumps to eliminate, and the flag that replaces them.
 pub(crate) struct Jumps<'a> {
     /// For a jump: what is done before it leaves. For another statement: `None`.
     pub(crate) taken: &'a dyn Fn(&Stmt) -> Option<Vec<Stmt>>,
@@ -35,9 +35,9 @@ pub(crate) struct Jumps<'a> {
     pub(crate) is_told: bool,
     /// The flag, once it is needed.
     pub(crate) flag: Option<VarId>,
-    /// What a new flag is called.
+    /// Name for a new flag.
     pub(crate) name: &'static str,
-    /// Where a new flag goes.
+    /// Variables, to which a new flag is added.
     pub(crate) vars: &'a mut Vec<Var>,
 }
 
@@ -199,7 +199,7 @@ impl Jumps<'_> {
         arm.stmts = if raised && !stmts.is_empty() { vec![self.guarded(stmts)] } else { stmts };
     }
 
-    /// What stands behind a statement that may have raised the flag.
+    /// Guards the statements after one that may have raised the flag.
     fn behind(&mut self, stmts: Vec<Stmt>, tail: bool, depth: u32, out: &mut Vec<Stmt>) {
         if depth < MAX_NESTING {
             let inner = self.list(stmts, tail, depth + 1);

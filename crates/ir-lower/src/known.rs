@@ -1,6 +1,7 @@
-//! What is known of scalar variables at a place of the code: what each would read instead.
+//! Known values of scalar variables at a place of the code: the expression that may replace each.
 //!
-//! Changes are kept in a journal, so that the arms of a branch cost what they change and not what is known.
+//! Changes are kept in a journal, so that an arm of a branch costs as much as it changes, however many values are
+//! known.
 
 use crate::places::{Place, Writes, read_by};
 use ir::{Expr, VarId};
@@ -22,7 +23,7 @@ fn prefix(place: &Place) -> Prefix {
     (place.var, place.path.iter().map_while(|index| *index).collect())
 }
 
-/// What an arm of a branch changed; none for a variable that nothing is known of.
+/// Changes of an arm of a branch; `None` for a variable whose value is no longer known.
 pub(crate) type Changes = BTreeMap<VarId, Option<Expr>>;
 
 impl Known {

@@ -9,11 +9,11 @@ use ir::Program;
 pub struct Pass {
     /// As in its file's name, with `-`.
     pub name: &'static str,
-    /// What it does, in a few words.
+    /// Summary in a few words.
     pub about: &'static str,
     /// The passes that must have run before: a table that breaks this does not compile.
     pub requires: &'static [&'static str],
-    /// What holds behind it.
+    /// Property of the program after the pass.
     pub ensures: &'static str,
     /// The pass.
     pub run: fn(&mut Program) -> Changed,

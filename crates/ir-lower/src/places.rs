@@ -98,7 +98,7 @@ fn read_by_indices(place: &Expr, f: &mut dyn FnMut(Place)) {
     }
 }
 
-/// What code may write.
+/// Places that code may write.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Writes {
     /// Anything at all: a table's action ran, or an extern calls back.

@@ -186,7 +186,7 @@ struct Propagate<'a> {
     signatures: &'a Signatures<'a>,
     vars: &'a [Var],
     reads: BTreeMap<VarId, usize>,
-    /// By each action.
+    /// Places that each action writes, by action.
     written: Vec<Writes>,
     /// The actions of each table.
     tables: Vec<Vec<usize>>,
@@ -349,7 +349,7 @@ impl Propagate<'_> {
         }
     }
 
-    /// What a `select` or `switch` looks at stays a place, or becomes a constant.
+    /// Replaces the key of a `select` or `switch` only by a place or a constant.
     fn key(&mut self, key: &mut Expr) {
         if let ExprKind::Var(var) = key.kind
             && let Some(value) = self.known.get(var)

@@ -86,7 +86,7 @@ fn in_parser(parser: &mut Parser) -> bool {
     changed
 }
 
-/// What is read behind the statements of a state.
+/// Variables that are read after a state's statements.
 fn live_out(state: &ParserState, live_in: &[BTreeSet<VarId>]) -> Live {
     let mut live = BTreeSet::new();
     for target in targets(&state.transition) {
@@ -176,7 +176,7 @@ impl Live {
 
 struct Remove<'a> {
     vars: &'a [Var],
-    /// What applying each table reads.
+    /// Variables read by applying each table.
     tables: &'a [BTreeSet<VarId>],
     live: Live,
     /// Only find out what is live.
@@ -282,7 +282,7 @@ impl Remove<'_> {
         }
     }
 
-    /// What is live before a branch; if it is not exhaustive, none of its arms may be taken.
+    /// Variables that are live before a branch; if it is not exhaustive, possibly no arm is taken.
     fn arms(&mut self, arms: &mut [&mut Vec<Stmt>], exhaustive: bool) {
         let mark = self.live.journal.len();
         let mut live = vec![];

@@ -6,7 +6,7 @@ use ir::{
 };
 use std::collections::BTreeMap;
 
-/// What the names in a piece of code stand for where it goes; what is not listed stays.
+/// Replacements of names in a piece of code that is moved; names not listed stay.
 #[derive(Clone, Default)]
 pub(crate) struct Substitution {
     vars: BTreeMap<VarId, Expr>,
@@ -20,7 +20,7 @@ impl Substitution {
         self.vars.insert(var, value);
     }
 
-    /// What `var` stands for, if that is known.
+    /// Replacement of `var`, if there is one.
     pub(crate) fn get(&self, var: VarId) -> Option<&Expr> {
         self.vars.get(&var)
     }

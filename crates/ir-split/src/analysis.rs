@@ -21,7 +21,7 @@ use std::rc::Rc;
 
 /// A program on its way through the steps, with what they have found.
 pub struct Analysis<'a> {
-    /// Where everything runs.
+    /// Device of each region.
     pub placement: &'a Placement,
     /// Preparations beside those that every cut needs.
     pub needs: Needs,
@@ -39,7 +39,7 @@ pub struct Analysis<'a> {
     pub cut: CutHalves,
     /// Prefix of the runtime's names.
     pub prefix: String,
-    /// Where the lengths of varbits are.
+    /// Fields that hold the lengths of varbits.
     pub lengths: Lengths,
     /// Effects that the program asks of the traffic manager.
     pub orders: Orders,

@@ -45,7 +45,7 @@ impl Border {
     }
 }
 
-/// What to mark.
+/// Choice of the regions to mark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Policy {
     /// From each border to the end of its block.
@@ -67,15 +67,15 @@ pub enum Policy {
 pub struct Cut {
     /// Unique among the cuts of one call of [`cuts`].
     pub name: Name,
-    /// Where it begins.
+    /// Border at which the region begins.
     pub from: Border,
     /// How many statements it has; `None` for all to the end of the block.
     pub len: Option<usize>,
 }
 
-/// The program without its marks, with the bodies of the controls that it applies in their callers.
+/// The program without its marks, with the bodies of controls inlined into their callers.
 ///
-/// What the passes that do this do not take is refused by their diagnostics.
+/// Programs that the inlining passes do not accept are refused by their diagnostics.
 pub fn open(program: &Program) -> Result<Program, Vec<Diagnostic>> {
     let mut open = unmarked(program);
     if bodies(&open).any(|(_, _, body)| applies_controls(body)) {

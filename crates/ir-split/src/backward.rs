@@ -15,7 +15,7 @@ use p4_arch::Meaning;
 use std::collections::BTreeMap;
 
 impl Flow {
-    /// What is live before `code`, given what is live at the start of each section.
+    /// Values live before `code`, given those at the start of each section.
     pub fn code_backward(
         &self,
         control: ControlId,
@@ -56,7 +56,7 @@ impl Flow {
         live
     }
 
-    /// What is live before `block`.
+    /// Values live before `block`.
     pub fn block_backward(&self, control: ControlId, block: &Block, facts: &Facts, after: Live) -> Live {
         let mut before = vec![];
         let mut now = facts.clone();
@@ -246,7 +246,7 @@ impl Flow {
         live
     }
 
-    /// What is hashed leaves out fields of invalid headers.
+    /// A hash leaves out fields of invalid headers, so it reads their validity.
     fn read_validity(&self, control: ControlId, data: &Expr, live: &mut Live) {
         visit::subexprs(data, &mut |e| {
             if let ExprKind::Field(header, _) = &e.kind

@@ -1,4 +1,4 @@
-//! What cannot be cut exactly, refused with the place and the reason.
+//! Programs that cannot be cut exactly, refused with the place and the reason.
 
 use crate::access_order::Overtaken;
 use crate::analysis::Analysis;
@@ -80,7 +80,7 @@ pub fn after(step: &str, a: &mut Analysis<'_>) -> Result<(), Vec<Diagnostic>> {
     Ok(())
 }
 
-/// What is not a program for v1model.
+/// Refuses programs that are not for v1model.
 pub fn check_stages(program: &Program) -> Vec<Diagnostic> {
     let mut found = vec![];
     if !matches!(program.arch, Arch::V1Model(_)) {
@@ -98,7 +98,7 @@ pub fn check_stages(program: &Program) -> Vec<Diagnostic> {
     found
 }
 
-/// What the splitter does not do yet, whatever the placement, in a program that has been prepared.
+/// Refuses a prepared program with constructs that the splitter does not support, whatever the placement.
 pub fn check_program(program: &Program) -> Vec<Diagnostic> {
     let mut found = check_shape(program);
     for function in &program.functions {

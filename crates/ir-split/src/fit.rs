@@ -18,9 +18,9 @@ pub struct TooLong {
     pub to: SectionId,
     /// The longest frame that comes in, in bytes.
     pub frame: u32,
-    /// What may become of it.
+    /// Longest hand-over of such a frame, in bytes.
     pub hand_over: u64,
-    /// What the link carries.
+    /// Longest frame that the link carries, in bytes.
     pub link: u32,
 }
 

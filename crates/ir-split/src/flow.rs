@@ -28,10 +28,10 @@ use std::rc::Rc;
 pub struct Flow {
     /// The program.
     pub program: Rc<Program>,
-    /// Its leaves.
+    /// Leaves of the program.
     pub places: Rc<Places>,
     port: Option<usize>,
-    /// What counters of bytes read.
+    /// Length that counters of bytes read.
     counted_length: Option<Leaf>,
     /// Metadata that the parser may write.
     pub parser_writes: LeafSet,
@@ -46,7 +46,7 @@ pub struct Flow {
     parsed_before: Rc<BTreeMap<HeaderIndex, BTreeSet<HeaderIndex>>>,
 }
 
-/// What holds at the start of a section.
+/// Analysis results at the start of a section.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AtSection {
     /// On every path to it.
@@ -109,7 +109,7 @@ impl Flow {
         self.cloned_hidden.borrow().clone()
     }
 
-    /// What holds at the start of each section; the control of each half is given.
+    /// Analysis results at the start of each section; the control of each half is given.
     pub fn analyze(&self, sections: &Sections, ingress: ControlId, egress: ControlId) -> Vec<AtSection> {
         loop {
             let found = self.analyze_once(sections, ingress, egress);
@@ -198,14 +198,14 @@ impl Flow {
         self.block_forward(id, &self.program.control(id).body, facts)
     }
 
-    /// What is live before a control as a whole.
+    /// Values live before a whole control.
     fn whole_backward(&self, id: ControlId, facts: &Facts, live: Live) -> Live {
         let control = self.program.control(id);
         let stmts = control.locals.iter().chain(&control.body.stmts).cloned().collect();
         self.block_backward(id, &Block { annotations: vec![], stmts }, facts, live)
     }
 
-    /// What the deparser may read.
+    /// Values that the deparser may read.
     pub fn deparser_reads(&self, facts: &Facts) -> Live {
         match arch::control(&self.program, Duty::Deparse) {
             Some(id) => self.whole_backward(id, facts, Live::default()),

@@ -254,7 +254,7 @@ impl Flow {
         }
     }
 
-    /// What holds where `cond` is known to be `truth`.
+    /// Facts if `cond` is `truth`.
     pub fn assume(&self, control: ControlId, cond: &Expr, truth: bool, mut facts: Facts) -> Facts {
         match &cond.kind {
             ExprKind::IsValid(header) => {
@@ -275,7 +275,7 @@ impl Flow {
     }
 }
 
-/// What variables and metadata hold before anything is written to them.
+/// True for the initial value of variables and metadata.
 fn is_zero(value: &Expr) -> bool {
     match &value.kind {
         ExprKind::Const(Const::Bits(bits)) => bits.is_zero(),

@@ -1,16 +1,17 @@
 //! Do the packets of a flow keep their order?
 //!
-//! A packet that goes by a helper is overtaken by one that does not. A *flow* is packets that come in by one port with the
-//! same headers. They take the same devices in the same order if nothing that decides about the way *varies* within a flow:
-//! what a register or meter says, random numbers, clocks and queues, lengths, checksums, what the parser sees of the payload.
+//! A packet that passes a helper is overtaken by one that does not. A *flow* is the packets that arrive on one port
+//! with the same headers. They take the same devices in the same order if no value that decides the path *varies*
+//! within a flow. Varying values: results of registers and meters, random numbers, clocks and queues, lengths,
+//! checksums, and what the parser sees of the payload.
 //!
 //! ```text
 //! meter.execute(0, colour);                colour varies
-//! if (colour == 2) { @region("X") {..} }   some packets of a flow go by X's device, others do not
+//! if (colour == 2) { @region("X") {..} }   some packets of a flow pass X's device, others do not
 //! ```
 //!
-//! What varies is found without regard to the order of statements: a value varies if it is ever set from one that does, or
-//! where a condition or key that varies decides whether it is set.
+//! Varying values are found without regard to the order of statements: a value varies if it is ever set from one that
+//! does, or if a condition or key that varies decides whether it is set.
 
 use crate::arch;
 use crate::flow::Flow;
@@ -150,7 +151,7 @@ impl Varying<'_> {
         }
     }
 
-    /// What an expression does beside giving a value.
+    /// Side effects of an expression.
     fn effects(&mut self, control: ControlId, e: &Expr, under: bool) {
         let mut tables = vec![];
         let mut calls = vec![];
@@ -270,7 +271,8 @@ impl Varying<'_> {
         found
     }
 
-    /// Of a place with several leaves only those outside of the standard metadata count: it is never read as a whole.
+    /// True if the leaf is read. Of a place with several leaves only those outside of the standard metadata count: that
+    /// is never read as a whole.
     fn is_read(&self, leaf: Leaf, together: usize) -> bool {
         let standard = self.flow.places.info(leaf).root == Root::Shared(RoleKey::Standard);
         self.leaves.contains(leaf) && (together == 1 || !standard)

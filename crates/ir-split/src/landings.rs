@@ -15,7 +15,7 @@ use base_diag::{Diagnostic, Span};
 use ir::{Block, Call, Callee, ExprKind, ExternFunctionId, Program, Stmt, StmtKind, visit};
 use p4_arch::Duty;
 
-/// What a program returns to, and where it starts.
+/// Name of the region in which a program starts and to which it returns.
 const HOME: &str = "FlightStart";
 
 /// Replaces the calls in the bodies of ingress and egress; those elsewhere are refused. Programs without them stay as they are.
@@ -35,7 +35,7 @@ pub fn landings(program: &mut Program) -> Result<(), Vec<Diagnostic>> {
 
 struct Pass {
     flyto: ExternFunctionId,
-    /// Of the extern functions.
+    /// Names of the extern functions.
     names: Vec<String>,
     /// How often the program flies home.
     homes: usize,

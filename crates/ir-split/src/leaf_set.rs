@@ -50,7 +50,7 @@ impl LeafSet {
     }
 }
 
-/// What is live at a point.
+/// Live values at a point.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Live {
     /// May be read before it is written.

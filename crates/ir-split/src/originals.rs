@@ -18,7 +18,7 @@ use base_diag::{Diagnostic, Span};
 use ir::{Expr, ExprKind, Parser, Role, Stmt, StmtKind, visit};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the parser takes in one step: a header, or the elements of a stack.
+/// Unit that the parser extracts in one step: a header, or the elements of a stack.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Unit {
     path: Vec<u32>,
@@ -77,7 +77,7 @@ impl Finder {
         self.refused.push(refused(span, what, self.bytes));
     }
 
-    /// What a statement of the parser extracts; it may do nothing else to the packet's headers.
+    /// Unit that a statement of the parser extracts; the statement may not affect the packet's headers otherwise.
     fn stmt(&mut self, stmt: &Stmt) -> Option<Unit> {
         match &stmt.kind {
             StmtKind::Extract { header, .. } => {

@@ -16,9 +16,9 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 /// A hand-over on one link.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Leg {
-    /// Who sends.
+    /// Sender.
     pub from: DeviceIndex,
-    /// Who receives, by a link.
+    /// Receiver, at the other end of a link.
     pub to: DeviceIndex,
     /// The section it is for.
     pub section: SectionId,
@@ -66,12 +66,12 @@ impl Routes {
         routes
     }
 
-    /// Where `device` sends what goes on at `target`.
+    /// Device to which `device` sends hand-overs for `target`.
     pub fn next(&self, device: DeviceIndex, target: DeviceIndex) -> Option<DeviceIndex> {
         self.legs.iter().find(|leg| (leg.from, leg.target) == (device, target)).map(|leg| leg.to)
     }
 
-    /// What `device` sends on: sections, and where these go on.
+    /// Hand-overs that `device` forwards: sections, and their devices.
     pub fn sent_on(&self, device: DeviceIndex) -> impl Iterator<Item = (SectionId, DeviceIndex)> + '_ {
         self.legs
             .iter()

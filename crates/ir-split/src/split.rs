@@ -58,7 +58,7 @@ pub struct SectionInfo {
     pub half: Half,
     /// Code, or the end of its half.
     pub kind: SectionKind,
-    /// Where it runs.
+    /// Device of the section.
     pub device: DeviceIndex,
     /// The section's part in a call, if it has one.
     pub call: Option<CallEnd>,
@@ -101,10 +101,10 @@ pub struct DeviceProgram {
     pub linkage: Linkage,
 }
 
-/// What one device runs: its [`DeviceProgram`], compiled from what was printed of it.
+/// Program of one device: a [`DeviceProgram`] that was printed and compiled.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// Its program.
+    /// The compiled program.
     pub program: Arc<Program>,
     /// The entries of the runtime's own tables.
     pub linkage: Linkage,

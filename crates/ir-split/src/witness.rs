@@ -1,6 +1,7 @@
-//! Who writes a value that travels, and who reads it.
+//! Writer and reader of a value that travels.
 //!
-//! For people: a statement on each side of the cut. The dataflow decides what travels; this only looks for places.
+//! For people: a statement on each side of the cut. The dataflow decides which values travel; this only looks for
+//! places.
 
 use crate::flow::Flow;
 use crate::place::{Covered, Leaf};

@@ -1,4 +1,4 @@
-//! What `make` leaves beside a tutorial: files for controllers in `build/`, logs in `logs/`.
+//! Files that `make` leaves beside a tutorial: files for controllers in `build/`, logs in `logs/`.
 
 use crate::network::Network;
 use crate::prepare::Prepared;
@@ -59,7 +59,7 @@ pub fn write_requests(prepared: &Prepared, directory: &Path) -> Vec<String> {
     notes
 }
 
-/// What a lab says when it is up.
+/// Message of a lab that is up.
 pub fn welcome(network: &Network) -> String {
     let mut text = String::new();
     for switch in &network.switches {

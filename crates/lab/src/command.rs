@@ -28,7 +28,7 @@ pub const COMMANDS: [(&str, &str); 12] = [
     ("exit", "end the lab"),
 ];
 
-/// Where a host's command reads and writes.
+/// Input and output of a host's command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ways {
     /// At the terminal.
@@ -37,7 +37,7 @@ pub enum Ways {
     Captured,
 }
 
-/// What came of a command.
+/// Result of a command.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Done {
     /// It succeeded, and said this.

@@ -1,4 +1,4 @@
-//! What a lab is made of and what its switches hold, as text.
+//! Description of a lab and the contents of its switches, as text.
 
 use crate::network::Network;
 use lab_model::UNLIMITED;

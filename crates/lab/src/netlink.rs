@@ -88,7 +88,7 @@ pub fn add_neighbour(index: u32, address: IpAddr, mac: Mac) -> nix::Result<()> {
     ask(NEW_NEIGHBOUR, CREATE | REPLACE, &body)
 }
 
-/// What a message about an interface begins with: its number, and flags of which only some are changed.
+/// Begin of a message about an interface: its index, and flags, of which those in `changed` are set.
 fn link(index: u32, flags: u32, changed: u32) -> Vec<u8> {
     let mut body = vec![0; 4];
     body.extend(index.to_ne_bytes());
@@ -132,7 +132,7 @@ fn ask(kind: u16, flags: u16, body: &[u8]) -> nix::Result<()> {
     }
 }
 
-/// What an answer says: 0, or an error's number with a minus.
+/// Code of an answer: 0, or a negative error number.
 fn code(answer: &[u8]) -> Option<i32> {
     let kind = u16::from_ne_bytes([*answer.get(4)?, *answer.get(5)?]);
     let code = answer.get(HEAD..)?.first_chunk()?;

@@ -29,7 +29,7 @@ const WAITING: usize = 1024;
 pub struct Settings {
     /// The TCP port of the first switch, if not that of the description.
     pub grpc_port: Option<u16>,
-    /// Where the frames of switch ports are recorded, if anywhere.
+    /// Directory of captures of switch ports; `None` for no captures.
     pub pcaps: Option<PathBuf>,
     /// The seed of all chance.
     pub seed: u64,
@@ -37,13 +37,13 @@ pub struct Settings {
 
 /// A lab that is up.
 pub struct Network {
-    /// Its description.
+    /// Description of the lab.
     pub lab: Lab,
-    /// Its id.
+    /// Id of the lab.
     pub id: String,
     /// Commands run here.
     pub base: PathBuf,
-    /// What differs from what users expect: a TCP port that was taken, say.
+    /// Deviations from what users expect, such as a TCP port that was in use.
     pub notes: Vec<String>,
     /// One for each switch: where it serves P4Runtime, and its program.
     pub switches: Vec<SwitchRecord>,
@@ -52,7 +52,7 @@ pub struct Network {
     /// Ended before the switches, whose cables they hold.
     wires: Vec<Wire>,
     running: Vec<Running>,
-    /// Where the lab is known.
+    /// Entry of the lab in the registry.
     pub registry: Registry,
 }
 

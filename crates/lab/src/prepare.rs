@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What the command line says beside the description.
+/// Options of the command line.
 #[derive(Clone, Default, Debug)]
 pub struct Wishes {
     /// Programs by switch; of all switches where no name stands.
@@ -25,9 +25,9 @@ pub struct Wishes {
 
 /// A lab whose files have been read.
 pub struct Prepared {
-    /// Its description.
+    /// Description of the lab.
     pub lab: Lab,
-    /// What each switch runs, by its place in the lab.
+    /// Program of each switch, indexed as in the lab.
     pub switches: Vec<Ready>,
     /// Programs with the names of their files, each once.
     pub programs: Vec<(PathBuf, Arc<Program>)>,
@@ -35,13 +35,13 @@ pub struct Prepared {
     pub base: PathBuf,
 }
 
-/// What a switch runs.
+/// Program and entries of a switch.
 pub struct Ready {
     /// The file of its program.
     pub file: PathBuf,
-    /// Its program.
+    /// The program.
     pub program: Arc<Program>,
-    /// What fills its tables.
+    /// Entries.
     pub updates: Vec<Update>,
 }
 

@@ -15,37 +15,37 @@ pub const MARK: &str = "P4RACK_LAB";
 /// A lab that runs, or has run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Record {
-    /// Its name in commands: the number of its process and when that began.
+    /// Id in commands: the process id and its start time.
     pub id: String,
-    /// Its process.
+    /// Process id.
     pub process: u32,
-    /// Where it was started.
+    /// Working directory at the start.
     pub directory: PathBuf,
-    /// Its hosts.
+    /// Hosts.
     pub hosts: Vec<HostRecord>,
-    /// Its switches.
+    /// Switches.
     pub switches: Vec<SwitchRecord>,
 }
 
 /// A host.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct HostRecord {
-    /// Its name.
+    /// Name of the host.
     pub name: String,
-    /// Its addresses.
+    /// IP addresses.
     pub addresses: Vec<std::net::IpAddr>,
-    /// Its network namespace.
+    /// Network namespace.
     pub namespace: PathBuf,
 }
 
 /// A switch.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SwitchRecord {
-    /// Its name.
+    /// Name of the switch.
     pub name: String,
     /// P4Runtime's device id.
     pub device_id: u64,
-    /// Where it serves P4Runtime.
+    /// Address of the P4Runtime server.
     pub address: std::net::SocketAddr,
     /// The file of its program.
     pub program: PathBuf,

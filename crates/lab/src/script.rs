@@ -21,7 +21,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// A line of a script.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Step {
-    /// Its number, from 1.
+    /// Line number, from 1.
     pub line: usize,
     /// As written.
     pub text: String,
@@ -35,16 +35,16 @@ enum What {
     Sleep(Duration),
 }
 
-/// What came of a line.
+/// Result of a line.
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct Outcome {
-    /// Its number, from 1.
+    /// Line number, from 1.
     pub line: usize,
     /// As written.
     pub text: String,
     /// It did what it should.
     pub ok: bool,
-    /// What the command printed.
+    /// Output of the command.
     pub output: String,
 }
 

@@ -1,4 +1,4 @@
-//! What signals do to a lab: SIGTERM and SIGHUP end it, SIGINT is the business of the command in the foreground.
+//! Signals to a lab: SIGTERM and SIGHUP end it, SIGINT goes to the command in the foreground.
 
 use crate::registry::Registry;
 use std::sync::mpsc::{Receiver, sync_channel};

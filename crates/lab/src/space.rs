@@ -30,7 +30,7 @@ impl Space {
         })?
     }
 
-    /// Where other processes find it while this one lives.
+    /// Path for other processes, valid while this one lives.
     pub fn path(&self) -> PathBuf {
         PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.0.as_raw_fd()))
     }

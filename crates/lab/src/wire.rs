@@ -5,7 +5,8 @@
 //!        <── sink  <─────────────────────────────────────────────────────── source ──
 //! ```
 //!
-//! What happens to a frame is what [`Medium`] says, as in `p4rack up`. A link without any such setting passes whole batches on.
+//! A [`Medium`] decides the fate of each frame, as in `p4rack up`. A link without rate, delay or losses passes whole
+//! batches on.
 
 use base_time::{Duration, Rng, Time};
 use dataplane_ports::{Batch, Cable, CaptureSink, Sink, Source, Wait};
@@ -30,7 +31,7 @@ const NAP: std::time::Duration = std::time::Duration::from_millis(500);
 const TIMER: Token = Token(2);
 const WAKER: Token = Token(3);
 
-/// Where a link ends.
+/// End of a link.
 pub struct End {
     source: Box<dyn Source>,
     sink: Box<dyn Sink>,
@@ -56,7 +57,7 @@ pub struct Wire {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What a link has done in one direction.
+/// Counters of one direction of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, serde::Serialize)]
 pub struct WireCount {
     /// Frames that came.
@@ -133,7 +134,7 @@ impl Wire {
         self.shared.is_down.load(Ordering::SeqCst)
     }
 
-    /// What it has done, from the first end to the second and back.
+    /// Counters, from the first end to the second and back.
     pub fn counts(&self) -> [WireCount; 2] {
         [0, 1].map(|at| {
             let of = |count: &AtomicU64| count.load(Ordering::Relaxed);

@@ -35,7 +35,7 @@ const LONGEST: usize = 1 << 16;
 pub struct Link {
     /// The kernel's number. One that is made anew has another.
     pub index: u32,
-    /// Its name.
+    /// Name of the interface.
     pub name: String,
     /// Bytes of the longest packet, without Ethernet's header.
     pub mtu: u32,
@@ -45,7 +45,7 @@ pub struct Link {
     pub master: Option<u32>,
 }
 
-/// What has become of an interface.
+/// Change of an interface.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Change {
     /// There is one like this.
@@ -118,7 +118,7 @@ impl Monitor {
         Ok(Monitor { socket: open(LINKS)?, buffer: vec![0; LONGEST] })
     }
 
-    /// What has become of interfaces; nothing if nothing has. Where too much has happened, all that there are.
+    /// Changes since the last call. After too many changes, the complete list of interfaces.
     pub fn changes(&mut self) -> io::Result<Vec<Change>> {
         let mut found = vec![];
         loop {

@@ -6,11 +6,11 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU32;
 
-/// What the kernel may write to and read from: any bytes are one.
+/// Types that the kernel may write to and read from.
 ///
 /// # Safety
 ///
-/// It has no bytes that are not initialized, and all bit patterns are allowed.
+/// All bytes are initialized, and all bit patterns are valid.
 pub(crate) unsafe trait Plain: Copy {}
 
 // SAFETY: they consist of integers without gaps.

@@ -26,7 +26,7 @@ fn call(cache: &mut KvCache, frame: &[u8]) -> usize {
     black_box(out.take())[0].frame.len()
 }
 
-/// Where requests have their key.
+/// Position of the key in requests.
 const KEY: std::ops::Range<usize> = 54..62;
 
 /// Million requests a second by the peer.

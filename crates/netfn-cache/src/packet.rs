@@ -14,7 +14,7 @@ const UDP: usize = 8;
 const TCP_PROTOCOL: u8 = 6;
 const UDP_PROTOCOL: u8 = 17;
 
-/// What a frame is to the cache.
+/// A frame as the cache sees it.
 #[derive(Clone, Copy, Debug)]
 pub enum Seen<'a> {
     /// Nothing of memcached's, or nothing that its receiver will take.
@@ -30,9 +30,9 @@ pub enum Seen<'a> {
 pub struct Datagram<'a> {
     /// Everything up to IPv4.
     link: &'a [u8],
-    /// Where it comes from.
+    /// Source address and port.
     pub source: ([u8; 4], u16),
-    /// Where it goes.
+    /// Destination address and port.
     pub destination: ([u8; 4], u16),
     /// memcached's request id.
     pub id: u16,
@@ -183,7 +183,7 @@ pub fn checksum(bytes: &[u8]) -> u16 {
     folded(sum(bytes))
 }
 
-/// What the checksum has to be, where its field is zero; zero where its field is right.
+/// Correct checksum if its field is zero; zero if its field is correct.
 fn udp_checksum(addresses: &[u8], udp: &[u8]) -> u16 {
     !folded(sum(addresses) + 17 + udp.len() as u64 + sum(udp))
 }

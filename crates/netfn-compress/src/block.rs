@@ -13,13 +13,13 @@ pub const ADDRESSES: usize = 12;
 pub struct Block {
     bytes: [u8; LONGEST],
     length: u8,
-    /// Where TCP or UDP begins.
+    /// Start of TCP or UDP.
     transport: u8,
     is_ipv6: bool,
     is_tcp: bool,
 }
 
-/// Where IP begins.
+/// Start of IP.
 const IP: usize = 2;
 
 /// Bytes of the fields that a frame carries if they differ from the reference, in the order of the wire and of the bits.
@@ -91,7 +91,7 @@ impl Block {
         usize::from(self.length) - IP + payload
     }
 
-    /// Where a field is, if these headers have it.
+    /// Range of a field, if these headers have it.
     pub fn field(&self, field: usize) -> Option<Range<usize>> {
         let transport = usize::from(self.transport);
         let (at, there) = match field {
@@ -152,7 +152,7 @@ impl Block {
         }
     }
 
-    /// What a flow keeps: the block with zeros where frames may differ.
+    /// The block as its flow stores it, with zeros in fields that may differ between frames.
     pub fn kept(&self) -> Block {
         let mut kept = *self;
         for at in (0..FIELDS).filter_map(|field| self.field(field)) {

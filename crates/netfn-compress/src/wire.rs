@@ -1,11 +1,11 @@
-//! What goes over the link behind the Ethernet addresses: EtherType [`ETHER_TYPE`], these 7 bytes, what they say is present, in
-//! this order, and what followed the headers.
+//! Frames on the link after the Ethernet addresses: EtherType [`ETHER_TYPE`], these 7 bytes, the fields marked as
+//! present, in this order, and the bytes after the headers.
 //!
 //! ```p4
 //! header compressed_t {
 //!     bit<16> context;
 //!     bit<8>  generation;      // of the context's reference
-//!     bit<16> present;         // bits of what follows, the lowest first:
+//!     bit<16> present;         // a bit for each of these fields, the lowest first:
 //!     bit<16> check;           // crc16 of all headers as they were, from the EtherType on
 //! }
 //! //   0  tos                 of IPv4: 8 bits
@@ -19,9 +19,9 @@
 //! //   8  urgent              16 bits
 //! //   9  timestamps          64 bits
 //! //  10  checksum            of TCP or UDP: 16 bits
-//! //  11  ip_length           16 bits, where bytes follow the IP packet
-//! //  12  payload_length      16 bits, in frames that a link may pad: what followed the headers
-//! //  13  reference           8 bits: how many bytes; the headers of the reference, from the EtherType on
+//! //  11  ip_length           16 bits, if bytes follow the IP packet
+//! //  12  payload_length      16 bits, in frames that a link may pad: the bytes after the headers
+//! //  13  reference           8 bits: length in bytes; the headers of the reference, from the EtherType on
 //! //  14  as_it_was           nothing was compressed: payload_length, and the frame from its EtherType on
 //! ```
 //!
@@ -52,11 +52,11 @@ pub const SHORT: usize = 64;
 pub struct Head {
     /// The context.
     pub context: u16,
-    /// Of its reference.
+    /// Generation of the reference.
     pub generation: u8,
-    /// What follows.
+    /// Fields that follow, as bits.
     pub present: u16,
-    /// Of the headers as they were.
+    /// Checksum of the original headers.
     pub check: u16,
 }
 
@@ -116,7 +116,7 @@ impl<'a> Reader<'a> {
         self.take(2).map(|bytes| u16::from_be_bytes([bytes[0], bytes[1]]))
     }
 
-    /// What is left.
+    /// Remaining bytes.
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }

@@ -9,7 +9,7 @@ use base_time::{Duration, Time};
 use dataplane_api::{Emitter, ResumeAt};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// What a decoder is told when it is made.
+/// Parameters of a decoder.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Limits {
     /// No frame waits longer for what was sent before it.
@@ -27,7 +27,7 @@ impl Limits {
     pub const MOST_REACH: u64 = 15;
 }
 
-/// What a decoder has counted.
+/// Counters of a decoder.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counted {
     /// Data frames that came.
@@ -61,7 +61,7 @@ pub struct Decoder {
     pub(crate) field: Field,
 }
 
-/// What has come of one port and class from the next frame's block on.
+/// Frames received for one port and class, from the next frame's block on.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Stream {
     /// The number of the first block of `blocks`.
@@ -77,14 +77,14 @@ pub(crate) struct Stream {
     pub(crate) deadline: Option<Time>,
 }
 
-/// What has come of a block.
+/// Frames received of a block.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Block {
     /// Data frames it has at most, as its data frames say; 0 if none came.
     pub(crate) most: u8,
     /// Data frames it has, as parity frames or the next block say.
     pub(crate) count: Option<u8>,
-    /// Its data frames without their tags.
+    /// Data frames without their tags.
     pub(crate) data: Vec<Option<Vec<u8>>>,
     /// How many of them were made again.
     pub(crate) recovered: u8,
@@ -144,7 +144,7 @@ impl Decoder {
         Decoder { limits, ..Decoder::default() }
     }
 
-    /// What was counted so far.
+    /// Counters so far.
     pub fn counted(&self) -> Counted {
         self.counted
     }
@@ -214,7 +214,7 @@ impl Decoder {
     }
 }
 
-/// What comes of a stream, in order.
+/// Results of a stream, in order.
 enum Given {
     /// A data frame, by its block and index, tagged as delivered.
     Frame { number: (u32, u8), delivered: Vec<u8> },
@@ -362,7 +362,7 @@ impl Work<'_> {
         self.stream.next = 0;
     }
 
-    /// What the first block still has is given on; what it lacks is lost.
+    /// Delivers the remaining frames of the first block; the missing ones count as lost.
     fn give_up_block(&mut self) {
         if self.stream.blocks.is_empty() {
             self.stream.blocks.push_back(Block::default());
@@ -397,7 +397,7 @@ impl Work<'_> {
         *self.stream = Stream { first: block, deadline: self.stream.deadline, ..Stream::default() };
     }
 
-    /// What has waited long enough at `now` goes on, and all before it.
+    /// Delivers frames that have waited long enough at `now`, and all before them.
     fn release(&mut self, now: Time) {
         while let Some((came, block, index)) = self.stream.waiting.front().copied() {
             if came + self.limits.wait > now {

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A port and a class: what has blocks of its own.
 pub(crate) type StreamKey = (u16, u8);
 
-/// What a call asks for.
+/// Arguments of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Protection {
     port: u16,
@@ -43,7 +43,7 @@ pub struct Encoder {
 pub(crate) struct Stream {
     /// Data and parity frames of a block.
     pub(crate) data: u8,
-    /// Its parity frames are these rows.
+    /// Rows of the parity frames.
     pub(crate) parity: Parity,
     pub(crate) block: u32,
     /// Data frames of the block before.

@@ -30,7 +30,7 @@ const OUI: [u8; 3] = [0x52, 0x41, 0x43];
 /// How long a mark holds, if no other comes.
 pub const SECONDS: u16 = 120;
 
-/// What a mark says.
+/// Content of a mark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mark {
     /// The port by which the frames came.

@@ -1,4 +1,4 @@
-//! What comes in, for the thread that owns the device.
+//! Commands for the thread that owns the device.
 
 use crate::admission::Admission;
 use crate::budget::{Budget, Hold};
@@ -17,10 +17,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-/// Where an answer goes. Nobody may be waiting any more.
+/// Receiver of an answer; it may be gone.
 pub type Reply<T> = oneshot::Sender<Result<T, Status>>;
 
-/// Where what a read finds goes, with how it ended.
+/// Receiver of a read's result and status.
 pub type Found = oneshot::Sender<(Pieces, Result<(), Status>)>;
 
 /// Something to do.
@@ -37,7 +37,7 @@ pub enum Command {
     ReadRunning(ReadRequest, Hold, Found),
     /// The RPC `SetForwardingPipelineConfig`, and the memory it uses.
     SetConfig(Box<SetForwardingPipelineConfigRequest>, Hold, Reply<()>),
-    /// What takes long in a call has been done on another thread, or has failed there. The number is the owner's.
+    /// The slow part of a call has ended on another thread, successfully or not. The number is the owner's.
     Prepared(u64, bool),
     /// The RPC `GetForwardingPipelineConfig`.
     GetConfig(GetForwardingPipelineConfigRequest, Reply<GetForwardingPipelineConfigResponse>),
@@ -49,7 +49,7 @@ pub enum Command {
     Message(StreamId, Box<StreamMessageRequest>, Waiting),
     /// A stream has ended.
     Close(StreamId),
-    /// What it is made of, and what it has counted.
+    /// Description and counters of the switch.
     Show(oneshot::Sender<ShowResponse>),
     /// An operator's, or a controller's, which says its election id.
     Steer(Option<Uint128>, Steer, Reply<()>),
@@ -59,9 +59,9 @@ pub enum Command {
     RemovePort(u32, Reply<()>),
     /// The way of a frame.
     Trace(TraceRequest, Reply<TraceResponse>),
-    /// What the agent of a device in another process says.
+    /// Message of the agent of a device in another process.
     Agent(DeviceId, Box<Heard>),
-    /// What is counted, as Prometheus reads it.
+    /// Metrics in Prometheus's text form.
     Metrics(oneshot::Sender<String>),
     /// End, in order.
     Stop,
@@ -125,7 +125,7 @@ impl Front {
         })
     }
 
-    /// What is counted, as Prometheus reads it; nothing if nobody is there any more, or has too much to do.
+    /// Metrics in Prometheus's text form; `None` if the owner is gone or overloaded.
     pub async fn metrics(&self) -> Option<String> {
         let (reply, answer) = oneshot::channel();
         self.try_send(Command::Metrics(reply)).ok()?;

@@ -83,10 +83,10 @@ impl Link {
     }
 }
 
-/// Where an agent is, and who asks it.
+/// Address of an agent, and identity of its controller.
 #[derive(Clone)]
 pub struct Place {
-    /// Its device.
+    /// Device of the agent.
     pub device: DeviceId,
     /// `host:port`
     pub address: String,
@@ -94,7 +94,7 @@ pub struct Place {
     pub inner_ports: Vec<u32>,
     /// The first election id.
     pub election: u128,
-    /// What is shared with the agent.
+    /// Secret shared with the agent.
     pub secret: Option<Secret>,
 }
 
@@ -388,7 +388,7 @@ impl Connection {
         Ok(Answer::Holds(Box::new(Holdings { config, entities })))
     }
 
-    /// What was saved and not committed is not what is written.
+    /// Drops a program that was saved and not committed, so that writes go to the running one.
     async fn forget_saved(&mut self) -> Result<(), Answer> {
         if self.saved {
             self.steer(What::ForgetSaved(ForgetSaved {})).await?;
@@ -409,7 +409,7 @@ impl Connection {
     }
 }
 
-/// What a device has counted at its ports.
+/// Port counters of a device.
 fn ports(shown: &ShowResponse) -> BTreeMap<u32, PortCount> {
     let mut ports: BTreeMap<u32, PortCount> = BTreeMap::new();
     for metric in &shown.metrics {
@@ -424,7 +424,7 @@ fn ports(shown: &ShowResponse) -> BTreeMap<u32, PortCount> {
     ports
 }
 
-/// What an arbitration update says of a controller that is not the primary.
+/// Reason to stop, from an arbitration update for a controller that is not the primary.
 fn superseded(message: &StreamMessageResponse) -> Option<Shut> {
     let Some(Told::Arbitration(update)) = &message.update else {
         return Some(Shut::broken("the agent did not name its primary"));
@@ -436,7 +436,7 @@ fn superseded(message: &StreamMessageResponse) -> Option<Shut> {
     (code != Code::Ok as i32).then_some(Shut::Superseded { highest, is_free })
 }
 
-/// What an error of a call says: of one that came from below nobody knows what was done.
+/// Answer for an error of a call: after a transport error the outcome is unknown.
 fn refusal(error: &tonic::Status) -> Answer {
     if error.source().is_some() {
         return Answer::Lost;
@@ -446,7 +446,7 @@ fn refusal(error: &tonic::Status) -> Answer {
 }
 
 impl Front {
-    /// What an agent says; waits for room.
+    /// Passes on a message of an agent; waits for room.
     async fn heard(&self, device: DeviceId, heard: Heard) {
         self.send_when_possible(Command::Agent(device, Box::new(heard))).await;
     }

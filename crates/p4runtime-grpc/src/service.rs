@@ -102,7 +102,7 @@ impl Front {
         }
     }
 
-    /// What a read finds.
+    /// Result of a read.
     pub(crate) async fn found(
         &self,
         client: Option<Arc<Client>>,

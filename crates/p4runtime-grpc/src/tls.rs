@@ -4,14 +4,14 @@ use crate::serve::{ServeError, chain};
 use std::error::Error;
 use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity, ServerTlsConfig};
 
-/// What a server shows and asks for, as PEM.
+/// TLS settings of a server, as PEM.
 #[derive(Clone)]
 pub struct Tls {
     /// The server's certificate.
     pub certificate: Vec<u8>,
-    /// Its private key.
+    /// Private key.
     pub key: Vec<u8>,
-    /// Who signs controllers' certificates, if they have to have one.
+    /// Authority of controllers' certificates; `None` if they need none.
     pub clients: Option<Vec<u8>>,
 }
 
@@ -25,10 +25,10 @@ impl Tls {
     }
 }
 
-/// What a client asks for and shows, as PEM.
+/// TLS settings of a client, as PEM.
 #[derive(Clone)]
 pub struct ClientTls {
-    /// Who signs servers' certificates.
+    /// Authority of servers' certificates.
     pub authority: Vec<u8>,
     /// The client's certificate and its private key, for servers that want them.
     pub identity: Option<(Vec<u8>, Vec<u8>)>,

@@ -1,4 +1,4 @@
-//! Who may write (P4Runtime 1.5, section 5).
+//! Arbitration: the controllers that may write (P4Runtime 1.5, section 5).
 
 use crate::status::Status;
 use p4runtime_proto::google::rpc::{self, Code};
@@ -32,7 +32,7 @@ pub(crate) struct Arbitration {
 struct RoleState {
     /// The highest election id ever seen.
     highest: Option<u128>,
-    /// Who has it, and is connected.
+    /// Connected primary of the role.
     primary: Option<StreamId>,
     /// The last step at which a stream had this role.
     used: u64,
@@ -183,7 +183,7 @@ impl Arbitration {
         }
     }
 
-    /// What the controllers of a role are told; with `only` one of them. The primary is told last.
+    /// Notices for the controllers of a role, or only for one of them. The primary's is last.
     fn notices(&self, device: u64, role: &str, only: Option<StreamId>) -> Notices {
         let Some(state) = self.roles.get(role) else { return vec![] };
         let mut told: Vec<StreamId> = self

@@ -18,7 +18,7 @@ pub(crate) struct Configured<T> {
     pub(crate) config: ForwardingPipelineConfig,
     /// The `p4_device_config` that it was built of: another's, where a configuration keeps the program that runs.
     source: Vec<u8>,
-    /// What is a string outside and a number in all that follows.
+    /// Names of translated values: strings outside, numbers inside.
     pub(crate) names: Names,
     pub(crate) store: Store,
     pub(crate) packet_io: PacketIo,
@@ -34,7 +34,7 @@ pub struct Prepared<B: Builder> {
     new: Configured<B::Target>,
     /// A controller has saved it.
     was_saved: bool,
-    /// What the data plane has written to the program that runs goes with it.
+    /// True if values of the running program's data plane are carried over.
     takes_along: bool,
 }
 
@@ -68,7 +68,7 @@ impl<B: Builder> Prepared<B> {
 }
 
 impl<T: Target> Configured<T> {
-    /// Of a device that was just built.
+    /// Config of a device that was just built.
     fn new(config: ForwardingPipelineConfig, source: Vec<u8>, built: Built<T>) -> Configured<T> {
         let mut store = Store::with(Catalog::with(built.plain.clone(), built.numbers));
         store.set_limit(built.memory);
@@ -201,7 +201,8 @@ impl<B: Builder> Server<B> {
         self.saved = None;
     }
 
-    /// What was saved is not committed any more: whoever saved it still writes to it and not to the program that runs.
+    /// Makes the saved program uncommittable, but keeps it: its controller's writes still go to it and not to the
+    /// running program.
     pub fn spoil_saved(&mut self) {
         if let Some(saved) = &mut self.saved {
             saved.is_spoilt = true;
@@ -214,8 +215,8 @@ impl<B: Builder> Server<B> {
         (self.writing, self.reading) = (None, None);
     }
 
-    /// What takes long in a `SetForwardingPipelineConfig`, for another thread before the request is made; nothing if it is quick, or
-    /// its sender may not make it.
+    /// Slow part of a `SetForwardingPipelineConfig`, for another thread before the request is made; `None` if the
+    /// request is quick, or its sender may not make it.
     pub fn ahead(&self, request: &SetForwardingPipelineConfigRequest) -> Option<Ahead> {
         self.may_set_config(request).ok()?;
         self.builder.ahead(&self.wanted(request.config.as_ref()?).ok()?)
@@ -319,8 +320,8 @@ impl<B: Builder> Server<B> {
         Ok(prepared)
     }
 
-    /// What the data planes have written to the program that runs, for one that was prepared, if that is to have it: it comes
-    /// back, and is written there.
+    /// Values of the running program's data planes for a prepared program that is to have them: writes them there, and
+    /// returns them.
     pub fn take_along(&self, prepared: &mut Prepared<B>) -> Result<Vec<Entity>, Status> {
         let (true, Some(running)) = (prepared.takes_along, &self.running) else { return Ok(vec![]) };
         let mut counted = vec![];
@@ -331,7 +332,7 @@ impl<B: Builder> Server<B> {
         Ok(counted)
     }
 
-    /// Who makes devices of configurations.
+    /// Builder of devices.
     pub fn builder(&mut self) -> &mut B {
         &mut self.builder
     }
@@ -355,7 +356,7 @@ impl<B: Builder> Server<B> {
         self.saved = None;
     }
 
-    /// What was prepared does not run: if it was saved, it is so again.
+    /// Takes back a prepared program that does not run: if it was saved, it is saved again.
     pub fn give_back(&mut self, prepared: Prepared<B>) {
         if prepared.was_saved {
             // It fitted before.

@@ -11,7 +11,7 @@ const MOST_IN_LIST: usize = 4096;
 /// The most lists that wait for an acknowledgement; the oldest are forgotten.
 const MOST_LISTS: usize = 1024;
 
-/// What is buffered and what waits for acknowledgement.
+/// Buffered digests, and lists that wait for acknowledgement.
 #[derive(Default, Debug)]
 pub(crate) struct Digests {
     queues: BTreeMap<u32, Queue>,

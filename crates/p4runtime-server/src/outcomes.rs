@@ -60,7 +60,7 @@ impl Outcomes {
         self.failed
     }
 
-    /// What the whole request answers.
+    /// Status of the whole request.
     pub fn status(self) -> std::result::Result<(), Status> {
         if self.failed() { Err(Status::of_batch(self.what, self.errors)) } else { Ok(()) }
     }

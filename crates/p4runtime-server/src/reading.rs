@@ -23,7 +23,7 @@ const QUERY: u64 = 8;
 /// Limit on the different queries of one read that search all entities of a kind.
 const MOST_LOOKS: usize = 256;
 
-/// What a read has found, and how it ended.
+/// Result of a read, and its status.
 pub type Read = (Pieces, std::result::Result<(), Status>);
 
 /// A read that has begun.
@@ -143,7 +143,7 @@ impl<B: Builder> Server<B> {
         }
     }
 
-    /// What is written to the program that runs, whatever is saved, all at once: cells that are zero are left out.
+    /// Reads the running program, even if another is saved, in one piece; cells that are zero are left out.
     pub fn read_running(&self, request: ReadRequest) -> Read {
         match self.may_read(&request, self.running.is_some()) {
             Ok(()) => self.finish(self.running.as_ref(), Reading::new(request, Wanted::Written)),

@@ -91,7 +91,7 @@ impl<B: Builder> Server<B> {
         self.saved.is_some()
     }
 
-    /// What there is, where reads and writes mean it: of a saved program, else of the one that runs.
+    /// Entities that reads and writes refer to: of the saved program if there is one, else of the running one.
     pub fn store(&self) -> Option<&Store> {
         self.saved.as_ref().or(self.running.as_ref()).map(|configured| &configured.store)
     }
@@ -153,7 +153,7 @@ impl<T: Target> Configured<T> {
         Ok(self.store.commit(change, before))
     }
 
-    /// What the data plane has written where `change` writes.
+    /// Value of the data plane before `change`.
     fn before(&self, change: &Change) -> Result<Option<Before>> {
         Ok(match change {
             Change::Counter { counter, index, .. } => {

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-/// What a number measures.
+/// Unit of a quantity.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub enum Unit {
     /// Steps of a picosecond.
@@ -105,7 +105,7 @@ impl Unit {
     }
 }
 
-/// How much of `text` is a decimal number, exponent included.
+/// Length in bytes of the decimal number at the start of `text`, exponent included.
 fn number_end(text: &str) -> usize {
     let bytes = text.as_bytes();
     let digits = |mut at: usize| {
@@ -174,7 +174,7 @@ impl fmt::Display for Decimal {
     }
 }
 
-/// What a value is multiplied by, with twelve decimals.
+/// A factor with twelve decimals.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Factor(pub i64);
 

@@ -15,15 +15,15 @@ pub type Prop = SmolStr;
 pub struct Rule {
     /// For people.
     pub name: SmolStr,
-    /// What it proves.
+    /// Proposition that the rule proves.
     pub head: Prop,
-    /// What has to hold.
+    /// Propositions that must hold.
     pub needs: Vec<Prop>,
-    /// What the packet's variables have to be before.
+    /// Bounds on the packet's variables before the region.
     pub bounds: Vec<Bound>,
-    /// What changes.
+    /// Changes of variables.
     pub effects: Vec<Effect>,
-    /// Where it is written.
+    /// Place in the file.
     pub span: Span,
 }
 
@@ -100,7 +100,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// What `value` becomes.
+    /// Result of the change for `value`.
     pub fn of(self, value: i64) -> i64 {
         match self {
             Change::Assign(new) => new,

@@ -14,7 +14,7 @@ impl VarId {
     }
 }
 
-/// Whose value it is.
+/// Owner of a variable's value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
     /// A packet's: it changes along the way.
@@ -28,12 +28,12 @@ pub enum Scope {
     },
 }
 
-/// What the planner itself adds to a path variable.
+/// Contribution of the planner itself to a path variable.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Role {
     /// Delays of links, and the time that a packet takes to be sent.
     Latency,
-    /// How much travels: it loads the links, ports and devices on the way.
+    /// Rate of the stream: it loads the links, ports and devices on the path.
     Rate,
     /// Bytes of a packet, without what a hand-over adds.
     Size,
@@ -58,15 +58,15 @@ pub const ROLES: [(&str, Role); 6] = [
 /// A variable.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Variable {
-    /// Its name.
+    /// Name of the variable.
     pub name: SmolStr,
-    /// What it measures.
+    /// Unit of the values.
     pub unit: Unit,
-    /// Whose it is.
+    /// Owner of the value.
     pub scope: Scope,
     /// For path variables.
     pub role: Option<Role>,
-    /// Of a path variable: what it is where a program starts, in steps of the unit.
+    /// For a path variable: the value at the start of a program, in steps of the unit.
     pub initial: i64,
 }
 

@@ -68,7 +68,7 @@ impl Ordered {
         }
     }
 
-    /// Its problem.
+    /// The problem.
     pub fn problem(&self) -> &Problem {
         &self.problem
     }

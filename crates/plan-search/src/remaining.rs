@@ -1,7 +1,7 @@
-//! What the regions that are not placed yet can still do, at most.
+//! Maximum use by the regions that are not placed yet.
 //!
-//! Where 100 % of an FPGA are enough for all that may come, it does not matter whether 10 or 20 % are used: values below a
-//! *floor* count as equal.
+//! If 100 % of an FPGA suffices for everything that may come, it does not matter whether 10 or 20 % are used: values
+//! below a *floor* count as equal.
 
 use crate::equal::{EqualDevices, Slot};
 use crate::problem::{Offer, Problem};

@@ -39,7 +39,7 @@ struct Weights {
     rest: Vec<i128>,
 }
 
-/// What a room is made from.
+/// Input of a room.
 pub struct Uses<'u> {
     /// Devices.
     pub charges: &'u Charges,

@@ -75,7 +75,7 @@ fn permute(list: &mut Vec<usize>, from: usize, all: &mut Vec<Vec<usize>>) {
     }
 }
 
-/// What decides between plans.
+/// Sort key of plans.
 fn key(goal: &Goal, cost: &[i64]) -> Vec<i64> {
     match goal {
         Goal::Weighted(weights) => {
@@ -141,7 +141,7 @@ fn all_plans_come_once_and_in_order() {
     assert!(compared > cases() / 6 && plans as u64 > 4 * cases() / 5, "{compared} compared, {plans} plans");
 }
 
-/// Of as many as are wanted none is missing; behind them it says that it does not know.
+/// None of the wanted plans is missing; after them the search reports that it does not know.
 #[test]
 fn only_what_is_wanted_is_kept() {
     let mut cut_short = 0;

@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 const LOOK_EVERY: u64 = 1 << 15;
 /// That many frames on links for each that hosts have made are suspicious. Hosts answer copies, too.
 const MANY: u64 = 8;
-/// Where the payload of most frames begins: behind Ethernet, IPv4 without options, and UDP or the head of an echo.
+/// Offset of the payload in most frames: after Ethernet, IPv4 without options, and UDP or the header of an echo.
 const HEADERS: usize = 14 + 20 + 8;
 /// Frames that are written down then.
 const TRAIL: usize = 1 << 15;
@@ -42,14 +42,14 @@ pub struct LoopReport {
 
 /// A frame on a wire.
 struct Passing {
-    /// Of all its bytes.
+    /// Digest of all bytes.
     digest: u64,
-    /// Of its payload.
+    /// Digest of the payload.
     payload: u64,
     wire: u32,
 }
 
-/// What there was at a look.
+/// Counters at a check.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     /// Frames on links.
@@ -60,7 +60,7 @@ struct Seen {
     copies: u64,
 }
 
-/// What is known of loops.
+/// State of the loop detection.
 #[derive(Default)]
 pub(crate) struct Circles {
     /// At the last look.

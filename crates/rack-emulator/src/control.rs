@@ -1,4 +1,4 @@
-//! What those do who steer devices while the rack runs.
+//! Control of devices while the rack runs.
 
 use crate::emulator::Emulator;
 use crate::log::{Entry, digest};
@@ -34,7 +34,7 @@ impl Emulator {
         self.network.keeps_frames()
     }
 
-    /// What has passed the ports of a device that have links.
+    /// Frames through each port of a device that has a link.
     pub fn passed(&self, id: DeviceId) -> BTreeMap<Port, Passed> {
         self.network.passed(id.0)
     }

@@ -23,11 +23,11 @@ use std::fmt;
 pub struct RackDevice {
     /// The device's name in the rack.
     pub name: String,
-    /// What runs its program, for the report: `interp`, `native`.
+    /// Engine, for the report: `interp`, `native`.
     pub engine: String,
     /// It.
     pub device: Box<dyn Device>,
-    /// What its frame externs tell of the time that calls take.
+    /// Reports of the frame externs about the time that calls take.
     pub spent: Spent,
 }
 
@@ -72,9 +72,9 @@ pub struct PacketBalance {
 /// machine. **Invariant**: packets are conserved; see [`Violation`].
 pub struct Emulator {
     pub(crate) rack: Rack,
-    /// Its devices and links in the rack's order; hosts are its ends.
+    /// Devices and links, in the rack's order; hosts are its ends.
     pub(crate) network: Network<Event>,
-    /// What runs the program of each device.
+    /// Engine of each device.
     pub(crate) engines: Vec<String>,
     pub(crate) hosts: Vec<HostNode>,
     /// One for each pair of each workload.
@@ -104,9 +104,9 @@ pub struct Emulator {
     pub(crate) recordings: Vec<Option<Pcap>>,
     /// Devices that are up again, since somebody asked.
     pub(crate) restarted: Vec<DeviceId>,
-    /// What others than packets have done, and when.
+    /// Events outside of the data plane, with their times.
     pub(crate) notes: Vec<(Time, String)>,
-    /// What is known of frames that go round without end.
+    /// State of the loop detection.
     pub(crate) circles: Circles,
     pub(crate) stopped: Option<Violation>,
 }
@@ -204,7 +204,7 @@ impl Emulator {
         self.finish()
     }
 
-    /// What [`run`](Self::run) does when it is over, for those who step.
+    /// Final checks of [`run`](Self::run), for callers that step.
     pub fn finish(&mut self) -> Result<RunEnd, Violation> {
         let limit = self.limit();
         self.network.check_all().map_err(|violation| self.stop(*violation))?;
@@ -248,7 +248,7 @@ impl Emulator {
         }
     }
 
-    /// What a listening host has received since the last call.
+    /// Frames that a listening host has received since the last call.
     pub fn take_received(&mut self, host: HostId) -> Vec<Received> {
         let node = self.hosts.get_mut(host.0 as usize);
         node.and_then(|n| n.listener.as_mut()).map(std::mem::take).unwrap_or_default()

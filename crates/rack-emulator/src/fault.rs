@@ -45,7 +45,7 @@ impl Emulator {
         Ok(())
     }
 
-    /// What all active faults together do to a wire.
+    /// Combined effect of all active faults on a wire.
     fn harm_of(&self, wire: &Wire) -> Harm {
         let mut harm = Harm::default();
         for (fault, state) in self.rack.faults.iter().zip(&self.faults) {

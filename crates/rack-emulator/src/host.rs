@@ -16,7 +16,7 @@ use std::net::{IpAddr, Ipv4Addr};
 pub struct Received {
     /// When its last bit arrived.
     pub at: Time,
-    /// Its bytes, padding included.
+    /// The frame, padding included.
     pub frame: Vec<u8>,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct HostNode {
     pub listener: Option<Vec<Received>>,
 }
 
-/// Whose a frame is.
+/// Owner of a frame.
 pub(crate) enum Found<'f> {
     /// A pair's.
     Pair { pair: u32, from: Mac, packet: Option<Ipv4<'f>>, stamp: Option<Stamp> },
@@ -54,7 +54,7 @@ impl HostNode {
         HostNode { station, sockets: BTreeMap::new(), listener: None }
     }
 
-    /// Whose a frame is.
+    /// Owner of a frame.
     pub fn find<'f>(&self, frame: &'f [u8]) -> Found<'f> {
         self.examine(frame).unwrap_or_else(|reason| Found::Nobody(reason, None))
     }

@@ -37,7 +37,7 @@ impl RunReport {
         self.tables().iter().fold(head, |text, table| format!("{text}\n{table}"))
     }
 
-    /// What the text has below its head: those tables that have rows.
+    /// Tables of the report's text below its head: those that have rows.
     pub fn tables(&self) -> Vec<Table> {
         let tables = [
             Table::new(&WORKLOADS, self.workloads.iter().map(workload_row)),

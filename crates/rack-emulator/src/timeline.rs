@@ -6,12 +6,12 @@ use base_time::{Duration, Time};
 /// Moments that are kept at most; then every second one goes.
 const MOST: usize = 1024;
 
-/// What had happened by a time.
+/// Counters at a time.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Moment {
-    /// Of each workload what it had received, as in [`WorkloadReport`](crate::WorkloadReport).
+    /// Payload or packets received, by workload, as in [`WorkloadReport`](crate::WorkloadReport).
     pub received: Vec<u64>,
-    /// Of each direction of each link the bytes sent, in the order of [`RunReport::links`](crate::RunReport::links).
+    /// Bytes sent, by direction of each link, in the order of [`RunReport::links`](crate::RunReport::links).
     pub bytes: Vec<u64>,
     /// Packets dropped by anybody.
     pub dropped: u64,

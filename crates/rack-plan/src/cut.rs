@@ -24,7 +24,7 @@ pub(super) struct Cut {
 }
 
 impl Cut {
-    /// By trying what the splitter lets go.
+    /// Finds the cut by trying what the splitter accepts.
     pub fn new(program: &Program) -> Result<Cut> {
         let marks = marks(program)?;
         let all = sharing(program, &marks);
@@ -104,7 +104,7 @@ fn reasons(found: &[Diagnostic]) -> String {
     analysis::reasons(found).join("; ")
 }
 
-/// What a section needs of its device.
+/// Needs of a section.
 fn needs(rack: &Rack, section: &SectionInfo) -> Vec<Prop> {
     let timed = calls(rack);
     let functions = section.externs.iter().flat_map(|name| {

@@ -1,4 +1,4 @@
-//! Where the regions of an app run, as the splitter wants to know it: by hand, or as a plan says.
+//! Placements of an app's regions for the splitter: by hand, or from a plan.
 
 use crate::Result;
 use base_diag::Diagnostic;

@@ -43,7 +43,7 @@ const MAX_REFUSED: usize = 64;
 /// Partial plans that are looked at where nobody watches.
 const MAX_LABELS: u64 = 2_000_000;
 
-/// What is planned, and what a plan means for the rack.
+/// A planning problem, and the meaning of its plans for the rack.
 pub struct RackProblem {
     /// The problem.
     pub problem: Problem,
@@ -53,9 +53,9 @@ pub struct RackProblem {
     /// The app, by its place.
     app: usize,
     program: Arc<Program>,
-    /// By region of the problem: the program's region it belongs to.
+    /// The program's region for each region of the problem.
     regions: Vec<Option<Name>>,
-    /// What the splitter has made of plans that were found, by their devices.
+    /// Splits of plans, by the plan's devices.
     splits: BTreeMap<Vec<usize>, Split>,
 }
 
@@ -166,7 +166,7 @@ impl RackProblem {
         Ok(())
     }
 
-    /// What the splitter has against a plan; nothing if it makes it.
+    /// Reasons why the splitter refuses a plan; `None` if it accepts it.
     pub fn refuses(&mut self, plan: &Plan) -> Option<Refused> {
         self.try_split(plan).err().map(|why| Refused { map: self.map(plan), why })
     }
@@ -236,7 +236,7 @@ impl RackProblem {
     }
 }
 
-/// What a plan says of an objective.
+/// Cost of a plan in one objective.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cost {
     /// As the file has it.
@@ -252,7 +252,7 @@ pub struct Cost {
 pub struct Refused {
     /// Regions away from the origin.
     pub map: BTreeMap<Name, DeviceIndex>,
-    /// What it says.
+    /// Reasons.
     pub why: Vec<Diagnostic>,
 }
 
@@ -277,7 +277,7 @@ impl RuleText {
     }
 }
 
-/// What the user's rules leave open: every class runs P4, and a section uses what its tables do.
+/// Rules beside the user's: every class runs P4, and a section uses the resources of its tables.
 fn generated(split: &Split, rack: &Rack, program: &Program, model: &Model) -> Vec<Rule> {
     let is_proved = |prop: &str| model.rules.iter().any(|rule| rule.head == prop);
     let rule = |name: &str, head: &str, needs: Vec<Prop>, effects: Vec<Effect>| Rule {
@@ -341,7 +341,7 @@ const ENTRY_BITS: &str = "EntryBits";
 /// One of what has no unit, in steps.
 const ONE: i64 = 1_000_000;
 
-/// What every rack has; the user's rules may declare more.
+/// Variables that every rack has; the user's rules may declare more.
 fn signature(rack: &Rack, origin: usize) -> Signature {
     let mut signature = Signature::default();
     let latency = rack.devices.get(origin).map_or(0, |device| steps(device.service.as_ps(), 1));
@@ -436,7 +436,7 @@ fn frames(device: &rack_model::Device) -> Option<i64> {
     Some(i64::try_from(frames).unwrap_or(i64::MAX))
 }
 
-/// What joins devices of the app, and these.
+/// Cables between devices of the app, with these devices.
 fn own_cables(rack: &Rack, app: usize) -> impl Iterator<Item = (Cable, [DeviceId; 2])> + '_ {
     let is_own = move |device: DeviceId| rack.is_of(device, app);
     rack.cables().into_iter().filter_map(move |cable| match cable.ends.map(|end| end.node) {
@@ -488,7 +488,7 @@ fn plug(devices: &mut [Device], device: usize, port: u32) -> (usize, usize) {
     (device, ports.len() - 1)
 }
 
-/// What passes frames on inside a legacy switch.
+/// A device that forwards frames inside a legacy switch.
 fn passage(rack: &Rack, legacy: DeviceId, name: String) -> Option<Device> {
     let (_, switch) = rack.legacy(NodeId::Device(legacy))?;
     Some(Device {

@@ -1,11 +1,11 @@
-//! How much of the stream takes each edge, from shares that the rack states of regions.
+//! Share of the stream on each edge, from the shares that the rack states for regions.
 //!
 //! ```text
 //! parser -> ingress -> Acl            Acl = "20%"
 //!              \-> ingress.2 <-/      ingress -> Acl: 20 %; ingress -> ingress.2: 80 %, since all that passes Acl comes from ingress
 //! ```
 //!
-//! A packet leaves a region by one edge at most, so what is known to take one edge does not take another.
+//! A packet leaves a region by one edge at most, so the share known for one edge does not take another.
 
 use super::Result;
 use base_diag::Diagnostic;
@@ -15,7 +15,7 @@ use plan_model::{Factor, find_name};
 use rack_model::{Probability, Spanned};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is stated of sections, by their places.
+/// Stated shares, by section index.
 pub(super) type Stated = BTreeMap<usize, (Factor, usize)>;
 
 /// The sections in which regions begin, with what is stated of them.
@@ -37,8 +37,8 @@ pub(super) fn stated(split: &Split, shares: &[(Spanned<String>, Spanned<Probabil
     if wrong.is_empty() { Ok(stated) } else { Err(wrong) }
 }
 
-/// By edge: how much of what leaves its first section takes it, at most. The error is a section to which less comes than is stated, and how
-/// much comes there.
+/// Largest share of the packets leaving an edge's first section that takes the edge, by edge. Error: a section that
+/// fewer packets reach than stated, and their share.
 pub(super) fn of_edges(
     sections: usize,
     edges: &[(usize, usize)],

@@ -68,27 +68,27 @@ impl Compiled {
     }
 }
 
-/// What was compiled, and how well.
+/// Result of a compilation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Report {
     /// False if the interpreter runs everything: the program is too large, or calls functions on frames and either copies packets in
     /// ingress, or has headers or stacks in its metadata.
     pub compiled: bool,
-    /// What is left to the interpreter: the kind of a statement, or `"block"`, with the block it stands in. Of PSA the interpreter
-    /// then runs the half.
+    /// Work left to the interpreter: the kind of a statement, or `"block"`, with its block. For PSA the interpreter
+    /// then runs the whole half.
     pub fallbacks: Vec<(BlockName, String)>,
     /// Bytes of a packet's frame.
     pub frame_bytes: usize,
 }
 
-/// What there is of code.
+/// Compiled code of a program.
 #[derive(Clone)]
 pub(crate) enum Made {
     /// The interpreter runs the program.
     Nothing,
-    /// Of a program for v1model.
+    /// Code of a program for v1model.
     Whole(Arc<Build>),
-    /// Of a program for PSA.
+    /// Code of a program for PSA.
     Halves(HalfBuilds),
 }
 
@@ -101,7 +101,7 @@ impl Made {
         build.map_or(Made::Nothing, |build| Made::Whole(Arc::new(build)))
     }
 
-    /// What there is of code: one, or that of each half.
+    /// All code: one build, or one of each half.
     pub(crate) fn builds(&self) -> impl Iterator<Item = &Arc<Build>> {
         let (one, halves) = match self {
             Made::Nothing => (None, None),

@@ -1,4 +1,4 @@
-//! What compiled code and the rest agree on: the context that a batch is called with, and the numbers that they exchange.
+//! Conventions between compiled code and the rest: the context of a batch, and the numbers that they exchange.
 
 use dataplane_api::DropReason;
 use dataplane_tables::Table;
@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicU64;
 /// Rounds of loops, in steps of the interpreter.
 pub(crate) const FUEL: u64 = 4_000_000;
 
-/// What a call of the interpreter gives where a packet goes on.
+/// Result of an interpreter call after which the packet continues.
 pub(crate) const FINE: i64 = 0;
 /// The packet was dropped.
 pub(crate) const GONE: i64 = 1;
@@ -31,7 +31,7 @@ pub(crate) mod told {
     pub(crate) const COUNT: usize = 7;
 }
 
-/// Where compiled code left a packet.
+/// Point at which compiled code left a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Left {
     /// At the end of ingress.
@@ -54,7 +54,7 @@ pub(crate) const REASONS: [DropReason; 10] = [
     DropReason::Internal,
 ];
 
-/// What compiled code is called with.
+/// Argument of compiled code.
 #[repr(C)]
 pub(crate) struct Context {
     pub(crate) frame: *mut u8,
@@ -72,7 +72,7 @@ pub(crate) struct Context {
     /// For egress on its own.
     pub(crate) stay: Stay,
     pub(crate) sent: u64,
-    /// By reason.
+    /// Counts of dropped packets, by reason.
     pub(crate) dropped: [u64; REASONS.len()],
 }
 
@@ -89,7 +89,7 @@ pub(crate) struct TableRef {
     /// The arrays for the first bits, of tables of prefixes that have them now, or null: see [`dataplane_tables::FirstBits`].
     pub(crate) top: *const u32,
     pub(crate) chunks: *const u32,
-    /// What this worker has counted for the entries, two words for each slot, of tables that count.
+    /// This worker's counts for the entries of tables that count, two words for each slot.
     pub(crate) counts: *const AtomicU64,
     /// Not 0 if it pays to ask for what a lookup reads in advance.
     pub(crate) far: u64,

@@ -54,7 +54,7 @@ impl Engine {
         &mut self.switch
     }
 
-    /// Its [`process`](Switch::process) is the compiled code's.
+    /// The switch; its [`process`](Switch::process) runs the compiled code.
     pub fn into_switch(self) -> Switch {
         let mut switch = self.switch;
         switch.run_by(self.runner);
@@ -87,7 +87,7 @@ impl Engine {
     }
 }
 
-/// What runs a program on a device: code, unless that runs another program.
+/// Runner of a program on a device: code, unless the code is of another program.
 fn runner(compiled: &Compiled, core: &mut Core) -> Box<dyn BatchRunner> {
     let code: Option<Box<dyn BatchRunner>> = match &compiled.code {
         Made::Nothing => None,

@@ -275,7 +275,7 @@ impl Native {
         Exchange { layout: &self.build.layout, memory: &mut self.memory, values: &mut self.values }
     }
 
-    /// What it made of the packet, as values.
+    /// Result of the half, as values.
     fn done(&mut self, packet: &Packet) -> HalfDone {
         let exchange = self.exchange();
         let layout = exchange.layout;
@@ -286,7 +286,7 @@ impl Native {
         }
     }
 
-    /// What the packet asks for, by the positions in [`asked`](crate::layout::asked).
+    /// Requests of the packet, indexed as in [`asked`](crate::layout::asked).
     fn asked(&mut self) -> [u64; asked::FIELDS.len()] {
         let exchange = self.exchange();
         let homes = exchange.layout.half.as_ref().map(|homes| homes.asked).unwrap_or_default();

@@ -24,7 +24,7 @@ type Batch = unsafe extern "C" fn(*mut Context, *mut Packet, u64);
 /// A function for a batch of packets, in its last two forms.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct CodeText {
-    /// What packets go through in it: `packet`, or for PSA `ingress` and `egress`.
+    /// Part of the pipeline: `packet`, or for PSA `ingress` and `egress`.
     pub name: &'static str,
     /// As Cranelift gets it.
     pub clif: String,

@@ -25,7 +25,7 @@ impl Memory {
         Memory { start, layout }
     }
 
-    /// Its address, for compiled code.
+    /// Address for compiled code.
     pub(crate) fn address(&self) -> *mut u8 {
         self.start.as_ptr()
     }

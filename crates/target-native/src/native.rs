@@ -165,7 +165,7 @@ impl Native {
         ran
     }
 
-    /// What code works on beside its context, and the code.
+    /// Job for the code of a part: the state beside the context.
     #[inline(always)]
     pub(crate) fn job<'j, 'h>(
         &'j mut self,
@@ -211,7 +211,7 @@ impl Native {
     }
 }
 
-/// What a run gave.
+/// Result of a run.
 pub(crate) struct Ran {
     /// Frames that went out, with those in [`Native::outputs`].
     pub(crate) sent: u64,

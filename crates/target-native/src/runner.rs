@@ -3,11 +3,11 @@
 //! ```text
 //! Work ──receive──> buffer, frame ──> ingress ─┬─ waits: Parked, in a queue ──fetch──> egress ──> sent
 //!                                              ├─ asks for copies: as values ──> the device's traffic manager
-//!                                              └─ calls a frame extern: Parked ──fetch──> runs on
+//!                                              └─ calls a frame extern: Parked ──fetch──> continues
 //! ```
 //!
-//! What comes of a packet beside that, the device's architecture does, and offers each packet of it here. A packet that does not fit
-//! into a buffer, or whose steps somebody watches, is given back and runs stage by stage, in the interpreter.
+//! Everything else is done by the device's architecture, which offers each resulting packet here. A packet that does
+//! not fit into a buffer, or that is traced, is returned and runs stage by stage, in the interpreter.
 
 use crate::access::Access;
 use crate::batch::BatchRunner;

@@ -30,16 +30,16 @@ pub(crate) struct Wanted {
 #[derive(Default)]
 pub(crate) struct Mirrors {
     mirrors: Vec<Mirror>,
-    /// Of copies that are still to be made.
+    /// Specs of tables whose copies are not made yet.
     specs: Vec<TableSpec>,
     copies: Option<(Control, Tables)>,
     /// Somebody else follows the originals, and gives the copies.
     is_reader: bool,
     /// The objects that have cells, with those that this worker uses.
     cells: Vec<(InstanceId, SharedCells)>,
-    /// Who counts: see [`Core::cells`].
+    /// Number of the counting worker: see [`Core::cells`].
     worker: usize,
-    /// What compiled code reads.
+    /// References for compiled code.
     refs: Vec<TableRef>,
     /// The copy of the tables that it is of, by its address and how often that was changed.
     refs_of: Option<(usize, u64)>,
@@ -65,13 +65,13 @@ struct Mirror {
     data: Vec<Vec<(usize, Kind)>>,
     /// Hits are noted, or a profile says what runs.
     keeps_keys: bool,
-    /// Of a table that keeps keys, the entries by their numbers in the copy.
+    /// For a table with keys: entries by their numbers in the copy.
     numbers: Numbers,
     /// Hits are counted.
     counts_hits: bool,
-    /// Where they are, on a device.
+    /// Slots on the device.
     slots: Option<CountSlots>,
-    /// Of a table that counts hits, the slots that records name, by the entries' numbers in the copy; that of misses first.
+    /// For a table that counts hits: slots of the records, by the entries' numbers in the copy; that of misses first.
     counts: Vec<Arc<CountSlot>>,
     /// The cells of this worker for them.
     counted: Option<SharedCells>,
@@ -189,7 +189,7 @@ impl Mirrors {
         Control::new(std::mem::take(&mut self.specs), &[], SEED)
     }
 
-    /// What was written to the originals since the last time; `None` if nothing was.
+    /// Writes to the originals since the last call; `None` if there were none.
     pub(crate) fn news_if_written(&mut self, core: &mut Core) -> Option<Vec<(usize, News)>> {
         (self.writes != Some(core.table_writes())).then(|| self.news(core))
     }
@@ -218,7 +218,7 @@ impl Mirrors {
         }
     }
 
-    /// What was written is published: nobody counts in what entries had before.
+    /// Ends a publication: nobody counts in slots of former entries any more.
     pub(crate) fn published(&mut self) {
         self.retired.clear();
     }
@@ -359,7 +359,7 @@ impl Mirror {
         self.layout.entry_key(&entry.key.matches, entry.key.priority).ok()
     }
 
-    /// What the record of an entry says; `None` if it is gone again.
+    /// Record of an entry; `None` if the entry is gone again.
     fn run_of(&self, entry: &EntryView) -> Option<Run> {
         if self.has_profile {
             return Some(Run::Action(0, slot_of(entry.count.as_ref()).collect()));

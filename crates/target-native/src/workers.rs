@@ -62,7 +62,7 @@ struct State {
     is_timed: bool,
 }
 
-/// What a thread runs packets with.
+/// Runs packets on one thread.
 pub struct Worker {
     shared: Shared,
     outbox: Arc<Outbox>,
@@ -150,8 +150,8 @@ impl Shared {
         result
     }
 
-    /// What packets told since the last time, those of each worker in their order. To be called often enough that there is room for
-    /// what comes; who calls waits for nobody, and nobody for who calls.
+    /// Takes the reports of packets since the last call, each worker's in order. Call it often enough that there is
+    /// room for new ones; it never blocks, and blocks nobody.
     pub fn take_told(&self) -> Told {
         let mut all = Told::default();
         for outbox in lock(&self.0.outboxes).iter() {

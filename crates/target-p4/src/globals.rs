@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 /// Names that core.p4 declares.
 const CORE: [&str; 5] = ["packet_in", "packet_out", "verify", "NoAction", "static_assert"];
 
-/// What everything at the top level is called in the source, by its index in the program.
+/// Names of top-level declarations in the source, by index in the program.
 pub(crate) struct Globals {
     arch: Option<&'static Architecture>,
-    /// What the architecture's file declares.
+    /// Names that the architecture's file declares.
     pub declared: Declared,
     pub types: Vec<String>,
     pub externs: Vec<String>,

@@ -10,7 +10,7 @@ use ir::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What everything in a block is called in the source.
+/// Names of a block's declarations in the source.
 #[derive(Default)]
 pub(crate) struct Local<'p> {
     pub vars: &'p [Var],

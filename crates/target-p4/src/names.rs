@@ -97,7 +97,7 @@ impl Taken {
         Taken(names)
     }
 
-    /// What is taken in either.
+    /// Names taken in either.
     pub(crate) fn and(&self, other: &Taken) -> Taken {
         Taken(self.0.union(&other.0).cloned().collect())
     }
@@ -122,7 +122,7 @@ pub(crate) fn qualify(prefix: &str, local: &str) -> String {
     }
 }
 
-/// What `@name` must say inside `prefix` so that the control-plane name is `full`.
+/// Argument of `@name` inside `prefix` for the control-plane name `full`.
 pub(crate) fn relative(prefix: &str, full: &str) -> String {
     if prefix.is_empty() {
         return full.to_string();

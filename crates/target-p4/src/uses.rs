@@ -88,7 +88,7 @@ impl Uses<'_> {
         }
     }
 
-    /// What a statement names beside its expressions.
+    /// Names that a statement uses outside of its expressions.
     fn head(&mut self, stmt: &Stmt) {
         match &stmt.kind {
             StmtKind::Declare(var, _) | StmtKind::ForIn { var, .. } => {

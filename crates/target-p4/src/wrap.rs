@@ -33,8 +33,8 @@ fn wrap_line(line: &str, out: &mut String) {
     out.push('\n');
 }
 
-/// Where to break the line, outside of strings: before `limit` the last place of those in the fewest brackets,
-/// if it leaves no short line; else the first place behind `limit`.
+/// Position of a line break outside of strings: before `limit`, the last position within the fewest brackets if it
+/// leaves no short line; else the first position after `limit`.
 fn break_at(line: &str, limit: usize, indent: usize) -> Option<usize> {
     let places = places(line, indent);
     let fitting = || places.iter().filter(|(at, _)| *at <= limit);

@@ -7,7 +7,7 @@ codes! {
     EXTERN_NOT_OFFERED = 0703,
     /// A rack runs no app, or more than one.
     ONE_APP = 0704,
-    /// What the emulator found wrong with itself or a device.
+    /// The emulator found a fault in itself or in a device.
     EMULATION = 0706,
     /// A statement that is no entry stands among the entries.
     NOT_AN_ENTRY = 0707,

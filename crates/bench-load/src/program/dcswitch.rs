@@ -44,7 +44,7 @@ impl Station {
         0x2001_0db8 << 96 | u128::from(self.domain) << 80 | u128::from(self.number)
     }
 
-    /// Its frame: from a trunk with a tag.
+    /// A frame of the station; from a trunk with a tag.
     fn frame(&self, to: u64, ether_type: u16) -> Frame {
         match self.port > 16 {
             true => Frame::ethernet(to, self.mac, VLAN).vlan(100 + self.domain as u16, ether_type),
@@ -166,7 +166,7 @@ fn ports() -> Vec<Statement> {
     entries
 }
 
-/// What is known of stations: where they are, how they are reached.
+/// Entries for stations: location and port.
 fn stations() -> Vec<Statement> {
     let mut entries = vec![];
     for station in (0..STATIONS).map(Station::of) {

@@ -17,11 +17,11 @@ use base_time::Zipf;
 /// A program that is measured.
 #[derive(Debug)]
 pub struct Program {
-    /// What it is called, here and in `examples/bench`.
+    /// Name, here and in `examples/bench`.
     pub name: &'static str,
-    /// What it does, in few words.
+    /// Summary in a few words.
     pub title: &'static str,
-    /// Its P4 source.
+    /// P4 source.
     pub p4: &'static str,
     /// The same job in C, for `examples/bench/c/peer.c`.
     pub c: &'static str,

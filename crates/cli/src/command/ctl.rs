@@ -117,7 +117,7 @@ enum PortChange {
     },
     /// Detach a port
     Remove {
-        /// Its number
+        /// Number
         number: u32,
     },
 }
@@ -227,7 +227,7 @@ fn watch(
     Ok(())
 }
 
-/// What the switch says, as JSON, or as text.
+/// Prints an answer of the switch as JSON or as text.
 fn print<M: Message>(format: Format, message: &M, text: impl FnOnce() -> String) {
     match (format, to_json(message)) {
         (Format::Json, Ok(json)) => output::print(&format!("{}\n", json.trim_end())),

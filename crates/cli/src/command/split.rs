@@ -131,7 +131,7 @@ fn write(racked: &Racked, directory: &Path, target: Target) -> Result<(), String
     Ok(())
 }
 
-/// What runs where and what travels.
+/// Placement of the regions, and the values that travel.
 pub fn summary(racked: &Racked) -> String {
     let mut out = String::new();
     for (model, app) in racked.rack.apps.iter().zip(&racked.apps) {

@@ -245,7 +245,7 @@ fn at_least_one(text: &str) -> Result<usize, String> {
         .ok_or_else(|| "expected a number of at least 1".to_string())
 }
 
-/// Where to listen: numbers, or a name that the machine knows.
+/// Address to listen on: numbers, or a name that the machine resolves.
 fn address(text: &str) -> Result<SocketAddr, String> {
     let found = text.to_socket_addrs().ok().and_then(|mut all| all.next());
     found.ok_or_else(|| "write an address of this machine and a port, as in 127.0.0.1:9559".to_string())

@@ -158,7 +158,7 @@ pub fn run(args: &Args) -> ExitCode {
     if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// What is to be said of a run of a rack: frames that go round, workloads of which nothing came, and those that are not as expected.
+/// Warnings about a run of a rack: frames that loop, workloads of which nothing arrived, and unmet expectations.
 fn judged(racked: &Racked, rack: &Rack, report: &RunReport) -> Vec<Diagnostic> {
     let warnings = up::endless(report).into_iter().chain(up::silence(racked, rack, report));
     warnings.chain(up::unmet(rack, report)).collect()
@@ -167,7 +167,7 @@ fn judged(racked: &Racked, rack: &Rack, report: &RunReport) -> Vec<Diagnostic> {
 /// Events from one time that files are written to the next.
 const SAVE_EVERY: u64 = 50_000;
 
-/// What looks on while a rack runs.
+/// Observers of a running rack.
 struct Watch {
     log: Option<Output>,
     samples: Option<Output>,

@@ -1,4 +1,4 @@
-//! Who has no certificate, or one that somebody else has signed, neither steers a rack nor is taken for one of its devices.
+//! A client without a certificate of the rack's authority can neither control a rack nor pass for one of its devices.
 
 use crate::setup::{Rack, Switch, are_sound, ctl, directory, state, text};
 use agent::{ClientTls, Operator};

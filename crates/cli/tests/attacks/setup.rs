@@ -102,7 +102,7 @@ impl Victim {
         fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
     }
 
-    /// What an operator asks.
+    /// Sends an operator's request.
     pub fn ctl(&self, args: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
         command.args(["ctl", "--addr", &self.address]).args(args).output().unwrap()

@@ -39,7 +39,7 @@ pub(crate) fn cells(counters: usize) -> SharedCells {
     (0..counters * 2 + GAP).map(|_| AtomicU64::new(0)).collect()
 }
 
-/// What workers have counted in the cells with this number.
+/// Sum of all workers' counts for one cell.
 pub(crate) fn counted(workers: &[SharedCells], at: usize) -> Count {
     let of = |cells: &SharedCells| match cells.get(at * 2..at * 2 + 2) {
         Some([packets, bytes]) => Count { packets: packets.load(Relaxed), bytes: bytes.load(Relaxed) },
@@ -52,7 +52,7 @@ pub(crate) fn counted(workers: &[SharedCells], at: usize) -> Count {
 #[derive(Debug)]
 pub(crate) struct Counter {
     pub(crate) size: u64,
-    /// Where it is not zero.
+    /// Cells that are not zero.
     base: BTreeMap<u64, Count>,
     workers: Vec<SharedCells>,
 }

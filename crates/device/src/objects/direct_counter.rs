@@ -22,7 +22,7 @@ pub(crate) struct EntryCounter {
 }
 
 impl EntryCounter {
-    /// What it counted.
+    /// The count.
     pub(crate) fn read(&self) -> Count {
         sum(self.base, self.slot.get().map_or(Count::default(), |slot| slot.counted()))
     }
@@ -37,7 +37,7 @@ impl EntryCounter {
         add(&mut self.base, bytes);
     }
 
-    /// Where compiled code counts.
+    /// Slot for compiled code to count in.
     pub(crate) fn share(&self, slots: &CountSlots) -> Arc<CountSlot> {
         Arc::clone(self.slot.get_or_init(|| slots.take()))
     }
@@ -74,7 +74,7 @@ struct Slots {
 #[derive(Debug)]
 pub struct CountSlot {
     at: u32,
-    /// What others had counted there before.
+    /// Count of the slot's former users.
     before: Count,
     of: Arc<Mutex<Slots>>,
 }
@@ -112,7 +112,7 @@ impl CountSlots {
 }
 
 impl CountSlot {
-    /// Its number.
+    /// Number of the slot.
     pub fn at(&self) -> u32 {
         self.at
     }

@@ -43,7 +43,7 @@ pub(crate) enum Object {
 
 /// Objects that are arrays of cells of one kind.
 pub(crate) trait Array: Sized {
-    /// What users call them.
+    /// Name of the kind, for users.
     const KIND: &str;
 
     /// Such an object.

@@ -15,7 +15,7 @@ pub(crate) struct Register {
     cells: Cells,
 }
 
-/// Where the cells are.
+/// Storage of the cells.
 #[derive(Clone, Debug)]
 enum Cells {
     /// Those that are not zero.

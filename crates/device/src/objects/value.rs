@@ -15,13 +15,13 @@ pub(crate) struct ValueObject {
 /// A method of the declaration.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ValueMethod {
-    /// Its position in what is offered.
+    /// Index of the method in the extern's offer.
     pub(crate) number: usize,
     pub(crate) effect: CallEffect,
 }
 
 impl ValueObject {
-    /// What its methods give depends on more than their arguments.
+    /// True if results depend on more than the arguments.
     pub(crate) fn has_memory(&self) -> bool {
         self.methods.iter().any(|method| method.effect != CallEffect::Pure)
     }
@@ -38,7 +38,7 @@ impl ValueObject {
     }
 }
 
-/// What a call of a value extern is of.
+/// Callee of a value extern.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ValueCallee {
     /// A method of an instance.
@@ -48,7 +48,7 @@ pub enum ValueCallee {
 }
 
 impl ValueCallee {
-    /// Of a call, if it is of a value extern.
+    /// Value extern that a call invokes; `None` for other calls.
     pub fn of(program: &Program, callee: &ir::Callee) -> Option<ValueCallee> {
         match callee {
             ir::Callee::ExternFunction(id) => {

@@ -13,7 +13,7 @@ use base_time::Time;
 use ir::{Carried, ErrorId, Name, Role};
 use ir_value::{Value, fields};
 
-/// What stages need beside the packet.
+/// Context of stages, beside the packet.
 pub(super) struct Stages<'c> {
     pub(super) core: &'c mut Core,
     pub(super) runner: &'c mut (dyn StageRunner + 'c),
@@ -105,7 +105,7 @@ impl Stages<'_> {
         self.core.state.trace.add(|| EventKind::Stage { stage: stage.clone(), enter });
     }
 
-    /// What a parameter is at the start of its stage; `None` if it is without a value.
+    /// Value of a parameter at the start of its stage; `None` if it has none.
     fn enter(&self, param: &Param, pass: &mut Pass) -> Option<Value> {
         let program = &self.core.program;
         Some(match param.role {
@@ -128,7 +128,7 @@ impl Stages<'_> {
     }
 }
 
-/// What a parameter has become at the end of its stage.
+/// Stores the value of a parameter at the end of its stage.
 fn leave(param: &Param, pass: &mut Pass, value: Value) {
     match param.role {
         Role::Headers => pass.headers = value,

@@ -45,7 +45,7 @@ pub struct IdleEntry {
     pub at: Time,
 }
 
-/// Of a table, those that are kept until they are taken; then the newest are lost.
+/// Limit on a table's idle reports that are kept until they are taken; then the newest are lost.
 const KEPT: usize = 4096;
 
 impl Table {

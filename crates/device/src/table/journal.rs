@@ -1,4 +1,4 @@
-//! What was written to a table since compiled code last looked: it keeps a copy in structures of its own.
+//! Writes to a table since compiled code last looked, for its own copy of the table.
 
 use control_writes::EntryKey;
 

@@ -14,9 +14,9 @@ pub struct KeySpec {
     pub name: Name,
     /// How it matches.
     pub kind: MatchKind,
-    /// Its type.
+    /// Type of the key.
     pub ty: Type,
-    /// Of the key as a number.
+    /// Width of the key as a number, in bits.
     pub width: u32,
     /// Ranges compare as `int<N>`.
     pub signed: bool,

@@ -1,4 +1,4 @@
-//! What the control plane does to a table.
+//! Control-plane writes to a table.
 
 use super::{ActionSpec, Change, Entry, EntryOf, Run, Table, entry_key, fit};
 use crate::names::{refused, resolve_action};

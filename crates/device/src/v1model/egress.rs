@@ -34,7 +34,7 @@ impl V1Switch<'_> {
         self.end_egress(packet, now)
     }
 
-    /// What follows the program's egress.
+    /// Continues after the program's egress.
     pub(crate) fn end_egress(&mut self, mut packet: Packet, now: Time) -> EgressResult {
         let mut result = EgressResult::default();
         if let Some(order) = packet.effects.clone.take() {

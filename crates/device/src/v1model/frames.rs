@@ -53,7 +53,7 @@ impl V1Switch<'_> {
         more.into_iter().flat_map(|work| self.run_ingress(work, now)).collect()
     }
 
-    /// What they emit; what one emits shares a budget.
+    /// Runs the timers that are due. Returns the emitted frames; all frames of one instance share a budget.
     fn tick_all(&mut self, now: Time) -> Vec<(InstanceId, Life, Emitted)> {
         let objects = self.core.state.objects.iter().enumerate();
         let mut due: Vec<(Time, usize)> =
@@ -118,7 +118,8 @@ impl V1Switch<'_> {
         Some(Work::Fresh(Box::new(packet), at))
     }
 
-    /// Where a frame goes on, among [`Blocks::resumes`](crate::Blocks::resumes); it is dropped if the program has no such place.
+    /// Position at which a frame continues, in [`Blocks::resumes`](crate::Blocks::resumes); the frame is dropped if the
+    /// program lacks it.
     fn place(&mut self, instance: InstanceId, resume: &ResumeAt) -> Option<usize> {
         let calls = self.blocks.frame_externs();
         let at = match resume {

@@ -30,11 +30,11 @@ pub enum Work {
 /// A frame as it came in.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Received {
-    /// By which port.
+    /// Port of arrival.
     pub port: Port,
-    /// Its bytes.
+    /// The frame.
     pub frame: Vec<u8>,
-    /// What the program sees as the time, in microseconds.
+    /// Timestamp for the program, in microseconds.
     pub timestamp: u64,
 }
 
@@ -42,9 +42,9 @@ pub struct Received {
 pub struct Carried {
     /// The packet as it was at the call.
     pub kept: Kept,
-    /// Its bytes now.
+    /// The frame as it is now.
     pub frame: Vec<u8>,
-    /// Where it runs on, among [`Blocks::resumes`](crate::Blocks::resumes).
+    /// Position at which the frame continues, in [`Blocks::resumes`](crate::Blocks::resumes).
     pub at: usize,
 }
 
@@ -70,7 +70,7 @@ pub enum Ingress {
 
 /// The call of a frame extern.
 pub struct Called {
-    /// Whose method is called.
+    /// Instance whose method is called.
     pub instance: InstanceId,
     /// The method's name.
     pub method: Name,
@@ -78,9 +78,9 @@ pub struct Called {
     pub args: Vec<Bits>,
     /// The deparsed packet.
     pub frame: Vec<u8>,
-    /// What is kept of it.
+    /// State of the packet that is kept.
     pub kept: Kept,
-    /// What it may still take.
+    /// The packet's budget.
     pub life: Life,
 }
 

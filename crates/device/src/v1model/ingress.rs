@@ -84,7 +84,7 @@ impl V1Switch<'_> {
         queued
     }
 
-    /// What is to run in ingress next.
+    /// Work that follows a run of ingress.
     fn follow(&mut self, done: Ingress, queued: &mut Vec<Queued>, now: Time) -> Vec<Work> {
         match done {
             Ingress::Waits(packet) => {

@@ -10,7 +10,7 @@ use crate::objects::register::Register;
 use ir::{Instance, Program};
 use ir_value::Value;
 
-/// What an instance of the extern type `name` keeps; `None` for a type that v1model does not have.
+/// State object of an instance of the extern type `name`; `None` for a type that v1model lacks.
 pub(crate) fn object(program: &Program, instance: &Instance, name: &str) -> Option<Result<Object, String>> {
     Some(Ok(match name {
         "register" => match instance.type_args.first() {

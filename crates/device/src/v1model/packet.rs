@@ -12,25 +12,26 @@ use ir_value::Value;
 /// A packet between stages, as values.
 #[derive(Clone, Debug)]
 pub struct Packet {
-    /// Of the type of the headers.
+    /// Value of the headers' type.
     pub headers: Value,
-    /// Of the type of the user's metadata.
+    /// Value of the user metadata's type.
     pub metadata: Value,
-    /// Of the type `standard_metadata_t`.
+    /// Value of the type `standard_metadata_t`.
     pub standard: Value,
     /// As it entered this pass.
     pub frame: Vec<u8>,
     /// The bytes that the parser left.
     pub payload: Vec<u8>,
-    /// By which port it came in.
+    /// Ingress port.
     pub ingress_port: Port,
-    /// By which port it goes out; egress only.
+    /// Egress port; egress only.
     pub egress_port: Port,
-    /// What else belongs to it. `length` is what `packet_length` will be in egress. Copies and what starts again forget `truncate`.
+    /// Lengths and requested effects. `length` becomes `packet_length` in egress. Copies and restarted packets do not
+    /// inherit `truncate`.
     pub effects: Effects,
-    /// What is left of its frame's budget.
+    /// Remaining budget of the packet's frame.
     pub life: Life,
-    /// Its number in the trace.
+    /// Number in the trace.
     pub trace: PacketId,
 }
 

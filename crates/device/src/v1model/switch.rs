@@ -20,7 +20,7 @@ pub(crate) struct V1Switch<'c> {
 }
 
 impl<'c> V1Switch<'c> {
-    /// Of a program with this layout.
+    /// Switch for a program with this layout.
     pub(crate) fn of(
         core: &'c mut Core,
         blocks: Blocks<'c>,

@@ -29,7 +29,7 @@ pub use sharing::Sharing;
 
 use bench_load::{Program, Shape};
 
-/// Who may take part.
+/// Kinds of contestants.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Kind {
     /// The native engine.
@@ -45,7 +45,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What tables call it.
+    /// Name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Native => "native",
@@ -57,18 +57,18 @@ impl Kind {
     }
 }
 
-/// What is measured, and how.
+/// Settings of a benchmark.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Which programs.
     pub programs: Vec<&'static Program>,
-    /// Who takes part; what others are compared with stands first.
+    /// Contestants; the others are compared with the first.
     pub kinds: Vec<Kind>,
     /// How many at once, each on packets of its own.
     pub workers: Vec<usize>,
     /// For each contestant and number of workers, in milliseconds.
     pub time: u64,
-    /// What loads look like; the skew is the program's own if `skew` is none.
+    /// Parameters of loads; the skew is the program's own if `skew` is `None`.
     pub shape: Shape,
     /// The exponent of the flows' popularity in thousandths.
     pub skew: Option<u32>,

@@ -28,7 +28,7 @@ impl Scratch {
         }
     }
 
-    /// Where it is.
+    /// Path of the directory.
     pub fn path(&self) -> &Path {
         &self.0
     }

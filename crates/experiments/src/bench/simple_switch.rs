@@ -27,7 +27,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Its command line takes some thousand entries a second at most: more are not for it.
+/// Limit on the entries of a load for this switch: its command line writes at most some thousand entries a second.
 const MOST_ENTRIES: usize = 20_000;
 
 /// It has ended when it does nothing for so long.
@@ -36,7 +36,7 @@ const QUIET: Duration = Duration::from_millis(1000);
 /// It is given up after so long.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// What has to be installed.
+/// Programs that must be installed.
 #[derive(Clone, Debug)]
 pub struct Tools {
     compiler: PathBuf,
@@ -91,7 +91,7 @@ pub struct SimpleSwitch {
     dir: PathBuf,
     commands: String,
     load: Arc<Load>,
-    /// By which ports packets are to go out.
+    /// Expected output, and the ports in it.
     wanted: Arc<Outcome>,
     ports: BTreeSet<u16>,
     /// Until it reads: in these it is filled.
@@ -230,7 +230,7 @@ impl SimpleSwitch {
         }
     }
 
-    /// What came out, packet by packet: each has the next frames of the ports that it is to go out by.
+    /// Output of each packet: the next frames of the ports on which output is expected.
     fn outcome(&self) -> Result<Outcome, String> {
         let mut frames: BTreeMap<u16, VecDeque<Vec<u8>>> = BTreeMap::new();
         for port in &self.ports {

@@ -13,13 +13,13 @@ use std::collections::VecDeque;
 
 /// Time in nanoseconds since some moment.
 pub trait Clock {
-    /// What time it is.
+    /// Present time in nanoseconds.
     fn now(&mut self) -> u64;
     /// Waits until it is `time`, or a little later; what time it is then.
     fn wait(&mut self, time: u64) -> u64;
 }
 
-/// What handles frames. Times are nanoseconds since frames began to come.
+/// Handler of frames. Times are nanoseconds since the first frame.
 pub trait Handler {
     /// Begins anew, as if no frame had come. It takes no time that counts.
     fn begin(&mut self);
@@ -42,7 +42,7 @@ pub struct Load<'a> {
     pub span: u64,
 }
 
-/// What became of the frames of a load.
+/// Results for the frames of a load.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Trial {
     /// Nanoseconds from due to done of each frame that was handled, in the order of the frames until they are [`sorted`](Trial::sorted).
@@ -70,7 +70,7 @@ impl Trial {
         self
     }
 
-    /// Of a sorted trial: what so many of 100 frames take at most; 0 if there are none.
+    /// Percentile of a sorted trial; 0 if it is empty.
     pub fn percentile(&self, of_100: usize) -> u64 {
         let at = (self.latencies.len() * of_100).div_ceil(100).saturating_sub(1);
         self.latencies.get(at).copied().unwrap_or(0)

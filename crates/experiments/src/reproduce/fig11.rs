@@ -74,7 +74,7 @@ fn row(
     ]
 }
 
-/// What the plans of all apps say of an objective.
+/// Sum of an objective over the plans of all apps.
 pub fn total(racked: &Racked, objective: &str, unit: Unit) -> String {
     let costs = racked.apps.iter().flat_map(|app| &app.costs);
     unit.show(costs.filter(|cost| cost.objective == objective).map(|cost| cost.value).sum())

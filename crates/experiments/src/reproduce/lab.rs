@@ -1,4 +1,4 @@
-//! Where experiments run: racks of a directory, as they are or changed.
+//! Runs of racks from a directory, as they are or changed.
 
 use base_diag::codes::emulate as codes;
 use base_diag::{Diagnostic, SourceMap};
@@ -9,7 +9,7 @@ use rack_emulator::{Emulator, RunReport};
 use rack_model::Rack;
 use std::path::PathBuf;
 
-/// Where racks are, and how they are to run.
+/// Directory of the racks, and options of runs.
 pub struct Lab<'a> {
     /// The directory of the racks.
     pub racks: PathBuf,

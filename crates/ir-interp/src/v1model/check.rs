@@ -5,7 +5,7 @@ use base_diag::Diagnostic;
 use device::hash::Algorithm;
 use ir::{Call, Const, ExprKind, Program, Type, TypeKind};
 
-/// Of v1model and core.p4.
+/// Extern functions of v1model and core.p4.
 const FUNCTIONS: [&str; 18] = [
     "assert",
     "assume",

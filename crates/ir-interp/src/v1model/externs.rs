@@ -11,7 +11,7 @@ use device::trace::EventKind;
 use ir::{Call, ExternFunctionId, InstanceId, VarId};
 use ir_value::Value;
 
-/// What v1model keeps of a packet while a stage runs.
+/// v1model's state of a packet while a stage runs.
 pub(crate) struct V1 {
     pub(super) now: Time,
     pub(super) drop_port: u32,

@@ -4,8 +4,8 @@
 //! a.apply(); if (c) { t.apply(); u.apply(); } b.apply();
 //! ```
 //!
-//! Where `t` alone is no legal cut, `t` with `u`, the whole `if`, or the `if` with `b` may be one: [`around`] gives them with the
-//! fewest tables first.
+//! If `t` alone is no legal cut, `t` with `u`, the whole `if`, or the `if` with `b` may be one: [`around`] gives them
+//! with the fewest tables first.
 
 use super::{Border, Cut, bodies, walk};
 use crate::arch;

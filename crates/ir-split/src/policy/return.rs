@@ -16,7 +16,7 @@ pub struct Return;
 /// The field of hand-overs.
 const ORIGIN: &str = "origin";
 
-/// Of a hand-over that a helper of one origin sends: there is no other to return to.
+/// Origin in a hand-over from a helper of a single origin.
 const ANY_ORIGIN: u64 = 0;
 
 impl EdgePolicy for Return {

@@ -133,7 +133,7 @@ impl Order<'_> {
     }
 }
 
-/// Where a digest is kept.
+/// Storage of a digest until it is sent.
 struct Site {
     flag: Expr,
     /// Each scalar of the data and its field.
@@ -193,7 +193,7 @@ fn parts(program: &Program, value: &Expr, owner: ir::TypeId, out: &mut Vec<Expr>
     Some(())
 }
 
-/// Of structs and tuples.
+/// Types of the components of a struct or tuple.
 fn component_types(program: &Program, ty: &Type) -> Option<Vec<Type>> {
     match ty {
         Type::Tuple(types) => Some(types.clone()),

@@ -26,7 +26,7 @@ use ir::{
 use p4_arch::{CutCall, Duty, Meaning};
 use std::cell::RefCell;
 
-/// What the generator has to know of a program's orders.
+/// Effects that a program asks of the traffic manager, for the generator.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Orders {
     /// A packet may be cloned in an ingress that is cut: its original headers travel.
@@ -148,7 +148,7 @@ fn makes_copies(program: &Program) -> bool {
 struct Recorder<'a> {
     program: &'a mut Program,
     prefix: &'a str,
-    /// What was not there that has to be: nothing is guessed in its place.
+    /// Missing declarations, as errors: nothing is guessed in their place.
     missing: RefCell<Vec<Diagnostic>>,
 }
 

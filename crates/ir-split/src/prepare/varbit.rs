@@ -114,7 +114,7 @@ struct Pass<'a> {
     lengths: &'a Lengths,
     headers: Option<VarId>,
     metadata: Option<(VarId, Type)>,
-    /// Where the parser keeps the length of what it extracts.
+    /// Variable in which the parser keeps the length it extracts.
     taken: Option<VarId>,
     refused: &'a mut Vec<Diagnostic>,
 }
@@ -144,7 +144,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// What has to stand before and behind a statement.
+    /// Statements to insert before and after a statement.
     fn around(&mut self, stmt: &Stmt) -> (Option<Stmt>, Option<Stmt>) {
         match &stmt.kind {
             StmtKind::Extract { header, varbit_bits: Some(bits), .. } => {

@@ -65,7 +65,7 @@ pub(crate) trait Runtime: Sync {
     fn emit(&self, g: &mut Generator<'_>);
 }
 
-/// Where statements stand.
+/// Position of generated statements.
 #[derive(Clone, Copy)]
 pub(crate) struct At {
     /// The stage whose parameters they use.

@@ -1,4 +1,4 @@
-//! What comes.
+//! Receiving frames.
 
 use super::{HEAD, offload};
 use crate::sys::{self, Mapped};
@@ -45,15 +45,15 @@ pub struct Receiver {
 /// A frame that has come.
 #[derive(Debug)]
 pub struct Frame {
-    /// Where its bytes are.
+    /// Place of the bytes.
     pub place: Place,
-    /// What is left to the card; `None` if that is not done in software here.
+    /// Work left to the card; `None` if it cannot be done in software here.
     pub offload: Option<Offload>,
     /// The VLAN tag that is not in the frame: protocol and control.
     pub tag: Option<(u16, u16)>,
 }
 
-/// Where a frame's bytes are.
+/// Place of a frame's bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     /// In the ring, until it is [given back](Receiver::give_back): the first byte, and how many.

@@ -35,7 +35,7 @@ pub struct Sockets {
     _attached: Attached,
     /// How they get frames.
     pub mode: Mode,
-    /// By queue.
+    /// Sockets by queue.
     pub all: Vec<Socket>,
 }
 
@@ -206,7 +206,7 @@ impl Socket {
         })
     }
 
-    /// What can be waited for.
+    /// File descriptor for polling.
     pub fn file(&self) -> RawFd {
         self.socket.as_raw_fd()
     }

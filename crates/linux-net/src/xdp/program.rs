@@ -16,7 +16,7 @@ const XSK_MAP: u32 = 17;
 const XDP_PROGRAM: u32 = 6;
 const XDP: u32 = 37;
 
-/// Where a program runs.
+/// Hook of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
     /// In the driver, before the kernel makes a packet of a frame.

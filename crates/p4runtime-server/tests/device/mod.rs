@@ -8,7 +8,7 @@ use p4runtime_server::{Builder, Built, Status, Target};
 use p4runtime_store::{Catalog, Change, Live, Numbers, Result, Within, fault};
 use std::sync::Arc;
 
-/// What a device says to controllers by itself, and what it was asked.
+/// A device that records requests and sends prepared reports.
 #[derive(Default)]
 pub struct Device {
     /// Changes, in order, since somebody looked.

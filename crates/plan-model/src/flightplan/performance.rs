@@ -55,7 +55,7 @@ pub fn read_performance_json(text: &str, base: u32, signature: &Signature) -> Re
     Ok(rules)
 }
 
-/// What `aF` lists.
+/// Resources listed by `aF`.
 const AREAS: [&str; 3] = ["LUTs", "BRAMs", "FFs"];
 
 fn area(of: &Node<'_>, signature: &Signature, rule: &mut Rule) -> Result<()> {

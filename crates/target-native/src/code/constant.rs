@@ -66,7 +66,7 @@ impl<'a> Code<'a, '_> {
         Ok(Applied { hit: self.b.use_var(hit), action: self.b.use_var(action) })
     }
 
-    /// Its parameters: whether an entry fitted, and the action's data.
+    /// A block with parameters: whether an entry matched, and the action's data.
     fn action_block(&mut self, data: &[(usize, Kind)]) -> Block {
         let block = self.b.create_block();
         self.b.append_block_param(block, types::I8);

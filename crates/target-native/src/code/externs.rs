@@ -354,8 +354,8 @@ impl<'a> Code<'a, '_> {
         Ok(true)
     }
 
-    /// What counters and meters of bytes see: in ingress and egress what the program says, else the length of the packet as it
-    /// came in.
+    /// Length for counters and meters of bytes: in ingress and egress the program's own, if it has one, else the length
+    /// of the packet on arrival.
     pub(crate) fn counted(&mut self) -> Value {
         let is_said = matches!(self.block, BlockName::Ingress | BlockName::Egress);
         if let Some(index) = self.layout.counted.filter(|_| is_said) {

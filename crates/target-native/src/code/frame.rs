@@ -56,7 +56,7 @@ impl<'a> Code<'a, '_> {
         }
     }
 
-    /// Where a packet goes that was dropped and counted.
+    /// Block that continues after a packet was dropped and counted.
     fn gone(&mut self) -> cranelift_codegen::ir::Block {
         self.next
     }

@@ -52,7 +52,7 @@ use place::Places;
 use std::collections::BTreeMap;
 use std::mem::offset_of;
 
-/// What code is made for.
+/// Part of the pipeline that code is made for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Part {
     /// All that happens to a packet.
@@ -65,7 +65,8 @@ pub(crate) enum Part {
     Again,
     /// The deparser alone, with variables as they lie in the frame.
     Deparse,
-    /// Of a packet that a frame extern gave: from one of the places where they run on to the end of ingress. True if it is fresh.
+    /// From one of the positions at which frames of frame externs continue to the end of ingress. True for a fresh
+    /// frame.
     Resume(usize, bool),
     /// Half of PSA.
     Half(Half),
@@ -81,9 +82,9 @@ pub(crate) struct Code<'a, 'b> {
     pub(crate) facts: &'a Facts,
     pub(crate) calls: Calls<FuncRef>,
     pub(crate) notes: &'a mut Notes,
-    /// Of [`Layout::scalars`].
+    /// Variables of [`Layout::scalars`].
     pub(crate) scalars: Vec<Variable>,
-    /// Of [`Layout::headers`].
+    /// Variables of [`Layout::headers`].
     pub(crate) pointers: Vec<Variable>,
     pub(crate) valids: Vec<Variable>,
     /// The context that the function was called with.
@@ -94,17 +95,17 @@ pub(crate) struct Code<'a, 'b> {
     /// The block of the program whose code is being made, and its variables.
     pub(crate) block: BlockName,
     pub(crate) nodes: &'a [Node],
-    /// Where to go with the next packet.
+    /// Block for the next packet.
     pub(crate) next: Block,
-    /// Where packets are dropped.
+    /// Blocks that drop packets, by reason.
     pub(crate) drops: BTreeMap<DropReason, Block>,
-    /// Where the parser fails: the error is the block's parameter.
+    /// Block for parser errors: the error is its parameter.
     pub(crate) reject: Option<Block>,
     /// The packet is only run ahead, without effects, for what its lookups will read: see [`ahead`].
     pub(crate) ahead: bool,
 }
 
-/// What compiled code should be able to do after all: [`can`] said so.
+/// A construct that code cannot do although [`can`] said so: a bug.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Unable(pub(crate) &'static str);
 

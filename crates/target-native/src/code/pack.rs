@@ -1,4 +1,4 @@
-//! What hashes and checksums are of: the bits of a list of fields, without those of invalid headers.
+//! Data of hashes and checksums: the bits of a list of fields, without those of invalid headers.
 //!
 //! ```text
 //! Internet checksum of a header's fields, pairs of bytes that lie together   sums of words in place
@@ -19,7 +19,7 @@ use ir::{Const, Expr, ExprKind, Type, TypeKind};
 const MOST_ITEMS: usize = 60;
 const MOST_BITS: u32 = 8 * 2000;
 
-/// Where in the scratch the list of numbers begins.
+/// Offset of the list of numbers in the scratch.
 const LIST: i32 = 2048;
 
 /// A hash that code can make.
@@ -41,7 +41,7 @@ impl HashPlan<'_> {
 struct Item<'a> {
     expr: &'a Expr,
     width: u32,
-    /// Where it is, if it is a place.
+    /// The place, if the expression is one.
     place: Option<Place<'a>>,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Code<'a, '_> {
         self.plan(Algorithm::by_name(name)?, data)
     }
 
-    /// What a sum of 16-bit words is made of.
+    /// Parts of a sum of 16-bit words.
     pub(crate) fn plan_sum(&self, data: &'a Expr) -> Option<HashPlan<'a>> {
         self.plan(Algorithm::Csum16, data)
     }

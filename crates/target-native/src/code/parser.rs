@@ -19,7 +19,7 @@ pub(crate) const INVALID_ARGUMENT: u64 = 6;
 /// States in a row that take nothing before the parser counts as stuck.
 const IDLE_STATES: i64 = 1024;
 
-/// What became of an extraction.
+/// Result of an extraction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Extracted {
     Done,
@@ -77,7 +77,7 @@ impl<'a> Code<'a, '_> {
         self.leave_if(stuck, block, &[]);
     }
 
-    /// Where a transition goes, and the error if that is the end.
+    /// Goes to the target of a transition; with the error if that is the end.
     fn go(&mut self, next: StateRef, states: &[Block], done: Block) {
         match next {
             StateRef::State(state) => {

@@ -381,7 +381,7 @@ impl<'a> Code<'a, '_> {
         self.tell_egress(stay);
     }
 
-    /// What v1model tells egress of the packet's stay in its queue.
+    /// Sets egress's metadata about the packet's time in its queue.
     fn tell_egress(&mut self, [left, entered, depth_entered, waited, depth_left]: [Value; 5]) {
         let registers = self.layout.registers;
         let zero = self.number(types::I64, 0);
@@ -402,7 +402,7 @@ impl<'a> Code<'a, '_> {
         self.set_field_to("egress_spec", u64::from(self.facts.drop_port) + 1);
     }
 
-    /// What asked for a clone or to be recirculated is left.
+    /// Leaves packets that ask for a clone or to be recirculated.
     fn clone_or_recirculate(&mut self) {
         let registers = self.layout.registers;
         let mut rare: Option<Value> = None;

@@ -38,7 +38,7 @@ pub(crate) enum Index<'l> {
 pub(crate) struct Places<'l> {
     pub(crate) program: &'l Program,
     pub(crate) layout: &'l Layout,
-    /// Of the running block's variables.
+    /// Variables of the running block.
     pub(crate) nodes: &'l [Node],
 }
 
@@ -160,7 +160,7 @@ impl<'l> Places<'l> {
     }
 }
 
-/// Where the bits of a scalar of a header are, from the header's start: the first and how many.
+/// Offset and width in bits of a header's scalar, from the header's start.
 pub(crate) fn span(place: &Place) -> Option<(u32, u32)> {
     match place {
         Place::Part(_, Part::Field(at, kind)) => Some((*at, kind.width())),

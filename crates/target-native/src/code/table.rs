@@ -9,11 +9,11 @@ use dataplane_tables::{FirstBits, Order};
 use ir::{MatchKind, TableId};
 use std::mem::offset_of;
 
-/// What an application gave.
+/// Result of an application.
 pub(crate) struct Applied {
     /// An entry fitted.
     pub(crate) hit: Value,
-    /// What ran, by its position in the table's list.
+    /// The action that ran, by its position in the table's list.
     pub(crate) action: Value,
 }
 

@@ -148,7 +148,7 @@ impl<'a> Code<'a, '_> {
         self.b.ins().sshr(up, amount)
     }
 
-    /// Of up to 64 bits, if signed of up to 62: computed in 64.
+    /// Saturating arithmetic for up to 64 bits, signed up to 62: computed in 64.
     fn saturating(&mut self, op: BinaryOp, signed: bool, a: Value, b: Value, width: u32) -> Value {
         let from = self.b.func.dfg.value_type(a);
         let (a, b) = (self.resize(a, types::I64), self.resize(b, types::I64));
@@ -428,7 +428,7 @@ impl<'a> Code<'a, '_> {
     }
 }
 
-/// What is to be done at an address.
+/// Access to an address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Reach {
     Read,

@@ -15,7 +15,8 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use ir::Expr;
 
 impl<'a> Code<'a, '_> {
-    /// Of [`Layout::scalars`](crate::layout::Layout), the length of a header's varbit in bytes; `None` if it has none.
+    /// Index in [`Layout::scalars`](crate::layout::Layout) of the length of a header's varbit in bytes; `None` if it
+    /// has none.
     fn varbit(&self, header: &HeaderAt) -> Option<usize> {
         match header {
             HeaderAt::Own(index) => self.layout.headers[*index].varbit,

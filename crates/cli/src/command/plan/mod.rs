@@ -259,7 +259,7 @@ fn end_of_all(args: &Args, found: &Found) -> String {
     }
 }
 
-/// What is to be planned.
+/// Problem to plan.
 enum Asked {
     Rack(Box<RackProblem>),
     Abstract(Box<Problem>),

@@ -1,4 +1,4 @@
-//! What `p4rack plan` prints.
+//! Output of `p4rack plan`.
 
 use ir_split::{DeviceIndex, SectionId};
 use plan_search::{Found, Plan, Problem, explain, judge};

@@ -52,7 +52,7 @@ impl Captures {
         written.map_err(|e| unwritable(&self.path(port).unwrap_or_default(), &e))
     }
 
-    /// Where the frames of a port go, if anywhere.
+    /// Capture file for the frames of a port, if there is one.
     fn path(&self, port: u32) -> Option<PathBuf> {
         let named = self.named.get(&port).cloned();
         named.or_else(|| Some(self.directory.as_ref()?.join(format!("{port}.pcap"))))

@@ -1,4 +1,4 @@
-//! What is to be run, and where packets come from.
+//! Inputs of a run: program, entries, and sources of packets.
 
 use super::Args;
 use base_diag::codes::emulate::UNREADABLE_FILE;

@@ -12,7 +12,7 @@ const BETWEEN_LOOKS: u64 = 256;
 /// Time between two lines of progress.
 const PACE: Duration = Duration::from_millis(500);
 
-/// What progress asks of the system.
+/// Interface of the progress display to the system.
 pub trait Surroundings {
     /// Whether standard error is a terminal.
     fn is_terminal(&mut self) -> bool;

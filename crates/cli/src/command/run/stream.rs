@@ -5,7 +5,7 @@
 use crate::output;
 use serde_json::{Map, Value};
 
-/// Where in the value the next text belongs.
+/// Position in the JSON value at which the next text belongs.
 #[derive(Default)]
 pub struct Stream {
     /// Runs that were begun.

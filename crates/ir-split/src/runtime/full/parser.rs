@@ -147,8 +147,8 @@ impl Generator<'_> {
         StateRef::State(moved)
     }
 
-    /// Where a frame from a link, and one that egress has packed, are told from others. A packet that the program sends
-    /// around shows port 0 and is never a hand-over.
+    /// The parser's start state: recognises frames from a link, and frames that egress has packed. A packet that the
+    /// program recirculates shows port 0 and is never a hand-over.
     fn start_state(
         &self,
         set: ValueSetId,
