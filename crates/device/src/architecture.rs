@@ -45,5 +45,5 @@ pub fn check_architecture(program: &Program) -> Result<(), Diagnostic> {
 
 fn not_run(program: &Program) -> Diagnostic {
     let what = format!("programs for `{}` cannot be run yet", program.main.name);
-    Diagnostic::error(ARCHITECTURE, what).note("what runs is v1model's `V1Switch` and PSA's `PSA_Switch`")
+    Diagnostic::error(ARCHITECTURE, what).note("v1model's `V1Switch` and PSA's `PSA_Switch` can be run")
 }

@@ -87,7 +87,7 @@ fn object(
         return value_externs::instance(program, instance, mark, registry);
     }
     let made = if declared.user {
-        Err("it is neither the architecture's nor marked as one that the device offers".to_string())
+        Err("the device does not know this extern".to_string())
     } else {
         make(program, instance, &declared.name)
             .unwrap_or_else(|| Err(format!("`{}` is not supported yet", declared.name)))

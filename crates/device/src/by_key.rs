@@ -170,7 +170,7 @@ impl DirectCells {
 }
 
 fn only_hits() -> EntryError {
-    refused("direct counters and meters of v1model count and measure hits alone")
+    refused("in v1model, direct counters and meters see only hits")
 }
 
 fn no_entry(of: EntryOf<'_>) -> EntryError {

@@ -224,7 +224,7 @@ impl Switch {
             _ => None,
         };
         let value =
-            value.ok_or_else(|| refused(format!("this value does not fit into a cell of `{name}`")))?;
+            value.ok_or_else(|| refused(format!("the value does not fit into a cell of `{name}`")))?;
         self.register_set(name, index, value)
     }
 
@@ -285,7 +285,7 @@ impl Switch {
         let entry = entries.find(|e| e.handle == index);
         entry
             .map(|e| e.direct.count.read())
-            .ok_or_else(|| refused(format!("`{name}` counts no entry with the handle {index}")))
+            .ok_or_else(|| refused(format!("`{name}` has no counter for handle {index}")))
     }
 
     /// Sets one counter.
@@ -313,7 +313,7 @@ impl Switch {
         }
         let of = self.core.state.tables.iter().find(|t| t.meters == Some(id));
         let of = of.map(|table| table.control_plane_name.clone());
-        let none = || refused(format!("`{name}` measures no entry with the handle {index}"));
+        let none = || refused(format!("`{name}` has no meter for handle {index}"));
         self.direct_meter_set_rates(&of.ok_or_else(none)?, index, rates).map_err(|_| none())
     }
 
@@ -344,7 +344,7 @@ impl Switch {
         }
         match found.entries.values_mut().rfind(|e| e.handle == handle) {
             Some(entry) => entry.direct.meter.configure(rates),
-            None => return Err(refused(format!("`{table}` has no entry with the handle {handle}"))),
+            None => return Err(refused(format!("`{table}` has no entry with handle {handle}"))),
         }
         Ok(())
     }
@@ -483,7 +483,7 @@ fn in_range(done: bool, name: &str, index: u64, size: u64) -> Result<(), EntryEr
 }
 
 fn out_of_range(name: &str, index: u64, size: u64) -> EntryError {
-    refused(format!("`{name}` has {size} cells: there is no {index}"))
+    refused(format!("`{name}` has {size} cells: index {index} is out of range"))
 }
 
 impl Core {

@@ -57,7 +57,7 @@ impl Core {
         self.counters.created += 1;
         let alive = life.take();
         if !alive {
-            self.effect("no copy", "the packet has used up its passes and copies");
+            self.effect("no copy", "the packet budget is used up");
             *self.counters.dropped.entry(DropReason::PassLimit).or_default() += 1;
         }
         alive

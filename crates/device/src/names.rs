@@ -21,7 +21,7 @@ pub(crate) fn resolve<'n>(
         [] => Err(unknown(kind, name, known)),
         [(_, first), (_, second), ..] => Err(EntryError {
             message: format!("`{name}` may be the {kind} `{first}` or `{second}`"),
-            help: Some("write the whole name".to_string()),
+            help: Some("write the full name".to_string()),
         }),
     }
 }
@@ -52,7 +52,7 @@ fn list<'n>(kind: &str, known: impl Iterator<Item = &'n str>) -> Option<String> 
     let names: Vec<String> = known.take(9).map(|k| format!("`{k}`")).collect();
     let more = if names.len() > 8 { ", ..." } else { "" };
     let shown = names.get(..8).unwrap_or(&names).join(", ");
-    (!names.is_empty()).then(|| format!("each {kind} there is: {shown}{more}"))
+    (!names.is_empty()).then(|| format!("known names: {shown}{more}"))
 }
 
 /// An error without advice.
@@ -78,7 +78,7 @@ mod tests {
         assert_eq!(check(".NoAction"), Ok(3));
         assert_eq!(
             check("acl"),
-            Err("`acl` may be the table `ingress.acl` or `egress.acl`; write the whole name".into())
+            Err("`acl` may be the table `ingress.acl` or `egress.acl`; write the full name".into())
         );
         assert_eq!(check("rutes"), Err("there is no table `rutes`; did you mean `routes`?".into()));
         assert!(check("outes").is_err());

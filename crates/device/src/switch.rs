@@ -149,7 +149,7 @@ impl Device for Switch {
 
     fn register_read(&self, name: &str, index: u64) -> Result<Bits, EntryError> {
         self.register_value(name, index)?.to_key().ok_or_else(|| EntryError {
-            message: format!("the cells of register `{name}` are no numbers"),
+            message: format!("the cells of register `{name}` are not numbers"),
             help: None,
         })
     }

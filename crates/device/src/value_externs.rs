@@ -104,10 +104,10 @@ impl Declared<'_> {
         let wrong = |span: Span, why: String| {
             Diagnostic::error(
                 codes::VALUE_SIGNATURE,
-                format!("`{name}` is declared otherwise than it is offered"),
+                format!("`{name}` does not match the device's declaration"),
             )
             .at(span, why)
-            .note(format!("it is offered as: {}", offer.declaration(name)))
+            .note(format!("the device declares it as: {}", offer.declaration(name)))
         };
         if self.form != offer.form {
             let (is, wanted) = match offer.form {
@@ -121,7 +121,8 @@ impl Declared<'_> {
         }
         let merge = self.merge.map(|a| a.as_str().and_then(Merge::of_name));
         if merge.is_some() && merge != Some(offer.merge) {
-            found.push(wrong(self.span, "copies of its memory are not merged this way".to_string()));
+            found
+                .push(wrong(self.span, "copies of its memory cannot be merged by this operator".to_string()));
         }
         for method in &self.methods {
             let Some(known) = offer.methods.iter().find(|known| known.name == method.name) else {

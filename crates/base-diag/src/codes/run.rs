@@ -17,7 +17,7 @@ codes! {
     MALFORMED = 0407,
     /// A value extern that the device does not have, or that refuses its arguments.
     VALUE_EXTERN = 0408,
-    /// A value extern that is declared otherwise than it is offered.
+    /// A value extern that does not match the device's declaration.
     VALUE_SIGNATURE = 0409,
     /// A line of an STF test that is no statement.
     STF_SYNTAX = 0420,

@@ -18,7 +18,7 @@ pub(crate) fn object(program: &Program, instance: &Instance, name: &str) -> Opti
         }
         "Hash" | "Checksum" => match algorithm(program, instance) {
             Some(algorithm) => Object::Hash(algorithm),
-            None => return Some(Err("this hash algorithm cannot be run".into())),
+            None => return Some(Err("the hash algorithm is not supported".into())),
         },
         "Register" => match instance.type_args.first() {
             Some(ty) => {
@@ -26,7 +26,7 @@ pub(crate) fn object(program: &Program, instance: &Instance, name: &str) -> Opti
                 let initial = initial.unwrap_or_else(|| Value::zero(program, ty));
                 Object::Register(Register::new(number(instance, 0), initial))
             }
-            None => return Some(Err("it has no element type".into())),
+            None => return Some(Err("the register has no element type".into())),
         },
         "Counter" => Object::Counter(Counter::new(number(instance, 0))),
         "DirectCounter" => Object::DirectCounter,
@@ -35,7 +35,7 @@ pub(crate) fn object(program: &Program, instance: &Instance, name: &str) -> Opti
         "ActionProfile" => Object::Profile(Profile::new(number(instance, 0), None)),
         "ActionSelector" => match algorithm(program, instance) {
             Some(algorithm) => Object::Profile(Profile::new(number(instance, 1), Some(algorithm))),
-            None => return Some(Err("this hash algorithm cannot be run".into())),
+            None => return Some(Err("the hash algorithm is not supported".into())),
         },
         _ => return None,
     }))

@@ -59,7 +59,7 @@ impl Table {
         let name = &self.control_plane_name;
         if !self.idle_timeouts {
             return Err(EntryError {
-                message: format!("the entries of `{name}` have no timeouts"),
+                message: format!("the entries of `{name}` have no idle timeouts"),
                 help: Some("write `support_timeout = true;` in the table".to_string()),
             });
         }
@@ -69,7 +69,7 @@ impl Table {
                 entry.idle = timeout.map(|timeout| Box::new(IdleTimer::new(timeout, now)));
                 Ok(())
             }
-            None => Err(refused(format!("`{name}` has no entry with the handle {handle}"))),
+            None => Err(refused(format!("`{name}` has no entry with handle {handle}"))),
         }
     }
 

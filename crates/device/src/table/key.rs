@@ -54,7 +54,7 @@ impl KeySpec {
             Match::Lpm { value, prefix_len } => (self.fit(value)?, *prefix_len),
             Match::Ternary { value, mask } => match self.fit(mask)?.prefix_len() {
                 Some(length) => (self.fit(value)?, length),
-                None => return Err(refused(format!("the mask of `{}` is no prefix", self.name))),
+                None => return Err(refused(format!("the mask of `{}` is not a prefix", self.name))),
             },
             Match::Any => (Bits::zero(self.width), 0),
             Match::Range { .. } => return Err(self.unfit(wanted)),
@@ -136,7 +136,7 @@ pub(crate) fn entry_key(
     priority: Option<i64>,
 ) -> Result<EntryKey, EntryError> {
     if keys.is_empty() && matches.is_empty() {
-        return Err(refused(format!("`{table}` has no key: only its default can be set")));
+        return Err(refused(format!("`{table}` has no key: only its default action can be set")));
     }
     let matches = normal_of(table, "keys", keys, matches)?.into();
     Ok(EntryKey { matches, priority: if ranked { priority.unwrap_or(0) } else { 0 } })

@@ -24,7 +24,7 @@ impl Table {
         if is_full {
             return Err(EntryError {
                 message: format!("`{}` is full: it has {} entries", self.control_plane_name, self.size),
-                help: Some("declare a greater `size` in the program".to_string()),
+                help: Some("declare a larger `size` in the program".to_string()),
             });
         }
         let handle = self.next_handle;
@@ -41,7 +41,7 @@ impl Table {
         match self.entries.get(&key) {
             None => Err(refused(format!("`{}` has no such entry", self.control_plane_name))),
             Some(entry) if entry.is_const => {
-                Err(refused(format!("this entry of `{}` is constant", self.control_plane_name)))
+                Err(refused(format!("the entry of `{}` is constant", self.control_plane_name)))
             }
             Some(_) => {
                 self.entries.swap_remove(&key);
@@ -62,7 +62,7 @@ impl Table {
         match self.entries.get_mut(&key) {
             None => Err(refused(format!("`{}` has no such entry", self.control_plane_name))),
             Some(entry) if entry.is_const => {
-                Err(refused(format!("this entry of `{}` is constant", self.control_plane_name)))
+                Err(refused(format!("the entry of `{}` is constant", self.control_plane_name)))
             }
             Some(entry) => {
                 entry.run = run;
