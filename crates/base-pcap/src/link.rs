@@ -1,4 +1,4 @@
-//! The link-layer type of a capture, and frame check sequences behind its frames.
+//! The link-layer type of a capture, and frame check sequences after its frames.
 
 /// Link layer in a classic file: the last word of its header.
 ///
@@ -15,7 +15,7 @@ const TYPE: u32 = 0xffff;
 const HAS_FCS: u32 = 1 << 26;
 const FCS_WORDS: u32 = 28;
 
-/// The bytes of frame check sequence behind each frame, if the word says Ethernet; else why it cannot be read.
+/// The bytes of frame check sequence after each frame, if the word says Ethernet; else why it cannot be read.
 pub(crate) fn fcs_of_word(word: u32) -> Result<u32, String> {
     ethernet(word & TYPE)?;
     let words = word >> FCS_WORDS;

@@ -48,7 +48,7 @@ pub struct Reader<'r> {
 #[derive(Clone, Copy)]
 struct Classic {
     nanoseconds: bool,
-    /// Bytes of frame check sequence behind each frame.
+    /// Bytes of frame check sequence after each frame.
     fcs: u32,
 }
 
@@ -61,7 +61,7 @@ struct Interface {
     offset: i64,
     /// Bytes kept of a packet; 0 for all.
     snaplen: u32,
-    /// Bytes of frame check sequence behind each frame.
+    /// Bytes of frame check sequence after each frame.
     fcs: u32,
 }
 

@@ -7,7 +7,7 @@ pub const VLAN: u16 = 0x8100;
 pub const TCP: u8 = 6;
 pub const UDP: u8 = 17;
 
-/// Headers, written one behind the other; a payload is put inside of the innermost.
+/// Headers, written one after the other; a payload is put inside of the innermost.
 pub struct Frame(Vec<u8>);
 
 impl Frame {

@@ -73,7 +73,7 @@ pub fn read_outcome(mut bytes: &[u8]) -> Option<Outcome> {
     Some(outcome)
 }
 
-/// Values one behind the other, with their widths, as bytes: what a report looks like.
+/// Values one after the other, with their widths, as bytes: what a report looks like.
 pub fn report_bytes(values: impl IntoIterator<Item = (u32, BigUint)>) -> Vec<u8> {
     let (mut bits, mut all) = (0, BigUint::ZERO);
     for (width, value) in values {

@@ -25,7 +25,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// How long certificates are good for.
 const YEARS: u64 = 10;
 
-/// A clock may be behind by so long.
+/// A clock may be after by so long.
 const BEHIND: Duration = Duration::from_secs(24 * 3600);
 
 /// The directory of the user's own: `certificates` beside the secret.

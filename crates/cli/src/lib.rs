@@ -98,7 +98,7 @@ mod tests {
     /// The words of an example, without what a shell does with them.
     fn words(line: &str) -> impl Iterator<Item = &str> {
         let line = line.split(" > ").next().unwrap_or(line);
-        // What stands behind a gap explains.
+        // What stands after a gap explains.
         let line = line.split("   ").next().unwrap_or(line);
         line.split_whitespace().map(|word| word.trim_matches('\''))
     }

@@ -107,7 +107,7 @@ rate = \"{rate}\"\ncount = {count}\nsize = 1400\n"
         "testbed-right.stf" => text + "add ingress_links meta.in_port:2 link(decompress:1)\n",
         file if file == plan => {
             let head = text.split("[[workload]]").next().expect("something stands before");
-            // 1400 bytes of payload behind 42 of headers.
+            // 1400 bytes of payload after 42 of headers.
             head.replace("size = 1500", "size = 1442") + &workload
         }
         _ => text,

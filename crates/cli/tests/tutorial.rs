@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-/// A block between fences: the words behind the first, and the lines.
+/// A block between fences: the words after the first, and the lines.
 struct Block<'a> {
     kind: &'a str,
     file: Option<&'a str>,

@@ -88,7 +88,7 @@ fn add(diagnostics: &mut Diagnostics, found: Vec<Diagnostic>) {
     found.into_iter().for_each(|d| diagnostics.push(d));
 }
 
-/// In debug builds every program is verified behind every step; a finding is a bug of ours.
+/// In debug builds every program is verified after every step; a finding is a bug of ours.
 fn verify(program: &Program) {
     if cfg!(debug_assertions)
         && let Err(errors) = ir::verify::verify(program)

@@ -4,7 +4,7 @@
 //! hands the frame to the extern, and drops the packet. Each frame the extern gives back is parsed again with the
 //! program's own parser (checksums are not verified again) and runs on from a region:
 //!
-//! - the frame that *carries the call on* runs on behind the call and keeps the packet's metadata and locals;
+//! - the frame that *carries the call on* runs on after the call and keeps the packet's metadata and locals;
 //! - any other frame starts fresh: metadata zero but for `packet_length` and the ingress timestamp.
 //!
 //! In P4 a frame extern is an extern object with the annotation `@frame_extern("name")`; `name` is looked up in a
@@ -67,7 +67,7 @@ pub struct Emitter {
 pub type AllEmitted = SmallVec<[Emitted; 1]>;
 
 impl Emitter {
-    /// The packet goes on behind the call, as `frame`. A second one in the same call starts fresh.
+    /// The packet goes on after the call, as `frame`. A second one in the same call starts fresh.
     pub fn carry_on(&mut self, frame: Vec<u8>) {
         let carries_on = !self.emitted.iter().any(|e| e.carries_on);
         self.emitted.push(Emitted { frame, resume: ResumeAt::AfterCall, carries_on });

@@ -94,7 +94,7 @@ impl Cable {
 }
 
 impl Bell {
-    /// To be called behind each change of the ring.
+    /// To be called after each change of the ring.
     fn ring(&self) {
         // Either the receiver sees the change, or this sees that it waits.
         fence(Ordering::SeqCst);

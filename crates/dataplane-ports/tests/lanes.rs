@@ -124,7 +124,7 @@ fn frames_of_many_ports_are_run_together_and_stay_in_order() {
     for _ in 0..2000 {
         let port = if rng.between(0, 2) == 0 { rng.between(1, 20) as u32 } else { 7 };
         let numbers = came.entry(port).or_default();
-        // Headers of six bytes, all zero, which leave by port 2; behind them who sent it, and a number that counts up.
+        // Headers of six bytes, all zero, which leave by port 2; after them who sent it, and a number that counts up.
         let mut frame = vec![0, 0, 0, 0, 0, 0, port as u8, numbers.len() as u8];
         frame.resize(if rng.between(0, 30) == 0 { 2000 } else { 60 }, 0);
         numbers.push(frame[7]);

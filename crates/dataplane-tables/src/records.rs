@@ -66,7 +66,7 @@ impl Records {
         self.key_words
     }
 
-    /// The action of an entry and its data; words behind the action's own data are zero or left over.
+    /// The action of an entry and its data; words after the action's own data are zero or left over.
     #[inline]
     pub fn action(&self, entry: u32) -> &[u64] {
         let at = entry as usize * self.stride;

@@ -24,7 +24,7 @@ pub(crate) enum Event<E> {
 /// Events that are yet to come. Of those at one moment, the one scheduled first comes first. What is scheduled
 /// for [`Time::MAX`] never comes, what is scheduled for a moment that has passed comes now.
 ///
-/// Most are scheduled in the order in which they come, or nearly: each goes behind the last of a lane that is not later, and
+/// Most are scheduled in the order in which they come, or nearly: each goes after the last of a lane that is not later, and
 /// only what fits into no lane into the heap. The next one is the first of a lane or of the heap. Those for the moment that it is
 /// are in a queue of their own: whatever else there is for that moment was scheduled before it came.
 pub(crate) struct Calendar<E> {

@@ -90,7 +90,7 @@ pub struct Network<E> {
     pub(crate) ready: VecDeque<u32>,
     /// Events so far.
     pub events: u64,
-    /// The event behind which everything is checked again.
+    /// The event after which everything is checked again.
     pub(crate) check_all_at: u64,
     /// Events at this very moment.
     pub(crate) events_now: u64,

@@ -1,4 +1,4 @@
-//! Control-plane names as users write them: whole, or a part behind a dot that is unique.
+//! Control-plane names as users write them: whole, or a part after a dot that is unique.
 
 use base_diag::did_you_mean;
 use dataplane_api::EntryError;

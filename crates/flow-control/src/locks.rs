@@ -1,6 +1,6 @@
 //! Locks on keys, granted in the order in which they are asked for.
 //!
-//! A request names all its keys at once and waits for each behind the requests that came before it, so no two requests wait
+//! A request names all its keys at once and waits for each after the requests that came before it, so no two requests wait
 //! for each other, and none waits for ever if each holder releases.
 //!
 //! ```text

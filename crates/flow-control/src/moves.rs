@@ -413,7 +413,7 @@ impl<F: Clone + Ord, K: Clone + Ord> Moves<F, K> {
         }
     }
 
-    /// Evicts the flows at the switch that the write would lead elsewhere, and asks for the key behind them.
+    /// Evicts the flows at the switch that the write would lead elsewhere, and asks for the key after them.
     fn queue_write(&mut self, id: WriteId, tables: &impl FullTables<F, K>) {
         let Some(writing) = self.writes.get(&id) else { return };
         let key = writing.write.key.clone();

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! absent ── first packet ──> deciding ── decided ──> draining ── marker is back, nothing waits ──> done
-//!                              │ packets wait          │ packets wait; sent behind the marker
+//!                              │ packets wait          │ packets wait; sent after the marker
 //! ```
 //!
 //! With [`Order::Any`] a flow is done when it is decided, and a packet that comes by the new entries may overtake those that waited.

@@ -49,7 +49,7 @@ pub fn print(rules: &[FlowRule]) -> String {
     out
 }
 
-/// Reads such lines; empty ones and what stands behind `#` count nothing. An error names its line, from 1.
+/// Reads such lines; empty ones and what stands after `#` count nothing. An error names its line, from 1.
 pub fn read(text: &str) -> Result<Vec<FlowRule>, String> {
     let mut rules = vec![];
     for (number, line) in (1..).zip(text.lines()) {

@@ -147,7 +147,7 @@ pub fn enclose(route: Route, packet: &[u8]) -> Vec<u8> {
 }
 
 impl<'a> Ipv4<'a> {
-    /// The IPv4 packet in a frame, behind at most two VLAN tags; none if there is none, or its lengths make no
+    /// The IPv4 packet in a frame, after at most two VLAN tags; none if there is none, or its lengths make no
     /// sense.
     pub fn parse(frame: &'a [u8]) -> Option<Ipv4<'a>> {
         let mut at = 12;

@@ -75,7 +75,7 @@ impl Stamp {
         differences.fold(0, |all, one| all | one) == 0
     }
 
-    /// The byte behind the stamp.
+    /// The byte after the stamp.
     fn first(self) -> u8 {
         (STAMP as u8).wrapping_add(self.sequence as u8)
     }

@@ -63,7 +63,7 @@ impl Tally {
         *self.corrupted.entry(reason).or_default() += 1;
     }
 
-    /// The rate at which payload came behind the first arrival, until the last or `end`; none without time between.
+    /// The rate at which payload came after the first arrival, until the last or `end`; none without time between.
     pub fn goodput(&self, end: Option<Time>) -> Option<Rate> {
         let (first, first_bytes, last) = self.arrivals?;
         let time: Duration = end.unwrap_or(last).since(first);

@@ -140,7 +140,7 @@ impl Body<'_, '_> {
         Some(actions.ids.get(&id).copied().unwrap_or_else(|| actions.add(id)))
     }
 
-    /// The actions with their bodies. A body may use further actions of the program: they come behind.
+    /// The actions with their bodies. A body may use further actions of the program: they come after.
     fn finish_actions(&mut self) -> Vec<Action> {
         let mut made = vec![];
         let mut names = Unique::default();

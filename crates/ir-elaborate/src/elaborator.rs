@@ -244,7 +244,7 @@ impl<'p> Elaborator<'p> {
             && !self.direct_owners.contains_key(&id)
     }
 
-    /// `name`, with a number behind it if another thing of its kind has it.
+    /// `name`, with a number after it if another thing of its kind has it.
     pub(crate) fn free_control_plane_name(&self, kind: &'static str, name: SmolStr) -> SmolStr {
         let numbered = (2u32..).map(|n| SmolStr::from(format!("{name}_{n}")));
         let mut names = std::iter::once(name.clone()).chain(numbered);

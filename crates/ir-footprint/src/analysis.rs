@@ -66,7 +66,7 @@ pub struct Live {
     pub bits: u32,
     /// The last statement before the cut that writes it: `slice.p4:41`. None for what the device or the parser sets.
     pub writer: Option<String>,
-    /// The first statement behind the cut that reads it. None for what the device reads.
+    /// The first statement after the cut that reads it. None for what the device reads.
     pub reader: Option<String>,
 }
 

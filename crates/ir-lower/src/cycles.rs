@@ -23,7 +23,7 @@ pub(crate) fn on_cycles(next: &[Vec<usize>]) -> Vec<bool> {
     cyclic
 }
 
-/// Appends what is reached from `start` and was not seen, each behind all that follows it.
+/// Appends what is reached from `start` and was not seen, each after all that follows it.
 fn finish(start: usize, next: &[Vec<usize>], seen: &mut [bool], finished: &mut Vec<usize>) {
     if std::mem::replace(&mut seen[start], true) {
         return;

@@ -1,4 +1,4 @@
-//! `eliminate-exits`: `exit` becomes structure, or a flag that everybody looks at behind what may have exited.
+//! `eliminate-exits`: `exit` becomes structure, or a flag that everybody looks at after what may have exited.
 //!
 //! Before: `action a() { exit; } ... apply { t.apply(); x = 1; }`
 //! After:  `action a() { has_exited = true; } ... apply { t.apply(); if (!has_exited) { x = 1; } }`

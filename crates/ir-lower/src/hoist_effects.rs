@@ -380,7 +380,7 @@ impl Hoist<'_> {
         }
     }
 
-    /// The arguments of a call. What must happen behind the call is added to `after`.
+    /// The arguments of a call. What must happen after the call is added to `after`.
     fn args(&mut self, call: &mut Call, out: &mut Vec<Stmt>, after: &mut Vec<Stmt>) {
         let directions = self.signatures.directions(call);
         for at in 0..call.args.len() {

@@ -142,7 +142,7 @@ fn survives(value: &Expr, after: &[Stmt]) -> bool {
     survives
 }
 
-/// Functions, each behind those it calls.
+/// Functions, each after those it calls.
 fn callees_first(program: &Program) -> Vec<FunctionId> {
     let calls: Vec<Vec<usize>> = program
         .functions

@@ -74,7 +74,7 @@ impl Inliner {
         }
     }
 
-    /// Cuts a state at a statement with a call: what stands behind it becomes a state.
+    /// Cuts a state at a statement with a call: the statements after it become a state.
     fn cut(&mut self, program: &mut Program, parser: &mut Parser, at: usize, position: usize) {
         let state = &mut parser.states[at];
         let behind = state.stmts.split_off(position + 1);

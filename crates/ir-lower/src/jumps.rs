@@ -118,7 +118,7 @@ impl Jumps<'_> {
         found
     }
 
-    /// `tail`: nothing runs behind these statements, so that leaving is coming to their end.
+    /// `tail`: nothing runs after these statements, so that leaving equals reaching their end.
     fn list(&mut self, stmts: Vec<Stmt>, tail: bool, depth: u32) -> Vec<Stmt> {
         let mut out = vec![];
         let mut rest = stmts.into_iter();
@@ -142,7 +142,7 @@ impl Jumps<'_> {
         out
     }
 
-    /// A statement that may leave, and what stands behind it.
+    /// A statement that may leave, and the statements after it.
     fn leaving(&mut self, stmt: Stmt, mut behind: Vec<Stmt>, tail: bool, depth: u32, out: &mut Vec<Stmt>) {
         let raised = (self.may_raise)(&stmt);
         let span = stmt.span;

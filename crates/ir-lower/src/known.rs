@@ -114,7 +114,7 @@ impl Known {
         changes
     }
 
-    /// Goes on behind a branch: what all arms agree on stays known.
+    /// Goes on after a branch: what all arms agree on stays known.
     pub(crate) fn join(&mut self, arms: &[Changes]) {
         let changed: BTreeSet<VarId> = arms.iter().flat_map(|arm| arm.keys().copied()).collect();
         for var in changed {

@@ -96,7 +96,7 @@ pub fn lower(program: &Program) -> Result<Program, Vec<Diagnostic>> {
     lower_until(program, &mut |_, _, _| {})
 }
 
-/// Like [`lower`]; `after` sees the program behind every pass.
+/// Like [`lower`]; `after` sees the program after every pass.
 pub fn lower_until(
     program: &Program,
     after: &mut dyn FnMut(&Pass, Changed, &Program),

@@ -6,7 +6,7 @@
 //! Known are constants, copies of places, and values that are computed and read once. Requires `split-structs`,
 //! `hoist-locals`. Does not remove stores: `remove-dead-stores` does. Arguments of externs stay as they are: hashes leave
 //! fields of invalid headers out, but not variables. In a program with frame externs nothing is known where a region begins and
-//! behind a call of one: frames may start there.
+//! after a call of one: frames may start there.
 //! Why: lowering makes many variables that are copies, and a code generator would have to keep each.
 
 use crate::known::Known;
@@ -190,7 +190,7 @@ struct Propagate<'a> {
     written: Vec<Writes>,
     /// The actions of each table.
     tables: Vec<Vec<usize>>,
-    /// Frames may start behind their calls, and in regions.
+    /// Frames may start after their calls, and in regions.
     frame_externs: &'a BTreeSet<InstanceId>,
     known: Known,
     changed: bool,

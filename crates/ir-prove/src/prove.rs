@@ -418,7 +418,7 @@ fn given_up(
     Err(why.into())
 }
 
-/// Puts the packets in, close behind one another, and lets them end.
+/// Puts the packets in, close one after another, and lets them end.
 fn feed(network: &mut SplitRun, inputs: &[Input], mut repeats: Rng) -> Result<(), Unsettled> {
     let mut now = Time::ZERO;
     let mut last: Option<&Input> = None;

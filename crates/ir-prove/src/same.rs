@@ -1,4 +1,4 @@
-//! Two forms of one program compared: behind a pass, printed and read back, compiled in another way.
+//! Two forms of one program compared: after a pass, printed and read back, compiled in another way.
 //!
 //! Both get the same entries, multicast groups, clone sessions and packets, one packet at a time. What comes out,
 //! digests, log messages, drops and the state in the end must be equal.

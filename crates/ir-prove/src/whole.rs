@@ -1,7 +1,7 @@
 //! The whole program, run beside its split.
 //!
 //! Ports that join devices are not the program's: the split drops and counts what it sends there, without its egress. A
-//! packet that does so says nothing, and what comes behind it may see another state. Neither does one that comes back, or
+//! packet that does so says nothing, and what comes after it may see another state. Neither does one that comes back, or
 //! makes copies, without end or nearly so: a device stops such packets, at a number of passes that a split does not keep.
 
 use crate::environment::Answers;

@@ -1,7 +1,7 @@
 //! Do all packets use the state objects in one order?
 //!
 //! A packet that goes by another device may be overtaken by one that does not. If both use an object before and another
-//! one behind, they use them in opposite orders, which never happens on one device. So between objects that one packet may use
+//! one after, they use them in opposite orders, which never happens on one device. So between objects that one packet may use
 //! with a cut in between, all ways have to lead over the same devices: links and devices keep order.
 //!
 //! Objects that stand together in a section are used at one moment and count as one. What remains is a graph of such
@@ -128,7 +128,7 @@ fn ways_from(sections: &Sections, start: SectionId) -> Vec<Ways> {
     ways
 }
 
-/// Every packet comes to each of the sections by the same devices, and these lie behind one another.
+/// Every packet comes to each of the sections by the same devices, and these lie one after another.
 fn all_on_one_way(sections: &Sections, users: &[(SectionId, Vec<InstanceId>)]) -> bool {
     let ways = ways_from(sections, SectionId(0));
     let to: Vec<_> = users.iter().map(|(id, _)| &ways[id.0 as usize].0).collect();
@@ -136,7 +136,7 @@ fn all_on_one_way(sections: &Sections, users: &[(SectionId, Vec<InstanceId>)]) -
     one && to.iter().all(|a| to.iter().all(|b| a[0].starts_with(&b[0]) || b[0].starts_with(&a[0])))
 }
 
-/// From each of the sections to each behind it there is one way, and it leads by all sections that are between them.
+/// From each of the sections to each after it there is one way, and it leads by all sections that are between them.
 fn on_a_line(sections: &Sections, users: &[(SectionId, Vec<InstanceId>)]) -> bool {
     let ways: Vec<_> = users.iter().map(|(id, _)| ways_from(sections, *id)).collect();
     let way = |from: usize, to: usize| match ways[from][users[to].0.0 as usize].0.as_slice() {

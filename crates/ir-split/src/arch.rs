@@ -108,12 +108,12 @@ pub fn set_at_egress() -> Vec<&'static str> {
     written_at(&[FieldMoment::EgressStart])
 }
 
-/// Standard metadata that the traffic manager reads behind ingress.
+/// Standard metadata that the traffic manager reads after ingress.
 pub fn read_after_ingress() -> Vec<&'static str> {
     read_at(FieldMoment::IngressEnd)
 }
 
-/// Standard metadata that is read behind egress, beside the port to leave by.
+/// Standard metadata that is read after egress, beside the port to leave by.
 pub fn read_after_egress() -> Vec<&'static str> {
     read_at(FieldMoment::EgressEnd)
 }

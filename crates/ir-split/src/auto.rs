@@ -26,9 +26,9 @@ use std::collections::BTreeSet;
 /// The place before a statement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Border {
-    /// Before or behind the traffic manager.
+    /// Before or after the traffic manager.
     pub half: Half,
-    /// The statement behind it.
+    /// The statement after it.
     pub span: Span,
     /// In the body of a loop, where no cut is possible.
     pub in_loop: bool,
@@ -119,8 +119,8 @@ pub fn borders(program: &Program) -> Vec<Border> {
     found
 }
 
-/// Makes the code behind a border, to the end of its block, a region. Borders of the same or an inner block that lie
-/// behind this one are no longer where they were.
+/// Makes the code after a border, to the end of its block, a region. Borders of the same or an inner block that lie
+/// after this one are no longer where they were.
 pub fn mark_from(program: &mut Program, border: &Border, name: &str) {
     mark_some(program, border, None, name);
 }
@@ -133,7 +133,7 @@ pub fn mark_between(program: &mut Program, from: &Border, to: &Border, name: &st
     }
 }
 
-/// Makes all the code behind a border regions: to the end of its block, and behind each block around it to the end of that.
+/// Makes all the code after a border regions: to the end of its block, and after each block around it to the end of that.
 /// Gives their names, which begin with `name`.
 pub fn mark_onward(program: &mut Program, border: &Border, name: &str) -> Vec<Name> {
     let mut names = vec![];
@@ -353,7 +353,7 @@ pub(crate) fn region(name: &str, span: Span, stmts: Vec<Stmt>) -> Stmt {
     Stmt { kind: StmtKind::Block(marked), span }
 }
 
-/// Variables that code behind the region may read are declared before it.
+/// Variables that code after the region may read are declared before it.
 pub(crate) fn declared_before(stmt: &mut Stmt) -> Option<Stmt> {
     let StmtKind::Declare(var, init) = &mut stmt.kind else { return None };
     let declaration = Stmt { kind: StmtKind::Declare(*var, None), span: stmt.span };

@@ -231,7 +231,7 @@ impl Flow {
                 };
             }
         }
-        // Results are copied back behind the body: what they overwrite is dead only there.
+        // Results are copied back after the body: what they overwrite is dead only there.
         if let Callee::Action(action) = &call.callee {
             live = self.action_backward(control, *action, facts, live);
         }

@@ -324,7 +324,7 @@ pub fn check_order(program: &Program, placement: &Placement, found: &Overtaken) 
     )
 }
 
-/// Counters and meters of bytes behind a cut, in a program with frame externs: frames that these give start with nothing noted.
+/// Counters and meters of bytes after a cut, in a program with frame externs: frames that these give start with nothing noted.
 pub fn check_bytes(
     program: &Program,
     counted: &[(ir::InstanceId, SectionId)],

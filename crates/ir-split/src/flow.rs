@@ -82,7 +82,7 @@ impl Flow {
         flow
     }
 
-    /// Facts right behind the parser.
+    /// Facts right after the parser.
     pub fn start_facts(&self) -> Facts {
         let mut written = self.parser_writes.clone();
         for leaf in self.standard_named(&arch::set_at_start()) {
@@ -192,7 +192,7 @@ impl Flow {
         live
     }
 
-    /// The facts behind a control as a whole.
+    /// The facts after a control as a whole.
     fn whole_forward(&self, id: ControlId, facts: Facts) -> Facts {
         let facts = self.locals_forward(id, facts);
         self.block_forward(id, &self.program.control(id).body, facts)
@@ -358,7 +358,7 @@ impl Flow {
         self.parsed_before = Rc::new(dominating_extracts(parser, &extracts));
     }
 
-    /// A header that is extracted behind another member of its union makes that invalid.
+    /// A header that is extracted after another member of its union makes that invalid.
     fn oust_rivals(&mut self, parser: &Parser, by_var: &BTreeMap<VarId, RoleKey>) {
         let mut extracted: Vec<(usize, HeaderIndex)> = vec![];
         for (index, state) in parser.states.iter().enumerate() {

@@ -13,7 +13,7 @@ use p4_arch::Meaning;
 use std::collections::BTreeMap;
 
 impl Flow {
-    /// The facts behind `code`, and those at each `Goto`; `None` if control never comes out at the end.
+    /// The facts after `code`, and those at each `Goto`; `None` if control never comes out at the end.
     pub fn code_forward(
         &self,
         control: ControlId,
@@ -55,12 +55,12 @@ impl Flow {
         Some(facts)
     }
 
-    /// The facts behind `block`.
+    /// The facts after `block`.
     pub fn block_forward(&self, control: ControlId, block: &Block, facts: Facts) -> Facts {
         block.stmts.iter().fold(facts, |facts, stmt| self.stmt_forward(control, stmt, facts))
     }
 
-    /// The facts behind `stmt`.
+    /// The facts after `stmt`.
     pub fn stmt_forward(&self, control: ControlId, stmt: &Stmt, mut facts: Facts) -> Facts {
         if !matches!(stmt.kind, StmtKind::For { .. } | StmtKind::ForIn { .. }) {
             visit::exprs(stmt, &mut |e| facts = self.expr_forward(control, e, facts.clone()));
@@ -144,7 +144,7 @@ impl Flow {
         }
     }
 
-    /// The facts behind the application of a table: any of its actions may have run.
+    /// The facts after the application of a table: any of its actions may have run.
     pub fn table_forward(&self, control: ControlId, table: TableId, facts: Facts) -> Facts {
         let here = self.program.control(control);
         let keys = here.tables[table.index()].keys.iter();
@@ -173,7 +173,7 @@ impl Flow {
         self.block_forward(control, &action.body, facts)
     }
 
-    /// The facts behind the evaluation of `expr`: it may apply tables and call functions.
+    /// The facts after the evaluation of `expr`: it may apply tables and call functions.
     pub fn expr_forward(&self, control: ControlId, expr: &Expr, mut facts: Facts) -> Facts {
         visit::subexprs(expr, &mut |e| match &e.kind {
             ExprKind::ApplyHit(table) | ExprKind::ApplyMiss(table) => {

@@ -1,4 +1,4 @@
-//! The packet as it came in: what an ingress clone or a resubmission behind a cut starts from.
+//! The packet as it came in: what an ingress clone or a resubmission after a cut starts from.
 //!
 //! A hand-over then carries a copy of each header that the parser has extracted. From the copies egress makes the clone that
 //! `simple_switch` would have parsed anew, and for a resubmission the bytes that were received: this needs a parser

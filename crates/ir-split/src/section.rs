@@ -255,7 +255,7 @@ impl Former<'_> {
         SectionId(self.list.len() as u32 - 1)
     }
 
-    /// The section's place in the order is behind all that have one by now.
+    /// The section's place in the order is after all that have one by now.
     fn place_last(&mut self, id: SectionId) {
         let last = self.list.iter().filter(|(_, order)| *order != u32::MAX).map(|(_, order)| order + 1).max();
         self.list[id.0 as usize].1 = last.unwrap_or(0);
@@ -270,7 +270,7 @@ impl Former<'_> {
         };
     }
 
-    /// The code of `stmts`, ending in `Goto`s; what lies behind a cut becomes sections of its own.
+    /// The code of `stmts`, ending in `Goto`s; what lies after a cut becomes sections of its own.
     fn code(&mut self, stmts: &[&Stmt], place: &Place) -> Vec<Code> {
         let mut out = vec![];
         for (i, stmt) in stmts.iter().enumerate() {

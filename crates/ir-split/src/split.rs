@@ -123,7 +123,7 @@ pub struct Linkage {
     pub region_bits: u32,
     /// Packets of one flow take the same way: they leave in the order in which they came.
     pub keeps_order: bool,
-    /// The number of egress' first section; those behind it are entered in the middle of egress.
+    /// The number of egress' first section; those after it are entered in the middle of egress.
     pub egress: u64,
 }
 

@@ -142,7 +142,7 @@ pub fn separated(program: &Program, sections: &Sections, uses: &BTreeMap<Section
     found
 }
 
-/// Objects that count bytes behind a cut, each with a section that uses it there. A clone of egress may come from behind
+/// Objects that count bytes after a cut, each with a section that uses it there. A clone of egress may come from after
 /// any cut.
 pub fn counted_behind_a_cut(
     program: &Program,

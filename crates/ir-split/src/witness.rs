@@ -39,7 +39,7 @@ impl Witnesses {
         Witnesses { uses, successors: sections.iter().map(|(id, _)| sections.successors(id)).collect() }
     }
 
-    /// The first place at or behind `from` that reads the value.
+    /// The first place at or after `from` that reads the value.
     pub fn reader(&self, from: SectionId, leaf: Leaf) -> Option<Span> {
         let mut reached = vec![false; self.uses.len()];
         reached[from.0 as usize] = true;

@@ -77,7 +77,7 @@ impl Arch {
 pub struct Stage {
     /// For v1model `parser`, `verify_checksum`, `ingress`, `traffic_manager`, `egress`, `compute_checksum`,
     /// `deparser`; for PSA and Tofino `ingress_parser`, `ingress`, `ingress_deparser`, `traffic_manager`,
-    /// `egress_parser`, `egress`, `egress_deparser`, those of further pipelines behind `pipe1.` and so on; for PNA
+    /// `egress_parser`, `egress`, `egress_deparser`, those of further pipelines after `pipe1.` and so on; for PNA
     /// `main_parser`, `pre_control`, `main_control`, `main_deparser`, `traffic_manager`. Where the architecture
     /// is the program's own: the path of parameters in [`Program::main`], and the order is that of the arguments.
     pub name: Name,

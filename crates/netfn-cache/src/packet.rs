@@ -70,7 +70,7 @@ fn tcp(transport: &[u8]) -> Option<Seen<'_>> {
     (header.is_none_or(|header| header < transport.len())).then_some(Seen::Unreadable)
 }
 
-/// No IPv6 is read, so what is behind extension headers may be anything of memcached's.
+/// No IPv6 is read, so what is after extension headers may be anything of memcached's.
 fn read_ipv6(ip: &[u8]) -> Option<Seen<'_>> {
     let (head, behind) = ip.split_at_checked(IPV6)?;
     let length = u16_at(head, 4).map_or(0, usize::from);
@@ -123,7 +123,7 @@ fn read_ipv4(frame: &[u8], link: usize) -> Option<Seen<'_>> {
     }))
 }
 
-/// An answer to `request`: `write` puts memcached's text behind the headers, `length` bytes at most.
+/// An answer to `request`: `write` puts memcached's text after the headers, `length` bytes at most.
 pub fn answer(request: &Datagram<'_>, length: usize, write: impl FnOnce(&mut Text)) -> Vec<u8> {
     const HEAD: usize = IPV4 + UDP + FRAME_HEADER;
     let link = request.link.len();

@@ -42,7 +42,7 @@ struct Event {
 /// A key's value and its number.
 type State = Option<(String, u64)>;
 
-/// The answer of a store in state `state`, and the state behind it.
+/// The answer of a store in state `state`, and the state after it.
 fn apply(key: &str, event: &Event, state: &State) -> (String, State) {
     let stored = |value: &String| ("STORED\r\n".to_string(), Some((value.clone(), event.unique)));
     let refused = |answer: &str| (format!("{answer}\r\n"), state.clone());

@@ -70,7 +70,7 @@ impl Head {
         [e0, e1, c0, c1, self.generation, p0, p1, k0, k1]
     }
 
-    /// Reads it from behind the EtherType.
+    /// Reads it from after the EtherType.
     pub fn read(from: &mut Reader<'_>) -> Option<Head> {
         let (context, generation) = (from.u16()?, from.u8()?);
         Some(Head { context, generation, present: from.u16()?, check: from.u16()? })

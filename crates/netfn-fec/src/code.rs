@@ -1,6 +1,6 @@
 //! The code: parity rows of a block of frames, and lost frames from what is left.
 //!
-//! A frame's *symbol* is its length in two bytes and its bytes, zeros behind. Row `r` of the parity is the sum of
+//! A frame's *symbol* is its length in two bytes and its bytes, zeros after. Row `r` of the parity is the sum of
 //! `a(r, i) * symbol i`, with `a(r, i) = (x0 + yi) / (xr + yi)` for `xr = r` and `yi = 16 + i`: a Cauchy matrix with its columns
 //! scaled so that row 0 is the plain sum. All its square parts can be inverted, so any `e` rows give any `e` lost frames.
 //!
@@ -185,7 +185,7 @@ fn combined(field: &mut Field, vectors: &[Vec<Chunk>], factors: &[u16]) -> Vec<C
     sum.unwrap_or_default()
 }
 
-/// The frame of a symbol, if its length fits and what is behind it is zero.
+/// The frame of a symbol, if its length fits and what is after it is zero.
 fn frame_of(symbol: &[u8]) -> Option<&[u8]> {
     let (length, bytes) = symbol.split_first_chunk::<LENGTH>()?;
     let (frame, behind) = bytes.split_at_checked(u16::from_be_bytes(*length).into())?;

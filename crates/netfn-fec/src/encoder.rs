@@ -74,7 +74,7 @@ impl Encoder {
         out.carry_on(frame.to_vec());
     }
 
-    /// The frame goes on with a tag; parity comes behind the last one of a block.
+    /// The frame goes on with a tag; parity comes after the last one of a block.
     pub fn encode(&mut self, wanted: Protection, frame: &[u8], now: Time, out: &mut Emitter) {
         let key = (wanted.port, wanted.class);
         let room = self.streams.len() < STREAMS || self.streams.contains_key(&key);

@@ -2,7 +2,7 @@
 //! TLV of our own, always of the same length, so that a P4 parser extracts it as one header.
 //!
 //! ```p4
-//! header link_mark_t {         // behind the Ethernet header of EtherType 0x88cc
+//! header link_mark_t {         // after the Ethernet header of EtherType 0x88cc
 //!     bit<16> chassis;         // TLV 1 of 7 bytes
 //!     bit<8>  chassis_kind;    // 4: a MAC address
 //!     bit<48> chassis_id;

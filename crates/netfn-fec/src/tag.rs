@@ -1,4 +1,4 @@
-//! The tag of a frame, behind the Ethernet addresses: EtherType [`ETHER_TYPE`], then these 14 bytes, then the rest of the
+//! The tag of a frame, after the Ethernet addresses: EtherType [`ETHER_TYPE`], then these 14 bytes, then the rest of the
 //! frame (in parity frames: the coded bytes).
 //!
 //! ```p4
@@ -33,7 +33,7 @@ pub enum Kind {
     Data,
     /// Coded bytes.
     Parity,
-    /// A frame of the user's, behind the decoder. It is not valid on a link.
+    /// A frame of the user's, after the decoder. It is not valid on a link.
     Delivered,
 }
 

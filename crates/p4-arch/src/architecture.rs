@@ -213,7 +213,7 @@ pub struct FunctionFacts {
 pub enum Effect {
     /// Nothing: the result depends on the arguments alone, an unused call may go, equal calls may be one.
     Pure,
-    /// It reads the bytes behind the parsed headers.
+    /// It reads the bytes after the parsed headers.
     ReadsPayload,
     /// It draws a random number: no two calls may be one, and the draws have an order.
     Draws,

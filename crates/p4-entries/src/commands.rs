@@ -249,7 +249,7 @@ impl Line<'_> {
         }
     }
 
-    /// The words before and behind `=>`; without it, all are before.
+    /// The words before and after `=>`; without it, all are before.
     fn halves(&mut self) -> (Vec<Named>, Option<Vec<Named>>) {
         let mut words = std::mem::take(&mut self.words);
         match words.iter().position(|w| w.text == "=>") {

@@ -42,7 +42,7 @@ impl<'p> Types<'p> {
         self.known(ty)
     }
 
-    /// The types that `ty` is made of and that are not entered, each behind those it is made of itself: a chain of
+    /// The types that `ty` is made of and that are not entered, each after those it is made of itself: a chain of
     /// types may be long.
     fn not_entered(&mut self, ty: &Type) -> BTreeSet<TypeId> {
         let mut found = BTreeSet::new();

@@ -66,7 +66,7 @@ fn a_called_region_is_entered_from_its_caller() {
     assert_eq!(cut_edges(&called), ["ingress -> R", "R -> ingress.2", "ingress.2 -> S", "S -> ingress.3"]);
 }
 
-/// A helper calls another one, at the end of its own region; in egress and behind it too.
+/// A helper calls another one, at the end of its own region; in egress and after it too.
 #[test]
 fn helpers_call_helpers() {
     let ingress = "meta.x = hdr.h.b; @region(\"R\") { meta.y = meta.x + 1; @region(\"S\") { hdr.h.a = meta.y; meta.x = 7; } }

@@ -87,7 +87,7 @@ fn frame(rng: &mut Rng, n: u32) -> Vec<u8> {
     out.extend(transport);
     out.extend(payload);
     match odd {
-        // A tail behind the IP packet; a frame that looks compressed; one that is cut short.
+        // A tail after the IP packet; a frame that looks compressed; one that is cut short.
         8 => out.extend(rng.bytes(6)),
         9 => out[12..14].copy_from_slice(&[0x12, 0x34]),
         10 => out.truncate(30),

@@ -584,7 +584,7 @@ fn random_numbers_are_those_that_were_drawn() {
     );
 }
 
-/// Those of a helper are drawn behind those of the origin, whichever copy comes first.
+/// Those of a helper are drawn after those of the origin, whichever copy comes first.
 #[test]
 fn copies_draw_random_numbers_on_two_devices() {
     check_kept(

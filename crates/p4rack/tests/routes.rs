@@ -46,7 +46,7 @@ fn star() -> Placement {
 #[test]
 fn the_tor_sends_on_from_helper_to_helper() {
     proved(INGRESS, "", star());
-    // Egress regions in front of the traffic manager, and behind it.
+    // Egress regions in front of the traffic manager, and after it.
     proved(INGRESS, EGRESS, star());
     proved("meta.y = hdr.h.a; std.egress_spec = 2;", EGRESS, star());
 }

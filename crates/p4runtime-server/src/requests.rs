@@ -121,7 +121,7 @@ impl<T: Target> Configured<T> {
         Ok(packet)
     }
 
-    /// Does one update, all of it or nothing. The inverses of what it did are put behind `undo`.
+    /// Does one update, all of it or nothing. The inverses of what it did are put after `undo`.
     pub(crate) fn update(
         &mut self,
         role: &str,

@@ -54,7 +54,7 @@ pub struct Region {
 pub struct Edge {
     /// The region before.
     pub from: usize,
-    /// The region behind.
+    /// The region after.
     pub to: usize,
     /// Bits that a hand-over adds to a packet.
     pub bits: i64,

@@ -1,4 +1,4 @@
-//! One region more: all ways to place the next region of the order behind a partial plan.
+//! One region more: all ways to place the next region of the order after a partial plan.
 
 use crate::Measure;
 use crate::charges::{Charges, Counts};

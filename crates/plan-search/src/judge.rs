@@ -27,7 +27,7 @@ pub struct Plan {
 pub struct Judged {
     /// By objective; less is better.
     pub cost: Vec<i64>,
-    /// By region: packets in front of it and behind it.
+    /// By region: packets in front of it and after it.
     pub states: Vec<(State, State)>,
     /// By device and device variable: what is used.
     pub used: Vec<Vec<i64>>,
@@ -182,7 +182,7 @@ fn arrive(problem: &Problem, plan: &Plan, node: usize, judged: &mut Judged) -> O
     Some(joined.unwrap_or_else(|| problem.nodes[node].start.clone()))
 }
 
-/// Packets behind a region; what it uses and is charged.
+/// Packets after a region; what it uses and is charged.
 fn execute(
     problem: &Problem,
     plan: &Plan,

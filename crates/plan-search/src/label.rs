@@ -53,7 +53,7 @@ pub struct Live {
     pub node: usize,
     /// Device of the region.
     pub device: usize,
-    /// Packets behind it.
+    /// Packets after it.
     pub after: State,
 }
 

@@ -14,7 +14,7 @@ pub const WHOLE: i64 = 1_000_000;
 /// Rates at least, if regions run only on some classes.
 #[derive(Default)]
 pub struct LeastRates {
-    /// By region: behind it.
+    /// By region: after it.
     pub after: Vec<i64>,
     /// By edge: the load that it makes where a hand-over crosses it.
     pub flow: Vec<i64>,
@@ -54,7 +54,7 @@ impl LeastRates {
     }
 }
 
-/// The least that a rate becomes behind a region, on the path on which it is largest.
+/// The least that a rate becomes after a region, on the path on which it is largest.
 fn shrunk(offer: &Offer, rate: usize, before: i64) -> i64 {
     let through = |value: i64, need: &usize| {
         let changed = |d: &crate::Derivation| {

@@ -11,7 +11,7 @@ use std::rc::Rc;
 pub struct Outcome {
     /// For each need of the offer: which of its derivations.
     pub picks: Rc<[u16]>,
-    /// Packets behind the region.
+    /// Packets after the region.
     pub after: State,
     /// Charges of the device, by place.
     pub once: Vec<(usize, i64)>,
@@ -33,7 +33,7 @@ pub fn usable<'o>(
     (0..).zip(derivations).filter(|(_, d)| is_usable(d)).collect()
 }
 
-/// Packets behind a region, each of whose needs has a pick.
+/// Packets after a region, each of whose needs has a pick.
 pub fn after(offer: &Offer, before: &State, picks: &[u16]) -> State {
     let mut along = Along::new(offer, before);
     along.follow(offer, picks);

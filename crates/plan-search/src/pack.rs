@@ -104,7 +104,7 @@ pub struct Packing<'p> {
     frames: Vec<Frame>,
     failed: FxHashSet<Box<[u64]>>,
     found: u64,
-    /// By region and group: the path variable behind it, and what follows, at least.
+    /// By region and group: the path variable after it, and what follows, at least.
     behind: Vec<i64>,
     ahead: Vec<i64>,
 }

@@ -139,7 +139,7 @@ impl Prices {
         &self.multiplier
     }
 
-    /// By edge and group: what follows on it behind a region there.
+    /// By edge and group: what follows on it after a region there.
     pub fn follows(&self) -> &[Vec<i64>] {
         &self.follows
     }
@@ -212,7 +212,7 @@ pub struct Walk {
     pub cost: Vec<Vec<i64>>,
     /// The bound, in steps of 1/1024.
     pub sum: i64,
-    /// By edge and place of the group among those of the region in front: the place of the group behind.
+    /// By edge and place of the group among those of the region in front: the place of the group after.
     choice: Vec<Vec<usize>>,
     /// By region and group's place: what the variable grows by on the cheapest paths from there on, the region with it.
     grown: Vec<Vec<i64>>,

@@ -76,7 +76,7 @@ pub struct Node {
 pub struct Arc {
     /// The region before.
     pub from: usize,
-    /// The region behind.
+    /// The region after.
     pub to: usize,
     /// Bits that a hand-over adds.
     pub bits: i64,

@@ -4,7 +4,7 @@
 //! while which frame passes which wire, by the digest of the frame's bytes. A frame that passes the same wire again, and another one,
 //! and so back to the first, goes round.
 //!
-//! Frames that programs change on each round, as by their TTL, are known by what is behind Ethernet, IPv4 and the ports. Not every
+//! Frames that programs change on each round, as by their TTL, are known by what is after Ethernet, IPv4 and the ports. Not every
 //! payload is different, so such a loop counts only where devices make copies all the while: one that counts a TTL down to zero
 //! ends, but its copies fill the links before.
 

@@ -140,7 +140,7 @@ impl Emulator {
         Ok(self.happens(Time::MAX)?.then_some(self.network.now))
     }
 
-    /// Lets the next events up to and at `time` happen, as far as the [`limit`](Self::limit): at most `most`, and none behind one
+    /// Lets the next events up to and at `time` happen, as far as the [`limit`](Self::limit): at most `most`, and none after one
     /// by which a device is up again. How many.
     pub fn run_events(&mut self, time: Time, most: u64) -> Result<u64, Violation> {
         self.go_on()?;

@@ -134,7 +134,7 @@ impl HostNode {
     }
 }
 
-/// The EtherType behind all VLAN tags, if it is not IPv4's.
+/// The EtherType after all VLAN tags, if it is not IPv4's.
 fn ether_type(frame: &[u8]) -> Option<u16> {
     let types = [12, 16, 20].map(|at| word(frame, at));
     types.into_iter().flatten().find(|kind| !TAGS.contains(kind)).filter(|kind| *kind != IPV4)

@@ -1,6 +1,6 @@
 //! Recordings in the pcap format, with nanoseconds.
 //!
-//! The format is that of `draft-ietf-opsawg-pcap`: a header of 24 bytes, then each frame behind 16 bytes of
+//! The format is that of `draft-ietf-opsawg-pcap`: a header of 24 bytes, then each frame after 16 bytes of
 //! time and length; little-endian.
 
 use base_time::Time;

@@ -41,7 +41,7 @@ impl Timeline {
         &self.moments
     }
 
-    /// Has to be called behind every event: keeps the moments that have passed before the next.
+    /// Has to be called after every event: keeps the moments that have passed before the next.
     pub fn watch(&mut self, emulator: &Emulator) {
         let next = emulator.next_time().unwrap_or(emulator.now()).min(emulator.limit());
         while self.next() < next {

@@ -11,7 +11,7 @@
 //! devices = ["nic"]             # where its regions may run besides; default: what `map` names, or all devices if there is one app
 //! map = { Acl = "nic" }         # what does not run at the origin; "plan": what is best by the objectives of `[plan]`
 //!                               # Acl = { device = "nic", policy = "call" }: by a policy of its own
-//! policy = "direct"             # behind a region control goes to where it is needed next; "call": back to the device around it first
+//! policy = "direct"             # after a region control goes to where it is needed next; "call": back to the device around it first
 //! regions = "marked"            # what can be placed: what the program marks, or each use of a table or extern ("tables"), each
 //!                               # named block and control ("blocks"), the bodies in links ("chain"), what the origin's class
 //!                               # cannot do ("beyond"), or all that can be cut ("auto")

@@ -59,7 +59,7 @@ pub struct Link {
     pub reorder: Probability,
     /// Added delay of a reordered frame.
     pub reorder_delay: Duration,
-    /// The longest frame that passes has this many bytes behind its Ethernet header of 14.
+    /// The longest frame that passes has this many bytes after its Ethernet header of 14.
     pub mtu: u32,
     /// How many frames wait before it at each end, for each priority.
     pub queue: u32,

@@ -59,7 +59,7 @@ impl Cut {
         self.groups.iter().flatten().any(|name| *name == section.region)
     }
 
-    /// The region graph, behind what the origin parses. `shares` is what the rack states of regions.
+    /// The region graph, after what the origin parses. `shares` is what the rack states of regions.
     pub fn app(&self, rack: &Rack, at: usize, program: &Program) -> Result<App> {
         let Some(app) = rack.apps.get(at) else { return Err(vec![]) };
         let origin = app.origin.value.0 as usize;

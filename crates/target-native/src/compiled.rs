@@ -121,7 +121,7 @@ pub(crate) struct HalfBuilds {
 
 impl HalfBuilds {
     /// The code of a program for PSA; `None` if it is for the interpreter alone. `shares` says that several threads are to run it at
-    /// once: then tables of both halves change all at once, and the numbers of egress go on behind those of ingress.
+    /// once: then tables of both halves change all at once, and the numbers of egress go on after those of ingress.
     pub(crate) fn new(blocks: Blocks<'_>, shares: bool) -> Option<HalfBuilds> {
         let half = |half: Half, wanted: Wanted| {
             Build::new(blocks.of(half), Part::Half(half), shares, wanted).map(Arc::new)
@@ -193,7 +193,7 @@ impl Coded {
 }
 
 impl Build {
-    /// The code for the blocks, whose tables and cells are numbered behind those of `wanted`; `None` if the program is for the
+    /// The code for the blocks, whose tables and cells are numbered after those of `wanted`; `None` if the program is for the
     /// interpreter alone. `shares` says that several threads are to run it at once.
     pub(crate) fn new(blocks: Blocks<'_>, part: Part, shares: bool, mut wanted: Wanted) -> Option<Build> {
         let layout = Layout::new(blocks)?;

@@ -99,7 +99,7 @@ impl Exchange<'_> {
         unsafe { header_bytes(address, header.shape.bytes() + varbit) }
     }
 
-    /// A header is at its home and has these bytes, and zeros behind them.
+    /// A header is at its home and has these bytes, and zeros after them.
     fn set_header(&mut self, index: usize, bytes: &[u8], valid: bool) {
         let header = &self.layout.headers[index];
         let room = self.memory.bytes_mut(header.home, header.shape.most_bytes());

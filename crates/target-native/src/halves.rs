@@ -227,7 +227,7 @@ impl HalvesAtWork {
         AtWork { core, blocks, runner: self }.process(packet.in_port, packet.frame().to_vec(), now)
     }
 
-    /// The interpreter goes on with a packet behind a half.
+    /// The interpreter goes on with a packet after a half.
     fn behind(
         &mut self,
         access: &mut Access,

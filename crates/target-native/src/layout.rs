@@ -146,7 +146,7 @@ impl Shape {
 /// A field of a header, or a struct in it.
 #[derive(Clone, Debug)]
 pub(crate) enum Part {
-    /// So many bits behind the header's start, not counting those of a varbit.
+    /// So many bits after the header's start, not counting those of a varbit.
     Field(u32, Kind),
     Struct(Vec<Part>),
     /// See [`Shape::varbit`].
@@ -253,7 +253,7 @@ pub(crate) mod asked {
 /// Scalars that every program has, by their positions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Registers {
-    /// The packet's first byte, the next to be taken by the parser, and the one behind the last: addresses.
+    /// The packet's first byte, the next to be taken by the parser, and the one after the last: addresses.
     pub(crate) start: usize,
     pub(crate) cursor: usize,
     pub(crate) end: usize,
@@ -331,7 +331,7 @@ impl Layout {
         let Builder { scalars, headers, values, arrays, mut bytes, .. } = builder;
         let mut place = |size: usize| {
             let at = bytes.next_multiple_of(64);
-            // Bytes behind the end may be read where a load is wider than a field.
+            // Bytes after the end may be read where a load is wider than a field.
             bytes = at + size + 32;
             at as i32
         };
@@ -506,7 +506,7 @@ impl Builder<'_> {
     }
 
     fn header(&mut self, shape: Shape) -> Node {
-        // Up to 16 bytes behind its end are read or written where an access is wider than a field.
+        // Up to 16 bytes after its end are read or written where an access is wider than a field.
         let home = self.place(shape.most_bytes() + 16, 16);
         let (pointer, valid) = (self.place(8, 8), self.place(4, 4));
         let varbit = shape.varbit.map(|_| self.scalar(Kind::Bits(32)));

@@ -13,7 +13,7 @@ pub(crate) struct Buffer(pub(crate) [u8; BUFFER]);
 /// Bytes in front of a packet that has just come in: room for headers that are added.
 pub const HEADROOM: usize = 256;
 
-/// Bytes that stay free behind a packet, since loads may be wider than fields.
+/// Bytes that stay free after a packet, since loads may be wider than fields.
 const TAIL: usize = 32;
 
 /// The longest frame that a [`Packet`] holds; longer ones are for [`Switch::process`](device::Switch::process).

@@ -206,7 +206,7 @@ pub(crate) extern "C" fn hash(
     job.hash(algorithm(which), &[data, payload].concat())
 }
 
-/// Beside the number of an algorithm: zero bits go in front of a list, and not behind, to make whole bytes.
+/// Beside the number of an algorithm: zero bits go in front of a list, and not after, to make whole bytes.
 pub(crate) const FILL_IN_FRONT: u32 = 0x100;
 
 pub(crate) extern "C" fn hash_list(
@@ -240,7 +240,7 @@ pub(crate) extern "C" fn sum_list(list: *const [u64; 3], count: u64) -> u64 {
     (data.len().div_ceil(2) as u64) << 32 | words.sum::<u64>()
 }
 
-/// The bits of numbers with their widths, one behind the other.
+/// The bits of numbers with their widths, one after the other.
 fn packed(list: &[[u64; 3]]) -> Vec<u8> {
     let mut data = BitWriter::new();
     for [low, high, width] in list {

@@ -371,7 +371,7 @@ impl Mirror {
         Run::Action(action.action, self.words(action, count))
     }
 
-    /// The data of an action as the words of a record, behind the slot of its counter if there is one.
+    /// The data of an action as the words of a record, after the slot of its counter if there is one.
     fn words(&self, action: &ActionView, count: Option<&Arc<CountSlot>>) -> Vec<u64> {
         let params = self.data.get(action.action as usize);
         let mut words: Vec<u64> = slot_of(count).collect();

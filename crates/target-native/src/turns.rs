@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! lock ──> next ──> value      whoever waits for the value holds `next`;
-//!                              whoever has let go of the value queues up behind that one
+//!                              whoever has let go of the value queues up after that one
 //! ```
 //!
 //! A [`Mutex`] alone goes to who comes first when it is free, and that is who has just had it: a thread that runs batch

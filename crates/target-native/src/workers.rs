@@ -11,7 +11,7 @@
 //! ([`dataplane_tables::Shared`]), and a write locks the switch only while it changes the originals. Who wants the switch gets it
 //! in turn: a worker with batch after batch keeps no write out, and what it tells waits for none.
 //!
-//! Atomicity as the language has it (P4-16 §18.4.1): each call of an extern is atomic. A read of a register and the write behind it are
+//! Atomicity as the language has it (P4-16 §18.4.1): each call of an extern is atomic. A read of a register and the write after it are
 //! not, unless they stand in an `@atomic` block; of programs with such blocks, or with cells that a processor does not write
 //! at once, one batch runs at a time.
 //!
@@ -141,7 +141,7 @@ impl Shared {
         mirrors.published();
     }
 
-    /// Does something with the switch, as its control plane does. Batches that begin behind this see what was written; those that run
+    /// Does something with the switch, as its control plane does. Batches that begin after this see what was written; those that run
     /// may still note hits of an entry for the one that takes its place. Traces are not told; what workers tell is
     /// [`take_told`](Shared::take_told)'s.
     pub fn write<R>(&self, work: impl FnOnce(&mut Switch) -> R) -> R {
@@ -258,7 +258,7 @@ impl Made {
         match self {
             Made::Nothing => Some(Mirrors::default()),
             Made::Whole(build) => build.mirrors(core),
-            // The numbers of egress go on behind those of ingress.
+            // The numbers of egress go on after those of ingress.
             Made::Halves(builds) => builds.egress.mirrors(core),
         }
     }

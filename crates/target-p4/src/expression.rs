@@ -1,6 +1,6 @@
 //! Expressions.
 //!
-//! A constant stands without its width where the place gives the type: behind `=`, beside an operand that is no
+//! A constant stands without its width where the place gives the type: after `=`, beside an operand that is no
 //! constant, as an argument whose parameter has a type of its own. Elsewhere it carries it.
 
 use crate::print::Printer;

@@ -15,7 +15,7 @@ impl Printer<'_> {
         self.package_declaration(&program.main, &mut taken);
     }
 
-    /// The name of the package type, declared behind what its parameters need.
+    /// The name of the package type, declared after what its parameters need.
     fn package_declaration(&mut self, package: &Package, taken: &mut Taken) -> String {
         let mut params = vec![];
         for (param, arg) in &package.args {

@@ -1,4 +1,4 @@
-//! Lines that are too long are broken behind commas and before `&&` and `||`.
+//! Lines that are too long are broken after commas and before `&&` and `||`.
 
 const WIDTH: usize = 100;
 

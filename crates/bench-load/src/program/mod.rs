@@ -91,7 +91,7 @@ fn trace(shape: &Shape, rng: &Rng, packet: impl FnMut(&mut Rng, &mut Rng, usize)
     (0..shape.packets).map(|_| next()).collect()
 }
 
-/// Now and then a packet that a router drops: the IPv4 header behind `before` bytes has no hop left, or a checksum
+/// Now and then a packet that a router drops: the IPv4 header after `before` bytes has no hop left, or a checksum
 /// that is wrong.
 fn spoil(bytes: &mut [u8], before: usize, rng: &mut Rng) {
     if !rng.chance(1, 64) {

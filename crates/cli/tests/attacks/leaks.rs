@@ -1,4 +1,4 @@
-//! All kinds of attacks against one process, again and again: what each of them leaves behind adds up.
+//! All kinds of attacks against one process, again and again: what each of them leaves after adds up.
 //!
 //! `P4RACK_LEAK_SECONDS` says for how long; `./test --all` does it for five minutes.
 

@@ -19,7 +19,7 @@ use super::trie::{Descent, Root, Tries};
 /// Bits that choose a slot of `top`.
 const TOP: u32 = 3 * STRIDE;
 
-/// Bits that slots of chunks have behind them.
+/// Bits that slots of chunks have after them.
 pub(crate) const DEPTH: u32 = TOP + STRIDE;
 
 /// So many prefixes make it worth its memory.

@@ -90,7 +90,7 @@ impl Rules {
         self.rule(entry)[VALUE..VALUE + 2 * self.words].split_at(self.words)
     }
 
-    /// The entry behind this one in its chain, and its tag.
+    /// The entry after this one in its chain, and its tag.
     #[inline(always)]
     pub(crate) fn link(&self, entry: u32) -> (u32, u32) {
         let link = self.rule(entry)[LINK];

@@ -23,7 +23,7 @@ const BLOCK: usize = 256;
 /// that are missing.
 const PLACES_AT_ONCE: usize = 4;
 
-/// Words of a key that places are in; what is behind them only the rules themselves look at.
+/// Words of a key that places are in; what is after them only the rules themselves look at.
 const MOST_WORDS: usize = 8;
 
 /// Rules that are asked which places tell them apart best.

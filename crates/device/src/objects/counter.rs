@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// Cells in memory that compiled code shares.
 pub type SharedCells = Arc<[AtomicU64]>;
 
-/// Words that stay free behind the cells of a worker: no line that it writes has cells of another, and none is loaded with one that has.
+/// Words that stay free after the cells of a worker: no line that it writes has cells of another, and none is loaded with one that has.
 pub(crate) const GAP: usize = 16;
 
 /// Counts one packet more.
@@ -138,7 +138,7 @@ mod tests {
         assert!(counter.write(0, Count::default()) && counter.write(3, count(1, 2)));
         assert!(!counter.write(4, count(1, 2)));
         assert_eq!(counter.cells(), [(3, count(1, 2))]);
-        // What is counted behind a write adds to it.
+        // What is counted after a write adds to it.
         first[6].fetch_add(1, Relaxed);
         counter.count(3, 8);
         assert_eq!(counter.read(3), Some(count(3, 10)));

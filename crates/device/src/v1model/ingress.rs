@@ -66,7 +66,7 @@ impl V1Switch<'_> {
         self.after_ingress(done, now)
     }
 
-    /// All that comes of a packet that ended in ingress, up to the queues: what a packet gives rise to runs before the packets behind
+    /// All that comes of a packet that ended in ingress, up to the queues: what a packet gives rise to runs before the packets after
     /// it.
     pub(crate) fn after_ingress(&mut self, done: Ingress, now: Time) -> Vec<Queued> {
         // Nearly all of them: nothing else comes of it.

@@ -97,7 +97,7 @@ impl Receiver {
         self.due
     }
 
-    /// The acknowledgement that is sent now: everything before an offset has come, and these ranges behind it.
+    /// The acknowledgement that is sent now: everything before an offset has come, and these ranges after it.
     pub fn acknowledge(&mut self) -> (u32, [Option<(u32, u32)>; 3]) {
         (self.unsaid, self.due) = (0, None);
         let mut sacks = [None; 3];

@@ -37,7 +37,7 @@ pub(super) struct Head {
     pub scale: Option<u8>,
     /// The sender understands selective acknowledgements; with SYN only.
     pub takes_sack: bool,
-    /// Sequence numbers that came out of order: from, and behind the last.
+    /// Sequence numbers that came out of order: from, and after the last.
     pub sacks: [Option<(u32, u32)>; 3],
 }
 

@@ -52,7 +52,7 @@ pub(super) struct Sender {
     timeout: Option<Time>,
     probe: Option<Time>,
     overtaken: Option<Time>,
-    /// The number behind the last segment when the last one was sent again as a probe; none if no such probe is out.
+    /// The number after the last segment when the last one was sent again as a probe; none if no such probe is out.
     probed: Option<u32>,
     pub counts: Counts,
 }

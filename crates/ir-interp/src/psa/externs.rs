@@ -243,7 +243,7 @@ impl Psa<'_> {
         Ok(())
     }
 
-    /// A meter's answer. `rest` are the arguments behind the index: the packet's colour, and for DPDK's calls its
+    /// A meter's answer. `rest` are the arguments after the index: the packet's colour, and for DPDK's calls its
     /// length; without a colour it is green.
     fn execute(
         &mut self,

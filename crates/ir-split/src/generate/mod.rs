@@ -64,7 +64,7 @@ pub struct Cut<'a> {
     pub routes: &'a Routes,
     /// The control before the traffic manager.
     pub ingress: ControlId,
-    /// The control behind it.
+    /// The control after it.
     pub egress: ControlId,
     /// The parser.
     pub parser: ParserId,

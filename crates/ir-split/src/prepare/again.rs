@@ -77,7 +77,7 @@ fn is_standard(program: &Program, ty: &Type) -> bool {
     matches!(ty, Type::Named(id) if Some(program.type_decl(*id).name.as_str()) == name)
 }
 
-/// The program's parser finds the same in a packet whatever its port, and also behind the runtime's: its first step is to
+/// The program's parser finds the same in a packet whatever its port, and also after the runtime's: its first step is to
 /// extract what the runtime looks at.
 fn is_parsed_alike(program: &Program) -> bool {
     let Some((parser, _)) = parser_of(program) else { return false };

@@ -3,7 +3,7 @@
 //! Before: `action decap(inout headers h) { h.outer.setInvalid(); }` in a list of actions as `decap(hdr)`
 //! After:  `action decap() { hdr.outer.setInvalid(); }`, listed as `decap`
 //!
-//! Why: copying all headers in and out hides which of them an action touches, and what a varbit's length is behind the copy.
+//! Why: copying all headers in and out hides which of them an action touches, and what a varbit's length is after the copy.
 //! Nothing changes as long as the action reaches the control's parameter by that one name. Only what holds a varbit is bound, in
 //! actions that no other control has: these are printed once for all controls.
 

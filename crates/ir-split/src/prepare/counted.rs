@@ -3,7 +3,7 @@
 //! Before: `bytes.count(5);`
 //! After:  at the start of ingress `meta.p4rack_length = (bit<16>)std.packet_length;`, in a field with `@counted_length`
 //!
-//! Why: v1model counts the length with which a frame came to the device, which behind a cut is that of the hand-over.
+//! Why: v1model counts the length with which a frame came to the device, which after a cut is that of the hand-over.
 //! Devices of p4rack count what the annotated field says. Clones keep it as they keep a field list.
 
 use super::{add_metadata, field_list, role_type};

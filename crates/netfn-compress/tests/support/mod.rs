@@ -78,7 +78,7 @@ impl Flow {
         flow
     }
 
-    /// The next frame, with `payload` bytes of it and `trailer` behind the packet.
+    /// The next frame, with `payload` bytes of it and `trailer` after the packet.
     pub fn frame(&mut self, rng: &mut Rng, payload: usize, trailer: usize) -> Vec<u8> {
         let transport = if self.is_tcp { 20 + self.options } else { 8 };
         let length = transport + payload;

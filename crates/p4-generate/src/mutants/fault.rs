@@ -12,7 +12,7 @@ use std::fmt;
 pub enum Fault {
     /// It is not made.
     Lost,
-    /// It is made behind what should follow it.
+    /// It is made after what should follow it.
     Late,
     /// The other arm is taken; the parser goes on elsewhere.
     Elsewhere,
@@ -239,7 +239,7 @@ fn applies(fault: Fault, shape: &str) -> bool {
     let is_transition = ["a transition", "a select"].contains(&shape);
     match fault {
         Fault::Lost => !is_transition,
-        // What stands behind a branch or loop has often nothing to do with it.
+        // What stands after a branch or loop has often nothing to do with it.
         Fault::Late => !branches.contains(&shape) && shape != "a loop",
         Fault::Elsewhere => branches.contains(&shape),
         Fault::Zero => {

@@ -155,7 +155,7 @@ impl Gen {
         format!("{{ {} }}", parts.join(", "))
     }
 
-    /// All numbers of a header, one behind the other, as real checksums are over.
+    /// All numbers of a header, one after the other, as real checksums are over.
     pub(super) fn header_list(&mut self) -> Option<String> {
         let header = self.some_place(|g, p| g.types.is_header(&p.ty) && !p.text.contains('['))?;
         let fields = self.types.fields(&header.ty).iter();

@@ -121,7 +121,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `what` stands where it may not; parsing goes on behind it.
+    /// `what` stands where it may not; parsing goes on after it.
     pub(super) fn misplaced(&mut self, what: &str, span: Span, why: &str) {
         let error = Diagnostic::error(syntax::MISPLACED, format!("{what} is not allowed here"));
         self.report(error.at(span, why));

@@ -38,7 +38,7 @@ impl Parser<'_> {
         self.dimensions(ty, start)
     }
 
-    /// `[n]` any number of times behind a type or a declared name.
+    /// `[n]` any number of times after a type or a declared name.
     pub(super) fn dimensions(&mut self, mut ty: Type, start: Span) -> Type {
         let mut height = self.height;
         while self.at(TokenKind::LBracket) {
@@ -153,7 +153,7 @@ impl Parser<'_> {
         args
     }
 
-    /// `<A, B>` behind a declared name: new type variables, declared in the innermost scope.
+    /// `<A, B>` after a declared name: new type variables, declared in the innermost scope.
     pub(super) fn type_params(&mut self) -> Vec<Name> {
         let open = self.span();
         let mut names = vec![];

@@ -56,7 +56,7 @@ impl Running {
         self.run_watched(u64::MAX, &mut |_| Ok(()))
     }
 
-    /// The same: `watch` is called behind each event whose number is divisible by `every`, and at the end. Its error ends the run.
+    /// The same: `watch` is called after each event whose number is divisible by `every`, and at the end. Its error ends the run.
     pub fn run_watched(
         &mut self,
         every: u64,

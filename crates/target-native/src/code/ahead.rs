@@ -19,7 +19,7 @@ use std::mem::offset_of;
 pub(crate) const FUEL: u64 = 16;
 
 impl<'a> Code<'a, '_> {
-    /// Ends the packet here; what is made behind is never run.
+    /// Ends the packet here; what is made after is never run.
     pub(crate) fn end_ahead(&mut self) {
         self.b.ins().jump(self.next, &[]);
         let dead = self.b.create_block();

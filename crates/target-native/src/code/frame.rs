@@ -61,7 +61,7 @@ impl<'a> Code<'a, '_> {
         self.next
     }
 
-    /// Leaves the packet, and those behind it for later.
+    /// Leaves the packet, and those after it for later.
     pub(crate) fn finish(&mut self, left: Left) {
         self.spill_packet();
         let left = self.number(types::I32, left as u64);
@@ -148,7 +148,7 @@ impl<'a> Code<'a, '_> {
             Node::Header(index) => {
                 let header = &self.layout.headers[*index];
                 if self.facts.written[*index] {
-                    // In pieces of 16: behind each home there are as many bytes to spare.
+                    // In pieces of 16: after each home there are as many bytes to spare.
                     let home = self.at(header.home);
                     self.clear(home, header.shape.bytes().next_multiple_of(16));
                 }

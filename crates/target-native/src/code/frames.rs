@@ -8,7 +8,7 @@ use device::stage::BlockName;
 use ir::{Expr, InstanceId, Name};
 
 impl<'a> Code<'a, '_> {
-    /// Leaves the packet, and those behind it for later: all of it, and the block's variables, are in the frame.
+    /// Leaves the packet, and those after it for later: all of it, and the block's variables, are in the frame.
     pub(crate) fn call_frame(&mut self, instance: InstanceId, method: &Name, args: &[&'a Expr]) -> Made<()> {
         if self.ahead {
             self.end_ahead();

@@ -1,5 +1,5 @@
 //! Half of PSA: parser, control and deparser around a packet's bytes. What is asked of the architecture, and what the packet is to
-//! take along, lies in the frame behind it.
+//! take along, lies in the frame after it.
 
 use super::{Code, Made, PLAIN};
 use crate::context::{Context, told};

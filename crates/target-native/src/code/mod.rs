@@ -1,12 +1,12 @@
 //! The code generator.
 //!
-//! One function for a program: it takes a batch of packets and runs all stages on each, one packet behind the other.
+//! One function for a program: it takes a batch of packets and runs all stages on each, one packet after the other.
 //!
 //! ```text
 //! for each packet   parser -> verify -> ingress -> traffic manager -> egress -> compute -> deparser
 //!                                                  │ unicast: on      │
 //!                                                  │ drop: counted, next packet
-//!                                                  └ clone, group, resubmit, ...: the batch ends, and goes on behind the packet
+//!                                                  └ clone, group, resubmit, ...: the batch ends, and goes on after the packet
 //! ```
 //!
 //! - [`place`] finds out where things are, [`can`] what code can do with them. What it cannot is a call of the interpreter for one
@@ -219,7 +219,7 @@ impl<'a, 'b> Code<'a, 'b> {
         self.b.ins().iadd_imm_s(self.frame, i64::from(offset))
     }
 
-    /// Two blocks and the one behind them: `yes` runs if `cond` holds, else `no`.
+    /// Two blocks and the one after them: `yes` runs if `cond` holds, else `no`.
     pub(crate) fn branch(
         &mut self,
         cond: Value,

@@ -26,12 +26,12 @@ const LIST: i32 = 2048;
 pub(crate) struct HashPlan<'a> {
     algorithm: Algorithm,
     items: Vec<Item<'a>>,
-    /// Zero bits go in front, and not behind, to make whole bytes.
+    /// Zero bits go in front, and not after, to make whole bytes.
     fills_in_front: bool,
 }
 
 impl HashPlan<'_> {
-    /// The same with zero bits in front to whole bytes, and not behind.
+    /// The same with zero bits in front to whole bytes, and not after.
     pub(crate) fn filled_in_front(self) -> Self {
         HashPlan { fills_in_front: true, ..self }
     }
@@ -200,7 +200,7 @@ impl<'a> Code<'a, '_> {
         [cursor, self.b.ins().isub(end, cursor)]
     }
 
-    /// All items one behind the other, from the highest bit of the first word on, and how many bits they are.
+    /// All items one after the other, from the highest bit of the first word on, and how many bits they are.
     fn words(&mut self, plan: &HashPlan<'a>) -> Made<(Vec<Value>, u32)> {
         let all: u32 = plan.items.iter().map(|item| item.width).sum();
         let front = if plan.fills_in_front { all.next_multiple_of(8) - all } else { 0 };

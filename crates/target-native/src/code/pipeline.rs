@@ -70,7 +70,7 @@ impl<'a> Code<'a, '_> {
         Ok(())
     }
 
-    /// A loop over packets, one behind the other.
+    /// A loop over packets, one after the other.
     fn each_packet(
         &mut self,
         packets: Value,

@@ -1,7 +1,7 @@
 //! Headers of variable length: those with one varbit.
 //!
 //! ```text
-//! fields | varbit, as long as it is now | fields     the bytes as on the wire; fields behind the varbit are the interpreter's
+//! fields | varbit, as long as it is now | fields     the bytes as on the wire; fields after the varbit are the interpreter's
 //! ```
 //!
 //! Beside its pointer and validity such a header has the length of its varbit in bytes. Only extractions and copies give it one.

@@ -80,7 +80,7 @@ impl Captures {
     }
 }
 
-/// The file of traces that is being written. Messages one behind the other are one message with all their fields,
+/// The file of traces that is being written. Messages one after the other are one message with all their fields,
 /// in both forms: nothing is kept.
 pub struct Traces {
     path: PathBuf,

@@ -49,7 +49,7 @@ impl Stream {
     }
 }
 
-/// The fields of an object, each behind a comma.
+/// The fields of an object, each after a comma.
 fn fields(object: &Value) -> String {
     let none = Map::new();
     let fields = object.as_object().unwrap_or(&none).iter();

@@ -1,4 +1,4 @@
-//! Hand-overs are never so short that a link pads them: padding behind the payload would pass for payload.
+//! Hand-overs are never so short that a link pads them: padding after the payload would pass for payload.
 //!
 //! A packet whose hand-over could be shorter than Ethernet's 60 bytes takes `p4rack_pad` along, a header that fills up
 //! what `p4rack_t` lacks. Its length when it came in, less what the parser takes at most, says whether it could.

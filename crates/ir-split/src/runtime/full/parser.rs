@@ -134,7 +134,7 @@ impl Generator<'_> {
         id
     }
 
-    /// Moves the program's `start` behind the other states under another name, so that ours can be first.
+    /// Moves the program's `start` after the other states under another name, so that ours can be first.
     fn rename_start(&mut self) -> StateRef {
         let parser = &mut self.out.parsers[self.cut.parser.index()];
         let moved = StateId::from(parser.states.len());

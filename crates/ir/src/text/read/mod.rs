@@ -121,7 +121,7 @@ struct Scope {
     value_sets: Names,
 }
 
-/// A written reference: a name, or none for `?`, and an index if one stands behind.
+/// A written reference: a name, or none for `?`, and an index if one stands after.
 struct Reference {
     name: Option<String>,
     index: Option<usize>,

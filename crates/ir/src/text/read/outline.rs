@@ -9,7 +9,7 @@ struct Outline {
     user: bool,
     name: Name,
     annotations: Annotations,
-    /// The token behind the name.
+    /// The token after the name.
     content: usize,
 }
 
