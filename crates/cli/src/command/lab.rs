@@ -87,7 +87,7 @@ enum Command {
         #[arg(long, value_enum, default_value = "text")]
         format: Format,
     },
-    /// List the labs that run
+    /// List the running labs
     #[command(after_help = "Examples:
   p4rack lab list")]
     List {
@@ -95,7 +95,7 @@ enum Command {
         #[arg(long, value_enum, default_value = "text")]
         format: Format,
     },
-    /// End what labs that were killed have left
+    /// End processes that killed labs have left
     #[command(after_help = "Examples:
   p4rack lab clean")]
     Clean,

@@ -38,7 +38,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = Limits::default().updates, value_parser = at_least_one)]
     max_updates: usize,
     /// Maximum memory for the program's tables and objects and what they hold, in MiB. A program that would need more when its tables are
-    /// full is refused. By default two fifths of the memory that the process may use, less 384 MiB for requests
+    /// full is refused. By default two fifths of the memory that remains to the process after 384 MiB for requests
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..))]
     max_memory: Option<u64>,
     /// P4Runtime device id
@@ -63,7 +63,7 @@ pub struct Args {
     /// Port for packet-in and packet-out
     #[arg(long, value_name = "PORT")]
     cpu_port: Option<u32>,
-    /// Port number that means "drop"
+    /// Port number that means "drop"; by default the architecture's, 511 for v1model
     #[arg(long, value_name = "PORT")]
     drop_port: Option<u32>,
     /// Accept pushed configurations that contain BMv2 JSON: the running program stays, without its entries
