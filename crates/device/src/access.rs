@@ -1,4 +1,4 @@
-//! Which state objects were touched, in order: what a proof of serialisability needs.
+//! Accesses to state objects, in order, for proofs of serialisability.
 
 use ir::Name;
 

@@ -89,8 +89,8 @@ impl<'b> Blocks<'b> {
         self.stage(block).map(Stage::roles).unwrap_or_default()
     }
 
-    /// The types of the headers, of the user's metadata and of the standard metadata; of half of PSA, of what it asks of the
-    /// architecture in the place of the last.
+    /// Types of the headers, the user's metadata and the standard metadata; for a half of PSA, of its output metadata
+    /// instead of the last.
     pub fn types(self) -> [Type; 3] {
         match &self.blueprint.architecture {
             Architecture::V1Model(model) => model.types(),
@@ -106,7 +106,7 @@ impl<'b> Blocks<'b> {
         }
     }
 
-    /// The field of the metadata that says in ingress and egress what is counted: that with `@counted_length`.
+    /// Index of the metadata field with `@counted_length`, which gives the length for counters in ingress and egress.
     pub fn counted_length(self) -> Option<usize> {
         match &self.blueprint.architecture {
             Architecture::V1Model(model) => model.counted_length(),

@@ -12,7 +12,7 @@ use dataplane_api::Registry;
 use ir::{Const, ExprKind, Instance, MatchKind, Name, Program, Type, TypeKind};
 use ir_value::Value;
 
-/// Tables, value sets, an object for each instance, and what each extern function is, if it is a value extern.
+/// Tables, value sets, an object for each instance, and the value extern of each extern function that has one.
 type Built = (Tables, ValueSets, Vec<Object>, Vec<Option<ValueObject>>);
 
 /// All that a device keeps, as it is before the first packet.

@@ -80,7 +80,7 @@ impl Switch {
         self.core.state.tables.by_name_mut(table)?.add(keys, priority, Run::Group(group))
     }
 
-    /// Replaces what an entry runs.
+    /// Replaces the action of an entry.
     pub fn table_modify(
         &mut self,
         table: &str,
@@ -377,7 +377,7 @@ impl Switch {
         }
     }
 
-    /// Sets what `crc16_custom` or `crc32_custom` computes, in every call and object; `width` is 16 or 32.
+    /// Sets the parameters of `crc16_custom` or `crc32_custom`, for every call and object; `width` is 16 or 32.
     pub fn set_custom_crc(&mut self, width: u32, crc: Crc) {
         match width {
             16 => self.core.state.crcs.crc16 = crc,
@@ -390,7 +390,7 @@ impl Switch {
         self.core.state.trace.switch(on);
     }
 
-    /// Takes what was traced since the last time; of more than 2^20 events the oldest are kept.
+    /// Takes the trace since the last call, at most the last 2^20 events.
     pub fn take_trace(&mut self) -> Vec<Event> {
         self.core.state.trace.take()
     }
@@ -410,7 +410,7 @@ impl Switch {
         self.core.state.take_digests()
     }
 
-    /// Takes what `log_msg` wrote since the last time; of more than 4096 lines the oldest are kept.
+    /// Takes the lines of `log_msg` since the last call, at most the last 4096.
     pub fn take_log(&mut self) -> Vec<String> {
         self.core.state.take_log()
     }

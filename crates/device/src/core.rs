@@ -31,7 +31,7 @@ impl Core {
         self.numbers.drop_port()
     }
 
-    /// True if nobody wants to know what packets do on the way: no trace, no log of accesses.
+    /// True if nothing observes the steps of packets: no trace, no log of accesses.
     pub fn is_untold(&self) -> bool {
         !self.state.trace.on() && !self.state.accesses.on
     }
@@ -63,7 +63,7 @@ impl Core {
         alive
     }
 
-    /// Counts a packet that ended before it was done. What breaks a rule of the IR is written to the log too.
+    /// Counts a packet that stopped early. A violated rule of the IR is also written to the log.
     pub fn stopped(&mut self, stop: &Stop) {
         let reason = match stop {
             Stop::ParserLoop => DropReason::ParserLimit,
@@ -88,7 +88,7 @@ impl Core {
         packet
     }
 
-    /// The traffic manager or a frame extern does something with the packet whose steps are being told.
+    /// Reports an action of the traffic manager or a frame extern on the traced packet.
     pub(crate) fn effect(&mut self, effect: &'static str, target: impl ToString) {
         self.state.trace.add(|| EventKind::Effect { effect, target: target.to_string() });
     }

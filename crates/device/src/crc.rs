@@ -1,9 +1,9 @@
 //! The two checks that programs use most, sixteen bytes at a time.
 //!
-//! Before: `for each bit: r = r >> 1 ^ (r & 1 ? polynomial : 0)`
-//! After:  `r = T15[b0] ^ T14[b1] ^ ... ^ T0[b15]`, where `Tn[b]` is what a byte becomes after n bytes of zero
-//! (Kounavis, Berry: A Systematic Approach to Building High Performance Software-Based CRC Generators, 2005). No look-up waits
-//! for another; the bytes after the last sixteen are done the same way.
+//! Before: `for each bit: r = r >> 1 ^ (r & 1 ? polynomial : 0)` After:  `r = T15[b0] ^ T14[b1] ^ ... ^ T0[b15]`, where
+//! `Tn[b]` is the remainder of a byte followed by n zero bytes (Kounavis, Berry: A Systematic Approach to Building High
+//! Performance Software-Based CRC Generators, 2005). No look-up waits for another; the bytes after the last sixteen are
+//! done the same way.
 
 /// Bytes that are looked up at once.
 const AT_ONCE: usize = 16;
@@ -45,7 +45,7 @@ impl Tables {
         Tables(tables)
     }
 
-    /// For each of so many bytes, and no more than [`AT_ONCE`], what it becomes after those that follow it.
+    /// Tables of each of `bytes` bytes, at most [`AT_ONCE`]: the remainder of a byte followed by the remaining ones.
     pub(crate) fn by_byte(&'static self, bytes: usize) -> Option<&'static [[u32; 256]]> {
         self.0.get(..bytes)
     }

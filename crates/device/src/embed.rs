@@ -45,7 +45,7 @@ pub struct ActionView {
 pub enum TableChange {
     /// A new entry.
     Added(EntryView),
-    /// It is no longer there; what it ran is not told.
+    /// The entry is gone; its action is not reported.
     Removed(EntryView),
     /// It runs something else.
     Modified(EntryView),
@@ -68,7 +68,7 @@ pub struct TableFacts {
     pub keys: Vec<crate::KeySpec>,
     /// How many entries it takes.
     pub size: u64,
-    /// Entries name members of a profile or groups of a selector: [`Core::chosen`] says what runs.
+    /// Entries refer to members of a profile or groups of a selector: [`Core::chosen`] gives the action.
     pub has_profile: bool,
     /// Hits are to be counted: see [`EntryView::count`].
     pub counts: bool,
@@ -202,8 +202,8 @@ impl Core {
         Some(self.state.tables.get(control, table)?.count_slots.clone())
     }
 
-    /// The cells of a register, which all workers share; or those of a worker for a counter, two words each, packets and bytes. Only of what has them
-    /// by [`Blocks::cells`](crate::Blocks::cells).
+    /// Cells of a register, shared by all workers, or one worker's cells of a counter, two words each: packets and
+    /// bytes. Only for objects listed by [`Blocks::cells`](crate::Blocks::cells).
     pub fn cells(&mut self, id: InstanceId, worker: usize) -> Option<SharedCells> {
         match self.state.objects.get_mut(id.index())? {
             Object::Register(register) => register.flatten(u64::MAX),
@@ -237,7 +237,7 @@ impl Core {
         self.state.chosen(table, &key, chosen_by)
     }
 
-    /// Takes what was told since the last time.
+    /// Takes the reports since the last call.
     pub fn take_told(&mut self) -> Told {
         self.state.take_told()
     }

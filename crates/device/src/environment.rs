@@ -34,7 +34,7 @@ pub enum Source {
     DequeueDepth,
 }
 
-/// A read and what it gave.
+/// A read and its value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Observation {
     /// Source of the value.
@@ -43,12 +43,12 @@ pub struct Observation {
     pub value: u128,
 }
 
-/// Stands between a device and what is outside.
+/// Source of a device's inputs beside packets.
 pub trait Environment: Send {
-    /// The device reads `source`, which has `value` here; the result is what the program sees.
+    /// A read of `source`, whose real value is `value`. Returns the value that the program sees.
     fn read(&mut self, source: &Source, value: u128) -> u128;
 
-    /// True if every read gives what is there and nobody wants to know of it: then compiled code need not ask.
+    /// True if every read returns the real value and is not recorded: then compiled code need not ask.
     fn is_transparent(&self) -> bool {
         false
     }
@@ -89,8 +89,8 @@ impl Environment for Recorder {
     }
 }
 
-/// Answers with what was recorded, for each source in the order of the record; what was not recorded passes and
-/// is counted. Clones share the record.
+/// Answers reads with recorded values, for each source in order; reads without a record return the real value and are
+/// counted. Clones share the record.
 #[derive(Clone, Default, Debug)]
 pub struct Replayer {
     record: Arc<Mutex<Record>>,
@@ -111,7 +111,7 @@ impl Replayer {
         }
     }
 
-    /// Forgets what was not asked for, and gives how many answers that were and how many were missing.
+    /// Discards the remaining record. Returns the numbers of unused and of missing answers.
     pub fn clear(&self) -> (u64, u64) {
         let record = std::mem::take(&mut *self.record.lock().unwrap_or_else(PoisonError::into_inner));
         (record.waiting.values().map(|w| w.len() as u64).sum(), record.missed)

@@ -140,7 +140,7 @@ pub(crate) fn compute(algorithm: Algorithm, data: &[u8], custom: &CustomCrcs) ->
     }
 }
 
-/// A hash of data of one length as a sum of what its bytes give: each XORed with the others and with `zeros`.
+/// A hash of data of a fixed length as the XOR of `zeros` and a value for each byte.
 pub struct ByByte {
     /// For the last byte, the one before it, and so on.
     pub tables: &'static [[u32; 256]],

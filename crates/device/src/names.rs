@@ -3,8 +3,7 @@
 use base_diag::did_you_mean;
 use dataplane_api::EntryError;
 
-/// Which of `known` the user means by `name`: the one of exactly that name, else the only one that ends in
-/// `.name`. `kind` says in an error what is looked for.
+/// Resolves `name` among `known`: an exact match, else the only name that ends in `.name`. `kind` is for the error.
 pub(crate) fn resolve<'n>(
     kind: &str,
     name: &str,

@@ -57,7 +57,8 @@ pub struct Session {
     pub group: Option<u32>,
     /// Class of the clones: PSA's `class_of_service`, v1model's `priority`.
     pub class_of_service: u8,
-    /// Clones have no more bytes. They are cut when they are made: on v1model a clone of ingress is parsed from what is left, and a
-    /// clone of egress loses payload. Headers that do not fit are cut when it is sent.
+    /// Maximum length of clones in bytes. They are truncated when they are made: on v1model, a clone of ingress is
+    /// parsed from the truncated bytes, and a clone of egress loses payload. Headers that do not fit are truncated on
+    /// transmission.
     pub max_length: Option<u32>,
 }

@@ -22,11 +22,11 @@ use ir::Stmt;
 
 /// Runs a program, in pieces of several sizes.
 ///
-/// A packet is offered as a large piece first: all that happens to it, then a half. A runner takes the sizes that it is good at and
-/// gives the rest back as it was, which then runs in smaller pieces; stages and statements it always runs. In whichever pieces a packet
-/// runs, it comes to the same: a large piece is not taken if somebody wants to know [what happens in it](Core::is_untold).
+/// A packet is offered in the largest piece first: the whole path, then a half. A runner takes the pieces that it
+/// supports and returns the others unchanged; these then run in smaller pieces. Stages and statements are always run.
+/// The result is the same for all pieces: a large piece is not taken if [its steps are observed](Core::is_untold).
 pub trait StageRunner: Send {
-    /// A frame that came in by a port and all that comes of it, at one moment, with what is counted.
+    /// Processes a frame to its end, at one moment, and counts it.
     fn whole(
         &mut self,
         _core: &mut Core,

@@ -89,7 +89,7 @@ fn count_bytes(count: &Count, only_packets: bool) -> Vec<u8> {
     [count.packets, bytes].map(u64::to_be_bytes).concat()
 }
 
-/// A counter of `CounterType.packets`, the enum's first member: what its bytes are nobody can ask for.
+/// A counter of `CounterType.packets`, the enum's first member: its bytes cannot be read.
 fn only_packets(instance: &Instance) -> bool {
     instance.args.last().is_some_and(|arg| arg.kind == ExprKind::Const(Const::Enum(0)))
 }

@@ -152,7 +152,7 @@ impl Specs {
         self.value_sets.get(at).ok_or_else(|| refused("no such value set"))
     }
 
-    /// The object that the user means, of those that `is_it` takes; `kind` says in an error what is looked for.
+    /// The object that the user means, among those that `is_it` accepts; `kind` is for the error.
     pub fn object(
         &self,
         kind: &str,

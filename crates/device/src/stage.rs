@@ -104,9 +104,9 @@ impl BlockName {
     ];
 }
 
-/// A packet in a stage: what goes in, and what has become of it when the stage is over.
+/// A packet in a stage: inputs before, outputs after.
 pub struct Visit {
-    /// The parameters that have a value before the stage begins; afterwards what they are at its end.
+    /// Values of parameters, before and after the stage.
     pub values: Vec<(VarId, Value)>,
     /// Input of a parser.
     pub frame: Vec<u8>,
@@ -182,7 +182,7 @@ pub struct Effects {
     pub counted: u64,
     /// The length of the packet as `setValid` and `setInvalid` change it, in bytes.
     pub length: i64,
-    /// Cut what is sent to this many bytes: the least of all calls.
+    /// Length to truncate the sent packet to, in bytes: the minimum of all calls.
     pub truncate: Option<u32>,
     /// A clone, with its session.
     pub clone: Option<CloneEffect>,

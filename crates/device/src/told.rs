@@ -17,7 +17,7 @@ pub struct Digest {
 }
 
 impl Digest {
-    /// The type of the data, if the name tells it.
+    /// Type of the data, if the digest's name determines it.
     pub fn ty(&self, program: &Program) -> Type {
         let of_type = program.types.iter().position(|ty| ty.name == self.name);
         let of_type = of_type.map(|at| Type::Named(TypeId::from(at)));
@@ -51,7 +51,7 @@ impl Told {
         self.lost += keep(&mut self.log, [line]);
     }
 
-    /// Adds what was told later.
+    /// Appends later reports.
     pub fn append(&mut self, later: Told) {
         self.lost += later.lost + keep(&mut self.digests, later.digests) + keep(&mut self.log, later.log);
     }

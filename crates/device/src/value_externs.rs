@@ -1,4 +1,4 @@
-//! Value externs: declarations are compared with what a device offers, and instances made.
+//! Value externs: compares declarations with the device's offers, and makes instances.
 
 use crate::objects::Object;
 use crate::objects::value::{ValueMethod, ValueObject};
@@ -34,7 +34,7 @@ pub fn check_value_externs(program: &Program, registry: &Registry) -> Vec<Diagno
     });
     let functions = program.extern_functions.iter().filter_map(|function| {
         let mark = function.value_extern()?;
-        // What is called may have any name: the annotation says what it is.
+        // The callee may have any name: the annotation identifies it.
         let name = mark.as_str().unwrap_or_default();
         let method = DeclaredMethod {
             name,
@@ -139,7 +139,7 @@ impl Declared<'_> {
 }
 
 impl DeclaredMethod<'_> {
-    /// How a declaration differs from what is offered.
+    /// First difference between a declaration and the device's offer.
     fn differs(&self, program: &Program, offered: &Method) -> Option<String> {
         let params = &self.signature.params;
         if !self.signature.type_params.is_empty() {
@@ -241,7 +241,7 @@ pub(crate) fn instance(
     Ok(Object::Value(ValueObject { object, methods }))
 }
 
-/// Makes what each extern function of the program is, if it is a value extern. Declarations have been checked.
+/// Makes the value extern of each extern function that has one. Declarations have been checked.
 pub(crate) fn functions(program: &Program, registry: &Registry) -> Vec<Option<ValueObject>> {
     let made = |function: &ir::ExternFunction| {
         let offer = registry.value(function.value_extern()?.as_str()?)?;

@@ -15,7 +15,7 @@ use ir::Name;
 use ir_value::Value;
 
 impl Switch {
-    /// Does a write. What it names goes by control-plane names, whole or by their ends. Times without a hit count from `now`.
+    /// Does a write. Objects are given by control-plane names, full or abbreviated. Idle times count from `now`.
     pub fn write(&mut self, write: &Write<Name>, now: Time) -> Result<(), EntryError> {
         match write {
             Write::Entry { table, key, to, count } => {
@@ -127,7 +127,7 @@ impl Switch {
         })
     }
 
-    /// Adds an entry or replaces what it runs.
+    /// Adds an entry or replaces its action.
     fn write_run(
         &mut self,
         table: &Name,

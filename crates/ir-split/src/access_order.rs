@@ -1,13 +1,13 @@
 //! Do all packets use the state objects in one order?
 //!
 //! A packet that goes by another device may be overtaken by one that does not. If both use an object before and another
-//! one after, they use them in opposite orders, which never happens on one device. So between objects that one packet may use
-//! with a cut in between, all ways have to lead over the same devices: links and devices keep order.
+//! one after, they use them in opposite orders, which never happens on one device. So between objects that one packet
+//! may use with a cut in between, all paths must pass the same devices: links and devices keep order.
 //!
-//! Objects that stand together in a section are used at one moment and count as one. What remains is a graph of such
-//! groups; where it is a forest and each edge keeps order, no cycle of packets can arise (the orders at a leaf are those at
-//! its neighbour). Otherwise all sections of the groups must lie on one way that every packet takes, or on a *line*: packets join
-//! it and leave it where they like, and between that pass all of it.
+//! Objects used in the same section are used at one moment and count as one. The result is a graph of such groups; if
+//! it is a forest and each edge keeps order, no cycle of packets can arise (the orders at a leaf are those at its
+//! neighbour). Otherwise all sections of the groups must lie on one path that every packet takes, or on a *line*:
+//! packets join and leave it anywhere, and pass all of it in between.
 //!
 //! On a line no cycle arises: two packets are in one order wherever both are, a packet is on a stretch of the line, and of
 //! three stretches that meet two by two there is a place that is on all three. A longer cycle has a shorter one in it.
@@ -25,11 +25,11 @@ pub struct Overtaken {
     pub first: InstanceId,
     /// The other.
     pub second: InstanceId,
-    /// The ways between them, as far as they differ.
+    /// Paths between the two sections, up to their common parts.
     pub ways: Vec<Vec<DeviceIndex>>,
 }
 
-/// The devices that packets pass between two sections: none, one way, or several.
+/// Paths of packets between two sections, as lists of devices.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Ways(Vec<Vec<DeviceIndex>>);
 
@@ -109,7 +109,7 @@ fn root(joined: &BTreeMap<InstanceId, InstanceId>, mut at: InstanceId) -> Instan
     at
 }
 
-/// For each section: the ways from `start` to it.
+/// Paths from `start` to each section.
 fn ways_from(sections: &Sections, start: SectionId) -> Vec<Ways> {
     let mut ways = vec![Ways::default(); sections.list.len()];
     ways[start.0 as usize].add(vec![sections.get(start).device]);
@@ -136,7 +136,7 @@ fn all_on_one_way(sections: &Sections, users: &[(SectionId, Vec<InstanceId>)]) -
     one && to.iter().all(|a| to.iter().all(|b| a[0].starts_with(&b[0]) || b[0].starts_with(&a[0])))
 }
 
-/// From each of the sections to each after it there is one way, and it leads by all sections that are between them.
+/// True if there is one path from each section to each later one, and it passes all sections in between.
 fn on_a_line(sections: &Sections, users: &[(SectionId, Vec<InstanceId>)]) -> bool {
     let ways: Vec<_> = users.iter().map(|(id, _)| ways_from(sections, *id)).collect();
     let way = |from: usize, to: usize| match ways[from][users[to].0.0 as usize].0.as_slice() {

@@ -19,7 +19,7 @@ use p4_arch::Meaning;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// A program on its way through the steps, with what they have found.
+/// A program while it passes the steps, with the steps' results.
 pub struct Analysis<'a> {
     /// Device of each region.
     pub placement: &'a Placement,
@@ -73,7 +73,7 @@ pub struct Analysis<'a> {
     pub layout: Result<Layout, Vec<NotCarried>>,
     /// Findings, each with the name of its check.
     pub found: Vec<(&'static str, Diagnostic)>,
-    /// Another preparation that may keep what this one does not.
+    /// Another preparation, which may keep values that this one loses.
     pub remedy: Option<Needs>,
     /// The result.
     pub split: Split,

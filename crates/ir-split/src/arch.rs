@@ -13,7 +13,7 @@ pub const PORT_BITS: u32 = CUT.port_bits;
 
 /// The externs that generated code uses.
 pub struct OwnExterns {
-    /// Counts what the runtime drops.
+    /// Counter of packets that the runtime drops.
     pub counter: CounterFacts,
     /// Marks a packet to be dropped; with the name of its parameter, the standard metadata.
     pub drop: (&'static str, &'static str),
@@ -103,7 +103,7 @@ pub fn set_at_start() -> Vec<&'static str> {
     ])
 }
 
-/// Standard metadata that the traffic manager fills before egress: what was there is lost.
+/// Standard metadata that the traffic manager sets before egress; former values are lost.
 pub fn set_at_egress() -> Vec<&'static str> {
     written_at(&[FieldMoment::EgressStart])
 }

@@ -3,9 +3,9 @@
 //! Before: `apply { a = 1; t.apply(); if (c) { b = 2; d = 3; } }`
 //! After:  `apply { a = 1; @region("R") { t.apply(); if (c) { b = 2; d = 3; } } }`, marked from the border before `t`
 //!
-//! A *border* is the place before a statement of ingress or egress, inside branches too: the finest cuts there are.
-//! [`open`] takes the user's own marks away and puts the controls that are applied into their callers, so that borders
-//! inside of them can be cut. What is marked means the same as before: a mark is a block with a name.
+//! A *border* is the place before a statement of ingress or egress, inside branches too: these are the finest possible
+//! cuts. [`open`] removes the user's marks and inlines applied controls, so that borders inside of them can be cut.
+//! Marking does not change the program's meaning: a mark is a block with a name.
 
 mod near;
 
@@ -58,7 +58,7 @@ pub enum Policy {
     Chain,
     /// [`Policy::Chain`], and inside of the links [`Policy::Tables`].
     Nested,
-    /// Each statement that does what a class of devices cannot.
+    /// Each statement that a class of devices cannot execute.
     Beyond(DeviceClass),
 }
 
@@ -137,7 +137,7 @@ pub fn mark_between(program: &mut Program, from: &Border, to: &Border, name: &st
 /// Gives their names, which begin with `name`.
 pub fn mark_onward(program: &mut Program, border: &Border, name: &str) -> Vec<Name> {
     let mut names = vec![];
-    // From the outermost block inwards: what is marked moves nothing that stands before it.
+    // From the outermost block inwards: marking a block moves no statement before it.
     for (depth, (stmt, _)) in border.path.iter().enumerate() {
         let from = Border { path: border.path[..depth].to_vec(), index: stmt + 1, ..border.clone() };
         let name = format!("{name}_behind{depth}");
@@ -183,8 +183,8 @@ pub fn cuts(program: &Program, policy: Policy) -> Vec<Cut> {
 
 /// Marks all of `cuts`, which are of this program and in the order in which [`cuts`] gave them.
 pub fn mark(program: &mut Program, cuts: &[Cut]) {
-    // From the last to the first: what is marked moves nothing that stands before it or around it. It may need
-    // declarations before it, which are of the region around it, too.
+    // From the last to the first: marking a block moves no statement before or around it. It may need declarations
+    // before it, which belong to the surrounding region, too.
     let mut longer: Vec<(&Border, usize)> = vec![];
     for cut in cuts.iter().rev() {
         let from = &cut.from;
@@ -297,7 +297,7 @@ fn chain(program: &Program, control: &Control, half: Half, body: &Block) -> Vec<
         found
     };
     let users = body.stmts.iter().enumerate().filter(|(_, stmt)| uses(stmt)).map(|(i, _)| i);
-    // What stands before the first use belongs to the first link.
+    // Statements before the first use belong to the first link.
     let starts: Vec<usize> = users.enumerate().map(|(n, i)| if n == 0 { 0 } else { i }).collect();
     let name = if half == Half::Ingress { "Ingress" } else { "Egress" };
     let link = |(n, &start): (usize, &usize)| Cut {
@@ -308,7 +308,7 @@ fn chain(program: &Program, control: &Control, half: Half, body: &Block) -> Vec<
     starts.iter().enumerate().map(link).collect()
 }
 
-/// Names of letters, digits and `_`, each once: the last part of what they were, numbered where needed.
+/// Names of letters, digits and `_`, all different: the last part of the original name, numbered if needed.
 fn number(cuts: &mut [Cut], all: bool) {
     let mut taken = BTreeSet::new();
     for cut in cuts {

@@ -29,7 +29,7 @@ pub struct Check {
     pub about: &'static str,
     /// The step after which it runs.
     after: &'static str,
-    /// Nothing that follows makes sense for what it refuses.
+    /// If it refuses, later checks are meaningless.
     stops: bool,
     run: fn(&Analysis<'_>) -> Vec<Diagnostic>,
 }
@@ -228,7 +228,7 @@ pub fn check_links(sections: &Sections, placement: &Placement, routes: &Routes) 
     routes.missing.iter().map(report).collect()
 }
 
-/// Packets of one flow that may take different ways.
+/// Warns about packets of one flow that may take different paths.
 pub fn check_flow_order(deciding: &[Span]) -> Option<Diagnostic> {
     let mut diagnostic =
         Diagnostic::warning(codes::FLOW_ORDER, "flow-order", "packets of one flow may overtake one another");

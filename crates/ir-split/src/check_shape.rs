@@ -64,7 +64,7 @@ pub fn check_kept_length(program: &Program, places: &Places, kept: &[HeaderIndex
     types.into_iter().filter_map(refuse).collect()
 }
 
-/// Statements of the verification of checksums that change headers: what is kept of a packet is taken after it.
+/// Refuses statements that change headers during the verification of checksums: the original packet is copied after it.
 pub fn check_verified(program: &Program) -> Vec<Diagnostic> {
     let mut found = vec![];
     let Some(stage) = arch::stage(program, Duty::Verify) else { return found };

@@ -31,7 +31,7 @@ impl Facts {
         written: LeafSet,
         stale: BTreeSet<HeaderIndex>,
     ) -> Facts {
-        // What is known of the order of extraction holds for headers that the parser only extracts.
+        // The order of extraction is known for headers that the parser only extracts.
         let all = (0..headers as u32).map(HeaderIndex);
         let all: BTreeSet<_> = all.filter(|h| !stale.contains(h)).collect();
         let stale_after_parser = Rc::new(stale.clone());

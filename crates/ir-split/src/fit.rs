@@ -24,7 +24,8 @@ pub struct TooLong {
     pub link: u32,
 }
 
-/// Looks at each link on the path of each hand-over, where its limit is known. `header_bytes` is what stands in front of the packet.
+/// Looks at each link on the path of each hand-over, where its limit is known. `header_bytes` is the length of the
+/// hand-over header.
 pub fn too_long(a: &Analysis<'_>, header_bytes: &dyn Fn(SectionId) -> u64) -> Vec<TooLong> {
     let (placement, places) = (a.placement, a.places());
     let originals = a.originals.as_deref().unwrap_or_default();

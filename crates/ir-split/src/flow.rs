@@ -1,4 +1,4 @@
-//! Dataflow over sections: what is known and what is live where each one starts.
+//! Dataflow over sections: facts and live values at the start of each.
 //!
 //! One pass forward and one pass backward over the sections in topological order; loops inside a statement run to
 //! their fixed point. No path is enumerated.
@@ -336,7 +336,7 @@ impl Flow {
         }
     }
 
-    /// Finds what the parser reads and writes, and which headers it surely extracts before which.
+    /// Finds the parser's reads and writes, and which headers it certainly extracts before which others.
     fn read_parser(&mut self, parser: &Parser, by_var: &BTreeMap<VarId, RoleKey>) {
         let mut extracts: Vec<Vec<HeaderIndex>> = vec![];
         for state in &parser.states {
@@ -454,7 +454,7 @@ impl Flow {
         });
     }
 
-    /// A call may write what it is given.
+    /// A call may write its arguments.
     fn given_to(&mut self, call: &Call, by_var: &BTreeMap<VarId, RoleKey>) {
         for place in call.args.iter().flatten() {
             self.parser_touches(place, by_var);

@@ -117,7 +117,8 @@ impl Flow {
         facts
     }
 
-    /// A loop may run any number of times: what its body writes is written, what it touches is forgotten.
+    /// A loop may run any number of times: places that its body writes count as written, and facts about places that it
+    /// touches are forgotten.
     fn loop_forward(&self, control: ControlId, stmt: &Stmt, body: &Block, mut facts: Facts) -> Facts {
         if let StmtKind::For { init, update, .. } = &stmt.kind {
             for inner in init.iter().chain(update) {
@@ -237,7 +238,7 @@ impl Flow {
         facts.make_valid(header);
     }
 
-    /// A write to a place: its leaves are written; what headers it covers whole may have become valid or not.
+    /// A write to a place: its leaves are written; headers inside of it may have become valid or not.
     fn write_forward(&self, control: ControlId, place: &Expr, facts: &mut Facts) {
         let (Covered::Whole(leaves) | Covered::Part(leaves)) = self.places.covered(control, place) else {
             return;

@@ -26,7 +26,7 @@ use ir::{
 };
 use std::collections::BTreeSet;
 
-/// More ways than this from one place are taken for different ones.
+/// If a place has more paths than this, they count as different.
 const MOST_WAYS: usize = 8;
 
 /// The devices that packets pass from some place on.
@@ -63,7 +63,7 @@ pub fn deciding(flow: &Flow, sections: &Sections, controls: [ControlId; 2]) -> V
     found
 }
 
-/// A way that begins at `device`.
+/// A path that begins at `device`.
 fn by(device: DeviceIndex, mut way: Vec<DeviceIndex>) -> Vec<DeviceIndex> {
     if way.first() != Some(&device) {
         way.insert(0, device);
@@ -82,7 +82,7 @@ impl Varying<'_> {
         for leaf in varying.iter().filter_map(|name| self.flow.places.standard_named(name)) {
             self.leaves.insert(leaf);
         }
-        // What was kept from another pass may come from anything.
+        // Values kept from another pass may be anything.
         self.flow.kept(None).into_iter().for_each(|leaf| {
             self.leaves.insert(leaf);
         });
@@ -278,7 +278,7 @@ impl Varying<'_> {
         self.leaves.contains(leaf) && (together == 1 || !standard)
     }
 
-    /// The ways from the start of `code`; notes conditions that vary and choose among different ones.
+    /// Paths from the start of `code`; records conditions that vary and choose among different paths.
     fn ways(&self, control: ControlId, code: &[Code], of_section: &[Ways], found: &mut Vec<Span>) -> Ways {
         let mut out = Ways::new();
         for piece in code {

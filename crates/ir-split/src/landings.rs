@@ -60,7 +60,7 @@ impl Pass {
         let last = segments.len().saturating_sub(1);
         for (n, (name, span, mut stmts)) in segments.into_iter().enumerate() {
             if n < last {
-                // What comes after may read its variables.
+                // Later statements may read its variables.
                 before.extend(stmts.iter_mut().filter_map(declared_before));
             }
             before.push(region(&name, span, stmts));

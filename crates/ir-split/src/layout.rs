@@ -1,4 +1,4 @@
-//! The hand-over's layout: what travels in front of the packet over a cut.
+//! Layout of hand-overs: the header in front of the packet.
 //!
 //! Two headers: `p4rack_t`, the same for all cuts of a program, and one of its own for each section that is entered
 //! over a cut, with the live values of that section. Behind them come all valid headers in declaration order, then
@@ -186,7 +186,7 @@ fn form(program: &Program, places: &Places, leaf: Leaf) -> Option<(u32, Form)> {
     if info.is_validity {
         return Some((1, Form::Validity));
     }
-    // What a program writes there may have more.
+    // The program may write larger values there.
     if Some(leaf) == places.standard(Meaning::Length) && !writes_standard(program, Meaning::Length) {
         return Some((FRAME_LENGTH_BITS, Form::Bits));
     }

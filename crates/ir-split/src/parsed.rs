@@ -36,7 +36,7 @@ fn stmt_bits(program: &Program, stmt: &Stmt) -> Option<u64> {
     bits
 }
 
-/// Along the longest way; `None` if there are cycles.
+/// Length of the longest path; `None` if there are cycles.
 fn longest_way(parser: &Parser, taken: &[u64]) -> Option<u64> {
     if (0..parser.states.len()).any(|index| reaches(parser, index, index)) {
         return None;

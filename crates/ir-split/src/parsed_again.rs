@@ -57,7 +57,7 @@ struct Taint<'a> {
     leaves: LeafSet,
     /// Variables of the parser.
     vars: BTreeSet<VarId>,
-    /// Paths of what is written in the headers.
+    /// Paths of header fields that are written.
     touched: BTreeSet<Vec<u32>>,
     differs: Differs,
 }

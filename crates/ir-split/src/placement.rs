@@ -17,7 +17,7 @@ pub enum Order {
     Any,
 }
 
-/// How far it is from one device to the next: of ways the shortest by links is taken, then the fastest.
+/// Distance between two devices: links first, then latency.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Length {
     /// Links.
@@ -68,8 +68,8 @@ pub struct Placement {
     pub epoch: u64,
     /// Device names, by index.
     pub devices: Vec<Name>,
-    /// The devices that own a traffic manager: packets enter and leave there, and what is in no region that is placed runs
-    /// there. Each is a switch of its own; all have the same program and the same helpers.
+    /// Devices that own a traffic manager: packets enter and leave there, and code outside of placed regions runs
+    /// there. Each is a separate switch; all have the same program and the same helpers.
     pub home: Vec<DeviceIndex>,
     /// Marked regions; those not named run at the origins.
     pub sites: BTreeMap<Name, Site>,

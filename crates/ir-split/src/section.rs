@@ -270,7 +270,7 @@ impl Former<'_> {
         };
     }
 
-    /// The code of `stmts`, ending in `Goto`s; what lies after a cut becomes sections of its own.
+    /// The code of `stmts`, ending in `Goto`s; code after a cut becomes sections of its own.
     fn code(&mut self, stmts: &[&Stmt], place: &Place) -> Vec<Code> {
         let mut out = vec![];
         for (i, stmt) in stmts.iter().enumerate() {

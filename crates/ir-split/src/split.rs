@@ -121,7 +121,7 @@ pub struct Linkage {
     pub prefix: String,
     /// Bits of the number by which a hand-over names the section to go on at.
     pub region_bits: u32,
-    /// Packets of one flow take the same way: they leave in the order in which they came.
+    /// Packets of one flow take the same path and stay in order.
     pub keeps_order: bool,
     /// The number of egress' first section; those after it are entered in the middle of egress.
     pub egress: u64,

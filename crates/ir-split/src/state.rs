@@ -37,10 +37,10 @@ fn add_code(program: &Program, control: ControlId, code: &[Code], uses: &mut Use
 /// Declarations that no code of a program uses; the control plane may still write them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Idle {
-    /// Tables that nothing applies, and what they use.
+    /// Tables that are never applied, and the objects they use.
     pub tables: BTreeMap<ControlId, Uses>,
-    /// Tables that nothing applies with actions that use an object of a table or statement that runs: they stay without what
-    /// these actions do, which would pull the object to their device.
+    /// Tables that are never applied, with actions that use an object of a table or statement that runs: they are kept
+    /// without these actions' effects, which would pull the object to their device.
     pub hollow: BTreeMap<ControlId, BTreeSet<TableId>>,
     /// Objects that nothing calls, those of idle tables among them.
     pub instances: BTreeSet<InstanceId>,

@@ -56,7 +56,7 @@ impl Witnesses {
         None
     }
 
-    /// The last place in front of `to` that writes the value; none for what comes with the packet.
+    /// The last place before `to` that writes the value; `None` if it arrives with the packet.
     pub fn writer(&self, to: SectionId, leaf: Leaf) -> Option<Span> {
         let mut leads = vec![false; self.uses.len()];
         for at in (0..to.0 as usize).rev() {

@@ -138,7 +138,7 @@ mod tests {
         assert!(counter.write(0, Count::default()) && counter.write(3, count(1, 2)));
         assert!(!counter.write(4, count(1, 2)));
         assert_eq!(counter.cells(), [(3, count(1, 2))]);
-        // What is counted after a write adds to it.
+        // Counts after a write add to it.
         first[6].fetch_add(1, Relaxed);
         counter.count(3, 8);
         assert_eq!(counter.read(3), Some(count(3, 10)));

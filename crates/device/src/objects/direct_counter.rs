@@ -1,7 +1,7 @@
 //! `direct_counter`: a counter for each entry of a table.
 //!
-//! An entry's counter is the sum of a base and of what workers count in its *slot*, as in [`counter`](super::counter). Slots are numbers;
-//! each worker has an array with a cell for each slot, which it makes longer itself between two batches.
+//! An entry's counter is the sum of a base and of the workers' counts in its *slot*, as in [`counter`](super::counter).
+//! Slots are numbers; each worker has an array with a cell for each slot, which it extends itself between two batches.
 //!
 //! ```text
 //! Added ──> EntryCounter::share ──> slot 5 ──> record of the entry ──> code: cells of the worker [5]

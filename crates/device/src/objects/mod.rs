@@ -1,4 +1,4 @@
-//! State objects: what extern instances keep from one packet to the next.
+//! State objects: the state of extern instances.
 //!
 //! Cells that were never written are not stored: a size is a bound, not an allocation.
 

@@ -5,7 +5,7 @@ use base_time::Time;
 use dataplane_api::ValueExtern;
 use ir::{CallEffect, ExternFunctionId, InstanceId, Program, Signature};
 
-/// A value extern with what its program says of it.
+/// A value extern with its declaration in the program.
 pub(crate) struct ValueObject {
     pub(crate) object: Box<dyn ValueExtern>,
     /// For each method of the declaration; a function has one.
@@ -26,7 +26,7 @@ impl ValueObject {
         self.methods.iter().any(|method| method.effect != CallEffect::Pure)
     }
 
-    /// Calls a method of the declaration. What is given has the widths that the slots had.
+    /// Calls a method of the declaration. Outputs keep the widths of the given slots.
     pub(crate) fn call(&mut self, method: ValueMethod, inputs: &[Bits], outputs: &mut [Bits], now: Time) {
         let widths: smallvec::SmallVec<[u32; 8]> = outputs.iter().map(Bits::width).collect();
         self.object.call(method.number, inputs, outputs, now);

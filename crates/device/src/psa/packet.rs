@@ -1,4 +1,4 @@
-//! A packet on its way through the device.
+//! A packet inside the device.
 
 use super::half::HalfStart;
 use crate::core::Core;
@@ -9,7 +9,7 @@ use ir::Carried;
 use ir_value::Value;
 use p4_arch::psa::packet_path;
 
-/// A packet between the halves: bytes, and what the switch knows of it. Nothing else crosses.
+/// A packet between the halves: bytes, and the switch's own metadata. Nothing else crosses.
 #[derive(Clone)]
 pub(super) struct Packet {
     pub(super) frame: Vec<u8>,
@@ -68,7 +68,7 @@ pub(super) struct Pass {
     pub(super) output: Value,
     /// The bytes that the parser left.
     pub(super) payload: Vec<u8>,
-    /// The length as it entered, in bytes: what counters and meters see.
+    /// Length on arrival, in bytes, for counters and meters.
     pub(super) length: u64,
     /// For the blocks' input metadata: fields by name.
     pub(super) facts: Vec<(&'static str, u128)>,

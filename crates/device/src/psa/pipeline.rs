@@ -176,7 +176,7 @@ impl<'c> PsaSwitch<'c> {
         stages.run(packet, facts, initial).map_err(|stop| self.core.stopped(&stop)).ok()
     }
 
-    /// A field of what a half asks for.
+    /// A field of a half's output metadata.
     fn asked(&self, half: Half, pass: &HalfDone, name: &str) -> u64 {
         fields::get(&self.core.program, &self.layout.half(half).control.ty(Role::Output), &pass.output, name)
     }

@@ -49,7 +49,7 @@ impl Stages<'_> {
         self.stage(&self.half.control, &mut pass, vec![]).end?;
         let visit = self.stage(&self.half.deparser, &mut pass, vec![]);
         visit.end?;
-        // What the deparser gives along stays in `pass`.
+        // Metadata from the deparser stays in `pass`.
         let mut frame = visit.emitted;
         frame.extend(&pass.payload);
         Ok(HalfDone { output: pass.output, carried: pass.carried, frame })
@@ -72,7 +72,7 @@ impl Stages<'_> {
         Ok(())
     }
 
-    /// Runs a stage: binds its parameters, and takes back what the parameters became.
+    /// Runs a stage: sets its parameters before, and stores them afterwards.
     fn stage(&mut self, stage: &Stage, pass: &mut Pass, frame: Vec<u8>) -> Visit {
         self.tell(&stage.name, true);
         let mut visit = Visit {

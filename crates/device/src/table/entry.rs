@@ -9,7 +9,7 @@ use ir_value::Value;
 /// An entry.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Entry {
-    /// Counts up from 0 in each table; what writers name it by.
+    /// Handle for writers; counts up from 0 in each table.
     pub(crate) handle: u64,
     pub(crate) run: Run,
     /// From the source, and not to be changed.

@@ -1,7 +1,7 @@
 //! Entries that no packet hits: `support_timeout` of v1model.
 //!
-//! As in BMv2 an entry stays when its time has run out; the control plane is told and decides. It is told once,
-//! and again only after another hit.
+//! As in BMv2, an idle entry stays; it is reported to the control plane, which decides. It is reported once, and again
+//! only after another hit.
 
 use super::Table;
 use crate::names::refused;

@@ -1,4 +1,4 @@
-//! One key element: how it matches, and what an entry says about it.
+//! One key element: its match kind, and an entry's match on it.
 
 use crate::names::refused;
 use base_bits::Bits;
@@ -76,7 +76,7 @@ impl KeySpec {
         Ok(Match::Range { lo, hi })
     }
 
-    /// True if `value` is what the normal form `wanted` wants.
+    /// True if `value` matches the normal form `wanted`.
     pub(crate) fn matches(&self, wanted: &Match, value: &Bits) -> bool {
         let value = &value.resize(self.width);
         match wanted {

@@ -43,7 +43,7 @@ pub(crate) struct Table {
     pub(crate) of_default: Option<DirectCells>,
     /// Default action of the source, for a reset.
     first_default: (u32, Vec<Value>),
-    /// In no order: what was first shows in the handles.
+    /// Entries, unordered: their handles give the order of insertion.
     pub(crate) entries: IndexMap<EntryKey, Entry, FxBuildHasher>,
     const_entries: bool,
     size: u64,
@@ -58,7 +58,7 @@ pub(crate) struct Table {
     of_source: usize,
     /// `support_timeout`.
     pub(crate) idle_timeouts: bool,
-    /// To be told to the control plane.
+    /// Idle entries to report to the control plane.
     idle: Vec<IdleEntry>,
     pub(crate) journal: Journal,
 }

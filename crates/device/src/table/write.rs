@@ -51,7 +51,7 @@ impl Table {
         }
     }
 
-    /// Replaces what an entry runs.
+    /// Replaces the action of an entry.
     pub(crate) fn modify(
         &mut self,
         keys: &[Match],
@@ -78,7 +78,7 @@ impl Table {
         self.journal.forget();
     }
 
-    /// Replaces the default action; `None` takes back what the source says.
+    /// Replaces the default action; `None` restores the source's.
     pub(crate) fn set_default(&mut self, run: Option<(u32, Vec<Value>)>) -> Result<(), EntryError> {
         if self.default_is_const {
             return Err(refused(format!("the default action of `{}` is constant", self.control_plane_name)));

@@ -1,4 +1,4 @@
-//! The steps of a packet's way, as data.
+//! The steps of a packet, as data.
 
 use base_bits::Bits;
 use base_diag::Span;
@@ -15,7 +15,7 @@ pub struct PacketId(pub u32);
 pub struct Event {
     /// Packet of the step.
     pub packet: PacketId,
-    /// The statement, expression or state; [`Span::NONE`] for what the device does by itself.
+    /// The statement, expression or state; [`Span::NONE`] for actions of the device itself.
     pub span: Span,
     /// Kind of the step.
     pub kind: EventKind,
@@ -164,7 +164,7 @@ pub enum EventKind {
     Action {
         /// Control-plane name.
         action: Name,
-        /// Parameters and what they start with.
+        /// Parameters and their initial values.
         args: Vec<(Name, Shown)>,
     },
     /// An `if`, or the test of a loop.

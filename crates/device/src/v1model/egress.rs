@@ -70,7 +70,7 @@ impl V1Switch<'_> {
         frame.map_err(|stop| self.core.stopped(&stop)).ok()
     }
 
-    /// Sets what v1model tells egress of a packet's stay in its queue.
+    /// Sets egress's metadata about a packet's time in its queue.
     pub(super) fn tell_egress(&mut self, packet: &mut Packet, stay: Stay) {
         let fields = [
             ("egress_global_timestamp", stay.left.into()),

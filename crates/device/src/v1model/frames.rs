@@ -19,7 +19,7 @@ use ir::InstanceId;
 use ir_value::Value;
 
 impl V1Switch<'_> {
-    /// Hands the packet to the frame extern that it called, and gives what runs on.
+    /// Passes the packet to the frame extern that it called. Returns the work that follows.
     pub(super) fn call_frame_extern(&mut self, called: Called, now: Time) -> Vec<Work> {
         let Called { instance, method, args, frame, kept, life } = called;
         let name = self.core.program.instance(instance).control_plane_name.clone();
@@ -86,9 +86,9 @@ impl V1Switch<'_> {
         out.take()
     }
 
-    /// The packet that called goes on with its metadata and variables; headers, payload and the length that
-    /// egress sees come from the frame given back. What the parser writes into metadata is forgotten. Resubmit
-    /// and ingress clones still give the frame as it entered the pass.
+    /// The packet that called goes on with its metadata and variables; headers, payload and the length that egress sees
+    /// come from the returned frame. The parser's writes to metadata are discarded. Resubmit and ingress clones still
+    /// use the frame of the start of the pass.
     pub(super) fn carry_on(
         &mut self,
         packet: &mut Packet,

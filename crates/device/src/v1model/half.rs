@@ -1,4 +1,4 @@
-//! The halves of v1model, ingress and egress, with what goes in and what comes out: see
+//! Inputs and results of v1model's halves, ingress and egress: see
 //! [`StageRunner::v1model_ingress`](crate::StageRunner::v1model_ingress).
 //!
 //! ```text
@@ -38,7 +38,7 @@ pub struct Received {
     pub timestamp: u64,
 }
 
-/// A packet that called a frame extern, and what came back.
+/// A packet that called a frame extern, and the returned frame.
 pub struct Carried {
     /// The packet as it was at the call.
     pub kept: Kept,

@@ -1,4 +1,4 @@
-//! A packet on its way through the device.
+//! A packet inside the device.
 
 use crate::environment::Source;
 use crate::life::Life;
@@ -36,15 +36,15 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// Cuts its payload so that it has `most` bytes with its headers, as far as `packet_length` tells them. Where they alone are
-    /// longer, what is sent is cut.
+    /// Truncates the payload so that the packet has `most` bytes with its headers, as far as `packet_length` gives
+    /// them. If the headers alone are longer, the frame is truncated on transmission.
     pub(super) fn cut(&mut self, most: u32) {
         let payload = self.payload.len();
         let headers = usize::try_from(self.effects.length).unwrap_or(0).saturating_sub(payload);
         let most_bytes = most as usize;
         let kept = payload.min(most_bytes.saturating_sub(headers));
         self.payload.truncate(kept);
-        // What the pass began with goes on to end in the payload, and is what is counted.
+        // The start of the pass remains at the end of the payload, and is what counters see.
         self.frame.truncate(self.frame.len().saturating_sub(payload - kept));
         self.effects.counted = self.frame.len() as u64;
         self.effects.length = self.effects.length.min(most.into());

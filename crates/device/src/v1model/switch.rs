@@ -1,4 +1,4 @@
-//! A device for v1model at work: what its files have in common.
+//! A device for v1model at work: parts shared by its files.
 
 use super::half::{Received, Work};
 use super::layout::Layout;

@@ -60,7 +60,7 @@ pub struct Cut<'a> {
     pub layout: &'a Layout,
     /// Device of each region.
     pub placement: &'a Placement,
-    /// The ways of hand-overs.
+    /// Paths of hand-overs.
     pub routes: &'a Routes,
     /// The control before the traffic manager.
     pub ingress: ControlId,
@@ -222,7 +222,7 @@ impl<'a> Generator<'a> {
         params.get(position).copied()
     }
 
-    /// Notes that something is missing: no program comes of it. What is given stands in until then.
+    /// Records that something is missing, so that no program results. `stand_in` is used until then.
     pub fn lacks<T>(&self, what: String, stand_in: T) -> T {
         self.missing.borrow_mut().get_or_insert(what);
         stand_in

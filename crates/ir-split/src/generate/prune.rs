@@ -14,7 +14,8 @@ use ir::{
 use ir_state::{Touch, Uses, calls_of_block, uses_of_block};
 use std::collections::BTreeSet;
 
-/// Removes unused tables and actions from every control, then unused instances from the program. What is in `kept` stays.
+/// Removes unused tables and actions from every control, then unused instances from the program, except those in
+/// `kept`.
 pub fn prune(program: &mut Program, kept: &Idle) {
     let mut instances = kept.instances.clone();
     if kept.tables.is_empty() {

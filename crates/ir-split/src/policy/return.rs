@@ -1,7 +1,7 @@
 //! `return`: control goes back to the origin that the packet came from, whatever section runs there next.
 //!
-//! Hand-overs have a field of its own, `origin`: the number of the origin to return to. A helper of several origins keeps it in
-//! its metadata and writes it into what it sends.
+//! Hand-overs have a field of its own, `origin`: the number of the origin to return to. A helper of several origins
+//! keeps it in its metadata and writes it into hand-overs that it sends.
 
 use super::{EdgePolicy, PortKey, PortTable};
 use crate::generate::Generator;

@@ -29,7 +29,7 @@ use p4_arch::{Duty, Meaning};
 
 const WIDTH: u32 = 32;
 
-/// Tracks the length. Refuses what changes it where no metadata is at hand.
+/// Tracks the length. Refuses changes of the length where no metadata is available.
 pub fn track_length(program: &mut Program, prefix: &str, lengths: &Lengths) -> Result<(), Vec<Diagnostic>> {
     let refused = untracked(program);
     if !refused.is_empty() {
@@ -96,7 +96,7 @@ fn untracked(program: &Program) -> Vec<Diagnostic> {
     found
 }
 
-/// A control and what it has at hand.
+/// A control and the metadata available in it.
 struct At<'a> {
     control: ControlId,
     metadata: Expr,

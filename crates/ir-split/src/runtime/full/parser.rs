@@ -1,4 +1,4 @@
-//! The parser's way for hand-overs.
+//! The parser's states for hand-overs.
 //!
 //! ```text
 //! start                 select(ingress_port) { p4rack_links: p4rack_peek; default: p4rack_own | the program's start }
@@ -96,7 +96,7 @@ impl Generator<'_> {
         parser.states[0] = start;
     }
 
-    /// Ordinary frames are dropped at a helper, but what a frame extern gives back has to be parsed.
+    /// Ordinary frames are dropped at a helper, but frames returned by a frame extern must be parsed.
     fn parses_packets(&self) -> bool {
         self.is_origin() || self.has_frame_externs()
     }
