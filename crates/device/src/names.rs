@@ -41,13 +41,13 @@ pub fn unknown<'n>(kind: &str, name: &str, known: impl Iterator<Item = &'n str> 
     let near = did_you_mean(name, known.clone()).or_else(|| did_you_mean(name, tails));
     let help = match near {
         Some(near) => Some(format!("did you mean `{near}`?")),
-        None => list(kind, known),
+        None => list(known),
     };
     EntryError { message: format!("there is no {kind} `{name}`"), help }
 }
 
 /// At most eight of the names there are.
-fn list<'n>(kind: &str, known: impl Iterator<Item = &'n str>) -> Option<String> {
+fn list<'n>(known: impl Iterator<Item = &'n str>) -> Option<String> {
     let names: Vec<String> = known.take(9).map(|k| format!("`{k}`")).collect();
     let more = if names.len() > 8 { ", ..." } else { "" };
     let shown = names.get(..8).unwrap_or(&names).join(", ");
