@@ -1,4 +1,4 @@
-//! The other side: what a controller asks, done by the P4Runtime server that steers one device.
+//! The agent: the controller's requests, carried out by the P4Runtime server of one device.
 
 use crate::ask::{Answer, Ask, Holdings, Kinds};
 use crate::holdings::everything_held;
@@ -74,7 +74,7 @@ impl<B: Builder> Agent<B> {
         self.server.targets()
     }
 
-    /// Does what is asked; the answer, if there is one.
+    /// Carries out a request; returns its answer, if there is one.
     pub fn ask(&mut self, now: Time, ask: Ask) -> (Option<Answer>, Vec<Effect>) {
         let (mut answer, effects) = self.begin(now, ask);
         while answer.is_none() && self.is_busy() {
@@ -179,7 +179,7 @@ impl<B: Builder> Agent<B> {
         }
     }
 
-    /// Lets frames in that have waited for as long as they should: then what is saved is not committed any more.
+    /// Admits held frames when their lease is over; the saved program is not committed any more then.
     pub fn let_in(&mut self, now: Time) -> Option<Effect> {
         self.held.runs_out(now).then(|| {
             self.server.spoil_saved();
@@ -229,7 +229,7 @@ impl<B: Builder> Agent<B> {
         Some(written.and_then(|()| self.commit()))
     }
 
-    /// Runs what is saved, if that is to be.
+    /// Commits the saved program, if that is requested.
     fn commit(&mut self) -> Result<(), Status> {
         if std::mem::take(&mut self.commits) { self.set_config(Action::Commit, None) } else { Ok(()) }
     }

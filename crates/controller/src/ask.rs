@@ -27,7 +27,8 @@ pub enum Ask {
     Load(Vec<Update>),
     /// The same, and `SetForwardingPipelineConfig` with `COMMIT` if that has worked.
     Commit(Vec<Update>),
-    /// `Write` with `ROLLBACK_ON_ERROR` to the program that runs: all or nothing. What was saved and not committed is dropped.
+    /// `Write` with `ROLLBACK_ON_ERROR` to the program that runs: all or nothing. A saved program that was not
+    /// committed is dropped.
     Write(Vec<Update>),
     /// `Read` of the program that runs, whatever is saved.
     Read(Vec<Entity>),
@@ -35,8 +36,8 @@ pub enum Ask {
     PacketOut(PacketOut),
     /// A list of digests has come. It has no answer.
     DigestAck(DigestListAck),
-    /// Keep frames that come in from outside, for so long at most, or until [`Ask::Release`]; hand-overs go on. When that time is
-    /// over, they are let in, and what was saved by then is not committed any more.
+    /// Hold frames from outside, for at most this time or until [`Ask::Release`]; hand-overs continue. When the time is
+    /// over, the frames are admitted, and a program saved by then is not committed any more.
     Hold(Option<Duration>),
     /// Keep those that are kept for so long from now. Refused if they have been let in already.
     Stay(Duration),
@@ -44,7 +45,7 @@ pub enum Ask {
     Release,
     /// How many frames each port has taken and sent.
     Ports,
-    /// Run a frame, keep what would leave, and tell what happened.
+    /// Run a frame, hold the frames that would leave, and return the trace.
     Trace(TraceRequest),
     /// The running program and its entities.
     Holdings(Kinds),
@@ -64,7 +65,7 @@ pub enum Kinds {
 pub struct Holdings {
     /// The program, if one runs.
     pub config: Option<ForwardingPipelineConfig>,
-    /// All that is written to it, with what its data plane has written.
+    /// All entities, including values that the data plane has written.
     pub entities: Vec<Entity>,
 }
 
@@ -90,7 +91,7 @@ pub enum Answer {
 /// Messages from an agent in another process.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Heard {
-    /// It is there: nobody knows what its device holds.
+    /// The agent is connected; its device's entities are unknown.
     Here,
     /// It cannot be reached.
     Gone(String),

@@ -19,8 +19,8 @@ pub struct Ticket(pub u64);
 pub enum Call {
     /// A program before any controller of the north asks for one, and updates to it, all or none.
     Start(Box<ForwardingPipelineConfig>, Vec<Update>),
-    /// The same, where devices may run the program already: then what they hold stays. Without a program the
-    /// one that ran goes on: another controller has steered the devices meanwhile.
+    /// As [`Call::Start`], but devices that already run the program keep their entities. Without a program, the former
+    /// one continues: another controller controlled the devices meanwhile.
     Adopt(Option<Box<ForwardingPipelineConfig>>, Vec<Update>),
     /// The RPC `Write`.
     Write(Box<WriteRequest>),
@@ -32,7 +32,7 @@ pub enum Call {
     SetConfig(Box<SetForwardingPipelineConfigRequest>),
     /// An operator's, or a controller's, which says its election id.
     Steer(Option<Uint128>, Steer),
-    /// The way of a frame that comes in by a port.
+    /// Trace of a frame that arrives on a port.
     Trace(TraceRequest),
 }
 
@@ -43,7 +43,8 @@ pub enum Steer {
     Hold {
         /// Frames from these ports of a device come in all the same: other devices are behind them.
         open: Vec<u32>,
-        /// For so long at most; else until [`Steer::Release`]. When it is over, what was saved by then is not committed any more.
+        /// Maximum duration; without it until [`Steer::Release`]. When it is over, a program saved by then is not
+        /// committed any more.
         lease: Option<Duration>,
     },
     /// Keep out frames that are kept out for so long from now. Refused if they have been let in already.
@@ -65,7 +66,7 @@ pub enum Steer {
 pub enum Reply {
     /// To all but reads.
     Done(Result<(), Status>),
-    /// To a read: what was found, and how it ended.
+    /// Result and status of a read.
     Found(Pieces, Result<(), Status>),
     /// To a trace.
     Traced(Result<TraceResponse, Status>),

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 /// Resources that a call may use.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Resource {
-    /// All there is: programs, devices, what is written.
+    /// Everything: programs, devices, entities.
     Rack,
     /// All that is written.
     Contents,
@@ -122,7 +122,7 @@ impl Claim {
         claim
     }
 
-    /// One more thing. What is claimed in two ways is claimed alone.
+    /// Adds a resource. A resource added in two modes is claimed alone.
     pub(crate) fn add(&mut self, resource: Resource, mode: Mode) {
         let known = self.0.entry(resource).or_insert(mode);
         if *known != mode {

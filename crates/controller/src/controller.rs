@@ -106,7 +106,7 @@ impl<P: Planner + 'static> Controller<P> {
         }
     }
 
-    /// From now on what devices hold is compared with what they are to hold, with so much time between.
+    /// From now on, compares devices with the desired state at this interval.
     pub fn audit_every(&mut self, now: Time, span: Duration) {
         self.audits = Some((span, now + span));
     }
@@ -217,7 +217,7 @@ impl<P: Planner + 'static> Controller<P> {
         self.go_on(now)
     }
 
-    /// An agent tells something of its device.
+    /// Handles a report of a device.
     pub fn told(&mut self, now: Time, device: DeviceId, message: StreamMessageResponse) -> Vec<Output> {
         match message.update {
             Some(told::Update::Packet(packet)) => {
@@ -288,7 +288,7 @@ impl<P: Planner + 'static> Controller<P> {
         self.go_on(now)
     }
 
-    /// When [`tick`](Controller::tick) has something to do next, for what has come in so far.
+    /// Time of the next work for [`tick`](Controller::tick), from the present state.
     pub fn deadline(&self) -> Option<Time> {
         let state = self.shared.state();
         let looks_after = self.looks_after(&state);
@@ -297,7 +297,7 @@ impl<P: Planner + 'static> Controller<P> {
         [state.deadline(), state.server.deadline(), again, audit].into_iter().flatten().min()
     }
 
-    /// Does what can be done.
+    /// Continues all tasks that can continue.
     pub fn go_on(&mut self, now: Time) -> Vec<Output> {
         {
             let mut state = self.shared.state();
@@ -352,7 +352,7 @@ impl<P: Planner + 'static> Controller<P> {
         self.may_begin = true;
     }
 
-    /// Begins the tasks that what came before them leaves free. True if there were any.
+    /// Begins tasks whose resources are free. True if there were any.
     fn begin_some(&mut self) -> bool {
         if !std::mem::take(&mut self.may_begin) {
             return false;
@@ -361,7 +361,7 @@ impl<P: Planner + 'static> Controller<P> {
         let mut begun = vec![];
         let mut still = VecDeque::with_capacity(self.waiting.len());
         while let Some(mut next) = self.waiting.pop_front() {
-            // Another program may run after it: what later tasks touch is not known.
+            // Another program may run after it, so the resources of later tasks are unknown.
             if before.is_whole() {
                 still.push_back(next);
                 break;
@@ -388,7 +388,7 @@ impl<P: Planner + 'static> Controller<P> {
         has_begun
     }
 
-    /// True if devices may be audited and repaired now: the program that runs stays what it is.
+    /// True if devices may be audited and repaired now: no new program is being installed.
     fn looks_after(&self, state: &State<P>) -> bool {
         !self.paused && !state.schedule.is_whole()
     }

@@ -1,4 +1,5 @@
-//! The desired state, as the device that the north's server steers. Nothing in it can fail but what no rack can do: the agents are asked outside.
+//! The desired state, as the device of the northbound server. Only requests that no rack could carry out fail here:
+//! agents are asked elsewhere.
 
 use crate::gather::Gathered;
 use crate::part::{Planner, RegionMap, Rollout};

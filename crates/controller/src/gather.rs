@@ -58,7 +58,7 @@ impl Gathered {
         all
     }
 
-    /// Adds what another device has said. `merge_of` gives the operator of a counter, and of a table's direct counter.
+    /// Adds the values of another device. `merge_of` gives the operator of a counter, and of a table's direct counter.
     pub(crate) fn add(&mut self, other: Gathered, merge_of: impl Fn(u32) -> Option<Merge>) {
         for (cell, count) in other.counters {
             let merge = merge_of(cell.0);

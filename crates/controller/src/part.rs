@@ -45,7 +45,7 @@ pub type Wires = BTreeMap<(usize, u32), (usize, u32)>;
 pub struct Rollout {
     /// P4Info of the whole program.
     pub info: Arc<P4Info>,
-    /// The same with numbers in the place of strings: what the devices are asked in.
+    /// The same with numbers instead of strings, as used by the devices.
     pub plain: Arc<P4Info>,
     /// The numbers that its architecture has room for.
     pub numbers: Numbers,
@@ -61,7 +61,7 @@ pub struct Rollout {
     pub wires: Wires,
     /// How the copies of each object on several devices relate, by the object's id; of a direct counter by its table's.
     pub modes: BTreeMap<u32, Mode>,
-    /// Clone sessions can cut clones: what is cloned is never a hand-over, which has to stay whole.
+    /// True if clone sessions can truncate clones: no clone is a hand-over, which must stay whole.
     pub cuts_clones: bool,
 }
 
@@ -74,7 +74,7 @@ pub struct Part {
     pub config: ForwardingPipelineConfig,
     /// Entries that connect the part with the others.
     pub linkage: Vec<Update>,
-    /// The same for people: what packets go on at, and the port by which they are passed on.
+    /// The same for people: the section where packets continue, and the output port.
     pub edges: Vec<(String, u32)>,
     /// Ids of the whole program's objects in the part.
     has: Has,
@@ -88,7 +88,7 @@ struct Has {
 }
 
 impl Part {
-    /// `info` is what the part offers. What has one name there and in the whole program has one id too.
+    /// `info` is the part's P4Info. Objects with the same name in the part and in the whole program have the same id.
     pub fn new(
         name: &str,
         config: ForwardingPipelineConfig,
@@ -116,8 +116,8 @@ impl Part {
         Ok(Part { name: name.to_string(), config, linkage, edges: vec![], has })
     }
 
-    /// True if the device has what an entity is about; groups and sessions are the traffic manager's. A query for all of a
-    /// kind is about every device.
+    /// True if the device has the entity's object; groups and sessions belong to the traffic manager. A query for all
+    /// of a kind concerns every device.
     pub(crate) fn holds(&self, entity: &Entity, is_origin: bool) -> bool {
         let thing = |id: u32| id == 0 || self.has.things.contains(&id);
         let direct = |set: &BTreeSet<u32>, table: u32| table == 0 || set.contains(&table);
@@ -163,7 +163,7 @@ impl Rollout {
         self.parts.get(device).and_then(Option::as_ref).map_or("?", |part| &part.name)
     }
 
-    /// The devices that hold what an entity is about.
+    /// Devices that have the entity's object.
     pub(crate) fn holders(&self, entity: &Entity) -> Vec<usize> {
         let holds = |(device, part): &(usize, &Part)| part.holds(entity, *device == self.origin);
         self.parts().filter(holds).map(|(device, _)| device).collect()

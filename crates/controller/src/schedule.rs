@@ -55,8 +55,8 @@ impl Schedule {
         self.running.values().any(is_alone)
     }
 
-    /// Makes a task that has nothing under way the only user of devices until it ends; false if others have something under way
-    /// there: it asks again when something has changed. Tasks that come later wait from the first time on.
+    /// Makes a task without requests in progress the only user of devices until it ends; false if others have requests
+    /// in progress there: call again after a change. Later tasks wait from the first call on.
     pub(crate) fn alone(&mut self, task: TaskId, devices: &[usize]) -> bool {
         let Some(claim) = self.running.get_mut(&task) else { return true };
         let wanted = || devices.iter().map(|device| Resource::Device(*device));

@@ -70,10 +70,10 @@ pub(crate) struct Stale {
 }
 
 impl<P: Planner> State<P> {
-    /// From now on a device is stale. If it was already, what is known of what it had counted before stands.
+    /// Marks a device stale. If it was stale already, its counts known from before stay.
     pub(crate) fn stale(&mut self, device: usize, why: &str, mut before: Vec<Entity>) {
         let known = self.stale.entry(device).or_insert_with(|| Stale { why: String::new(), before: vec![] });
-        // Of what is said twice, the last counts.
+        // Of duplicates, the last counts.
         before.append(&mut known.before);
         known.before = before;
         known.why = why.to_string();
@@ -128,7 +128,7 @@ impl<P: Planner> State<P> {
         }
     }
 
-    /// The answer to an ask, once: what does not come in time is lost.
+    /// Takes the answer to a request; an answer that is late counts as lost.
     pub(crate) fn answer(&mut self, id: AskId) -> Option<Answer> {
         let is_waited_for = |asked: &Asked| asked.answer.is_none() && self.now < asked.until;
         if self.asked.get(&id).is_some_and(is_waited_for) {
@@ -163,7 +163,7 @@ impl<P: Planner> State<P> {
 
     /// When something is to be done although nothing comes in.
     pub(crate) fn deadline(&self) -> Option<Time> {
-        // What is lost already is found when its task comes to it: that may still wait for another answer.
+        // A lost answer is found when its task is polled, which may still wait for another answer.
         let is_waited_for = |asked: &&Asked| asked.answer.is_none() && asked.until > self.now;
         let waiting = self.asked.values().filter(is_waited_for).map(|asked| asked.until);
         let pause = (!self.pausing.is_empty()).then_some(self.now);

@@ -5,10 +5,10 @@ use base_time::Duration;
 /// Spans that differ between racks in one process, emulated ones, and racks of processes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Timing {
-    /// How long a packet is at most on its way through the rack.
+    /// Maximum time of a packet inside the rack.
     pub drain: Duration,
     /// Links that have lost packets never have equal counts at both ends; if no counter has changed for this time, no
-    /// packet is on its way either.
+    /// packet is inside the rack.
     pub quiet: Duration,
     /// The shortest that an answer is waited for. How long it is depends on how long answers have taken.
     pub patience_least: Duration,

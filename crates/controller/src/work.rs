@@ -17,7 +17,7 @@ pub(crate) enum Work {
     Call(Call),
     /// Brings a stale device back.
     Repair(usize),
-    /// Compares what a device holds with what it should hold.
+    /// Compares a device's entities with the desired ones.
     Audit(usize),
 }
 
@@ -30,7 +30,7 @@ impl Work {
         };
         let is_saved = state.server.is_saved();
         let rollout = state.rollout();
-        // What is written to a saved program goes to no device yet.
+        // Writes to a saved program go to no device yet.
         let asked = rollout.as_deref().filter(|_| !is_saved);
         match call {
             Call::Write(request) => Claim::write(request, state.server.store().map(Store::catalog), asked),
@@ -79,7 +79,7 @@ impl Work {
                     Reply::Found(Pieces::new(), Err(Status::new(Code::Unimplemented, why)))
                 }
                 Work::Audit(device) => {
-                    // What cannot be compared now is compared the next time.
+                    // A failed comparison is repeated at the next interval.
                     let _ = adopt::audit(&shared, device).await;
                     Reply::Done(Ok(()))
                 }

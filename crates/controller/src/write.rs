@@ -32,7 +32,7 @@ pub(crate) async fn write<P: Planner>(shared: &Shared<P>, request: &WriteRequest
             for update in &updates {
                 match transact(shared, std::slice::from_ref(update), way).await {
                     Ok(Ended::Done(outcomes) | Ended::Refused { outcomes }) => all.append(outcomes),
-                    // What is done already stays done.
+                    // Earlier updates stay done.
                     Err(status) => all.note::<()>(Err(Box::new(unable(status)))),
                 }
             }
@@ -138,7 +138,7 @@ async fn transact<P: Planner>(
     ended
 }
 
-/// Refuses what is about a device that is out of step: it gets all of it when it is back.
+/// Refuses writes that concern a stale device: it gets the desired state when it is repaired.
 fn within_reach<P: Planner>(
     shared: &Shared<P>,
     rollout: &Rollout,
@@ -253,7 +253,7 @@ fn desire_one<P: Planner>(
     }
 }
 
-/// A device could not: what others have done is undone, and so is the desired state.
+/// Rolls back: a device failed, so undoes the writes of the others and of the desired state.
 async fn roll_back<P: Planner>(
     shared: &Shared<P>,
     running: Option<&Arc<Rollout>>,

@@ -89,8 +89,8 @@ pub(crate) struct Caller<'a> {
 }
 
 impl Caller<'_> {
-    /// Says in `subst` what each parameter of `callee` stands for. A parameter that stands for something there already
-    /// is a variable that was made before.
+    /// Adds the replacement of each parameter of `callee` to `subst`. A parameter that is replaced by an existing
+    /// variable needs no new one.
     pub(crate) fn bind(&mut self, callee: &Target, args: &[Option<Expr>], subst: &mut Substitution) -> Bound {
         let mut bound = Bound::default();
         let mut zeroed = vec![];
@@ -212,7 +212,7 @@ impl Caller<'_> {
         }
     }
 
-    /// True for what [`settle`](Caller::settle) made.
+    /// True for a variable made by [`settle`](Caller::settle).
     fn is_kept_index(&self, index: &Expr) -> bool {
         match index.kind {
             ExprKind::Var(var) => self.vars.get(var.index()).is_some_and(|var| var.name == INDEX),

@@ -1,7 +1,7 @@
 //! Whether everything that a program calls can be put in the place of its calls.
 //!
 //! Calls do not recurse, but `f` may call `g` twice, which calls `h` twice, and so on: inlining may double the program
-//! with each level. What would become larger than the limits is refused.
+//! with each level. Programs that would exceed the limits are refused.
 
 use crate::check_parser_results::check_parser_results;
 use crate::order::callees_first;
@@ -114,8 +114,8 @@ impl Units {
         Units { all: all.collect() }
     }
 
-    /// Controls and parsers that another one applies. Functions and actions count for themselves too: they stand
-    /// beside what calls them until all is inlined.
+    /// Controls and parsers that another one applies. Functions and actions count on their own too: they stay beside
+    /// their callers until all calls are inlined.
     fn called(&self) -> Vec<bool> {
         let mut called = vec![false; self.all.len()];
         for unit in &self.all {

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! `exit` and `return` are such jumps out of a body, `continue` is one out of a loop's body, `break` one out of the
-//! loop. A statement may also *raise* the flag by what it calls: an action that exits.
+//! loop. A statement may also *raise* the flag by calling an action that exits.
 
 use ir::build;
 use ir::{Block, Expr, Stmt, StmtKind, SwitchCase, Var, VarId};
@@ -25,9 +25,9 @@ enum Leaves {
 
 /// Jumps to eliminate, and the flag that replaces them.
 pub(crate) struct Jumps<'a> {
-    /// For a jump: what is done before it leaves. For another statement: `None`.
+    /// For a jump: the statements before it leaves. For other statements: `None`.
     pub(crate) taken: &'a dyn Fn(&Stmt) -> Option<Vec<Stmt>>,
-    /// True if what the statement itself calls may raise the flag; blocks in it are not meant.
+    /// True if the statement's own calls may raise the flag; nested blocks do not count.
     pub(crate) may_raise: &'a dyn Fn(&Stmt) -> bool,
     /// True if jumps stand in inner loops and leave these too.
     pub(crate) through_loops: bool,
@@ -229,7 +229,7 @@ impl Jumps<'_> {
         }
     }
 
-    /// In a loop a jump raises the flag and breaks, and so does what may have raised it.
+    /// In a loop, a jump raises the flag and breaks, and so does a statement that may have raised it.
     fn in_loop(&mut self, stmts: &mut Vec<Stmt>) {
         for mut stmt in std::mem::take(stmts) {
             if self.leaves(&stmt) == Leaves::Never {

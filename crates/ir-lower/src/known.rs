@@ -58,7 +58,7 @@ impl Known {
         old
     }
 
-    /// Forgets what depends on a place that is written.
+    /// Forgets values that depend on a written place.
     pub(crate) fn forget(&mut self, place: &Place) {
         if self.values.contains_key(&place.var) {
             self.set(place.var, None);
@@ -74,7 +74,7 @@ impl Known {
         }
     }
 
-    /// The variables whose values may read what `place` has: of parts of it, and of what it is a part of.
+    /// Variables whose values may read `place`, a part of it, or a place that contains it.
     fn readers_near(&self, place: &Place) -> BTreeSet<VarId> {
         let (var, path) = prefix(place);
         let mut found = BTreeSet::new();
@@ -100,7 +100,7 @@ impl Known {
         all.into_iter().for_each(|var| self.set(var, None));
     }
 
-    /// Runs `arm` and takes back what it changed.
+    /// Runs `arm` and undoes its changes, which are returned.
     pub(crate) fn apart(&mut self, arm: impl FnOnce(&mut Known)) -> Changes {
         let mark = self.journal.len();
         arm(self);
@@ -114,7 +114,7 @@ impl Known {
         changes
     }
 
-    /// Goes on after a branch: what all arms agree on stays known.
+    /// Continues after a branch: values on which all arms agree stay known.
     pub(crate) fn join(&mut self, arms: &[Changes]) {
         let changed: BTreeSet<VarId> = arms.iter().flat_map(|arm| arm.keys().copied()).collect();
         for var in changed {

@@ -90,8 +90,8 @@ const fn is_same(a: &[u8], b: &[u8]) -> bool {
     at == a.len() && at == b.len()
 }
 
-/// The lowered form of an elaborated program; what is refused is too large when everything is inlined, or has one
-/// instance of a block in two stages.
+/// The lowered form of an elaborated program; refused are programs that are too large when everything is inlined, or
+/// that have one instance of a block in two stages.
 pub fn lower(program: &Program) -> Result<Program, Vec<Diagnostic>> {
     lower_until(program, &mut |_, _, _| {})
 }

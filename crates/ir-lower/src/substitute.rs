@@ -25,7 +25,7 @@ impl Substitution {
         self.vars.get(&var)
     }
 
-    /// True if it is known what `var` stands for.
+    /// True if `var` has a replacement.
     pub(crate) fn has(&self, var: VarId) -> bool {
         self.vars.contains_key(&var)
     }

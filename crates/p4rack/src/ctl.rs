@@ -98,7 +98,7 @@ pub fn clients(shown: &ShowResponse) -> String {
     table(rows.collect())
 }
 
-/// The ways of hand-overs, one a line.
+/// Output ports of hand-overs, one a line.
 pub fn edges(shown: &ShowResponse) -> String {
     let rows = shown.edges.iter().map(|edge| {
         vec![
@@ -144,7 +144,7 @@ pub fn changes(before: &ShowResponse, now: &ShowResponse) -> String {
     table(rows)
 }
 
-/// The way of a packet, device by device.
+/// Path of a packet, device by device.
 pub fn trace(traced: &TraceResponse) -> String {
     let mut out = String::new();
     for hop in &traced.hops {

@@ -20,7 +20,7 @@ use std::sync::Arc;
 #[derive(Clone, Default, Debug)]
 pub struct Entries {
     writes: Vec<Write>,
-    /// About what is passed over in the file.
+    /// Warnings about ignored parts of the file.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -83,7 +83,7 @@ pub fn is_ranked(table: &Table) -> bool {
     table.keys.iter().any(ranked)
 }
 
-/// Whether a program has what is written to.
+/// True if a program has the target of a write.
 pub fn has(part: &Program, target: Target<'_, Name>) -> bool {
     match target {
         Target::Table(name) => {

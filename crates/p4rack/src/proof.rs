@@ -22,7 +22,7 @@ pub struct Proved {
 pub struct Trial {
     /// Numbers of packets, entries and runs.
     pub effort: Effort,
-    /// Also what comes of lost hand-overs, and of those that are under way when another plan takes this one's place.
+    /// Also prove equality if hand-overs are lost, or are in flight when another plan takes over.
     pub lossy: bool,
 }
 

@@ -1,4 +1,4 @@
-//! From a RACK.toml to what each device runs.
+//! From a RACK.toml to the program of each device.
 
 use crate::captures;
 use crate::entries::{self, Entries, has};
@@ -125,7 +125,7 @@ impl Racked {
         Some(flow_rules::print(&flow_rules::patch(&self.rack.circuits(id))))
     }
 
-    /// The one app, of a rack that has no more, for `what` can do no more than one.
+    /// The app of a rack with a single app; error for others, since `what` supports only one.
     pub fn only_app(&self, what: &str) -> Result<&SplitApp, Vec<Diagnostic>> {
         match (self.apps.as_slice(), self.rack.apps.get(1)) {
             ([app], _) => Ok(app),
@@ -158,7 +158,7 @@ pub fn load(path: &Path, extra_defines: &[String], map: &mut SourceMap) -> Resul
     load_as(path, extra_defines, map, &|_| (), &mut |_| ())
 }
 
-/// The same of a rack that `change` makes of the file's. `tell` is called when a step begins.
+/// The same for a rack modified by `change`. `tell` is called when a step begins.
 pub fn load_as(
     path: &Path,
     extra_defines: &[String],
@@ -295,7 +295,7 @@ fn read(
             app.defines.iter().map(|(name, value)| format!("{}={}", name.value, value.value)).collect();
         defines.extend(extra_defines.iter().cloned());
         let class = |app: &App| rack.devices[app.origin.value.0 as usize].class;
-        // Apps that are alike in all that is compiled share it, and what there is to say of it.
+        // Apps with equal inputs share the compiled program, and its diagnostics.
         let alike = |known: &App| {
             let defines =
                 |app: &App| app.defines.iter().map(|(n, v)| (n.value.clone(), v.value.clone())).collect();

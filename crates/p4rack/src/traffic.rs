@@ -1,7 +1,7 @@
 //! `p4rack analyze --traffic`: how much of captured traffic passes each region.
 //!
-//! The interpreter runs the program and traces each packet. A packet passes a region if a step of its way stands in the region's
-//! block. What this finds can be stated in `RACK.toml` as an app's `shares`.
+//! The interpreter runs the program and traces each packet. A packet passes a region if a step of its trace is in the
+//! region's block. The result can be stated in `RACK.toml` as an app's `shares`.
 
 use crate::run::feed::Feed;
 use crate::run::{Engine, Job};

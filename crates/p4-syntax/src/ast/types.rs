@@ -4,7 +4,7 @@ use base_diag::Span;
 
 use super::{Expr, Path};
 
-/// A type where it stands.
+/// Adds the writes of evaluating `expr`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Type {
     /// Which.

@@ -12,7 +12,7 @@ use base_time::Time;
 use dataplane_api::Port;
 use target_native::{Fate, Packet};
 
-/// Looks at what leaves, and at what packets tell; an error ends the run.
+/// Observes sent frames and reports of packets; an error ends the run.
 pub trait Watcher {
     /// A packet comes in.
     fn packet(&mut self, number: u64, at: Time) -> Result<(), Vec<Diagnostic>>;

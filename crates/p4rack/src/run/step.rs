@@ -30,7 +30,7 @@ pub struct Step {
     pub log: Vec<String>,
     /// Entries that were not hit for as long as they may be.
     pub idle: Vec<Idle>,
-    /// The packet's way; empty if nobody asked for it.
+    /// Trace of the packet; empty unless asked for.
     pub trace: Vec<Event>,
 }
 
@@ -81,7 +81,7 @@ struct Messages {
 /// Between two looks at the entries with timeouts: all of them are looked at.
 const IDLE_PACE: Duration = Duration::from_ms(10);
 
-/// Makes steps of what a device tells.
+/// Makes steps of a device's reports.
 pub(super) struct Gatherer {
     program: Arc<Program>,
     cpu_port: Option<u32>,
@@ -179,7 +179,7 @@ impl Gatherer {
         }
     }
 
-    /// Entries that have become idle, told at most [`IDLE_PACE`] late.
+    /// Entries that have become idle, reported at most [`IDLE_PACE`] late.
     fn idle(&mut self, switch: &mut Switch, now: Time) -> Vec<Idle> {
         if now.since(self.asked) < IDLE_PACE {
             return vec![];

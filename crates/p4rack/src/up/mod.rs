@@ -86,13 +86,13 @@ impl Running {
         self.emulator.run_until(time)
     }
 
-    /// Lets what comes next up to and at `time` happen, at most `most` events: how many. 0 if there is nothing before the run's
+    /// Runs the events up to and at `time`, at most `most`; returns their number, 0 if there are none before the run's
     /// limit.
     fn go_on(&mut self, time: Time, most: u64) -> Result<u64, Violation> {
         let Running { emulator, control, .. } = self;
         let limit = emulator.limit().min(time);
         let event = emulator.next_time().filter(|at| *at <= limit);
-        // What the controller waits for does not keep a rack alive in which nothing happens any more.
+        // The controller's timeouts do not keep an otherwise idle rack running.
         let may_wait = event.is_some() || control.is_busy() || emulator.keeps_frames() || time < Time::MAX;
         let due = control.next_time().filter(|_| may_wait);
         if event.is_some_and(|event| due.is_none_or(|due| event <= due)) {

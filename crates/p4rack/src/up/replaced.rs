@@ -1,9 +1,9 @@
 //! A rack whose controller replaces the plan while generated packets are inside, beside the same rack whose plan stays: the same
 //! frames have to come out at the same hosts.
 //!
-//! Each packet has the rack for itself: others would overtake it on other paths. Links between devices are slow, so that hand-overs are
-//! under way while the controller works, and some of its messages are lost once the rack is up. A program whose frames depend on the time
-//! of their way is known by a third run with faster links, and nothing is said of it.
+//! Each packet has the rack for itself: others would overtake it on other paths. Links between devices are slow, so
+//! that hand-overs are in flight while the controller works, and some of its messages are lost once the rack is up. A
+//! third run with faster links detects programs whose frames depend on delays; they have no verdict.
 
 use super::control::TIMING;
 use super::{Running, bring_up_with, refused};
@@ -26,7 +26,7 @@ const PERIOD: Duration = Duration::from_ms(200);
 /// Every so many packets meet another plan.
 const EVERY: usize = 3;
 
-/// How long a hand-over is under way.
+/// Delay of a hand-over.
 const SLOW: Duration = Duration::from_ms(2);
 
 /// The same where it is quick.
@@ -167,7 +167,7 @@ fn quiet(rack: &Rack, delay: Duration, packets: usize) -> Rack {
     rack
 }
 
-/// Packets of the program and of what fills its tables, with the hosts that send them: mostly such that something comes of.
+/// Packets for the program and its entries, with the sending hosts: mostly packets that cause output.
 fn packets(
     app: &SplitApp,
     hosts: &[(HostId, u32)],
@@ -276,7 +276,7 @@ mod tests {
         assert!(racked.rack == before);
     }
 
-    /// No other run has a controller that could forget the frames that are under way.
+    /// No other run has a controller that could ignore frames in flight.
     #[test]
     fn a_controller_that_does_not_wait_for_hand_overs_is_noticed() {
         let hasty = Timing { drain: Duration::ZERO, quiet: Duration::ZERO, ..TIMING };

@@ -11,8 +11,8 @@ use std::fmt::Write;
 /// Callback, called at intervals while a phase runs.
 pub type Watch<'a> = dyn FnMut(&Stage, &mut Emulator) -> Result<(), String> + 'a;
 
-/// Runs all stages one after the other; each begins anew at time 0. Gives their names with what they have shown.
-/// `begin` is called before each, `watch` as by [`run_watched`](super::Running::run_watched).
+/// Runs all phases one after the other; each starts at time 0. Returns their names with their reports. `begin` is
+/// called before each phase, `watch` as in [`run_watched`](super::Running::run_watched).
 pub fn run_stages(
     racked: &Racked,
     every: u64,
