@@ -43,7 +43,7 @@ pub enum Command {
     GetConfig(GetForwardingPipelineConfigRequest, Reply<GetForwardingPipelineConfigResponse>),
     /// The RPC `Capabilities`.
     Capabilities(Reply<CapabilitiesResponse>),
-    /// A controller has opened a stream; it is told by the sender, which [`Streams`](crate::Streams) keeps.
+    /// A controller has opened a stream; messages to it go through the sender, which [`Streams`](crate::Streams) keeps.
     Open(StreamId, Listener),
     /// A message of a controller, and its place among the messages of the stream that may wait.
     Message(StreamId, Box<StreamMessageRequest>, Waiting),
@@ -57,7 +57,7 @@ pub enum Command {
     AddPort(String, Reply<()>),
     /// One less.
     RemovePort(u32, Reply<()>),
-    /// The way of a frame.
+    /// Traces a frame.
     Trace(TraceRequest, Reply<TraceResponse>),
     /// Message of the agent of a device in another process.
     Agent(DeviceId, Box<Heard>),
@@ -73,10 +73,10 @@ pub struct Waiting {
     pub(crate) _hold: Hold,
 }
 
-/// The way to a controller's stream.
+/// Sender to a controller's stream.
 pub struct Listener(pub(crate) Telling);
 
-/// The way to the thread that owns the device.
+/// Sender to the thread that owns the device.
 #[derive(Clone)]
 pub struct Front {
     commands: Sender<Command>,

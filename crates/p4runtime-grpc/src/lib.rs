@@ -1,14 +1,14 @@
-//! P4Runtime's service over gRPC, a service of our own for what it lacks, and the way from a rack's controller to agents in other
-//! processes, which speaks both.
+//! P4Runtime's service over gRPC, p4rack's own service for everything that it lacks, and links from a rack's controller
+//! to agents in other processes, which use both.
 //!
 //! ```text
 //! controllers ══gRPC══ Front ──Command──> whoever owns the Server and its device, one thread
 //!                        ^ ──────────────── Streams, answers ──────────┘
 //! ```
 //!
-//! [`serve`] accepts connections and turns each call into a [`Command`]; nothing here knows P4Runtime's rules. All queues
-//! are bounded: a call that finds the device's queue full is answered `UNAVAILABLE`, a message on a stream waits and
-//! lets its sender wait, and a controller that does not read loses what it does not read.
+//! [`serve`] accepts connections and turns each call into a [`Command`]; nothing here knows P4Runtime's rules. All
+//! queues are bounded: a call that finds the device's queue full is answered `UNAVAILABLE`, a message on a stream makes
+//! its sender wait, and a controller that does not read loses messages.
 //!
 //! Between a connection and a command:
 //!

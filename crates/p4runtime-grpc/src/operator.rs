@@ -98,7 +98,7 @@ impl Operator {
             .map_err(|status| refused(&self.address, &status))
     }
 
-    /// The way of a frame.
+    /// Traces a frame.
     pub fn trace(&mut self, port: u32, frame: Vec<u8>) -> Result<TraceResponse, OperatorError> {
         let request = TraceRequest { port, frame };
         self.runtime

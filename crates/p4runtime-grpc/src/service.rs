@@ -131,7 +131,7 @@ impl Front {
         }
     }
 
-    /// Passes on what a controller says until its stream ends.
+    /// Passes on a controller's messages until its stream ends.
     async fn listen(
         self,
         stream: StreamId,

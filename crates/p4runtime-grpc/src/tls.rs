@@ -34,7 +34,7 @@ pub struct ClientTls {
     pub identity: Option<(Vec<u8>, Vec<u8>)>,
 }
 
-/// The way to a server at `host:port`. With TLS its certificate has to be for that host.
+/// Endpoint of a server at `host:port`. With TLS, its certificate must be for that host.
 pub fn endpoint(address: &str, tls: Option<&ClientTls>) -> Result<Endpoint, ServeError> {
     let scheme = if tls.is_some() { "https" } else { "http" };
     let endpoint = Endpoint::from_shared(format!("{scheme}://{address}"));
@@ -48,7 +48,7 @@ pub fn endpoint(address: &str, tls: Option<&ClientTls>) -> Result<Endpoint, Serv
     endpoint.tls_config(config).map_err(|error| ServeError(format!("TLS: {}", chain(&error))))
 }
 
-/// Why a call was not answered as it should be: what the server says, or what is wrong with the connection.
+/// Reason of a failed call: the server's message, or the error of the connection.
 pub fn failure(status: &tonic::Status) -> String {
     match status.source() {
         Some(cause) => chain(cause),

@@ -13,7 +13,7 @@ use p4runtime_proto::p4::v1::{
 };
 use p4runtime_store::{Catalog, Names, Store, making};
 
-/// A program with what the control plane has written to it.
+/// A program with the entities that the control plane has written.
 pub(crate) struct Configured<T> {
     pub(crate) config: ForwardingPipelineConfig,
     /// The `p4_device_config` that it was built of: another's, where a configuration keeps the program that runs.
@@ -29,7 +29,7 @@ pub(crate) struct Configured<T> {
     is_spoilt: bool,
 }
 
-/// A program that is about to run, with what is written to it.
+/// A program that is about to run, with its entities.
 pub struct Prepared<B: Builder> {
     new: Configured<B::Target>,
     /// A controller has saved it.
@@ -49,8 +49,8 @@ impl<B: Builder> Prepared<B> {
         written(&self.new)
     }
 
-    /// Writes what devices hold already, in numbers and in an order in which it can be written, instead of the program's own
-    /// entries that are not constant.
+    /// Writes entities that devices have already, in numbers and in an order in which they can be written, instead of
+    /// the program's own entries that are not constant.
     pub fn adopt(&mut self, entities: Vec<Entity>) -> Result<(), Status> {
         let names = self.new.names.clone();
         self.new.replay_all(entities, &names)
@@ -73,7 +73,7 @@ impl<T: Target> Configured<T> {
         let mut store = Store::with(Catalog::with(built.plain.clone(), built.numbers));
         store.set_limit(built.memory);
         for update in &built.initial {
-            // What P4Info does not describe (a hidden action) cannot be said, and is not listed.
+            // Entries that P4Info does not describe (a hidden action) cannot be expressed, and are not listed.
             let _ = store.load_initial(update);
         }
         Configured {
@@ -88,8 +88,8 @@ impl<T: Target> Configured<T> {
         }
     }
 
-    /// Does again what controllers had written to another program, as far as `keep` leaves it, instead of the program's own entries
-    /// that are not constant. Strings keep their values.
+    /// Writes the entities of another program again, as far as `keep` accepts them, instead of the program's own
+    /// entries that are not constant. Strings keep their values.
     fn replay(
         &mut self,
         old: &Configured<T>,
@@ -145,7 +145,7 @@ impl<T: Target> Configured<T> {
         lowered.collect::<Result<_, _>>().map_err(|fault| unfit(&fault))
     }
 
-    /// Does again what was done to another program.
+    /// Writes an entity of another program again.
     fn again(&mut self, how: update::Type, entity: Entity) -> Result<(), Status> {
         let update = Update { r#type: how as i32, entity: Some(entity) };
         for change in self.store.plan(&update).map_err(|fault| unfit(&fault))? {
@@ -190,13 +190,13 @@ impl<B: Builder> Server<B> {
         Ok(wanted)
     }
 
-    /// The program that runs, new, without what is written to it.
+    /// The running program, built anew without its entities.
     pub fn prepare_empty(&self) -> Result<Prepared<B>, Status> {
         let running = self.running.as_ref().ok_or_else(no_program)?;
         self.prepare(running.config.clone())
     }
 
-    /// Drops what was saved and not committed.
+    /// Drops a saved program that was not committed.
     pub fn forget_saved(&mut self) {
         self.saved = None;
     }
@@ -232,7 +232,7 @@ impl<B: Builder> Server<B> {
         self.wanted(&self.running.as_ref()?.config).ok()
     }
 
-    /// The RPC `SetForwardingPipelineConfig`. What fails changes nothing.
+    /// The RPC `SetForwardingPipelineConfig`. A failed request changes nothing.
     pub fn set_config(&mut self, request: SetForwardingPipelineConfigRequest) -> Result<(), Status> {
         if let Some(new) = self.prepare_config(request)? {
             self.install(new);
@@ -307,8 +307,8 @@ impl<B: Builder> Server<B> {
         Ok(new)
     }
 
-    /// The program that runs, built anew with what controllers have written. What data planes have written goes with it, or, if
-    /// `forgets`, begins anew.
+    /// The program that runs, built anew with what controllers have written. Values of data planes are carried over or,
+    /// if `forgets`, reset.
     pub fn prepare_again(&self, forgets: bool) -> Result<Prepared<B>, Status> {
         let running = self.running.as_ref().ok_or_else(no_program)?;
         let mut prepared = self.prepare(running.config.clone())?;
@@ -348,7 +348,7 @@ impl<B: Builder> Server<B> {
         self.arbitration.authorize(&request.role, request.election_id.as_ref())
     }
 
-    /// Runs what was prepared; what was saved is dropped.
+    /// Runs a prepared program; a saved one is dropped.
     pub fn install(&mut self, prepared: Prepared<B>) {
         self.digests = crate::digests::Digests::default();
         self.configs += 1;
@@ -410,7 +410,7 @@ impl<B: Builder> Server<B> {
     }
 }
 
-/// All that a controller has written, what others name first.
+/// All entities that a controller has written, referenced ones first.
 fn written<T: Target>(of: &Configured<T>) -> Result<Vec<Entity>, Status> {
     let mut entities = vec![];
     of.store.read_written(&of.target, &mut |entity| entities.push(entity)).map_err(|fault| unread(&fault))?;
@@ -421,7 +421,7 @@ fn unread(fault: &p4runtime_store::Fault) -> Status {
     Status::new(Code::Internal, format!("the entries cannot be read: {fault}"))
 }
 
-/// An entity without what the data plane has written; `None` if nothing else is in it.
+/// An entity without values of the data plane; `None` if nothing else is in it.
 fn uncounted(mut entity: Entity) -> Option<Entity> {
     match &mut entity.entity {
         Some(

@@ -1,4 +1,4 @@
-//! Digests on their way to the controller (P4Runtime 1.5, section 9.7).
+//! Digests on their path to the controller (P4Runtime 1.5, section 9.7).
 
 use base_time::{Duration, Time};
 use control_writes::DigestConfig;
@@ -24,7 +24,7 @@ struct Queue {
     buffer: Vec<P4Data>,
     buffered: BTreeSet<Vec<u8>>,
     since: Time,
-    /// Lists on their way: number, when they were sent, what they hold.
+    /// Lists sent and not acknowledged: number, time of sending, contents.
     sent: VecDeque<(u64, Time, BTreeSet<Vec<u8>>)>,
 }
 

@@ -71,7 +71,7 @@ impl<B: Builder> Server<B> {
         configured.roll_back(inverses)
     }
 
-    /// Those queries that can be answered, and whose answers have what the data plane writes, in numbers.
+    /// The queries that can be answered and whose answers have values of the data plane, in numbers.
     pub fn live_queries(&self, request: &ReadRequest) -> Vec<Entity> {
         let Some(configured) = self.saved.as_ref().or(self.running.as_ref()) else { return vec![] };
         let Configured { store, names, .. } = configured;
@@ -121,7 +121,7 @@ impl<T: Target> Configured<T> {
         Ok(packet)
     }
 
-    /// Does one update, all of it or nothing. The inverses of what it did are put after `undo`.
+    /// Does one update, all of it or nothing. The inverses of its changes are appended to `undo`.
     pub(crate) fn update(
         &mut self,
         role: &str,
@@ -168,7 +168,7 @@ impl<T: Target> Configured<T> {
             Change::Default { table, count: Some(_), .. } => {
                 Some(Before::Count(self.target.direct_counter(*table, &EntryKey::of_default())?))
             }
-            // A deleted entry comes back with what it had counted.
+            // A deleted entry comes back with its counts.
             Change::Entry { table, key, .. }
                 if self.store.entry(*table, key).is_some()
                     && self.store.catalog().direct_counter(*table).is_some() =>
@@ -188,7 +188,7 @@ impl<T: Target> Configured<T> {
         Ok(())
     }
 
-    /// Refuses what is another role's: what the program marks `@p4runtime_role("name")` is of that role and of the
+    /// Refuses access to entities of another role: `@p4runtime_role("name")` gives an object to that role and to the
     /// default one.
     pub(crate) fn permit(&self, role: &str, entity: Option<&Kind>) -> Result<()> {
         if role.is_empty() {

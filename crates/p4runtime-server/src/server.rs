@@ -1,4 +1,4 @@
-//! The server: who may do what, and the streams.
+//! The server: permissions, and the streams.
 
 use crate::arbitration::{Arbitration, StreamId};
 use crate::batch::Batch;
@@ -266,8 +266,7 @@ impl<B: Builder> Server<B> {
         out
     }
 
-    /// When [`tick`](Server::tick) has something to do next for what has come in so far; digests and hits come in
-    /// at any time.
+    /// Time of the next work for [`tick`](Server::tick), from the present state; digests and hits may come at any time.
     pub fn deadline(&self) -> Option<Time> {
         let running = self.running.as_ref()?;
         self.digests.deadline(|digest| running.store.digest(digest).copied())

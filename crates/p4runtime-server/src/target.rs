@@ -49,7 +49,7 @@ pub struct Built<T> {
     pub target: T,
     /// P4Info of the program.
     pub info: Arc<P4Info>,
-    /// The same where all values are numbers: what the device is asked in.
+    /// The P4Info with all values as numbers, as the device uses it.
     pub plain: Arc<P4Info>,
     /// The numbers that the program's architecture has room for.
     pub numbers: Numbers,

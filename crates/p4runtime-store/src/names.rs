@@ -103,7 +103,7 @@ impl Names {
         }
     }
 
-    /// The updates of one request with numbers instead of strings; `store` is what there is before them.
+    /// The updates of one request with numbers instead of strings; `store` is the state before them.
     pub fn lower<'u>(&mut self, updates: &'u [Update], store: &Store) -> Vec<Result<Cow<'u, Update>>> {
         self.round += 1;
         let is_same = self.is_empty();
@@ -172,7 +172,7 @@ impl Names {
                 }
                 Ok(())
             };
-            // What is a string is not matched in parts; else it is refused where it is written.
+            // Strings are not matched in parts; such a match is refused where it is written.
             let _ = visit(&self.places, &mut entity.clone(), &mut each);
         }
     }
@@ -193,7 +193,7 @@ impl Names {
     /// Puts strings in the place of numbers.
     pub fn raise(&self, entity: &mut Entity) {
         if !self.is_empty() {
-            // What is no string cannot be here.
+            // All values here are strings.
             let _ = visit(&self.places, entity, &mut |ty, bytes| self.raise_bytes(ty, bytes));
         }
     }
@@ -306,7 +306,7 @@ impl Named {
         fault(format!("no value is free for `{text}`"), why).code(Code::ResourceExhausted)
     }
 
-    /// Forgets what nothing has.
+    /// Forgets unused mappings.
     fn forget(&mut self, used: Option<&BTreeSet<BigUint>>, round: u64) {
         let is_used = |held: &Held| {
             held.round.is_none_or(|last| last == round) || used.is_some_and(|used| used.contains(&held.value))

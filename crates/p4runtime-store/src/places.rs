@@ -14,7 +14,7 @@ use p4runtime_proto::p4::v1::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The types of what are strings, by where they stand.
+/// The types of fields that are strings, by place.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Places {
     types: BTreeSet<String>,
@@ -190,7 +190,7 @@ fn action(places: &Places, action: &mut Action, each: &mut Each<'_>) -> Result<(
     Ok(())
 }
 
-/// Does `each` to every string of a value of a type. What is not of the type is left as it is.
+/// Calls `each` for every string in a value of a type. Values of other types are not changed.
 pub(crate) fn visit_data(
     places: &Places,
     spec: Option<&P4DataTypeSpec>,

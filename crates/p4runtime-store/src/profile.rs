@@ -201,8 +201,8 @@ fn bound(profile: &ActionProfile, size: i32) -> Result<()> {
     }
 }
 
-/// Refuses what does not fit a selector beside `others`, which its groups and one-shots take already: `size` bounds their sum
-/// (section 6.4.3). A size of 0 is no bound.
+/// Refuses a group that does not fit a selector with `others`, the share of its existing groups and one-shots: `size`
+/// bounds the sum (section 6.4.3). A size of 0 is no bound.
 fn fits(profile: &ActionProfile, others: i64, more: i64, what: &str) -> Result<()> {
     let size = profile.size;
     if size <= 0 || others.saturating_add(more) <= size {
@@ -261,7 +261,7 @@ pub(crate) fn mode_message(mode: SelectionMode) -> wire::ActionSelectionMode {
     }
 }
 
-/// A group of an entry's own, in the place of what the entry runs now.
+/// An entry's own group, which replaces the entry's present action.
 pub(crate) fn one_shot(
     store: &Store,
     table: &Table,

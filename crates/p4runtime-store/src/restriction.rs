@@ -79,7 +79,7 @@ enum Type {
     Field(MatchType, u32),
 }
 
-/// How what is compared has to be ordered.
+/// Required order of the compared values.
 type Wanted = fn(Ordering) -> bool;
 
 #[derive(Clone, Debug)]
@@ -88,7 +88,7 @@ enum Expr {
     Int(BigInt),
     /// A field or parameter, by its place.
     Name(usize),
-    /// Part 0 or 1 of what is wanted of a field.
+    /// Part 0 or 1 of a field's match.
     Part(usize, usize),
     Priority,
     Not(Box<Expr>),
@@ -100,7 +100,7 @@ enum Expr {
     Or(Box<[Expr; 2]>),
 }
 
-/// A value: two numbers for what is wanted of a field, else one.
+/// A value: two numbers for a field's match, else one.
 type Value = [BigInt; 2];
 
 /// Names that a constraint may use.

@@ -1,4 +1,4 @@
-//! The size of a selector, and what groups and one-shots take of it (P4Runtime 1.5, section 6.4.3).
+//! The size of a selector, and the shares of groups and one-shots in it (P4Runtime 1.5, section 6.4.3).
 
 use crate::change::OneShot;
 use control_writes::{Group, SizeSemantics};

@@ -62,7 +62,7 @@ impl Store {
         Store::with(Catalog::new(info))
     }
 
-    /// The same of what is known of a program.
+    /// The same for a catalog.
     pub fn with(catalog: Catalog) -> Store {
         Store {
             taken: memory::of_cells(catalog.info()),
@@ -83,7 +83,7 @@ impl Store {
         }
     }
 
-    /// Sets the limit for what the program's cells and all entities take, in bytes. What is there stays.
+    /// Limit on the memory of the program's cells and all entities, in bytes. Existing entities stay.
     pub fn set_limit(&mut self, bytes: u64) {
         self.limit = bytes;
     }
@@ -145,8 +145,8 @@ impl Store {
         self.digests.get(&digest)
     }
 
-    /// Does a change that [`plan`](Store::plan) gave, and gives its inverse. Of counters and registers only what
-    /// `before` says was there: `None` leaves them out.
+    /// Does a change of [`plan`](Store::plan), and returns its inverse. `before` is the old value of a counter or
+    /// register; `None` leaves it out of the inverse.
     pub fn commit(&mut self, change: Change, before: Option<Before>) -> Option<Change> {
         let (more_bulk, more) = (bulk(&change), memory::of_change(&change));
         let inverse = self.replace(change, before);
@@ -157,10 +157,11 @@ impl Store {
         inverse
     }
 
-    /// Refuses a change for which there is not enough memory. What takes no more than before is done in any case.
+    /// Refuses a change for which there is not enough memory. A change that needs no more memory than before is always
+    /// accepted.
     pub(crate) fn check_memory(&self, change: &Change) -> Result<()> {
         let more = memory::of_change(change);
-        // Only changes that are refused are compared with what is there.
+        // Only changes that would be refused are compared with the existing entity.
         if self.taken.saturating_add(more) <= self.limit {
             return Ok(());
         }
@@ -349,7 +350,7 @@ fn replace<K: Ord, V>(all: &mut BTreeMap<K, V>, key: K, to: Option<V>) -> Option
     }
 }
 
-/// Replaces what is there and keeps who names it.
+/// Replaces an entity and keeps its references.
 fn replace_shared<K: Ord, V>(all: &mut BTreeMap<K, Shared<V>>, key: K, to: Option<V>) -> Option<V> {
     match (to, all.get_mut(&key)) {
         (Some(to), Some(shared)) => Some(std::mem::replace(&mut shared.what, to)),

@@ -14,7 +14,7 @@ pub(crate) enum Access<'s> {
         switch: &'s Turns<Switch>,
         /// It is locked when it is first wanted, and then until the batch ends.
         guard: Option<MutexGuard<'s, Switch>>,
-        /// For what only the control plane asks for.
+        /// Outbox for reports to the control plane.
         outbox: &'s Outbox,
         /// For PSA: the half whose blocks are asked for.
         half: Half,

@@ -1,4 +1,4 @@
-//! A program as machine code, without any state: what engines of the same program share.
+//! A program as machine code, without any state: the part that engines of the same program share.
 
 use crate::code::Part;
 use crate::facts::Facts;
@@ -39,8 +39,8 @@ impl Compiled {
         }
     }
 
-    /// Lowers and compiles a program; no device is asked. What no device runs is refused. `shares` says that several threads are to run
-    /// it at once.
+    /// Lowers and compiles a program; no device is needed. Programs that no device runs are refused. `shares`: several
+    /// threads will run it at once.
     pub fn new(program: &Program, drop_port: Port, shares: bool) -> Result<Compiled, Vec<Diagnostic>> {
         // Too large when everything is inlined: the interpreter runs it as it stands.
         let Ok(lowered) = ir_lower::lower(program) else {
@@ -159,7 +159,7 @@ fn is_plain(node: &Node) -> bool {
     }
 }
 
-/// The code of a program with what is known of it.
+/// The code of a program with the facts about it.
 pub(crate) struct Build {
     pub(crate) whole: Coded,
     /// The parts: made when somebody wants them first.
@@ -174,11 +174,11 @@ pub(crate) struct Build {
     pub(crate) wanted: Wanted,
     pub(crate) layout: Layout,
     pub(crate) zeros: Vec<Value>,
-    /// Runs what code leaves out.
+    /// Interpreter for parts without code.
     pub(crate) rest: Interpreter,
 }
 
-/// Code, and what it speaks of by number.
+/// Code, and the objects that it refers to by number.
 pub(crate) struct Coded {
     pub(crate) machine: Machine,
     pub(crate) notes: Notes,

@@ -18,7 +18,7 @@ pub(crate) const ELSEWHERE: i64 = 2;
 /// The parser failed; the error is added.
 pub(crate) const REJECTED: i64 = 0x100;
 
-/// Numbers that a half is told: their positions in [`Context::told`].
+/// Arguments of a half: their positions in [`Context::told`].
 pub(crate) mod told {
     pub(crate) const INGRESS_PORT: usize = 0;
     pub(crate) const PATH: usize = 1;
@@ -64,10 +64,10 @@ pub(crate) struct Context {
     pub(crate) job: *mut c_void,
     /// In microseconds.
     pub(crate) now: u64,
-    /// Not 0 if packets of a batch are to be run ahead once for what their lookups will read.
+    /// Not 0 if packets of a batch are to be run ahead once, to prefetch memory for their lookups.
     pub(crate) ahead: u64,
     pub(crate) asked: *mut Asked,
-    /// For half of PSA: see [`told`].
+    /// Arguments of half of PSA: see [`told`].
     pub(crate) told: [u64; told::COUNT],
     /// For egress on its own.
     pub(crate) stay: Stay,
@@ -91,7 +91,7 @@ pub(crate) struct TableRef {
     pub(crate) chunks: *const u32,
     /// This worker's counts for the entries of tables that count, two words for each slot.
     pub(crate) counts: *const AtomicU64,
-    /// Not 0 if it pays to ask for what a lookup reads in advance.
+    /// Not 0 if prefetching for lookups pays off.
     pub(crate) far: u64,
 }
 

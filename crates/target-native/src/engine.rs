@@ -71,8 +71,9 @@ impl Engine {
         self.runner.interpreted()
     }
 
-    /// Runs a batch of packets, one after the other, at one moment; queues are empty. [`Packet::fate`] says what became of each;
-    /// frames of packets that were copied, sent around or became too long for their buffers are returned, in order.
+    /// Runs a batch of packets, one after the other, at one moment; queues are empty. [`Packet::fate`] gives each
+    /// packet's fate; frames of packets that were copied, recirculated or became too long for their buffers are
+    /// returned, in order.
     pub fn process(&mut self, packets: &mut [Packet], now: Time) -> Vec<Output> {
         let (core, blocks) = self.switch.parts();
         if core.is_unwatched() {

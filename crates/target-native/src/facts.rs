@@ -73,7 +73,7 @@ pub(crate) struct TableCode {
     pub(crate) notes_hits: bool,
     /// Nobody can change its entries, and they are few enough to be code.
     pub(crate) constant: Option<Constant>,
-    /// A profile says what an entry runs.
+    /// A profile chooses an entry's action.
     pub(crate) has_profile: bool,
 }
 
@@ -125,7 +125,7 @@ impl Facts {
         facts.meters = facts.tables.values().any(|table| table.notes_hits);
         facts.look_at_parser(program);
         (facts.frame_externs, facts.resumes) = (blocks.frame_externs(), blocks.resumes());
-        // Exact marks would have to follow every place; what is only ever extracted is rare among what is small.
+        // Exact marks would have to follow every place; places that are only ever extracted are rare among small ones.
         facts.written.fill(true);
         facts
     }

@@ -1,4 +1,4 @@
-//! Flows: what packets several workers are to have in order.
+//! Flows: packets that several workers must keep in order.
 
 /// A number that is the same for all packets of a flow, for assigning each flow to one worker.
 ///

@@ -208,7 +208,7 @@ pub(crate) struct Homes {
 pub(crate) struct Layout {
     pub(crate) scalars: Vec<Scalar>,
     pub(crate) headers: Vec<Header>,
-    /// Types of what only the interpreter touches.
+    /// Types of the values that only the interpreter touches.
     pub(crate) values: Vec<Type>,
     /// Headers, metadata, standard metadata.
     pub(crate) roles: [Node; 3],
@@ -217,7 +217,7 @@ pub(crate) struct Layout {
     /// Stacks and arrays: from, to. They are zero when a packet comes.
     pub(crate) arrays: (i32, i32),
     pub(crate) registers: Registers,
-    /// The scalar that says in ingress and egress what is counted, if not the packet's length.
+    /// The scalar that gives the length for counters in ingress and egress; `None` for the packet's length.
     pub(crate) counted: Option<usize>,
     /// State of half of PSA.
     pub(crate) half: Option<HalfHomes>,
@@ -234,8 +234,8 @@ pub(crate) struct HalfHomes {
     pub(crate) carried: Vec<(Carried, Node)>,
     /// Ones' complement sums of `InternetChecksum`s.
     pub(crate) sums: BTreeMap<InstanceId, usize>,
-    /// The address of the direct counter of what the table applied last in the block gave, an entry or its default action; 0 if
-    /// there is none.
+    /// The address of the direct counter of the last table application in the block, of the entry or of the default
+    /// action; 0 if there is none.
     pub(crate) counter: usize,
     /// The parser's error.
     pub(crate) error: usize,
@@ -370,7 +370,7 @@ impl Layout {
         self.half.iter().flat_map(|homes| &homes.carried).map(|(way, node)| (*way, node))
     }
 
-    /// The same for one way.
+    /// The same for one path.
     pub(crate) fn carried_by(&self, by: Carried) -> Option<&Node> {
         self.carried().find_map(|(way, node)| (way == by).then_some(node))
     }

@@ -1,4 +1,4 @@
-//! Machine code: made by the code generator, and called.
+//! One of the files that may use `unsafe`: it calls generated code.
 //!
 //! One of the files that may use `unsafe`: it calls what was generated.
 #![allow(unsafe_code)]
@@ -41,7 +41,7 @@ pub(crate) struct Machine {
 
 // SAFETY: the module's memory is read-only by now, and belongs to it alone.
 unsafe impl Send for Machine {}
-// SAFETY: as above; what the code works on comes as arguments.
+// SAFETY: as above; the code's data are its arguments.
 unsafe impl Sync for Machine {}
 
 impl Machine {

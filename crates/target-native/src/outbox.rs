@@ -17,7 +17,7 @@ use std::sync::Mutex;
 pub(crate) struct Outbox(Mutex<(Told, Counters)>);
 
 impl Outbox {
-    /// Adds to what is told.
+    /// Adds reports.
     pub(crate) fn tell(&self, add: impl FnOnce(&mut Told)) {
         add(&mut lock(&self.0).0);
     }

@@ -27,7 +27,7 @@ use ir_value::{Value, numbers};
 use smallvec::SmallVec;
 
 impl Asked {
-    /// Asks for what the lookup of `key` reads.
+    /// Prefetches memory for the lookup of `key`.
     fn push(&mut self, table: &Table, key: &[u64]) {
         table.prefetch(key);
         self.pop();
@@ -66,7 +66,7 @@ pub(crate) struct Job<'j, 'h> {
     pub(crate) interpreted: u64,
     /// Results of direct meters, and the block that they belong to.
     pub(crate) colours: (Option<BlockName>, Vec<(ir::InstanceId, u8)>),
-    /// The record of what a profile said last.
+    /// The record that a profile chose last.
     pub(crate) chosen: Vec<u64>,
     /// The packet with which the batch ended.
     pub(crate) left: Option<Box<Leaving>>,
@@ -155,7 +155,7 @@ pub(crate) extern "C" fn copy(to: *mut u8, from: *const u8, bytes: u64) {
 }
 
 pub(crate) extern "C" fn clear(to: *mut u8, bytes: u64) {
-    // SAFETY: compiled code clears what is its own in the frame.
+    // SAFETY: compiled code clears its own part of the frame.
     unsafe { std::ptr::write_bytes(to, 0, bytes as usize) }
 }
 
@@ -261,7 +261,7 @@ pub(crate) extern "C" fn looked_up(context: *mut Context, block: u32, table: u32
     }
 }
 
-/// The address of a record: of what the profile of an entry says.
+/// The address of the record that an entry's profile chooses.
 pub(crate) extern "C" fn choose(context: *mut Context, table: u32, entry: u64) -> u64 {
     // SAFETY: called by the code of the batch.
     let job = unsafe { job(context) };
@@ -382,7 +382,7 @@ impl Job<'_, '_> {
         Some(self.exchange().scalar(index) as u64)
     }
 
-    /// Puts the record of what runs together; the keys for the selector are in the place of keys.
+    /// Assembles the record of the chosen action; the selector's keys are in the place of keys.
     fn choose(&mut self, table: usize, entry: u32) {
         let mirrors = self.mirrors;
         let exchange = self.exchange();
@@ -485,7 +485,7 @@ impl Job<'_, '_> {
         }
     }
 
-    /// Says what is left of the life of a packet that was run.
+    /// Subtracts the work of a packet from its budget.
     #[inline(always)]
     pub(crate) fn spend(&mut self) {
         let fuel = self.layout.registers.fuel;

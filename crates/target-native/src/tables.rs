@@ -63,7 +63,7 @@ struct Mirror {
     at: TableAt,
     layout: KeyLayout,
     data: Vec<Vec<(usize, Kind)>>,
-    /// Hits are noted, or a profile says what runs.
+    /// Hits are recorded, or a profile chooses the action.
     keeps_keys: bool,
     /// For a table with keys: entries by their numbers in the copy.
     numbers: Numbers,
@@ -75,7 +75,7 @@ struct Mirror {
     counts: Vec<Arc<CountSlot>>,
     /// The cells of this worker for them.
     counted: Option<SharedCells>,
-    /// A profile says what runs: records of entries have their counters alone.
+    /// A profile chooses the action: records of entries have only their counters.
     has_profile: bool,
     /// Bits of the keys for its selector.
     chosen_by: Vec<u32>,
@@ -97,7 +97,7 @@ pub(crate) fn key_layout(keys: &[KeySpec]) -> Option<KeyLayout> {
     Some(KeyLayout::new(&keys.iter().map(field).collect::<Option<Vec<_>>>()?))
 }
 
-/// Entries by their numbers; readers look at what the one who follows writes.
+/// Entries by their numbers; the worker that follows the originals writes them, others read them.
 type Numbers = Arc<Mutex<Vec<Option<EntryKey>>>>;
 
 impl Wanted {
@@ -149,7 +149,7 @@ impl Mirrors {
         let mut mirrors = Mirrors { worker, ..Mirrors::default() };
         for (mirror, spec) in &wanted.tables {
             let slots = if mirror.counts_hits { Some(core.count_slots(mirror.at)?) } else { None };
-            // Where misses are not counted, nobody asks for what is in their slot.
+            // If misses are not counted, their slot is never read.
             let misses = slots.as_ref().map(|slots| core.misses(mirror.at).unwrap_or_else(|| slots.take()));
             let counts = misses.into_iter().collect();
             mirrors.mirrors.push(Mirror { slots, counts, numbers: Numbers::default(), ..mirror.clone() });
@@ -166,7 +166,7 @@ impl Mirrors {
         self.cells.push((object, cells));
     }
 
-    /// Brings what was written to the originals to the copies. To be called before each batch.
+    /// Copies the writes to the originals since the last call. Call this before each batch.
     pub(crate) fn follow(&mut self, access: &mut Access) {
         if self.is_reader {
             return;
@@ -252,7 +252,7 @@ impl Mirrors {
         self.refs.extend(self.mirrors.iter_mut().enumerate().map(of));
     }
 
-    /// For another worker, which reads what this one follows.
+    /// Mirrors for another worker, which reads the copies that this one follows.
     pub(crate) fn reader(&self, core: &mut Core, worker: usize) -> Mirrors {
         // Slots of entries are kept by who follows.
         let reads = |mirror: &Mirror| {
@@ -332,7 +332,7 @@ impl Mirror {
         }
     }
 
-    /// An entry that is gone again has nothing to run; whoever told of it will tell of its end.
+    /// Inserts an entry. An entry that is gone again has no action; its removal is reported later.
     fn insert(
         &mut self,
         control: &mut Control,

@@ -30,7 +30,7 @@ impl<T> Turns<T> {
     }
 }
 
-/// Locks it; what a thread left when it panicked is as good as any state.
+/// Locks it; the state left by a thread that panicked is as good as any.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -171,7 +171,7 @@ impl<'a> Code<'a, '_> {
         self.b.ins().jump(actions[at], &args);
     }
 
-    /// The default action is what its record says.
+    /// The default action is read from its record.
     fn run_default(&mut self, facts: &TableCode, hit: Value, actions: &[Block]) {
         let tables = self.b.ins().load(types::I64, PLAIN, self.context, offset_of!(Context, tables) as i32);
         let at = (facts.index * size_of::<TableRef>() + offset_of!(TableRef, actions)) as i32;

@@ -314,7 +314,7 @@ impl<'a> Code<'a, '_> {
                     code.b.ins().store(PLAIN, value, address, 0);
                     return Ok(());
                 }
-                // Writing what is there already would take the line from the other workers.
+                // Writing a value that is already there would take the line from the other workers.
                 let old = code.b.ins().load(super::wire::int(cells.bytes), PLAIN, address, 0);
                 let is_new = code.b.ins().icmp(IntCC::NotEqual, old, value);
                 let write = |code: &mut Self| {

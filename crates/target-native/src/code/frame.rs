@@ -76,7 +76,7 @@ impl<'a> Code<'a, '_> {
         roles.iter().for_each(|node| self.spill(node));
     }
 
-    /// The packet is what lies in the frame.
+    /// Fills the packet from the frame.
     pub(crate) fn fill_packet(&mut self) {
         self.fill_registers();
         let roles = &self.layout.roles;

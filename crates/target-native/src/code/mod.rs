@@ -9,7 +9,7 @@
 //!                                                  └ clone, group, resubmit, ...: the batch ends, and goes on after the packet
 //! ```
 //!
-//! - [`place`] finds out where things are, [`can`] what code can do with them. What it cannot is a call of the interpreter for one
+//! - [`place`] finds locations, [`can`] decides which statements code can do. The others are a call of the interpreter for one
 //!   statement, or for a stage.
 //! - [`wire`] reads and writes header fields, [`value`] makes values, [`stmt`], [`parser`], [`table`], [`constant`], [`externs`], [`pack`] and
 //!   [`deparser`] the rest; [`frames`] leaves packets to frame externs; [`half`] and [`psa`] are PSA's way and externs; [`given`] is about externs that the runtime does, [`varbit`] about headers of variable length.
@@ -61,7 +61,7 @@ pub(crate) enum Part {
     Ingress,
     /// From the start of egress on, with variables as they lie in the frame.
     Egress,
-    /// From the parser to the end of ingress, with metadata as they lie in the frame: what starts again.
+    /// From the parser to the end of ingress, with metadata from the frame: for restarted packets.
     Again,
     /// The deparser alone, with variables as they lie in the frame.
     Deparse,
@@ -101,7 +101,7 @@ pub(crate) struct Code<'a, 'b> {
     pub(crate) drops: BTreeMap<DropReason, Block>,
     /// Block for parser errors: the error is its parameter.
     pub(crate) reject: Option<Block>,
-    /// The packet is only run ahead, without effects, for what its lookups will read: see [`ahead`].
+    /// The packet is only run ahead, without effects, to prefetch memory for its lookups: see [`ahead`].
     pub(crate) ahead: bool,
 }
 

@@ -354,7 +354,7 @@ fn is_cyclic(parser: &ir::Parser) -> bool {
         let of = |r: &StateRef| if let StateRef::State(id) = r { Some(id.index()) } else { None };
         refs.iter().filter_map(of).collect()
     };
-    // States without a way in, taken away one after the other: what stays is on a cycle or after one.
+    // Removes states without predecessors, one after the other: the rest is on a cycle or after one.
     let mut ways = vec![0usize; parser.states.len()];
     parser.states.iter().flat_map(next).for_each(|to| ways[to] += 1);
     let mut free: Vec<usize> = (0..ways.len()).filter(|at| ways[*at] == 0).collect();

@@ -1,4 +1,5 @@
-//! The whole way of a packet: what `device`'s v1model does, in the same order, as long as nothing rare happens.
+//! The whole path of a packet: the same steps as `device`'s v1model, in the same order, as long as nothing rare
+//! happens.
 
 use super::Part;
 use super::{Code, Made, PLAIN, type_of};
@@ -218,7 +219,7 @@ impl<'a> Code<'a, '_> {
         self.stmts(&control.body.stmts)
     }
 
-    /// A packet that came in: all metadata zero but for what v1model sets.
+    /// A new packet: all metadata is zero except for fields that v1model sets.
     pub(crate) fn begin(&mut self) {
         let field =
             |code: &mut Self, offset: usize, ty| code.b.ins().load(ty, PLAIN, code.packet, offset as i32);

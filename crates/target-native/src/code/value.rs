@@ -211,7 +211,7 @@ impl<'a> Code<'a, '_> {
         if !signed {
             return self.shift(a, of, by, |code, value, amount| code.b.ins().ushr(value, amount));
         }
-        // As many bits as there are, or more: what is left is the sign, as after one bit less.
+        // Shifts by the width or more: the result is the sign, as after one bit less.
         let value = self.extend_sign(a, width);
         let bits = self.b.func.dfg.value_type(value).bits();
         let amount = match self.known(by) {
@@ -407,7 +407,7 @@ impl<'a> Code<'a, '_> {
         Ok(())
     }
 
-    /// The address of an element. Out of range it reads zeros, and what is written is lost.
+    /// The address of an element. Out of range, reads give zeros, and writes are lost.
     fn element(&mut self, stack: &Stack, index: &Index<'a>, reach: Reach) -> Made<Value> {
         let index = match index {
             Index::Known(at) => return Ok(self.at(stack.base + *at as i32 * stack.stride)),
