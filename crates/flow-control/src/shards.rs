@@ -84,7 +84,7 @@ impl Shards {
         ShardId((hash % self.shards.len().max(1) as u64) as u32)
     }
 
-    /// Batches: a runner takes many packets at one moment; the interpreter and machine code implement it.
+    /// All shards in order.
     pub fn iter(&self) -> impl Iterator<Item = (ShardId, Shard)> + '_ {
         self.shards.iter().enumerate().map(|(i, shard)| (ShardId(i as u32), *shard))
     }

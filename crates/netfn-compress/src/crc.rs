@@ -26,7 +26,7 @@ const TABLES: [[u16; 256]; 4] = {
     tables
 };
 
-/// Finds the parser's reads and writes, and which headers it certainly extracts before which others.
+/// The CRC of `bytes`. Four bytes a step.
 pub fn crc16(bytes: &[u8]) -> u16 {
     let (words, rest) = bytes.as_chunks::<4>();
     let crc = words.iter().fold(0u16, |crc, [a, b, c, d]| {

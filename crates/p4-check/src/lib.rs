@@ -1,5 +1,4 @@
-//! A loop may run any number of times: places that its body writes count as written, and facts about places that it
-//! touches are forgotten.
+//! Names, types and compile-time values of a P4-16 program.
 //!
 //! [`check`] reads the syntax tree once, in source order, and gives the [`typed`] tree and what is wrong. Each rule
 //! has its place: `types` (which types there are and how they compare), `expr`, `call`, `stmt`, `table`, `decl`.

@@ -13,7 +13,7 @@ codes! {
     STAGE_PARAMETER = 0305,
     /// Calls or instances nested too deeply.
     TOO_DEEP = 0306,
-    /// The same for the interpreter: the packet's state as values, without headers, since it is parsed again.
+    /// Two things with one control-plane name.
     DUPLICATE_NAME = 0307,
     /// A priority that an entry cannot have.
     PRIORITY = 0308,

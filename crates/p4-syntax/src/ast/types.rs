@@ -4,7 +4,7 @@ use base_diag::Span;
 
 use super::{Expr, Path};
 
-/// Adds the writes of evaluating `expr`.
+/// A type where it stands.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Type {
     /// Which.
