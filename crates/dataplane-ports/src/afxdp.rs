@@ -1,7 +1,8 @@
 //! Interfaces by AF_XDP sockets: the driver hands frames over before the kernel makes packets of them.
 //!
-//! Nothing says what is left to a card here. A partial checksum is known by its value, and completed. Large segments do not come: where a program runs in the driver, the
-//! kernel cuts them before; where it does not, they are lost, which is said when the port is opened.
+//! AF_XDP gives no information about work left to a card. A partial checksum is known by its value, and completed.
+//! Large segments do not come: where a program runs in the driver, the kernel cuts them before; otherwise they are
+//! lost, of which a warning is printed when the port is opened.
 
 use crate::batch::Batch;
 use crate::link::LinkState;

@@ -21,7 +21,7 @@ use target_native::{Fate, Turns, Worker};
 /// The most ports whose frames are counted each for itself: programs may send to any number.
 const MOST_PORTS: usize = 1024;
 
-/// How long a lane sleeps at most, so that what cannot wake it does not wait for ever.
+/// Longest sleep of a lane, so that sources that cannot wake it are served.
 const NAP: std::time::Duration = std::time::Duration::from_millis(100);
 
 /// The same while a source waits for room.
@@ -42,7 +42,7 @@ pub(crate) struct State {
     /// Switch that runs frames; without it they are passed to the owner.
     runs: Option<Runs>,
     pub(crate) counts: ByPort<PortCount>,
-    /// As the owner knows them: a port is up until it is told that it is not.
+    /// Port states as reported to the owner: a port is up until it is reported down.
     pub(crate) links: ByPort<bool>,
     /// Change for the lane's next round.
     pub(crate) change: Change,
@@ -189,7 +189,7 @@ impl Lane {
         }
     }
 
-    /// Until it is told to end.
+    /// Runs until it is stopped.
     pub(crate) fn run(mut self) {
         let mut events = Events::with_capacity(BATCH);
         while !self.turn.ends.load(Ordering::Relaxed) {
@@ -316,7 +316,7 @@ impl Lane {
         }
     }
 
-    /// Runs what has come, and sends what comes of it.
+    /// Runs the received frames, and sends the results.
     fn run_batch(&mut self, state: &mut State) {
         let State { runs: Some(Runs { worker, path }), .. } = state else { return };
         if self.batch.is_empty() {
@@ -377,7 +377,7 @@ impl Lane {
         }
     }
 
-    /// Sends what leaves.
+    /// Sends the results.
     fn send(&mut self, state: &mut State, now: Time) {
         for position in self.touched.drain(..) {
             let leaving = &mut self.leaving[position];

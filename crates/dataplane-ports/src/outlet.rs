@@ -1,4 +1,4 @@
-//! The ports of a device: what frames go out by, from any thread, and what they come in by.
+//! The ports of a device: sinks, used from any thread, and sources.
 
 use crate::afxdp;
 use crate::by_port::ByPort;
@@ -137,7 +137,7 @@ impl Ports {
         self.0.all.iter().map(|(port, _)| *port)
     }
 
-    /// The numbers of all, and what they are, as `-i` says it.
+    /// Number and kind of each port, as in `-i`.
     pub fn kinds(&self) -> impl Iterator<Item = (Port, String)> {
         self.0.all.iter().map(|(port, outlet)| (*port, outlet.kind.clone()))
     }
@@ -152,7 +152,8 @@ impl Ports {
         self.0.positions.get(port).copied()
     }
 
-    /// Sends packets by the port at a position, and gives its number. What cannot be sent is lost, as on a wire, and counted.
+    /// Sends packets by the port at a position; returns the number sent. Other packets are lost, as on a wire, and
+    /// counted.
     pub(crate) fn send_packets(
         &self,
         at: usize,
@@ -181,7 +182,7 @@ impl Ports {
         self.0.all.iter().map(|(_, outlet)| outlet.lost.load(Ordering::Relaxed)).sum()
     }
 
-    /// Writes what waits to be written.
+    /// Writes buffered frames.
     pub fn flush(&self) -> io::Result<()> {
         self.0.all.iter().try_for_each(|(_, outlet)| match outlet.lock() {
             Some(mut sink) if outlet.waits.swap(false, Ordering::Relaxed) => sink.flush(),
@@ -202,7 +203,7 @@ impl Outlet {
     }
 }
 
-/// Opens a port. `told` is what it is called; more is added if there is more to say.
+/// Opens a port. `told` is its description, to which details are appended.
 fn open(kind: &PortKind, links: &Links, losses: &Arc<Losses>, told: &mut String) -> Result<Ends, String> {
     Ok(match kind {
         PortKind::Pcap { input, output } => {

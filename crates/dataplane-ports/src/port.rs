@@ -19,7 +19,7 @@ pub trait Source: Send {
     /// True if frames stay there while nobody takes them. Frames of other sources are lost then.
     fn keeps(&self) -> bool;
 
-    /// True if frames can come: what is at the other end is there.
+    /// True if the port is up.
     fn is_up(&self) -> bool {
         true
     }
@@ -43,7 +43,7 @@ pub trait Sink: Send {
     /// Sends one frame of any length; false if it is lost.
     fn send_frame(&mut self, frame: &[u8], now: Time) -> bool;
 
-    /// Passes on what waits to be written.
+    /// Writes buffered frames.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

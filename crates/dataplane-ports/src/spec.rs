@@ -34,7 +34,7 @@ pub enum PortKind {
     Udp {
         /// Here.
         from: SocketAddr,
-        /// There; what comes from elsewhere is not taken.
+        /// Remote address; datagrams from elsewhere are dropped.
         to: SocketAddr,
     },
 }

@@ -48,7 +48,7 @@ pub enum Run {
     Group(u32),
 }
 
-/// The first word of an entry's action: what it runs. The number is in the low 32 bits.
+/// The first word of an entry's action: the kind. The number is in the low 32 bits.
 pub mod action_word {
     /// An action of the table; its data follow.
     pub const ACTION: u64 = 0;
@@ -123,8 +123,8 @@ pub struct Entry {
     pub is_const: bool,
 }
 
-/// The control plane's side of all tables of a pipeline: checks writes, answers reads, and holds back what is written
-/// until it is published.
+/// The control plane's side of all tables of a pipeline: checks writes, answers reads, and keeps writes until they are
+/// published.
 ///
 /// Deterministic: the same calls give the same entry numbers, errors and structures.
 #[derive(Debug)]
@@ -206,7 +206,7 @@ impl Control {
         self.tables[table].reserve(more);
     }
 
-    /// Replaces what the entry with this key runs.
+    /// Replaces the action of the entry with this key.
     pub fn modify(&mut self, table: TableId, key: &EntryKey, run: &Run) -> Result<(), WriteError> {
         let entry = self.tables[table].find(key);
         let old = Run::of(self.tables[table].action(entry));
@@ -385,7 +385,7 @@ impl Control {
         self.tables.iter_mut().for_each(Store::settle);
     }
 
-    /// Notes that an entry names what `run` names.
+    /// Counts the reference of an entry to the member or group of `run`.
     fn acquire(&mut self, table: TableId, run: &Run) -> Result<(), WriteError> {
         let profile = self.specs[table].0;
         match (profile, run) {
@@ -396,7 +396,7 @@ impl Control {
         }
     }
 
-    /// The opposite of [`acquire`](Control::acquire), for what was acquired.
+    /// Undoes [`acquire`](Control::acquire).
     fn release(&mut self, table: TableId, run: &Run) {
         let released = match (self.specs[table].0, run) {
             (Some(profile), Run::Member(member)) => self.profiles[profile].use_member(*member, false),

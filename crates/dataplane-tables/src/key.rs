@@ -86,7 +86,7 @@ impl KeyLayout {
         key
     }
 
-    /// Whether `key` is in the one form that [`EntryKey`] has for what it wants.
+    /// Checks that `key` is in the normal form of its match.
     pub fn check(&self, key: &EntryKey) -> Result<(), KeyError> {
         if key.value.len() != self.words() || key.mask.len() != self.words() {
             return Err(KeyError::Length);

@@ -261,7 +261,7 @@ impl Store {
         self.pending.added.iter().copied().filter(|entry| self.state(*entry) == State::Fresh)
     }
 
-    /// Ends the batch: what it did is in `sealed`.
+    /// Ends the batch: its changes are in `sealed`.
     pub(crate) fn seal(&mut self) {
         let Changes { removed, mut added, mut changed } = std::mem::take(&mut self.pending);
         changed.retain(|entry| *entry == MISS || self.state(*entry) == State::Live);
@@ -275,7 +275,7 @@ impl Store {
         self.sealed = Changes { removed, added, changed };
     }
 
-    /// All copies have what was sealed, and no reader sees what was removed.
+    /// All copies have the sealed changes, and no reader sees removed entries.
     pub(crate) fn settle(&mut self) {
         let sealed = std::mem::take(&mut self.sealed);
         for entry in sealed.removed {

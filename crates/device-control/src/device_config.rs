@@ -42,7 +42,7 @@ pub(crate) enum DeviceConfig<'c> {
     Json,
 }
 
-/// Takes a device config out of its wrapper and says what it is.
+/// Removes the wrapper of a device config and determines its format.
 pub(crate) fn device_config(given: &[u8]) -> Result<DeviceConfig<'_>, Status> {
     let given = unwrapped(given).unwrap_or(given);
     if given.is_empty() {
@@ -72,7 +72,7 @@ fn own_json(text: &str) -> Option<String> {
     }
 }
 
-/// Why JSON is refused, and what to do.
+/// Error for JSON, with advice.
 pub(crate) fn is_json() -> Status {
     Status::new(
         Code::InvalidArgument,
@@ -81,8 +81,8 @@ pub(crate) fn is_json() -> Status {
     )
 }
 
-/// The field `device_data` of a `p4.tmp.P4DeviceConfig`, which has a flag, a map of extras and that: 1, 2 and 3. `None` for what is
-/// not such a message from its first byte to its last.
+/// The field `device_data` of a `p4.tmp.P4DeviceConfig`, whose fields are a flag, a map of extras and that: 1, 2 and 3.
+/// `None` if the bytes are not exactly such a message.
 fn unwrapped(given: &[u8]) -> Option<&[u8]> {
     const VARINT: u64 = 0;
     const BYTES: u64 = 2;
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn what_only_looks_like_a_wrapper_stays() {
-        // A line feed is the tag of field 1, and what follows is no message.
+        // A line feed is the tag of field 1, and the rest is not a message.
         for text in ["\n#include <core.p4>", "\n\n\n", "\x1a\x05ab", "\x08", "\n\x01a"] {
             assert_eq!(
                 device_config(text.as_bytes()).unwrap(),

@@ -1,4 +1,5 @@
-//! A device under P4Runtime: a program's text comes in as configuration, changes go to the switch that runs it.
+//! [`Maker`] compiles the content of a `ForwardingPipelineConfig` and makes a [`Controlled`] switch of it; [`data`]
+//! converts values to messages and back.
 //!
 //! [`Maker`] compiles what a `ForwardingPipelineConfig` carries and makes a [`Controlled`] switch of it; [`data`] turns
 //! values into messages and back.
@@ -58,7 +59,7 @@ pub fn port_numbers(program: &ir::Program, drop_port: Option<u32>) -> PortNumber
 /// Makes switches of configurations whose `p4_device_config` is the text of a P4-16 program.
 #[derive(Clone)]
 pub struct Maker {
-    /// For what the program draws.
+    /// Random seed of the program.
     pub seed: u64,
     /// The port that means "drop"; the architecture's own if none is given.
     pub drop_port: Option<u32>,
@@ -200,8 +201,8 @@ impl Builder for Maker {
     }
 }
 
-/// The most frame externs of a program. Each may double what it is given and set a timer for it, so that what one frame can make a
-/// device do grows with their number.
+/// Limit on a program's frame externs. Each may double its input and set a timer for it, so the work that one frame can
+/// cause grows with their number.
 const MOST_EXTERNS: usize = 8;
 
 fn few_externs(program: &ir::Program) -> Result<(), Status> {

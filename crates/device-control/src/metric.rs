@@ -45,7 +45,7 @@ pub const PORT_SENT: &str = "port_frames_sent_total";
 /// See [`KINDS`].
 pub const PORT_LOST: &str = "port_frames_lost_total";
 
-/// All names, in the order in which they are written, and what they mean. What ends in `_total` only grows.
+/// All names with their descriptions, in the order of output. Names that end in `_total` are counters.
 const KINDS: &[(&str, &str)] = &[
     ("frames_received_total", "Frames received on the switch's ports."),
     ("frames_sent_total", "Frames sent on the switch's ports."),

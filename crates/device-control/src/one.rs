@@ -59,7 +59,7 @@ impl OneSwitch {
         self.server.targets().for_each(|target| target.at(now));
     }
 
-    /// Runs a frame; what leaves by the CPU port is for the controllers.
+    /// Runs a frame; frames sent on the CPU port are for the controllers.
     fn run(&mut self, now: Time, port: u32, frame: &[u8]) -> Vec<Event> {
         let Some(target) = self.server.target() else { return vec![] };
         let frames = target.process(port, frame, now);
@@ -113,7 +113,7 @@ impl OneSwitch {
         events
     }
 
-    /// The same, if they have waited for as long as they should: then what is saved is not committed any more.
+    /// The same if their lease is over: then the saved program is not committed any more.
     fn let_go(&mut self, now: Time) -> Vec<Event> {
         if !self.held.runs_out(now) {
             return vec![];

@@ -120,7 +120,7 @@ fn rollout(
     rollout_of(&whole, placement, (parts, texts), maker.memory)
 }
 
-/// The plan of a program whose parts are there. `memory` is the limit for what its entities take.
+/// The plan of a program with its parts. `memory` limits the memory of its entities.
 fn rollout_of(
     whole: &Program,
     placement: &Placement,
@@ -210,7 +210,7 @@ fn modes(whole: &Program, info: &P4Info) -> BTreeMap<u32, Mode> {
     counters.chain(direct).collect()
 }
 
-/// A number that tells the whole program from others, whatever the placement: of its text, by FNV-1a.
+/// A number that identifies the whole program, whatever the placement: its text's FNV-1a hash.
 fn cookie_of(whole: &Program) -> Cookie {
     let text = ir::text::write(whole);
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);

@@ -54,7 +54,7 @@ impl Default for WireSettings {
     }
 }
 
-/// One direction of a link, without the frames that are under way.
+/// One direction of a link, without the frames in flight.
 pub struct Medium {
     settings: WireSettings,
     /// The sender can send from then on.
@@ -74,7 +74,7 @@ pub struct Harm {
     pub is_down: bool,
     /// Each loses frames on its own.
     pub losses: Vec<Probability>,
-    /// Every frame is under way that much longer.
+    /// Added delay of every frame.
     pub delay: Duration,
 }
 
@@ -155,7 +155,7 @@ impl Medium {
         self.settings.jitter = jitter;
     }
 
-    /// From now on this goes wrong. `flying` frames are under way; true if the link goes down, and they are lost.
+    /// Sets the faults. `flying` frames are in flight; true if the link goes down, and they are lost.
     pub fn suffer(&mut self, harm: Harm, flying: u64) -> bool {
         self.harm = harm;
         if self.harm.is_down {

@@ -70,7 +70,7 @@ pub enum BuildError {
     Loose(u32),
 }
 
-/// Devices, ends and links in virtual time, and what is yet to happen, where `E` are the events of who owns it.
+/// Devices, ends and links in virtual time, and future events; `E` are the owner's events.
 ///
 /// **Invariant**: deterministic. The same devices and calls give the same events on every machine. **Invariant**: packets
 /// are conserved; see [`Violation`](crate::Violation).

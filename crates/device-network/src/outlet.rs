@@ -10,7 +10,7 @@ use dataplane_api::Queued;
 pub struct Outlet {
     /// Node with the port.
     pub node: Node,
-    /// None for ports that nothing is plugged into: what leaves there is dropped.
+    /// `None` for ports without a link: frames sent there are dropped.
     pub wire: Option<u32>,
     /// Packets that wait.
     pub queue: PortQueue<Waiting>,

@@ -1,4 +1,4 @@
-//! One direction of a link, with the frames that are under way.
+//! One direction of a link, with the frames in flight.
 
 use crate::medium::{Harm, Medium, MediumCounts, Sent, WireSettings};
 use crate::network::Plug;
@@ -34,7 +34,7 @@ impl Wire {
         Wire { link, from, to, medium: Medium::new(settings, stream), flying: VecDeque::new() }
     }
 
-    /// From now on this goes wrong. What was on a link that goes down is lost: how many frames.
+    /// Sets the faults. Frames on a link that goes down are lost; returns their number.
     pub(crate) fn suffer(&mut self, harm: Harm) -> u64 {
         let flying = self.flying();
         if !self.medium.suffer(harm, flying) {
@@ -44,7 +44,7 @@ impl Wire {
         flying
     }
 
-    /// Frames that are under way.
+    /// Frames in flight.
     pub fn flying(&self) -> u64 {
         self.flying.len() as u64
     }
@@ -73,7 +73,7 @@ impl Wire {
         self.flying.insert(self.flying.len() - later, (arrival, frame, owner));
     }
 
-    /// The frame that has arrived; none if what was to arrive now is lost meanwhile.
+    /// The frame that has arrived; `None` if it was lost meanwhile.
     #[inline(always)]
     pub(crate) fn deliver(&mut self, now: Time) -> Option<(Vec<u8>, Owner)> {
         self.flying.front().filter(|(at, ..)| *at <= now)?;

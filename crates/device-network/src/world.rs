@@ -30,7 +30,7 @@ pub trait World: Sized {
         false
     }
 
-    /// A device is called next for a packet of this owner, or what its timer makes is.
+    /// The next call of the device is for a packet of this owner, or for its timer's packets.
     #[inline(always)]
     fn calls(&mut self, _device: u32, _owner: Owner) {}
 

@@ -100,12 +100,13 @@ impl<F: Ord, P> Pending<F, P> {
         self.release(flow)
     }
 
-    /// The flow is refused, or its decision failed: what waited is given back and is to be dropped and counted by the caller.
+    /// The flow is refused, or its decision failed: returns the waiting packets, which the caller drops and counts.
     pub fn refused(&mut self, flow: &F) -> Vec<P> {
         self.flows.remove(flow).map(|waiting| waiting.packets).unwrap_or_default()
     }
 
-    /// The flow's marker has come back. Gives what has come meanwhile; with no marker to send, the flow need not be led here.
+    /// The flow's marker has come back. Returns the packets that arrived meanwhile; without a further marker, the
+    /// flow's packets need not come here any more.
     pub fn marker_returned(&mut self, flow: &F) -> Option<Release<P>> {
         if !self.flows.get(flow)?.decided {
             return None;

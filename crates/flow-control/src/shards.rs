@@ -11,8 +11,9 @@
 //! 2       2       3             2       3             2       3                         2       3
 //! ```
 //!
-//! Fail-over is one way: a helper that comes back holds old state, so it serves again only after its copies are made
-//! ([`Shards::copied`]). Each change of a shard gives it a new epoch, and copies made for an old epoch do not count.
+//! Fail-over is in one direction: a helper that comes back holds old state, so it serves again only after its copies
+//! are made ([`Shards::copied`]). Each change of a shard gives it a new epoch, and copies made for an old epoch do not
+//! count.
 
 use std::collections::BTreeSet;
 

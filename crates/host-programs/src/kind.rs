@@ -42,7 +42,7 @@ impl Count {
 /// Limit on the packets of a workload.
 pub const MOST_PACKETS: u64 = 1 << 24;
 
-/// The greatest payload: with headers of 28 bytes, what an IPv4 packet can hold.
+/// The largest payload: with headers of 28 bytes, the largest IPv4 packet.
 pub const MOST_PAYLOAD: u32 = 65_507;
 
 /// Bytes.
@@ -128,7 +128,7 @@ pub enum Value {
 pub enum Rule {
     /// Those between the same hosts have different ports: of this transport.
     PortOfItsOwn(&'static str),
-    /// Those to the same host have one size: the title of what is wrong otherwise.
+    /// Workloads to the same host have one size; with the title of the error otherwise.
     OneSize(&'static str),
 }
 
@@ -229,12 +229,12 @@ impl Load {
         (self.kind.frame_bytes)(self)
     }
 
-    /// [`Kind::frame_bytes`] of what has the payload and headers of Ethernet, IPv4, and UDP or ICMP.
+    /// [`Kind::frame_bytes`] for packets with the payload and headers of Ethernet, IPv4, and UDP or ICMP.
     pub fn payload_with_headers(&self) -> Option<u32> {
         Some(self.size.saturating_add(14 + 20 + 8))
     }
 
-    /// True if numbers are within their bounds, as in what was read from a file.
+    /// True if all numbers are within their bounds, as after reading a file.
     pub fn is_in_bounds(&self) -> bool {
         let fits = |key: &Key| match key.wanted {
             Wanted::Number { least, most, .. } => (least..=most).contains(&self.number(key.word)),

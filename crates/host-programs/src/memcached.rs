@@ -1,7 +1,7 @@
 //! `memcached`: a client of memcached and a store, over UDP in the text protocol (`protocol.txt` of memcached).
 //!
-//! The store has every key from the start, and all that is ever written under a key is the value that is there already: whatever
-//! order requests come in, one answer is right. So neither end remembers anything, and what comes is compared byte for byte.
+//! The store has every key from the start, and writes never change a key's value: whatever the order of requests, one
+//! answer is right. So neither end stores values, and answers are compared byte for byte.
 
 use crate::kind::{Count, Key, Kind, Rule, Size, Wanted};
 use crate::packet::{Transport, UDP, build};
@@ -30,7 +30,7 @@ pub static MEMCACHED: Kind = Kind {
         Key::new("skew", Wanted::Thousandths(1000)),
         Key::time("interval", Duration::from_ms(1)),
     ],
-    // What one client sets is what another gets.
+    // A value set by one client is read by another.
     rule: Some(Rule::OneSize("the values of one store have two sizes")),
     since_start: |load, n| load.time("interval") * n,
     // Beside the value: memcached's header, and at most as much text as that of an answer with it.

@@ -203,7 +203,7 @@ impl<'a> Ipv4<'a> {
         ports.filter(|_| self.protocol == TCP)
     }
 
-    /// The packet without what is around it.
+    /// The packet without its frame.
     pub fn bytes(&self) -> Vec<u8> {
         [self.header, self.body].concat()
     }

@@ -1,7 +1,7 @@
 //! The contract of host programs.
 //!
-//! One program runs all pairs of a workload, at both ends. It owns what the pairs remember; whoever runs it owns hosts, queues,
-//! links and time, sorts arriving frames, and does what the program puts on its [`Desk`]:
+//! One program runs all pairs of a workload, at both ends. It owns the state of the pairs; its runner owns hosts,
+//! queues, links and time, sorts arriving frames, and carries out the effects in its [`Desk`]:
 //!
 //! ```text
 //!            start ──> wake, bind
@@ -26,10 +26,11 @@ pub trait HostProgram {
     /// A frame has arrived that is for a pair of it. All checksums are right.
     fn frame(&mut self, arrival: &Arrival<'_>, desk: &mut Desk<'_>) -> Taken;
 
-    /// True while something is left to send, or under way with somebody who would send it again. The run goes on until then.
+    /// True while the program has packets to send, or packets in flight that it would send again. The run continues
+    /// until then.
     fn is_active(&self) -> bool;
 
-    /// Measures of its own, beside what is tallied.
+    /// Additional measures, beside the tally.
     fn report(&self, _now: Time) -> Report {
         Report::default()
     }
@@ -112,8 +113,8 @@ pub enum Taken {
 pub struct Report {
     /// How the rate at which payload came is worked out.
     pub goodput: Goodput,
-    /// True if packets that were sent and did not arrive are lost; false if they may still be on their way at the end
-    /// of the run.
+    /// True if packets that were sent and did not arrive are lost; false if they may still be in flight at the end of
+    /// the run.
     pub is_loss_known: bool,
     /// Measures of its own, each with a name of a few letters.
     pub measures: Vec<(&'static str, u64)>,
@@ -132,7 +133,7 @@ pub enum Goodput {
     None,
     /// From the first arrival to the last.
     UntilLast,
-    /// From the first arrival until now: something is under way.
+    /// From the first arrival until now: packets are in flight.
     UntilNow,
 }
 
@@ -140,7 +141,8 @@ pub enum Goodput {
 pub struct Setup<'a> {
     /// Keys of the rack file.
     pub load: &'a Load,
-    /// The number of its first pair among those of all workloads: stamps, identifiers and source ports tell pairs apart by these.
+    /// The number of its first pair among those of all workloads: stamps, identifiers and source ports distinguish
+    /// pairs by it.
     pub first: u32,
     /// Pairs of hosts, in order.
     pub pairs: Vec<Pair>,
@@ -167,7 +169,7 @@ pub struct Pair {
     pub mtu: (u32, u32),
 }
 
-/// A program, with what has to be done before the first event.
+/// A program, with its first timers and sockets.
 pub type Begun = Result<(Box<dyn HostProgram>, Started), StartError>;
 
 /// Timers and sockets of a program that starts.
@@ -193,7 +195,7 @@ pub enum Socket {
         /// Destination port, if fixed.
         destination: Option<u16>,
     },
-    /// IPv4 packets of a protocol that is none of ICMP, TCP and UDP. Nobody checks what is in them.
+    /// IPv4 packets of a protocol that is none of ICMP, TCP and UDP. Their content is not checked.
     Protocol(u8),
     /// Frames that are not IPv4.
     EtherType(u16),

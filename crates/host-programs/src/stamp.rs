@@ -64,7 +64,7 @@ impl Stamp {
         (mixed >> 48) as u16
     }
 
-    /// True if the stamp and what follows it are as they were sent.
+    /// True if the stamp and the rest of the payload are unchanged.
     pub fn rest_is_sound(self, payload: &[u8]) -> bool {
         if payload.get(2..4) != Some(&self.check().to_be_bytes()) {
             return false;

@@ -43,7 +43,7 @@ struct More {
     seen: Vec<u64>,
 }
 
-// All-to-all among 1,024 hosts are a million of them: memory and its way to the processor are what these cost.
+// All-to-all among 1,024 hosts are a million of them: their size determines the memory and the time.
 const _: () = assert!(size_of::<Stream>() <= 96);
 
 impl Streams {
@@ -66,7 +66,7 @@ impl Streams {
         (Streams { load: load.clone(), first: setup.first, pairs, sending }, started)
     }
 
-    /// The pairs' own chance for what is not when they send.
+    /// The pairs' random generators for everything but the times of sending.
     pub fn chances<'s>(setup: &'s Setup<'_>, label: &'static str) -> impl Iterator<Item = Rng> + 's {
         (0..setup.pairs.len() as u64).map(move |at| setup.chance.split_index(at).split(label))
     }
@@ -97,8 +97,8 @@ impl Streams {
         FIRST_SOURCE_PORT.saturating_add((self.first + pair) as u16)
     }
 
-    /// A packet with a stamp is what its pair has sent: its ports or identifier fit, and so do its length and payload. If not, it is
-    /// counted as corrupt.
+    /// Checks that a stamped packet is the one that its pair has sent: ports or identifier, length and payload.
+    /// Otherwise it counts as corrupt.
     pub fn check(
         &self,
         pair: u32,

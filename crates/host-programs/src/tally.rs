@@ -16,7 +16,7 @@ pub struct Tally {
     pub duplicated: u64,
     /// Packets that came after one sent later.
     pub reordered: u64,
-    /// Packets that came and were not what was sent, by what was wrong.
+    /// Packets that arrived changed, by the kind of change.
     pub corrupted: BTreeMap<Unused, u64>,
     /// Latencies from sending to arrival.
     pub latencies: Latencies,
@@ -58,7 +58,7 @@ impl Tally {
         }
     }
 
-    /// Something came and was not what was sent.
+    /// Counts a packet that arrived changed.
     pub fn corrupt(&mut self, reason: Unused) {
         *self.corrupted.entry(reason).or_default() += 1;
     }

@@ -1,4 +1,4 @@
-//! `udp`, `poisson`, `onoff`, `zipf`: UDP packets, one way.
+//! `udp`, `poisson`, `onoff`, `zipf`: UDP packets in one direction.
 
 use crate::kind::{Count, Key, Kind, Load, Size, Wanted};
 use crate::packet::{Transport, build};

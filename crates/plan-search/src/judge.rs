@@ -182,7 +182,7 @@ fn arrive(problem: &Problem, plan: &Plan, node: usize, judged: &mut Judged) -> O
     Some(joined.unwrap_or_else(|| problem.nodes[node].start.clone()))
 }
 
-/// Packets after a region; what it uses and is charged.
+/// `[[fault]]`: faults and their times.
 fn execute(
     problem: &Problem,
     plan: &Plan,

@@ -21,7 +21,8 @@
 //! long_frames = "refuse"        # frames that are too long for a link once they are handed over: "drop" accepts their loss
 //! ```
 //!
-//! A rack may have several apps, each on devices of its own. To one app another's devices are what hosts are: where frames come from.
+//! A rack may have several apps, each on devices of its own. To one app, another app's devices are like hosts: frames
+//! come from them.
 
 use crate::names::Names;
 use crate::section::{Item, Reader, Section};
@@ -98,7 +99,7 @@ pub enum Cuts {
     Blocks,
     /// The bodies, link by link.
     Chain,
-    /// Each statement that does what the origin's class cannot.
+    /// Each statement that the origin's class cannot execute.
     Beyond,
     /// All that can be cut: links, and inside of them each statement that applies a table or calls an extern.
     Auto,

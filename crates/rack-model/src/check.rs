@@ -110,8 +110,8 @@ fn check_apps(r: &mut Reader, draft: &Draft) {
     }
 }
 
-/// The workload can run at all: two hosts of IPv4, a way out, frames that the sender's link takes. Of several pairs, the
-/// first that cannot is told.
+/// Checks that the workload can run: two IPv4 hosts, a route, frames that the sender's link accepts. Of several pairs,
+/// the first that cannot is reported.
 fn check_workload(r: &mut Reader, draft: &Draft, workload: &Workload) {
     let before = r.diagnostics.error_count();
     let (from, to) = (&workload.from, &workload.to);
@@ -207,7 +207,7 @@ fn check_size<'w>(
     }
 }
 
-/// The last packet is sent within the range of virtual time, with as much left for its way.
+/// Checks that the last packet is sent within the range of virtual time, with equal time left for its path.
 fn check_ends(r: &mut Reader, workload: &Workload) {
     let (load, pairs) = (&workload.load, workload.pairs().count() as u64);
     let last = load.time_of(load.count.saturating_sub(1)) + load.stagger * pairs;

@@ -27,7 +27,7 @@ pub struct Device {
     pub name: Spanned<String>,
     /// Class of the device.
     pub class: DeviceClass,
-    /// How long a packet is under way inside, without waiting.
+    /// Time of a packet inside the device, without waiting.
     pub service: Duration,
     /// How many packets are inside at once. Its rate is `parallel` packets every `service`.
     pub parallel: u32,
@@ -88,7 +88,7 @@ fn classes() -> [(&'static str, Option<DeviceClass>); 7] {
 
 const BACKLOG: u32 = 1024;
 
-/// Names, and what calls cost.
+/// Names, and the costs of calls.
 type Externs = (Vec<Spanned<String>>, Vec<(String, Call)>);
 
 /// A list of names, or names with costs.

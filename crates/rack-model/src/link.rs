@@ -27,7 +27,7 @@ use base_diag::codes::rack;
 use base_diag::{Diagnostic, Span};
 use base_time::{Duration, Rate};
 
-/// Bytes of an Ethernet header without tags: what an MTU does not count.
+/// Bytes of an Ethernet header without tags, which an MTU does not count.
 pub const ETHERNET_HEADER: u32 = 14;
 
 /// The rate of a link whose file does not say one.

@@ -1,4 +1,4 @@
-//! `[plan]`: what is asked of plans.
+//! `[plan]`: settings of the planner.
 //!
 //! ```toml
 //! [plan]

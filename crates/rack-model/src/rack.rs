@@ -1,4 +1,4 @@
-//! The whole rack, and what can be asked of it.
+//! The whole rack, with queries.
 
 use crate::{App, Control, Device, End, Fault, Host, Link, Planning, Replace, Spanned, Stage, Workload};
 use base_time::Time;

@@ -1,4 +1,4 @@
-//! `[[workload]]`: what hosts send to each other.
+//! `[[workload]]`: traffic between hosts.
 //!
 //! ```toml
 //! [[workload]]

@@ -25,7 +25,7 @@ pub(crate) const DEPTH: u32 = TOP + STRIDE;
 /// So many prefixes make it worth its memory.
 const FROM: usize = 64;
 
-/// In a slot: the rest is the number of a chunk or of a way, and else the slot is an entry number.
+/// Flag in a slot: the rest is the number of a chunk or of a node; otherwise the slot is an entry number.
 const FURTHER: u32 = FirstBits::FURTHER;
 
 /// Slots of a chunk.
@@ -132,7 +132,7 @@ impl Shortcut {
         }
     }
 
-    /// Computes what is stale.
+    /// Recomputes stale slots.
     pub(crate) fn refresh(&mut self, tries: &Tries, root: &Root) {
         for word in std::mem::take(&mut self.touched) {
             let mut stale = std::mem::take(&mut self.stale[word as usize]);

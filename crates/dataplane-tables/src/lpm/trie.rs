@@ -8,8 +8,9 @@
 //!   child, value        where the runs of children and of entry numbers begin: full ones first, then short
 //! ```
 //!
-//! Below the first 24 bits, a way that goes on without a branch or a prefix is one node too, a jump: `full` has up to ten
-//! pieces of six bits, `short` says how many, `child` where they lead to. It has no children, which tells it from others.
+//! Below the first 24 bits, a path without a branch or a prefix is a single node, a jump: `full` has up to ten pieces
+//! of six bits, `short` their number, `child` their target. A jump has no children, which distinguishes it from other
+//! nodes.
 //!
 //! A prefix is in exactly one node, so that the trie needs no second structure to be updated from: insert and remove
 //! touch one path. State: 32 bytes a node, two nodes in a cache line, and 4 bytes a prefix, up to twice that for room
@@ -48,7 +49,7 @@ pub(crate) struct Tries {
     values: Arena<u32>,
 }
 
-/// Jumps begin at this depth or below: above it, [`Shortcut`](super::shortcut::Shortcut) has what they would save.
+/// Jumps begin at this depth or below: above it, [`Shortcut`](super::shortcut::Shortcut) saves more.
 const FIRST_JUMP: u32 = super::shortcut::DEPTH;
 
 /// In pieces. Over one, a node is as good.
@@ -359,8 +360,8 @@ impl Tries {
         Node::jump(key.pieces(depth, count), count, target)
     }
 
-    /// The node and its depth that the jump at `at` leads to, made to lead to one on the way to `last`: where the
-    /// ways part there is a node then.
+    /// The node and its depth that the jump at `at` leads to, after shortening the jump so that it leads to a node on
+    /// the path to `last`: the paths part at a node then.
     fn follow(&mut self, at: u32, key: impl BitString, depth: u32, last: u32) -> (u32, u32) {
         let (pieces, count, target) = self.nodes.get(at).as_jump();
         let differs = key.pieces(depth, count) ^ pieces;

@@ -49,7 +49,7 @@ impl Window {
         Window { mss, window: FIRST * mss, threshold: u64::MAX, most: 0, growth: None }
     }
 
-    /// True if a segment may be sent while so many are under way.
+    /// True if a segment may be sent while `flying` bytes are in flight.
     pub fn has_room(&self, flying: u64) -> bool {
         flying.saturating_add(1).saturating_mul(self.mss) <= self.window.max(self.mss)
     }
@@ -83,7 +83,7 @@ impl Window {
         self.window += share(left, target - window, window);
     }
 
-    /// A loss: what is under way may be `flying` segments at most by now.
+    /// A loss while `flying` bytes are in flight: reduces the window.
     pub fn shrink(&mut self, flying: u64) {
         let used = self.window.min(flying.saturating_mul(self.mss)).max(self.mss);
         // A window that did not come back leaves room for others: fast convergence.

@@ -10,7 +10,7 @@ use std::net::Ipv4Addr;
 /// Bytes of an IPv4 and a TCP header without options.
 pub(super) const HEADERS: u32 = 40;
 
-/// Windows are told in units of so many doublings of a byte.
+/// Scale of windows: the number of doublings of a byte.
 pub(super) const SCALE: u8 = 7;
 
 /// One direction of a connection: addresses and ports.

@@ -1,8 +1,9 @@
 //! TCP transfers, driven by virtual time.
 //!
-//! A pair has a host at each end: the sender's opens a connection for each transfer, the receiver's listens. What a connection does
-//! about losses is the [`super::sender`]'s, what it acknowledges the [`super::receiver`]'s; here they are opened, closed and given up. The kept stack
-//! for virtual time, smoltcp, gives the [`super::segment`]s; its connections have no selective acknowledgements on the sending side.
+//! A pair has a host at each end: the sender's opens a connection for each transfer, the receiver's listens.
+//! [`super::sender`] handles losses, [`super::receiver`] acknowledgements; this module opens, closes and aborts
+//! connections. The kept stack for virtual time, smoltcp, gives the [`super::segment`]s; its connections have no
+//! selective acknowledgements on the sending side.
 //!
 //! ```text
 //! client          SYN ->  <- SYN-ACK  data -> ... data+FIN ->  <- ACK+FIN  ACK ->
@@ -18,7 +19,7 @@ use crate::unused::Unused;
 use base_time::{Duration, Rng, Time};
 use std::net::Ipv4Addr;
 
-/// Transfers of a pair at once; what would begin beyond that does not.
+/// Limit on the open transfers of a pair; further ones do not begin.
 const MOST_OPEN: usize = 128;
 
 /// A connection without progress for so long is given up.
@@ -119,7 +120,8 @@ enum ServerState {
 }
 
 impl Transfers {
-    /// Transfers of `size` bytes, of which `window` may be under way, to a port of the server, for the flow with this number.
+    /// Transfers of `size` bytes, with at most `window` bytes in flight, to a port of the server, for the flow with
+    /// this number.
     pub fn new(
         flow: u32,
         client: TcpEnd,
@@ -141,12 +143,12 @@ impl Transfers {
         }
     }
 
-    /// Transfers are under way.
+    /// True if transfers are in progress.
     pub fn is_busy(&self) -> bool {
         !self.open.is_empty()
     }
 
-    /// Begins the next transfer; if too many are under way it counts as begun and never completes.
+    /// Begins the next transfer; if too many are open, it counts as begun and never completes.
     pub fn begin(&mut self, now: Time) {
         let number = self.begun;
         self.begun += 1;
@@ -252,7 +254,7 @@ impl Transfer {
         let window = u64::from(head.window) << scale.min(14);
         let sacks: Vec<(u32, u32)> =
             head.sacks.iter().flatten().map(|(from, to)| (offset(*from), offset(*to))).collect();
-        // Beyond what was sent, or long ago.
+        // Acknowledges bytes that were never sent, or long ago.
         if offset(ack) <= size.saturating_add(1) && sender.acknowledged(offset(ack), &sacks, window, now) {
             self.progress = now;
         }
@@ -393,7 +395,7 @@ impl Transfer {
     }
 }
 
-/// Packets that leave, and what is the same in all of them.
+/// Packets that leave, and their common header fields.
 struct Out {
     ends: Ends,
     packets: Vec<(Side, Vec<u8>)>,
