@@ -182,7 +182,7 @@ fn arrive(problem: &Problem, plan: &Plan, node: usize, judged: &mut Judged) -> O
     Some(joined.unwrap_or_else(|| problem.nodes[node].start.clone()))
 }
 
-/// `[[fault]]`: faults and their times.
+/// State of packets after a region, with the use and charges of its device.
 fn execute(
     problem: &Problem,
     plan: &Plan,
