@@ -33,7 +33,7 @@ pub fn usual() -> Option<PathBuf> {
     Some(secret::usual()?.with_file_name("certificates"))
 }
 
-/// True if nobody outside of this machine can listen to what goes to `host:port`.
+/// True if traffic to `host:port` cannot leave this machine.
 pub fn is_loopback(address: &str) -> bool {
     let host = host(address);
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
@@ -45,7 +45,7 @@ fn host(address: &str) -> &str {
     host.trim_start_matches('[').trim_end_matches(']')
 }
 
-/// Makes what is missing for these agents. What the controller shows and asks for comes back.
+/// Creates missing files for these agents. Returns the controller's TLS settings.
 pub fn made<'a>(directory: &Path, agents: impl Iterator<Item = &'a str>) -> Result<ClientTls, String> {
     let authority = Authority::made(directory)?;
     for agent in agents {

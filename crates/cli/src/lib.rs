@@ -95,10 +95,10 @@ pub fn run<A: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = A>) ->
 mod tests {
     use super::*;
 
-    /// The words of an example, without what a shell does with them.
+    /// The words of an example, without shell syntax.
     fn words(line: &str) -> impl Iterator<Item = &str> {
         let line = line.split(" > ").next().unwrap_or(line);
-        // What stands after a gap explains.
+        // Text after a gap is an explanation.
         let line = line.split("   ").next().unwrap_or(line);
         line.split_whitespace().map(|word| word.trim_matches('\''))
     }

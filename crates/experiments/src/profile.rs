@@ -137,7 +137,7 @@ impl Clock for Core {
     }
 }
 
-/// The names of what can be measured.
+/// Names of the functions that can be measured.
 pub fn names() -> Vec<String> {
     netfn_registry::all().names().map(str::to_string).collect()
 }
@@ -326,7 +326,7 @@ pub fn table(points: &[Point], settings: &Settings) -> String {
 mod tests {
     use super::*;
 
-    /// A clock on which a microsecond passes from one look to the next: what any function takes for a frame.
+    /// A clock on which a microsecond passes between two readings: any function takes that for a frame.
     struct Looks(u64);
 
     impl Clock for Looks {
@@ -383,7 +383,7 @@ mod tests {
         assert!(measured("fec", 200).is_err_and(|why| why.contains("fec-encode")));
     }
 
-    /// A million frames a second of 1,600 bits, and what has no function does no better, which is told.
+    /// A million frames a second of 1,600 bits; a handler that does nothing is no faster, which is reported.
     #[test]
     fn a_microsecond_a_frame_bears_a_million_a_second() {
         let found = measured("header-compress", 200).unwrap();

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Clone, Default, Debug)]
 struct Steady(Arc<Mutex<(Option<u64>, Port)>>);
 
-/// Apart from one another for each port and source, close to what clocks and queues say.
+/// Steps that keep ports and sources apart, with values close to those of real clocks and queues.
 const PORT_STEP: u64 = 7919;
 
 impl Steady {
@@ -52,7 +52,7 @@ fn chance(seed: u64, lo: u128, hi: u128) -> u128 {
     }
 }
 
-/// The environment of the split run. Clones share what they have seen.
+/// The environment of the split run. Clones share the record.
 #[derive(Clone, Default, Debug)]
 pub struct Watch {
     recorder: Recorder,
@@ -65,7 +65,7 @@ impl Watch {
         self.recorder.take()
     }
 
-    /// From here on egress reads what this number says, or what the queues give.
+    /// From now on, reads in egress follow this seed, or the real queues.
     pub fn set_steady(&self, number: Option<u64>) {
         self.steady.set(number);
     }
@@ -85,7 +85,7 @@ impl Environment for Watch {
     }
 }
 
-/// The environment of the whole run. Clones share what they answer.
+/// The environment of the whole run. Clones share the answers.
 #[derive(Clone, Default, Debug)]
 pub struct Answers {
     replayer: Replayer,

@@ -61,7 +61,7 @@ pub struct Tried {
     pub accesses: usize,
     /// Hand-overs that were lost, by [`prove_disturbed`](crate::prove_disturbed) alone.
     pub lost: usize,
-    /// Plans that took another's place while a hand-over was under way, likewise.
+    /// Changes of plan while a hand-over was in flight, likewise.
     pub renewed: usize,
 }
 
@@ -166,7 +166,7 @@ pub fn prove(case: &Case, effort: &Effort) -> Result<Tried, Box<Failure>> {
     rounds(case, effort, &[("drained", &drained), ("pipelined", &pipelined)])
 }
 
-/// A proof with what the control plane wrote, packets and chance.
+/// A proof, with the control-plane state, packets and random generator.
 pub(crate) type Proof<'p> = (&'static str, &'p dyn Fn(&Setup, &[Input], &Rng) -> Result<Tried, Difference>);
 
 /// Draws entries and packets round by round, and does all proofs with them.
@@ -199,7 +199,7 @@ struct Draw {
     inputs: Vec<Input>,
 }
 
-/// Draws several times and keeps what makes the whole program send most: packets that are dropped early show little.
+/// Draws several times and keeps the draw with the most output: packets that are dropped early show little.
 fn best_draw(case: &Case, effort: &Effort, packets: usize, rng: &Rng) -> Result<Draw, SetupError> {
     let mut best: Option<(usize, Draw)> = None;
     for attempt in 0..effort.draws.max(1) {

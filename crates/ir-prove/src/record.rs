@@ -98,7 +98,7 @@ impl Journal {
         }
     }
 
-    /// The current transaction has touched and told this, on a device.
+    /// Adds accesses and digests of a device to the current transaction.
     pub fn note(&mut self, map: &Map, device: usize, accesses: Vec<Access>, digests: &[Digest]) {
         if let Some(record) = self.records.get_mut(self.current) {
             record.digests.extend(digests.iter().map(|digest| format!("{digest:?}")));

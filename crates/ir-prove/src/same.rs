@@ -1,7 +1,7 @@
 //! Two forms of one program compared: after a pass, printed and read back, compiled in another way.
 //!
-//! Both get the same entries, multicast groups, clone sessions and packets, one packet at a time. What comes out,
-//! digests, log messages, drops and the state in the end must be equal.
+//! Both get the same entries, multicast groups, clone sessions and packets, one packet at a time. Output, digests, log
+//! messages, drops and the final state must be equal.
 
 use crate::generate::{EntrySpec, PacketMaker, Pool, entries};
 use base_diag::Diagnostic;

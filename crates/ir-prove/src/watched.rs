@@ -20,7 +20,7 @@ pub(crate) fn open(journal: &Shared) -> MutexGuard<'_, Journal> {
 }
 
 pub(crate) struct Watched {
-    /// It runs the device's part; a device without one drops what comes.
+    /// The switch of the device's part; without one, all frames are dropped.
     pub switch: Option<Switch>,
     /// Index of the device in the placement.
     index: usize,
@@ -63,7 +63,7 @@ impl Watched {
         (self.switch, self.map, self.idle) = (switch, map, Counters::default());
     }
 
-    /// Calls the switch, then writes down what it has read, as far as `is_of_program`, touched and told.
+    /// Calls the switch, then records its reads, as far as `is_of_program`, its accesses and reports.
     fn call<R: Default>(
         &mut self,
         call: impl FnOnce(&mut Switch) -> R,

@@ -10,7 +10,8 @@ use p4runtime_proto::to_text;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Writes P4Info and device config of every program, under the names that controllers look for: `build/NAME.p4.p4info.txtpb` and `build/NAME.json`. What cannot be written is said.
+/// Writes P4Info and device config of every program, under the names that controllers look for:
+/// `build/NAME.p4.p4info.txtpb` and `build/NAME.json`. Returns errors as text.
 pub fn write_programs(prepared: &Prepared) -> Vec<String> {
     let directory = prepared.base.join("build");
     let mut notes = vec![];
@@ -36,7 +37,7 @@ pub fn write_programs(prepared: &Prepared) -> Vec<String> {
     notes
 }
 
-/// Writes the updates that fill each switch: `logs/s1-p4runtime-requests.txt`. What cannot be written is said.
+/// Writes the updates that fill each switch: `logs/s1-p4runtime-requests.txt`. Returns errors as text.
 pub fn write_requests(prepared: &Prepared, directory: &Path) -> Vec<String> {
     let mut notes = vec![];
     for (switch, ready) in prepared.lab.switches.iter().zip(&prepared.switches) {

@@ -12,7 +12,7 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(1);
 const SPAN: Duration = Duration::from_secs(3);
 
-/// The commands with what they do.
+/// The commands with their descriptions.
 pub const COMMANDS: [(&str, &str); 12] = [
     ("HOST COMMAND", "run COMMAND in a host; names of hosts stand for their addresses"),
     ("SWITCH COMMAND", "table_dump [TABLE], show_tables, counters [FILTER], trace PORT HEX"),
@@ -147,7 +147,7 @@ pub fn with_addresses(network: &Network, text: &str) -> String {
     replaced(text, |word| address(word).map(|address| address.to_string()))
 }
 
-/// Replaces whole words but the first; what is between them stays.
+/// Replaces whole words except the first; separators stay.
 pub fn replaced(text: &str, with: impl Fn(&str) -> Option<String>) -> String {
     let mut out = String::new();
     let mut is_first = true;

@@ -13,7 +13,7 @@ const NEW_ADDRESS: u16 = 20;
 const NEW_ROUTE: u16 = 24;
 const NEW_NEIGHBOUR: u16 = 28;
 
-/// `NLM_F_REQUEST | NLM_F_ACK`, and what else a request may have.
+/// `NLM_F_REQUEST | NLM_F_ACK`, to which requests add other flags.
 const REQUEST: u16 = 0x5;
 const REPLACE: u16 = 0x100;
 const EXCLUSIVE: u16 = 0x200;

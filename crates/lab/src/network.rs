@@ -231,7 +231,7 @@ impl Network {
         Ok(())
     }
 
-    /// The commands of the hosts. What they print is shown; one that fails is no reason to end.
+    /// Runs the commands of the hosts. Their output is shown; a failure does not end the lab.
     fn run_commands(&mut self) {
         for at in 0..self.lab.hosts.len() {
             for command in self.lab.hosts[at].commands.clone() {
@@ -248,7 +248,7 @@ impl Network {
         }
     }
 
-    /// Runs a program in a host and waits for it: whether it succeeded, and what it printed.
+    /// Runs a program in a host and waits for it: whether it succeeded, and its output.
     pub fn output(&self, host: usize, words: &[&str]) -> io::Result<(bool, String)> {
         let (mut command, printed) = (self.command(words), Printed::new()?);
         command.stdin(Stdio::null()).stdout(printed.end()?).stderr(printed.end()?);
@@ -318,7 +318,7 @@ impl Network {
         }
     }
 
-    /// Whether a link is down, and what it has done.
+    /// Whether a link is down, and its counters.
     pub fn link(&self, link: usize) -> Option<(bool, [WireCount; 2])> {
         self.wires.get(link).map(|wire| (wire.is_down(), wire.counts()))
     }
@@ -346,7 +346,7 @@ struct Plugged {
     ends: Vec<[End; 2]>,
 }
 
-/// Files for what comes out of a switch's port and goes into it, named as BMv2 does.
+/// Captures of frames sent and received on a switch's port, named as BMv2 does.
 fn captures(directory: &Path, interface: &str) -> Result<(CaptureSink, CaptureSink), String> {
     let open = |way: &str| {
         let path = directory.join(format!("{interface}_{way}.pcap"));

@@ -1,4 +1,5 @@
-//! From a description to what the switches run: files read, programs compiled, entries checked. Nothing of the lab exists yet.
+//! From a description to the switches' programs: files read, programs compiled, entries checked. Nothing of the lab
+//! exists yet.
 
 use crate::find::Found;
 use base_diag::codes::lab as codes;
@@ -198,7 +199,8 @@ fn entries_of(
     Ok((updates, entries.warnings))
 }
 
-/// The file of a switch's program: what the command line says, the description, the file of entries, the Makefile, or the only program there is.
+/// The file of a switch's program: from the command line, the description, the file of entries, the Makefile, or the
+/// only program in the directory.
 fn program_file(
     found: &Found,
     wishes: &Wishes,
@@ -247,7 +249,7 @@ fn program_file(
     }
 }
 
-/// `basic.p4` for what a compiler makes of it: `build/basic.json`, `build/basic.p4.p4info.txtpb`. Sources keep their paths.
+/// `basic.p4` for a compiler's output: `build/basic.json`, `build/basic.p4.p4info.txtpb`. Sources keep their paths.
 fn source_name(named: &str) -> String {
     let path = Path::new(named);
     if path.extension().is_some_and(|extension| extension == "p4") {

@@ -1,6 +1,6 @@
-//! The labs of this user that run, as files: how other processes find them, and how what a killed one left is found.
+//! The running labs of this user, as files: other processes find them there, and the remains of killed ones.
 //!
-//! Namespaces, interfaces and sockets go with the process. What stays are its hosts' processes and its file here.
+//! Namespaces, interfaces and sockets go with the process. Its hosts' processes and its file here remain.
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -84,7 +84,7 @@ impl Registry {
         std::fs::rename(part, self.file(&record.id))
     }
 
-    /// Forgets a lab, and ends what its hosts still run.
+    /// Removes a lab's file, and ends its hosts' processes. Returns their number.
     pub fn remove(&self, id: &str) -> usize {
         let ended = end_processes(id);
         let _ = std::fs::remove_file(self.file(id));
@@ -110,7 +110,7 @@ impl Registry {
         all
     }
 
-    /// Removes what labs have left that were killed; their ids and how many processes were ended.
+    /// Removes the remains of killed labs; returns their ids and the numbers of ended processes.
     pub fn clean(&self) -> Vec<(String, usize)> {
         let dead = self.all().into_iter().filter(|(_, runs)| !runs);
         dead.map(|(record, _)| (record.id.clone(), self.remove(&record.id))).collect()

@@ -1,4 +1,4 @@
-//! `p4rack lab test FILE`: commands of the prompt, and what is expected of them.
+//! `p4rack lab test FILE`: commands of the prompt with their expected results.
 //!
 //! ```text
 //! # Comments and empty lines are passed over.
@@ -42,7 +42,7 @@ pub struct Outcome {
     pub line: usize,
     /// As written.
     pub text: String,
-    /// It did what it should.
+    /// The step succeeded.
     pub ok: bool,
     /// Output of the command.
     pub output: String,
@@ -100,7 +100,7 @@ fn duration(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_nanos(duration.as_ns()))
 }
 
-/// Runs a script to its end, whatever fails on the way; `told` gets each result at once.
+/// Runs a script to its end, even after failures; `told` gets each result at once.
 pub fn run(network: &Network, steps: &[Step], mut told: impl FnMut(&Outcome)) -> Vec<Outcome> {
     let (mut results, mut last) = (vec![], String::new());
     for Step { line, text, what } in steps {

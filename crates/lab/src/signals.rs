@@ -44,7 +44,7 @@ pub fn on_signals(id: &str, registry: Registry, at_prompt: bool) -> Ending {
             let _ = tell.send(());
         });
     };
-    // Without the thread, signals do what they do to any process: the next lab cleans up.
+    // Without the thread, signals act as on any process: the next lab cleans up.
     let _ = std::thread::Builder::new().name("signals".to_string()).spawn(listen);
     Ending(told)
 }

@@ -1,12 +1,12 @@
 //! Frames that go round and round: a broadcast in a ring of switches never ends, and its copies fill every link.
 //!
-//! Now and then the emulator compares what the links carry with what the hosts have sent. Where that is much more, it writes down for a
-//! while which frame passes which wire, by the digest of the frame's bytes. A frame that passes the same wire again, and another one,
-//! and so back to the first, goes round.
+//! At intervals, the emulator compares the frames on links with the frames sent by hosts. If there are many more, it
+//! records for a while which frame passes which wire, by the digest of the frame's bytes. A frame that passes the same
+//! wire again, and another one, and so back to the first, goes round.
 //!
-//! Frames that programs change on each round, as by their TTL, are known by what is after Ethernet, IPv4 and the ports. Not every
-//! payload is different, so such a loop counts only where devices make copies all the while: one that counts a TTL down to zero
-//! ends, but its copies fill the links before.
+//! Frames that programs change on each round, as by their TTL, are recognised by the bytes after Ethernet, IPv4 and the
+//! ports. Not every payload is different, so such a loop counts only where devices make copies all the while: one that
+//! counts a TTL down to zero ends, but its copies fill the links before.
 
 use crate::emulator::Emulator;
 use crate::log;
@@ -34,7 +34,7 @@ pub struct LoopReport {
     pub path: String,
     /// When it was found, in picoseconds.
     pub found_ps: u64,
-    /// Packets that were under way then.
+    /// Packets in flight then.
     pub in_flight: u64,
     /// The frames differ from round to round, but for their payload.
     pub changing: bool,

@@ -83,11 +83,11 @@ pub struct Emulator {
     pub(crate) programs: Vec<Running>,
     /// The same.
     pub(crate) watched: Vec<Watched>,
-    /// Programs with something left to send or under way.
+    /// Programs with packets to send or in flight.
     pub(crate) active: u64,
     /// Since when there are none.
     pub(crate) inactive_since: Time,
-    /// For what programs want done: empty between events.
+    /// Effects of programs; empty between events.
     pub(crate) effects: Effects,
     /// One for each fault of the rack.
     pub(crate) faults: Vec<FaultState>,
@@ -120,7 +120,7 @@ impl Emulator {
         Emulator::with_captures(rack, devices, Captures::new())
     }
 
-    /// The same, with what the captures of its workloads have, by the paths that the rack names.
+    /// The same with the captures of its workloads, by the paths that the rack names.
     pub fn with_captures(
         rack: &Rack,
         devices: Vec<RackDevice>,
@@ -289,7 +289,7 @@ impl Emulator {
         Some(recording.as_mut()?.take())
     }
 
-    /// Frames that are on a link now, both ways.
+    /// Frames on a link now, in both directions.
     pub fn on_link(&self, link: LinkId) -> u64 {
         self.network.wires.iter().filter(|wire| wire.link == link.0).map(|wire| wire.flying()).sum()
     }

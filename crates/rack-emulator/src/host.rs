@@ -39,7 +39,7 @@ pub(crate) enum Found<'f> {
 }
 
 impl HostNode {
-    /// `host`, with what it must know of all `hosts`, at a link that takes IP packets of `mtu` bytes.
+    /// `host` with the facts about all `hosts`, at a link that accepts IP packets of `mtu` bytes.
     pub fn new(host: &Host, hosts: &[Host], mtu: u32) -> HostNode {
         let on_link = |address: Ipv4Addr| host.ip.iter().any(|n| n.value.contains(IpAddr::V4(address)));
         let all = hosts.iter().flat_map(|h| h.ip.iter().map(|n| (n.value.v4(), h.mac.value)));

@@ -63,9 +63,9 @@ pub struct FaultReport {
     pub begins_ps: u64,
     /// When it was over; none if it never was to be.
     pub ends_ps: Option<u64>,
-    /// It is under way at the end of the run.
+    /// It is active at the end of the run.
     pub is_active: bool,
-    /// Packets that ended the moment it began: on the way, inside, in queues.
+    /// Packets lost when it began: in flight, inside, in queues.
     pub swept: u64,
 }
 
@@ -94,14 +94,14 @@ pub struct WorkloadReport {
     pub reordered: u64,
     /// Packets that came changed.
     pub corrupted: u64,
-    /// The same by what was wrong: a checksum, ports, the payload.
+    /// The same by kind of change: a checksum, ports, the payload.
     pub corrupted_by: BTreeMap<String, u64>,
     /// Drops of its packets before they were used, by place and reason, as far as the owner is known.
     pub drops: Vec<DropReport>,
     /// Values of the header fields that it watches, on arrival.
     pub watched: Vec<WatchReport>,
-    /// Payload received from the first to the last packet, in bits per second; of a capture, whole frames; of TCP until now,
-    /// if transfers are under way. None of a ping, or if there were not two.
+    /// Payload received from the first to the last packet, in bits per second; of a capture, whole frames; of TCP until
+    /// now, if transfers are in progress. None of a ping, or if there were not two.
     pub goodput_bits_per_s: Option<u64>,
     /// From sending to receiving, of a ping or a request there and back, of TCP from the first packet to the last byte;
     /// none if nothing came, or of a capture.
@@ -109,8 +109,8 @@ pub struct WorkloadReport {
     /// Other measures of its program, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub measures: BTreeMap<String, u64>,
-    /// True if packets that were sent and not received are lost; false if they may still be on their way at the end of
-    /// the run.
+    /// True if packets that were sent and not received are lost; false if they may still be in flight at the end of the
+    /// run.
     #[serde(skip)]
     pub is_loss_known: bool,
 }
@@ -203,7 +203,7 @@ pub struct LinkReport {
     pub frames: u64,
     /// Bytes of these frames, padding included.
     pub bytes: u64,
-    /// Frames lost under way.
+    /// Frames lost in flight.
     pub lost: u64,
     /// Frames lost since the link was down.
     pub cut: u64,
@@ -288,7 +288,7 @@ impl Emulator {
             pairs: workload.pairs().count() as u64,
             sent: tally.sent,
             received: tally.received,
-            // A capture's receiver counts what nobody else has use for: there may be more.
+            // A capture's receiver counts frames that no other program uses: there may be more.
             lost: tally.sent.saturating_sub(tally.received),
             duplicated: tally.duplicated,
             reordered: tally.reordered,

@@ -138,7 +138,7 @@ pub fn run(args: &Args) -> ExitCode {
 }
 
 fn done(args: &Args, format: Format) -> Result<ExitCode, OperatorError> {
-    // A wrong file is told before anybody is asked.
+    // A wrong file is reported before the switch is contacted.
     let replace = match &args.command {
         Command::Replace { rack } => match regions(rack) {
             Ok(replace) => Some(replace),

@@ -87,13 +87,13 @@ pub struct Args {
 pub fn run(args: Args) -> ExitCode {
     crate::memory::return_at_once();
     args.log.begin();
-    // Of a rack's controller they are for the way to its agents.
+    // For a rack's controller, the certificates are for the connections to its agents.
     let own = args.agents.certificates().filter(|_| args.agent.is_empty());
     let tls = match args.server.read(own) {
         Ok(tls) => tls,
         Err(why) => return failed(&why),
     };
-    // Those who call a controller need no secret: it is for the way to its agents.
+    // A controller's clients need no secret: it is for the connections to its agents.
     let secrets = match args.agent.is_empty() {
         true => args.agents.named_secret().map(|secret| (secret, None)),
         false => args.agents.agents_secret().map(|secret| (None, secret)),

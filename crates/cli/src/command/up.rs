@@ -73,7 +73,7 @@ pub fn run(args: &Args) -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    // What is worked on, on the terminal; warnings come before anything runs.
+    // Progress on the terminal; warnings come before anything runs.
     let tells = args.format == Format::Text && std::io::stderr().is_terminal();
     let mut tell = |step: Step<'_>| {
         if tells {
@@ -185,7 +185,7 @@ struct Progress {
     /// None where nobody wants to know.
     shown: Option<Instant>,
     on_terminal: bool,
-    /// A loop was told.
+    /// A loop was reported.
     told_loop: bool,
 }
 
@@ -301,7 +301,7 @@ impl Watch {
         file.write(up::page(racked, emulator, report, timeline).as_bytes())
     }
 
-    /// Writes what there is.
+    /// Writes buffered data.
     fn save(&mut self, emulator: &mut Emulator) -> Result<(), String> {
         let text = emulator.take_log();
         if let Some(log) = &mut self.log {

@@ -52,7 +52,7 @@ pub struct Updates {
     pub entries: u64,
     /// Processor time of the thread that writes.
     pub cpu: Duration,
-    /// Time on the wall that writes took: with what they waited for.
+    /// Wall-clock time of the writes, including all waiting.
     pub wall: Duration,
     /// Packets that the other thread forwarded meanwhile.
     pub forwarded: Timing,

@@ -164,7 +164,7 @@ pub fn measure(settings: &Settings, program: &'static Program) -> std::result::R
     Ok(Result { program, shape, entries: load.entries.len(), dropped, outcomes, uncounted })
 }
 
-/// One worker's slice of time, with what can be counted meanwhile.
+/// One worker's slice of time, with processor events.
 fn slice(worker: &mut Box<dyn Contestant>, time: u64) -> std::result::Result<Timing, String> {
     let mut counters = Counters::start(worker.process()).ok();
     let timing = worker.time(time)?;

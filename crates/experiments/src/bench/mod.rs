@@ -1,8 +1,8 @@
 //! Packets per second of the engine, beside others that do the same job.
 //!
-//! For each program a [`Load`](bench_load::Load) is made from a seed. The reference interpreter says what comes out of its packets;
-//! each contestant has to give the same bytes before it is timed. Then they take turns, a slice of time each, so that
-//! what disturbs the machine disturbs all. Time is processor time.
+//! For each program a [`Load`](bench_load::Load) is made from a seed. The reference interpreter defines the output of
+//! its packets; each contestant must give the same bytes before it is timed. Then they take turns, a slice of time
+//! each, so that other load on the machine affects all alike. Time is processor time.
 
 mod clock;
 mod contestant;

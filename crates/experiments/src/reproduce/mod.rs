@@ -1,5 +1,5 @@
-//! Experiments of Flightplan's (NSDI'21), run again: each figure and table in a file of its own, with the paper's number beside ours, what was
-//! set, and what the model leaves out.
+//! Experiments of Flightplan's (NSDI'21), run again: each figure and table in a file of its own, with the paper's
+//! number beside ours, the chosen parameters, and the effects that the model leaves out.
 
 mod fig10;
 mod fig11;
@@ -28,7 +28,7 @@ pub struct Experiment {
     pub name: &'static str,
     /// Summary of the paper's result in a line.
     pub about: &'static str,
-    /// Flows, rates, sizes: what the numbers depend on.
+    /// Chosen parameters: flows, rates, sizes.
     pub set: &'static str,
     /// Effects that the model leaves out.
     pub leaves_out: &'static str,

@@ -1,4 +1,4 @@
-//! Packets along random ways through the parser.
+//! Packets along random paths through the parser.
 
 use super::pool::Pool;
 use base_bits::{BitWriter, Bits};
@@ -9,7 +9,7 @@ use ir::{
 };
 use std::collections::BTreeMap;
 
-/// Most states a way goes through.
+/// Limit on the states of a path.
 const LONGEST_WAY: usize = 48;
 
 /// Makes packets for a program.
@@ -18,7 +18,7 @@ pub struct PacketMaker<'a> {
     parser: Option<&'a Parser>,
 }
 
-/// A header on the way: which place it was extracted into, and its fields.
+/// A header on the path: the place it was extracted into, and its fields.
 struct Made {
     place: Place,
     fields: Vec<Bits>,
@@ -30,7 +30,7 @@ type Place = (VarId, Vec<u32>);
 /// Arguments of the parameters of the running parser; empty for the outermost.
 type Bound = BTreeMap<VarId, Place>;
 
-/// A way that is being made.
+/// A path under construction.
 struct Way<'w> {
     made: Vec<Made>,
     /// States that may still be entered.
@@ -130,7 +130,7 @@ impl<'a> PacketMaker<'a> {
 
     /// Chooses a case and makes the fields it looks at fit.
     fn take_case(&self, select: &Select, bound: Option<&Bound>, way: &mut Way) -> StateRef {
-        // Ways that go on see more of the program than those that end here.
+        // Paths that continue see more of the program than those that end here.
         let on: Vec<_> = select.cases.iter().filter(|c| matches!(c.next, StateRef::State(_))).collect();
         let any: Vec<_> = select.cases.iter().collect();
         let cases = if on.is_empty() || way.rng.chance(1, 5) { &any } else { &on };

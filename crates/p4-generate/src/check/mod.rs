@@ -71,7 +71,7 @@ pub enum Step {
     Print,
     /// The printed program does something else.
     PrintedRun,
-    /// A lowering pass changes what the program does.
+    /// A lowering pass changes the program's behaviour.
     Pass,
     /// The parts on several devices do not compile, or differ from the whole.
     Split,
@@ -152,7 +152,7 @@ pub fn inputs_of(source: &str, packets: usize, seed: u64) -> Option<Inputs> {
     catch_unwind(work).ok().flatten()
 }
 
-/// The inputs as an STF test with what comes out of the program; none if it does not compile or run.
+/// The inputs as an STF test with the program's output; `None` if it does not compile or run.
 pub fn test_of(source: &str, inputs: &Inputs) -> Option<String> {
     let work = || {
         let program = Arc::new(compile(source).ok()?);

@@ -180,7 +180,7 @@ pub struct ActionDecl {
 pub struct Param {
     /// Before it; `@optional` is one of them.
     pub annotations: Vec<Annotation>,
-    /// Which way it is copied.
+    /// Direction in which it is copied.
     pub direction: Direction,
     pub ty: Type,
     pub name: Name,

@@ -19,7 +19,7 @@ impl Parser<'_> {
         self.type_arg()
     }
 
-    /// `typeOrVoid`: what a function returns.
+    /// `typeOrVoid`: return type of a function.
     pub(super) fn return_type(&mut self) -> Type {
         if self.at(TokenKind::Void) { self.type_arg() } else { self.ty() }
     }

@@ -1,4 +1,4 @@
-//! Statements, parser states and what they match.
+//! Statements, parser states and their keysets.
 
 use super::Printer;
 use super::expr::spelling;

@@ -115,7 +115,7 @@ pub fn run(args: &Args) -> ExitCode {
     }
 }
 
-/// Why the arguments do not fit together, where only their values tell.
+/// Error for arguments that do not fit together, as far as only their values show it.
 fn misplaced(args: &Args) -> Option<String> {
     if args.config.is_some() {
         return None;

@@ -68,7 +68,7 @@ impl Shown<'_> {
         out
     }
 
-    /// The line for RACK.toml, and what is handed over.
+    /// The line for RACK.toml, and the hand-overs.
     fn on_rack(&self, rack: &RackProblem, plan: &Plan) -> String {
         let mut out = format!("  {}\n", self.map_line(&rack.map(plan)));
         if let Some(split) = rack.split(plan) {

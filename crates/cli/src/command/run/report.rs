@@ -173,7 +173,7 @@ impl<'a> Report<'a> {
         run
     }
 
-    /// Something to be read is wrong: `what` was not run, or not to its end.
+    /// Reports an input that is wrong: `what` was not run, or not to its end.
     pub fn wrong(&mut self, what: &str, found: &[Diagnostic], map: &SourceMap) {
         self.failed += 1;
         if self.as_text() {
