@@ -1,4 +1,4 @@
-//! The thread that owns the switch: commands in, one after the other, and what lanes leave to it.
+//! The thread that owns the switch: commands, one after the other, and work that lanes leave to it.
 
 use base_time::{Duration, Time};
 use controller::{Answer, Call, DeviceId, Heard, Reply, Ticket};
@@ -115,7 +115,7 @@ fn send(lanes: &Lanes, now: Time, events: Vec<Event>) -> Vec<Event> {
 }
 
 impl Owner {
-    /// `front` is the way to it, `links` those to the agents of devices in other processes.
+    /// `front` sends commands to it, `links` to the agents of devices in other processes.
     pub(crate) fn new(
         switch: Box<dyn Served>,
         lanes: Lanes,
@@ -147,7 +147,7 @@ impl Owner {
         receiver.try_recv().unwrap_or(Ok(()))
     }
 
-    /// Does what comes in until it is told to stop, or cannot go on. What was counted comes back.
+    /// Handles commands until it is stopped, or cannot continue. Returns the counters.
     pub(crate) fn run(mut self, commands: &Receiver<Command>) -> Result<Vec<Metric>, Status> {
         let mut streams = Streams::default();
         let passed = self.lanes.passed().clone();
@@ -223,7 +223,7 @@ impl Owner {
         all
     }
 
-    /// The ports, and what has passed them.
+    /// The ports, with their frames.
     fn ports(&self) -> Vec<Port> {
         let (counts, links) = (self.lanes.counts(), self.lanes.links());
         let port = |(number, kind): (u32, String)| {
@@ -364,7 +364,7 @@ impl Owner {
         self.perform(events, streams);
     }
 
-    /// Does what a lane leaves to the switch.
+    /// Does work that a lane leaves to the switch.
     fn passed(&mut self, one: Passed, streams: &mut Streams) {
         let now = self.now();
         let events = pass(&mut *self.switch, &self.lanes, now, one);
@@ -413,8 +413,8 @@ impl Owner {
         self.perform(events, streams);
     }
 
-    /// Sends frames, and lets the lanes run what the switch says from now on; gives the events that are left to do. Frames that have waited leave
-    /// before those that lanes run, and lanes have stopped before anybody is told that they have.
+    /// Sends frames, and sets the lanes' path as the switch requires; returns the remaining events. Held frames leave
+    /// before those that lanes run, and lanes have stopped before this is reported.
     fn follow(&mut self, events: Vec<Event>) -> Vec<Event> {
         let (now, Owner { switch, lanes, runs, cpu_port, .. }) = (self.now(), self);
         let mut left = send(lanes, now, events);

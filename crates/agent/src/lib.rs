@@ -3,7 +3,7 @@
 //! [`run`] opens the ports, starts one thread that owns the switch, and serves controllers until it is told to stop. Frames are run by threads of
 //! their own (`dataplane_ports::Lanes`); the owner sees those that are for controllers, and all while frames are kept out.
 
-// This is where time, threads and sockets come from: what they feed is without them.
+// Time, threads and sockets come from here; the crates below are without them.
 #![allow(clippy::disallowed_methods)]
 
 mod device;
@@ -67,9 +67,9 @@ pub struct Setup {
     pub agents_secret: Option<Secret>,
     /// A controller that sends BMv2's JSON keeps the program that runs.
     pub keep_program: bool,
-    /// The controller of a rack of other processes erases what controllers have written to them.
+    /// The controller of a rack of other processes erases entities of former controllers.
     pub fresh: bool,
-    /// The same looks so often whether they hold what they should.
+    /// Interval at which the controller compares devices with the desired state.
     pub audit: std::time::Duration,
     /// Limits for clients.
     pub limits: Limits,
@@ -185,7 +185,7 @@ fn serve_until(
     // A switch without a program is an agent, or may become one.
     front.guard(setup.secret.clone(), matches!(setup.switch, Switch::One(None)));
     let device = thread::spawn(move || {
-        // What a rack is made of stays in the thread that made it. Where the switch cannot go on, nobody is served any more.
+        // The parts of a rack stay in the thread that made them. If the switch cannot continue, serving ends.
         let _going = going;
         match owner(setup, lanes, started, way, links) {
             Ok(owner) => {
@@ -201,8 +201,8 @@ fn serve_until(
     begun.recv().map_err(failed)??;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        // Large requests are decoded on these, and names are resolved. What a thread has allocated returns to the system when others
-        // have freed it, but only once the thread has ended: none waits for more work.
+        // Large requests are decoded on these threads, and names are resolved. Memory allocated by a thread returns to
+        // the system when others have freed it, but only once the thread has ended: none waits for more work.
         .max_blocking_threads(4)
         .thread_keep_alive(std::time::Duration::from_millis(1))
         .build()
@@ -223,7 +223,7 @@ fn serve_until(
                 _ = gone => {}
             }
             info!("ending");
-            // What came before is done; then the controllers' streams end.
+            // Earlier commands are done; then the controllers' streams end.
             front.stop();
             let _ = ending.send(());
         });
@@ -246,7 +246,7 @@ fn unix_time() -> i64 {
     i64::try_from(epoch).unwrap_or(i64::MAX)
 }
 
-/// The ways to agents in other processes, and their ends.
+/// The links to agents in other processes, and their ends.
 fn links(switch: &Switch, secret: Option<&Secret>) -> Result<(Vec<Link>, Vec<LinkEnd>), SetupError> {
     let Switch::Remote(program, agents) = switch else { return Ok((vec![], vec![])) };
     let placement = &program.placement;

@@ -1,4 +1,4 @@
-//! A diagnostic as a value: what is wrong, where, why, and what to do.
+//! A diagnostic as a value: description, place, reason and advice.
 
 use crate::{Span, did_you_mean};
 
@@ -36,7 +36,8 @@ pub enum Severity {
     Warning,
 }
 
-/// One message for the user.
+/// The title describes the mistake in at most ten words; a label gives the reason at a place; notes give facts with
+/// numbers and units; help says what to type.
 ///
 /// The title says what is wrong in at most ten words; a label says why here; notes give facts with numbers
 /// and units; help says what to type.
@@ -113,7 +114,7 @@ impl Diagnostic {
         self.suggest_or(name, known, |unchanged| unchanged)
     }
 
-    /// The same; if `name` is no slip of any, what `otherwise` makes of it.
+    /// The same; if `name` is not a misspelling of any, the result of `otherwise`.
     pub fn suggest_or<'a>(
         self,
         name: &str,

@@ -1,4 +1,4 @@
-//! Sources: every loaded text, and how a position in it is told to the user.
+//! Sources: every loaded text, and positions in it for users.
 //!
 //! Each byte of each file has one number, from 1; a [`Span`] is a range of these numbers. Text that no file
 //! holds (pasted tokens, `__LINE__`) gets numbers too, so a token is never more than its span.
@@ -136,7 +136,7 @@ impl SourceMap {
         self.files.iter().filter(|file| !file.is_generated())
     }
 
-    /// The place of byte `at`, told to the user.
+    /// Position of byte `at`, for users.
     pub fn position(&self, at: u32) -> Option<Position> {
         let file = self.file_of(at)?;
         let line = file.line_of(at);

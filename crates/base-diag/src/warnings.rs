@@ -1,8 +1,8 @@
-//! The warnings by name, and what the user wants of each.
+//! The warnings by name, and the user's settings for them.
 
 use crate::{Diagnostic, Severity, did_you_mean};
 
-/// Every name that a warning may have, with what it means.
+/// Every name of a warning, with its meaning.
 pub const WARNINGS: &[(&str, &str)] = &[
     (
         "control-name",

@@ -98,7 +98,7 @@ impl Elaborator<'_> {
 }
 
 impl Body<'_, '_> {
-    /// Makes what is declared beside `apply`; gives the variables' statements and the tables.
+    /// Makes the declarations beside `apply`; returns the variables' statements and the tables.
     fn control_locals(&mut self, locals: &[Local]) -> (Vec<Stmt>, Vec<Id<typed::Table>>) {
         let mut stmts = vec![];
         let mut tables = vec![];

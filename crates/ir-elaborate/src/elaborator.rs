@@ -150,7 +150,7 @@ impl<'p> Elaborator<'p> {
         }
     }
 
-    /// Says that `what` is not supported.
+    /// Reports that `what` is not supported.
     pub(crate) fn refuse(&mut self, what: &str, span: Span) {
         self.report(refuse::not_supported(what, span));
     }
@@ -172,8 +172,7 @@ impl<'p> Elaborator<'p> {
         Some(made)
     }
 
-    /// Gives a control-plane name to something, and says if another of its kind has it. What is `@hidden` gets out
-    /// of the way.
+    /// Claims a control-plane name, and reports a duplicate of the same kind. A `@hidden` object gives way.
     pub(crate) fn claim_control_plane_name(
         &mut self,
         kind: &'static str,

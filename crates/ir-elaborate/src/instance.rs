@@ -1,4 +1,4 @@
-//! Instances: what constructor calls make (P4-16 §11.3).
+//! Instances, made by constructor calls (P4-16 §11.3).
 
 use base_diag::Span;
 use ir::{Instance, InstanceId, Owner};
@@ -118,7 +118,7 @@ impl Elaborator<'_> {
     ) -> Option<Vec<(Id<Var>, Value)>> {
         let mut values = vec![];
         let mut whole = true;
-        // A default may mention the type parameters of what is made.
+        // A default may mention the type parameters of the new object.
         let mut inside = Env { subst: subst.clone(), instances: vec![], ..env.clone() };
         for (param, arg) in params.iter().zip(&call.args) {
             match &arg.value {

@@ -8,8 +8,8 @@ use crate::names::qualify;
 use crate::stmt::Body;
 
 impl Body<'_, '_> {
-    /// The name of a key element: `@name`, else what its expression says, where a field's own `@name` counts; an
-    /// expression without a name gets its place, counted from 1.
+    /// The name of a key element: `@name`, else its expression, in which a field's own `@name` counts; an expression
+    /// without a name gets its place, counted from 1.
     pub(crate) fn key_name(&self, key: &TableKey, place: u32) -> SmolStr {
         if let Some(name) = key.annotations.control_name() {
             return name.into();

@@ -1,4 +1,4 @@
-//! Table properties that architectures define, bound to what they name.
+//! Table properties that architectures define, bound to the objects they name.
 
 use ir::InstanceId;
 use p4_arch::{TableObject, TableUse};

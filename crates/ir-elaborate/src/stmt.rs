@@ -1,4 +1,4 @@
-//! Statements and blocks, one to one; what a statement needs before it stands before it.
+//! Statements and blocks, one to one; statements needed by another one precede it.
 
 use base_diag::Span;
 use ir::{ExprKind, ForRange, Stmt, StmtKind, VarId};

@@ -1,4 +1,4 @@
-//! Values known at compile time: what constructor parameters, constants and table properties are.
+//! Values known at compile time: constructor parameters, constants and table properties.
 
 use base_bits::num_bigint::BigInt;
 use ir::{ControlId, InstanceId, ParserId};

@@ -10,7 +10,7 @@ use ir::{Name, Type};
 use p4_entries::Named;
 
 impl Resolver {
-    /// Writes a cell of a register whose cells are numbers or truth values. An error tells whether it is about the name.
+    /// Writes a cell of a register whose cells are numbers or booleans. An error says whether it concerns the name.
     pub(crate) fn register(
         &self,
         name: &str,

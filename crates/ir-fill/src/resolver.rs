@@ -45,7 +45,7 @@ impl Placed {
     }
 }
 
-/// Resolves statements, one after the other. It remembers what they wrote: later ones refer to it.
+/// Resolves statements, one after the other. Later statements may refer to earlier ones.
 #[derive(Clone, Debug)]
 pub struct Resolver {
     pub(crate) program: Arc<Program>,
@@ -249,7 +249,7 @@ impl Resolver {
                 let member: Vec<_> = member.iter().map(|m| crate::values::plain(&m.value)).collect();
                 self.remove_from_value_set(&name.text, &member).map_err(|e| refuse(*span, e))
             }
-            // It has gone another way.
+            // Handled above.
             Statement::Stf(_) => Ok(vec![]),
         }
     }

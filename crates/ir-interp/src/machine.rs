@@ -1,4 +1,4 @@
-//! The machine that runs one block of a program after the other on one packet.
+//! It knows the language and no architecture: an [`Arch`] defines the externs.
 //!
 //! It knows the language and no architecture: what an extern does is asked of an [`Arch`].
 

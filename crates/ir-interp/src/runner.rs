@@ -131,7 +131,7 @@ impl Interpreter {
         result
     }
 
-    /// A block, and what its variables are at first.
+    /// A block, and the initial values of its variables.
     fn block<'p>(&self, program: &'p Program, block: Block) -> (Scope<'p>, Vec<Value>) {
         match block {
             Block::Parser(id) => (Scope::Parser(id, program.parser(id)), self.plan.parser_vars(id)),

@@ -9,7 +9,7 @@ use ir_value::Value;
 use ir_value::wire::header_bits;
 
 impl<A: Arch> Machine<'_, A> {
-    /// `new` is about to be written to `place`. A scalar is told in any case, of anything else what changes.
+    /// `new` is about to be written to `place`. A scalar is always reported; of other values, only the changes.
     pub(crate) fn trace_write(&mut self, place: &Place, new: &Value) {
         if place.lost {
             return;

@@ -72,7 +72,7 @@ impl Arch {
     }
 }
 
-/// One step of the way of a packet.
+/// One step of a packet's path.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stage {
     /// For v1model `parser`, `verify_checksum`, `ingress`, `traffic_manager`, `egress`, `compute_checksum`,
@@ -109,7 +109,7 @@ pub enum Role {
     Headers,
     /// The user's metadata.
     Metadata,
-    /// The architecture's metadata, where one struct goes all the way with a packet.
+    /// The architecture's metadata, if a single struct accompanies the packet.
     StandardMetadata,
     /// Metadata that the architecture gives to this stage; the type depends on the stage.
     Input,

@@ -12,7 +12,7 @@ pub struct Table {
     pub control_plane_name: Name,
     /// In order; empty for a keyless table, which always takes the default action.
     pub keys: Vec<TableKey>,
-    /// The action list, in order. What runs is named by its index here.
+    /// The action list, in order. Actions are referred to by index.
     pub actions: Vec<ActionRef>,
     /// Action that runs on a miss.
     pub default_action: DefaultAction,
@@ -45,7 +45,7 @@ pub struct TableKey {
     pub expr: Expr,
     /// How it matches.
     pub match_kind: MatchKind,
-    /// The control-plane name: `hdr.ipv4.dst_addr`, or what `@name` says.
+    /// The control-plane name: `hdr.ipv4.dst_addr`, or the argument of `@name`.
     pub name: Name,
     /// As written.
     pub annotations: Annotations,

@@ -5,7 +5,7 @@ use crate::{Annotation, ExternFunction, ExternMethod, ExternObject, Instance, Pr
 /// Dependencies and effects of a call of a value extern (P4-16 §20.3 for the annotations).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum CallEffect {
-    /// `@pure`: what it gives depends on its arguments alone.
+    /// `@pure`: the result depends on the arguments alone.
     Pure,
     /// `@noSideEffects`: it depends on the memory of its instance too, and leaves it as it is.
     Reads,
@@ -45,7 +45,7 @@ impl ExternMethod {
 }
 
 impl Program {
-    /// The name in `@frame_extern("name")` of what an instance is one of, if it is a frame extern.
+    /// The name in `@frame_extern("name")` of an instance's type, if it is a frame extern.
     pub fn frame_extern(&self, instance: &Instance) -> Option<&str> {
         self.extern_object(instance.object).frame_extern()?.as_str()
     }
@@ -58,13 +58,13 @@ impl Program {
         names
     }
 
-    /// The name in `@value_extern("name")` of what an instance is one of, if it is a value extern.
+    /// The name in `@value_extern("name")` of an instance's type, if it is a value extern.
     pub fn value_extern(&self, instance: &Instance) -> Option<&str> {
         self.extern_object(instance.object).value_extern()?.as_str()
     }
 
-    /// The externs of the user's own that have instances or are functions, by name, sorted: what a device has to offer to run the
-    /// program.
+    /// The externs of the user's own that have instances or are functions, by name, sorted: a device must offer them to
+    /// run the program.
     pub fn own_externs(&self) -> Vec<&str> {
         let values = self.instances.iter().filter_map(|i| self.value_extern(i));
         let functions = self.extern_functions.iter().filter_map(|f| f.value_extern()?.as_str());

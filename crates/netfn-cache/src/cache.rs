@@ -42,7 +42,7 @@ pub struct KvCache {
     /// Stamps: one for each of a number of sets of keys, and one for all.
     pub(crate) stamps: Vec<u64>,
     pub(crate) all: u64,
-    /// Nothing is kept before: a server was told to forget everything some time later.
+    /// Until then, nothing is stored: a server was asked to forget everything at that time.
     pub(crate) closed_until: Time,
     pub(crate) counted: Counted,
 }
@@ -216,7 +216,7 @@ impl KvCache {
         }
     }
 
-    /// An answer says what a key's value was between `asked` and `now`.
+    /// An answer shows the value of a key at a moment between `asked` and `now`.
     fn was_read(
         &mut self,
         at: At,
@@ -251,7 +251,7 @@ impl KvCache {
         }
     }
 
-    /// Equal to what it was only if nothing has passed that may tell of another state of the key.
+    /// Stamp of a key; it changes when a frame passes that may show another state of the key.
     fn stamp(&self, (_, hash): At) -> u64 {
         self.stamps[self.place(hash)].wrapping_add(self.all)
     }

@@ -19,7 +19,7 @@ const UDP_PROTOCOL: u8 = 17;
 pub enum Seen<'a> {
     /// Nothing of memcached's, or nothing that its receiver will take.
     Other,
-    /// It may change or tell what a server has, and is not read: a fragment, cut short, over TCP or IPv6.
+    /// A frame that may change or show a server's state and cannot be read: a fragment, truncated, over TCP or IPv6.
     Unreadable,
     /// A datagram.
     Datagram(Datagram<'a>),
@@ -70,7 +70,7 @@ fn tcp(transport: &[u8]) -> Option<Seen<'_>> {
     (header.is_none_or(|header| header < transport.len())).then_some(Seen::Unreadable)
 }
 
-/// No IPv6 is read, so what is after extension headers may be anything of memcached's.
+/// IPv6 is not parsed, so bytes after extension headers may be memcached's.
 fn read_ipv6(ip: &[u8]) -> Option<Seen<'_>> {
     let (head, behind) = ip.split_at_checked(IPV6)?;
     let length = u16_at(head, 4).map_or(0, usize::from);

@@ -54,7 +54,7 @@ pub enum About {
     },
 }
 
-/// A value on its way to a server.
+/// A value in flight to a server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Written {
     pub(crate) flags: u32,
@@ -103,7 +103,7 @@ impl Pending {
         self.index.find(asker.hash(), same).map(|slot| *slot as usize)
     }
 
-    /// A request went on. If another one with its id has no answer yet, nobody can tell their answers apart.
+    /// A request was forwarded. If another one with its id has no answer yet, their answers cannot be distinguished.
     pub fn add(&mut self, asker: Asker, about: About) {
         if let Some(slot) = self.find(asker) {
             self.slots[slot] = Some(Record { asker, about: About::Unknown, come: 0 });
@@ -120,7 +120,7 @@ impl Pending {
         self.insert_index(asker.hash(), slot as u32);
     }
 
-    /// One of `datagrams` datagrams of an answer came: what it is about.
+    /// One of `datagrams` datagrams of an answer: its subject.
     pub fn answered(&mut self, asker: Asker, datagrams: u16) -> Option<About> {
         let slot = self.find(asker)?;
         if let Some(Some(record)) = self.slots.get_mut(slot).filter(|_| datagrams > 1) {

@@ -21,7 +21,7 @@ pub enum Request<'a> {
     Write {
         /// The keys.
         list: &'a [u8],
-        /// Value that is stored if the answer is `STORED`; `None` if the request does not tell it.
+        /// Value that is stored if the answer is `STORED`; `None` if the request does not contain it.
         value: Option<Stored<'a>>,
         /// The keys may have an end of life from now on.
         expires: bool,
@@ -178,14 +178,14 @@ pub fn is_stored(text: &[u8]) -> bool {
     text == b"STORED\r\n"
 }
 
-/// The first line without its end, and what follows.
+/// The first line without its end, and the rest.
 fn line(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = find(b'\n', text)?;
     let line = &text[..end];
     Some((line.strip_suffix(b"\r").unwrap_or(line), &text[end + 1..]))
 }
 
-/// The next word, and what follows.
+/// The next word, and the rest.
 fn token(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let start = text.iter().position(|byte| *byte != b' ')?;
     let text = &text[start..];

@@ -1,4 +1,4 @@
-//! Contexts of flows, and frames without what their reference says.
+//! Contexts of flows, and frames without the fields that equal their reference.
 
 use crate::PORTS;
 use crate::block::{ADDRESSES, Block, FIELDS};

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 pub struct Counted {
     /// Frames that went on whole.
     pub whole: u64,
-    /// Frames that ended, since no compressor writes what they say.
+    /// Frames dropped because no compressor writes such frames.
     pub malformed: u64,
     /// Frames that ended, since their reference is not known.
     pub unknown: u64,

@@ -44,10 +44,10 @@ pub const REFERENCE: u16 = 4 << FIELDS;
 pub const AS_IT_WAS: u16 = 8 << FIELDS;
 /// All bits that mean something.
 pub const KNOWN: u16 = (16 << FIELDS) - 1;
-/// Frames up to this length say the length of what follows the headers.
+/// Frames up to this length contain the length of the bytes after the headers.
 pub const SHORT: usize = 64;
 
-/// The bytes in front of what is present.
+/// The bytes in front of the fields.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Head {
     /// The context.

@@ -7,7 +7,7 @@ use base_time::{Duration, Time};
 use dataplane_api::{Emitter, ResumeAt};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A port and a class: what has blocks of its own.
+/// A port and a class, which have blocks of their own.
 pub(crate) type StreamKey = (u16, u8);
 
 /// Arguments of a call.

@@ -1,4 +1,4 @@
-//! The mark that tells the other end of a link how its frames arrive: an LLDP frame (IEEE 802.1AB) with an organisation's
+//! The mark, which reports the quality of a link to its other end: an LLDP frame (IEEE 802.1AB) with an organisation's
 //! TLV of our own, always of the same length, so that a P4 parser extracts it as one header.
 //!
 //! ```p4
@@ -76,8 +76,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// `sent` more frames were sent to `port`, of which `lost` did not come. Gives what there is to tell after every
-    /// `over` frames.
+    /// Counts `sent` more frames to `port`, of which `lost` were lost. Returns a mark after every `over` frames.
     pub fn add(&mut self, port: u16, sent: u32, lost: u32, over: u32, faulty_ppm: u32) -> Option<Mark> {
         if over == 0 {
             return None;

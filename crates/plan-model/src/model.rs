@@ -1,4 +1,4 @@
-//! Programs and networks: what is placed, and where it may be.
+//! Programs and networks: the regions to place, and the devices.
 
 use crate::{Bound, Effect, Factor, Prop, Rule, Signature, VarId};
 use base_diag::Span;
@@ -28,7 +28,7 @@ pub struct App {
     pub regions: Vec<Region>,
     /// Control may pass.
     pub edges: Vec<Edge>,
-    /// Groups of regions that one device has to run: they share what cannot be in two places.
+    /// Groups of regions that must run on one device, because they share something that cannot be in two places.
     pub together: Vec<Vec<usize>>,
     /// Values of path variables that differ from the signature's.
     pub initial: Vec<(VarId, i64)>,
@@ -58,7 +58,8 @@ pub struct Edge {
     pub to: usize,
     /// Bits that a hand-over adds to a packet.
     pub bits: i64,
-    /// At most this much of what leaves `from` goes this way. One if nobody knows: both arms of a branch have to bear it all.
+    /// Largest share of the packets leaving `from` that takes this edge. One if unknown: then both arms of a branch
+    /// must bear everything.
     pub share: Factor,
     /// Passes that a hand-over costs on a device that recirculates.
     pub passes: i64,
@@ -81,7 +82,7 @@ pub struct Device {
     pub limits: Vec<(VarId, i64)>,
     /// On all that comes in.
     pub bounds: Vec<Bound>,
-    /// How long whatever comes in is under way inside.
+    /// Time of a packet inside the device.
     pub transit: i64,
     /// How many frames it takes in, in thousandths of a frame per second; none if that is not known.
     pub frames: Option<i64>,
@@ -98,7 +99,7 @@ pub struct Device {
 pub struct Port {
     /// Name of the port.
     pub name: SmolStr,
-    /// On what goes through, in each direction.
+    /// Bounds on packets through it, in each direction.
     pub bounds: Vec<Bound>,
 }
 

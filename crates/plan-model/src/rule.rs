@@ -34,7 +34,7 @@ pub struct Bound {
     pub var: VarId,
     /// How.
     pub compare: Compare,
-    /// With what.
+    /// Value to compare with.
     pub value: i64,
 }
 
@@ -79,7 +79,7 @@ impl Bound {
     }
 }
 
-/// A change of a variable. What it means depends on the variable's scope.
+/// A change of a variable. Its meaning depends on the variable's scope.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Effect {
     /// The variable.

@@ -36,7 +36,7 @@ pub fn read_rules(text: &str, base: u32, signature: &mut Signature) -> (Vec<Rule
 enum Kind<'t> {
     Word(&'t str),
     Quoted(&'t str),
-    /// A number with what may be its unit.
+    /// A number with a possible unit.
     Number(&'t str),
     Sign(&'t str),
     End,

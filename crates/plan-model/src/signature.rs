@@ -17,11 +17,11 @@ impl VarId {
 /// Owner of a variable's value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
-    /// A packet's: it changes along the way.
+    /// A packet's value: it changes along the path.
     Path,
     /// A device's: it is charged once, the largest figure that a rule gives; a plan has the sum over devices.
     Once,
-    /// A device's: what regions use of it adds up, to at most `limit`.
+    /// A device's value: uses by regions add up, to at most `limit`.
     Device {
         /// The most that a device has, unless it says otherwise.
         limit: Option<i64>,
@@ -35,7 +35,7 @@ pub enum Role {
     Latency,
     /// Rate of the stream: it loads the links, ports and devices on the path.
     Rate,
-    /// Bytes of a packet, without what a hand-over adds.
+    /// Bytes of a packet, without those added by a hand-over.
     Size,
     /// Links crossed.
     Hops,

@@ -36,7 +36,7 @@ pub struct Wishes {
 }
 
 impl Wishes {
-    /// Puts them in the place of what a RACK.toml says.
+    /// Replaces settings of a RACK.toml.
     pub fn fill(&self, plan: &mut Planning) -> Result<()> {
         if let Some(rate) = &self.rate {
             plan.rate = Some(rate.parse().map_err(|why: ParseUnitError| vec![not_a_rate(why.to_string())])?);

@@ -1,4 +1,4 @@
-//! Externs of the user's own in plans: what holds on a device that offers one, and what a call costs there.
+//! The user's externs in plans: properties of devices that offer one, and costs of calls.
 
 use plan_model::Prop;
 use rack_model::{Call, Device, Rack};
@@ -34,7 +34,7 @@ pub fn call_cost(device: &Device, name: &str) -> Call {
     Call { time: declared.unwrap_or_default(), ..Call::default() }
 }
 
-/// Externs with what a call costs, on each device that offers them; none if no call costs anything.
+/// Externs with the cost of a call, for each device that offers them; empty if no call costs anything.
 pub(super) fn calls(rack: &Rack) -> BTreeSet<(&str, Call)> {
     let all = rack.devices.iter().flat_map(|device| {
         device.externs.iter().map(|name| (name.value.as_str(), call_cost(device, &name.value)))

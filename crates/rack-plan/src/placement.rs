@@ -32,7 +32,7 @@ pub fn by_hand(
     placement(rack, app, regions.iter().map(site).collect())
 }
 
-/// A placement of regions of one of the rack's apps; what is not named runs at the origin.
+/// A placement of regions of one of the rack's apps; regions not listed run at the origin.
 pub fn placement(rack: &Rack, at: usize, sites: BTreeMap<ir::Name, Site>) -> Result<Placement> {
     let Some(app) = rack.apps.get(at) else { return Err(vec![]) };
     let index = |id: rack_model::DeviceId| DeviceIndex(id.0);

@@ -10,8 +10,9 @@
 //! link into a device    its delay, what a frame takes on the wire besides its own bytes, the device's service time and frames per second
 //! ```
 //!
-//! Regions that use the same state stay together; one that the splitter does not let go runs at the origin. A plan is
-//! split before it is shown: the search knows most of what the splitter refuses, not all, and goes on without what is refused.
+//! Regions that use the same state stay together; a region that the splitter cannot move runs at the origin. A plan is
+//! split before it is shown: the search knows most reasons of the splitter to refuse plans, not all, and continues
+//! without refused plans.
 
 use super::Result;
 use super::bind::bind;
@@ -154,7 +155,7 @@ impl RackProblem {
         self.splits.get(&*plan.device)
     }
 
-    /// Has a plan split; an error is what the splitter has against it.
+    /// Splits a plan; errors: the splitter's reasons to refuse it.
     fn try_split(&mut self, plan: &Plan) -> Result<()> {
         if self.split(plan).is_none() {
             // The costs of a plan know of no packets that pass by a device for nothing.
@@ -181,9 +182,9 @@ impl RackProblem {
         objectives.map(cost).collect()
     }
 
-    /// The plans that `goal` asks for, all of which the splitter makes: what it refuses is not looked at again. `refused` has
-    /// what it said, each with the map it was about. Not complete if too much is refused. `is_near` if the search is to be stopped: plans that are near
-    /// all others come first then.
+    /// The plans of `goal` that the splitter accepts; a refused placement is not tried again. `refused` has the
+    /// reasons, each with the placement. Incomplete after too many refusals. If `is_near`, plans near all others come
+    /// first, for a search that may be stopped.
     pub fn search(
         &mut self,
         goal: &Goal,
@@ -220,7 +221,7 @@ impl RackProblem {
         }
     }
 
-    /// The first plan in the order of the objectives, what the splitter makes of it, and what it costs.
+    /// The first plan in the order of the objectives, with its split and its costs.
     pub fn best(&mut self) -> Result<(Placement, Split, Vec<Cost>)> {
         let mut watch = |p: &Progress| if p.labels > MAX_LABELS { Stop::Yes } else { Stop::No };
         let (found, refused) = self.search(&Goal::First, false, &mut watch)?;
@@ -338,7 +339,7 @@ fn generated(split: &Split, rack: &Rack, program: &Program, model: &Model) -> Ve
 const TABLES: &str = "Tables";
 /// Bits of their entries, if all are full.
 const ENTRY_BITS: &str = "EntryBits";
-/// One of what has no unit, in steps.
+/// One, without a unit, in steps.
 const ONE: i64 = 1_000_000;
 
 /// Variables that every rack has; the user's rules may declare more.
@@ -501,7 +502,7 @@ fn passage(rack: &Rack, legacy: DeviceId, name: String) -> Option<Device> {
     })
 }
 
-/// Those of the file; else latency, what rules charge, and devices.
+/// The objectives of the file; by default latency, charges of the rules, and devices.
 fn objectives(rack: &Rack, model: &Model, scopes: &Scopes) -> Result<Vec<Objective>> {
     let parse = |name: &str, span: Span| {
         Objective::parse(name, &model.signature, scopes).map_err(|why| {

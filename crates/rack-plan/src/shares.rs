@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Stated shares, by section index.
 pub(super) type Stated = BTreeMap<usize, (Factor, usize)>;
 
-/// The sections in which regions begin, with what is stated of them.
+/// The sections in which regions begin, with their stated shares.
 pub(super) fn stated(split: &Split, shares: &[(Spanned<String>, Spanned<Probability>)]) -> Result<Stated> {
     let names: BTreeSet<&str> = split.sections.iter().map(|section| section.region.as_str()).collect();
     let mut stated = Stated::new();
@@ -48,7 +48,7 @@ pub(super) fn of_edges(
     let into = |section: usize| (0..edges.len()).filter(move |at| edges[*at].1 == section);
     let out = |section: usize| (0..edges.len()).filter(move |at| edges[*at].0 == section);
     let known = |section: usize| stated.get(&section).map(|(share, _)| share.0);
-    // What takes an edge for certain: all that passes a section to which no other edge leads.
+    // The certain share of an edge: everything that passes a section without another incoming edge.
     let certain = |edge: usize| match known(edges[edge].1) {
         Some(share) if into(edges[edge].1).count() == 1 => share,
         _ => 0,
@@ -56,7 +56,7 @@ pub(super) fn of_edges(
     let mut most: Vec<Option<i64>> = vec![None; edges.len()];
     let mut shares = vec![Factor::ONE; edges.len()];
     let mut left: BTreeSet<usize> = (0..sections).collect();
-    // Sections come after those that lead to them; what is on a cycle, which there is none, keeps the whole.
+    // Sections in topological order; sections on a cycle, which do not exist, keep the whole share.
     while let Some(section) = left.iter().copied().find(|section| into(*section).all(|at| most[at].is_some()))
     {
         left.remove(&section);

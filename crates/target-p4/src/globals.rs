@@ -204,7 +204,7 @@ fn shared_instances(program: &Program) -> BTreeSet<InstanceId> {
         let owner = Owner::Parser(index.into());
         parser.states.iter().for_each(|s| note_instances(&s.stmts, &mut |id| note(owner, id)));
     }
-    // What a global one is made with is global too.
+    // Arguments of a global instance are global too.
     for (at, instance) in program.instances.iter().enumerate().rev() {
         let is_global = instance.owner == Owner::Program || shared.contains(&InstanceId::from(at));
         for arg in instance.args.iter().filter(|_| is_global) {

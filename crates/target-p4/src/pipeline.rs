@@ -5,7 +5,7 @@ use crate::print::Printer;
 use ir::{Arch, Direction, Package, PackageArg, StageKind, Type, Var, VarId, VarKind};
 
 impl Printer<'_> {
-    /// Packages of the program's own architecture, with a type for each block: what was generic is not any more.
+    /// Packages of the program's own architecture, with a type for each block instead of generic ones.
     pub(crate) fn package_declarations(&mut self) {
         if !matches!(self.program.arch, Arch::Other(_)) {
             return;

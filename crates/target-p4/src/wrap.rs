@@ -2,7 +2,7 @@
 
 const WIDTH: usize = 100;
 
-/// `text` with long lines broken; what follows a break is indented twice more than the line.
+/// `text` with long lines broken; continuation lines are indented by two more levels.
 pub(crate) fn wrap(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.lines() {

@@ -136,7 +136,7 @@ fn spaced(digits: &[char]) -> String {
     digits.chunks(2).map(|byte| byte.iter().collect::<String>()).collect::<Vec<_>>().join(" ")
 }
 
-/// The rows in which a packet is not what is expected, one above the other.
+/// The rows in which a packet differs from the expected one, one above the other.
 fn differs(want: &Expected, have: &Received) -> Diagnostic {
     let problem = Diagnostic::error(STF_FAILED, format!("packet differs on port {}", want.port));
     let Some(pattern) = &want.data else { return problem };

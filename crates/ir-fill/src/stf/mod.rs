@@ -1,7 +1,7 @@
 //! Runs an STF test on a switch (semantics of BMv2's test harness).
 //!
-//! Statements run in order; a packet and all that comes of it run to the end before the next statement. What
-//! comes out is compared at the end, port by port and in order: see [`compare`].
+//! Statements run in order; a packet and its effects are complete before the next statement. The output is compared at
+//! the end, port by port and in order: see [`compare`].
 
 mod compare;
 mod entries;
@@ -83,7 +83,7 @@ struct Received {
 }
 
 impl<'s> StfRun<'s> {
-    /// Begins on `switch`, with `interval` between two packets. `resolver` knows what was written to the switch before.
+    /// Begins on `switch`, with `interval` between two packets. `resolver` has the earlier writes to the switch.
     pub fn new(switch: &'s mut Switch, resolver: &'s mut Resolver, interval: Duration) -> StfRun<'s> {
         StfRun {
             driver: Driver::new(switch),
@@ -123,7 +123,7 @@ impl<'s> StfRun<'s> {
         self.collect();
     }
 
-    /// Compares what came out with what is expected.
+    /// Compares output and expectation.
     pub fn report(mut self) -> StfReport {
         self.problems.extend(compare::compare(&self.expected, &self.named, &self.sent));
         let outputs = self.sent.into_iter().map(|r| r.output).collect();
@@ -240,7 +240,7 @@ fn two_rates(rates: &[Rate]) -> Result<Rates, EntryError> {
     }
 }
 
-/// True for statements that write to the device: what a file of entries may hold.
+/// True for statements that write to the device, which files of entries may contain.
 pub fn is_entry(statement: &Statement) -> bool {
     !matches!(
         statement,

@@ -13,7 +13,7 @@ use base_diag::Diagnostic;
 use base_diag::codes::run as codes;
 use ir::{Block, Call, Expr, Program, Stmt, StmtKind, visit};
 
-/// Refuses what cannot be run. Nesting comes first: the other checks walk the tree with the machine's stack.
+/// Refuses programs that cannot be run. Nesting comes first: the other checks walk the tree with the machine's stack.
 pub(crate) fn check(program: &Program, check_call: CheckCall) -> Result<(), Vec<Diagnostic>> {
     depth::check(program)?;
     well_formed(program)?;

@@ -46,7 +46,7 @@ impl StageArch for PsaArch {
     }
 }
 
-/// The members of `PSA_MeterColor_t` for what meters answer.
+/// Members of `PSA_MeterColor_t` for the results of meters.
 const COLOURS: [(u8, &str); 3] = [(GREEN, "GREEN"), (YELLOW, "YELLOW"), (RED, "RED")];
 
 type Psa<'a> = Machine<'a, PsaArch>;

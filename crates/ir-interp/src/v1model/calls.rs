@@ -176,7 +176,7 @@ impl Machine<'_, V1> {
         }
     }
 
-    /// Notes the call of a frame extern; what comes of it is done when the control has been left.
+    /// Records the call of a frame extern; it is carried out when the control has been left.
     pub(super) fn frame_call(
         &mut self,
         instance: InstanceId,

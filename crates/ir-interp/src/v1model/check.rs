@@ -68,7 +68,7 @@ fn check_stage(program: &Program, unit: Unit, call: &Call, name: &str) -> Option
     misplaced.then(|| refused(call, format!("`{name}` works in the stage `{stage}` only")))
 }
 
-/// `HashAlgorithm.random` is declared, but nothing says what it computes.
+/// `HashAlgorithm.random` is declared, but not defined.
 fn check_algorithm(program: &Program, call: &Call) -> Option<Diagnostic> {
     for arg in call.args.iter().flatten() {
         let (ExprKind::Const(Const::Enum(at)), Type::Named(id)) = (&arg.kind, &arg.ty) else { continue };

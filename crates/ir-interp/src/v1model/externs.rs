@@ -17,7 +17,7 @@ pub(crate) struct V1 {
     pub(super) drop_port: u32,
     pub(super) effects: Effects,
     pub(super) payload: Vec<u8>,
-    /// The block, its parameter with the user's metadata, and the field there that says what is counted.
+    /// The block, its parameter with the user's metadata, and the field with `@counted_length`.
     pub(super) counted_length: Option<(Block, VarId, u32)>,
     pub(super) frame_call: Option<FrameCall>,
 }

@@ -1,10 +1,10 @@
-//! The type that an expression must have by what it is made of.
+//! The type of an expression, inferred from its parts.
 //!
 //! The writer leaves a type out where this gives it, the reader puts it back, and the verifier compares.
 
 use crate::{BinaryOp, Call, Callee, Const, Expr, ExprKind, Name, Program, Signature, Type, UnaryOp, Var};
 
-/// The type of an expression of this kind in a block with these variables.
+/// `None` if the parts do not determine it: casts, `{#}`, lookahead, and references to missing declarations.
 ///
 /// `None` where the parts do not say it: casts, `{#}`, lookahead, and anything that refers to what is not there.
 pub(crate) fn infer(program: &Program, vars: &[Var], kind: &ExprKind) -> Option<Type> {
@@ -125,7 +125,7 @@ pub(crate) fn bound<'a>(
     }
 }
 
-/// `ty` with what `bound` knows in the place of type parameters.
+/// `ty` with the bindings of `bound` in place of type parameters.
 pub(crate) fn substitute<'a>(ty: &Type, bound: &dyn Fn(&Name) -> Option<&'a Type>) -> Type {
     match ty {
         Type::Param(name) => bound(name).unwrap_or(ty).clone(),

@@ -85,7 +85,7 @@ impl<'p> Verifier<'p> {
         self.at("main".to_string(), Self::main);
     }
 
-    /// `check`, with errors told to be in `place`.
+    /// Runs `check`; its errors are reported in `place`.
     fn at(&mut self, place: String, check: impl FnOnce(&mut Self)) {
         self.place.push(place);
         check(self);

@@ -89,7 +89,7 @@ impl<'p> Verifier<'p> {
         });
     }
 
-    /// `check`, with what it declares forgotten after it.
+    /// Runs `check`, and then forgets its declarations.
     pub(super) fn scoped(&mut self, check: impl FnOnce(&mut Self)) {
         let mark = self.scope.mark();
         check(self);

@@ -13,7 +13,7 @@ pub use send::{Sender, Work};
 
 use base_offload::{Large, Offload, Partial, Protocol};
 
-/// Bytes of the head in which socket and kernel say what is left to the card (`virtio_net_hdr`).
+/// Bytes of the header that describes the work left to the card (`virtio_net_hdr`).
 const HEAD: usize = 10;
 
 const NEEDS_CHECKSUM: u8 = 1;

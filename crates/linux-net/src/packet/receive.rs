@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 /// Slots of a ring.
 const SLOTS: usize = 2048;
 
-/// Bytes of a slot that are not for the frame: the kernel's head, its address, and what is left to the card.
+/// Bytes of a slot that are not for the frame: the kernel's header, its address, and the work left to the card.
 const BESIDE: usize = 128;
 
 /// Bytes of Ethernet's header with two VLAN tags.
@@ -160,7 +160,7 @@ impl Receiver {
         self.lost
     }
 
-    /// Takes away an error that has been told, so that waiting for the socket is no longer answered at once.
+    /// Clears a reported error, so that waiting for the socket does not return at once.
     pub fn clear_error(&self) -> Option<Errno> {
         let mut error = 0;
         let read = sys::option(self.socket.as_fd(), libc::SOL_SOCKET, libc::SO_ERROR, &mut error);

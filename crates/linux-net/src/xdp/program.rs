@@ -67,7 +67,7 @@ impl Attached {
         Attached::new(index, mode, &program, Some(map))
     }
 
-    /// Frames of an interface go nowhere: what nothing is faster than.
+    /// Drops all frames of an interface: an upper bound on speed.
     pub(super) fn drop_all(index: u32, mode: Mode) -> io::Result<Attached> {
         Attached::new(index, mode, &drop_all(), None)
     }

@@ -1,4 +1,4 @@
-//! Rules of what each function costs on each class: JSON, or the table they are generated from.
+//! Rules with the costs of each function on each class: JSON, or the table they are generated from.
 
 use super::bare;
 use super::json::{Node, Result, parse};

@@ -50,7 +50,7 @@ impl fmt::Display for TextError {
 
 impl std::error::Error for TextError {}
 
-/// The program that `text` describes, with no spans. The text may be anything; what it says is not verified.
+/// The program that `text` describes, with no spans. The text may be anything; the program is not verified.
 pub fn read(text: &str) -> Result<Program, TextError> {
     let mut reader = Reader {
         text,
@@ -161,7 +161,7 @@ impl Reader<'_> {
         self.error_at(self.here(), message)
     }
 
-    /// "expected `what`", and what is there instead.
+    /// "expected `what`", and the text found instead.
     fn expected<T>(&self, what: &str) -> Result<T> {
         let found = match self.peek() {
             Token::Word(word) => format!("`{word}`"),
@@ -256,7 +256,7 @@ impl Reader<'_> {
         Ok(Reference { name, index, at })
     }
 
-    /// The index of what a reference names.
+    /// The index of a reference's target.
     fn resolve<I: From<usize>>(&self, names: &Names, what: &str, reference: &Reference) -> Result<I> {
         let index = match (&reference.name, reference.index) {
             (Some(name), index) => match names.resolve(what, name, index) {
