@@ -117,7 +117,7 @@ fn entries_are_changed_by_their_handles() {
     let changed = l2_entries(&format!("{again}table_modify l2 forward 16777217 6\n"));
     assert_eq!(changed.len(), 3);
     assert!(changed[2].ends_with("I.forward(0x6)"), "{changed:?}");
-    refused(&format!("{again}table_delete l2 1\n"), &["no entry with the handle 1", "0, 16777217, 2"]);
+    refused(&format!("{again}table_delete l2 1\n"), &["no entry with handle 1", "0, 16777217, 2"]);
     refused("table_delete l2 0\n", &["`I.l2` has no entry with handle 0"]);
     refused(&format!("{add}table_modify l2 forward 0\n"), &["takes 1 values, not 0"]);
     assert_eq!(l2_entries(&format!("{add}table_clear l2\n")).len(), 0);
