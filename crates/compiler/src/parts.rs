@@ -44,8 +44,8 @@ pub fn print_parts(
             return Err(wrong);
         }
         let text = target_p4::print(program);
-        let twin = texts.iter().position(|known| known.as_ref() == Some(&text));
-        let program = match twin.and_then(|at| parts.get(at)?.as_ref()) {
+        let equal = texts.iter().position(|known| known.as_ref() == Some(&text));
+        let program = match equal.and_then(|at| parts.get(at)?.as_ref()) {
             Some(Part { program, .. }) => Arc::clone(program),
             None => reparse(&format!("{name}.p4"), &text, map)?,
         };

@@ -47,7 +47,7 @@ pub struct App {
     /// The device that owns ports and traffic manager.
     pub origin: Spanned<DeviceId>,
     /// Other switches that run the program for packets of their own, with the same helpers.
-    pub twins: Vec<Spanned<DeviceId>>,
+    pub other_origins: Vec<Spanned<DeviceId>>,
     /// Other devices that it names as its own.
     pub helpers: Vec<Spanned<DeviceId>>,
     /// Placement of the regions.
@@ -74,7 +74,7 @@ impl App {
             Regions::Planned => &[],
         };
         let placed = placed.iter().map(|placement| &placement.device);
-        std::iter::once(&self.origin).chain(&self.twins).chain(&self.helpers).chain(placed).cloned()
+        std::iter::once(&self.origin).chain(&self.other_origins).chain(&self.helpers).chain(placed).cloned()
     }
 }
 
@@ -190,7 +190,7 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<App>
         include: include.map_or(vec![], |i| i.value),
         entries,
         origin: origins.next()?,
-        twins: origins.collect(),
+        other_origins: origins.collect(),
         helpers: helpers.map_or(vec![], |h| h.value),
         map: map.map_or(Regions::ByHand(vec![]), |m| m.value),
         cuts: cuts.map_or(Cuts::Marked, |c| c.value),

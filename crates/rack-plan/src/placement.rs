@@ -40,7 +40,7 @@ pub fn placement(rack: &Rack, at: usize, sites: BTreeMap<ir::Name, Site>) -> Res
         app: at as u64 + 1,
         epoch: u64::from(app.epoch),
         devices: rack.devices.iter().map(|d| d.name.value.as_str().into()).collect(),
-        home: std::iter::once(&app.origin).chain(&app.twins).map(|d| index(d.value)).collect(),
+        home: std::iter::once(&app.origin).chain(&app.other_origins).map(|d| index(d.value)).collect(),
         sites,
         ports: BTreeMap::new(),
         lengths: BTreeMap::new(),

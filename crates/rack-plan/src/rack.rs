@@ -377,7 +377,7 @@ fn steps(value: u64, each: i64) -> i64 {
 fn devices(rack: &Rack, app: usize, signature: &Signature) -> Result<Vec<Device>> {
     let mut wrong = vec![];
     let mut devices = vec![];
-    let is_twin = |id: DeviceId| rack.apps[app].twins.iter().any(|twin| twin.value == id);
+    let is_other_origin = |id: DeviceId| rack.apps[app].other_origins.iter().any(|other| other.value == id);
     let origin = rack.apps[app].origin.value.0 as usize;
     let mut joined: BTreeMap<DeviceId, usize> = BTreeMap::new();
     for ends in own_cables(rack, app).map(|(_, ends)| ends) {
@@ -399,7 +399,7 @@ fn devices(rack: &Rack, app: usize, signature: &Signature) -> Result<Vec<Device>
         devices.push(Device {
             name: device.name.value.as_str().into(),
             provides: std::iter::once(class(rack, id).word().into()).chain(offers).collect(),
-            is_host: rack.is_of(id, app) && !is_twin(id),
+            is_host: rack.is_of(id, app) && !is_other_origin(id),
             limits,
             frames: frames(device),
             // Links to hosts and to devices of other apps lead to no other.
