@@ -315,8 +315,8 @@ pub fn check_order(program: &Program, placement: &Placement, found: &Overtaken) 
     let mut diagnostic = Diagnostic::error(codes::OVERTAKING, title)
         .at(program.instance(found.first).span, "used by packets that then reach the other object")
         .at(program.instance(found.second).span, "and this one by packets that arrive over a cut");
-    for way in &found.ways {
-        let devices: Vec<_> = way.iter().map(|d| format!("`{}`", placement.name(*d))).collect();
+    for path in &found.paths {
+        let devices: Vec<_> = path.iter().map(|d| format!("`{}`", placement.name(*d))).collect();
         diagnostic = diagnostic.note(format!("a path between them: {}", devices.join(", ")));
     }
     diagnostic.note("two packets could use them in opposite orders, which never happens on one device").help(

@@ -27,10 +27,10 @@ use ir::{
 use std::collections::BTreeSet;
 
 /// If a place has more paths than this, they count as different.
-const MOST_WAYS: usize = 8;
+const MOST_PATHS: usize = 8;
 
 /// The devices that packets pass from some place on.
-type Ways = BTreeSet<Vec<DeviceIndex>>;
+type Paths = BTreeSet<Vec<DeviceIndex>>;
 
 /// The conditions that lead packets of one flow over different devices.
 pub fn deciding(flow: &Flow, sections: &Sections, controls: [ControlId; 2]) -> Vec<Span> {
@@ -46,29 +46,29 @@ pub fn deciding(flow: &Flow, sections: &Sections, controls: [ControlId; 2]) -> V
             break;
         }
     }
-    let mut ways: Vec<Ways> = vec![Ways::new(); sections.list.len()];
+    let mut paths: Vec<Paths> = vec![Paths::new(); sections.list.len()];
     let mut found = vec![];
     for (id, section) in sections.iter().rev() {
         let control = controls[usize::from(section.half == crate::section::Half::Egress)];
-        let mut here = varying.ways(control, &section.code, &ways, &mut found);
+        let mut here = varying.paths(control, &section.code, &paths, &mut found);
         for next in sections.successors(id).iter().filter(|_| section.code.is_empty()) {
-            here.extend(ways[next.0 as usize].iter().cloned());
+            here.extend(paths[next.0 as usize].iter().cloned());
         }
         if here.is_empty() {
             here.insert(vec![]);
         }
-        ways[id.0 as usize] = here.into_iter().map(|way| by(section.device, way)).collect();
+        paths[id.0 as usize] = here.into_iter().map(|path| by(section.device, path)).collect();
     }
     found.reverse();
     found
 }
 
 /// A path that begins at `device`.
-fn by(device: DeviceIndex, mut way: Vec<DeviceIndex>) -> Vec<DeviceIndex> {
-    if way.first() != Some(&device) {
-        way.insert(0, device);
+fn by(device: DeviceIndex, mut path: Vec<DeviceIndex>) -> Vec<DeviceIndex> {
+    if path.first() != Some(&device) {
+        path.insert(0, device);
     }
-    way
+    path
 }
 
 struct Varying<'f> {
@@ -279,21 +279,21 @@ impl Varying<'_> {
     }
 
     /// Paths from the start of `code`; records conditions that vary and choose among different paths.
-    fn ways(&self, control: ControlId, code: &[Code], of_section: &[Ways], found: &mut Vec<Span>) -> Ways {
-        let mut out = Ways::new();
+    fn paths(&self, control: ControlId, code: &[Code], of_section: &[Paths], found: &mut Vec<Span>) -> Paths {
+        let mut out = Paths::new();
         for piece in code {
             match piece {
                 Code::Stmt(_) => {}
                 Code::Goto(target) => out.extend(of_section[target.0 as usize].iter().cloned()),
-                Code::Region(_, inner) => out.extend(self.ways(control, inner, of_section, found)),
+                Code::Region(_, inner) => out.extend(self.paths(control, inner, of_section, found)),
                 Code::If(cond, yes, no) => {
-                    let arms = [yes, no].map(|arm| self.ways(control, arm, of_section, found));
+                    let arms = [yes, no].map(|arm| self.paths(control, arm, of_section, found));
                     self.choose(&arms, self.varies(control, cond), cond.span, found);
                     out.extend(arms.into_iter().flatten());
                 }
                 Code::Switch(on, cases) => {
-                    let arms: Vec<Ways> =
-                        cases.iter().map(|case| self.ways(control, &case.code, of_section, found)).collect();
+                    let arms: Vec<Paths> =
+                        cases.iter().map(|case| self.paths(control, &case.code, of_section, found)).collect();
                     let span = match on {
                         SwitchOn::Value(value) => value.span,
                         SwitchOn::ActionRun(table) => {
@@ -305,14 +305,14 @@ impl Varying<'_> {
                 }
             }
         }
-        while out.len() > MOST_WAYS {
+        while out.len() > MOST_PATHS {
             out.pop_last();
         }
         out
     }
 
-    fn choose(&self, arms: &[Ways], varies: bool, span: Span, found: &mut Vec<Span>) {
-        let one = arms.windows(2).all(|pair| pair[0] == pair[1] && pair[0].len() < MOST_WAYS);
+    fn choose(&self, arms: &[Paths], varies: bool, span: Span, found: &mut Vec<Span>) {
+        let one = arms.windows(2).all(|pair| pair[0] == pair[1] && pair[0].len() < MOST_PATHS);
         if varies && !one {
             found.push(span);
         }
