@@ -50,11 +50,11 @@ impl Printer<'_> {
         let name = taken.pick(&format!("{stage}_t"));
         let param = |(at, id): (usize, &VarId)| {
             let var = vars.get(id.index())?;
-            let way = match (var.kind, &var.ty) {
-                (VarKind::Param(way), ty) if !matches!(ty, Type::Extern(..)) => way,
+            let direction = match (var.kind, &var.ty) {
+                (VarKind::Param(direction), ty) if !matches!(ty, Type::Extern(..)) => direction,
                 _ => Direction::None,
             };
-            Some(format!("{}{} p{at}", crate::externs::direction(way), self.ty(&var.ty)))
+            Some(format!("{}{} p{at}", crate::externs::direction(direction), self.ty(&var.ty)))
         };
         let params: Vec<String> = params.iter().enumerate().filter_map(param).collect();
         self.blank();

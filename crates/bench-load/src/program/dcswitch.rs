@@ -191,16 +191,16 @@ fn routing(prefixes: &[(u32, u32)], prefixes6: &[(u128, u32)], rng: &mut Rng) ->
         entries.push(entry("reverse_paths", keys, "NoAction", &[]));
     }
     for vrf in 1..=2u64 {
-        let way = |rng: &mut Rng| match rng.next_bool() {
+        let choice = |rng: &mut Rng| match rng.next_bool() {
             true => ("set_ecmp", rng.between(1, GROUPS)),
             false => ("set_next_hop", rng.between(1, NEXT_HOPS)),
         };
         for (prefix, length) in prefixes {
-            let (action, number) = way(rng);
+            let (action, number) = choice(rng);
             entries.push(entry("ipv4_routes", vec![is(vrf), begins(*prefix, *length)], action, &[number]));
         }
         for (prefix, length) in prefixes6 {
-            let (action, number) = way(rng);
+            let (action, number) = choice(rng);
             entries.push(entry("ipv6_routes", vec![is(vrf), begins(*prefix, *length)], action, &[number]));
         }
     }

@@ -200,7 +200,7 @@ impl Gen {
                 Some(subject) => self.looping_select(&subject, &names[at], &later),
                 None => self.transition(&later, sets),
             }
-            // Every way goes through the first state, but not through the others.
+            // Every path passes the first state, but not through the others.
             self.cx.valid.truncate(1);
             self.out.close("}");
         }
@@ -308,16 +308,16 @@ impl Gen {
             subject
         };
         self.out.open(format!("transition select({both}) {{"));
-        let mut ways = later.to_vec();
-        ways.push("accept".to_string());
+        let mut targets = later.to_vec();
+        targets.push("accept".to_string());
         if self.on(F::Reject) && !self.config.portable && self.chance(20) {
             self.note(F::Reject);
-            ways.push("reject".to_string());
+            targets.push("reject".to_string());
         }
-        for (at, way) in ways.iter().enumerate() {
+        for (at, target) in targets.iter().enumerate() {
             let first = self.select_key(width, at as u128);
             let key = if second { format!("({first}, {})", self.select_key(8, 1)) } else { first };
-            self.out.line(format!("{key}: {way};"));
+            self.out.line(format!("{key}: {target};"));
         }
         if let Some((set, _)) = sets.first()
             && width == 8
