@@ -9,7 +9,7 @@ const MOST: usize = 1024;
 /// Counters at a time.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Moment {
-    /// Payload or packets received, by workload, as in [`WorkloadReport`](crate::WorkloadReport).
+    /// Count received, by workload, as in [`WorkloadReport`](crate::WorkloadReport).
     pub received: Vec<u64>,
     /// Bytes sent, by direction of each link, in the order of [`RunReport::links`](crate::RunReport::links).
     pub bytes: Vec<u64>,
