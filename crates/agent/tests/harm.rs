@@ -1,4 +1,4 @@
-//! Controllers that do not read, or vanish, harm nobody; and what has come in leaves before a switch ends.
+//! Controllers that do not read, or vanish, harm nobody; frames that have arrived leave before a switch ends.
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 

@@ -1,5 +1,5 @@
-//! Whole sessions that nobody would have: random connections, streams and calls, some broken off and some no messages at all. After
-//! each of them an honest controller becomes primary, what it writes is there, and frames go where it says.
+//! Random sessions: connections, streams and calls, some aborted and some without any message. After each session an
+//! honest controller becomes primary, its writes take effect, and frames follow them.
 //!
 //! `P4RACK_FUZZ_SESSIONS` says how many sessions, `P4RACK_FUZZ_SEED` where to begin.
 

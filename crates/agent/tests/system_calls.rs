@@ -1,5 +1,5 @@
-//! Frames between captures cost no system call each. Linux counts a process's reads and writes in `/proc/self/io`; no test counted
-//! them before, and what is printed and written is the same either way.
+//! Frames between captures cost no system call each. Linux counts a process's reads and writes in `/proc/self/io`; no
+//! test counted them before, and the output is the same either way.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]

@@ -1,4 +1,4 @@
-//! The command as a user meets it: what it prints, and its exit status.
+//! The command as a user meets it: output and exit status.
 
 mod support;
 

@@ -1,4 +1,5 @@
-//! Mistakes that newcomers make, with the built command in a directory of their own: each is answered with what is wrong, where, and what to do.
+//! Mistakes of newcomers, with the built command in a directory of their own: each is answered with description, place
+//! and advice.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -314,7 +315,7 @@ fn a_rack_of_which_a_command_wants_less() {
     );
 }
 
-/// Exit status 2: the command line is wrong, or 1: what it names is.
+/// Exit status 2: the command line is wrong; 1: its input is.
 #[test]
 fn an_option_that_says_nothing() {
     let place = Place::new("options");

@@ -1,4 +1,4 @@
-//! `p4rack plan` on a rack, and what the emulator says of its plans.
+//! `p4rack plan` on a rack, and the emulator's results for its plans.
 
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -86,7 +86,7 @@ FecEncode = \"fpga\" }";
     assert_eq!(json(&["up", &planned]), json(&["up", &hand.display().to_string()]));
 }
 
-/// Flightplan's three plans: what the testbed has to do, and where.
+/// Flightplan's three plans: functions and their devices.
 const PLANS: [(&str, [&[&str]; 2]); 3] = [
     ("RACK.toml", [&["Cache", "FecEncode"], &["FecDecode"]]),
     ("resource-saver.toml", [&["Cache", "Compress", "FecEncode"], &["Decompress", "FecDecode"]]),

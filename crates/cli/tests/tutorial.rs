@@ -1,4 +1,4 @@
-//! docs/tutorial.md: every file that it shows is written, every command runs, and what it says comes of it comes of it.
+//! docs/tutorial.md: every file in it is written, every command runs, and has the shown output.
 
 use std::path::Path;
 use std::process::Command;

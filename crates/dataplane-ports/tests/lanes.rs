@@ -1,4 +1,4 @@
-//! Lanes: what comes of frames leaves in order, nothing is lost uncounted, and who steers a lane finds it between two batches.
+//! Lanes: results leave in order, every loss is counted, and the owner changes a lane between two batches.
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 

@@ -1,5 +1,5 @@
-//! The merge of copies under loss, doubling, reordering and restarts, against a count of every increment. And the protocol as
-//! ExoPlane prints it (appendix B), under the same conditions: what it withstands and what not.
+//! The merge of copies under loss, doubling, reordering and restarts, against a count of every increment. And the
+//! protocol as printed in ExoPlane (appendix B), under the same conditions: which it withstands.
 
 use base_time::Rng;
 use flow_control::merge::{Agent, Change, Hub, Kind, Merge, Push};

@@ -1,4 +1,4 @@
-//! Files of commands for `simple_switch_CLI`: what they do, and what is refused as BMv2 refuses it.
+//! Files of commands for `simple_switch_CLI`: their effects, and refusals as in BMv2.
 //!
 //! Before, commands were tested one form each, by people who wrote the right form: what BMv2 refuses was taken.
 

@@ -1,4 +1,4 @@
-//! Frame externs: what carries on keeps metadata and variables, what is fresh starts with none.
+//! Frame externs: a frame that carries on keeps metadata and variables, a fresh one starts with none.
 
 mod common;
 

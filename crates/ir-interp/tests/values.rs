@@ -1,4 +1,4 @@
-//! Value externs: how values pass, what is refused, timers, and what is told of their use.
+//! Value externs: passing of values, refusals, timers, and reports of uses.
 
 mod common;
 

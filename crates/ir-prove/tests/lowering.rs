@@ -1,5 +1,5 @@
-//! Every pass keeps what a program does: the elaborated program beside what comes out of each pass, on the programs in
-//! `lowering/`; and passes that are broken on purpose are noticed on the same programs.
+//! Every pass keeps the program's behaviour: the elaborated program is compared with the result of each pass, on the
+//! programs in `lowering/`; and passes that are broken on purpose are noticed on the same programs.
 
 use base_diag::{Severity, SourceMap, Style, render};
 use ir::{Const, Control, ExprKind, Program, StateRef, Stmt, StmtKind, Transition, VarId, visit};

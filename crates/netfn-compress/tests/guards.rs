@@ -1,4 +1,4 @@
-//! Each guard against wrong headers by itself: what one lets pass another may stop, and so hide that it is not there.
+//! Each guard against wrong headers by itself: another one might stop what a missing guard lets pass.
 
 mod support;
 

@@ -1,5 +1,5 @@
-//! The format from its description alone: an encoder and a decoder that share nothing with the crate's, not its field either. What one side
-//! writes the other reads, both ways.
+//! The format from its description alone: an encoder and a decoder that share nothing with the crate's, not its field
+//! either. Each side reads the other's output.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! Every statement of STF, and what is said about lines that are none.
+//! Every statement of STF, and errors for lines that are none.
 
 use base_diag::{SourceMap, Span, Style, render};
 use expect_test::{Expect, expect};

@@ -1,4 +1,4 @@
-//! The form of a file of entries: known by extension and content, or named; and what is said of it.
+//! The form of a file of entries: from extension and content, or given; and errors about it.
 
 use base_diag::{Diagnostic, SourceMap};
 use ir::Program;

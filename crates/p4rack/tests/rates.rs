@@ -1,4 +1,5 @@
-//! The highest rate that a plan bears, against the emulated rack: just below it no frame is lost, just above it some are.
+//! Plans once ignored the overhead of frames on the wire, and counted a device's frames as bits of packets of one size.
+//! Other tests compare latencies of a few packets, which lose nothing at any rate.
 //!
 //! Plans once left out what a frame takes on the wire besides its own bytes, and counted a device's frames as bits of a packet of
 //! one size. Other tests compare latencies of a few packets, which lose nothing at any rate.

@@ -1,4 +1,4 @@
-//! Ports that come and go, and what is said of those that cannot be.
+//! Ports that are attached and detached, and errors for impossible ones.
 
 use crate::setup::{Switch, ctl, secret, text};
 use std::process::{Command, Stdio};

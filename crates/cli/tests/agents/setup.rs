@@ -1,4 +1,4 @@
-//! The processes, and what they are asked.
+//! The processes, and requests to them.
 
 use serde_json::Value;
 use std::io::{BufRead, BufReader};

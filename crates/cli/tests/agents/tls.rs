@@ -249,7 +249,8 @@ fn short(directory: &Path, name: &str, seconds: u64) {
     fs::write(directory.join(format!("{name}.key")), key.serialize_pem()).unwrap();
 }
 
-/// Certificates end, and files change, while a switch runs: who is connected goes on, who comes is judged by what is now.
+/// Certificates expire, and files change, while a switch runs: open connections continue, new ones are checked against
+/// the present files.
 #[test]
 fn certificates_that_expire_or_are_replaced() {
     let directory = empty("agents_expiring");

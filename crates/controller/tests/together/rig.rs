@@ -102,7 +102,7 @@ impl Planner for Rack {
 
 struct Maker;
 
-/// A device that counts what it is told that it has counted.
+/// A device that reports given counts.
 #[derive(Default)]
 struct Device {
     counters: BTreeMap<(u32, u64), Count>,

@@ -1,5 +1,5 @@
-//! Several clients at once, over ways that refuse, lose and half do: the end is what the calls that have worked give one after
-//! the other, in the order in which they came.
+//! Several clients at once, over channels that refuse, lose and interrupt requests: the result equals that of the
+//! successful calls, one after the other in order.
 
 use crate::rig::{Passage, Rig, entry, request};
 use base_time::{Duration, Rng};
@@ -42,7 +42,7 @@ fn update(rng: &mut Rng) -> String {
     }
 }
 
-/// All that the devices hold, and what the northbound side is told there is.
+/// All entities of the devices, and those reported to northbound controllers.
 fn contents(rig: &mut Rig) -> Vec<String> {
     let mut all = vec![];
     for kind in KINDS {

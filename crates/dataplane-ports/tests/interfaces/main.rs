@@ -29,7 +29,7 @@ impl Loader for Disk {
     }
 }
 
-/// Port 1 to port 2 and back, without what is longer than 1518 bytes.
+/// Port 1 to port 2 and back, without frames longer than 1518 bytes.
 fn wire() -> Path {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/interfaces/wire.p4");
     let parsed = p4_syntax::parse(path, &Disk, &p4_syntax::Options::default(), &mut SourceMap::new());

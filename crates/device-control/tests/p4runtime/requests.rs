@@ -1,6 +1,6 @@
-//! Requests that nobody would send: no panic, and one device and a rack that looks like it answer the same and hold the same
-//! afterwards; a request that is refused as a whole changes nothing; what is read can be written to a switch that is new.
-//! `P4RACK_FUZZ_REQUESTS` says how many are sent, `P4RACK_FUZZ_SEED` where they begin.
+//! Random requests: no panic, and one device and a rack that looks like it have the same answers and the same state
+//! afterwards; a request that is refused as a whole changes nothing; everything read can be written to a new switch.
+//! `P4RACK_FUZZ_REQUESTS` sets their number, `P4RACK_FUZZ_SEED` the first seed.
 
 use crate::faults::{KINDS, update};
 use crate::setup::{arbitration, one_device, rack, read_request, write_request};
