@@ -130,8 +130,7 @@ fn all_plans_come_once_and_in_order() {
         let equal = symmetries(&problem(seed));
         let orbits: BTreeSet<_> = given.iter().map(|(_, placement)| least(&equal, placement)).collect();
         assert_eq!(orbits.len(), given.len(), "seed {seed}");
-        // Plans once ignored the overhead of frames on the wire, and counted a device's frames as bits of packets of
-        // one size. Other tests compare latencies of a few packets, which lose nothing at any rate.
+        // A placement that is left out equals another one with devices exchanged that make no difference to any plan.
         let alike = exchanges(&problem(seed), &table);
         let orbits: BTreeSet<_> = given.iter().map(|(_, placement)| least(&alike, placement)).collect();
         let missing = table.keys().find(|placement| !orbits.contains(&least(&alike, placement)));
