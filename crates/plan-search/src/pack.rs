@@ -11,6 +11,10 @@
 //! is found may belong to one. Partial placements without a result are remembered, reduced to the state that still
 //! matters.
 
+mod state;
+#[cfg(test)]
+mod tests;
+
 use crate::charges::{Charges, Counts};
 use crate::equal::EqualDevices;
 use crate::least::fraction;
