@@ -233,7 +233,7 @@ fn serve_until(
         };
         asked.map(|listener| tokio::spawn(p4runtime_grpc::serve_metrics(listener, front.clone())));
         if let Some(listener) = thrift {
-            thrift_server::serve(listener, &front, device_id).map_err(failed)?;
+            bmv2_thrift::serve(listener, &front, device_id).map_err(failed)?;
         }
         if !late.is_empty() {
             tokio::spawn(open_late(late, ports_after, front.clone()));

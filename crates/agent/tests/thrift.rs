@@ -296,10 +296,7 @@ fn profiles_groups_and_multicast() {
     let key = keys(vec![(0, 2, vec![(1, bytes(&[0, 3]))])]);
     let entry = about("ecmp", vec![key, Value::I32(0), options(0)]);
     assert_eq!(client.standard("bm_mt_indirect_ws_add_entry", entry), Some(Value::I32(0)));
-    assert!(
-        switch.read("table_entry { table_id: 0 }").contains("action_profile_group_id: 0"),
-        "0 is left out"
-    );
+    assert!(switch.read("table_entry { table_id: 0 }").contains("action_profile_group_id: 1"));
     assert_eq!(client.code("bm_mt_act_prof_delete_member", about(profile, vec![Value::I32(1)])), 11);
     assert_eq!(client.code("bm_mt_act_prof_get_member", about(profile, vec![Value::I32(5)])), 10);
     assert_eq!(client.code("bm_mt_act_prof_get_members", about("none", vec![])), 23);
@@ -398,6 +395,96 @@ fn objects_and_the_switch_itself() {
     assert!(elapsed > 0);
     let depth = vec![(1, Value::I32(64))];
     assert_eq!(client.result("simple_switch:set_all_egress_queue_depths", depth), Some(Value::I32(0)));
+}
+
+#[test]
+fn commands_are_those_of_simple_switch_cli() {
+    let switch = Running::start();
+    let client = bmv2_thrift::Client::connect(&switch.thrift.to_string()).unwrap();
+    let mut cli = bmv2::cli::Cli::new(client).unwrap();
+    let mut run = |line: &str| match cli.run(line) {
+        Ok(text) => text.trim_end().to_string(),
+        Err(why) => format!("! {why}"),
+    };
+    assert_eq!(
+        run("table_add route forward 0a:00:00:00:00:00/16 => 3"),
+        "Entry has been added with handle 0"
+    );
+    assert_eq!(
+        run("table_add MyIngress.filter NoAction 0x800&&&0xff00 1->4 * => 5"),
+        "Entry has been added with handle 0"
+    );
+    assert_eq!(run("table_modify route drop 0"), "");
+    assert_eq!(
+        run("table_dump_entry filter 0"),
+        "Dumping entry 0x0\nMatch key:\n* hdr.ethernet.type   : TERNARY   0800 &&& ff00\n* std.ingress_port    : RANGE     0001 -> 0004\n\
+         * meta.hop            : TERNARY   0000 &&& 0000\nPriority: 5\nAction entry: NoAction -"
+    );
+    assert!(
+        run("table_dump route")
+            .contains("* hdr.ethernet.dst    : LPM       0a0000000000/16\nAction entry: MyIngress.drop -")
+    );
+    assert_eq!(run("register_write cells 2 0x10"), "");
+    assert_eq!(run("register_read cells"), "MyIngress.cells= 0, 0, 16, 0, 0, 0, 0, 0");
+    assert_eq!(run("counter_write hits 0 2 100  # of an entry"), "");
+    assert_eq!(run("counter_read hits 0"), "MyIngress.hits[0]= (100 bytes, 2 packets)");
+    assert_eq!(run("meter_set_rates rate 1 0.5:10 1:20"), "");
+    assert_eq!(
+        run("meter_get_rates rate 1"),
+        "0: info rate = 0.5, burst size = 10\n1: info rate = 1, burst size = 20"
+    );
+    assert_eq!(run("act_prof_create_member members forward 2"), "Member has been created with handle 0");
+    assert_eq!(run("act_prof_create_group members"), "Group has been created with handle 0");
+    assert_eq!(run("act_prof_add_member_to_group members 0 0"), "");
+    assert_eq!(run("table_indirect_add_with_group ecmp 3 => 0"), "Entry has been added with handle 0");
+    assert!(
+        run("table_dump ecmp").contains("Index: group(0)\n==========\nMEMBERS\n**********\nDumping member 0")
+    );
+    assert_eq!(run("mc_mgrp_create 1"), "");
+    assert_eq!(run("mc_node_create 5 0 2"), "node was created with handle 0");
+    assert_eq!(run("mc_node_associate 1 0"), "");
+    assert!(run("mc_dump").contains(r#""ports":[0,2]"#));
+    assert_eq!(run("mirroring_add 7 3"), "");
+    assert_eq!(run("mirroring_get 7"), "port 3");
+    assert_eq!(run("pvs_add types 0x1234"), "");
+    assert_eq!(run("pvs_get types"), "1234");
+    assert!(
+        run("table_info route").starts_with(
+            "MyIngress.route                [implementation=None, mk=hdr.ethernet.dst(lpm, 48)]"
+        )
+    );
+    assert!(run("switch_info").starts_with("device_id                : 7\n"));
+    for (line, why) in [
+        ("table_ad route", "there is no command `table_ad`: did you mean `table_add`?"),
+        ("table_add rout drop", "there is no table `rout`; did you mean `route`?"),
+        ("table_add route drop", "usage: table_add TABLE ACTION KEY... => ARG... [PRIORITY]"),
+        ("table_add route frward", "there is no action here `frward`; did you mean `forward`?"),
+        ("table_add route drop 1 =>", "hdr.ethernet.dst: a key of kind lpm is written VALUE/LENGTH, not `1`"),
+        ("table_add route drop =>", "`MyIngress.route` has 1 keys: hdr.ethernet.dst (lpm); 0 are given"),
+        ("table_add route forward 1/8 =>", "`MyIngress.forward` takes 1 values: port (9 bits); 0 are given"),
+        ("table_add route forward 1/8 => 512", "port: 0x200 needs more than 9 bits"),
+        (
+            "table_add filter NoAction 1&&&1 * * => x",
+            "`MyIngress.filter` needs a priority as its last word, not `x`; the lowest wins",
+        ),
+        ("table_delete route 9", "Invalid table operation (INVALID_HANDLE)"),
+        ("register_read cells 8", "Invalid register operation (INVALID_INDEX)"),
+        ("register_read cell", "there is no register `cell`; did you mean `cells`?"),
+        ("mirroring_get 8", "Invalid mirroring operation (SESSION_NOT_FOUND)"),
+        ("port_add no-such-link 4", "Invalid device manager operation (ERROR)"),
+    ] {
+        assert_eq!(run(line), format!("! {why}"), "{line}");
+    }
+    let complete = |before: &str| cli.complete(before);
+    assert_eq!(complete("table_ad"), (0, vec!["table_add".to_string()]));
+    assert_eq!(complete("table_add rou"), (10, vec!["MyIngress.route".to_string()]));
+    assert_eq!(complete("table_add route f").1, ["MyIngress.forward"]);
+    assert_eq!(complete("table_add route forward 1/2 ").1, ["=>"]);
+    assert_eq!(complete("act_prof_create_member members ").1, ["MyIngress.forward", "NoAction"]);
+    assert_eq!(complete("register_read c").1, ["MyIngress.cells"]);
+    assert_eq!(cli.hint("table_add filter NoAction 1&&&1 ").as_deref(), Some("std.ingress_port:range/9"));
+    assert_eq!(cli.hint("table_add route forward 1/2 => ").as_deref(), Some("port/9"));
+    assert_eq!(cli.hint("register_write cells ").as_deref(), Some("INDEX VALUE"));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 use crate::call::{Answer, Args, declared};
 use crate::catalog::{KeyKind, Named, actions, by_id, find, has_priorities, is_optional, key_kind};
+use crate::profiles::handle_of;
 use crate::value::{number, ones, padded, prefix, shortest};
 use crate::wire::{Fields, Type, Value};
 use p4runtime_proto::p4::config::v1::{self as config, MatchField, P4Info, Table};
@@ -197,8 +198,12 @@ pub fn run_value(info: &P4Info, run: Option<&TableAction>) -> Value {
             let (name, data) = action_value(info, action);
             vec![(1, Value::I32(1)), (2, name), (3, data)]
         }
-        Some(Run::ActionProfileMemberId(member)) => vec![(1, Value::I32(2)), (4, Value::I32(*member as i32))],
-        Some(Run::ActionProfileGroupId(group)) => vec![(1, Value::I32(3)), (5, Value::I32(*group as i32))],
+        Some(Run::ActionProfileMemberId(member)) => {
+            vec![(1, Value::I32(2)), (4, Value::I32(handle_of(*member) as i32))]
+        }
+        Some(Run::ActionProfileGroupId(group)) => {
+            vec![(1, Value::I32(3)), (5, Value::I32(handle_of(*group) as i32))]
+        }
         Some(Run::ActionProfileActionSet(_)) | None => vec![(1, Value::I32(0))],
     })
 }

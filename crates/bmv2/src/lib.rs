@@ -5,11 +5,14 @@
 //! bytes ─ decode ─> Message ─ Services::handle ─> reads and writes of a Switch ─> Message ─ encode ─> bytes
 //! ```
 //!
+//! [`cli`] has the commands of `simple_switch_CLI`, as calls of these services.
+//!
 //! All is kept in the switch: what a Thrift client writes, a P4Runtime controller reads, and the other way round. Names, numbers and types of the services
 //! are those that BMv2 publishes.
 
 mod call;
 mod catalog;
+pub mod cli;
 mod description;
 mod entry;
 mod handles;

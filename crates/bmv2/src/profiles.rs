@@ -1,4 +1,5 @@
-//! Methods about action profiles and selectors: `bm_mt_act_prof_*`. A handle is P4Runtime's id of the member or group.
+//! Methods about action profiles and selectors: `bm_mt_act_prof_*`. A handle is P4Runtime's id of the member or
+//! group less 1: BMv2 counts from 0, P4Runtime from 1.
 
 use crate::call::{Answer, Args, VOID, code, declared, why};
 use crate::catalog::{Named, actions, find};
@@ -83,18 +84,19 @@ impl<S: Switch> Services<S> {
     fn add_member(&mut self, args: &Args<'_>) -> Answer {
         let profile = self.profile(args)?;
         let action = self.action_in(&profile, args.text(3)?, &args.strings(4)?)?;
-        let member_id =
-            smallest_free(self.members(&profile)?.iter().map(|member| member.member_id).collect());
+        let handle =
+            smallest_free(self.members(&profile)?.iter().map(|member| handle_of(member.member_id)).collect());
+        let member_id = id_of(handle);
         let member = ActionProfileMember { action_profile_id: profile.id(), member_id, action: Some(action) };
         self.write(update::Type::Insert, Of::ActionProfileMember(member))
             .or_else(|status| member_error(&status))?;
-        Ok(Value::I32(member_id as i32))
+        Ok(Value::I32(handle as i32))
     }
 
     fn modify_member(&mut self, args: &Args<'_>) -> Answer {
         let profile = self.profile(args)?;
         let action = self.action_in(&profile, args.text(4)?, &args.strings(5)?)?;
-        let member_id = args.index(3)?;
+        let member_id = id_of(args.index(3)?);
         let member = ActionProfileMember { action_profile_id: profile.id(), member_id, action: Some(action) };
         self.write(update::Type::Modify, Of::ActionProfileMember(member))
             .or_else(|status| member_error(&status))?;
@@ -102,7 +104,7 @@ impl<S: Switch> Services<S> {
     }
 
     fn delete_member(&mut self, args: &Args<'_>) -> Answer {
-        let (profile, member_id) = (self.profile(args)?, args.index(3)?);
+        let (profile, member_id) = (self.profile(args)?, id_of(args.index(3)?));
         let member = ActionProfileMember { action_profile_id: profile.id(), member_id, action: None };
         self.write(update::Type::Delete, Of::ActionProfileMember(member))
             .or_else(|status| member_error(&status))?;
@@ -111,16 +113,18 @@ impl<S: Switch> Services<S> {
 
     fn create_group(&mut self, args: &Args<'_>) -> Answer {
         let profile = self.selector(args)?;
-        let group_id = smallest_free(self.groups(&profile)?.iter().map(|group| group.group_id).collect());
+        let handle =
+            smallest_free(self.groups(&profile)?.iter().map(|group| handle_of(group.group_id)).collect());
+        let group_id = id_of(handle);
         let group =
             ActionProfileGroup { action_profile_id: profile.id(), group_id, ..ActionProfileGroup::default() };
         self.write(update::Type::Insert, Of::ActionProfileGroup(group))
             .or_else(|status| group_error(&status))?;
-        Ok(Value::I32(group_id as i32))
+        Ok(Value::I32(handle as i32))
     }
 
     fn delete_group(&mut self, args: &Args<'_>) -> Answer {
-        let (profile, group_id) = (self.selector(args)?, args.index(3)?);
+        let (profile, group_id) = (self.selector(args)?, id_of(args.index(3)?));
         let group =
             ActionProfileGroup { action_profile_id: profile.id(), group_id, ..ActionProfileGroup::default() };
         self.write(update::Type::Delete, Of::ActionProfileGroup(group))
@@ -129,7 +133,7 @@ impl<S: Switch> Services<S> {
     }
 
     fn group(&mut self, profile: &ActionProfile, handle: u32) -> Answer<ActionProfileGroup> {
-        match self.groups(profile)?.into_iter().find(|group| group.group_id == handle) {
+        match self.groups(profile)?.into_iter().find(|group| handle_of(group.group_id) == handle) {
             Some(group) => Ok(group),
             None => {
                 declared(error::INVALID_GRP_HANDLE, format!("`{}` has no group {handle}", profile.name()))
@@ -138,7 +142,7 @@ impl<S: Switch> Services<S> {
     }
 
     fn member(&mut self, profile: &ActionProfile, handle: u32) -> Answer<ActionProfileMember> {
-        match self.members(profile)?.into_iter().find(|member| member.member_id == handle) {
+        match self.members(profile)?.into_iter().find(|member| handle_of(member.member_id) == handle) {
             Some(member) => Ok(member),
             None => {
                 declared(error::INVALID_MBR_HANDLE, format!("`{}` has no member {handle}", profile.name()))
@@ -148,8 +152,8 @@ impl<S: Switch> Services<S> {
 
     fn membership(&mut self, args: &Args<'_>, is_added: bool) -> Answer {
         let profile = self.selector(args)?;
-        let (member_id, handle) = (args.index(3)?, args.index(4)?);
-        self.member(&profile, member_id)?;
+        let handle = args.index(4)?;
+        let member_id = self.member(&profile, args.index(3)?)?.member_id;
         let mut group = self.group(&profile, handle)?;
         let is_there = group.members.iter().any(|member| member.member_id == member_id);
         match (is_added, is_there) {
@@ -188,17 +192,27 @@ impl<S: Switch> Services<S> {
     /// `BmMtActProfMember`.
     fn member_value(&self, member: &ActionProfileMember) -> Value {
         let (name, data) = action_value(&self.info, &member.action.clone().unwrap_or_default());
-        Value::Struct(vec![(1, Value::I32(member.member_id as i32)), (2, name), (3, data)])
+        Value::Struct(vec![(1, Value::I32(handle_of(member.member_id) as i32)), (2, name), (3, data)])
     }
 }
 
 /// `BmMtActProfGroup`.
 fn group_value(group: &ActionProfileGroup) -> Value {
-    let members = group.members.iter().map(|member| Value::I32(member.member_id as i32));
+    let members = group.members.iter().map(|member| Value::I32(handle_of(member.member_id) as i32));
     Value::Struct(vec![
-        (1, Value::I32(group.group_id as i32)),
+        (1, Value::I32(handle_of(group.group_id) as i32)),
         (2, Value::List(Type::I32, members.collect())),
     ])
+}
+
+/// The id of a handle.
+pub fn id_of(handle: u32) -> u32 {
+    handle.wrapping_add(1)
+}
+
+/// The handle of an id.
+pub fn handle_of(id: u32) -> u32 {
+    id.wrapping_sub(1)
 }
 
 fn smallest_free(mut used: Vec<u32>) -> u32 {

@@ -4,6 +4,7 @@ use crate::call::{Answer, Args, VOID, declared, unable};
 use crate::catalog::Named;
 use crate::entry::{action_of, entry_value, error, key, run_value};
 use crate::objects::{count_of, count_value, rates, rates_value};
+use crate::profiles::id_of;
 use crate::services::{Services, table_error, updated};
 use crate::switch::Switch;
 use crate::wire::{Type, Value};
@@ -292,8 +293,8 @@ fn indirect(table: &Table, handle: u32, is_group: bool) -> Answer<TableAction> {
     }
     Ok(TableAction {
         r#type: Some(match is_group {
-            true => table_action::Type::ActionProfileGroupId(handle),
-            false => table_action::Type::ActionProfileMemberId(handle),
+            true => table_action::Type::ActionProfileGroupId(id_of(handle)),
+            false => table_action::Type::ActionProfileMemberId(id_of(handle)),
         }),
     })
 }

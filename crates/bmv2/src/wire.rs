@@ -10,11 +10,17 @@
 
 use std::fmt;
 
-/// Limit for a message, in bytes.
-pub const MOST_BYTES: usize = 256 << 10;
+/// Limits for a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Bytes.
+    pub bytes: usize,
+    /// Values.
+    pub values: usize,
+}
 
-/// Limit for the values in a message.
-const MOST_VALUES: usize = 1 << 14;
+/// Limits for calls, which are from anybody.
+const CALLS: Limits = Limits { bytes: 256 << 10, values: 1 << 14 };
 
 /// Limit for structs and lists inside each other.
 const MOST_DEPTH: u32 = 16;
@@ -106,12 +112,17 @@ fn malformed<T>(why: &'static str) -> Read<T> {
     Err(Stop::Malformed(Malformed(why)))
 }
 
-/// The first message of the bytes and its length; `None` if it is not all there.
+/// The first message of the bytes and its length; `None` if it is not all there. It is within the limits for calls.
 pub fn decode(bytes: &[u8]) -> Result<Option<(Message, usize)>, Malformed> {
-    let mut reader = Reader { rest: bytes, values: 0 };
+    decode_within(bytes, CALLS)
+}
+
+/// The same within other limits.
+pub fn decode_within(bytes: &[u8], limits: Limits) -> Result<Option<(Message, usize)>, Malformed> {
+    let mut reader = Reader { rest: bytes, values: 0, limits };
     match reader.message() {
         Ok(message) => Ok(Some((message, bytes.len() - reader.rest.len()))),
-        Err(Stop::Short) if bytes.len() < MOST_BYTES => Ok(None),
+        Err(Stop::Short) if bytes.len() < limits.bytes => Ok(None),
         Err(Stop::Short) => Err(Malformed("the message is too long")),
         Err(Stop::Malformed(why)) => Err(why),
     }
@@ -120,6 +131,7 @@ pub fn decode(bytes: &[u8]) -> Result<Option<(Message, usize)>, Malformed> {
 struct Reader<'b> {
     rest: &'b [u8],
     values: usize,
+    limits: Limits,
 }
 
 impl<'b> Reader<'b> {
@@ -152,7 +164,7 @@ impl<'b> Reader<'b> {
 
     fn length(&mut self) -> Read<usize> {
         match usize::try_from(i32::from_be_bytes(self.array()?)) {
-            Ok(length) if length <= MOST_BYTES => Ok(length),
+            Ok(length) if length <= self.limits.bytes => Ok(length),
             _ => malformed("a length is out of range"),
         }
     }
@@ -197,7 +209,7 @@ impl<'b> Reader<'b> {
 
     fn value(&mut self, of: Type, depth: u32) -> Read<Value> {
         self.values += 1;
-        if self.values > MOST_VALUES {
+        if self.values > self.limits.values {
             return malformed("the message has too many values");
         }
         if depth >= MOST_DEPTH {
@@ -353,7 +365,7 @@ mod tests {
         assert_eq!(why(&body(&[12, 0, 1].repeat(40))), "the message is nested too deeply");
         let list = [&[15, 0, 1, 2, 0, 1, 0, 0][..], &[1; 1 << 16]].concat();
         assert_eq!(why(&body(&list)), "the message has too many values");
-        let long = [&[11, 0, 1, 0, 4, 0, 0][..], &vec![0; MOST_BYTES - 8]].concat();
+        let long = [&[11, 0, 1, 0, 4, 0, 0][..], &vec![0; CALLS.bytes - 8]].concat();
         assert_eq!(why(&body(&long)), "the message is too long");
     }
 }

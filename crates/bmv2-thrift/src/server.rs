@@ -1,19 +1,8 @@
-//! BMv2's Thrift services over TCP.
-//!
-//! ```text
-//! connections ── admission ── bytes to messages ──calls──> one thread: bmv2::Services ──> Local, as whoever runs the switch
-//! ```
-//!
-//! Calls of all connections are done one after the other. Anybody who reaches the address can control the switch: it belongs on the loopback.
+//! The server.
 
-// Connections are served in real time.
-#![allow(clippy::disallowed_methods)]
-
-mod local;
-
+use crate::local::LocalSwitch;
 use bmv2::wire::{Message, decode, encode};
 use bmv2::{About, Services};
-use local::LocalSwitch;
 use p4runtime_grpc::{Admission, Answering, Front, Rules};
 use std::net::TcpListener;
 use std::time::Duration;
