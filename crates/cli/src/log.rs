@@ -78,8 +78,6 @@ impl LogArgs {
             None => BoxMakeWriter::new(std::io::stderr),
         };
         let log = tracing_subscriber::fmt().with_max_level(level).with_writer(to);
-        // No colours in a file.
-        let log = log.with_ansi(self.log_file.is_none());
         match self.log_format {
             Format::Text => log.with_target(false).init(),
             Format::Json => log.json().init(),
