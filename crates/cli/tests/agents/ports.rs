@@ -95,7 +95,7 @@ fn every_option_of_simple_switch_grpc_is_taken() {
          --dump-packet-data 64 --packet-in ipc:///tmp/d --max-port-count 64 --warn-on-invalid-hdr-read --ret-zero-on-invalid-hdr-read \
          --log-file-max-size 1000 --log-file-max-files 2 -- --priority-queues 8 --enable-swap --disable-swap --dp-grpc-server-addr 127.0.0.1:1 \
          --max-mc-groups 8 --max-l1-entries 8 --max-l2-entries 8 --load-modules a.so";
-    let with_effect = "-i 7@udp:127.0.0.1:0,127.0.0.1:1 --pcap=pcaps build/router.json --log-file s1.log -L debug --log-flush";
+    let with_effect = "-i 7@udp:127.0.0.1:0,127.0.0.1:1 --pcap=pcaps build/router.json --log-file s1.log -L debug --log-flush --thrift-port 0";
     let target = "--grpc-server-addr 0.0.0.0:0 --cpu-port 510 --drop-port 511";
     let args: Vec<&str> =
         [with_effect, without_effect, target].iter().flat_map(|part| part.split_whitespace()).collect();
@@ -109,7 +109,8 @@ fn every_option_of_simple_switch_grpc_is_taken() {
     let (last, rest) = told.split_last().unwrap();
     assert!(last.starts_with("p4rack: device 0 listens on 0.0.0.0:"), "{last}");
     assert!(rest.iter().any(|line| line == "p4rack: anyone who reaches 0.0.0.0:0 can control the switch"));
-    assert_eq!(rest.len(), notes + 1, "{rest:#?}");
+    assert!(rest.iter().any(|line| line.starts_with("p4rack: Thrift on 127.0.0.1:")));
+    assert_eq!(rest.len(), notes + 2, "{rest:#?}");
     assert!(directory.join("pcaps/port7_in.pcap").exists() && directory.join("s1.log").exists());
 }
 
@@ -121,8 +122,11 @@ fn files_stand_for_interfaces() {
         base_pcap::Writer::new(std::fs::File::create(directory.join("veth0_in.pcap")).unwrap()).unwrap();
     capture.frame(base_pcap::Frame::whole(0, &[0; 60])).unwrap();
     capture.flush().unwrap();
-    let (mut process, _) =
-        named("simple_switch", &directory, &[PROGRAM, "-i", "1@veth0", "--use-files", "1"]);
+    let (mut process, _) = named(
+        "simple_switch",
+        &directory,
+        &[PROGRAM, "-i", "1@veth0", "--use-files", "1", "--thrift-port", "0"],
+    );
     let came = || directory.join("veth0_out.pcap").exists();
     let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
     while !came() && std::time::Instant::now() < until {
