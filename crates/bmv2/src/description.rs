@@ -84,6 +84,8 @@ fn table_json(info: &P4Info, table: &Table) -> Value {
     });
     if let Some(profile) = profile {
         json["action_profile"] = profile.name().into();
+        // The name of before, which p4-utils reads.
+        json["act_prof_name"] = profile.name().into();
     }
     debug_assert_eq!(has_priorities(table), matches!(json["match_type"].as_str(), Some("ternary" | "range")));
     json

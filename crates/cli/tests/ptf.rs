@@ -14,7 +14,7 @@ fn works(command: &mut Command) -> bool {
 #[test]
 fn a_suite_runs_unchanged() {
     let namespace = ["-rn", "--"];
-    if !works(Command::new("unshare").args(namespace).args(["ip", "link", "add", "a", "type", "veth"])) {
+    if !works(Command::new("unshare").args(namespace).args(["ip", "link", "add", "test0", "type", "veth"])) {
         println!("SKIPPED: no network namespaces with veth pairs here");
         return;
     }

@@ -79,6 +79,7 @@ fn named(name: &str, directory: &std::path::Path, args: &[&str]) -> (std::proces
             return (process, told);
         }
     }
+    let _ = process.wait();
     panic!("it ended early: {told:#?}");
 }
 
