@@ -11,6 +11,7 @@ use p4runtime_proto::p4::v1::write_request::Atomicity;
 use p4runtime_proto::p4rack::v1::{Port, ShowResponse, TraceResponse};
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::thread;
 use std::time::Instant;
 use target_native::Shared;
@@ -33,6 +34,8 @@ pub(crate) struct Owner {
     /// Switch that lanes run frames on.
     runs: Option<Shared>,
     cpu_port: Option<u32>,
+    /// Where the frames of ports that are added are recorded.
+    record: Option<PathBuf>,
     started: Instant,
     front: Front,
     /// To the agents of devices in other processes.
@@ -119,7 +122,7 @@ impl Owner {
     pub(crate) fn new(
         switch: Box<dyn Served>,
         lanes: Lanes,
-        cpu_port: Option<u32>,
+        (cpu_port, record): (Option<u32>, Option<PathBuf>),
         started: Instant,
         front: Front,
         links: Vec<Link>,
@@ -130,6 +133,7 @@ impl Owner {
             lanes,
             runs: None,
             cpu_port,
+            record,
             started,
             front,
             links,
@@ -243,6 +247,7 @@ impl Owner {
 
     fn add_port(&mut self, port: &str) -> Result<(), Status> {
         let spec: PortSpec = port.parse().map_err(refused)?;
+        let spec = PortSpec { record: self.record.clone(), ..spec };
         self.switch.may_have(spec.port)?;
         self.lanes.add(&spec).map_err(refused)
     }
@@ -269,6 +274,10 @@ impl Owner {
                     Caller::Done { to: reply, _hold: Some(hold) },
                     streams,
                 );
+            }
+            Command::Operate(request, reply) => {
+                let caller = Caller::Done { to: reply, _hold: None };
+                return self.call("Operate", Call::Operate(request), caller, streams);
             }
             Command::Read(request, hold, reply) => {
                 if reply.is_closed() {
@@ -406,7 +415,8 @@ impl Owner {
         self.waiting.insert(ticket, (rpc, caller));
         // Frames see all of it or nothing.
         let atomic = Atomicity::DataplaneAtomic;
-        let is_atomic = matches!(&call, Call::Write(request) if request.atomicity() == atomic);
+        let is_atomic =
+            matches!(&call, Call::Write(request) | Call::Operate(request) if request.atomicity() == atomic);
         let paused = is_atomic.then(|| self.lanes.pause());
         let events = self.switch.call(self.now(), ticket, call);
         drop(paused);

@@ -19,7 +19,8 @@ use ir_split::Placement;
 use p4runtime_grpc::{Front, Link, LinkEnd, Place, most_files};
 use p4runtime_proto::p4::v1::Update;
 use std::fmt;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::thread;
@@ -49,8 +50,14 @@ pub struct Setup {
     pub tls: Option<Tls>,
     /// Address of the metrics for Prometheus; `None` for none.
     pub metrics: Option<SocketAddr>,
-    /// Ports.
+    /// Where BMv2's Thrift services are served, if anywhere.
+    pub thrift: Option<TcpListener>,
+    /// Its ports.
     pub ports: Vec<PortSpec>,
+    /// Time until these are opened.
+    pub ports_after: std::time::Duration,
+    /// Directory for captures of their frames.
+    pub record: Option<PathBuf>,
     /// Ports with cables inside the process.
     pub cables: Vec<(u32, Cable)>,
     /// Threads that run frames. Each port belongs to one of them.
@@ -84,7 +91,10 @@ impl Setup {
             address: (Ipv4Addr::LOCALHOST, 0).into(),
             tls: None,
             metrics: None,
+            thrift: None,
             ports: vec![],
+            ports_after: std::time::Duration::ZERO,
+            record: None,
             cables: vec![],
             workers: 1,
             cpu_port: None,
@@ -175,6 +185,15 @@ fn serve_until(
     bound: Box<dyn FnOnce(SocketAddr) + '_>,
 ) -> Result<Vec<Metric>, SetupError> {
     let (started, cables) = (Instant::now(), std::mem::take(&mut setup.cables));
+    for spec in &mut setup.ports {
+        spec.record.clone_from(&setup.record);
+    }
+    let late = match setup.ports_after.is_zero() {
+        true => vec![],
+        false => std::mem::take(&mut setup.ports),
+    };
+    let ports_after = setup.ports_after;
+    let (thrift, device_id) = (setup.thrift.take(), setup.device_id);
     let lanes = Lanes::open(&setup.ports, cables, setup.workers, FRAMES, started).map_err(failed)?;
     let (front, commands) = p4runtime_grpc::queue(WAITING, setup.limits.within(most_files()));
     let (told, begun) = std::sync::mpsc::sync_channel(1);
@@ -213,6 +232,12 @@ fn serve_until(
             None => None,
         };
         asked.map(|listener| tokio::spawn(p4runtime_grpc::serve_metrics(listener, front.clone())));
+        if let Some(listener) = thrift {
+            bmv2_thrift::serve(listener, &front, device_id).map_err(failed)?;
+        }
+        if !late.is_empty() {
+            tokio::spawn(open_late(late, ports_after, front.clone()));
+        }
         for end in ends {
             tokio::spawn(end.run(front.clone()));
         }
@@ -238,6 +263,21 @@ fn serve_until(
     let counted = device.join().map_err(|_| failed("the switch's thread has ended early"))?;
     served?;
     counted.map_err(|status| failed(status.message))
+}
+
+/// Opens ports some time after the start. One that cannot be opened is named in the log.
+async fn open_late(ports: Vec<PortSpec>, after: std::time::Duration, front: Front) {
+    tokio::time::sleep(after).await;
+    let local = front.local();
+    let open = move || {
+        for spec in ports {
+            if let Err(status) = local.add_port(spec.to_string()) {
+                tracing::error!(port = spec.port, "{}", status.message);
+            }
+        }
+    };
+    // Without threads the process ends for other reasons.
+    let _ = tokio::task::spawn_blocking(open).await;
 }
 
 /// Nanoseconds since 1970.
@@ -279,7 +319,7 @@ fn owner(
 ) -> Result<Owner, SetupError> {
     let ports = lanes.ports();
     let epoch = unix_time();
-    let Setup { device_id, cpu_port, seed, drop_port, keep_program, fresh, limits, .. } = setup;
+    let Setup { device_id, cpu_port, seed, drop_port, keep_program, fresh, limits, record, .. } = setup;
     let audit = base_time::Duration::from_ns(u64::try_from(setup.audit.as_nanos()).unwrap_or(u64::MAX));
     // The devices of a rack in one process are the owner's: frames pass all of them at one moment.
     let shares = matches!(setup.switch, Switch::One(_) | Switch::Filled(..));
@@ -331,7 +371,7 @@ fn owner(
             (Box::new(rack), Some(updates))
         }
     };
-    let mut owner = Owner::new(switch, lanes, cpu_port, started, front, links);
+    let mut owner = Owner::new(switch, lanes, (cpu_port, record), started, front, links);
     if let Some(updates) = updates {
         owner.start(Call::Start(Box::default(), updates)).map_err(|status| failed(status.message))?;
     }

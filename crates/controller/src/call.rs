@@ -24,6 +24,8 @@ pub enum Call {
     Adopt(Option<Box<ForwardingPipelineConfig>>, Vec<Update>),
     /// The RPC `Write`.
     Write(Box<WriteRequest>),
+    /// The same by whoever runs the switch, who needs no election id.
+    Operate(Box<WriteRequest>),
     /// The RPC `Read`.
     Read(ReadRequest),
     /// The same, of the program that runs, whatever is saved.

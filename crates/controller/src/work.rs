@@ -33,7 +33,9 @@ impl Work {
         // Writes to a saved program go to no device yet.
         let asked = rollout.as_deref().filter(|_| !is_saved);
         match call {
-            Call::Write(request) => Claim::write(request, state.server.store().map(Store::catalog), asked),
+            Call::Write(request) | Call::Operate(request) => {
+                Claim::write(request, state.server.store().map(Store::catalog), asked)
+            }
             Call::Read(request) => Claim::read(request, &state.server.live_queries(request), asked),
             Call::ReadRunning(_) => Claim::nothing(),
             Call::Trace(_) => Claim::look(rollout.as_deref()),
@@ -56,6 +58,7 @@ impl Work {
                     Reply::Done(adopt::adopt(&shared, config.map(|config| *config), &updates).await)
                 }
                 Work::Call(Call::Write(request)) => Reply::Done(write::write(&shared, &request).await),
+                Work::Call(Call::Operate(request)) => Reply::Done(write::operate(&shared, &request).await),
                 Work::Call(Call::SetConfig(request)) => {
                     Reply::Done(config::set_config(&shared, *request).await)
                 }

@@ -16,6 +16,12 @@ use std::sync::Arc;
 
 pub(crate) async fn write<P: Planner>(shared: &Shared<P>, request: &WriteRequest) -> Result<(), Status> {
     shared.state().server.may_write(request)?;
+    operate(shared, request).await
+}
+
+/// The same, by whoever runs the switch.
+pub(crate) async fn operate<P: Planner>(shared: &Shared<P>, request: &WriteRequest) -> Result<(), Status> {
+    shared.state().server.may_operate(request)?;
     let atomicity = request.atomicity();
     let way = Way {
         role: &request.role,

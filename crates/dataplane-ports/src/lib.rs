@@ -35,6 +35,7 @@ mod outlet;
 mod packet;
 mod path;
 mod port;
+mod recorded;
 mod spec;
 mod tap;
 mod udp;

@@ -8,6 +8,7 @@ use crate::link::Links;
 use crate::losses::Losses;
 use crate::packet;
 use crate::port::{Sink, Source};
+use crate::recorded::recorded;
 use crate::spec::{PortError, PortKind, PortSpec};
 use crate::tap::Tap;
 use crate::udp::Udp;
@@ -50,7 +51,7 @@ struct Outlet {
 pub(crate) type Sources = Vec<(Port, Box<dyn Source>)>;
 
 /// A port's two ends.
-type Ends = (Option<Box<dyn Source>>, Option<Box<dyn Sink>>);
+pub(crate) type Ends = (Option<Box<dyn Source>>, Option<Box<dyn Sink>>);
 
 /// Why a port cannot be added.
 fn refused(port: Port, why: String) -> PortError {
@@ -75,12 +76,19 @@ impl Ports {
         spec: &PortSpec,
         links: &Links,
     ) -> Result<(Ports, Option<Box<dyn Source>>), PortError> {
-        let PortSpec { port, kind } = spec;
+        let PortSpec { port, kind, record } = spec;
         let interface = kind.interface();
         self.check(*port, interface)?;
         let losses = Arc::default();
         let mut told = kind.to_string();
-        let (source, sink) = open(kind, links, &losses, &mut told).map_err(|why| refused(*port, why))?;
+        let opened = open(kind, links, &losses, &mut told).and_then(|ends| match record {
+            Some(directory) => {
+                let name = interface.map_or_else(|| format!("port{port}"), str::to_string);
+                recorded(ends, directory, &name)
+            }
+            None => Ok(ends),
+        });
+        let (source, sink) = opened.map_err(|why| refused(*port, why))?;
         Ok((self.with(*port, told, interface.map(str::to_string), losses, sink), source))
     }
 

@@ -12,26 +12,10 @@ use p4runtime_proto::google::rpc::Code;
 use p4runtime_server::Status;
 use std::borrow::Cow;
 
-/// The key of [`as_json`].
+/// Its key in the JSON of p4rack.
 const DEVICE_CONFIG: &str = "p4_device_config";
 
-/// The device config as JSON, for controllers that were written for BMv2 and push a file `NAME.json` as it is.
-pub fn as_json(device_config: &str) -> String {
-    let mut text =
-        String::from("{\n  \"__meta__\": { \"compiler\": \"p4rack\" },\n  \"p4_device_config\": \"");
-    for c in device_config.chars() {
-        match c {
-            '"' | '\\' => text.extend(['\\', c]),
-            '\n' => text.push_str("\\n"),
-            c if c < ' ' => text.push_str(&format!("\\u{:04x}", c as u32)),
-            c => text.push(c),
-        }
-    }
-    text.push_str("\"\n}\n");
-    text
-}
-
-/// Content of a device config.
+/// What a device config is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum DeviceConfig<'c> {
     /// Nothing: the program is another's to choose.
@@ -59,11 +43,11 @@ pub(crate) fn device_config(given: &[u8]) -> Result<DeviceConfig<'_>, Status> {
     if !text.trim_start().starts_with('{') {
         return Ok(DeviceConfig::Text(Cow::Borrowed(text)));
     }
-    Ok(own_json(text).map_or(DeviceConfig::Json, |text| DeviceConfig::Text(Cow::Owned(text))))
+    Ok(program_in_json(text).map_or(DeviceConfig::Json, |text| DeviceConfig::Text(Cow::Owned(text))))
 }
 
 /// The program in JSON as `p4rack compile` writes it; `None` for that of other compilers.
-fn own_json(text: &str) -> Option<String> {
+pub fn program_in_json(text: &str) -> Option<String> {
     let Kind::Object(members) = base_json::parse(text, 1).ok()?.kind else { return None };
     let own = members.into_iter().find(|member| member.name == DEVICE_CONFIG)?;
     match own.value.kind {
@@ -123,6 +107,7 @@ fn varint(rest: &mut &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use p4runtime_proto::p4::config::v1::P4Info;
 
     /// `P4DeviceConfig { reassign: true, extras { kv { "a": "b" } }, device_data: ... }`
     fn wrapped(data: &[u8]) -> Vec<u8> {
@@ -174,7 +159,7 @@ mod tests {
     #[test]
     fn a_program_of_our_own_is_found_in_json() {
         let text = "#include <v1model.p4>\n// \"a\\b\"\t\u{1}\n";
-        let json = as_json(text);
+        let json = bmv2::description(&P4Info::default(), Some(text));
         assert_eq!(device_config(json.as_bytes()).unwrap(), DeviceConfig::Text(Cow::Borrowed(text)));
         assert_eq!(
             device_config(&wrapped(json.as_bytes())).unwrap(),

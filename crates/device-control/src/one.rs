@@ -158,6 +158,13 @@ impl OneSwitch {
                     return events;
                 }
             },
+            Call::Operate(request) => match self.server.begin_operation(*request) {
+                Some(ended) => Reply::Done(ended),
+                None => {
+                    self.slicing = Some(ticket);
+                    return events;
+                }
+            },
             Call::SetConfig(request) => Reply::Done(self.server.set_config(*request)),
             Call::Steer(election, steer) => {
                 let may = match &election {

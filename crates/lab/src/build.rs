@@ -4,7 +4,6 @@ use crate::network::Network;
 use crate::prepare::Prepared;
 use compiler::p4info::Form;
 use compiler::pushed::pushed;
-use device_control::as_json;
 use p4runtime_proto::p4::v1::WriteRequest;
 use p4runtime_proto::to_text;
 use std::fmt::Write;
@@ -29,7 +28,7 @@ pub fn write_programs(prepared: &Prepared) -> Vec<String> {
         let config = directory.join(format!("{stem}.json"));
         let written = std::fs::create_dir_all(&directory)
             .and_then(|()| std::fs::write(info, &pushed.p4info))
-            .and_then(|()| std::fs::write(config, as_json(&pushed.device_config)));
+            .and_then(|()| std::fs::write(config, pushed.as_json));
         if let Err(error) = written {
             notes.push(format!("`{}`: {error}", directory.display()));
         }
@@ -66,11 +65,12 @@ pub fn welcome(network: &Network) -> String {
     for switch in &network.switches {
         let _ = writeln!(
             text,
-            "{}: {}, P4Runtime {} device {}",
+            "{}: {}, P4Runtime {} device {}, Thrift {}",
             switch.name,
             switch.program.display(),
             switch.address,
-            switch.device_id
+            switch.device_id,
+            switch.thrift
         );
     }
     for note in &network.notes {

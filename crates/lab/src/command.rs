@@ -15,7 +15,10 @@ const SPAN: Duration = Duration::from_secs(3);
 /// The commands with their descriptions.
 pub const COMMANDS: [(&str, &str); 12] = [
     ("HOST COMMAND", "run COMMAND in a host; names of hosts stand for their addresses"),
-    ("SWITCH COMMAND", "table_dump [TABLE], show_tables, counters [FILTER], trace PORT HEX"),
+    (
+        "SWITCH COMMAND",
+        "table_dump [TABLE], show_tables, counters [FILTER], trace PORT HEX, and the commands of `p4rack cli`",
+    ),
     ("pingall [SECONDS]", "ping every host from every other"),
     ("iperf HOST HOST", "how fast one TCP connection is"),
     ("link NODE NODE up|down", "take a link up or down"),

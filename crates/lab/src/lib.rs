@@ -41,7 +41,7 @@ pub use find::{Found, find};
 pub use import::import;
 pub use network::{Network, Settings};
 pub use prepare::{Prepared, Ready, Wishes, prepare, read};
-pub use prompt::run as prompt;
+pub use prompt::{Commands, read_commands, run as prompt};
 pub use registry::{HostRecord, MARK, Record, Registry, SwitchRecord};
 pub use script::{Outcome, Step, read as read_script, run as run_script};
 pub use signals::{Ending, on_signals};

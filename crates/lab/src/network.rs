@@ -21,6 +21,9 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 use tokio::sync::oneshot;
 
+/// The TCP port for Thrift of the first switch.
+const THRIFT: u16 = 9090;
+
 /// Frames that wait between a switch and a link.
 const WAITING: usize = 1024;
 
@@ -200,7 +203,9 @@ impl Network {
     ) -> Result<(), String> {
         let switch = &self.lab.switches[number];
         let name = switch.name.value.clone();
+        let (listener, thrift) = thrift(number).map_err(|error| format!("switch {name}: Thrift: {error}"))?;
         let setup = Setup {
+            thrift: Some(listener),
             device_id: switch.device_id,
             address: (Ipv4Addr::LOCALHOST, port).into(),
             cables,
@@ -226,7 +231,13 @@ impl Network {
             let why = ended.and_then(Result::err).unwrap_or_else(|| "its thread has ended early".to_string());
             return Err(format!("switch {name}: {why}"));
         };
-        self.switches.push(SwitchRecord { name, device_id: switch.device_id, address, program: ready.file });
+        self.switches.push(SwitchRecord {
+            name,
+            device_id: switch.device_id,
+            address,
+            thrift,
+            program: ready.file,
+        });
         self.running.push(running);
         Ok(())
     }
@@ -353,6 +364,15 @@ fn captures(directory: &Path, interface: &str) -> Result<(CaptureSink, CaptureSi
         CaptureSink::create(&path).map_err(|error| format!("`{}`: {error}", path.display()))
     };
     Ok((open("out")?, open("in")?))
+}
+
+/// Where a switch serves Thrift: the port that users expect, 9090 and on, or a free one.
+fn thrift(number: usize) -> io::Result<(TcpListener, SocketAddr)> {
+    let port = u16::try_from(number).ok().and_then(|number| THRIFT.checked_add(number)).unwrap_or(0);
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port));
+    let listener = listener.or_else(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))?;
+    let address = listener.local_addr()?;
+    Ok((listener, address))
 }
 
 /// The TCP ports of the switches. If one of those that users expect is taken, free ones are used, and that is said; ports that the user asked for must be free.

@@ -47,6 +47,8 @@ pub struct SwitchRecord {
     pub device_id: u64,
     /// Address of the P4Runtime server.
     pub address: std::net::SocketAddr,
+    /// Where it serves BMv2's Thrift.
+    pub thrift: std::net::SocketAddr,
     /// The file of its program.
     pub program: PathBuf,
 }

@@ -31,6 +31,8 @@ pub enum Command {
     MaySetConfig(Box<SetForwardingPipelineConfigRequest>, Reply<()>),
     /// The RPC `Write`, and the memory it uses.
     Write(Box<WriteRequest>, Hold, Reply<()>),
+    /// The same by whoever runs the switch, who needs no election id.
+    Operate(Box<WriteRequest>, Reply<()>),
     /// The RPC `Read`.
     Read(ReadRequest, Hold, Found),
     /// The same, of the program that runs, whatever is saved.
@@ -139,12 +141,17 @@ impl Front {
 
     /// Sends [`Command::Prepared`]; waits for room. Returns false if the device has ended.
     pub fn prepared(&self, number: u64, is_done: bool) -> bool {
-        self.commands.send(Command::Prepared(number, is_done)).is_ok()
+        self.send_blocking(Command::Prepared(number, is_done))
+    }
+
+    /// Sends a command; waits for room. Returns false if the device has ended.
+    pub(crate) fn send_blocking(&self, command: Command) -> bool {
+        self.commands.send(command).is_ok()
     }
 
     /// Asks the owner to end; waits for room.
     pub fn stop(&self) {
         // Who is gone has ended.
-        let _ = self.commands.send(Command::Stop);
+        let _ = self.send_blocking(Command::Stop);
     }
 }

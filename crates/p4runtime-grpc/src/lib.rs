@@ -28,6 +28,7 @@ mod guard;
 mod head;
 mod limits;
 mod link;
+mod local;
 mod metrics;
 mod operator;
 mod rack;
@@ -39,13 +40,14 @@ mod tls;
 mod trailers;
 mod weigh;
 
-pub use admission::Client;
+pub use admission::{Admission, Answering, Client};
 pub use budget::Hold;
 pub use codec::{Codec, Opaque};
-pub use limits::{Limits, most_files, most_memory};
+pub use limits::{Limits, Rules, most_files, most_memory};
 
 pub use command::{Command, Found, Front, Waiting, queue};
 pub use link::{Link, LinkEnd, Place, Running, link};
+pub use local::Local;
 pub use metrics::{listen_for_metrics, serve_metrics};
 pub use operator::{Operator, OperatorError};
 pub use p4runtime_server::{Output, Pieces, Status, StreamId};
