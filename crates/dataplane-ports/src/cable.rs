@@ -1,16 +1,16 @@
-//! Cables inside the process: each way a ring of frames, and one of buffers that go back.
+//! Cables inside the process: in each direction a ring of frames, and one of returned buffers.
 //!
 //! ```text
 //! RingSink ── frames ───────> RingSource
 //!          <── free buffers ──            many at a time
 //! ```
 //!
-//! Sender and receiver exchange whole buffers: no frame is copied. Neither waits for the other: each owns one end of both rings, and keeps some free buffers
-//! of its own. Full rings refuse frames; the sender loses them, and counts.
+//! Sender and receiver exchange whole buffers: no frame is copied. Neither waits for the other: each owns one end of
+//! both rings, and keeps some free buffers of its own. Full rings refuse frames; the sender loses them, and counts.
 //!
-//! A frame costs the cache lines that pass from one core to the other, 60 to 200 ns each. So few lines pass: buffers go back many at a time, the ones used
-//! last are used first, and a frame's place in a ring is half a line. And lines pass together: each step asks for all that it will
-//! touch before it touches the first one.
+//! The cost of a frame is the cache lines that move from one core to the other, 25 to 200 ns each. So few lines move:
+//! buffers are returned many at a time, the ones used last are used first, and a frame's place in a ring is half a
+//! line. And lines move together: each step requests all lines that it will touch before it touches the first.
 
 use crate::batch::Batch;
 use crate::port::{Sink, Source, Wait};
@@ -71,7 +71,7 @@ struct Bell {
     waker: Mutex<Option<Arc<mio::Waker>>>,
 }
 
-/// The two ends of a cable on which `length` frames wait each way.
+/// The two ends of a cable with room for `length` waiting frames in each direction.
 pub fn cable(length: usize) -> (Cable, Cable) {
     let ((sink, far), (back, source)) = (ring(length), ring(length));
     (Cable { sink, source }, Cable { sink: back, source: far })
@@ -107,7 +107,7 @@ impl Cable {
 }
 
 impl Bell {
-    /// To be called behind each change of the ring.
+    /// To be called after each change of the ring.
     fn ring(&self) {
         // Either the receiver sees the change, or this sees that it waits.
         fence(Ordering::SeqCst);

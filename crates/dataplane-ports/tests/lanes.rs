@@ -1,4 +1,4 @@
-//! Lanes: what comes of frames leaves in order, nothing is lost uncounted, and who steers a lane finds it between two batches.
+//! Lanes: results leave in order, every loss is counted, and the owner changes a lane between two batches.
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
@@ -69,7 +69,7 @@ fn device(ports: impl Iterator<Item = u32>, lanes: usize) -> (Lanes, BTreeMap<u3
     (Lanes::open(&[], inside, lanes, 1 << 14, Instant::now()).unwrap(), outside)
 }
 
-/// What comes out by each port, until nothing does.
+/// Frames that leave by each port, until none do.
 fn drain(outside: &mut BTreeMap<u32, Cable>, until: impl Fn() -> bool) -> BTreeMap<u32, Vec<Vec<u8>>> {
     let mut all: BTreeMap<u32, Vec<Vec<u8>>> = BTreeMap::new();
     let end = Instant::now() + Duration::from_secs(60);

@@ -56,7 +56,7 @@ impl Engine {
         &mut self.switch
     }
 
-    /// Its [`process`](Switch::process) is the compiled code's.
+    /// The switch; its [`process`](Switch::process) runs the compiled code.
     pub fn into_switch(self) -> Switch {
         let mut switch = self.switch;
         switch.run_by(self.runner);
@@ -73,19 +73,20 @@ impl Engine {
         self.runner.interpreted()
     }
 
-    /// True if packets of a batch may have come at different moments, for the program does not see the time: it reads no timestamps, meters, draws and tells nothing, and has
-    /// no entries that become idle. False if that is not known.
+    /// True if packets of a batch may have come at different moments, since the program does not see the time: it reads
+    /// no timestamps, meters or random numbers, reports nothing, and no entry becomes idle. False if that is not known.
     pub fn is_timeless(&self) -> bool {
         self.compiled.is_timeless
     }
 
-    /// For each output of the last batch the position of the packet that it came of, in order.
+    /// For each output of the last batch, in order, the position of its packet.
     pub fn came_of(&self) -> &[usize] {
         &self.came_of
     }
 
-    /// Runs a batch of packets, one after the other, at one moment; queues are empty. [`Packet::fate`] says what became of each;
-    /// frames of packets that were copied, sent around or became too long for their buffers are returned, in order.
+    /// Runs a batch of packets, one after the other, at one moment; queues are empty. [`Packet::fate`] gives each
+    /// packet's fate; frames of packets that were copied, recirculated or became too long for their buffers are
+    /// returned, in order.
     pub fn process(&mut self, packets: &mut [Packet], now: Time) -> Vec<Output> {
         self.came_of.clear();
         let (core, blocks) = self.switch.parts();
@@ -102,7 +103,7 @@ impl Engine {
     }
 }
 
-/// What runs a program on a device: code, unless that runs another program.
+/// Runner of a program on a device: code, unless the code is of another program.
 fn runner(compiled: &Compiled, core: &mut Core) -> Box<dyn BatchRunner> {
     let code: Option<Box<dyn BatchRunner>> = match &compiled.code {
         Made::Nothing => None,

@@ -1,7 +1,8 @@
-//! Packets from captures to captures, where nobody looks at each of them: machine code, in memory that is used again.
+//! Packets from captures to captures where no output of single packets is asked for: machine code, with buffers that
+//! are reused.
 //!
-//! What comes out is what [`Job::feed`] gives: each packet runs at its own time, and all that comes of it before the next. Where the program does not
-//! see the time, packets run in batches.
+//! The output equals that of [`Job::feed`]: each packet runs at its own time, and all its effects are complete before
+//! the next packet. Packets of programs that do not see the time run in batches.
 
 use super::feed::{Feed, FrameRef};
 use super::step::{Gatherer, Step};
@@ -14,7 +15,7 @@ use target_native::{Engine, Fate, Packet};
 /// Packets that are run together at most.
 const BATCH: usize = 64;
 
-/// Looks at what leaves, and at what packets tell; an error ends the run.
+/// Observes sent frames and reports of packets; an error ends the run.
 pub trait Watcher {
     /// A packet comes in.
     fn packet(&mut self, number: u64, at: Time) -> Result<(), Vec<Diagnostic>>;
