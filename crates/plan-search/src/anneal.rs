@@ -11,6 +11,7 @@
 mod paths;
 
 use crate::pack::{Pack, Placement};
+use crate::problem::Arc;
 use base_time::Rng;
 use paths::Paths;
 
@@ -57,6 +58,8 @@ pub struct Annealing<'a, 'p> {
     /// Devices whose `short` is out of date.
     changed: Marks,
     paths: Paths,
+    /// By edge: the load that its hand-over probably is, between the least and the most: as if regions did not change the rate.
+    flow: Vec<i64>,
     /// Some devices take in or send only so much.
     is_loaded: bool,
 }
@@ -89,6 +92,15 @@ struct Used {
     charged: u32,
     /// By device variable, then what comes in and what goes out.
     sums: Vec<i64>,
+}
+
+fn likely_flow(of: &Pack) -> Vec<i64> {
+    let Some(rate) = of.problem.roles.rate else { return of.flow.clone() };
+    let likely = |(arc, least): (&Arc, &i64)| {
+        let unchanged = arc.share.of(of.problem.nodes[arc.from].start[rate].1);
+        unchanged.max(*least)
+    };
+    of.problem.arcs.iter().zip(&of.flow).map(likely).collect()
 }
 
 impl<'a, 'p> Annealing<'a, 'p> {
@@ -129,6 +141,7 @@ impl<'a, 'p> Annealing<'a, 'p> {
             all_short: 0,
             changed: Marks { devices: vec![], is_marked: vec![false; problem.class.len()] },
             paths: Paths::new(problem),
+            flow: likely_flow(of),
             is_loaded: of.ports.iter().flatten().flatten().any(|limit| *limit < i64::MAX),
             groups,
             of,
@@ -328,8 +341,8 @@ impl<'a, 'p> Annealing<'a, 'p> {
                 let (from, to) = (problem.arcs[arc].from, problem.arcs[arc].to);
                 let (at, next) = (self.on[from], self.on[to]);
                 if at != next && at != usize::MAX && next != usize::MAX {
-                    add(&mut self.used[at].sums[vars + 1], self.of.flow[arc]);
-                    add(&mut self.used[next].sums[vars], self.of.flow[arc]);
+                    add(&mut self.used[at].sums[vars + 1], self.flow[arc]);
+                    add(&mut self.used[next].sums[vars], self.flow[arc]);
                     self.changed.mark(at);
                     self.changed.mark(next);
                 }
