@@ -11,6 +11,7 @@
 mod paths;
 
 use crate::pack::{Pack, Placement};
+use crate::problem::Arc;
 use base_time::Rng;
 use paths::Paths;
 
@@ -25,6 +26,8 @@ const PENALTY: i64 = 340;
 const PENALTIES: (i64, i64) = (32, 16 * 1024);
 /// The parts of a device in which what does not fit is counted.
 const MILLION: i64 = 1_000_000;
+/// A million times a number of so many bits does not overflow.
+const MILLION_FITS: u32 = 43;
 /// The penalty changes after so many steps, by a twentieth.
 const PATIENCE: u64 = 64;
 
@@ -53,10 +56,33 @@ pub struct Annealing<'a, 'p> {
     /// Sum of `short`.
     all_short: i64,
     /// Devices whose `short` is out of date.
-    changed: Vec<usize>,
+    changed: Marks,
     paths: Paths,
+    /// By edge: the load that its hand-over probably is, between the least and the most: as if regions did not change the rate.
+    flow: Vec<i64>,
     /// Some devices take in or send only so much.
     is_loaded: bool,
+}
+
+/// Devices, once each.
+struct Marks {
+    devices: Vec<usize>,
+    /// By device.
+    is_marked: Vec<bool>,
+}
+
+impl Marks {
+    fn mark(&mut self, device: usize) {
+        if !std::mem::replace(&mut self.is_marked[device], true) {
+            self.devices.push(device);
+        }
+    }
+
+    fn pop(&mut self) -> Option<usize> {
+        let device = self.devices.pop()?;
+        self.is_marked[device] = false;
+        Some(device)
+    }
 }
 
 /// Use of a device.
@@ -66,6 +92,15 @@ struct Used {
     charged: u32,
     /// By device variable, then what comes in and what goes out.
     sums: Vec<i64>,
+}
+
+fn likely_flow(of: &Pack) -> Vec<i64> {
+    let Some(rate) = of.problem.roles.rate else { return of.flow.clone() };
+    let likely = |(arc, least): (&Arc, &i64)| {
+        let unchanged = arc.share.of(of.problem.nodes[arc.from].start[rate].1);
+        unchanged.max(*least)
+    };
+    of.problem.arcs.iter().zip(&of.flow).map(likely).collect()
 }
 
 impl<'a, 'p> Annealing<'a, 'p> {
@@ -104,14 +139,15 @@ impl<'a, 'p> Annealing<'a, 'p> {
             paid: vec![0; problem.classes],
             short: vec![0; problem.class.len()],
             all_short: 0,
-            changed: vec![],
+            changed: Marks { devices: vec![], is_marked: vec![false; problem.class.len()] },
             paths: Paths::new(problem),
+            flow: likely_flow(of),
             is_loaded: of.ports.iter().flatten().flatten().any(|limit| *limit < i64::MAX),
             groups,
             of,
         };
         for clump in 0..annealing.clumps.len() {
-            let device = annealing.any_device(clump)?;
+            let device = annealing.any_device(clump).or_else(|| annealing.first_device(clump))?;
             annealing.put(clump, device);
         }
         Some(annealing)
@@ -141,12 +177,24 @@ impl<'a, 'p> Annealing<'a, 'p> {
             }
             let Some(moves) = self.propose() else { continue };
             let before = moves.map(|moved| moved.map(|(clump, _)| (clump, self.on[self.clumps[clump][0]])));
-            self.shift(moves);
-            let moved = moves.iter().flatten().flat_map(|(clump, _)| &self.clumps[*clump]);
+            let (was, moved) = (cost(now, missing, penalty), moves.iter().flatten());
+            self.set_devices(moves);
+            let moved = moved.flat_map(|(clump, _)| &self.clumps[*clump]);
             let length = self.paths.changed(self.of, &self.on, moved.copied());
+            self.set_devices(before);
+            // A placement costs at least its length: most moves are refused by it, before it is known what fits.
+            let is_worse =
+                |worse: i64, by: i64| i128::from(worse) * 1024 > i128::from(warmth) * i128::from(by);
+            let longer = length.saturating_sub(was);
+            let by = (longer > 0).then(|| self.exponential());
+            if by.is_some_and(|by| is_worse(longer, by)) {
+                self.paths.undo();
+                continue;
+            }
+            self.shift(moves);
             let short = self.missing();
-            let worse = cost(length, short, penalty).saturating_sub(cost(now, missing, penalty));
-            if worse > 0 && i128::from(worse) * 1024 > i128::from(warmth) * i128::from(self.exponential()) {
+            let worse = cost(length, short, penalty).saturating_sub(was);
+            if worse > 0 && is_worse(worse, by.unwrap_or_else(|| self.exponential())) {
                 self.shift(before);
                 self.paths.undo();
                 continue;
@@ -182,9 +230,9 @@ impl<'a, 'p> Annealing<'a, 'p> {
                 return Some(device);
             }
         }
-        let devices = &self.devices[*self.rng.pick(groups)?];
-        let fresh =
-            devices.iter().copied().find(|device| self.used[*device].runs == 0 && self.is_on[clump][*device]);
+        let group = *self.rng.pick(groups)?;
+        let devices = &self.devices[group];
+        let fresh = self.fresh(clump, self.of.class[group]);
         let may_open = |device: &usize| {
             let class = self.of.problem.class[*device];
             let is_charged = |node: &usize| self.of.charges.is_charged(*node, class);
@@ -200,8 +248,42 @@ impl<'a, 'p> Annealing<'a, 'p> {
             .find(|device| self.used[*device].runs > 0 && self.is_on[clump][*device])
     }
 
+    /// The first on which a clump may run; there may be more devices then than are paid for.
+    fn first_device(&self, clump: usize) -> Option<usize> {
+        let devices = self.groups[clump].iter().flat_map(|group| &self.devices[*group]);
+        devices.copied().find(|device| self.is_on[clump][*device])
+    }
+
+    /// A device of a class that runs nothing, next to the one before the clump.
+    fn fresh(&self, clump: usize, class: usize) -> Option<usize> {
+        let problem = self.of.problem;
+        let before = self.clumps[clump].iter().flat_map(|node| &problem.nodes[*node].into);
+        let mut placed = before.map(|arc| (*arc, self.on[problem.arcs[*arc].from]));
+        let before = placed.find(|(_, device)| *device != usize::MAX);
+        let distance = |group: usize| {
+            before.map_or(0, |(arc, device)| match self.of.equal.group[device] {
+                own if own == group => self.of.distances.apart(arc, group),
+                other => self.of.distances.add(arc, other, group),
+            })
+        };
+        let is_fresh = |device: &usize| self.used[*device].runs == 0 && self.is_on[clump][*device];
+        let groups = self.groups[clump].iter().filter(|group| self.of.class[**group] == class);
+        let first = |group: &usize| {
+            let device = self.devices[*group].iter().copied().find(is_fresh)?;
+            Some((distance(*group), device))
+        };
+        groups.filter_map(first).min().map(|(_, device)| device)
+    }
+
     fn may_run(&self, clump: usize, device: usize) -> bool {
         self.is_on[clump][device] && self.groups[clump].contains(&self.of.equal.group[device])
+    }
+
+    /// Changes the devices of clumps, and nothing that follows from them.
+    fn set_devices(&mut self, devices: [Option<(usize, usize)>; 2]) {
+        for (clump, device) in devices.into_iter().flatten() {
+            self.clumps[clump].iter().for_each(|node| self.on[*node] = device);
+        }
     }
 
     fn shift(&mut self, moves: [Option<(usize, usize)>; 2]) {
@@ -228,7 +310,7 @@ impl<'a, 'p> Annealing<'a, 'p> {
         let problem = self.of.problem;
         let class = problem.class[device];
         let vars = problem.scopes.device.len();
-        self.changed.push(device);
+        self.changed.mark(device);
         for &node in &self.clumps[clump] {
             let used = &mut self.used[device];
             for (sum, more) in used.sums.iter_mut().zip(&self.of.uses[node][class]) {
@@ -259,9 +341,10 @@ impl<'a, 'p> Annealing<'a, 'p> {
                 let (from, to) = (problem.arcs[arc].from, problem.arcs[arc].to);
                 let (at, next) = (self.on[from], self.on[to]);
                 if at != next && at != usize::MAX && next != usize::MAX {
-                    add(&mut self.used[at].sums[vars + 1], self.of.flow[arc]);
-                    add(&mut self.used[next].sums[vars], self.of.flow[arc]);
-                    self.changed.extend([at, next]);
+                    add(&mut self.used[at].sums[vars + 1], self.flow[arc]);
+                    add(&mut self.used[next].sums[vars], self.flow[arc]);
+                    self.changed.mark(at);
+                    self.changed.mark(next);
                 }
             }
         }
@@ -290,9 +373,11 @@ impl<'a, 'p> Annealing<'a, 'p> {
         let mut short = 0i64;
         let mut add = |sum: i64, limit: i64| {
             if sum > limit {
-                let part =
-                    i128::from(sum.saturating_sub(limit)) * i128::from(MILLION) / i128::from(limit.max(1));
-                short = short.saturating_add(i64::try_from(part).unwrap_or(i64::MAX)).saturating_add(1);
+                let over = sum.saturating_sub(limit);
+                // Bits that would overflow are left out.
+                let bits = (i64::BITS - over.leading_zeros()).saturating_sub(MILLION_FITS);
+                let part = (over >> bits) * MILLION / (limit >> bits).max(1);
+                short = short.saturating_add(part).saturating_add(1);
             }
         };
         used.sums.iter().zip(&problem.limits[device]).for_each(|(sum, limit)| add(*sum, *limit));

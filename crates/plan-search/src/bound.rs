@@ -77,6 +77,14 @@ pub struct Bound<'p> {
     rates: LeastRates,
     /// Data of the whole problem, the same for all sets of plans.
     whole: Option<Whole>,
+    /// Multipliers disregard in which place the devices of a class are: cheaper, and nearly as good if devices suffice in one place.
+    merges_places: bool,
+    /// By class: itself.
+    classes: Vec<usize>,
+    /// By objective that grows: least growth between classes.
+    merged: Vec<Option<Rc<Distances>>>,
+    /// By region: classes on which it may run, for the multipliers of the open set.
+    merged_allowed: Vec<Vec<usize>>,
     fit: Fit,
     /// The open set was priced, or shown to have no plan, since it was opened.
     is_changed: bool,
@@ -163,13 +171,19 @@ impl<'p> Bound<'p> {
             let groups = node.on.iter().filter(runs).map(|device| equal.group[*device]);
             groups.collect::<BTreeSet<usize>>().into_iter().collect()
         };
+        let class: Vec<usize> = leaders.iter().map(|leader| problem.class[*leader]).collect();
+        let merged = |of: &Option<Rc<Distances>>| of.as_ref().map(|of| Rc::new(of.merged(&class, classes)));
         let mut bound = Bound {
             is_priced: is_priced.collect(),
+            merges_places: false,
+            classes: (0..classes).collect(),
+            merged: distances.iter().map(merged).collect(),
+            merged_allowed: vec![],
             distances,
             another: (0..classes).map(another).collect(),
             sizes: (0..classes).map(|class| (0..vars).map(|var| sizes(class, var)).collect()).collect(),
             is_free: (0..classes).map(|class| (0..vars).map(|var| is_free(class, var)).collect()).collect(),
-            class: leaders.iter().map(|leader| problem.class[*leader]).collect(),
+            class,
             followed: followed(problem),
             rank,
             counts: Counts { least: vec![0; classes], is_exact: vec![false; classes] },
@@ -270,6 +284,19 @@ impl<'p> Bound<'p> {
                 ports: self.ports.clone(),
             }),
             _ => None,
+        }
+    }
+
+    /// From now on, multipliers regard in which place the devices of a class are, or not.
+    pub fn merge_places(&mut self, is_on: bool) {
+        let is_on = is_on && self.equal.groups > self.problem.classes;
+        if std::mem::replace(&mut self.merges_places, is_on) != is_on {
+            self.is_changed = true;
+            self.whole = None;
+            let counts = self.counts.clone();
+            self.open(&self.charges.all());
+            self.make_whole();
+            self.open(&counts);
         }
     }
 

@@ -56,6 +56,12 @@ impl Cut {
         }
     }
 
+    /// Decrease of the bound by one more device of a class.
+    pub fn of_class(&self, class: usize) -> i64 {
+        let takes = self.takes.iter().filter(|(of, _, _)| *of == class);
+        takes.map(|(_, _, take)| *take).fold(0, i64::saturating_add)
+    }
+
     /// A lower bound on all plans of a set.
     pub fn least(&self, counts: &Counts, charges: &Charges) -> i64 {
         if self.paths == NEVER {

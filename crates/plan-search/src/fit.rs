@@ -81,6 +81,11 @@ impl Fit {
         Fit { resources, ..Fit::default() }
     }
 
+    /// There are no resources, for instance because there was no [`Fit::new`].
+    pub fn is_empty(&self) -> bool {
+        self.resources.is_empty()
+    }
+
     /// Whether a certificate found before holds for a set.
     pub fn is_misfit(&self, set: &Set) -> bool {
         let devices = self.devices(set);

@@ -13,7 +13,7 @@
 
 mod state;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use crate::charges::{Charges, Counts};
 use crate::equal::EqualDevices;

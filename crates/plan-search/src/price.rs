@@ -65,6 +65,23 @@ impl Distances {
         Distances { groups, between, leaves }
     }
 
+    /// The least distances between classes of groups; `class` is by group. Between two devices of a class they are those of the nearest two.
+    pub fn merged(&self, class: &[usize], classes: usize) -> Distances {
+        let mut between = vec![NEVER; classes * classes];
+        for (from, a) in class.iter().enumerate() {
+            for (to, b) in class.iter().enumerate() {
+                let least = &mut between[a * classes + b];
+                *least = (*least).min(self.between[from * self.groups + to]);
+            }
+        }
+        let merged = |leaves: &Vec<i64>| {
+            let mut least = vec![NEVER; classes];
+            class.iter().zip(leaves).for_each(|(class, leaves)| least[*class] = least[*class].min(*leaves));
+            least
+        };
+        Distances { groups: classes, between, leaves: self.leaves.iter().map(merged).collect() }
+    }
+
     /// The largest finite distance.
     pub fn most(&self) -> i64 {
         let all = self.between.iter().chain(self.leaves.iter().flatten());

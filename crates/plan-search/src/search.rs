@@ -165,9 +165,9 @@ const NEAR: i64 = 50;
 /// Labels per level of a narrow search.
 const NARROW: usize = 8;
 /// Effort for the multipliers of a set of plans.
-const ALL: Effort = Effort { steps: 120, rounds: 4 };
+const ALL: Effort = Effort { steps: 120, rounds: 4, has_links: true };
 /// Effort if some multipliers are known.
-const AGAIN: Effort = Effort { steps: 60, rounds: 4 };
+const AGAIN: Effort = Effort { steps: 60, rounds: 4, has_links: true };
 /// A negligible number of labels.
 const FEW: u64 = 1000;
 /// Limit of the labels that an expansion gives, as a multiple of the portion.

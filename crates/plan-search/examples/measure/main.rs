@@ -6,7 +6,8 @@
 //! random [SEED]    20 seeded problems of 40 regions and 64 devices at one switch, links of 100 Gbit/s, or one of them
 //! narrow [SEED]    the same with links of 10 Gbit/s to helpers
 //! ring [SEED]      the same with four switches in a ring
-//! star             12 problems of 20 and 40 regions on 64 and 256 devices in three classes of helpers: plans after 2 s and 8 s
+//! star             12 problems of 20 and 40 regions on 64 and 256 devices in three classes of helpers: plans after 2 s and 8 s;
+//!                  or one of them: star REGIONS DEVICES SEED SECONDS
 //! star-narrow      the same with links of 10 Gbit/s to helpers
 //! star-ring        the same with four switches in a ring
 //! fat-tree [SEED]  ten problems of ten programs on a fat tree's 20 switches, or one of them
@@ -36,16 +37,16 @@ fn main() -> ExitCode {
         ["narrow", seed] => random::run(1, 10, seed.parse().ok()),
         ["ring"] => random::run(4, 100, None),
         ["ring", seed] => random::run(4, 100, seed.parse().ok()),
-        ["star"] => star::run(1, 100),
-        ["star-narrow"] => star::run(1, 10),
-        ["star-ring"] => star::run(4, 100),
+        ["star", which @ ..] => star::run(1, 100, which),
+        ["star-narrow", which @ ..] => star::run(1, 10, which),
+        ["star-ring", which @ ..] => star::run(4, 100, which),
         ["fat-tree"] => fat_tree::run(None),
         ["fat-tree", seed] => fat_tree::run(seed.parse().ok()),
         ["growth"] => growth::run(None),
         ["growth", file] => growth::run(Some(file)),
         _ => {
             eprintln!(
-                "usage: measure flightplan DIR | random [SEED] | narrow [SEED] | ring [SEED] | star | star-narrow | star-ring | fat-tree [SEED] | growth [FILE]"
+                "usage: measure flightplan DIR | random [SEED] | narrow [SEED] | ring [SEED] | star | star-narrow | star-ring [REGIONS DEVICES SEED SECONDS] | fat-tree [SEED] | growth [FILE]"
             );
             ExitCode::from(2)
         }

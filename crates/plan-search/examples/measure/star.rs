@@ -13,14 +13,27 @@ const SEEDS: std::ops::RangeInclusive<u64> = 1..=3;
 /// A gap that is near, in thousandths.
 const NEAR: i64 = 50;
 
-pub fn run(switches: usize, gigabits: u64) -> ExitCode {
+/// All problems, or the one of `which`: regions, devices, seed, and the seconds after which the search is stopped.
+pub fn run(switches: usize, gigabits: u64, which: &[&str]) -> ExitCode {
+    let family =
+        |regions, devices| Family { regions, switches, gigabits, devices, classes: 4, is_dense: true };
     let mut all_near = true;
+    if let [regions, devices, seed, seconds] = which {
+        let (Ok(regions), Ok(devices), Ok(seed), Ok(seconds)) =
+            (regions.parse(), devices.parse(), seed.parse(), seconds.parse())
+        else {
+            return ExitCode::from(2);
+        };
+        let problem = of_family(seed, &family(regions, devices));
+        let (found, time) = near(&problem, Duration::from_secs(seconds));
+        println!("{}, {} partial plans", told(&found, time), found.labels);
+        return if found.gap <= NEAR { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
     for regions in [20, 40] {
         let mut gaps = vec![];
         for devices in [64, 256] {
-            let family = Family { regions, switches, gigabits, devices, classes: 4, is_dense: true };
             for seed in SEEDS {
-                let problem = of_family(seed, &family);
+                let problem = of_family(seed, &family(regions, devices));
                 let (soon, time) = near(&problem, Duration::from_secs(2));
                 let mut told = told(&soon, time);
                 if !soon.is_complete {

@@ -70,3 +70,40 @@ impl Bound<'_> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Bound, Counts};
+    use crate::charges::Charges;
+    use crate::equal::EqualDevices;
+    use base_time::Rng;
+
+    /// Bounds known from other sets assume that each class of the open set is there, and there are no more devices than there are.
+    #[test]
+    fn exchanges_keep_each_class() {
+        let mut fewer = 0;
+        for seed in 0..50 {
+            let mut rng = Rng::new(seed);
+            let problem = crate::pack::tests::problem(&mut rng);
+            let equal = EqualDevices::new(&problem, &[1000; 3]);
+            let charges = Charges::new(&problem, &equal);
+            let bound = Bound::new(&problem, &equal, &charges);
+            let classes = problem.classes;
+            let most = |class: usize| charges.most(class);
+            let own = Counts {
+                least: (0..classes).map(|class| rng.below(u64::from(most(class)) + 1) as u16).collect(),
+                is_exact: vec![true; classes],
+            };
+            for other in bound.exchanged(&own) {
+                assert!(
+                    (0..classes).all(|class| other.least[class] <= most(class)),
+                    "seed {seed}: {other:?}"
+                );
+                let is_kept = |class: usize| other.least[class] > 0 || own.least[class] == 0;
+                assert!((0..classes).all(is_kept), "seed {seed}: {other:?}");
+                fewer += usize::from((0..classes).any(|class| other.least[class] < own.least[class]));
+            }
+        }
+        assert!(fewer > 10, "{fewer}");
+    }
+}

@@ -12,6 +12,7 @@ use crate::problem::Arc;
 use crate::room::{Room, Uses};
 use crate::scarce::{Scarce, UNITS, What};
 use crate::stay::Stays;
+use std::collections::BTreeSet;
 
 /// Effort of the search for multipliers.
 #[derive(Clone, Copy)]
@@ -20,6 +21,8 @@ pub struct Effort {
     pub steps: usize,
     /// They are made anew so often where groups were left out.
     pub rounds: usize,
+    /// Links have multipliers, too.
+    pub has_links: bool,
 }
 
 /// Data of the whole problem, the same for all sets of plans.
@@ -63,7 +66,7 @@ impl<'p> Bound<'p> {
             return false;
         }
         for _ in 0..effort.rounds {
-            if !self.price_once(root, goals, effort.steps) {
+            if !self.price_once(root, goals, effort) {
                 return false;
             }
             self.force(root);
@@ -87,7 +90,11 @@ impl<'p> Bound<'p> {
         for at in 0..self.prices.len() {
             let Some(graph) = self.graph(at) else { continue };
             let Some(prices) = &self.prices[at] else { continue };
-            let forced = graph.forced(prices, &Partial { label: root, level: 0, faster: (1, 1) });
+            let mut forced = graph.forced(prices, &Partial { label: root, level: 0, faster: (1, 1) });
+            if self.merges_places {
+                let by_group = |row: &Vec<i64>| self.class.iter().map(|class| row[*class]).collect();
+                forced = forced.iter().map(by_group).collect();
+            }
             raise(&mut self.table.forced[at], Some(forced));
         }
     }
@@ -124,7 +131,12 @@ impl<'p> Bound<'p> {
         forced.iter().map(|forced| of(forced.as_ref())).collect()
     }
 
-    fn price_once(&mut self, root: &Label, goals: &[Option<i64>], steps: usize) -> bool {
+    fn price_once(
+        &mut self,
+        root: &Label,
+        goals: &[Option<i64>],
+        Effort { steps, has_links, .. }: Effort,
+    ) -> bool {
         let mut made = Room::new(self.problem, &self.parts());
         made.weigh(&self.parts(), root, steps);
         let room = made.left(root, 0);
@@ -133,7 +145,8 @@ impl<'p> Bound<'p> {
         }
         self.room = Some(made);
         self.rates = self.least_rates();
-        self.scarce = self.make_scarce();
+        self.scarce = self.make_scarce(has_links);
+        self.merged_allowed = self.merge_allowed();
         self.stays = (0..goals.len()).map(|at| self.make_stays(at)).collect();
         self.fill_by_region();
         for (at, goal) in goals.iter().enumerate() {
@@ -174,12 +187,16 @@ impl<'p> Bound<'p> {
     /// Makes the data of the whole problem; all plans are open.
     pub(super) fn make_whole(&mut self) {
         self.rates = self.least_rates();
-        self.scarce = self.make_scarce();
+        self.scarce = self.make_scarce(true);
+        self.merged_allowed = self.merge_allowed();
         self.stays = (0..self.distances.len()).map(|at| self.make_stays(at)).collect();
         self.fill_by_region();
         let (scarce, stays) = (std::mem::take(&mut self.scarce), std::mem::take(&mut self.stays));
-        self.fit = Fit::new(&scarce);
-        self.whole = Some(Whole { allowed: self.allowed.clone(), scarce, stays });
+        let allowed = if self.merges_places { self.merged_allowed.clone() } else { self.allowed.clone() };
+        if self.fit.is_empty() {
+            self.fit = Fit::new(&scarce);
+        }
+        self.whole = Some(Whole { allowed, scarce, stays });
     }
 
     /// Charges the use of sets of regions to the sets, by the resource that carries them.
@@ -206,22 +223,30 @@ impl<'p> Bound<'p> {
         for (at, thing) in self.scarce.iter().enumerate().filter(|(_, thing)| is_filled(thing)) {
             carrier[thing.class].get_or_insert(at);
         }
-        let distances = self.distances[objective].as_deref().filter(|_| self.is_priced[objective]);
-        Stays::new(self.problem, &self.rank, &self.class, &carrier, distances)
+        let (class, distances) = match self.merges_places {
+            true => (&self.classes, &self.merged[objective]),
+            false => (&self.class, &self.distances[objective]),
+        };
+        let distances = distances.as_deref().filter(|_| self.is_priced[objective]);
+        Stays::new(self.problem, &self.rank, class, &carrier, distances)
     }
 
     pub(super) fn graph(&self, objective: usize) -> Option<Graph<'_>> {
+        let (group, class, allowed, distances) = match self.merges_places {
+            true => (&self.problem.class, &self.classes, &self.merged_allowed, &self.merged),
+            false => (&self.equal.group, &self.class, &self.allowed, &self.distances),
+        };
         match (
             &self.problem.settings.objectives[objective].measure,
             &self.grows[objective],
-            &self.distances[objective],
+            &distances[objective],
         ) {
             (Measure::Worst(var), Some(grows), Some(distance)) if self.is_priced[objective] => Some(Graph {
                 problem: self.problem,
                 rank: &self.rank,
-                group: &self.equal.group,
-                class: &self.class,
-                allowed: &self.allowed,
+                group,
+                class,
+                allowed,
                 var: *var,
                 grows,
                 distance,
@@ -232,8 +257,17 @@ impl<'p> Bound<'p> {
         }
     }
 
+    /// By region: the classes of the groups on which it may run.
+    fn merge_allowed(&self) -> Vec<Vec<usize>> {
+        let merged = |groups: &Vec<usize>| {
+            let classes: BTreeSet<usize> = groups.iter().map(|group| self.class[*group]).collect();
+            classes.into_iter().collect()
+        };
+        if self.merges_places { self.allowed.iter().map(merged).collect() } else { vec![] }
+    }
+
     /// The scarce resources of the open set.
-    fn make_scarce(&self) -> Vec<Scarce> {
+    fn make_scarce(&self, has_links: bool) -> Vec<Scarce> {
         let mut scarce = vec![];
         let runs =
             |node: usize, class: usize| self.allowed[node].iter().any(|group| self.class[*group] == class);
@@ -255,7 +289,7 @@ impl<'p> Bound<'p> {
                     });
                 }
             }
-            let Some(ports) = &self.ports[class] else { continue };
+            let Some(ports) = self.ports[class].as_ref().filter(|_| has_links) else { continue };
             let is_paid = !self.charges.is_ever_free(class);
             let devices = if is_paid { paid } else { usize::from(self.charges.most(class)) };
             for (place, size) in ports.iter().enumerate().filter(|(_, size)| **size > 0 && **size < i64::MAX)
@@ -279,9 +313,19 @@ impl<'p> Bound<'p> {
 
     /// Classes of which there may be more devices in plans of a set than are counted, those first whose want makes plans of the open set dear.
     pub fn wanting(&self, counts: &Counts) -> Vec<usize> {
-        let priced = |class: usize| {
+        self.wanting_by(counts, &|class| {
             self.prices.iter().flatten().map(|p| p.of_class(&self.scarce, class)).max().unwrap_or(0)
-        };
+        })
+    }
+
+    /// The same, in the order of the best cut of a set.
+    pub fn wanting_by_cut(&self, objective: Option<usize>, counts: &Counts) -> Vec<usize> {
+        let exact = counts.exact(&self.classes);
+        let cut = objective.and_then(|at| self.cuts.best(at, &exact, self.charges));
+        self.wanting_by(counts, &|class| cut.map_or(0, |cut| cut.of_class(class)))
+    }
+
+    fn wanting_by(&self, counts: &Counts, priced: &dyn Fn(usize) -> i64) -> Vec<usize> {
         let can_have_more = |class: &usize| {
             !counts.is_exact[*class]
                 && counts.least[*class] < self.charges.most(*class)

@@ -15,7 +15,7 @@ use plan_model::{
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A switch with up to five helpers of two classes, a program or two of up to six regions in all.
-fn problem(rng: &mut Rng) -> Problem {
+pub fn problem(rng: &mut Rng) -> Problem {
     let mut signature = Signature::default();
     let mut variable = |name: &str, scope, role| {
         signature.add(Variable { name: name.into(), unit: Unit::Plain, scope, role, initial: 0 })
@@ -264,13 +264,16 @@ fn all_placements_are_found_but_for_equal_devices_and_no_others() {
 /// Prices of a set, what they tell of all other sets, and what annealing finds, against all placements.
 #[test]
 fn no_placement_is_below_what_prices_tell() {
-    let (mut told, mut exact, mut of_others, mut annealed, mut best) = (0, 0, 0, 0, 0);
+    let (mut told, mut exact, mut of_others, mut annealed, mut best, mut merged) = (0, 0, 0, 0, 0, 0);
     for seed in 0..250 {
         let mut rng = Rng::new(seed);
         let problem = problem(&mut rng);
         let equal = EqualDevices::new(&problem, &[1000; 3]);
         let charges = Charges::new(&problem, &equal);
         let mut bound = Bound::new(&problem, &equal, &charges);
+        // Devices of a class may be in two places.
+        bound.merge_places(seed % 3 == 0);
+        merged += u64::from(seed % 3 == 0 && equal.groups > problem.classes);
         let matters = crate::outcome::matters(&problem);
         let root = crate::expand::Expander::new(&problem, &equal, &charges, &matters).root();
         let all = charges.all();
@@ -302,7 +305,7 @@ fn no_placement_is_below_what_prices_tell() {
         };
         for counts in &sets {
             bound.open(counts);
-            let is_open = bound.price(&root, &[None, None], Effort { steps: 60, rounds: 2 });
+            let is_open = bound.price(&root, &[None, None], Effort { steps: 60, rounds: 2, has_links: true });
             let end = is_open.then(|| bound.end(&root, 0)).flatten();
             match (end, of_set(counts)) {
                 (None, length) => assert_eq!(length, None, "seed {seed} {counts:?}"),
@@ -338,5 +341,6 @@ fn no_placement_is_below_what_prices_tell() {
         told > 250 && exact > 100 && of_others > 15,
         "{told} told, {exact} exactly, {of_others} by others"
     );
+    assert!(merged > 10, "{merged} with places merged");
     assert!(annealed > 200 && best * 2 > annealed, "{annealed} annealed, {best} the best");
 }

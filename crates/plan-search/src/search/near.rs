@@ -15,14 +15,14 @@ use crate::charges::Counts;
 use crate::gap;
 use crate::label::{Cost, Label};
 
-/// First prices of a set.
-const QUICK: Effort = Effort { steps: 120, rounds: 1 };
+/// First prices of a set. Links are left out: where devices have room for few regions, they hardly raise the bound.
+const QUICK: Effort = Effort { steps: 120, rounds: 1, has_links: false };
 /// Steps of the first search for a certificate that a set has no plan, and of a second one.
 const FIT: usize = 40;
 const FIT_AGAIN: usize = 1000;
 /// Steps of the first annealing of a set, and of the last.
-const FIRST_STEPS: u64 = 10_000;
-const LAST_STEPS: u64 = 1_280_000;
+const FIRST_STEPS: u64 = 30_000;
+const LAST_STEPS: u64 = 1_920_000;
 
 /// After so many times a set is searched exactly, too, as far as so many labels go, twice as many each time.
 const TRIED: u32 = 2;
@@ -101,14 +101,20 @@ impl Search<'_> {
                 continue;
             }
             let exact = counts.exact(&self.bound.wanting(&counts));
-            self.bound.open(&exact);
-            let fits = self.bound.fits(FIT);
-            let near = if fits { self.near(&exact, end.clone(), root, QUICK) } else { None };
-            // The prices of plans with no more devices may show that those with more are covered, too.
-            if near.is_none() && self.bound.is_priced() && self.covers(&self.raised(&counts, end.clone())) {
-                continue;
+            let mut near = None;
+            // Most sets are covered by the cuts of others, which cost little.
+            if !self.covers(&self.raised(&exact, end.clone())) {
+                self.bound.open(&exact);
+                if self.bound.fits(FIT) {
+                    near = self.near(&exact, end.clone(), root, QUICK);
+                }
+                // The prices of plans with no more devices may show that those with more are covered, too.
+                let is_priced = near.is_none() && self.bound.is_priced();
+                if is_priced && self.covers(&self.raised(&counts, end.clone())) {
+                    continue;
+                }
             }
-            let all = self.bound.wanting(&counts);
+            let all = self.bound.wanting_by_cut(self.worst(), &counts);
             if let Some(near) = near {
                 self.anneal(&near, FIRST_STEPS, 0);
                 open.push(Open { end: near, counts: exact, times: 1 });

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 const WIDER: usize = 96;
 const WIDER_SETS: usize = 4;
 /// Effort to try whether known multipliers hold for another set.
-pub(super) const TRY: Effort = Effort { steps: 20, rounds: 1 };
+pub(super) const TRY: Effort = Effort { steps: 20, rounds: 1, has_links: true };
 
 /// Labels that were not explored.
 pub(super) struct Left {
@@ -56,7 +56,9 @@ impl Search<'_> {
         let mut proven = i64::MAX;
         if self.switches.near > 0 && self.switches.bounds && !waiting.is_empty() && !self.stopped {
             self.slack = self.switches.near;
+            self.bound.merge_places(true);
             left = self.run_near(waiting.clone(), &root);
+            self.bound.merge_places(false);
             if left.is_empty() {
                 (self.slack, proven) = (0, self.switches.near);
             }
@@ -195,7 +197,9 @@ impl Search<'_> {
         let mut sets: Vec<(&Cost, &Counts)> =
             waiting.iter().map(|((_, counts), end)| (end, counts)).collect();
         sets.sort();
-        for (width, most) in [(NARROW, usize::MAX), (WIDER, WIDER_SETS)] {
+        // Near plans are found by annealing.
+        let wider = if self.switches.near > 0 { 0 } else { WIDER_SETS };
+        for (width, most) in [(NARROW, usize::MAX), (WIDER, wider)] {
             let mut dives = 0;
             for (end, counts) in &sets {
                 let is_on = self.switches.dives && self.switches.bounds && !self.stopped && dives < most;
