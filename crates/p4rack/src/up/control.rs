@@ -23,7 +23,6 @@ use controller::{
 use device::Options;
 use device_control::{Known, Maker};
 use flow_rules::FlowSwitch;
-use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::Update;
 use rack_emulator::{Emulator, RackDevice, Spent, Violation};
 use rack_model::{Rack, Replace};
@@ -194,7 +193,7 @@ impl Control {
             while let Some((domain, output)) = outputs.pop_front() {
                 match output {
                     Output::Reply(_, Reply::Done(Err(status)))
-                        if status.code == Code::Unavailable && tries[domain] < TRIES =>
+                        if status.is_unavailable() && tries[domain] < TRIES =>
                     {
                         tries[domain] += 1;
                         let call = Call::Start(Box::default(), starts[domain].clone());
