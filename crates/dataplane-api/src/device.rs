@@ -136,6 +136,9 @@ pub trait Device: std::any::Any + Send {
         vec![]
     }
 
+    /// The link of a port goes up or down. A program that begins knows of no link that is down.
+    fn link(&mut self, _port: Port, _is_up: bool) {}
+
     /// What was counted so far.
     fn counters(&self) -> &Counters;
 

@@ -12,7 +12,7 @@ use super::driven::Driven;
 use super::refused;
 use super::switches::{Plan, Staged};
 use crate::functions;
-use crate::rack::{Placed, Racked};
+use crate::rack::{Placed, Racked, SplitApp};
 use base_diag::{Diagnostic, SourceMap, codes::emulate as codes};
 use base_time::{Duration, Rng, Time};
 use compiler::reparse;
@@ -244,7 +244,11 @@ impl Control {
         for (at, (((device, agent), engine), spent)) in devices_of_rack.enumerate() {
             let other = ir_interp::switch(Arc::clone(&nothing), Options::default())?;
             let driven: Box<dyn dataplane_api::Device> = match (agent, racked.flow_rules(at)) {
-                (Some(agent), _) => Box::new(Driven::new(agent, other)),
+                (Some(agent), _) => {
+                    let is_origin =
+                        |app: &SplitApp| app.placement.origins().any(|origin| origin.0 as usize == at);
+                    Box::new(Driven::new(agent, other, racked.apps.iter().any(is_origin)))
+                }
                 // What runs is what is printed.
                 (None, Some(rules)) => {
                     Box::new(FlowSwitch::new(flow_rules::read(&rules).map_err(|why| refused(&why))?))
