@@ -5,6 +5,7 @@ use crate::facts::Facts;
 use crate::layout::{Layout, Node};
 use crate::machine::Machine;
 use crate::notes::Notes;
+use crate::parked::Rooms;
 use crate::tables::{Mirrors, Wanted};
 use base_diag::Diagnostic;
 use dataplane_api::Port;
@@ -176,6 +177,8 @@ pub(crate) struct Build {
     pub(crate) zeros: Vec<Value>,
     /// Runs what code leaves out.
     pub(crate) rest: Interpreter,
+    /// Shared by all engines with this code.
+    pub(crate) rooms: Rooms,
 }
 
 /// Code, and what it speaks of by number.
@@ -221,6 +224,7 @@ impl Build {
             layout,
             zeros,
             rest,
+            rooms: Rooms::default(),
         })
     }
 
