@@ -369,8 +369,14 @@ class = \"switch\"
 [device.nic]
 class = \"smartnic\"
 [host.h1]
+mac = \"02:00:00:00:00:01\"
+ip = \"10.0.0.1/24\"
 [host.h2]
+mac = \"02:00:00:00:00:02\"
+ip = \"10.0.0.2/24\"
 [host.h3]
+mac = \"02:00:00:00:00:03\"
+ip = \"10.0.0.3/24\"
 [[link]]
 ends = [\"tor:1\", \"h1\"]
 rate = \"1Gbit/s\"
