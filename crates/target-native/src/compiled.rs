@@ -5,7 +5,6 @@ use crate::facts::Facts;
 use crate::layout::{Layout, Node};
 use crate::machine::Machine;
 use crate::notes::Notes;
-use crate::parked::Rooms;
 use crate::tables::{Mirrors, Wanted};
 use base_diag::Diagnostic;
 use dataplane_api::Port;
@@ -177,8 +176,6 @@ pub(crate) struct Build {
     pub(crate) zeros: Vec<Value>,
     /// Runs what code leaves out.
     pub(crate) rest: Interpreter,
-    /// Shared by all engines with this code.
-    pub(crate) rooms: Rooms,
 }
 
 /// Code, and what it speaks of by number.
@@ -224,7 +221,6 @@ impl Build {
             layout,
             zeros,
             rest,
-            rooms: Rooms::default(),
         })
     }
 

@@ -8,7 +8,7 @@ use crate::context::{Context, Left, REASONS, told};
 use crate::machine::Machine;
 use crate::memory::Memory;
 use crate::packet::{Fate, Packet};
-use crate::parked::{EngineId, Parked};
+use crate::parked::Parked;
 use crate::runtime::{Job, Leaving, To};
 use crate::tables::Mirrors;
 use base_time::Time;
@@ -23,12 +23,16 @@ use std::sync::Arc;
 /// The code of a program with what it works on.
 pub(crate) struct Native {
     pub(crate) build: Arc<Build>,
-    itself: EngineId,
+    /// Stands for this engine.
+    itself: Arc<()>,
     pub(crate) memory: Memory,
     pub(crate) values: Vec<Value>,
     /// Frames that were too long for their packets' buffers in the last run.
     pub(crate) outputs: Vec<Output>,
     pub(crate) mirrors: Mirrors,
+    /// Room for packets that are yet to come; in boxes, as queues take them.
+    #[allow(clippy::vec_box)]
+    pub(crate) free: Vec<Box<Parked>>,
     pub(crate) interpreted: u64,
     /// Runs what code leaves out.
     pub(crate) rest: Interpreter,
@@ -95,11 +99,12 @@ impl Native {
         let (values, rest) = (build.zeros.clone(), build.rest.clone());
         Native {
             build,
-            itself: EngineId::new(),
+            itself: Arc::default(),
             memory,
             values,
             outputs: vec![],
             mirrors,
+            free: vec![],
             interpreted: 0,
             rest,
         }
@@ -190,26 +195,15 @@ impl Native {
         (&coded.machine, job)
     }
 
-    /// Room for a packet, which runs in the frame of that.
-    #[inline(always)]
+    /// Room for a packet.
     pub(crate) fn room(&mut self) -> Box<Parked> {
-        let mut room = self.build.rooms.take(self.itself, &self.build);
-        room.exchange(&mut self.memory, &mut self.values);
-        room
-    }
-
-    /// The packet has left: whoever comes next may have its room and frame.
-    #[inline(always)]
-    pub(crate) fn vacate(&mut self, mut room: Box<Parked>) {
-        room.exchange(&mut self.memory, &mut self.values);
-        self.build.rooms.give(room);
+        self.free.pop().unwrap_or_else(|| Box::new(Parked::new(&self.itself, &self.build)))
     }
 
     /// A packet that waits is back, with its frame; if it is none of ours, it is given back.
-    #[inline(always)]
     pub(crate) fn fetch(&mut self, packet: QueuedPacket) -> Result<Box<Parked>, QueuedPacket> {
         let mut parked = packet.downcast::<Parked>()?;
-        if !parked.is_of(self.itself) {
+        if !parked.is_of(&self.itself) {
             return Err(parked);
         }
         parked.exchange(&mut self.memory, &mut self.values);

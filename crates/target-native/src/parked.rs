@@ -8,9 +8,6 @@
 //!
 //! **Invariant**: it goes back into the engine that it was taken from, and into no other: code knows tables and objects there. The
 //! addresses in its frame are of that frame and of its own packet's buffer, both of which stay where they are.
-//!
-//! Once a packet has left, another engine with the same code may use its memory ([`Rooms`]): a rack of many switches then works on
-//! memory that the processor has at hand, and not on that of the switch that was not used for the longest time.
 
 use crate::compiled::Build;
 use crate::memory::Memory;
@@ -19,56 +16,15 @@ use dataplane_api::Output;
 use device::Life;
 use device::v1model;
 use ir_value::Value;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-/// An engine; no other has the same. It says no more than that: no result depends on the number.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct EngineId(u64);
-
-impl EngineId {
-    pub(crate) fn new() -> EngineId {
-        static ENGINES: AtomicU64 = AtomicU64::new(0);
-        EngineId(ENGINES.fetch_add(1, Ordering::Relaxed))
-    }
-}
-
-/// Room for packets that are yet to come, in boxes, as queues take them.
-#[derive(Default)]
-pub(crate) struct Rooms {
-    #[allow(clippy::vec_box)]
-    free: Mutex<Vec<Box<Parked>>>,
-}
-
-impl Rooms {
-    /// Room for a packet of this engine: that of the packet which left last. Nobody waits for another thread.
-    #[inline(always)]
-    pub(crate) fn take(&self, engine: EngineId, build: &Build) -> Box<Parked> {
-        match self.free.try_lock().ok().and_then(|mut free| free.pop()) {
-            Some(mut room) => {
-                room.engine = engine;
-                room
-            }
-            None => Box::new(Parked::new(engine, build)),
-        }
-    }
-
-    /// The packet has left.
-    #[inline(always)]
-    pub(crate) fn give(&self, mut room: Box<Parked>) {
-        room.life = None;
-        if let Ok(mut free) = self.free.try_lock() {
-            free.push(room);
-        }
-    }
-}
+use std::sync::Arc;
 
 /// See the module.
 pub(crate) struct Parked {
     pub(crate) packet: Packet,
     /// The memory that its frame came in: it leaves in the same.
     pub(crate) came: Vec<u8>,
-    engine: EngineId,
+    /// Stands for the engine that it was in: each has one.
+    engine: Arc<()>,
     memory: Memory,
     values: Vec<Value>,
     /// What it may still take, if that is no longer all.
@@ -77,11 +33,11 @@ pub(crate) struct Parked {
 
 impl Parked {
     /// Room for a packet of this engine with this code.
-    fn new(engine: EngineId, build: &Build) -> Parked {
+    pub(crate) fn new(engine: &Arc<()>, build: &Build) -> Parked {
         Parked {
             packet: Packet::default(),
             came: vec![],
-            engine,
+            engine: Arc::clone(engine),
             memory: Memory::new(build.layout.bytes),
             values: build.zeros.clone(),
             life: None,
@@ -89,8 +45,8 @@ impl Parked {
     }
 
     /// True if it was in this engine.
-    pub(crate) fn is_of(&self, engine: EngineId) -> bool {
-        self.engine == engine
+    pub(crate) fn is_of(&self, engine: &Arc<()>) -> bool {
+        Arc::ptr_eq(&self.engine, engine)
     }
 
     /// What it came to; see [`Packet::output`].

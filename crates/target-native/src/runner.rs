@@ -44,7 +44,7 @@ impl StageRunner for Native {
             }
             outputs
         });
-        self.vacate(room);
+        self.free.push(room);
         outputs
     }
 
@@ -59,7 +59,7 @@ impl StageRunner for Native {
         let mut room = self.room();
         let is_ours = core.is_untold() && self.build.has_all([part, Part::Egress], &core.program);
         if !is_ours || !receive(&work, &mut room) {
-            self.vacate(room);
+            self.free.push(room);
             return Err(self.with_values(core, blocks, work));
         }
         let values;
@@ -83,12 +83,12 @@ impl StageRunner for Native {
         Ok(match left.map(|left| left.to) {
             None => self.wait(room).map_or(Ingress::Gone, Ingress::Waits),
             Some(To::Copies(packet, _)) => {
-                self.vacate(room);
+                self.free.push(room);
                 Ingress::Ended(Box::new(packet))
             }
             Some(To::FrameExtern(call)) => {
                 let called = self.called(&mut access, &mut room.packet, call, now);
-                self.vacate(room);
+                self.free.push(room);
                 called.map_or(Ingress::Gone, |called| Ingress::Called(Box::new(called)))
             }
         })
@@ -109,7 +109,7 @@ impl StageRunner for Native {
                 room.packet.drop();
                 if !core.is_untold() {
                     let packet = self.values(core, blocks, &mut room);
-                    self.vacate(room);
+                    self.free.push(room);
                     return Err(Box::new(packet));
                 }
                 Start::Frame(stay, room.life.take())
@@ -119,7 +119,7 @@ impl StageRunner for Native {
                 room = self.room();
                 let is_ours = core.is_untold() && self.build.has_all([Part::Egress], &core.program);
                 if !is_ours || !room.receive(&values) {
-                    self.vacate(room);
+                    self.free.push(room);
                     return Err(values);
                 }
                 Start::Values(&values, stay)
@@ -133,7 +133,7 @@ impl StageRunner for Native {
             Some(To::Copies(packet, _)) => Egress::Ended(Box::new(packet)),
             _ => Egress::Sent(room.output(&mut self.outputs)),
         };
-        self.vacate(room);
+        self.free.push(room);
         Ok(ended)
     }
 
@@ -147,7 +147,7 @@ impl StageRunner for Native {
         let mut room = self.room();
         let is_ours = core.is_untold() && self.build.has_all([Part::Out], &core.program);
         if !is_ours || !room.receive(packet) {
-            self.vacate(room);
+            self.free.push(room);
             return Err(NotTaken);
         }
         // What is recirculated is not cut.
@@ -162,7 +162,7 @@ impl StageRunner for Native {
         let exchange = self.exchange();
         packet.metadata = exchange.read(&exchange.layout.roles[1]);
         let output = room.output(&mut self.outputs);
-        self.vacate(room);
+        self.free.push(room);
         Ok(output.map(|output| output.frame))
     }
 
@@ -208,7 +208,7 @@ impl Native {
     #[inline(always)]
     fn wait(&mut self, mut room: Box<Parked>) -> Option<Queued> {
         let Some(replica) = room.packet.waits() else {
-            self.vacate(room);
+            self.free.push(room);
             return None;
         };
         // What `packet_length` will be in egress.
@@ -252,8 +252,8 @@ impl Native {
         let frame = frame?.frame;
         self.memory.bytes_mut(0, kept.0.len()).copy_from_slice(&kept.0);
         self.values = kept.1;
-        // It takes the frame as it was at the call along.
         let mut room = self.room();
+        room.exchange(&mut self.memory, &mut self.values);
         room.life = Some(life.clone());
         Some(Called { instance, method, args, frame, kept: Kept::Own(room), life })
     }
@@ -263,7 +263,7 @@ impl Native {
         let Kept::Own(kept) = kept else { return None };
         let mut parked = self.fetch(kept).ok()?;
         let life = parked.life.take();
-        self.build.rooms.give(parked);
+        self.free.push(parked);
         let registers = self.build.layout.registers;
         let first = packet.frame().as_ptr() as u64;
         let length = packet.frame().len() as u64;
