@@ -393,7 +393,7 @@ rate = \"1Gbit/s\"
 kind = \"link-down\"
 link = [\"tor:1\", \"h1\"]
 at = \"2ms\"
-lasts = \"4ms\"
+for = \"4ms\"
 [[replace]]
 at = \"4ms\"
 map = {}
