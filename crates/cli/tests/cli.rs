@@ -260,6 +260,49 @@ fn prove_split_of_the_example() {
 }
 
 #[test]
+fn prove_split_loses_frames_and_replaces_plans() {
+    let prove = |rack: &str, more: &[&str]| {
+        let output = p4rack(&[&["prove-split", rack, "--packets", "30", "--lossy"], more].concat());
+        assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
+        stdout(&output)
+    };
+    let text = prove("examples/slice/plain.toml", &[]);
+    let [_, tried, word, replaced] = text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
+    let number = |line: &str, behind: &str| -> u64 {
+        let before = line.split_once(behind).unwrap_or_else(|| panic!("no `{behind}` in {line}")).0;
+        before.rsplit(' ').next().and_then(|word| word.parse().ok()).unwrap_or_else(|| panic!("{line}"))
+    };
+    assert!(text.starts_with("equal      Acl on nic, Mark on nic, Out on nic\n"), "{text}");
+    assert_eq!(word, "equal      plans replaced by the controller");
+    let (lost, renewed) = (number(tried, " hand-overs lost, "), number(tried, " plans replaced"));
+    assert!(lost > 0 && renewed > 0, "{tried}");
+    assert!(replaced.trim_start().starts_with("30 packets in, "), "{replaced}");
+    assert!(number(replaced, " plans replaced") > 0, "{replaced}");
+
+    let json = prove("examples/slice/plain.toml", &["--format", "json"]);
+    let value: serde_json::Value = serde_json::from_str(&json).expect("one JSON value");
+    let [own, controller] = value["proofs"].as_array().map_or(&[][..], Vec::as_slice) else {
+        panic!("{json}")
+    };
+    let told = |key: &str| own[key].as_u64();
+    assert_eq!((told("lost"), told("replaced")), (Some(lost), Some(renewed)));
+    assert_eq!(
+        (&value["ok"], &own["equal"], &controller["equal"]),
+        (&true.into(), &true.into(), &true.into())
+    );
+    assert_eq!(controller["placement"], "plans replaced by the controller");
+    assert_eq!(controller["details"], replaced.trim_start());
+
+    // With the sampler.
+    let text = prove("examples/slice", &[]);
+    let forgets = "another plan empties `RouterIngress.beacon`, which packets read";
+    assert!(
+        text.ends_with(&format!("not tried  plans replaced by the controller\n           {forgets}\n")),
+        "{text}"
+    );
+}
+
+#[test]
 fn analyze_shows_regions() {
     let output = p4rack(&["analyze", "examples/slice/slice.p4", "--format", "json"]);
     let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one JSON value");

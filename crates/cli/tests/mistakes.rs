@@ -174,6 +174,9 @@ fn a_text_that_is_not_utf8() {
         1,
         &["`latin.toml`: line 2, column 6: the byte 0xe9 is not UTF-8; save the file as UTF-8"],
     );
+    // The file is the one that was meant: none with a similar name is suggested.
+    place.write("latim.toml", "");
+    assert!(!String::from_utf8_lossy(&place.run(&args).stderr).contains("did you mean"));
     place.check(&["check", "latin.p4"], 1, &["latin.p4:2:14", "save the file as UTF-8"]);
 }
 

@@ -322,8 +322,7 @@ async fn roll_back<P: Planner>(
 /// The place of the update that a device has refused, among those it was asked for.
 fn first_error(answer: &Answer) -> usize {
     let Answer::Refused(status) = answer else { return 0 };
-    let is_cause = |code: i32| code != 0 && code != Code::Aborted as i32;
-    status.details.iter().position(|error| is_cause(error.canonical_code)).unwrap_or(0)
+    status.cause().map_or(0, |(at, _)| at)
 }
 
 fn unable(status: Status) -> Fault {

@@ -136,6 +136,9 @@ pub trait Device: std::any::Any + Send {
         vec![]
     }
 
+    /// The link of a port goes up or down. A new program takes all links to be up.
+    fn link(&mut self, _port: Port, _is_up: bool) {}
+
     /// Counters since the device was made.
     fn counters(&self) -> &Counters;
 

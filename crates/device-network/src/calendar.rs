@@ -32,6 +32,8 @@ pub(crate) struct Calendar<E> {
     heap: BinaryHeap<Planned<E>>,
     /// Order of the first event in each lane, then of the first in the heap; [`NOTHING`] where there is none.
     firsts: [u128; LANES + 1],
+    /// Order of the last event in each lane, or 0 if it is empty: both ends of a long lane are far apart in memory.
+    lasts: [u128; LANES],
     /// Time of the last event taken, and of all in `soon`.
     now: Time,
     soon: VecDeque<Event<E>>,
@@ -79,6 +81,7 @@ impl<E> Default for Calendar<E> {
             lanes: Default::default(),
             heap: BinaryHeap::new(),
             firsts: [NOTHING; LANES + 1],
+            lasts: [0; LANES],
             now: Time::ZERO,
             soon: VecDeque::new(),
             scheduled: 0,
@@ -97,10 +100,10 @@ impl<E: Copy> Calendar<E> {
         let order = u128::from(at.as_ps()) << 64 | u128::from(self.scheduled);
         self.scheduled += 1;
         let planned = Planned { order, event };
-        let fits = |lane: &VecDeque<Planned<E>>| lane.back().is_none_or(|last| last.order < order);
-        let place = match self.lanes.iter().position(fits) {
+        let place = match self.lasts.iter().position(|last| *last < order) {
             Some(lane) => {
                 self.lanes[lane].push_back(planned);
+                self.lasts[lane] = order;
                 lane
             }
             None => {
@@ -142,6 +145,9 @@ impl<E: Copy> Calendar<E> {
             None => (self.heap.pop()?.event, self.heap.peek()),
         };
         self.firsts[place] = next.map_or(NOTHING, |next| next.order);
+        if self.firsts[place] == NOTHING && place < LANES {
+            self.lasts[place] = 0;
+        }
         self.now = at;
         Some((at, event))
     }

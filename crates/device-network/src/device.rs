@@ -93,6 +93,8 @@ pub struct DeviceNode {
     pub(crate) ports: Vec<(Port, u32)>,
     /// The outlet of all other ports.
     pub(crate) unlinked: u32,
+    /// Ports whose links are down.
+    cut: BTreeSet<Port>,
     /// When the calendar will next ask for its timers.
     pub(crate) timer: Option<Time>,
     /// Counters of the network at this device.
@@ -159,6 +161,7 @@ impl DeviceNode {
             chance: Rng::new(0),
             ports: vec![],
             unlinked: 0,
+            cut: BTreeSet::new(),
             timer: None,
             counts: DeviceCounts::default(),
             seen: Seen::default(),
@@ -196,6 +199,7 @@ impl DeviceNode {
         self.past_dropped = before.dropped.values().sum();
         self.past = before;
         self.begin();
+        self.cut.iter().for_each(|port| self.device.link(*port, false));
         let frames = self.backlog.iter().filter(|work| matches!(work, Work::Frame(..))).count() as u64;
         let lost = self.held() - self.kept.len() as u64 - frames;
         self.backlog.retain(|work| matches!(work, Work::Frame(..)));
@@ -203,6 +207,14 @@ impl DeviceNode {
         self.inside.clear();
         self.held_inside = 0;
         lost
+    }
+
+    /// The link of a port goes up or down, which its programs are told.
+    pub(crate) fn link(&mut self, port: Port, is_up: bool) {
+        let is_new = if is_up { self.cut.remove(&port) } else { self.cut.insert(port) };
+        if is_new {
+            self.device.link(port, is_up);
+        }
     }
 
     /// All that its programs have counted.

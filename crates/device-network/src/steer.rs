@@ -82,9 +82,14 @@ pub trait Steer: World {
     }
 
     /// Sets the faults of a wire, in addition to its settings. Frames on a wire that goes down are lost; returns their
-    /// number.
+    /// number. The device that sends on the wire is told whether the link is up.
     fn harm_wire(&mut self, wire: u32, harm: Harm) -> Outcome<u64> {
-        let cut = self.network_mut().wires[wire as usize].suffer(harm);
+        let network = self.network_mut();
+        let state = &mut network.wires[wire as usize];
+        if let Node::Device(device) = state.from.node {
+            network.devices[device as usize].link(state.from.port, !harm.is_down);
+        }
+        let cut = state.suffer(harm);
         (0..cut).for_each(|_| self.dropped(Place::Wire(wire), Reason::LinkDown, Owner::NOBODY));
         self.network().check_wire(wire)?;
         Ok(cut)

@@ -144,6 +144,10 @@ impl Device for Switch {
         self.at_work().run_timers(now)
     }
 
+    fn link(&mut self, port: Port, is_up: bool) {
+        self.port_set(port, is_up);
+    }
+
     fn counters(&self) -> &Counters {
         &self.core.counters
     }

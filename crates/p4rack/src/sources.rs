@@ -73,17 +73,18 @@ pub fn add(name: &str, text: &str, map: &mut SourceMap) -> Result<u32, Diagnosti
     base.ok_or_else(|| too_large().note(name))
 }
 
-/// Says that a file cannot be read, and which may be meant.
+/// Says that a file cannot be read, and which may be meant if there is none.
 pub fn unreadable(path: &Path, why: NoText) -> Diagnostic {
-    let why = match why {
-        NoText::Missing => "there is no such file".to_string(),
-        NoText::Unreadable(why) => why,
+    let told = |why: &str| {
+        Diagnostic::error(codes::emulate::UNREADABLE_FILE, "a file cannot be read")
+            .note(format!("`{}`: {why}", path.display()))
     };
-    let diagnostic = Diagnostic::error(codes::emulate::UNREADABLE_FILE, "a file cannot be read")
-        .note(format!("`{}`: {why}", path.display()));
-    match near(path) {
-        Some(near) => diagnostic.help(format!("did you mean `{}`?", near.display())),
-        None => diagnostic.help("check the path"),
+    match (why, near(path)) {
+        (NoText::Unreadable(why), _) => told(&why),
+        (NoText::Missing, Some(near)) => {
+            told("there is no such file").help(format!("did you mean `{}`?", near.display()))
+        }
+        (NoText::Missing, None) => told("there is no such file").help("check the path"),
     }
 }
 

@@ -99,16 +99,15 @@ fn messages_that_are_lost_or_late_only_take_time() {
     let mut racked = slice();
     let calm = up::bring_up(&racked).unwrap();
     racked.rack.control.loss = Probability::parse("5%").unwrap();
-    let (mut lossy, mut lost) = (0, 0);
+    let mut lost = 0;
     for seed in 0..20 {
         racked.rack.seed = seed;
-        let Ok(mut running) = up::bring_up(&racked) else { continue };
-        lossy += 1;
+        let mut running = up::bring_up(&racked).unwrap_or_else(|found| panic!("seed {seed}: {found:?}"));
         lost += running.bring_up.lost;
         assert_eq!(running.bring_up.took_ps > calm.bring_up.took_ps, running.bring_up.lost > 0);
         assert_eq!(running.run().unwrap().packets.dropped, 0);
     }
-    assert!(lossy > 2 && lost > 0, "{lossy} came up, {lost} messages lost");
+    assert!(lost > 20, "{lost} messages lost");
     racked.rack.control.loss = Probability::parse("100%").unwrap();
     let found = up::bring_up(&racked).err().expect("nothing arrives");
     assert_eq!(found[0].title, "the rack cannot be brought up");
@@ -135,7 +134,7 @@ fn a_message_that_is_lost_is_missed_soon() {
     let (mut first, mut later) = (0, 0);
     for seed in 0..40 {
         racked.rack.seed = seed;
-        let Ok(found) = up::bring_up(&racked).map(|running| running.bring_up) else { continue };
+        let found = up::bring_up(&racked).unwrap().bring_up;
         if found.lost == 1 {
             let more = found.took_ps - calm.took_ps;
             // Of a device that has not answered yet nobody knows how long that takes: a second.

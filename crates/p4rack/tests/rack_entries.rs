@@ -3,9 +3,11 @@
 mod support;
 
 use base_diag::SourceMap;
+use base_time::{Duration, Time};
 use expect_test::expect;
 use p4rack::{bmv2, rack, up};
 use p4runtime_proto::p4::v1::WriteRequest;
+use rack_model::HostId;
 use support::{small_program, text};
 
 const RACK: &str = "[rack]
@@ -352,4 +354,77 @@ fn a_device_runs_the_part_of_one_app() {
     .assert_eq(&shown);
     // Best effort: the system clears its directory for temporary files.
     let _ = std::fs::remove_dir_all(&directory);
+}
+
+const BACKED_UP: &str = r#"updates { type: INSERT entity { packet_replication_engine_entry { multicast_group_entry {
+  multicast_group_id: 1
+  replicas { port: "\x01" instance: 1 backup_replicas { port: "\x02" instance: 2 } } } } } }
+"#;
+
+/// Hosts h1, h2 and h3 at the ports of these numbers; h1's link is down from 2 ms to 6 ms, and at 4 ms all regions come home.
+const PORTS: &str = "[rack]
+until = \"10ms\"
+[device.tor]
+class = \"switch\"
+[device.nic]
+class = \"smartnic\"
+[host.h1]
+mac = \"02:00:00:00:00:01\"
+ip = \"10.0.0.1/24\"
+[host.h2]
+mac = \"02:00:00:00:00:02\"
+ip = \"10.0.0.2/24\"
+[host.h3]
+mac = \"02:00:00:00:00:03\"
+ip = \"10.0.0.3/24\"
+[[link]]
+ends = [\"tor:1\", \"h1\"]
+rate = \"1Gbit/s\"
+[[link]]
+ends = [\"tor:2\", \"h2\"]
+rate = \"1Gbit/s\"
+[[link]]
+ends = [\"tor:3\", \"h3\"]
+rate = \"1Gbit/s\"
+[[link]]
+ends = [\"tor:4\", \"nic:1\"]
+rate = \"1Gbit/s\"
+[[fault]]
+kind = \"link-down\"
+link = [\"tor:1\", \"h1\"]
+at = \"2ms\"
+for = \"4ms\"
+[[replace]]
+at = \"4ms\"
+map = {}
+[[app]]
+program = \"copies.p4\"
+entries = \"entries.txtpb\"
+origin = \"tor\"
+map = { R = \"nic\" }
+";
+
+/// Also where the program that knew of the link that is down has been replaced.
+#[test]
+fn backups_act_while_a_link_is_down() {
+    let program = small_program("", "@region(\"R\") { std.mcast_grp = 1; }", "");
+    let files = [("RACK.toml", PORTS), ("entries.txtpb", BACKED_UP), ("copies.p4", program.as_str())];
+    load("rack-backups", &files, |racked, map| {
+        let mut running = up::bring_up(racked).unwrap_or_else(|found| panic!("{}", text(&found, map)));
+        let at = |n: u64| Time::ZERO + Duration::from_us(100 + 500 * n);
+        (0..3).for_each(|host| running.emulator.listen(HostId(host)));
+        for n in 0..16u8 {
+            assert!(running.emulator.send(HostId(2), vec![0, n], at(n.into())));
+        }
+        let report = running.run().unwrap();
+        let notes: Vec<&str> = report.notes.iter().map(|note| note.what.as_str()).collect();
+        assert_eq!(notes.last(), Some(&"the other plan has taken over"), "{notes:?}");
+        let mut came = |host| {
+            let received = running.emulator.take_received(HostId(host)).into_iter();
+            received.map(|received| received.frame[1]).collect::<Vec<u8>>()
+        };
+        assert_eq!(came(0), [0, 1, 2, 3, 12, 13, 14, 15]);
+        assert_eq!(came(1), [4, 5, 6, 7, 8, 9, 10, 11]);
+        assert!(came(2).is_empty());
+    });
 }

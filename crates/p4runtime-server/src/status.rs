@@ -29,6 +29,20 @@ impl Status {
         let message = format!("{failed} of {} {what} failed{first}", details.len());
         Status { code: Code::Unknown, message, details }
     }
+
+    /// Of a batch, the place and the error of the first element that failed by itself: others were not tried or were rolled back
+    /// because of it.
+    pub fn cause(&self) -> Option<(usize, &Error)> {
+        let by_itself =
+            |error: &Error| ![Code::Ok as i32, Code::Aborted as i32].contains(&error.canonical_code);
+        self.details.iter().enumerate().find(|(_, error)| by_itself(error))
+    }
+
+    /// True if what the request needed did not answer: it may succeed when it is sent again.
+    pub fn is_unavailable(&self) -> bool {
+        let code = self.cause().map_or(self.code as i32, |(_, error)| error.canonical_code);
+        code == Code::Unavailable as i32
+    }
 }
 
 impl fmt::Display for Status {

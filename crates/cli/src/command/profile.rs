@@ -18,7 +18,7 @@ pub struct Args {
     /// Frame sizes in bytes
     #[arg(long, value_delimiter = ',', default_value = "100,500,1000,1500")]
     size: Vec<usize>,
-    /// Duration of one run at a rate; each rate is run five times, and more often at low rates
+    /// Duration of one run at a rate; each rate is run at least five times, and more often at low rates or on a busy machine
     #[arg(long, value_name = "TIME", default_value = "50ms")]
     time: Duration,
     /// Number of distinct frames; they are replayed in a loop

@@ -148,6 +148,9 @@ fn show_replaced(args: &Args, verdict: &Verdict, results: &mut Vec<Value>) {
         Verdict::DependsOnTime => {
             ("not tried ", None, "the frames depend on how long packets take".to_string())
         }
+        Verdict::Forgets(object) => {
+            ("not tried ", None, format!("another plan empties `{object}`, which packets read"))
+        }
         Verdict::NotReplaceable => {
             let why = "needs one app and one origin, a region elsewhere, a host at the origin, and no entries of single devices";
             ("not tried ", None, why.to_string())

@@ -12,7 +12,7 @@ use super::driven::Driven;
 use super::refused;
 use super::switches::{Plan, Staged};
 use crate::functions;
-use crate::rack::{Placed, Racked};
+use crate::rack::{Placed, Racked, SplitApp};
 use base_diag::{Diagnostic, SourceMap, codes::emulate as codes};
 use base_time::{Duration, Rng, Time};
 use compiler::reparse;
@@ -23,7 +23,6 @@ use controller::{
 use device::Options;
 use device_control::{Known, Maker};
 use flow_rules::FlowSwitch;
-use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::Update;
 use rack_emulator::{Emulator, RackDevice, Spent, Violation};
 use rack_model::{Rack, Replace};
@@ -194,7 +193,7 @@ impl Control {
             while let Some((domain, output)) = outputs.pop_front() {
                 match output {
                     Output::Reply(_, Reply::Done(Err(status)))
-                        if status.code == Code::Unavailable && tries[domain] < TRIES =>
+                        if status.is_unavailable() && tries[domain] < TRIES =>
                     {
                         tries[domain] += 1;
                         let call = Call::Start(Box::default(), starts[domain].clone());
@@ -245,7 +244,11 @@ impl Control {
         for (at, (((device, agent), engine), spent)) in devices_of_rack.enumerate() {
             let other = ir_interp::switch(Arc::clone(&nothing), Options::default())?;
             let driven: Box<dyn dataplane_api::Device> = match (agent, racked.flow_rules(at)) {
-                (Some(agent), _) => Box::new(Driven::new(agent, other)),
+                (Some(agent), _) => {
+                    let is_origin =
+                        |app: &SplitApp| app.placement.origins().any(|origin| origin.0 as usize == at);
+                    Box::new(Driven::new(agent, other, racked.apps.iter().any(is_origin)))
+                }
                 // The printed rules are the ones that run.
                 (None, Some(rules)) => {
                     Box::new(FlowSwitch::new(flow_rules::read(&rules).map_err(|why| refused(&why))?))

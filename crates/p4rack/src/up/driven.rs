@@ -17,12 +17,18 @@ pub(super) struct Driven {
     /// Without a program.
     idle: Idle,
     runs: bool,
+    /// The ports that its program names are its own: it is no helper.
+    owns_ports: bool,
 }
 
 impl Driven {
     /// A device that runs the agent's switch; the agent keeps `other` from now on.
-    pub(super) fn new<B: Builder<Target = Controlled>>(agent: &mut Agent<B>, other: Switch) -> Driven {
-        let mut driven = Driven { switch: other, idle: Idle::default(), runs: false };
+    pub(super) fn new<B: Builder<Target = Controlled>>(
+        agent: &mut Agent<B>,
+        other: Switch,
+        owns_ports: bool,
+    ) -> Driven {
+        let mut driven = Driven { switch: other, idle: Idle::default(), runs: false, owns_ports };
         driven.take(agent);
         driven
     }
@@ -85,6 +91,13 @@ impl Device for Driven {
 
     fn tick(&mut self, now: Time) -> Vec<Queued> {
         self.device_mut().tick(now)
+    }
+
+    /// A part of a program at a helper names the origin's ports. What it has by these numbers are links of the rack.
+    fn link(&mut self, port: Port, is_up: bool) {
+        if self.owns_ports {
+            self.device_mut().link(port, is_up);
+        }
     }
 
     fn counters(&self) -> &Counters {

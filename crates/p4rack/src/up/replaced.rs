@@ -15,6 +15,7 @@ use base_time::{Duration, Probability, Rng, Time};
 use control_writes::{Match, Run, Write};
 use controller::Timing;
 use device::Options;
+use ir::{InstanceId, Program};
 use ir_prove::Effort;
 use ir_prove::generate::{MendedPackets, Pool};
 use rack_model::{DeviceId, Fault, FaultKind, HostId, NodeId, Placement, Rack, Replace, Spanned};
@@ -65,6 +66,8 @@ pub enum Verdict {
     },
     /// The output depends on delays, so nothing can be compared.
     DependsOnTime,
+    /// Another plan empties an object that packets read (docs/ctl.md, `replace`): other frames are right. Its control-plane name.
+    Forgets(String),
     /// Plans of this rack cannot be replaced, or no host is at a port of its origin.
     NotReplaceable,
 }
@@ -84,6 +87,9 @@ fn prove_with(racked: &mut Racked, effort: &Effort, timing: Timing) -> Result<Ve
     let origins = app.placement.origins().count();
     if hosts.is_empty() || map.is_empty() || origins > 1 || !racked.own_entries.is_empty() {
         return Ok(Verdict::NotReplaceable);
+    }
+    if let Some(object) = forgotten(&app.whole) {
+        return Ok(Verdict::Forgets(object));
     }
     let packets = packets(app, &hosts, effort)?;
     let steady = quiet(&racked.rack, SLOW, packets.len());
@@ -108,6 +114,17 @@ fn prove_with(racked: &mut Racked, effort: &Effort, timing: Timing) -> Result<Ve
         Some((((_, packet), expected), found)) => Verdict::Differs { packet, expected, found },
         None => Verdict::Same(Replaced { packets: count, frames, plans }),
     })
+}
+
+/// An object that packets read and that begins anew with another plan: one that is no register, whose cells move.
+fn forgotten(program: &Program) -> Option<String> {
+    let is_forgotten = |at: &usize| {
+        let id = InstanceId::from(*at);
+        let kind = &program.extern_object(program.instance(id).object).name;
+        ir_state::order_matters(program, id) && kind != "register"
+    };
+    let at = (0..program.instances.len()).find(is_forgotten)?;
+    Some(program.instances[at].control_plane_name.to_string())
 }
 
 /// Hosts at ports of the origin, with the ports.
@@ -255,9 +272,13 @@ mod tests {
     use base_diag::SourceMap;
     use std::path::Path;
 
-    /// The split router without its sampler, which depends on time.
+    /// The split router without its sampler.
     fn plain() -> Racked {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/slice/plain.toml");
+        slice("plain.toml")
+    }
+
+    fn slice(file: &str) -> Racked {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/slice").join(file);
         load(&file, &[], &mut SourceMap::new()).unwrap_or_else(|found| panic!("{found:#?}"))
     }
 
@@ -274,6 +295,13 @@ mod tests {
             other => panic!("{other:?}"),
         }
         assert!(racked.rack == before);
+    }
+
+    /// How many packets the sampler has seen since its last copy is forgotten, so that it copies others.
+    #[test]
+    fn of_memory_that_does_not_move_with_the_plan_nothing_is_said() {
+        let verdict = prove_replaced(&mut slice("RACK.toml"), &effort()).unwrap();
+        assert_eq!(verdict, Verdict::Forgets("RouterIngress.beacon".to_string()));
     }
 
     /// No other run has a controller that could ignore frames in flight.
