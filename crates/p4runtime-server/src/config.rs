@@ -14,12 +14,12 @@ use p4runtime_proto::p4::v1::{
 };
 use p4runtime_store::{Catalog, Names, Store, Written};
 
-/// A program with what the control plane has written to it.
+/// A program with the entities that the control plane has written.
 pub(crate) struct Configured<T> {
     pub(crate) config: ForwardingPipelineConfig,
     /// The `p4_device_config` that it was built of: another's, where a configuration keeps the program that runs.
     source: Vec<u8>,
-    /// What is a string outside and a number in all that follows.
+    /// Names of translated values: strings outside, numbers inside.
     pub(crate) names: Names,
     pub(crate) store: Store,
     pub(crate) packet_io: PacketIo,
@@ -30,7 +30,7 @@ pub(crate) struct Configured<T> {
     is_spoilt: bool,
 }
 
-/// A program that is about to run, with what is written to it.
+/// A program that is about to run, with its entities.
 pub struct Prepared<B: Builder> {
     pub(crate) new: Configured<B::Target>,
     /// A controller has saved it.
@@ -59,8 +59,8 @@ impl<B: Builder> Prepared<B> {
         read.map_err(|fault| unread(&fault))
     }
 
-    /// Writes what devices hold already, in numbers and in an order in which it can be written, instead of the program's own
-    /// entries that are not constant.
+    /// Writes entities that devices have already, in numbers and in an order in which they can be written, instead of
+    /// the program's own entries that are not constant.
     pub fn adopt(&mut self, entities: Vec<Entity>) -> Result<(), Status> {
         let names = self.new.names.clone();
         self.new.replay_all(entities, &names)
@@ -78,12 +78,12 @@ impl<B: Builder> Prepared<B> {
 }
 
 impl<T: Target> Configured<T> {
-    /// Of a device that was just built.
+    /// Config of a device that was just built.
     fn new(config: ForwardingPipelineConfig, source: Vec<u8>, built: Built<T>) -> Configured<T> {
         let mut store = Store::with(Catalog::with(built.plain.clone(), built.numbers));
         store.set_limit(built.memory);
         for update in &built.initial {
-            // What P4Info does not describe (a hidden action) cannot be said, and is not listed.
+            // Entries that P4Info does not describe (a hidden action) cannot be expressed, and are not listed.
             let _ = store.load_initial(update);
         }
         Configured {
@@ -128,18 +128,19 @@ impl<B: Builder> Server<B> {
         Ok(wanted)
     }
 
-    /// The program that runs, new, without what is written to it.
+    /// The running program, built anew without its entities.
     pub fn prepare_empty(&self) -> Result<Prepared<B>, Status> {
         let running = self.running.as_ref().ok_or_else(no_program)?;
         self.prepare(running.config.clone())
     }
 
-    /// Drops what was saved and not committed.
+    /// Drops a saved program that was not committed.
     pub fn forget_saved(&mut self) {
         self.saved = None;
     }
 
-    /// What was saved is not committed any more: whoever saved it still writes to it and not to the program that runs.
+    /// Makes the saved program uncommittable, but keeps it: its controller's writes still go to it and not to the
+    /// running program.
     pub fn spoil_saved(&mut self) {
         if let Some(saved) = &mut self.saved {
             saved.is_spoilt = true;
@@ -152,8 +153,8 @@ impl<B: Builder> Server<B> {
         (self.writing, self.reading, self.replacing) = (None, None, None);
     }
 
-    /// What takes long in a `SetForwardingPipelineConfig`, for another thread before the request is made; nothing if it is quick, or
-    /// its sender may not make it.
+    /// Slow part of a `SetForwardingPipelineConfig`, for another thread before the request is made; `None` if the
+    /// request is quick, or its sender may not make it.
     pub fn ahead(&self, request: &SetForwardingPipelineConfigRequest) -> Option<Ahead> {
         self.may_set_config(request).ok()?;
         self.builder.ahead(&self.wanted(request.config.as_ref()?).ok()?)
@@ -234,8 +235,8 @@ impl<B: Builder> Server<B> {
         Ok(new)
     }
 
-    /// The program that runs, built anew with what controllers have written. What data planes have written goes with it, or, if
-    /// `forgets`, begins anew.
+    /// The program that runs, built anew with what controllers have written. Values of data planes are carried over or,
+    /// if `forgets`, reset.
     pub fn prepare_again(&self, forgets: bool) -> Result<Prepared<B>, Status> {
         let running = self.running.as_ref().ok_or_else(no_program)?;
         let mut prepared = self.prepare(running.config.clone())?;
@@ -260,7 +261,7 @@ impl<B: Builder> Server<B> {
         self.arbitration.authorize(&request.role, request.election_id.as_ref())
     }
 
-    /// Runs what was prepared; what was saved is dropped.
+    /// Runs a prepared program; a saved one is dropped.
     pub fn install(&mut self, prepared: Prepared<B>) {
         self.digests = crate::digests::Digests::default();
         self.configs += 1;
@@ -268,7 +269,7 @@ impl<B: Builder> Server<B> {
         self.saved = None;
     }
 
-    /// What was prepared does not run: if it was saved, it is so again.
+    /// Takes back a prepared program that does not run: if it was saved, it is saved again.
     pub fn give_back(&mut self, prepared: Prepared<B>) {
         if prepared.was_saved {
             // It fitted before.

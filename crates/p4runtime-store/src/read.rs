@@ -22,7 +22,7 @@ use control_writes::{Count, Data, EntryKey};
 use p4runtime_proto::p4::v1::{self, CounterData, entity::Entity};
 use std::ops::Range;
 
-/// What the data plane has written; asked only about what is there.
+/// Values that the data plane writes; asked only about objects that exist.
 pub trait Live {
     /// A cell of a counter.
     fn counter(&self, counter: u32, index: u64) -> Result<Count>;
@@ -74,7 +74,8 @@ impl Store {
         (entries + self.members.len() + self.groups.len() + self.multicast.len() + self.sessions.len()) as u64
     }
 
-    /// Gives `out` what controllers have written that matches values or has action data, without what the data plane writes.
+    /// Passes to `out` entities written by controllers that have match values or action data, without values of the
+    /// data plane.
     pub(crate) fn read_kept(&self, out: &mut dyn FnMut(v1::Entity)) {
         let mut give = |entity: Entity| out(v1::Entity { entity: Some(entity) });
         for (key, shared) in &self.members {

@@ -31,7 +31,7 @@ impl Generator<'_> {
                 led.push((own, build::stmt(apply)));
             }
         }
-        // The last policy leads what no other does.
+        // The last policy leads all remaining hand-overs.
         let mut found = led.pop().map_or(vec![], |(_, apply)| vec![apply]);
         for (own, apply) in led.into_iter().rev() {
             let is_it = |id: &SectionId| {

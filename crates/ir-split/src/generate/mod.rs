@@ -52,27 +52,27 @@ use std::collections::BTreeMap;
 pub struct Cut<'a> {
     /// The whole program, locals of its bodies hoisted.
     pub program: &'a Program,
-    /// Its leaves.
+    /// Leaves of the program.
     pub places: &'a Places,
-    /// Its sections.
+    /// Sections of the program.
     pub sections: &'a Sections,
-    /// What travels.
+    /// Layout of hand-overs.
     pub layout: &'a Layout,
-    /// Where everything runs.
+    /// Device of each region.
     pub placement: &'a Placement,
-    /// The ways of hand-overs.
+    /// Paths of hand-overs.
     pub routes: &'a Routes,
     /// The control before the traffic manager.
     pub ingress: ControlId,
-    /// The control behind it.
+    /// The control after it.
     pub egress: ControlId,
     /// The parser.
     pub parser: ParserId,
-    /// What the runtime's names begin with.
+    /// Prefix of the runtime's names.
     pub prefix: &'a str,
     /// For each header with a varbit, by its path: the metadata field with that varbit's length in bits.
     pub lengths: &'a Lengths,
-    /// What the program orders.
+    /// Effects that the program asks of the traffic manager.
     pub orders: &'a Orders,
     /// Headers whose originals travel, in the order in which the parser extracts them.
     pub originals: &'a [HeaderIndex],
@@ -89,7 +89,7 @@ pub struct Cut<'a> {
 }
 
 impl<'a> Cut<'a> {
-    /// What the generator reads of an analysed program; `None` if it has no parser.
+    /// Input of the generator from an analysed program; `None` if the program has no parser.
     pub fn new(a: &'a Analysis<'_>) -> Option<Cut<'a>> {
         let parser = a.program.stages.iter().find_map(|s| match s.kind {
             ir::StageKind::Parse(id) => Some(id),
@@ -154,7 +154,8 @@ pub struct Generator<'a> {
     /// Field numbers in the metadata struct.
     pub region: usize,
     pub leaving: usize,
-    /// What edge policies keep from the hand-over that came to the one that leaves, by the names of their fields.
+    /// Metadata field of each value that edge policies keep from the incoming to the outgoing hand-over, by the name of
+    /// the hand-over's field.
     pub kept: BTreeMap<Name, usize>,
     /// Set where egress packs a packet itself, in programs that send packets around too; with its field list.
     pub packed: Option<(usize, u32)>,
@@ -221,7 +222,7 @@ impl<'a> Generator<'a> {
         params.get(position).copied()
     }
 
-    /// Notes that something is missing: no program comes of it. What is given stands in until then.
+    /// Records that something is missing, so that no program results. `stand_in` is used until then.
     pub fn lacks<T>(&self, what: String, stand_in: T) -> T {
         self.missing.borrow_mut().get_or_insert(what);
         stand_in
@@ -288,7 +289,7 @@ impl<'a> Generator<'a> {
         self.named_field(self.header_field(stage, self.common), name)
     }
 
-    /// What a policy keeps on this device of a field of hand-overs.
+    /// Value that a policy keeps of a hand-over's field; `None` if none on this device does.
     pub fn kept_field(&self, stage: Duty, name: &str) -> Option<Expr> {
         let width = self.cut.layout.width_of(name);
         Some(build::field(self.metadata(stage), *self.kept.get(name)?, Type::Bit(width)))
