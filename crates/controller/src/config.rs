@@ -84,17 +84,19 @@ async fn try_exchange<P: Planner>(
     new: &Rollout,
     prepared: &mut Prepared<Plans<P>>,
 ) -> Result<(), Status> {
-    let contents = repair::contents(new, prepared.written()?);
+    while !shared.state().server.replay(prepared)? {
+        shared.pause().await;
+    }
+    let contents = repair::contents(shared, new, prepared).await?;
     repair::load(shared, new, contents).await?;
     let Some(old) = old else { return commit(shared, None, new, Spread::new(), &Found::new()).await };
     shared.hold(old.origin).await?;
     let found = repair::gather(shared, old, everything()).await?;
-    let along = shared.state().server.take_along(prepared)?;
     let mut counted = Spread::new();
-    for entity in along {
+    shared.state().server.take_along(prepared, &mut |entity| {
         let update = Update { r#type: Type::Modify as i32, entity: Some(entity) };
         spread(new, &update, &mut counted);
-    }
+    })?;
     repair::load_some(shared, new, &mut counted).await?;
     commit(shared, Some(old), new, counted, &found).await
 }

@@ -1,6 +1,7 @@
 //! Repair of stale devices, and values that devices report.
 
 use crate::ask::{Answer, Ask};
+use crate::desired::Plans;
 use crate::gather::Gathered;
 use crate::part::{Part, Planner, Rollout};
 use crate::spread::{Spread, spread, to_one};
@@ -11,7 +12,7 @@ use p4runtime_proto::p4::v1::{
     CounterEntry, DirectCounterEntry, Entity, RegisterEntry, TableEntry, Update, entity::Entity as Kind,
     update::Type,
 };
-use p4runtime_server::{SLICE, Status};
+use p4runtime_server::{Prepared, SLICE, Status};
 use p4runtime_store::making;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -98,13 +99,21 @@ pub(crate) fn everything() -> Vec<Entity> {
     kinds.into_iter().map(|kind| Entity { entity: Some(kind) }).collect()
 }
 
-/// Desired contents of every device, from the entities written to the whole.
-pub(crate) fn contents(rollout: &Rollout, written: Vec<Entity>) -> Spread {
+/// What every device is to hold of what is prepared for the whole.
+pub(crate) async fn contents<P: Planner>(
+    shared: &Shared<P>,
+    rollout: &Rollout,
+    prepared: &Prepared<Plans<P>>,
+) -> Result<Spread, Status> {
     let mut out = beginnings(rollout);
-    for update in making_all(written) {
-        spread(rollout, &update, &mut out);
+    let mut written = prepared.written();
+    while !written.is_over() {
+        prepared.read_on(&mut written, &mut |entity| spread(rollout, &making_one(entity), &mut out))?;
+        if !written.is_over() {
+            shared.pause().await;
+        }
     }
-    out
+    Ok(out)
 }
 
 /// Desired contents of one device, with values of its own data plane.
@@ -120,7 +129,7 @@ fn contents_of<P: Planner>(
     }
     let written = shared.state().server.written()?;
     let mut out = beginnings(rollout).remove(&device).unwrap_or_default();
-    out.extend(making_all(written).filter_map(|update| to_one(rollout, device, &update)));
+    out.extend(written.into_iter().map(making_one).filter_map(|update| to_one(rollout, device, &update)));
     Ok(out)
 }
 
@@ -132,7 +141,7 @@ pub(crate) fn wanted_of<P: Planner>(
 ) -> Result<Vec<Entity>, Status> {
     let written = shared.state().server.written()?;
     let linkage = rollout.parts.get(device).and_then(Option::as_ref).map_or(&[][..], |part| &part.linkage);
-    let own = making_all(written).filter_map(|update| to_one(rollout, device, &update));
+    let own = written.into_iter().map(making_one).filter_map(|update| to_one(rollout, device, &update));
     Ok(linkage.iter().cloned().chain(own).filter_map(|update| update.entity).collect())
 }
 
@@ -145,9 +154,9 @@ pub(crate) struct Own {
     pub(crate) before: Vec<Entity>,
 }
 
-/// Updates that write these entities to an empty rack.
-fn making_all(entities: Vec<Entity>) -> impl Iterator<Item = Update> {
-    entities.into_iter().map(|entity| Update { r#type: making(&entity) as i32, entity: Some(entity) })
+/// What writes this to a rack that holds nothing.
+fn making_one(entity: Entity) -> Update {
+    Update { r#type: making(&entity) as i32, entity: Some(entity) }
 }
 
 /// The linkage, and deletions of the program's own entries that control planes may have changed: the remaining ones are

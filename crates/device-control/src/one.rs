@@ -73,23 +73,21 @@ impl OneSwitch {
         }
     }
 
-    fn steer(&mut self, now: Time, steer: Steer, events: &mut Vec<Event>) -> Result<(), Status> {
+    /// How it has ended; nothing if it has only begun.
+    fn steer(&mut self, now: Time, steer: Steer, events: &mut Vec<Event>) -> Option<Result<(), Status>> {
         match steer {
             // A frame that came in has left.
             Steer::Hold { open, lease } => {
                 self.gate.close(open);
                 self.held = Held::from(now, lease);
             }
-            Steer::Stay(lease) => self.held.stay(now, lease)?,
+            Steer::Stay(lease) => return Some(self.held.stay(now, lease)),
             Steer::Release => {
                 self.held = Held::No;
                 events.extend(self.let_in(now));
             }
             Steer::ForgetSaved => self.server.forget_saved(),
-            Steer::Reset => {
-                let new = self.server.prepare_again(true)?;
-                self.server.install(new);
-            }
+            Steer::Reset => return self.server.begin_reset(),
             Steer::EndClients(streams) => {
                 let streams: Vec<StreamId> = streams.into_iter().map(StreamId).collect();
                 let outputs = self.server.end_clients(&streams);
@@ -97,10 +95,10 @@ impl OneSwitch {
             }
             Steer::Replace(_) => {
                 let why = "this is a single device: it has no plan to replace";
-                return Err(Status::new(Code::Unimplemented, why));
+                return Some(Err(Status::new(Code::Unimplemented, why)));
             }
         }
-        Ok(())
+        Some(Ok(()))
     }
 
     /// The frames that have waited come in.
@@ -142,59 +140,41 @@ impl OneSwitch {
     fn do_call(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Event> {
         self.at(now);
         let mut events = self.let_go(now);
+        let found = |(found, ended)| Reply::Found(found, ended);
         let reply = match call {
             Call::Start(config, updates) => {
                 let started = self.server.start(*config);
-                Reply::Done(started.and_then(|()| self.server.fill(&updates)))
+                Some(Reply::Done(started.and_then(|()| self.server.fill(&updates))))
             }
             Call::Adopt(..) => {
                 let why = "this is a single device: it has no agents to adopt entries from";
-                Reply::Done(Err(Status::new(Code::Unimplemented, why)))
+                Some(Reply::Done(Err(Status::new(Code::Unimplemented, why))))
             }
-            Call::Write(request) => match self.server.begin_write(*request) {
-                Some(ended) => Reply::Done(ended),
-                None => {
-                    self.slicing = Some(ticket);
-                    return events;
-                }
-            },
-            Call::Operate(request) => match self.server.begin_operation(*request) {
-                Some(ended) => Reply::Done(ended),
-                None => {
-                    self.slicing = Some(ticket);
-                    return events;
-                }
-            },
-            Call::SetConfig(request) => Reply::Done(self.server.set_config(*request)),
+            Call::Write(request) => self.server.begin_write(*request).map(Reply::Done),
+            Call::Operate(request) => self.server.begin_operation(*request).map(Reply::Done),
+            Call::SetConfig(request) => self.server.begin_config(*request).map(Reply::Done),
             Call::Steer(election, steer) => {
                 let may = match &election {
                     Some(_) => self.server.may_steer(election.as_ref()),
                     None => Ok(()),
                 };
-                let ended = may.and_then(|()| self.steer(now, steer, &mut events));
-                events.push(Event::Reply(ticket, Reply::Done(ended)));
-                return events;
+                let ended = match may {
+                    Ok(()) => self.steer(now, steer, &mut events),
+                    Err(status) => Some(Err(status)),
+                };
+                ended.map(Reply::Done)
             }
-            Call::Trace(request) => Reply::Traced(match self.server.target() {
+            Call::Trace(request) => Some(Reply::Traced(match self.server.target() {
                 Some(target) => target.trace(now, request).map(|hop| TraceResponse { hops: vec![hop] }),
                 None => Err(Status::new(Code::FailedPrecondition, "there is no program yet")),
-            }),
-            Call::Read(request) => match self.server.begin_read(request) {
-                Some((found, ended)) => Reply::Found(found, ended),
-                None => {
-                    self.slicing = Some(ticket);
-                    return events;
-                }
-            },
-            Call::ReadRunning(request) => match self.server.begin_read_running(request) {
-                Some((found, ended)) => Reply::Found(found, ended),
-                None => {
-                    self.slicing = Some(ticket);
-                    return events;
-                }
-            },
+            })),
+            Call::Read(request) => self.server.begin_read(request).map(found),
+            Call::ReadRunning(request) => self.server.begin_read_running(request).map(found),
         };
-        events.push(Event::Reply(ticket, reply));
+        match reply {
+            Some(reply) => events.push(Event::Reply(ticket, reply)),
+            None => self.slicing = Some(ticket),
+        }
         events
     }
 

@@ -125,14 +125,14 @@ impl<B: Builder> Server<B> {
         self.go_on_by(usize::MAX).unwrap_or(Ok(()))
     }
 
-    /// True while a write is done in slices. Only frames may come between these.
+    /// True while a write is done in slices, or a program replaced. Only frames may come between these.
     pub fn is_writing(&self) -> bool {
-        self.writing.is_some()
+        self.writing.is_some() || self.replacing.is_some()
     }
 
-    /// Does the next slice of a write. When that was the last one, the answer comes back.
+    /// Does the next slice. When that was the last one, the answer comes back.
     pub fn go_on(&mut self) -> Option<std::result::Result<(), Status>> {
-        self.go_on_by(SLICE)
+        self.go_on_replacing().or_else(|| self.go_on_by(SLICE))
     }
 
     fn go_on_by(&mut self, slice: usize) -> Option<std::result::Result<(), Status>> {
@@ -150,7 +150,7 @@ impl<B: Builder> Server<B> {
 
     /// A write whose sender may make it. Nothing is done yet.
     fn batch(&mut self, request: WriteRequest) -> std::result::Result<Batch<'static>, Status> {
-        if self.writing.is_some() {
+        if self.is_writing() {
             return Err(Status::new(Code::Unavailable, "another write is in progress: try again"));
         }
         let all_or_nothing = request.atomicity() != Atomicity::ContinueOnError;

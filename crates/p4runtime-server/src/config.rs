@@ -1,6 +1,7 @@
 //! Programs and how they come in (P4Runtime 1.5, sections 7, 14 and 15).
 
 use crate::packet_io::PacketIo;
+use crate::replay::Replay;
 use crate::server::{Server, no_program};
 use crate::status::Status;
 use crate::target::{Ahead, Builder, Built, Target};
@@ -9,9 +10,9 @@ use p4runtime_proto::p4::v1::get_forwarding_pipeline_config_request::ResponseTyp
 use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
 use p4runtime_proto::p4::v1::{
     Entity, ForwardingPipelineConfig, GetForwardingPipelineConfigRequest,
-    GetForwardingPipelineConfigResponse, SetForwardingPipelineConfigRequest, Uint128, Update, entity, update,
+    GetForwardingPipelineConfigResponse, SetForwardingPipelineConfigRequest, Uint128, Update,
 };
-use p4runtime_store::{Catalog, Names, Store, making};
+use p4runtime_store::{Catalog, Names, Store, Written};
 
 /// A program with the entities that the control plane has written.
 pub(crate) struct Configured<T> {
@@ -31,11 +32,13 @@ pub(crate) struct Configured<T> {
 
 /// A program that is about to run, with its entities.
 pub struct Prepared<B: Builder> {
-    new: Configured<B::Target>,
+    pub(crate) new: Configured<B::Target>,
     /// A controller has saved it.
     was_saved: bool,
-    /// True if values of the running program's data plane are carried over.
-    takes_along: bool,
+    /// What the data plane has written to the program that runs goes with it.
+    pub(crate) takes_along: bool,
+    /// What is still to be written to it of the entries of the program that runs.
+    pub(crate) replay: Option<Replay>,
 }
 
 impl<B: Builder> Prepared<B> {
@@ -44,9 +47,16 @@ impl<B: Builder> Prepared<B> {
         &self.new.target
     }
 
-    /// All that is written to it, in an order in which it can be written again.
-    pub fn written(&self) -> Result<Vec<Entity>, Status> {
-        written(&self.new)
+    /// The position before all that is written to it, in an order in which it can be written again.
+    pub fn written(&self) -> Written {
+        self.new.store.written()
+    }
+
+    /// Gives `out` the next slice of it.
+    pub fn read_on(&self, written: &mut Written, out: &mut dyn FnMut(Entity)) -> Result<(), Status> {
+        let mut room = crate::replay::SLICE;
+        let read = self.new.store.read_written_some(written, &mut room, &self.new.target, out);
+        read.map_err(|fault| unread(&fault))
     }
 
     /// Writes entities that devices have already, in numbers and in an order in which they can be written, instead of
@@ -87,78 +97,6 @@ impl<T: Target> Configured<T> {
             is_spoilt: false,
         }
     }
-
-    /// Writes the entities of another program again, as far as `keep` accepts them, instead of the program's own
-    /// entries that are not constant. Strings keep their values.
-    fn replay(
-        &mut self,
-        old: &Configured<T>,
-        mut keep: impl FnMut(Entity) -> Option<Entity>,
-    ) -> Result<(), Status> {
-        if !(self.names.is_empty() && old.names.is_empty()) {
-            return self.replay_all(written(old)?.into_iter().filter_map(keep).collect(), &old.names);
-        }
-        // One entity at a time: all of them as messages would take as much memory as the program.
-        self.delete_own()?;
-        let mut ended = Ok(());
-        let mut again = |entity: Entity| {
-            if ended.is_ok()
-                && let Some(entity) = keep(entity)
-            {
-                ended = self.again(making(&entity), entity);
-            }
-        };
-        old.store.read_written(&old.target, &mut again).map_err(|fault| unread(&fault))?;
-        ended
-    }
-
-    /// The same of these entities, whose strings have the numbers in `names`.
-    fn replay_all(&mut self, entities: Vec<Entity>, names: &Names) -> Result<(), Status> {
-        self.names.adopt(names);
-        let entities = self.rename(entities, names)?;
-        self.delete_own()?;
-        entities.into_iter().try_for_each(|entity| self.again(making(&entity), entity))
-    }
-
-    /// Deletes the program's own entries, but for those that are constant.
-    fn delete_own(&mut self) -> Result<(), Status> {
-        let mut own = vec![];
-        let mut take = |entity: Entity| own.push(entity);
-        self.store.read_written(&self.target, &mut take).map_err(|fault| unfit(&fault))?;
-        own.retain(
-            |entity| matches!(&entity.entity, Some(entity::Entity::TableEntry(e)) if !e.is_default_action),
-        );
-        own.into_iter().try_for_each(|entity| self.again(update::Type::Delete, entity))
-    }
-
-    /// Entities of another program, with the numbers that their strings have here.
-    fn rename(&mut self, mut entities: Vec<Entity>, names: &Names) -> Result<Vec<Entity>, Status> {
-        if self.names.is_empty() && names.is_empty() {
-            return Ok(entities);
-        }
-        entities.iter_mut().for_each(|entity| names.raise(entity));
-        let update = |entity| Update { entity: Some(entity), ..Update::default() };
-        let updates: Vec<Update> = entities.into_iter().map(update).collect();
-        let lowered = self.names.lower(&updates, &self.store).into_iter();
-        let lowered =
-            lowered.filter_map(|update| update.map(|update| update.into_owned().entity).transpose());
-        lowered.collect::<Result<_, _>>().map_err(|fault| unfit(&fault))
-    }
-
-    /// Writes an entity of another program again.
-    fn again(&mut self, how: update::Type, entity: Entity) -> Result<(), Status> {
-        let update = Update { r#type: how as i32, entity: Some(entity) };
-        for change in self.store.plan(&update).map_err(|fault| unfit(&fault))? {
-            self.target.apply(self.store.catalog(), &change).map_err(|fault| unfit(&fault))?;
-            self.store.commit(change, None);
-        }
-        Ok(())
-    }
-}
-
-fn unfit(fault: &p4runtime_store::Fault) -> Status {
-    let why = format!("the existing entries do not fit the new program: {fault}");
-    Status::new(Code::InvalidArgument, why)
 }
 
 impl<B: Builder> Server<B> {
@@ -174,7 +112,7 @@ impl<B: Builder> Server<B> {
         let wanted = self.wanted(&config)?;
         let built = self.builder.build(&wanted)?;
         let new = Configured::new(config, wanted.p4_device_config, built);
-        Ok(Prepared { new, was_saved: false, takes_along: false })
+        Ok(Prepared { new, was_saved: false, takes_along: false, replay: None })
     }
 
     /// The configuration that a device is built of: another's, where this one keeps the program that runs.
@@ -212,7 +150,7 @@ impl<B: Builder> Server<B> {
     /// Runs nothing any more.
     pub fn stop(&mut self) {
         (self.running, self.saved) = (None, None);
-        (self.writing, self.reading) = (None, None);
+        (self.writing, self.reading, self.replacing) = (None, None, None);
     }
 
     /// Slow part of a `SetForwardingPipelineConfig`, for another thread before the request is made; `None` if the
@@ -232,16 +170,8 @@ impl<B: Builder> Server<B> {
         self.wanted(&self.running.as_ref()?.config).ok()
     }
 
-    /// The RPC `SetForwardingPipelineConfig`. A failed request changes nothing.
-    pub fn set_config(&mut self, request: SetForwardingPipelineConfigRequest) -> Result<(), Status> {
-        if let Some(new) = self.prepare_config(request)? {
-            self.install(new);
-        }
-        Ok(())
-    }
-
-    /// The same, but that a program which is to run does not yet: see [`install`](Server::install) and
-    /// [`give_back`](Server::give_back).
+    /// [`set_config`](Server::set_config), but that a program which is to run does not yet: see [`replay`](Server::replay),
+    /// [`install`](Server::install) and [`give_back`](Server::give_back).
     pub fn prepare_config(
         &mut self,
         request: SetForwardingPipelineConfigRequest,
@@ -279,9 +209,7 @@ impl<B: Builder> Server<B> {
             Action::VerifyAndSave => self.saved = Some(self.beside_running(prepared.new)?),
             Action::VerifyAndCommit => return Ok(Some(prepared)),
             Action::ReconcileAndCommit => {
-                if let Some(running) = &self.running {
-                    prepared.new.replay(running, Some)?;
-                }
+                prepared.replay = self.running.as_ref().map(|running| Replay::of(&running.store));
                 prepared.takes_along = true;
                 return Ok(Some(prepared));
             }
@@ -312,27 +240,12 @@ impl<B: Builder> Server<B> {
     pub fn prepare_again(&self, forgets: bool) -> Result<Prepared<B>, Status> {
         let running = self.running.as_ref().ok_or_else(no_program)?;
         let mut prepared = self.prepare(running.config.clone())?;
-        match forgets {
-            true => prepared.new.replay(running, uncounted)?,
-            false => prepared.new.replay(running, Some)?,
-        }
+        prepared.replay = Some(Replay::of(&running.store));
         prepared.takes_along = !forgets;
         Ok(prepared)
     }
 
-    /// Values of the running program's data planes for a prepared program that is to have them: writes them there, and
-    /// returns them.
-    pub fn take_along(&self, prepared: &mut Prepared<B>) -> Result<Vec<Entity>, Status> {
-        let (true, Some(running)) = (prepared.takes_along, &self.running) else { return Ok(vec![]) };
-        let mut counted = vec![];
-        let read = running.store.read_counted(&running.target, &mut |entity| counted.push(entity));
-        read.map_err(|fault| Status::new(Code::Internal, format!("the counters cannot be read: {fault}")))?;
-        let counted = prepared.new.rename(counted, &running.names)?;
-        counted.iter().try_for_each(|entity| prepared.new.again(making(entity), entity.clone()))?;
-        Ok(counted)
-    }
-
-    /// Builder of devices.
+    /// Who makes devices of configurations.
     pub fn builder(&mut self) -> &mut B {
         &mut self.builder
     }
@@ -366,7 +279,11 @@ impl<B: Builder> Server<B> {
 
     /// All that a controller has written to the program that runs, in an order in which it can be written again.
     pub fn written(&self) -> Result<Vec<Entity>, Status> {
-        self.running.as_ref().map_or(Ok(vec![]), written)
+        let Some(running) = &self.running else { return Ok(vec![]) };
+        let mut entities = vec![];
+        let read = running.store.read_written(&running.target, &mut |entity| entities.push(entity));
+        read.map_err(|fault| unread(&fault))?;
+        Ok(entities)
     }
 
     fn prepare_saved(&mut self) -> Result<Prepared<B>, Status> {
@@ -377,7 +294,7 @@ impl<B: Builder> Server<B> {
             }
             Some(mut new) => {
                 new.store.set_limit(new.memory);
-                Ok(Prepared { new, was_saved: true, takes_along: false })
+                Ok(Prepared { new, was_saved: true, takes_along: false, replay: None })
             }
             None => {
                 let why = "there is no saved config: use VERIFY_AND_SAVE first";
@@ -410,27 +327,6 @@ impl<B: Builder> Server<B> {
     }
 }
 
-/// All entities that a controller has written, referenced ones first.
-fn written<T: Target>(of: &Configured<T>) -> Result<Vec<Entity>, Status> {
-    let mut entities = vec![];
-    of.store.read_written(&of.target, &mut |entity| entities.push(entity)).map_err(|fault| unread(&fault))?;
-    Ok(entities)
-}
-
-fn unread(fault: &p4runtime_store::Fault) -> Status {
+pub(crate) fn unread(fault: &p4runtime_store::Fault) -> Status {
     Status::new(Code::Internal, format!("the entries cannot be read: {fault}"))
-}
-
-/// An entity without values of the data plane; `None` if nothing else is in it.
-fn uncounted(mut entity: Entity) -> Option<Entity> {
-    match &mut entity.entity {
-        Some(
-            entity::Entity::CounterEntry(_)
-            | entity::Entity::DirectCounterEntry(_)
-            | entity::Entity::RegisterEntry(_),
-        ) => return None,
-        Some(entity::Entity::TableEntry(entry)) => entry.counter_data = None,
-        _ => {}
-    }
-    Some(entity)
 }

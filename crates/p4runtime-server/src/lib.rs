@@ -17,6 +17,7 @@ mod outcomes;
 mod packet_io;
 mod pieces;
 mod reading;
+mod replay;
 mod requests;
 mod server;
 mod status;

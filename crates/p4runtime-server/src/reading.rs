@@ -11,7 +11,7 @@ use crate::target::{Builder, Target};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{Entity, ReadRequest};
 use p4runtime_proto::to_binary;
-use p4runtime_store::{Cursor, Result, Wanted, canonical, looks_through};
+use p4runtime_store::{Cursor, Result, Store, Wanted, canonical, looks_through};
 use std::collections::BTreeMap;
 
 /// Cells that are read at a time, or an equal amount of other work.
@@ -20,8 +20,15 @@ const SLICE: u64 = 8192;
 /// A query that finds nothing takes as long as so many cells.
 const QUERY: u64 = 8;
 
-/// Limit on the different queries of one read that search all entities of a kind.
-const MOST_LOOKS: usize = 256;
+/// Limit on the entities that the different queries of one read may search, beside [`TIMES`] all that there are: nobody else is served
+/// before a read has ended.
+const MOST_SEARCHED: u64 = 1 << 16;
+
+/// How often a read may search everything: entries, their counters, their meters, and once more.
+const TIMES: u64 = 4;
+
+/// A search takes as long as so many entities, even if there are none.
+const SEARCH: u64 = 256;
 
 /// Result of a read, and its status.
 pub type Read = (Pieces, std::result::Result<(), Status>);
@@ -92,7 +99,7 @@ impl Reading {
                 return Ok(());
             }
         };
-        if let Some(ended) = self.known.ended(&query)? {
+        if let Some(ended) = self.known.ended(&query, &of.store)? {
             self.outcomes.note(ended);
             return Ok(());
         }
@@ -219,21 +226,27 @@ impl<B: Builder> Server<B> {
 #[derive(Default)]
 pub(crate) struct Known {
     ended: BTreeMap<Vec<u8>, Result<()>>,
-    /// How many of them searched all entities of a kind.
-    looks: usize,
+    /// How many entities they searched.
+    searched: u64,
 }
 
 impl Known {
-    /// The outcome of an equal query, if there was one. Fails if there are too many expensive queries.
-    pub(crate) fn ended(&mut self, query: &Entity) -> std::result::Result<Option<Result<()>>, Status> {
+    /// The outcome of an equal query, if there was one. Fails if the queries search too much.
+    pub(crate) fn ended(
+        &mut self,
+        query: &Entity,
+        store: &Store,
+    ) -> std::result::Result<Option<Result<()>>, Status> {
         if let Some(ended) = self.ended.get(&to_binary(&canonical(query))) {
             return Ok(Some(ended.clone()));
         }
-        self.looks += usize::from(looks_through(query));
-        if self.looks > MOST_LOOKS {
+        if looks_through(query) {
+            self.searched += store.searched(query).max(SEARCH);
+        }
+        let most = MOST_SEARCHED + TIMES * store.entities();
+        if self.searched > most {
             let why = format!(
-                "more than {MOST_LOOKS} different queries search all entities of a kind: look entities up by their keys, or \
-                 use several requests"
+                "the different queries search more than {most} entities: look entities up by their keys, or use several requests"
             );
             return Err(Status::new(Code::ResourceExhausted, why));
         }

@@ -83,7 +83,7 @@ impl<B: Builder> Server<B> {
         let Configured { store, names, .. } = configured;
         let mut known = Known::default();
         let mut live = |query: &Entity| {
-            let is_new = matches!(known.ended(query), Ok(None));
+            let is_new = matches!(known.ended(query, store), Ok(None));
             let is_live = is_new && store.reads_live(query) && store.find(query, Wanted::All).is_ok();
             known.note(query, &Ok(()));
             is_live

@@ -2,7 +2,7 @@
 
 use crate::arbitration::{Arbitration, StreamId};
 use crate::batch::Batch;
-use crate::config::Configured;
+use crate::config::{Configured, Prepared};
 use crate::digests::Digests;
 use crate::reading::Reading;
 use crate::requests::names_role;
@@ -47,6 +47,8 @@ pub struct Server<B: Builder> {
     pub(crate) writing: Option<Batch<'static>>,
     /// A read that is.
     pub(crate) reading: Option<Reading>,
+    /// A program that is to run once it has the entries of the one that does.
+    pub(crate) replacing: Option<Prepared<B>>,
 }
 
 impl<B: Builder> Server<B> {
@@ -63,6 +65,7 @@ impl<B: Builder> Server<B> {
             configs: 0,
             writing: None,
             reading: None,
+            replacing: None,
         }
     }
 

@@ -9,20 +9,17 @@
 mod cells;
 mod cursor;
 mod entries;
+mod written;
 
 pub use cells::Wanted;
 pub use cursor::Cursor;
+pub use written::{Written, is_unwritten};
 
 use crate::catalog::Described;
 use crate::fault::Result;
 use crate::store::Store;
 use control_writes::{Count, Data, EntryKey};
-use p4runtime_proto::p4::v1::{
-    self, ActionProfileGroup, ActionProfileMember, CloneSessionEntry, CounterData, CounterEntry, DigestEntry,
-    DirectCounterEntry, DirectMeterEntry, MeterConfig, MeterEntry, MulticastGroupEntry, P4Data,
-    PacketReplicationEngineEntry, RegisterEntry, TableEntry, ValueSetEntry, entity::Entity, p4_data,
-    packet_replication_engine_entry as pre,
-};
+use p4runtime_proto::p4::v1::{self, CounterData, entity::Entity};
 use std::ops::Range;
 
 /// Values that the data plane writes; asked only about objects that exist.
@@ -48,86 +45,33 @@ pub trait Live {
 impl Store {
     /// Gives `out` all entities that fit `query`.
     pub fn read(&self, query: &v1::Entity, live: &dyn Live, out: &mut dyn FnMut(v1::Entity)) -> Result<()> {
-        self.read_all(query, Wanted::All, live, out)
-    }
-
-    fn read_all(
-        &self,
-        query: &v1::Entity,
-        wanted: Wanted,
-        live: &dyn Live,
-        out: &mut dyn FnMut(v1::Entity),
-    ) -> Result<()> {
-        let mut cursor = self.find(query, wanted)?;
+        let mut cursor = self.find(query, Wanted::All)?;
         let mut room = u64::MAX;
         self.read_some(&mut cursor, &mut room, live, out)
     }
 
-    /// The answer to several queries, without unwritten entities and cells of counters and registers that are zero.
-    fn read_all_written(
-        &self,
-        queries: impl IntoIterator<Item = Entity>,
-        live: &dyn Live,
-        out: &mut dyn FnMut(v1::Entity),
-    ) -> Result<()> {
-        let mut give = |entity: v1::Entity| {
-            if !is_unwritten(&entity) {
-                out(entity);
-            }
+    /// How many entities a query goes through that looks none up by its key. Cells are not counted: no two queries go through the same.
+    pub fn searched(&self, query: &v1::Entity) -> u64 {
+        let entries = |table: u32| match table {
+            0 => self.tables.values().map(|state| state.entries.len()).sum(),
+            table => self.entry_count(table),
         };
-        queries.into_iter().try_for_each(|query| {
-            let query = v1::Entity { entity: Some(query) };
-            self.read_all(&query, Wanted::Written, live, &mut give)
-        })
+        let count = match &query.entity {
+            Some(Entity::TableEntry(q)) => entries(q.table_id),
+            Some(Entity::DirectCounterEntry(q)) => entries(q.table_entry.as_ref().map_or(0, |e| e.table_id)),
+            Some(Entity::DirectMeterEntry(q)) => entries(q.table_entry.as_ref().map_or(0, |e| e.table_id)),
+            Some(Entity::ActionProfileMember(_)) => self.members.len(),
+            Some(Entity::ActionProfileGroup(_)) => self.groups.len(),
+            Some(Entity::PacketReplicationEngineEntry(_)) => self.multicast.len().max(self.sessions.len()),
+            _ => 0,
+        };
+        count as u64
     }
 
-    /// Passes to `out` all entities that controllers have written, in an order in which they can be written again:
-    /// referenced ones first. Cells of counters and registers that are zero are left out.
-    pub fn read_written(&self, live: &dyn Live, out: &mut dyn FnMut(v1::Entity)) -> Result<()> {
-        let asked = TableEntry {
-            meter_config: Some(MeterConfig::default()),
-            counter_data: Some(CounterData::default()),
-            ..TableEntry::default()
-        };
-        let named = [
-            Entity::ActionProfileMember(ActionProfileMember::default()),
-            Entity::ActionProfileGroup(ActionProfileGroup::default()),
-            Entity::TableEntry(asked),
-        ];
-        self.read_all_written(named, live, out)?;
-        for (table, _) in self.tables.iter().filter(|(_, state)| state.default.call.is_some()) {
-            let default = self.default_message(self.catalog.table(*table)?);
-            out(v1::Entity { entity: Some(Entity::TableEntry(default)) });
-        }
-        let replication =
-            |kind| Entity::PacketReplicationEngineEntry(PacketReplicationEngineEntry { r#type: Some(kind) });
-        let others = [
-            // A default action may be the program's, and constant, while its direct objects are the controller's.
-            Entity::DirectMeterEntry(DirectMeterEntry {
-                table_entry: Some(defaults()),
-                ..DirectMeterEntry::default()
-            }),
-            Entity::DirectCounterEntry(DirectCounterEntry { table_entry: Some(defaults()), data: None }),
-            replication(pre::Type::MulticastGroupEntry(MulticastGroupEntry::default())),
-            replication(pre::Type::CloneSessionEntry(CloneSessionEntry::default())),
-            Entity::ValueSetEntry(ValueSetEntry::default()),
-            Entity::DigestEntry(DigestEntry::default()),
-            Entity::MeterEntry(MeterEntry::default()),
-            Entity::CounterEntry(CounterEntry::default()),
-            Entity::RegisterEntry(RegisterEntry::default()),
-        ];
-        self.read_all_written(others, live, out)
-    }
-
-    /// Passes to `out` values of the data plane that controllers can write too, if they are not zero.
-    pub fn read_counted(&self, live: &dyn Live, out: &mut dyn FnMut(v1::Entity)) -> Result<()> {
-        let counted = [
-            Entity::DirectCounterEntry(DirectCounterEntry::default()),
-            Entity::DirectCounterEntry(DirectCounterEntry { table_entry: Some(defaults()), data: None }),
-            Entity::CounterEntry(CounterEntry::default()),
-            Entity::RegisterEntry(RegisterEntry::default()),
-        ];
-        self.read_all_written(counted, live, out)
+    /// How many entities there are that queries may have to go through.
+    pub fn entities(&self) -> u64 {
+        let entries: usize = self.tables.values().map(|state| state.entries.len()).sum();
+        (entries + self.members.len() + self.groups.len() + self.multicast.len() + self.sessions.len()) as u64
     }
 
     /// Passes to `out` entities written by controllers that have match values or action data, without values of the
@@ -148,41 +92,6 @@ impl Store {
                 give(Entity::TableEntry(self.default_message(table)));
             }
         }
-    }
-}
-
-/// The query for the default entries of all tables.
-fn defaults() -> TableEntry {
-    TableEntry { is_default_action: true, ..TableEntry::default() }
-}
-
-/// True for entities in the state of a device that was just built, except for default entries.
-pub fn is_unwritten(entity: &v1::Entity) -> bool {
-    entity.entity.as_ref().is_none_or(is_kind_unwritten)
-}
-
-fn is_kind_unwritten(entity: &Entity) -> bool {
-    match entity {
-        Entity::TableEntry(e) => e.is_const,
-        Entity::ValueSetEntry(e) => e.members.is_empty(),
-        Entity::MeterEntry(e) => e.config.is_none(),
-        Entity::DirectMeterEntry(e) => e.config.is_none(),
-        Entity::CounterEntry(e) => e.data.unwrap_or_default() == CounterData::default(),
-        Entity::DirectCounterEntry(e) => e.data.unwrap_or_default() == CounterData::default(),
-        Entity::RegisterEntry(e) => e.data.as_ref().is_none_or(is_zero),
-        _ => false,
-    }
-}
-
-/// Zero in all its parts. Enums and errors have no zero that is known here.
-fn is_zero(data: &P4Data) -> bool {
-    let zero = |bytes: &Vec<u8>| bytes.iter().all(|byte| *byte == 0);
-    match &data.data {
-        Some(p4_data::Data::Bitstring(bytes) | p4_data::Data::EnumValue(bytes)) => zero(bytes),
-        Some(p4_data::Data::Bool(value)) => !value,
-        Some(p4_data::Data::Tuple(parts) | p4_data::Data::Struct(parts)) => parts.members.iter().all(is_zero),
-        Some(p4_data::Data::Header(header)) => !header.is_valid && header.bitstrings.iter().all(zero),
-        _ => false,
     }
 }
 

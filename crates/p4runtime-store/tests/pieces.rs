@@ -237,3 +237,47 @@ fn what_is_written_meanwhile_disturbs_nothing() {
     }
     assert_eq!(all, (1..=31).filter(|n| *n != 12).map(member).collect::<Vec<_>>());
 }
+
+/// All that is written comes in the order in which it can be written, in pieces as at once.
+#[test]
+fn what_is_written_comes_in_pieces() {
+    let store = filled();
+    let mut all = vec![];
+    store.read_written(&Threes, &mut |entity| all.push(shown(&entity))).unwrap();
+    // 30 members, 8 groups, 30 entries, 30 groups and 30 sessions, a value set, a digest, a meter; the default entry's counter, 4 cells of counters, 4 of a register.
+    assert_eq!(all.len(), 140);
+    for room in [1, 7, 100] {
+        let (mut written, mut pieces) = (store.written(), vec![]);
+        while !written.is_over() {
+            let (mut left, before) = (room, pieces.len());
+            store
+                .read_written_some(&mut written, &mut left, &Threes, &mut |entity| {
+                    pieces.push(shown(&entity))
+                })
+                .unwrap();
+            assert!((pieces.len() - before) as u64 <= room);
+        }
+        assert_eq!(pieces, all, "{room}");
+    }
+    let mut written = store.written_by_controllers();
+    let mut own = vec![];
+    store
+        .read_written_some(&mut written, &mut 10_000, &Threes, &mut |entity| own.push(shown(&entity)))
+        .unwrap();
+    assert_eq!(own.len(), 131);
+    assert!(own.iter().all(|entity| !entity.contains("counter") && !entity.contains("register")), "{own:?}");
+}
+
+#[test]
+fn searches_are_counted_by_what_they_go_through() {
+    let store = filled();
+    assert_eq!(store.entities(), 128);
+    let searched = |query: &str| store.searched(&from_text(query).unwrap());
+    assert_eq!(searched("table_entry {}"), 30);
+    assert_eq!(searched("table_entry { table_id: 2 }"), 0);
+    assert_eq!(searched("direct_meter_entry { table_entry { table_id: 1 } }"), 30);
+    assert_eq!(searched("action_profile_member { member_id: 3 }"), 30);
+    assert_eq!(searched("action_profile_group {}"), 8);
+    assert_eq!(searched(QUERIES[24].0), 30);
+    assert_eq!(searched("register_entry {}"), 0);
+}

@@ -181,3 +181,30 @@ fn frames_pass_while_an_operator_replaces_the_plan() {
     };
     frames_pass_while(&format!("a program of {ifs} ifs, reset and replaced twice"), &rack(), replace);
 }
+
+/// A reset, and a push that keeps the entries, wrote all of them to the new program at once.
+#[test]
+fn frames_pass_while_entries_are_written_to_a_new_program() {
+    let _alone = alone();
+    let (large, full) = if at_length() { (100_000, 50_000) } else { (10_000, 10_000) };
+    for (what, program, most) in [("a device", larger(), large), ("a rack", rack(), full)] {
+        let again = async move |client: &mut Client, ids: (u32, u32), address: &str| {
+            for first in (1..=most).step_by(100_000) {
+                let some = first..(first + 100_000).min(most + 1);
+                client.write(entries(ids, 1, "INSERT", some)).await.unwrap();
+            }
+            let config = running(client).await;
+            let request = "device_id: 1 election_id { low: 1 } action: RECONCILE_AND_COMMIT";
+            let mut request: SetForwardingPipelineConfigRequest = from_text(request).unwrap();
+            request.config = Some(config);
+            client.set_forwarding_pipeline_config(request).await.unwrap();
+            let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
+            let answer = command.args(["ctl", "--addr", address, "reset"]).output().unwrap();
+            assert!(answer.status.success(), "{answer:?}");
+            let all = from_text("device_id: 1 entities { table_entry {} }").unwrap();
+            let found = count(client, all).await.unwrap();
+            assert!(found > most as usize, "{found}");
+        };
+        frames_pass_while(&format!("a push and a reset with {most} entries of {what}"), &program, again);
+    }
+}

@@ -394,24 +394,64 @@ fn what_operators_ask_is_prepared_beside_frames() {
     }
 }
 
+const GROUPS: &str = "packet_replication_engine_entry { multicast_group_entry {} }";
+
+/// Writes 2500 groups, and [`DEFAULT`].
+fn fill(switch: &mut dyn Served) {
+    let group = |n: u32| {
+        format!(
+            "INSERT packet_replication_engine_entry {{ multicast_group_entry {{ multicast_group_id: {n} }} }}"
+        )
+    };
+    let groups: Vec<String> = (1..=2500).map(group).chain([DEFAULT.to_string()]).collect();
+    let groups: Vec<&str> = groups.iter().map(String::as_str).collect();
+    let write = write_request("CONTINUE_ON_ERROR", &groups);
+    switch.call(Time::ZERO, Ticket(2), Call::Write(Box::new(write)));
+    while switch.is_busy() {
+        switch.go_on(Time::ZERO);
+    }
+}
+
+/// A reset, and a program that takes the entries over, wrote all of them at once.
+#[test]
+fn frames_pass_between_the_slices_of_a_replay() {
+    // A rack writes what the whole is to hold, and reads that for its devices; it also goes on when a device tells it of a packet.
+    for (mut switch, least) in served().into_iter().zip([19, 20]) {
+        let now = Time::ZERO;
+        fill(&mut *switch);
+        let config = switch.answers().get_config(&Default::default()).unwrap().config;
+        let again = "device_id: 1 election_id { low: 1 } action: RECONCILE_AND_COMMIT";
+        let again: SetForwardingPipelineConfigRequest = from_text(again).unwrap();
+        let again = SetForwardingPipelineConfigRequest { config, ..again };
+        for call in [Call::Steer(None, Steer::Reset), Call::SetConfig(Box::new(again))] {
+            let mut events = switch.call(now, Ticket(3), call);
+            let mut passed = 0;
+            while switch.is_busy() {
+                assert!(events.is_empty(), "{events:?}");
+                passed += switch.frame(now, 3, &[1; 60]).len();
+                events = switch.go_on(now);
+            }
+            assert!(passed >= least, "{passed}");
+            let is_done = |event: &Event| *event == Event::Reply(Ticket(3), Reply::Done(Ok(())));
+            assert!(events.iter().any(is_done), "{events:?}");
+            let mut events = switch.call(now, Ticket(4), Call::Read(read_request(GROUPS)));
+            while switch.is_busy() {
+                events.extend(switch.go_on(now));
+            }
+            let Some(Event::Reply(Ticket(4), Reply::Found(found, Ok(())))) = events.pop() else { panic!() };
+            assert_eq!(found.entities().count(), 2500);
+        }
+    }
+}
+
 /// All of a table was read at once, whatever its size.
 #[test]
 fn frames_pass_between_the_slices_of_a_read() {
     // A rack's controller goes on when a device tells it of a packet, too.
     for (mut switch, wanted) in served().into_iter().zip([3, 2]) {
         let now = Time::ZERO;
-        let member = |n: u32| {
-            format!(
-                "INSERT packet_replication_engine_entry {{ multicast_group_entry {{ multicast_group_id: {n} }} }}"
-            )
-        };
-        let groups: Vec<String> = (1..=2500).map(member).chain([DEFAULT.to_string()]).collect();
-        let groups: Vec<&str> = groups.iter().map(String::as_str).collect();
-        switch.call(now, Ticket(2), Call::Write(Box::new(write_request("CONTINUE_ON_ERROR", &groups))));
-        while switch.is_busy() {
-            switch.go_on(now);
-        }
-        let read = read_request("packet_replication_engine_entry { multicast_group_entry {} }");
+        fill(&mut *switch);
+        let read = read_request(GROUPS);
         assert!(switch.call(now, Ticket(3), Call::Read(read)).is_empty());
         let mut slices = 1;
         let found = loop {

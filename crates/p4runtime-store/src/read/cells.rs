@@ -157,7 +157,7 @@ impl Store {
                 before.for_each(|cell| give(cell, zero.clone()));
             }
             let data = data::encode(&self.catalog, spec, &value)?;
-            if wanted == Wanted::All || !super::is_zero(&data) {
+            if wanted == Wanted::All || !super::written::is_zero(&data) {
                 give(cell, data);
             }
             Ok(())
