@@ -14,6 +14,7 @@ mod backward;
 mod bypass;
 mod check;
 mod check_shape;
+mod check_spares;
 mod describe;
 mod detour;
 mod expressions;

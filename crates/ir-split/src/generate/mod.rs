@@ -16,6 +16,7 @@
 //! only on packets that do not leave as such.
 
 mod body;
+mod brought;
 mod checksums;
 mod externs;
 mod find_port;
@@ -130,6 +131,7 @@ pub fn device_program(cut: &Cut<'_>, device: DeviceIndex) -> Result<DeviceProgra
     drop_lent(&mut generator.out, cut.lent);
     let kept = if generator.is_origin() { idle(cut.program) } else { Idle::default() };
     prune::prune(&mut generator.out, &kept);
+    brought::put_in_order(&mut generator.out, cut);
     match generator.missing.into_inner() {
         Some(what) => Err(broken(&what)),
         None => Ok(DeviceProgram { program: generator.out, linkage: generator.linkage }),
@@ -156,6 +158,8 @@ pub struct Generator<'a> {
     pub leaving: usize,
     /// What edge policies keep from the hand-over that came to the one that leaves, by the names of their fields.
     pub kept: BTreeMap<Name, usize>,
+    /// The field list of copies that a policy makes.
+    pub clone_list: u32,
     /// Set where egress packs a packet itself, in programs that send packets around too; with its field list.
     pub packed: Option<(usize, u32)>,
     /// Set where a hand-over could be shorter than links carry without padding.
@@ -191,6 +195,7 @@ impl<'a> Generator<'a> {
             region: 0,
             leaving: 0,
             kept: BTreeMap::new(),
+            clone_list: 0,
             packed: None,
             short: None,
             original_lengths: BTreeMap::new(),
@@ -255,6 +260,18 @@ impl<'a> Generator<'a> {
         }
     }
 
+    /// The field of the standard metadata with that name.
+    pub fn standard_field(&self, stage: Duty, name: &str, width: u32) -> Expr {
+        let base = build::var(
+            self.sure_role_var(stage, Role::StandardMetadata),
+            &self.shared_type(stage, Role::StandardMetadata),
+        );
+        match self.out.fields(&base.ty).iter().position(|field| field.name == name) {
+            Some(number) => build::field(base, number, Type::Bit(width)),
+            None => self.lacks(format!("the field `{name}` of the standard metadata"), base),
+        }
+    }
+
     pub fn shared_type(&self, stage: Duty, role: Role) -> Type {
         let var = self.role_var(stage, role);
         let vars = match arch::stage(&self.out, stage).map(|s| s.kind) {
@@ -290,8 +307,9 @@ impl<'a> Generator<'a> {
 
     /// What a policy keeps on this device of a field of hand-overs.
     pub fn kept_field(&self, stage: Duty, name: &str) -> Option<Expr> {
-        let width = self.cut.layout.width_of(name);
-        Some(build::field(self.metadata(stage), *self.kept.get(name)?, Type::Bit(width)))
+        let number = *self.kept.get(name)?;
+        let ty = self.out.fields(&self.metadata_type)[number].ty.clone();
+        Some(build::field(self.metadata(stage), number, ty))
     }
 
     /// The most bits of a header.

@@ -13,7 +13,7 @@ mod full;
 use crate::analysis::Analysis;
 use crate::generate::{Generator, Moved};
 use crate::layout::{Layout, NotCarried};
-use crate::placement::Placement;
+use crate::placement::{DeviceIndex, Placement};
 use crate::section::SectionId;
 use base_diag::Diagnostic;
 use full::Full;
@@ -74,6 +74,14 @@ pub(crate) struct At {
     pub control: ControlId,
     /// How members of egress are numbered there.
     pub moved: Moved,
+}
+
+/// `02:52:41:43:4b:00`: locally administered, "RACK". Hand-overs are addressed to it.
+pub(crate) const ADDRESS: u64 = 0x0252_4143_4b00;
+
+/// The source address of hand-overs that a device sends.
+pub(crate) fn sender_address(device: DeviceIndex) -> u64 {
+    ADDRESS + 1 + u64::from(device.0)
 }
 
 /// The runtime of a placement.
