@@ -127,10 +127,13 @@ impl EdgePolicy for Failover {
         ];
         let is_packet = build::equals(common(KIND), build::bits(KIND_BITS, PACKET));
         let stays = build::equals(leaves, build::bits(1, 0));
+        // A tick comes from elsewhere, and leaves as a probe from here.
+        let sender = build::assign(common("src_addr"), build::bits(ADDRESS_BITS, sender_address(g.device)));
         let counted = g.drop(stage, Drop::NoPort);
         let silent = g.drop_silently(stage);
         vec![
             build::call(Callee::Control(control), vec![], args),
+            sender,
             build::if_then(stays, vec![build::if_else(is_packet, counted, silent)]),
         ]
     }
