@@ -132,7 +132,13 @@ impl Twins {
             ];
             let leave = "In.leave";
             switch
-                .table_add(&format!("{leave}.edge_of"), &[key.clone()], &format!("{leave}.use"), &args, None)
+                .table_add(
+                    &format!("{leave}.edge_of"),
+                    std::slice::from_ref(&key),
+                    &format!("{leave}.use"),
+                    &args,
+                    None,
+                )
                 .unwrap();
             for target in 0..3 {
                 let keys = [exact(32, edge), exact(3, 1 << target)];
