@@ -39,6 +39,7 @@ mod passes;
 mod pipeline;
 mod place;
 mod placement;
+mod policies;
 mod policy;
 mod prepare;
 mod refuse;

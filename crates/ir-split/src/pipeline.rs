@@ -103,7 +103,7 @@ pub fn trace(program: &Program, placement: &Placement, shown: &[&str]) -> Traced
     let mut needs = Needs::default();
     let mut first: Option<Traced> = None;
     loop {
-        let mut analysis = Analysis::new(&source, placement, needs);
+        let mut analysis = Analysis::new(&source, placement, crate::policies::LEADING, needs);
         let mut texts = vec![];
         let stop = run(&mut analysis, shown, &mut texts);
         let refused = match stop {

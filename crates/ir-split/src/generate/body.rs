@@ -6,7 +6,6 @@ use super::moved::Moved;
 use super::rename::Renumber;
 use crate::arch;
 use crate::arch::PORT_BITS;
-use crate::policy::LEADING;
 use crate::runtime::At;
 use crate::section::{Code, Half, SectionId};
 use base_diag::Span;
@@ -27,7 +26,7 @@ impl Generator<'_> {
                     control.body = Block::default();
                     control.locals.clear();
                 }
-                let copies = LEADING.iter().flat_map(|policy| policy.in_egress(self)).collect();
+                let copies = self.cut.policies.iter().flat_map(|policy| policy.in_egress(self)).collect();
                 self.out.controls[self.cut.egress.index()].body = build::block(copies);
             }
         }

@@ -7,7 +7,7 @@ use super::Generator;
 use super::externs::Drop;
 use crate::arch::PORT_BITS;
 use crate::placement::DeviceIndex;
-use crate::policy::{LEADING, PortKey, PortTable};
+use crate::policy::{PortKey, PortTable};
 use crate::section::SectionId;
 use crate::split::LinkEntry;
 use ir::{ActionId, Stmt, StmtKind, TableId, Type, VarId, build};
@@ -18,7 +18,7 @@ impl Generator<'_> {
     pub fn find_port(&mut self, targets: &[SectionId]) -> Vec<Stmt> {
         let clear_group = build::assign(self.standard(Duty::Ingress, Meaning::Group), build::bits(16, 0));
         let mut led = vec![];
-        for policy in LEADING {
+        for policy in self.cut.policies {
             let (sections, placement) = (self.cut.sections, self.cut.placement);
             let own = targets.iter().copied().filter(|id| policy.leads(*id, sections, placement));
             let own: Vec<SectionId> = own.collect();

@@ -2,7 +2,6 @@
 
 use super::Generator;
 use crate::placement::DeviceIndex;
-use crate::policy::LEADING;
 use crate::section::{Half, SectionId};
 
 impl Generator<'_> {
@@ -34,7 +33,8 @@ impl Generator<'_> {
         // What egress has packed comes around and finds its port in the same way.
         all.extend(self.leaving_from_egress().into_iter().map(|id| (id, None)));
         let (sections, placement) = (self.cut.sections, self.cut.placement);
-        let hears = |id: &SectionId| LEADING.iter().any(|policy| policy.hears(*id, sections, placement));
+        let hears =
+            |id: &SectionId| self.cut.policies.iter().any(|policy| policy.hears(*id, sections, placement));
         all.extend(self.entered_from_here().into_iter().filter(hears).map(|id| (id, None)));
         all.sort();
         all.dedup();

@@ -33,6 +33,7 @@ use crate::layout::Layout;
 use crate::parsed::parsed_bytes;
 use crate::place::{HeaderIndex, Leaf, Places, RoleKey};
 use crate::placement::{DeviceIndex, Placement};
+use crate::policy::EdgePolicy;
 use crate::prepare::{Lengths, Lent, Orders, drop_lent};
 use crate::refuse::broken;
 use crate::routes::Routes;
@@ -61,6 +62,8 @@ pub struct Cut<'a> {
     pub layout: &'a Layout,
     /// Where everything runs.
     pub placement: &'a Placement,
+    /// The policies that lead hand-overs, in order.
+    pub policies: &'static [&'static dyn EdgePolicy],
     /// The ways of hand-overs.
     pub routes: &'a Routes,
     /// The control before the traffic manager.
@@ -102,6 +105,7 @@ impl<'a> Cut<'a> {
             sections: &a.sections,
             layout: a.layout.as_ref().ok()?,
             placement: a.placement,
+            policies: a.policies,
             routes: &a.routes,
             ingress: a.ingress,
             egress: a.egress,

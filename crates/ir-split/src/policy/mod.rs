@@ -8,32 +8,17 @@
 //! ```
 
 #[path = "return.rs"]
-mod back;
-mod call;
-mod direct;
-mod failover;
+pub(crate) mod back;
+pub(crate) mod call;
+pub(crate) mod direct;
+pub(crate) mod failover;
 
 use crate::generate::Generator;
 use crate::layout::LayoutField;
-use crate::placement::{DeviceIndex, Placement, Policy};
+use crate::placement::{DeviceIndex, Placement};
 use crate::section::{SectionId, Sections};
-use back::Return;
-use call::Call;
-use direct::Direct;
-use failover::Failover;
 use ir::Stmt;
 use p4_arch::Duty;
-
-impl Policy {
-    /// The implementation.
-    pub(crate) fn rules(self) -> &'static dyn EdgePolicy {
-        match self {
-            Policy::Direct => &Direct,
-            Policy::Call => &Call,
-            Policy::Failover => &Failover,
-        }
-    }
-}
 
 /// An edge policy.
 pub(crate) trait EdgePolicy: Sync {
@@ -117,9 +102,6 @@ pub(crate) struct OwnFrame {
     /// Its value in the policy's frames.
     pub own: u64,
 }
-
-/// All policies that lead hand-overs, in the order in which a device asks them.
-pub(crate) const LEADING: [&dyn EdgePolicy; 3] = [&Return, &Failover, &Direct];
 
 /// A table from a number in a hand-over to the device that it is for.
 #[derive(Default)]

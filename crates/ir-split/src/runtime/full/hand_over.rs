@@ -2,7 +2,6 @@
 
 use crate::generate::{Generator, Moved};
 use crate::layout::{EPOCH_BITS, ETHER_TYPE, Form, LiveField, VERSION};
-use crate::policy::LEADING;
 use crate::runtime::{ADDRESS, At, sender_address};
 use crate::section::SectionId;
 use ir::{Const, ControlId, ErrorId, Expr, ExprKind, Stmt, Type, build};
@@ -119,7 +118,7 @@ impl Generator<'_> {
             }
         }
         stmts.push(build::assign(self.named_field(common.clone(), "region"), self.region_of(stage)));
-        for policy in LEADING {
+        for policy in self.cut.policies {
             stmts.extend(policy.send(self, stage));
         }
         for (&index, &copy) in &self.sent {

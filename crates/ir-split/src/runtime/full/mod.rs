@@ -18,7 +18,6 @@ use crate::analysis::Analysis;
 use crate::fit::{check_fit, too_long};
 use crate::generate::{Drop, Generator};
 use crate::layout::{Layout, NotCarried};
-use crate::policy::LEADING;
 use crate::section::SectionId;
 use base_diag::Diagnostic;
 use ir::{ControlId, Expr, Stmt, build};
@@ -33,7 +32,7 @@ impl Runtime for Full {
 
     fn layout(&self, a: &Analysis<'_>) -> Result<Layout, Vec<NotCarried>> {
         let kept = a.originals.as_deref().unwrap_or_default();
-        let of_policies = LEADING.iter().flat_map(|policy| policy.fields(a.placement)).collect();
+        let of_policies = a.policies.iter().flat_map(|policy| policy.fields(a.placement)).collect();
         Layout::new(&a.program, a.places(), &a.sections, &a.at, kept, of_policies)
     }
 
@@ -59,7 +58,7 @@ impl Runtime for Full {
     }
 
     fn arrive(&self, g: &mut Generator<'_>) -> Vec<Stmt> {
-        let mut stmts: Vec<Stmt> = LEADING.iter().flat_map(|policy| policy.receive(g)).collect();
+        let mut stmts: Vec<Stmt> = g.cut.policies.iter().flat_map(|policy| policy.receive(g)).collect();
         for number in [Some(g.common), g.pad].into_iter().flatten() {
             let header = g.header_field(Duty::Ingress, number);
             let gone = build::set_valid(header.clone(), false);

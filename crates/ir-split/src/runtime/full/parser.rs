@@ -17,7 +17,7 @@ use crate::arch::{PORT_BITS, frame_extern};
 use crate::generate::Generator;
 use crate::layout::{EPOCH_BITS, ETHER_TYPE, ETHERNET_BITS, VERSION};
 use crate::place::HeaderIndex;
-use crate::policy::{LEADING, OwnFrame};
+use crate::policy::OwnFrame;
 use crate::routes::Leg;
 use crate::section::SectionId;
 use base_diag::Span;
@@ -115,7 +115,8 @@ impl Generator<'_> {
         let port = |leg: &Leg| self.cut.placement.ports.get(&(self.device, leg.from)).copied();
         let mut ports: Vec<u64> = into.filter_map(port).collect();
         let (sections, placement) = (self.cut.sections, self.cut.placement);
-        let hears = |id: &SectionId| LEADING.iter().any(|policy| policy.hears(*id, sections, placement));
+        let hears =
+            |id: &SectionId| self.cut.policies.iter().any(|policy| policy.hears(*id, sections, placement));
         let back = self.entered_from_here().into_iter().filter(hears);
         let back = back.flat_map(|id| placement.players(sections.get(id).device));
         ports.extend(back.filter_map(|target| placement.ports.get(&(self.device, target)).copied()));
@@ -322,7 +323,7 @@ impl Generator<'_> {
     }
 
     fn own_frame(&self) -> Option<OwnFrame> {
-        LEADING.iter().find_map(|policy| policy.own_frame(self.cut.placement, self.device))
+        self.cut.policies.iter().find_map(|policy| policy.own_frame(self.cut.placement, self.device))
     }
 
     fn done_state(&self) -> ParserState {

@@ -4,7 +4,6 @@ use crate::arch::OWN_EXTERNS;
 use crate::field_lists::unused_list;
 use crate::generate::{Generator, shift_types};
 use crate::place::HeaderIndex;
-use crate::policy::LEADING;
 use crate::prepare::field_list;
 use crate::section::SectionId;
 use ir::build::struct_field;
@@ -79,12 +78,16 @@ impl Generator<'_> {
             fields.len() - 1
         });
         let mut kept = vec![];
-        for field in LEADING.iter().flat_map(|policy| policy.keeps(self.cut.placement, self.device)) {
+        for field in self.cut.policies.iter().flat_map(|policy| policy.keeps(self.cut.placement, self.device))
+        {
             kept.push((field.name.clone(), fields.len()));
             fields.push(struct_field(&self.own(&field.name), Type::Bit(field.width)));
         }
-        let copied =
-            LEADING.iter().flat_map(|policy| policy.keeps_in_clones(self.cut.placement, self.device));
+        let copied = self
+            .cut
+            .policies
+            .iter()
+            .flat_map(|policy| policy.keeps_in_clones(self.cut.placement, self.device));
         let copied: Vec<_> = copied.collect();
         if !copied.is_empty() {
             self.clone_list = unused_list(&self.out, &self.metadata_type);
