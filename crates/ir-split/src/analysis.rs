@@ -7,7 +7,6 @@ use crate::layout::{Layout, NotCarried};
 use crate::mark::Mark;
 use crate::place::{HeaderIndex, Leaf, Places};
 use crate::placement::Placement;
-use crate::policy::EdgePolicy;
 use crate::prepare::{Lengths, Lent, Orders};
 use crate::routes::Routes;
 use crate::section::{Half, SectionId, Sections};
@@ -24,8 +23,6 @@ use std::rc::Rc;
 pub struct Analysis<'a> {
     /// Where everything runs.
     pub placement: &'a Placement,
-    /// The policies that lead hand-overs, in order.
-    pub(crate) policies: &'static [&'static dyn EdgePolicy],
     /// Preparations beside those that every cut needs.
     pub needs: Needs,
     /// The program without preparation, its deparser's emits one by one.
@@ -84,15 +81,9 @@ pub struct Analysis<'a> {
 
 impl<'a> Analysis<'a> {
     /// Before the first step.
-    pub fn new(
-        source: &Rc<Program>,
-        placement: &'a Placement,
-        policies: &'static [&'static dyn EdgePolicy],
-        needs: Needs,
-    ) -> Analysis<'a> {
+    pub fn new(source: &Rc<Program>, placement: &'a Placement, needs: Needs) -> Analysis<'a> {
         Analysis {
             placement,
-            policies,
             needs,
             source: Rc::clone(source),
             program: Rc::clone(source),

@@ -94,7 +94,7 @@ pub struct Cut<'a> {
 
 impl<'a> Cut<'a> {
     /// What the generator reads of an analysed program; `None` if it has no parser.
-    pub fn new(a: &'a Analysis<'_>) -> Option<Cut<'a>> {
+    pub fn new(a: &'a Analysis<'_>, policies: &'static [&'static dyn EdgePolicy]) -> Option<Cut<'a>> {
         let parser = a.program.stages.iter().find_map(|s| match s.kind {
             ir::StageKind::Parse(id) => Some(id),
             _ => None,
@@ -105,7 +105,7 @@ impl<'a> Cut<'a> {
             sections: &a.sections,
             layout: a.layout.as_ref().ok()?,
             placement: a.placement,
-            policies: a.policies,
+            policies,
             routes: &a.routes,
             ingress: a.ingress,
             egress: a.egress,

@@ -14,6 +14,7 @@ use crate::analysis::Analysis;
 use crate::generate::{Generator, Moved};
 use crate::layout::{Layout, NotCarried};
 use crate::placement::{DeviceIndex, Placement};
+use crate::policy::EdgePolicy;
 use crate::section::SectionId;
 use base_diag::Diagnostic;
 use full::Full;
@@ -26,7 +27,7 @@ pub(crate) trait Runtime: Sync {
     fn name(&self) -> &'static str;
 
     /// The bits of each hand-over, or the values that it cannot carry.
-    fn layout(&self, a: &Analysis<'_>) -> Result<Layout, Vec<NotCarried>>;
+    fn layout(&self, a: &Analysis<'_>, policies: &[&dyn EdgePolicy]) -> Result<Layout, Vec<NotCarried>>;
 
     /// Cost: the bits that stand in front of the packet in a hand-over to this section.
     fn header_bits(&self, layout: &Layout, section: SectionId) -> u32;

@@ -18,6 +18,7 @@ use crate::analysis::Analysis;
 use crate::fit::{check_fit, too_long};
 use crate::generate::{Drop, Generator};
 use crate::layout::{Layout, NotCarried};
+use crate::policy::EdgePolicy;
 use crate::section::SectionId;
 use base_diag::Diagnostic;
 use ir::{ControlId, Expr, Stmt, build};
@@ -30,9 +31,9 @@ impl Runtime for Full {
         "full"
     }
 
-    fn layout(&self, a: &Analysis<'_>) -> Result<Layout, Vec<NotCarried>> {
+    fn layout(&self, a: &Analysis<'_>, policies: &[&dyn EdgePolicy]) -> Result<Layout, Vec<NotCarried>> {
         let kept = a.originals.as_deref().unwrap_or_default();
-        let of_policies = a.policies.iter().flat_map(|policy| policy.fields(a.placement)).collect();
+        let of_policies = policies.iter().flat_map(|policy| policy.fields(a.placement)).collect();
         Layout::new(&a.program, a.places(), &a.sections, &a.at, kept, of_policies)
     }
 
