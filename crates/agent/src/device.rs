@@ -1,4 +1,4 @@
-//! The thread that owns the switch: commands in, one after the other, and what lanes leave to it.
+//! The thread that owns the switch: commands, one after the other, and work that lanes leave to it.
 
 use base_time::{Duration, Time};
 use controller::{Answer, Call, DeviceId, Heard, Reply, Ticket};
@@ -11,6 +11,7 @@ use p4runtime_proto::p4::v1::write_request::Atomicity;
 use p4runtime_proto::p4rack::v1::{Port, ShowResponse, TraceResponse};
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::thread;
 use std::time::Instant;
 use target_native::Shared;
@@ -20,7 +21,7 @@ use tracing::{debug, info, warn};
 /// How often idle entries and digests are looked for while nothing else happens.
 const SCAN: Duration = Duration::from_ms(10);
 
-/// What takes longer makes room for others afterwards: a program's timers and copies may keep the device busy.
+/// Work that takes longer yields to others afterwards: a program's timers and copies may keep the device busy.
 const LONG: Duration = Duration::from_ms(1);
 
 /// Limit on programs being compiled at a time.
@@ -30,9 +31,11 @@ const MOST_PREPARING: usize = 2;
 pub(crate) struct Owner {
     switch: Box<dyn Served>,
     lanes: Lanes,
-    /// What the lanes run frames with.
+    /// Switch that lanes run frames on.
     runs: Option<Shared>,
     cpu_port: Option<u32>,
+    /// Where the frames of ports that are added are recorded.
+    record: Option<PathBuf>,
     started: Instant,
     front: Front,
     /// To the agents of devices in other processes.
@@ -45,14 +48,14 @@ pub(crate) struct Owner {
     ended: BTreeMap<(&'static str, &'static str), u64>,
 }
 
-/// What comes next.
+/// Next work of the owner.
 enum Next {
     Command(Command),
     Passed(Passed),
     Nothing,
 }
 
-/// Where both wait, commands and what lanes pass on take turns by chance.
+/// Takes a command or a message of a lane; if both wait, a random one goes first.
 fn next(
     commands: &Receiver<Command>,
     passed: &Receiver<Passed>,
@@ -69,7 +72,7 @@ fn next(
     }
 }
 
-/// Who waits for a reply.
+/// Receiver of a reply.
 enum Caller {
     /// With the memory that the call uses.
     Done {
@@ -87,7 +90,7 @@ fn refused(why: impl ToString) -> Status {
     Status::new(Code::InvalidArgument, why.to_string())
 }
 
-/// What comes of something that a lane left to the switch.
+/// Does work that a lane left to the switch.
 fn pass(switch: &mut dyn Served, lanes: &Lanes, now: Time, one: Passed) -> Vec<Event> {
     match one {
         Passed::Frame(port, frame) => switch.frame(now, port, &frame),
@@ -115,11 +118,11 @@ fn send(lanes: &Lanes, now: Time, events: Vec<Event>) -> Vec<Event> {
 }
 
 impl Owner {
-    /// `front` is the way to it, `links` those to the agents of devices in other processes.
+    /// `front` sends commands to it, `links` to the agents of devices in other processes.
     pub(crate) fn new(
         switch: Box<dyn Served>,
         lanes: Lanes,
-        cpu_port: Option<u32>,
+        (cpu_port, record): (Option<u32>, Option<PathBuf>),
         started: Instant,
         front: Front,
         links: Vec<Link>,
@@ -130,6 +133,7 @@ impl Owner {
             lanes,
             runs: None,
             cpu_port,
+            record,
             started,
             front,
             links,
@@ -147,7 +151,7 @@ impl Owner {
         receiver.try_recv().unwrap_or(Ok(()))
     }
 
-    /// Does what comes in until it is told to stop, or cannot go on. What was counted comes back.
+    /// Handles commands until it is stopped, or cannot continue. Returns the counters.
     pub(crate) fn run(mut self, commands: &Receiver<Command>) -> Result<Vec<Metric>, Status> {
         let mut streams = Streams::default();
         let passed = self.lanes.passed().clone();
@@ -223,7 +227,7 @@ impl Owner {
         all
     }
 
-    /// The ports, and what has passed them.
+    /// The ports, with their frames.
     fn ports(&self) -> Vec<Port> {
         let (counts, links) = (self.lanes.counts(), self.lanes.links());
         let port = |(number, kind): (u32, String)| {
@@ -243,6 +247,7 @@ impl Owner {
 
     fn add_port(&mut self, port: &str) -> Result<(), Status> {
         let spec: PortSpec = port.parse().map_err(refused)?;
+        let spec = PortSpec { record: self.record.clone(), ..spec };
         self.switch.may_have(spec.port)?;
         self.lanes.add(&spec).map_err(refused)
     }
@@ -252,7 +257,7 @@ impl Owner {
         Time::ZERO + Duration::from_ns(elapsed)
     }
 
-    /// Who asks may be gone: then the answer is lost.
+    /// Runs a command. The caller may be gone: then the answer is lost.
     fn command(&mut self, command: Command, streams: &mut Streams) {
         let now = self.now();
         let events = match command {
@@ -269,6 +274,10 @@ impl Owner {
                     Caller::Done { to: reply, _hold: Some(hold) },
                     streams,
                 );
+            }
+            Command::Operate(request, reply) => {
+                let caller = Caller::Done { to: reply, _hold: None };
+                return self.call("Operate", Call::Operate(request), caller, streams);
             }
             Command::Read(request, hold, reply) => {
                 if reply.is_closed() {
@@ -364,7 +373,7 @@ impl Owner {
         self.perform(events, streams);
     }
 
-    /// Does what a lane leaves to the switch.
+    /// Does work that a lane leaves to the switch.
     fn passed(&mut self, one: Passed, streams: &mut Streams) {
         let now = self.now();
         let events = pass(&mut *self.switch, &self.lanes, now, one);
@@ -406,15 +415,16 @@ impl Owner {
         self.waiting.insert(ticket, (rpc, caller));
         // Frames see all of it or nothing.
         let atomic = Atomicity::DataplaneAtomic;
-        let is_atomic = matches!(&call, Call::Write(request) if request.atomicity() == atomic);
+        let is_atomic =
+            matches!(&call, Call::Write(request) | Call::Operate(request) if request.atomicity() == atomic);
         let paused = is_atomic.then(|| self.lanes.pause());
         let events = self.switch.call(self.now(), ticket, call);
         drop(paused);
         self.perform(events, streams);
     }
 
-    /// Sends frames, and lets the lanes run what the switch says from now on; gives the events that are left to do. Frames that have waited leave
-    /// before those that lanes run, and lanes have stopped before anybody is told that they have.
+    /// Sends frames, and sets the lanes' path as the switch requires; returns the remaining events. Held frames leave
+    /// before those that lanes run, and lanes have stopped before this is reported.
     fn follow(&mut self, events: Vec<Event>) -> Vec<Event> {
         let (now, Owner { switch, lanes, runs, cpu_port, .. }) = (self.now(), self);
         let mut left = send(lanes, now, events);

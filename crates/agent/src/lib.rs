@@ -3,7 +3,7 @@
 //! [`run`] opens the ports, starts one thread that owns the switch, and serves controllers until it is told to stop. Frames are run by threads of
 //! their own (`dataplane_ports::Lanes`); the owner sees those that are for controllers, and all while frames are kept out.
 
-// This is where time, threads and sockets come from: what they feed is without them.
+// Time, threads and sockets come from here; the crates below are without them.
 #![allow(clippy::disallowed_methods)]
 
 mod device;
@@ -19,7 +19,8 @@ use ir_split::Placement;
 use p4runtime_grpc::{Front, Link, LinkEnd, Place, most_files};
 use p4runtime_proto::p4::v1::Update;
 use std::fmt;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::thread;
@@ -39,18 +40,24 @@ const PATIENCE: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// How a switch is set up.
 pub struct Setup {
-    /// What it is.
+    /// The switch.
     pub switch: Switch,
-    /// What controllers call it.
+    /// Device id for controllers.
     pub device_id: u64,
-    /// Where it listens.
+    /// Listening address.
     pub address: SocketAddr,
     /// Certificates, if connections are encrypted.
     pub tls: Option<Tls>,
-    /// Where Prometheus asks for what is counted, if anywhere.
+    /// Address of the metrics for Prometheus; `None` for none.
     pub metrics: Option<SocketAddr>,
+    /// Where BMv2's Thrift services are served, if anywhere.
+    pub thrift: Option<TcpListener>,
     /// Its ports.
     pub ports: Vec<PortSpec>,
+    /// Time until these are opened.
+    pub ports_after: std::time::Duration,
+    /// Directory for captures of their frames.
+    pub record: Option<PathBuf>,
     /// Ports with cables inside the process.
     pub cables: Vec<(u32, Cable)>,
     /// Threads that run frames. Each port belongs to one of them.
@@ -63,15 +70,15 @@ pub struct Setup {
     pub seed: u64,
     /// Only those with this secret are served. Without one, a switch without a program learns that of the first controller of a rack.
     pub secret: Option<Secret>,
-    /// What is shared with agents.
+    /// Secret shared with agents.
     pub agents_secret: Option<Secret>,
     /// A controller that sends BMv2's JSON keeps the program that runs.
     pub keep_program: bool,
-    /// The controller of a rack of other processes erases what controllers have written to them.
+    /// The controller of a rack of other processes erases entities of former controllers.
     pub fresh: bool,
-    /// The same looks so often whether they hold what they should.
+    /// Interval at which the controller compares devices with the desired state.
     pub audit: std::time::Duration,
-    /// What clients may use.
+    /// Limits for clients.
     pub limits: Limits,
 }
 
@@ -84,7 +91,10 @@ impl Setup {
             address: (Ipv4Addr::LOCALHOST, 0).into(),
             tls: None,
             metrics: None,
+            thrift: None,
             ports: vec![],
+            ports_after: std::time::Duration::ZERO,
+            record: None,
             cables: vec![],
             workers: 1,
             cpu_port: None,
@@ -100,7 +110,7 @@ impl Setup {
     }
 }
 
-/// What looks like one switch.
+/// Devices that look like one switch.
 pub enum Switch {
     /// One device. It runs the program from the start; without one a controller has to send it.
     One(Option<Arc<Program>>),
@@ -117,20 +127,20 @@ pub enum Switch {
 pub struct SplitProgram {
     /// The program.
     pub whole: Arc<Program>,
-    /// Where it runs.
+    /// Device of each region.
     pub placement: Placement,
-    /// What each device runs by this placement, and its source.
+    /// Program of each device by this placement, and its source.
     pub made: Printed,
-    /// What fills its tables.
+    /// Entries.
     pub updates: Vec<Update>,
 }
 
-/// Where an agent is.
+/// Address of an agent.
 #[derive(Clone)]
 pub struct AgentAt {
     /// `host:port`
     pub address: String,
-    /// What it is asked for and shown, if the way to it is encrypted.
+    /// TLS settings, if the connection is encrypted.
     pub tls: Option<ClientTls>,
 }
 
@@ -175,6 +185,15 @@ fn serve_until(
     bound: Box<dyn FnOnce(SocketAddr) + '_>,
 ) -> Result<Vec<Metric>, SetupError> {
     let (started, cables) = (Instant::now(), std::mem::take(&mut setup.cables));
+    for spec in &mut setup.ports {
+        spec.record.clone_from(&setup.record);
+    }
+    let late = match setup.ports_after.is_zero() {
+        true => vec![],
+        false => std::mem::take(&mut setup.ports),
+    };
+    let ports_after = setup.ports_after;
+    let (thrift, device_id) = (setup.thrift.take(), setup.device_id);
     let lanes = Lanes::open(&setup.ports, cables, setup.workers, FRAMES, started).map_err(failed)?;
     let (front, commands) = p4runtime_grpc::queue(WAITING, setup.limits.within(most_files()));
     let (told, begun) = std::sync::mpsc::sync_channel(1);
@@ -185,7 +204,7 @@ fn serve_until(
     // A switch without a program is an agent, or may become one.
     front.guard(setup.secret.clone(), matches!(setup.switch, Switch::One(None)));
     let device = thread::spawn(move || {
-        // What a rack is made of stays in the thread that made it. Where the switch cannot go on, nobody is served any more.
+        // The parts of a rack stay in the thread that made them. If the switch cannot continue, serving ends.
         let _going = going;
         match owner(setup, lanes, started, way, links) {
             Ok(owner) => {
@@ -201,8 +220,8 @@ fn serve_until(
     begun.recv().map_err(failed)??;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        // Large requests are decoded on these, and names are resolved. What a thread has allocated returns to the system when others
-        // have freed it, but only once the thread has ended: none waits for more work.
+        // Large requests are decoded on these threads, and names are resolved. Memory allocated by a thread returns to
+        // the system when others have freed it, but only once the thread has ended: none waits for more work.
         .max_blocking_threads(4)
         .thread_keep_alive(std::time::Duration::from_millis(1))
         .build()
@@ -213,6 +232,12 @@ fn serve_until(
             None => None,
         };
         asked.map(|listener| tokio::spawn(p4runtime_grpc::serve_metrics(listener, front.clone())));
+        if let Some(listener) = thrift {
+            bmv2_thrift::serve(listener, &front, device_id).map_err(failed)?;
+        }
+        if !late.is_empty() {
+            tokio::spawn(open_late(late, ports_after, front.clone()));
+        }
         for end in ends {
             tokio::spawn(end.run(front.clone()));
         }
@@ -223,7 +248,7 @@ fn serve_until(
                 _ = gone => {}
             }
             info!("ending");
-            // What came before is done; then the controllers' streams end.
+            // Earlier commands are done; then the controllers' streams end.
             front.stop();
             let _ = ending.send(());
         });
@@ -240,13 +265,28 @@ fn serve_until(
     counted.map_err(|status| failed(status.message))
 }
 
+/// Opens ports some time after the start. One that cannot be opened is named in the log.
+async fn open_late(ports: Vec<PortSpec>, after: std::time::Duration, front: Front) {
+    tokio::time::sleep(after).await;
+    let local = front.local();
+    let open = move || {
+        for spec in ports {
+            if let Err(status) = local.add_port(spec.to_string()) {
+                tracing::error!(port = spec.port, "{}", status.message);
+            }
+        }
+    };
+    // Without threads the process ends for other reasons.
+    let _ = tokio::task::spawn_blocking(open).await;
+}
+
 /// Nanoseconds since 1970.
 fn unix_time() -> i64 {
     let epoch = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     i64::try_from(epoch).unwrap_or(i64::MAX)
 }
 
-/// The ways to agents in other processes, and their ends.
+/// The links to agents in other processes, and their ends.
 fn links(switch: &Switch, secret: Option<&Secret>) -> Result<(Vec<Link>, Vec<LinkEnd>), SetupError> {
     let Switch::Remote(program, agents) = switch else { return Ok((vec![], vec![])) };
     let placement = &program.placement;
@@ -279,7 +319,7 @@ fn owner(
 ) -> Result<Owner, SetupError> {
     let ports = lanes.ports();
     let epoch = unix_time();
-    let Setup { device_id, cpu_port, seed, drop_port, keep_program, fresh, limits, .. } = setup;
+    let Setup { device_id, cpu_port, seed, drop_port, keep_program, fresh, limits, record, .. } = setup;
     let audit = base_time::Duration::from_ns(u64::try_from(setup.audit.as_nanos()).unwrap_or(u64::MAX));
     // The devices of a rack in one process are the owner's: frames pass all of them at one moment.
     let shares = matches!(setup.switch, Switch::One(_) | Switch::Filled(..));
@@ -331,7 +371,7 @@ fn owner(
             (Box::new(rack), Some(updates))
         }
     };
-    let mut owner = Owner::new(switch, lanes, cpu_port, started, front, links);
+    let mut owner = Owner::new(switch, lanes, (cpu_port, record), started, front, links);
     if let Some(updates) = updates {
         owner.start(Call::Start(Box::default(), updates)).map_err(|status| failed(status.message))?;
     }

@@ -1,4 +1,4 @@
-//! Controllers that do not read, or vanish, harm nobody; and what has come in leaves before a switch ends.
+//! Controllers that do not read, or vanish, harm nobody; frames that have arrived leave before a switch ends.
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
@@ -165,7 +165,7 @@ fn what_has_come_in_leaves_before_the_end() {
         let ids = ids(&mut client).await;
         write(&mut client, 1, ids, "INSERT", 2).await;
         while !outside.send(&frame()) {}
-        // One of those that come behind the entry.
+        // One of those that come after the entry.
         while sink.receive().is_none() {
             let _ = outside.send(&frame());
             tokio::task::yield_now().await;

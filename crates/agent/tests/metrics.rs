@@ -1,4 +1,4 @@
-//! What a switch counts, as Prometheus asks for it.
+//! Metrics of a switch, as Prometheus reads them.
 
 #![allow(clippy::disallowed_methods)]
 

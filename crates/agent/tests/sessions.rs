@@ -1,5 +1,5 @@
-//! Whole sessions that nobody would have: random connections, streams and calls, some broken off and some no messages at all. After
-//! each of them an honest controller becomes primary, what it writes is there, and frames go where it says.
+//! Random sessions: connections, streams and calls, some aborted and some without any message. After each session an
+//! honest controller becomes primary, its writes take effect, and frames follow them.
 //!
 //! `P4RACK_FUZZ_SESSIONS` says how many sessions, `P4RACK_FUZZ_SEED` where to begin.
 
@@ -64,7 +64,7 @@ async fn running(address: SocketAddr) -> ForwardingPipelineConfig {
     client.get_forwarding_pipeline_config(request).await.unwrap().into_inner().config.unwrap()
 }
 
-/// What an honest controller does, which has to work. It pushes `start`.
+/// An honest controller, which must succeed. It pushes `start`.
 async fn honest(address: SocketAddr, seed: u64, start: &ForwardingPipelineConfig, outside: &mut Cable) {
     let mut client = P4RuntimeClient::connect(format!("http://{address}")).await.unwrap();
     let election = HONEST + seed;
@@ -120,10 +120,10 @@ async fn ids(client: &mut P4RuntimeClient<Channel>) -> (u32, u32) {
     (table, actions.clone().find(|preamble| preamble.name.ends_with("forward")).unwrap().id)
 }
 
-/// Where a client speaks, and where it hears.
+/// Both directions of a client's stream.
 type Stream = (mpsc::Sender<Opaque>, tonic::Streaming<Opaque>);
 
-/// What one session holds open.
+/// Resources that one session holds open.
 #[derive(Default)]
 struct Open {
     channels: Vec<Channel>,

@@ -1,5 +1,5 @@
-//! Frames between captures cost no system call each. Linux counts a process's reads and writes in `/proc/self/io`; no test counted
-//! them before, and what is printed and written is the same either way.
+//! Frames between captures cost no system call each. Linux counts a process's reads and writes in `/proc/self/io`; no
+//! test counted them before, and the output is the same either way.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
@@ -53,7 +53,7 @@ fn frames_between_captures() {
         (directory.join("calls-in.pcap"), directory.join("calls-out.pcap"));
     capture(&input);
     let program = compiler::reparse("out.p4", PROGRAM, &mut SourceMap::new()).unwrap();
-    let pcap = |port, input, output| PortSpec { port, kind: PortKind::Pcap { input, output } };
+    let pcap = |port, input, output| PortSpec { port, kind: PortKind::Pcap { input, output }, record: None };
     let ports = vec![pcap(1, Some(input), None), pcap(2, None, Some(output.clone()))];
     let setup = Setup { ports, ..Setup::new(Switch::One(Some(program))) };
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();

@@ -46,7 +46,7 @@ impl std::error::Error for ParseBitsError {}
 
 impl Literal {
     /// Reads a number in any of P4's forms; bases `0x`, `0o`, `0b`, `0d` and `_` between digits included.
-    /// A minus sign may stand first or, as in our printed form `8s-3`, behind the width.
+    /// A minus sign may stand first or, as in our printed form `8s-3`, after the width.
     pub fn parse(text: &str) -> Result<Literal, ParseBitsError> {
         let (outer_minus, text) = strip_minus(text);
         let split = text.bytes().position(|c| c == b'w' || c == b's');

@@ -74,7 +74,7 @@ impl BitWriter {
         self.bytes.len() as u64 * 8 - if self.used == 0 { 0 } else { u64::from(8 - self.used) }
     }
 
-    /// What is written, the last byte filled up with zero bits.
+    /// The bytes written; the last one is padded with zero bits.
     pub fn finish(self) -> Vec<u8> {
         self.bytes
     }

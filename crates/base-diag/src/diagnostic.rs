@@ -1,4 +1,4 @@
-//! A diagnostic as a value: what is wrong, where, why, and what to do.
+//! A diagnostic as a value: description, place, reason and advice.
 
 use crate::{Span, did_you_mean};
 
@@ -36,7 +36,8 @@ pub enum Severity {
     Warning,
 }
 
-/// One message for the user.
+/// The title describes the mistake in at most ten words; a label gives the reason at a place; notes give facts with
+/// numbers and units; help says what to type.
 ///
 /// The title says what is wrong in at most ten words; a label says why here; notes give facts with numbers
 /// and units; help says what to type.
@@ -48,13 +49,13 @@ pub struct Diagnostic {
     pub code: Code,
     /// For warnings: the name under which it can be switched off (`unused`, `shadow`, ...).
     pub warning: Option<&'static str>,
-    /// What is wrong, at most ten words.
+    /// Description of the problem, at most ten words.
     pub title: String,
     /// Places with a reason each; the first is the primary one.
     pub labels: Vec<Label>,
     /// Facts.
     pub notes: Vec<String>,
-    /// What to do.
+    /// Advice to the user.
     pub help: Vec<String>,
 }
 
@@ -113,7 +114,7 @@ impl Diagnostic {
         self.suggest_or(name, known, |unchanged| unchanged)
     }
 
-    /// The same; if `name` is no slip of any, what `otherwise` makes of it.
+    /// The same; if `name` is not a misspelling of any, the result of `otherwise`.
     pub fn suggest_or<'a>(
         self,
         name: &str,

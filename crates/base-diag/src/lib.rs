@@ -1,8 +1,8 @@
 //! Sources, spans and diagnostics: made as values, rendered only at the edge.
 //!
-//! A stage pushes [`Diagnostic`]s to [`Diagnostics`]; a front door sorts them and turns them into text
-//! ([`render`]) or JSON ([`to_json`]). Places are [`Span`]s, which a [`SourceMap`] leads back through macros,
-//! includes and line markers to what the user wrote. [`codes`] explains every code.
+//! A stage pushes [`Diagnostic`]s to [`Diagnostics`]; a front door sorts them and turns them into text ([`render`]) or
+//! JSON ([`to_json`]). Places are [`Span`]s, which a [`SourceMap`] maps through macros, includes and line markers to
+//! the user's text. [`codes`] explains every code.
 
 pub mod codes;
 mod diagnostic;

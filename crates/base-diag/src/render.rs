@@ -68,7 +68,7 @@ fn marks(diagnostic: &Diagnostic, map: &SourceMap) -> Vec<Mark> {
     marks
 }
 
-/// Where the text of a label in a macro is spelled, and the calls between.
+/// Marks for a label in a macro: the place of its text, and the calls in between.
 fn expansion_marks(label: &Label, map: &SourceMap) -> Vec<Mark> {
     let mut marks = vec![];
     let mut spelled = label.span;
@@ -153,7 +153,7 @@ fn end_of_character(text: &str, at: usize) -> usize {
     (at..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
 }
 
-/// Where the file of the primary label was included, if it was.
+/// Place of the `#include` of the primary label's file, if the file was included.
 fn included_from(span: Span, map: &SourceMap) -> Option<String> {
     let from = map.file_of(map.call_site(span).lo)?.included_from();
     let place = map.position(map.call_site(from).lo)?;

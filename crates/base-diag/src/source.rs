@@ -1,4 +1,4 @@
-//! Sources: every loaded text, and how a position in it is told to the user.
+//! Sources: every loaded text, and positions in it for users.
 //!
 //! Each byte of each file has one number, from 1; a [`Span`] is a range of these numbers. Text that no file
 //! holds (pasted tokens, `__LINE__`) gets numbers too, so a token is never more than its span.
@@ -30,7 +30,7 @@ pub struct SourceMap {
 pub struct Expansion {
     /// The macro's name; empty for a token that is written over several lines with backslashes.
     pub name: SmolStr,
-    /// Its name in the `#define`; [`Span::NONE`] for `__LINE__` and the like.
+    /// Place of the name in the `#define`; [`Span::NONE`] for `__LINE__` and the like.
     pub definition: Span,
     /// The call, arguments included; it may stand in another expansion.
     pub call: Span,
@@ -110,7 +110,7 @@ impl SourceMap {
         std::iter::successors(self.expansion(span.expansion), |e| self.expansion(e.call.expansion))
     }
 
-    /// Where the user wrote it: `span` itself, or the outermost macro call that it came from.
+    /// Place in the user's text: `span` itself, or the outermost macro call that it came from.
     pub fn call_site(&self, span: Span) -> Span {
         self.backtrace(span).last().map_or(span, |e| e.call)
     }
@@ -136,7 +136,7 @@ impl SourceMap {
         self.files.iter().filter(|file| !file.is_generated())
     }
 
-    /// The place of byte `at`, told to the user.
+    /// Position of byte `at`, for users.
     pub fn position(&self, at: u32) -> Option<Position> {
         let file = self.file_of(at)?;
         let line = file.line_of(at);

@@ -1,30 +1,30 @@
-//! The warnings by name, and what the user wants of each.
+//! The warnings by name, and the user's settings for them.
 
 use crate::{Diagnostic, Severity, did_you_mean};
 
-/// Every name that a warning may have, with what it means.
+/// Every name of a warning, with its meaning.
 pub const WARNINGS: &[(&str, &str)] = &[
     (
         "control-name",
-        "actions of different tables with one control-plane name, or an object that belongs to no table with that of another",
+        "actions of different tables, or objects outside of tables, with the same control-plane name",
     ),
     ("default-rate", "a link without a rate"),
-    ("deprecated", "a call of something that has a better replacement"),
-    ("endless-loop", "frames that devices pass round without end"),
+    ("deprecated", "a call of something marked `@deprecated`"),
+    ("endless-loop", "frames that devices forward in a loop without end"),
     (
         "entry-mask",
-        "an entry of an lpm key whose mask is no prefix, or of an exact, optional or range key with a mask",
+        "an entry of an lpm key whose mask is not a prefix, or of an exact, optional or range key with a mask",
     ),
-    ("flow-order", "packets of one flow may leave in another order than they came in"),
+    ("flow-order", "packets of one flow may be reordered"),
     ("invalid-header", "a field of a header that is or may be invalid here"),
     ("keys", "a table entry or select case that never matches"),
-    ("macro-redefined", "a macro is defined again, differently"),
+    ("macro-redefined", "a macro is redefined differently"),
     ("missing-case", "a switch or select on an enum or bool without all its values"),
-    ("not-in-bmv2", "a part that calls what `simple_switch` does not have"),
-    ("nothing-arrived", "a workload of which no packet arrived"),
+    ("not-in-bmv2", "a part that needs what `simple_switch` lacks"),
+    ("nothing-arrived", "a workload without a packet that arrived"),
     ("overflow", "a constant that does not fit its type"),
     ("parser-transition", "a state without a transition"),
-    ("passed-over", "a command in a file of entries that changes nothing here"),
+    ("passed-over", "a command in a file of entries that has no effect here"),
     ("shadow", "a declaration hides another one"),
     ("uninitialized-out-param", "an out parameter that may not be set"),
     ("uninitialized-use", "a value that may be read before it is set"),

@@ -22,7 +22,7 @@ use base_diag::Span;
 pub struct Json {
     /// The value.
     pub kind: Kind,
-    /// Its place.
+    /// Place in the text.
     pub span: Span,
 }
 

@@ -11,7 +11,7 @@ const DEEPEST: usize = 128;
 pub struct ParseError {
     /// A sentence without its period.
     pub message: String,
-    /// Where the text stops making sense.
+    /// Place of the error.
     pub span: Span,
 }
 

@@ -1,4 +1,4 @@
-//! Where the headers of a TCP or UDP packet are.
+//! Positions of the headers of a TCP or UDP packet.
 
 use crate::checksum::sum;
 

@@ -68,7 +68,7 @@ impl Joined {
         &self.header[..self.headers.payload]
     }
 
-    /// What is left to the card.
+    /// Work left to the card.
     pub fn offload(&self) -> Offload {
         let checksum = Some(Partial { start: self.headers.l4, offset: 16 });
         Offload { checksum, large: Some(Large { protocol: Protocol::Tcp, size: self.size }) }

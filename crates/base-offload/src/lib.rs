@@ -1,7 +1,8 @@
-//! What network cards do to frames, in software.
+//! Work of network cards on frames, in software.
 //!
-//! A local sender leaves work to the card: it writes the sum of the pseudo-header instead of a checksum, hands over segments larger than the MTU, and
-//! keeps the VLAN tag beside the frame. A program has to see what would be on the wire.
+//! A local sender leaves work to the card: it writes the sum of the pseudo-header instead of a checksum, hands over
+//! segments larger than the MTU, and keeps the VLAN tag beside the frame. A program must see the frames as they would
+//! be on the wire.
 //!
 //! | | |
 //! |---|---|
@@ -9,7 +10,7 @@
 //! | [`Segments`] | a large segment becomes frames of at most the MTU (TSO, USO) |
 //! | [`Joined`] | frames of one stream become a large segment again (GRO): fewer calls and fewer packets for the receiver |
 //! | [`tag`] | a VLAN tag is put back |
-//! | [`partial`] | finds a partial checksum in a frame of which nothing is known |
+//! | [`partial`] | finds a partial checksum in a frame without metadata |
 
 mod checksum;
 mod headers;
@@ -34,7 +35,7 @@ pub struct Offload {
 pub struct Partial {
     /// First byte that it covers; it covers all to the end of the frame.
     pub start: usize,
-    /// Where it is, counted from `start`.
+    /// Offset of the checksum, counted from `start`.
     pub offset: usize,
 }
 

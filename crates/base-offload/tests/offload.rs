@@ -1,4 +1,4 @@
-//! What is cut has right headers, and what is joined is cut into the same.
+//! Segments have correct headers, and joined frames are cut into the same frames again.
 
 use base_offload::{Joined, Large, Offload, Partial, Protocol, Segments, complete, partial, tag};
 use base_time::Rng;

@@ -27,7 +27,7 @@ pub struct Axis {
 
 /// A line.
 pub struct Line {
-    /// What it shows, and for the page's script.
+    /// Label, also used by the page's script.
     pub name: String,
     /// From left to right.
     pub points: Vec<(f64, f64)>,
@@ -57,7 +57,7 @@ pub fn colour(number: usize) -> &'static str {
 }
 
 impl Axis {
-    /// Where `value` lies, from 0 to 1.
+    /// Position of `value` on the axis, from 0 to 1.
     fn place(&self, value: f64) -> f64 {
         let (least, most) = self.range;
         let share = match self.logarithmic {

@@ -1,4 +1,4 @@
-//! What pages and pictures have in common.
+//! Shared parts of pages and pictures.
 
 /// Text as it stands in SVG and HTML.
 pub fn escape(text: &str) -> String {
@@ -16,8 +16,8 @@ pub fn size(width: f64, height: f64) -> String {
     )
 }
 
-/// What all pages look like: in light and dark, and with what is too wide for a small screen in boxes of its own that scroll. Such a box
-/// says so, has a shadow where more is, and keeps the first column of a table in sight.
+/// Style of all pages: light and dark; content wider than a small screen scrolls in a box of its own. The box has a
+/// hint and a shadow, and keeps the first column of a table in sight.
 const STYLE: &str = ":root { color-scheme: light dark; --back: #fff; --text: #222; --edge: #555; --grid: #e4e4e4; --faint: #f6f6f6; \
 --device: #eef4fb; --border: #35618e; --chosen: #dcebfa; } \
 @media (prefers-color-scheme: dark) { :root { --back: #16191d; --text: #dfe3e8; --edge: #9aa3ad; --grid: #333a42; --faint: #22272d; \

@@ -1,6 +1,6 @@
-//! The link-layer type of a capture, and frame check sequences behind its frames.
+//! The link-layer type of a capture, and frame check sequences after its frames.
 
-/// What stands at the link layer of a classic file: the last word of its header.
+/// Link layer in a classic file: the last word of its header.
 ///
 /// ```text
 ///  31    28  27  26  25          16 15                  0
@@ -9,12 +9,13 @@
 /// +--------+---+---+---------------+---------------------+
 /// ```
 ///
-/// P says that the FCS field counts: 16-bit words of frame check sequence at the end of each frame (draft-ietf-opsawg-pcap, section 4).
+/// If P is set, the FCS field is the number of 16-bit words of frame check sequence at the end of each frame
+/// (draft-ietf-opsawg-pcap, section 4).
 const TYPE: u32 = 0xffff;
 const HAS_FCS: u32 = 1 << 26;
 const FCS_WORDS: u32 = 28;
 
-/// The bytes of frame check sequence behind each frame, if the word says Ethernet; else why it cannot be read.
+/// The bytes of frame check sequence after each frame, if the word says Ethernet; else why it cannot be read.
 pub(crate) fn fcs_of_word(word: u32) -> Result<u32, String> {
     ethernet(word & TYPE)?;
     let words = word >> FCS_WORDS;

@@ -11,18 +11,18 @@ use std::io::Read;
 /// The longest block that is read, in bytes.
 pub const LARGEST_BLOCK: usize = 16 << 20;
 
-/// How much is read at a time, in bytes.
+/// Read buffer in bytes.
 const BUFFER: usize = 1 << 16;
 
 /// The most interfaces that a section of a pcapng file may describe.
 const MOST_INTERFACES: usize = 1 << 16;
 
-/// What is wrong with a capture file.
+/// Error in a capture file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReadError {
     /// The byte of the file at which the block with the mistake starts.
     pub offset: u64,
-    /// What it is.
+    /// Description of the error.
     pub message: String,
 }
 
@@ -44,11 +44,11 @@ pub struct Reader<'r> {
     done: bool,
 }
 
-/// What the header of a classic file says.
+/// Header of a classic file.
 #[derive(Clone, Copy)]
 struct Classic {
     nanoseconds: bool,
-    /// Bytes of frame check sequence behind each frame.
+    /// Bytes of frame check sequence after each frame.
     fcs: u32,
 }
 
@@ -61,7 +61,7 @@ struct Interface {
     offset: i64,
     /// Bytes kept of a packet; 0 for all.
     snaplen: u32,
-    /// Bytes of frame check sequence behind each frame.
+    /// Bytes of frame check sequence after each frame.
     fcs: u32,
 }
 

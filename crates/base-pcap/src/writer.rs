@@ -3,7 +3,7 @@
 use crate::{Frame, Record};
 use std::io::{Result, Write};
 
-/// What the header says: the longest frame that readers have to expect, in bytes.
+/// Longest frame that readers must expect, in bytes, as the header announces it.
 pub const LARGEST_FRAME: u32 = 262_144;
 
 const NANOSECONDS: u32 = 0xa1b2_3c4d;
@@ -45,7 +45,7 @@ impl<W: Write> Writer<W> {
         self.to.write_all(frame.bytes)
     }
 
-    /// What it has been written to.
+    /// The underlying writer.
     pub fn into_inner(self) -> W {
         self.to
     }

@@ -9,7 +9,7 @@ pub enum ParseUnitError {
     NoNumber,
     /// No unit, or one that is not known; the known ones are listed.
     UnknownUnit {
-        /// What stands where a unit should.
+        /// Text found instead of a unit.
         found: String,
         /// All units, smallest first.
         known: &'static str,

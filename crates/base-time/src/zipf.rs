@@ -43,10 +43,10 @@ fn weight(rank: u32, skew: u32) -> u64 {
     (exp2_minus(part) >> whole >> 22).max(1)
 }
 
-/// The logarithm of a number to base 2, with 32 bits behind the point.
+/// The logarithm of a number to base 2, with 32 bits after the point.
 fn log2(number: u32) -> u64 {
     let whole = u64::from(number.max(1).ilog2());
-    // The number as a value in 1..2 with 62 bits behind the point; squaring it doubles its logarithm.
+    // The number as a value in 1..2 with 62 bits after the point; squaring it doubles its logarithm.
     let mut value = u64::from(number.max(1)) << (62 - whole);
     let mut part = 0;
     for _ in 0..32 {
@@ -60,7 +60,7 @@ fn log2(number: u32) -> u64 {
     whole << 32 | part
 }
 
-/// 2^-(1/2), 2^-(1/4), ... with 62 bits behind the point: each is the root of the one before.
+/// 2^-(1/2), 2^-(1/4), ... with 62 bits after the point: each is the root of the one before.
 const ROOTS: [u64; 32] = {
     let mut roots = [0; 32];
     let mut factor = 1u64 << 61;

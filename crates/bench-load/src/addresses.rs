@@ -98,8 +98,8 @@ pub fn next_hops(table: &str) -> Vec<Statement> {
     (1..=NEXT_HOPS).map(next_hop).collect()
 }
 
-/// What routers between two sides have: routes to `prefixes` outside and to 10.0.0.0/8 inside, next hops, and the ports of the
-/// inside, 1 to 8.
+/// Entries of routers between two sides: routes to `prefixes` outside and to 10.0.0.0/8 inside, next hops, and the
+/// inside ports, 1 to 8.
 pub fn two_sides(prefixes: &[(u32, u32)], draws: &mut Rng) -> Vec<Statement> {
     let mut entries = routes("routes", prefixes, draws);
     entries.extend((0..=255u128).map(|net| {

@@ -17,12 +17,12 @@ pub fn is(number: impl Into<u128>) -> Match {
     Match::Exact(BigUint::from(number.into()))
 }
 
-/// What begins with the first `length` bits of `number`.
+/// Match of the first `length` bits of `number`.
 pub fn begins(number: impl Into<u128>, length: u32) -> Match {
     Match::Prefix(BigUint::from(number.into()), length)
 }
 
-/// What equals `number` under `mask`.
+/// Match of `number` under `mask`.
 pub fn like(number: impl Into<u128>, mask: impl Into<u128>) -> Match {
     let (number, mask) = (number.into(), mask.into());
     Match::Mask(BigUint::from(number & mask), BigUint::from(mask))

@@ -7,7 +7,7 @@ pub const VLAN: u16 = 0x8100;
 pub const TCP: u8 = 6;
 pub const UDP: u8 = 17;
 
-/// Headers, written one behind the other; a payload is put inside of the innermost.
+/// Headers, written one after the other; a payload is put inside of the innermost.
 pub struct Frame(Vec<u8>);
 
 impl Frame {
@@ -53,7 +53,7 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// What comes back.
+    /// The reverse flow.
     pub fn back(self) -> Flow {
         let Flow { source, destination, protocol, from, to } = self;
         Flow { source: destination, destination: source, protocol, from: to, to: from }

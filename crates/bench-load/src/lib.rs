@@ -24,7 +24,7 @@ pub use shape::{Shape, Size};
 /// The file that all programs include.
 pub const HEADERS: &str = include_str!("../../../examples/bench/headers.p4");
 
-/// What the jobs in C are compiled with: names and texts. `peer.c` is the one to compile.
+/// C sources of the peers: names and texts. `peer.c` is the one to compile.
 pub const C_FILES: [(&str, &str); 9] = [
     ("peer.c", include_str!("../../../examples/bench/c/peer.c")),
     ("peer.h", include_str!("../../../examples/bench/c/peer.h")),
@@ -37,22 +37,22 @@ pub const C_FILES: [(&str, &str); 9] = [
     ("ternary.h", include_str!("../../../examples/bench/c/ternary.h")),
 ];
 
-/// What runs the pipelines for DPDK.
+/// Host program of the DPDK pipelines.
 pub const SWX_HOST: &str = include_str!("../../../examples/bench/swx/host.c");
 
-/// What a program is run on.
+/// Entries and packets for a program.
 #[derive(Clone, Default, Debug)]
 pub struct Load {
-    /// What fills its tables.
+    /// Entries.
     pub entries: Vec<p4_entries::Statement>,
-    /// What comes in, in this order, again and again.
+    /// Packets, sent in this order, repeatedly.
     pub packets: Vec<Packet>,
 }
 
 /// A packet that comes in.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Packet {
-    /// Where.
+    /// Port of arrival.
     pub port: u16,
     /// The frame without its check sequence.
     pub bytes: Vec<u8>,

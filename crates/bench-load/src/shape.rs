@@ -1,4 +1,4 @@
-//! What a load looks like.
+//! Parameters of a load.
 
 use base_time::Rng;
 
@@ -27,7 +27,7 @@ impl Size {
     }
 }
 
-/// What a load looks like.
+/// Parameters of a load.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shape {
     /// Decides everything that is drawn.

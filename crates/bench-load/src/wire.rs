@@ -5,7 +5,7 @@ use base_bits::num_bigint::BigUint;
 use p4_entries::{Args, Keys, Match, Run, Statement};
 use std::fmt::Write;
 
-/// What came out of a load's packets.
+/// Output for a load's packets.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Outcome {
     /// For each packet that came in: port and bytes of those that went out.
@@ -73,7 +73,7 @@ pub fn read_outcome(mut bytes: &[u8]) -> Option<Outcome> {
     Some(outcome)
 }
 
-/// Values one behind the other, with their widths, as bytes: what a report looks like.
+/// Values one after the other, with their widths, as bytes: what a report looks like.
 pub fn report_bytes(values: impl IntoIterator<Item = (u32, BigUint)>) -> Vec<u8> {
     let (mut bits, mut all) = (0, BigUint::ZERO);
     for (width, value) in values {
@@ -88,7 +88,7 @@ pub fn report_bytes(values: impl IntoIterator<Item = (u32, BigUint)>) -> Vec<u8>
     bytes
 }
 
-/// What differs first between what was wanted and what was found, for people.
+/// First difference between wanted and found output, as text for people.
 pub fn difference(wanted: &Outcome, found: &Outcome) -> Option<String> {
     let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
     let told = |sent: &[(u16, Vec<u8>)]| match sent {

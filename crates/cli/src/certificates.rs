@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! DIR/authority.pem   authority.key      signs the others; the key stays here
-//! DIR/controller.pem  controller.key     what the controller and operators show to agents
-//! DIR/agents/HOST:PORT/                  what an agent is started with: `p4rack switch --certificates`
+//! DIR/controller.pem  controller.key     certificate of the controller and operators, shown to agents
+//! DIR/agents/HOST:PORT/                  files of an agent: `p4rack switch --certificates`
 //!     authority.pem  switch.pem  switch.key
 //! ```
 //!
-//! What is missing is made. Directories are of mode 700 and keys 600.
+//! Missing files are created. Directories have mode 700 and keys 600.
 
 use crate::{once, secret};
 use agent::ClientTls;
@@ -25,7 +25,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// How long certificates are good for.
 const YEARS: u64 = 10;
 
-/// A clock may be behind by so long.
+/// A clock may be after by so long.
 const BEHIND: Duration = Duration::from_secs(24 * 3600);
 
 /// The directory of the user's own: `certificates` beside the secret.
@@ -33,7 +33,7 @@ pub fn usual() -> Option<PathBuf> {
     Some(secret::usual()?.with_file_name("certificates"))
 }
 
-/// True if nobody outside of this machine can listen to what goes to `host:port`.
+/// True if traffic to `host:port` cannot leave this machine.
 pub fn is_loopback(address: &str) -> bool {
     let host = host(address);
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
@@ -45,7 +45,7 @@ fn host(address: &str) -> &str {
     host.trim_start_matches('[').trim_end_matches(']')
 }
 
-/// Makes what is missing for these agents. What the controller shows and asks for comes back.
+/// Creates missing files for these agents. Returns the controller's TLS settings.
 pub fn made<'a>(directory: &Path, agents: impl Iterator<Item = &'a str>) -> Result<ClientTls, String> {
     let authority = Authority::made(directory)?;
     for agent in agents {
@@ -61,7 +61,7 @@ pub fn made<'a>(directory: &Path, agents: impl Iterator<Item = &'a str>) -> Resu
     found(directory)
 }
 
-/// What was made before, for who calls agents.
+/// Existing certificates for a client of agents.
 pub fn found(directory: &Path) -> Result<ClientTls, String> {
     let file = |name: &str| read(&directory.join(name)).map(String::into_bytes);
     let identity = (file("controller.pem")?, private(&directory.join("controller.key"))?.into_bytes());

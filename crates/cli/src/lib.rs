@@ -37,7 +37,8 @@ enum Command {
     Run(command::run::Args),
     Ir(command::ir::Args),
     P4info(command::p4info::Args),
-    Switch(command::switch::Args),
+    Switch(Box<command::switch::Args>),
+    Cli(command::cli::Args),
     Ctl(command::ctl::Args),
     Lab(Box<command::lab::Args>),
     Plan(command::plan::Args),
@@ -56,8 +57,8 @@ enum Command {
 
 /// Runs the command with these arguments, the first of which is its name. Exit status: 0 success, 1 the input is wrong, 2 the command
 /// line is wrong.
-pub fn run<A: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = A>) -> u8 {
-    let command = match Cli::try_parse_from(arguments) {
+pub fn run<A: Into<OsString>>(arguments: impl IntoIterator<Item = A>) -> u8 {
+    let command = match Cli::try_parse_from(command::switch::normalized(arguments)) {
         Ok(cli) => cli.command,
         Err(error) => {
             // Nobody listens.
@@ -72,7 +73,8 @@ pub fn run<A: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = A>) ->
         Command::P4info(args) => command::p4info::run(&args),
         Command::Analyze(args) => command::analyze::run(&args),
         Command::Run(args) => command::run::run(&args),
-        Command::Switch(args) => command::switch::run(args),
+        Command::Switch(args) => command::switch::run(*args),
+        Command::Cli(args) => command::cli::run(&args),
         Command::Ctl(args) => command::ctl::run(&args),
         Command::Lab(args) => command::lab::run(&args),
         Command::Plan(args) => command::plan::run(&args),
@@ -95,10 +97,10 @@ pub fn run<A: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = A>) ->
 mod tests {
     use super::*;
 
-    /// The words of an example, without what a shell does with them.
+    /// The words of an example, without shell syntax.
     fn words(line: &str) -> impl Iterator<Item = &str> {
         let line = line.split(" > ").next().unwrap_or(line);
-        // What stands behind a gap explains.
+        // Text after a gap is an explanation.
         let line = line.split("   ").next().unwrap_or(line);
         line.split_whitespace().map(|word| word.trim_matches('\''))
     }

@@ -5,12 +5,13 @@ use libmimalloc_sys::{mi_option_set, mi_option_t};
 /// Milliseconds between the release of memory and its return to the system. The crate has no name for it: the number is that of mimalloc 2.
 const PURGE_DELAY: mi_option_t = 15;
 
-/// Whether a thread that frees memory of a thread that has ended takes what is around it over. The number is that of mimalloc 2, too.
+/// Option of mimalloc: a thread that frees memory of an ended thread takes over the memory around it. The number is the
+/// same in mimalloc 2.
 const RECLAIM_ON_FREE: mi_option_t = 26;
 
-/// From now on memory is returned to the system when it is released. By default mimalloc waits for 10 or 100 ms, and then until a
-/// thread allocates more: a switch that has nothing to do kept what an attack had taken. The threads that decode large requests have ended
-/// when what they decoded is freed.
+/// Returns memory to the system as soon as it is released. By default, mimalloc waits for 10 or 100 ms, and then until
+/// a thread allocates more, so an idle switch kept the memory of an attack. Threads that decode large requests have
+/// ended when the decoded requests are freed.
 #[allow(unsafe_code)]
 pub(crate) fn return_at_once() {
     // SAFETY: this writes numbers into a table of mimalloc's own. The caller's thread is the only one so far.

@@ -1,4 +1,4 @@
-//! What all commands print alike.
+//! Output shared by all commands.
 
 use crate::ExitCode;
 use base_diag::{Diagnostic, Severity, SourceMap, Style, render, to_json};
@@ -12,12 +12,12 @@ macro_rules! tell {
     ($($text:tt)*) => { $crate::output::told(format_args!("{}\n", format_args!($($text)*))) };
 }
 
-/// The same without ending the line: of what the next one is to replace.
+/// The same without ending the line, for text that the next line replaces.
 macro_rules! tell_over {
     ($($text:tt)*) => { $crate::output::told(format_args!($($text)*)) };
 }
 
-/// What [`tell!`] and [`tell_over!`] do. What was printed before stands before it.
+/// Implementation of [`tell!`] and [`tell_over!`]. Flushes earlier output first.
 pub fn told(text: std::fmt::Arguments) {
     flush();
     let _ = std::io::stderr().write_fmt(text);
@@ -58,7 +58,7 @@ pub fn print(text: &str) {
     };
 }
 
-/// Passes on what is printed so far.
+/// Writes buffered output.
 pub fn flush() {
     let _ = match lock().as_mut() {
         Some(batch) => batch.flush(),
@@ -66,7 +66,7 @@ pub fn flush() {
     };
 }
 
-/// What is printed while a [`Batch`] lives.
+/// Output buffered while a [`Batch`] lives.
 static BATCH: Mutex<Option<BufWriter<Stdout>>> = Mutex::new(None);
 
 fn lock() -> MutexGuard<'static, Option<BufWriter<Stdout>>> {
@@ -76,8 +76,8 @@ fn lock() -> MutexGuard<'static, Option<BufWriter<Stdout>>> {
 /// Bytes that are written at once.
 const BATCH_BYTES: usize = 1 << 16;
 
-/// While it lives, what is printed to a file or pipe is written in large pieces: one system call for many lines. A terminal shows
-/// each line at once.
+/// While it lives, output to a file or pipe is written in large pieces: one system call for many lines. A terminal
+/// shows each line at once.
 pub struct Batch(());
 
 impl Batch {
@@ -111,7 +111,7 @@ pub fn write(path: &Path, bytes: &[u8], read: &[PathBuf]) -> Result<(), String> 
     std::fs::write(path, bytes).map_err(|error| format!("`{}` cannot be written: {error}", path.display()))
 }
 
-/// Refuses a path that a file cannot be written to; `-` is standard output. What is there stays.
+/// Refuses a path that cannot be written to; `-` is standard output. Existing content stays.
 pub fn writable(path: &Path) -> Result<(), String> {
     if path == Path::new("-") || path.exists() {
         return Ok(());
@@ -137,7 +137,7 @@ pub fn sources(map: &SourceMap) -> Vec<PathBuf> {
     map.files().map(|file| PathBuf::from(file.name().as_str())).collect()
 }
 
-/// Prints what went wrong and gives exit status 1.
+/// Prints diagnostics and returns exit status 1.
 pub fn failed(found: &[Diagnostic], map: &SourceMap, format: Format) -> ExitCode {
     match format {
         Format::Text => diagnostics_text(found, map),
@@ -178,7 +178,7 @@ mod tests {
         }
     }
 
-    /// Packets cost no system call each: what goes to files does so in large pieces.
+    /// Packets cost no system call each: output to files is written in large pieces.
     #[test]
     fn packets_are_written_in_large_pieces() {
         let mut lines = Counting::default();

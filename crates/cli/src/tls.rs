@@ -19,7 +19,7 @@ pub struct ServerArgs {
 }
 
 impl ServerArgs {
-    /// What the files say, or those of an agent's directory; nothing if connections are not encrypted.
+    /// Reads the files, or those of an agent's directory; `None` if connections are not encrypted.
     pub fn read(&self, directory: Option<&Path>) -> Result<Option<Tls>, String> {
         let (Some(certificate), Some(key)) = (&self.grpc_server_cert, &self.grpc_server_key) else {
             let Some(directory) = directory else { return Ok(None) };
@@ -82,8 +82,8 @@ impl ClientArgs {
         self.certificates.as_deref()
     }
 
-    /// What each of a rack's agents is asked for and shown. Unless certificates are named, they are made for agents that are not on
-    /// the loopback; `insecure` leaves these without.
+    /// TLS settings for each of a rack's agents. Unless certificates are given, they are created for agents that are
+    /// not on the loopback; with `insecure` those are not encrypted.
     pub fn for_agents(&self, agents: &[String], insecure: bool) -> Result<Vec<Option<ClientTls>>, String> {
         if let Some(tls) = self.read()? {
             return Ok(agents.iter().map(|_| Some(tls.clone())).collect());
@@ -106,8 +106,8 @@ impl ClientArgs {
         Ok(agents.iter().map(|address| wants(&address).then(|| tls.clone())).collect())
     }
 
-    /// What a switch at an address is asked for, shown and told. A secret goes beyond the loopback only where nobody can listen, or if
-    /// that is `insecure`.
+    /// TLS settings and secret for a switch at an address. The secret is sent beyond the loopback only over TLS, or
+    /// with `insecure`.
     pub fn for_switch(
         &self,
         address: &str,
@@ -143,7 +143,7 @@ impl ClientArgs {
         }
     }
 
-    /// What the files say; nothing if connections are not encrypted.
+    /// Reads the files; `None` if connections are not encrypted.
     fn read(&self) -> Result<Option<ClientTls>, String> {
         let identity = match (&self.cert, &self.key) {
             (Some(certificate), Some(key)) => Some((certificate_of(certificate)?, private_key(key)?)),

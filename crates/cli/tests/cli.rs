@@ -1,4 +1,4 @@
-//! The command as a user meets it: what it prints, and its exit status.
+//! The command as a user meets it: output and exit status.
 
 mod support;
 
@@ -173,7 +173,8 @@ fn up_as_json() {
     }
 }
 
-/// What a workload says that it is to show is the exit status, in text and in JSON; nobody could say before that nothing is to arrive.
+/// Unmet expectations of a workload set the exit status, in text and in JSON; an expectation of zero packets was once
+/// not possible.
 #[test]
 fn what_is_expected_of_a_workload_is_the_exit_status() {
     let rack = |name: &str, expect: &str| {
@@ -432,7 +433,13 @@ fn compile_writes_what_controllers_push() {
         let output = p4rack(&["compile", program, "-o", to, "--p4info-format", form]);
         assert!(output.status.success(), "{}", stderr(&output));
         let (config, info) = (directory.join("l2.p4"), directory.join(format!("l2.p4.p4info.{extension}")));
-        let told = format!("P4Info         {}\ndevice config  {}\n", info.display(), config.display());
+        let as_json = directory.join("l2.json");
+        let told = format!(
+            "P4Info         {}\ndevice config  {}\nas JSON        {}\n",
+            info.display(),
+            config.display(),
+            as_json.display()
+        );
         assert_eq!(stdout(&output), told);
         let again = p4rack(&["p4info", config.to_str().unwrap(), "--format", form]);
         assert_eq!(again.stdout, std::fs::read(&info).unwrap());
@@ -441,6 +448,11 @@ fn compile_writes_what_controllers_push() {
     let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(told["p4info"], format!("{to}/l2.p4.p4info.txtpb"));
     assert_eq!(told["device_config"], format!("{to}/l2.p4"));
+    // The tables are there for clients of BMv2, and the program for p4rack.
+    let written = std::fs::read(told["device_config_json"].as_str().unwrap()).unwrap();
+    let written: serde_json::Value = serde_json::from_slice(&written).unwrap();
+    assert_eq!(written["p4_device_config"], std::fs::read_to_string(directory.join("l2.p4")).unwrap());
+    assert!(!written["pipelines"][0]["tables"].as_array().unwrap().is_empty());
 }
 
 #[test]

@@ -257,7 +257,7 @@ fn plan(code: u16, text: String) -> Way {
     way(args, files.into())
 }
 
-/// What the command says of the files.
+/// Output of the command for the files.
 fn said(place: &Path, way: &Way) -> String {
     let _ = std::fs::remove_dir_all(place);
     std::fs::create_dir_all(place).expect("a directory for the test");

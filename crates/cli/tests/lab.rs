@@ -1,4 +1,5 @@
-//! Labs, as users run them: real hosts, real switches. They need rights to make network namespaces; where there are none, what is said about that is tested.
+//! Labs, as users run them: real hosts, real switches. They need permission to create network namespaces; without it,
+//! the error message is tested.
 
 #![allow(clippy::disallowed_methods)]
 

@@ -1,4 +1,5 @@
-//! Mistakes that newcomers make, with the built command in a directory of their own: each is answered with what is wrong, where, and what to do.
+//! Mistakes of newcomers, with the built command in a directory of their own: each is answered with description, place
+//! and advice.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -314,10 +315,12 @@ fn a_rack_of_which_a_command_wants_less() {
     );
 }
 
-/// Exit status 2: the command line is wrong, or 1: what it names is.
+/// Exit status 2: the command line is wrong; 1: its input is.
 #[test]
 fn an_option_that_says_nothing() {
     let place = Place::new("options");
+    place
+        .write("p4c.json", br#"{ "program": "basic.p4", "__meta__": { "version": [2, 24] }, "tables": [] }"#);
     for (args, status, words) in [
         (
             &["plan", ".", "--objective", "Coost"] as &[_],
@@ -337,6 +340,14 @@ fn an_option_that_says_nothing() {
             &["there is no interface `nosuch0`", "there are `lo`"],
         ),
         (&["switch", "slice.p4", "-i", "foo"], 2, &["NUMBER@pcap:IN,OUT"]),
+        (
+            &["switch", "p4c.json"],
+            1,
+            &["P4R0701", "`p4c.json` was not written by p4rack", "give the source, `basic.p4`"],
+        ),
+        (&["switch", "slice.p4", "--pcap=nowhere"], 1, &["--pcap: `nowhere` is not a directory"]),
+        (&["switch", "slice.p4", "--log-file", "no/where"], 1, &["`no/where`: No such file"]),
+        (&["switch", "slice.p4", "--grpc-server-ssl"], 2, &["--grpc-server-cert"]),
         (&["switch", "slice.p4", "--grpc-server-addr", "9559"], 2, &["as in 127.0.0.1:9559"]),
         (
             &["switch", "slice.p4", "--grpc-server-addr", "0.0.0.0:0"],

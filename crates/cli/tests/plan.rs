@@ -27,7 +27,7 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Where the cache runs in each plan.
+/// Device of the cache in each plan.
 fn caches(args: &[&str]) -> Vec<String> {
     let plans = json(args)["plans"].as_array().expect("a list of plans").clone();
     plans.iter().map(|plan| plan["placement"]["1.Cache"].as_str().expect("a device").to_string()).collect()
@@ -60,7 +60,7 @@ fn what_does_not_fit_says_what_would_help() {
     assert!(told.contains("P4R0808") && told.contains("InputRate"), "{told}");
 }
 
-/// What already rules a device out is named: nothing is lifted silently to make room for the region.
+/// `--why-not` names the constraint that already excludes a device, and never lifts one silently.
 #[test]
 fn why_not_names_what_rules_a_device_out() {
     for (args, words) in [

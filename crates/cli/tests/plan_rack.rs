@@ -1,4 +1,4 @@
-//! `p4rack plan` on a rack, and what the emulator says of its plans.
+//! `p4rack plan` on a rack, and the emulator's results for its plans.
 
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -47,7 +47,7 @@ fn latency(plan: &Value) -> f64 {
     }
 }
 
-/// What the least delayed packet of a stream takes from host to host, in microseconds.
+/// Least latency of a stream's packets from host to host, in microseconds.
 fn emulated(rack: &str, stream: &str) -> f64 {
     let streams = json(&["up", rack])["report"]["workloads"].as_array().expect("a list").clone();
     let found = streams.iter().find(|known| known["name"] == stream).expect("it is in the example");
@@ -86,7 +86,7 @@ FecEncode = \"fpga\" }";
     assert_eq!(json(&["up", &planned]), json(&["up", &hand.display().to_string()]));
 }
 
-/// Flightplan's three plans: what the testbed has to do, and where.
+/// Flightplan's three plans: functions and their devices.
 const PLANS: [(&str, [&[&str]; 2]); 3] = [
     ("RACK.toml", [&["Cache", "FecEncode"], &["FecDecode"]]),
     ("resource-saver.toml", [&["Cache", "Compress", "FecEncode"], &["Decompress", "FecDecode"]]),
@@ -107,7 +107,7 @@ rate = \"{rate}\"\ncount = {count}\nsize = 1400\n"
         "testbed-right.stf" => text + "add ingress_links meta.in_port:2 link(decompress:1)\n",
         file if file == plan => {
             let head = text.split("[[workload]]").next().expect("something stands before");
-            // 1400 bytes of payload behind 42 of headers.
+            // 1400 bytes of payload after 42 of headers.
             head.replace("size = 1500", "size = 1442") + &workload
         }
         _ => text,
@@ -306,7 +306,7 @@ fn mistakes_have_a_place() {
     }
 }
 
-/// Of several apps each is planned by itself, or one that is named.
+/// With several apps, each is planned by itself, or only the one given.
 #[test]
 fn apps_are_planned_one_by_one() {
     let rack = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/crosspod").display().to_string();

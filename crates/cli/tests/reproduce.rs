@@ -1,4 +1,4 @@
-//! `p4rack reproduce`: small runs; what they are about is in the order of numbers, not in the numbers.
+//! `p4rack reproduce`: small runs; they show the order of numbers, not the numbers.
 
 use serde_json::Value;
 use std::path::Path;
@@ -65,7 +65,7 @@ fn mistakes_are_told() {
     assert_eq!((page.status.code(), stderr(&page).contains("fig9 has no HTML page")), (Some(2), true));
 }
 
-/// The paper's numbers stand beside ours, and what was set and left out below.
+/// The paper's numbers are beside ours; chosen parameters and omissions are below.
 #[test]
 fn stages_stand_beside_the_papers() {
     for (figure, paper) in [("fig10", "1.19Gbit/s of 10"), ("fig13", "almost three times as much")] {
@@ -76,7 +76,8 @@ fn stages_stand_beside_the_papers() {
     }
 }
 
-/// What plans cost does not depend on any run. It is less than in the paper with Tofinos; an Arista of ours has a board for the tables.
+/// Costs of plans are independent of runs. They are lower than in the paper with Tofinos; here an Arista has a board
+/// for the tables.
 #[test]
 fn plans_cost_what_their_devices_cost() {
     let cell = |row: &Value, column: &str| row[column].as_str().expect("a cell").to_string();

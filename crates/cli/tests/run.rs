@@ -708,7 +708,7 @@ fn wrong_entries_are_underlined() {
     check(&entry("[\"x\"]", "action = \"drop\""), &["P4R0440", "`x` is not a number or address"]);
     check(&entry("[1]", "acton = \"drop\""), &["unknown key `acton`", "did you mean `action`?"]);
     check("[register.sen]\n0 = 1\n", &["e.toml:1", "did you mean"]);
-    check("[register.seen]\n8 = 1\n", &["has 8 cells: there is no 8"]);
+    check("[register.seen]\n8 = 1\n", &["has 8 cells: index 8 is out of range"]);
     check("[[table.choice]]\nkey = [1]\nmember = \"left\"\n", &["there is no member `left`"]);
     check("[[tabel.l2]]\n", &["unknown key `tabel`", "did you mean `table`?"]);
 }

@@ -1,9 +1,9 @@
-//! docs/tutorial.md: every file that it shows is written, every command runs, and what it says comes of it comes of it.
+//! docs/tutorial.md: every file in it is written, every command runs, and has the shown output.
 
 use std::path::Path;
 use std::process::Command;
 
-/// A block between fences: the words behind the first, and the lines.
+/// A block between fences: the words after the first, and the lines.
 struct Block<'a> {
     kind: &'a str,
     file: Option<&'a str>,

@@ -6,7 +6,7 @@ use p4_check::typed;
 use p4_syntax::{Loader, Options};
 use std::sync::Arc;
 
-/// What the compiler made of a program.
+/// Result of a compilation.
 pub struct Compiled {
     /// The elaborated program; `None` if there are errors, or no `main`.
     pub program: Option<Arc<Program>>,
@@ -67,7 +67,7 @@ fn declares_value_externs(typed: &typed::Program) -> bool {
     objects.chain(functions).any(|annotations| annotations.iter().any(|a| a.name == "value_extern"))
 }
 
-/// What is said of a file that is no program, if its name tells so.
+/// Error for a file that is not a program, if its name shows this.
 fn no_program(file: &str) -> Option<Diagnostic> {
     let (what, help) = match file.rsplit_once('.')?.1 {
         "toml" => (
@@ -88,7 +88,7 @@ fn add(diagnostics: &mut Diagnostics, found: Vec<Diagnostic>) {
     found.into_iter().for_each(|d| diagnostics.push(d));
 }
 
-/// In debug builds every program is verified behind every step; a finding is a bug of ours.
+/// In debug builds every program is verified after every step; a finding is a bug of ours.
 fn verify(program: &Program) {
     if cfg!(debug_assertions)
         && let Err(errors) = ir::verify::verify(program)

@@ -76,7 +76,7 @@ fn code(lowered: Program, names: &[String], out: &mut String) -> Result<(), Vec<
     Ok(())
 }
 
-/// All passes in their order: name, what it does, what holds behind it; then the forms of the code.
+/// All passes in their order: name, what it does, what holds after it; then the forms of the code.
 pub fn passes() -> String {
     let width = ir_lower::PASSES.iter().map(|pass| pass.name.len()).max().unwrap_or(0);
     let mut out = String::new();

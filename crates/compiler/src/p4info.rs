@@ -5,10 +5,10 @@ use ir::Program;
 use p4runtime_proto::{FormError, Message, to_binary, to_json, to_text};
 use std::path::Path;
 
-/// What can be written of a program.
+/// Outputs for control planes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum What {
-    /// What its control plane can see.
+    /// The P4Info.
     P4Info,
     /// The entries that stand in the source, as a P4Runtime `WriteRequest`.
     Entries,
@@ -26,7 +26,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// By a file's extension: `.txtpb`, `.textproto`, `.txt`; `.json`; `.bin`, `.pb`, `.binpb`.
+    /// Form for a file's extension: `.txtpb`, `.textproto`, `.txt`; `.json`; `.bin`, `.pb`, `.binpb`.
     pub fn of_path(path: &Path) -> Option<Form> {
         Some(match path.extension()?.to_str()? {
             "txtpb" | "textproto" | "txt" => Form::Text,

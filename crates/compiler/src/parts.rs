@@ -1,4 +1,4 @@
-//! What each device runs: a split, printed as P4 and compiled again.
+//! Programs of devices: a split, printed as P4 and compiled again.
 
 use crate::reparse::reparse;
 use base_diag::{Diagnostic, SourceMap};
@@ -20,7 +20,7 @@ pub fn make_parts(
     Ok((split, parts, texts))
 }
 
-/// What each device runs, and its source.
+/// Compiled part and source text of each device; `None` where a device has no part.
 pub type Printed = (Vec<Option<Part>>, Vec<Option<String>>);
 
 /// The parts of a split, compiled from what is printed of them.
@@ -44,8 +44,8 @@ pub fn print_parts(
             return Err(wrong);
         }
         let text = target_p4::print(program);
-        let twin = texts.iter().position(|known| known.as_ref() == Some(&text));
-        let program = match twin.and_then(|at| parts.get(at)?.as_ref()) {
+        let equal = texts.iter().position(|known| known.as_ref() == Some(&text));
+        let program = match equal.and_then(|at| parts.get(at)?.as_ref()) {
             Some(Part { program, .. }) => Arc::clone(program),
             None => reparse(&format!("{name}.p4"), &text, map)?,
         };

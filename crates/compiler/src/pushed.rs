@@ -1,4 +1,4 @@
-//! What a controller pushes: P4Info, and the device config that `p4rack switch` takes with it.
+//! Pipeline config for a controller to push: P4Info, and the device config that `p4rack switch` accepts with it.
 
 use crate::p4info::{self, Form, What};
 use crate::reparse::reparse;
@@ -11,6 +11,8 @@ pub struct Pushed {
     pub p4info: Vec<u8>,
     /// `p4_device_config`: the elaborated program as one text of P4-16 that includes nothing but its architecture.
     pub device_config: String,
+    /// The device config inside the JSON that clients of BMv2 read tables from, and push as a file `NAME.json`.
+    pub as_json: String,
 }
 
 /// Both for a program. A program that `p4rack switch` could not run, or that source cannot express, is refused.
@@ -25,7 +27,8 @@ pub fn pushed(program: &Program, form: Form) -> Result<Pushed, Vec<Diagnostic>> 
     let mut map = SourceMap::new();
     let again = reparse("p4_device_config.p4", &device_config, &mut map);
     again.map_err(|found| found.into_iter().map(|problem| printed(problem, &map)).collect::<Vec<_>>())?;
-    Ok(Pushed { p4info, device_config })
+    let as_json = bmv2::description(&::p4info::p4info(program)?, Some(&device_config));
+    Ok(Pushed { p4info, device_config, as_json })
 }
 
 /// A problem of the printed program. Its places are not those of the user's files, so they become notes.

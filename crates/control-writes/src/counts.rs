@@ -1,6 +1,6 @@
-//! What a control plane reads of a device's counts.
+//! Counts that a control plane reads from a device.
 
-/// What a counter has counted.
+/// Value of a counter.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Count {
     /// Packets.
@@ -9,7 +9,7 @@ pub struct Count {
     pub bytes: u64,
 }
 
-/// What has passed a port.
+/// Frames through a port.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct PortCount {
     /// Came in, and what comes of it has left.

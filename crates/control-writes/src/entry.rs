@@ -28,7 +28,7 @@ impl EntryKey {
 /// An entry without its key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry<R> {
-    /// What it runs.
+    /// Action, member or group.
     pub run: Run<R>,
     /// The controller's own.
     pub metadata: Vec<u8>,
@@ -36,7 +36,7 @@ pub struct Entry<R> {
     pub controller_metadata: u64,
     /// Nanoseconds without a hit after which the entry is reported; 0: never.
     pub idle_timeout_ns: i64,
-    /// Of its direct meter.
+    /// Rates of the direct meter.
     pub meter: Option<Rates>,
     /// From the source, and not to be changed.
     pub is_const: bool,
@@ -56,7 +56,7 @@ impl<R> Entry<R> {
     }
 }
 
-/// What an entry runs.
+/// Action, member or group that an entry runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Run<R> {
     /// An action.
@@ -83,7 +83,7 @@ pub struct ActionCall<R> {
 pub struct OneShot<R> {
     /// In the controller's order; some may be the same.
     pub actions: Vec<OneShotAction<R>>,
-    /// What its size counts.
+    /// Unit of the group's size.
     pub size_semantics: SizeSemantics,
     /// How an action is chosen, as the controller said it: by a hash in any case.
     pub selection_mode: SelectionMode,
@@ -92,7 +92,7 @@ pub struct OneShot<R> {
 /// One of the actions of a group of an entry's own.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OneShotAction<R> {
-    /// What runs.
+    /// Action and data.
     pub call: ActionCall<R>,
     /// How often, beside the others; 0 where the device chooses the weights.
     pub weight: i32,
@@ -100,7 +100,7 @@ pub struct OneShotAction<R> {
     pub watch: Watch,
 }
 
-/// What the size of a group counts (P4Runtime 1.5, section 9.2.3).
+/// Unit of a group's size (P4Runtime 1.5, section 9.2.3).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum SizeSemantics {
     /// As the selector says.
@@ -118,7 +118,7 @@ pub enum SelectionMode {
     /// As the selector does.
     #[default]
     OfSelector,
-    /// By a hash.
+    /// A hash of the selector's fields.
     Hash,
 }
 
@@ -145,16 +145,16 @@ impl Watch {
     }
 }
 
-/// What a control plane has written to the default entry of a table; at first nothing.
+/// Default entry of a table, as a control plane has written it; initially empty.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DefaultEntry<R> {
-    /// What it runs; `None` is what the program says.
+    /// Action; `None` for the program's own default action.
     pub call: Option<ActionCall<R>>,
     /// The controller's own.
     pub metadata: Vec<u8>,
     /// The controller's own, in the field that older controllers use.
     pub controller_metadata: u64,
-    /// Of its direct meter.
+    /// Rates of the direct meter.
     pub meter: Option<Rates>,
 }
 

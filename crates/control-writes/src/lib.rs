@@ -1,4 +1,4 @@
-//! What a control plane writes to a device, as data.
+//! Writes of a control plane to a device, as data.
 //!
 //! ```text
 //! TOML, commands, STF ──(names of the program)──┐
@@ -6,11 +6,11 @@
 //! P4Runtime messages ──(ids of its P4Info)──────┘
 //! ```
 //!
-//! A [`Write`] says what something becomes, not how it is to get there: doing it twice is doing it once, and the write that
-//! undoes it is one of the same form. Nothing that P4Runtime 1.5, STF or `simple_switch_CLI` can say is lost in it.
+//! A [`Write`] gives the new state of something, not the way there: writes are idempotent, and the inverse of a write
+//! is a write. Nothing that P4Runtime 1.5, STF or `simple_switch_CLI` can express is lost in it.
 //!
-//! `R` is how tables, actions and objects are referred to: by control-plane names on devices, by ids in P4Runtime.
-//! [`Write::refer`] goes from one to the other.
+//! `R` is a reference to a table, action or object: its control-plane name on devices, its id in P4Runtime.
+//! [`Write::refer`] converts references.
 
 mod counts;
 mod data;

@@ -2,7 +2,7 @@
 
 use base_bits::Bits;
 
-/// What an entry wants of one key field.
+/// Match of an entry on one key field.
 ///
 /// Readers may give any form that suits the match kind: `Exact` for a ternary field means a mask of ones. A table keeps
 /// one form for each match kind, with the width of its field and zeros where bits do not count.

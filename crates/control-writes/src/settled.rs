@@ -1,9 +1,9 @@
-//! What is left of a list of writes.
+//! Net effect of a list of writes.
 
 use crate::{DefaultEntry, EntryKey, Write};
 use std::collections::BTreeMap;
 
-/// What a write is about: of two writes about one thing the later counts.
+/// Subject of a write: of two writes with one subject the later counts.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Thing<R> {
     Entry(R, EntryKey),
@@ -42,11 +42,11 @@ impl<R: Clone> Thing<R> {
     }
 }
 
-/// The writes that are left of `writes` on a device that nobody has written to before: each thing once, as it is at the end.
-/// What was made and deleted again is left out, and what becomes as it is at the start. `is_own` is true for the entries that
-/// the program has from the start: their deletion stays.
+/// The writes that remain of `writes` on a device that nobody has written to before: each thing once, in its final
+/// state. Things that are created and deleted again are left out, and so are changes back to the initial state.
+/// `is_own` is true for entries of the source: their deletion stays.
 ///
-/// A thing stands where it was first written; what is always written as a whole stands where it was last.
+/// A thing is placed where it was first written; a thing that is always written as a whole, where it was last written.
 pub fn settled<R: Clone + Ord, T>(
     writes: impl IntoIterator<Item = (Write<R>, T)>,
     is_own: impl Fn(&R, &EntryKey) -> bool,
@@ -87,7 +87,7 @@ pub fn settled<R: Clone + Ord, T>(
     kept.into_iter().flatten().collect()
 }
 
-/// What a direct counter was set to counts on where the later write does not set it.
+/// Merges two writes of one thing. The old count of a direct counter stays unless the new write sets it.
 fn joined<R>(old: Option<Write<R>>, new: Write<R>) -> Write<R> {
     match (old, new) {
         (Some(Write::Entry { count: old, .. }), Write::Entry { table, key, to: Some(to), count }) => {

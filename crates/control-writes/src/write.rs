@@ -2,7 +2,7 @@
 
 use crate::{ActionCall, Count, Data, DefaultEntry, Entry, EntryKey, Match, Rates, Watch};
 
-/// What one thing becomes.
+/// New state of one thing.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Write<R> {
     /// An entry of a table; `None` deletes it.
@@ -11,18 +11,18 @@ pub enum Write<R> {
         table: R,
         /// Which entry.
         key: EntryKey,
-        /// What it becomes.
+        /// New state; `None` deletes the entry.
         to: Option<Box<Entry<R>>>,
-        /// What its direct counter becomes, if that changes.
+        /// New count of the direct counter, if it changes.
         count: Option<Count>,
     },
     /// The default entry of a table.
     Default {
         /// The table.
         table: R,
-        /// What it becomes.
+        /// New state.
         to: Box<DefaultEntry<R>>,
-        /// What its direct counter becomes, if that changes.
+        /// New count of the direct counter, if it changes.
         count: Option<Count>,
     },
     /// A member of an action profile; `None` deletes it.
@@ -31,7 +31,7 @@ pub enum Write<R> {
         profile: R,
         /// The member's number.
         member: u32,
-        /// What it becomes.
+        /// New action; `None` deletes the member.
         to: Option<ActionCall<R>>,
     },
     /// A group of an action selector; `None` deletes it.
@@ -40,21 +40,21 @@ pub enum Write<R> {
         profile: R,
         /// The group's number.
         group: u32,
-        /// What it becomes.
+        /// New state; `None` deletes the group.
         to: Option<Group>,
     },
     /// A multicast group; `None` deletes it.
     Multicast {
-        /// Its number.
+        /// Number of the group.
         group: u32,
-        /// What it becomes.
+        /// New state; `None` deletes the group.
         to: Option<MulticastGroup>,
     },
     /// A clone session; `None` deletes it.
     CloneSession {
-        /// Its number.
+        /// Number of the session.
         session: u32,
-        /// What it becomes.
+        /// New state; `None` deletes the session.
         to: Option<CloneSession>,
     },
     /// The members of a value set.
@@ -68,7 +68,7 @@ pub enum Write<R> {
     Digest {
         /// The digest.
         digest: R,
-        /// What it becomes.
+        /// New settings; `None` turns the digest off.
         to: Option<DigestConfig>,
     },
     /// The rates of a meter; `None` makes all packets green.
@@ -77,14 +77,14 @@ pub enum Write<R> {
         meter: R,
         /// Which cell.
         index: u64,
-        /// What they become.
+        /// New rates; `None` resets them.
         to: Option<Rates>,
     },
     /// The rates of all meters of an array; `None` makes all packets green.
     MeterArray {
         /// The meter.
         meter: R,
-        /// What they become.
+        /// New rates; `None` resets them.
         to: Option<Rates>,
     },
     /// All cells of a counter become zero.
@@ -103,7 +103,7 @@ pub enum Write<R> {
         counter: R,
         /// Which cell.
         index: u64,
-        /// What it becomes.
+        /// New count.
         to: Count,
     },
     /// A cell of a register.
@@ -112,7 +112,7 @@ pub enum Write<R> {
         register: R,
         /// Which cell.
         index: u64,
-        /// What it becomes: of the type of the register's cells.
+        /// New value, of the type of the register's cells.
         to: Data,
     },
     /// The direct counter of an entry or of the default entry.
@@ -121,10 +121,10 @@ pub enum Write<R> {
         table: R,
         /// Which entry.
         key: EntryKey,
-        /// What it becomes.
+        /// New count.
         to: Count,
     },
-    /// What `crc16_custom` or `crc32_custom` computes, in every call. P4Runtime has no word for it.
+    /// Parameters of `crc16_custom` or `crc32_custom`, for every call. P4Runtime cannot express them.
     CustomCrc {
         /// 16 or 32.
         width: u32,
@@ -133,7 +133,7 @@ pub enum Write<R> {
     },
 }
 
-/// Where a write goes.
+/// Destination of a write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Target<'w, R> {
     /// To a table.
@@ -151,7 +151,7 @@ pub enum Target<'w, R> {
 }
 
 impl<R> Write<R> {
-    /// Where it goes.
+    /// Destination.
     pub fn target(&self) -> Target<'_, R> {
         match self {
             Write::Entry { table, .. }
@@ -185,7 +185,7 @@ pub struct Group {
 /// A member of a group.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct GroupMember {
-    /// Its number.
+    /// Number of the member.
     pub member: u32,
     /// How often it is chosen, beside the others; 0 where the device chooses the weights.
     pub weight: i32,
@@ -200,7 +200,7 @@ impl GroupMember {
     }
 }
 
-/// Where copies of a packet go.
+/// Destinations of copies of a packet.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct MulticastGroup {
     /// In the order of replication.
@@ -209,7 +209,7 @@ pub struct MulticastGroup {
     pub metadata: Vec<u8>,
 }
 
-/// Where a copy goes.
+/// Destination of a copy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Replica {
     /// The port.
@@ -218,7 +218,7 @@ pub struct Replica {
     pub instance: u16,
     /// The controller said `egress_port`, as older ones do, and not `port`.
     pub legacy: bool,
-    /// Where the copy goes while the port is down: to the first port that is up. Port and instance of each.
+    /// Port and instance of backups: while the port is down, the copy goes to the first that is up.
     pub backups: Vec<(u32, u16)>,
 }
 
@@ -243,7 +243,7 @@ pub fn backups(replicas: &[Replica]) -> Vec<Vec<(u32, u16)>> {
 /// `simple_switch_grpc` puts them.
 pub const SESSION_GROUPS: u32 = 1 << 15;
 
-/// Where clones go.
+/// Destinations of clones.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct CloneSession {
     /// A clone for each.
@@ -252,7 +252,7 @@ pub struct CloneSession {
     pub group: Option<u32>,
     /// Clones have no more bytes; 0: they are not cut short.
     pub packet_length_bytes: u32,
-    /// Of the clones: PSA's `class_of_service`, v1model's `priority`.
+    /// Class of the clones: PSA's `class_of_service`, v1model's `priority`.
     pub class_of_service: u8,
 }
 

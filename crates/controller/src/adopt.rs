@@ -1,4 +1,4 @@
-//! A controller that begins beside devices that run its program already: what they hold becomes the desired state.
+//! A controller that starts while devices already run its program: their entities become the desired state.
 //!
 //! ```text
 //! every device   what runs, and what it holds
@@ -7,8 +7,8 @@
 //! one runs something else              refused: its entries would be gone
 //! ```
 //!
-//! Whether a program is ours is told by its cookie, a number made of the whole program's text. Devices that run nothing, or the
-//! program by another plan, are given it again, with what all of them hold.
+//! The controller recognises its program by the cookie, a hash of the whole program's text. Devices that run nothing,
+//! or the program by another plan, get it again, with the entities of all devices.
 
 use crate::ask::{Answer, Ask, Holdings, Kinds};
 use crate::config::exchange;
@@ -40,7 +40,7 @@ pub(crate) async fn adopt<P: Planner>(
     let runs = |(_, held): &(&usize, &Holdings)| held.config.is_some();
     if !held.iter().any(|one| runs(&one)) {
         return match goes_on {
-            // They have all begun anew: they get what they held.
+            // All devices have restarted: restore their entities.
             true => {
                 let prepared = shared.state().server.prepare_again(false)?;
                 exchange(shared, prepared).await
@@ -98,7 +98,7 @@ pub(crate) async fn adopt<P: Planner>(
     Ok(())
 }
 
-/// Compares what a device holds with what it is to hold; where they differ it is stale, and repaired.
+/// Compares a device's entities with the desired ones; a device that differs is marked stale, and repaired.
 pub(crate) async fn audit<P: Planner>(shared: &Shared<P>, device: usize) -> Result<(), Status> {
     let Some(rollout) = shared.state().rollout() else { return Ok(()) };
     if rollout.parts.get(device).is_none_or(Option::is_none) || shared.state().stale.contains_key(&device) {

@@ -1,4 +1,4 @@
-//! The other side: what a controller asks, done by the P4Runtime server that steers one device.
+//! The agent: the controller's requests, carried out by the P4Runtime server of one device.
 
 use crate::ask::{Answer, Ask, Holdings, Kinds};
 use crate::holdings::everything_held;
@@ -23,13 +23,13 @@ const ELECTION: Uint128 = Uint128 { high: 0, low: 1 };
 pub struct Agent<B: Builder> {
     server: Server<B>,
     held: Held,
-    /// What is saved is committed when the write that is being done has ended well.
+    /// True if the saved program is committed when the present write has succeeded.
     commits: bool,
     /// The program whose entities are being read.
     holds: Option<ForwardingPipelineConfig>,
 }
 
-/// What the agent wants done.
+/// Effects of the agent for its owner to carry out.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Effect {
     /// A frame that comes into the device by the CPU port.
@@ -74,7 +74,7 @@ impl<B: Builder> Agent<B> {
         self.server.targets()
     }
 
-    /// Does what is asked; the answer, if there is one.
+    /// Carries out a request; returns its answer, if there is one.
     pub fn ask(&mut self, now: Time, ask: Ask) -> (Option<Answer>, Vec<Effect>) {
         let (mut answer, effects) = self.begin(now, ask);
         while answer.is_none() && self.is_busy() {
@@ -146,7 +146,7 @@ impl<B: Builder> Agent<B> {
         (Some(done.map_or_else(Answer::Refused, |()| Answer::Done)), effects)
     }
 
-    /// What there is in the program that runs.
+    /// Reads entities of the running program.
     pub fn read(&self, entities: Vec<Entity>) -> Answer {
         let request = ReadRequest { device_id: 1, entities, ..ReadRequest::default() };
         answer(self.server.read_running(request), None)
@@ -168,7 +168,7 @@ impl<B: Builder> Agent<B> {
         answer(read, self.holds.take())
     }
 
-    /// What runs, and all that is written to it.
+    /// The running program and its entities.
     fn holdings(&mut self, kinds: Kinds) -> Option<Answer> {
         match self.server.get_config(&GetForwardingPipelineConfigRequest::default()) {
             Ok(GetForwardingPipelineConfigResponse { config: Some(config) }) => {
@@ -179,7 +179,7 @@ impl<B: Builder> Agent<B> {
         }
     }
 
-    /// Lets frames in that have waited for as long as they should: then what is saved is not committed any more.
+    /// Admits held frames when their lease is over; the saved program is not committed any more then.
     pub fn let_in(&mut self, now: Time) -> Option<Effect> {
         self.held.runs_out(now).then(|| {
             self.server.spoil_saved();
@@ -197,7 +197,7 @@ impl<B: Builder> Agent<B> {
         effects(self.server.packet_in(frame))
     }
 
-    /// What is due by `now`: frames that have waited, digests, and idle entries.
+    /// Does everything due by `now`: held frames, digests, and idle entries.
     pub fn tick(&mut self, now: Time) -> Vec<Effect> {
         let let_in = self.let_in(now);
         let_in.into_iter().chain(effects(self.server.tick(now))).collect()
@@ -229,7 +229,7 @@ impl<B: Builder> Agent<B> {
         Some(written.and_then(|()| self.commit()))
     }
 
-    /// Runs what is saved, if that is to be.
+    /// Commits the saved program, if that is requested.
     fn commit(&mut self) -> Result<(), Status> {
         if std::mem::take(&mut self.commits) { self.set_config(Action::Commit, None) } else { Ok(()) }
     }
@@ -239,7 +239,7 @@ impl<B: Builder> Agent<B> {
     }
 }
 
-/// What a read has found: of a program, if it was for all that is held of that.
+/// Answer with the result of a read; if the read was for all entities of a program, with that program.
 fn answer((found, ended): Read, of: Option<ForwardingPipelineConfig>) -> Answer {
     if let Err(status) = ended {
         return Answer::Refused(status);

@@ -1,4 +1,4 @@
-//! What passes between the controller and an agent.
+//! Messages between the controller and an agent.
 
 use base_time::Duration;
 use control_writes::PortCount;
@@ -17,7 +17,8 @@ pub struct DeviceId(pub usize);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct AskId(pub u64);
 
-/// What an agent is asked. Up to [`Ask::DigestAck`] these are P4Runtime's RPCs and messages, by the only controller of the device.
+/// Requests to an agent. Up to [`Ask::DigestAck`] these are P4Runtime's RPCs and messages, from the only controller of
+/// the device.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Ask {
     /// `SetForwardingPipelineConfig` with `VERIFY_AND_SAVE`.
@@ -26,7 +27,8 @@ pub enum Ask {
     Load(Vec<Update>),
     /// The same, and `SetForwardingPipelineConfig` with `COMMIT` if that has worked.
     Commit(Vec<Update>),
-    /// `Write` with `ROLLBACK_ON_ERROR` to the program that runs: all or nothing. What was saved and not committed is dropped.
+    /// `Write` with `ROLLBACK_ON_ERROR` to the program that runs: all or nothing. A saved program that was not
+    /// committed is dropped.
     Write(Vec<Update>),
     /// `Read` of the program that runs, whatever is saved.
     Read(Vec<Entity>),
@@ -34,8 +36,8 @@ pub enum Ask {
     PacketOut(PacketOut),
     /// A list of digests has come. It has no answer.
     DigestAck(DigestListAck),
-    /// Keep frames that come in from outside, for so long at most, or until [`Ask::Release`]; hand-overs go on. When that time is
-    /// over, they are let in, and what was saved by then is not committed any more.
+    /// Hold frames from outside, for at most this time or until [`Ask::Release`]; hand-overs continue. When the time is
+    /// over, the frames are admitted, and a program saved by then is not committed any more.
     Hold(Option<Duration>),
     /// Keep those that are kept for so long from now. Refused if they have been let in already.
     Stay(Duration),
@@ -43,42 +45,42 @@ pub enum Ask {
     Release,
     /// How many frames each port has taken and sent.
     Ports,
-    /// Run a frame, keep what would leave, and tell what happened.
+    /// Run a frame, hold the frames that would leave, and return the trace.
     Trace(TraceRequest),
-    /// What runs, and what is written to it.
+    /// The running program and its entities.
     Holdings(Kinds),
 }
 
-/// What is asked for of all that a device holds.
+/// Kinds of entities to return.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kinds {
     /// All of it.
     All,
-    /// What only control planes write: neither registers nor what is counted.
+    /// Entities that only control planes write: neither registers nor counts.
     Written,
 }
 
-/// What a device runs and holds.
+/// Program and entities of a device.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Holdings {
     /// The program, if one runs.
     pub config: Option<ForwardingPipelineConfig>,
-    /// All that is written to it, with what its data plane has written.
+    /// All entities, including values that the data plane has written.
     pub entities: Vec<Entity>,
 }
 
-/// What an agent answers.
+/// Answers of an agent.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Answer {
     /// It is done.
     Done,
-    /// What a read found.
+    /// Result of a read.
     Found(Vec<Entity>),
     /// How many frames each port has taken and sent.
     Ports(BTreeMap<u32, PortCount>),
-    /// What became of a frame.
+    /// Trace of a frame.
     Traced(Box<Hop>),
-    /// What the device runs and holds.
+    /// Program and entities of the device.
     Holds(Box<Holdings>),
     /// Nothing was done.
     Refused(Status),
@@ -86,19 +88,19 @@ pub enum Answer {
     Lost,
 }
 
-/// What comes from an agent in another process.
+/// Messages from an agent in another process.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Heard {
-    /// It is there: nobody knows what its device holds.
+    /// The agent is connected; its device's entities are unknown.
     Here,
     /// It cannot be reached.
     Gone(String),
     /// Another controller, which was started later, steers it, or has.
     Superseded,
-    /// Its answer to an ask.
+    /// Answer to a request.
     Answer(AskId, Answer),
-    /// What its device tells.
+    /// Report of the device.
     Tells(StreamMessageResponse),
-    /// What its device has counted.
+    /// Counters of the device.
     Counted(Vec<Metric>),
 }

@@ -1,4 +1,4 @@
-//! What the northbound side asks of a controller, and what comes out of one.
+//! Requests of the northbound side to a controller, and its outputs.
 
 use crate::ask::{Ask, AskId, DeviceId};
 use crate::part::RegionMap;
@@ -19,11 +19,13 @@ pub struct Ticket(pub u64);
 pub enum Call {
     /// A program before any controller of the north asks for one, and updates to it, all or none.
     Start(Box<ForwardingPipelineConfig>, Vec<Update>),
-    /// The same, where devices may run the program already: then what they hold stays. Without a program the
-    /// one that ran goes on: another controller has steered the devices meanwhile.
+    /// As [`Call::Start`], but devices that already run the program keep their entities. Without a program, the former
+    /// one continues: another controller controlled the devices meanwhile.
     Adopt(Option<Box<ForwardingPipelineConfig>>, Vec<Update>),
     /// The RPC `Write`.
     Write(Box<WriteRequest>),
+    /// The same by whoever runs the switch, who needs no election id.
+    Operate(Box<WriteRequest>),
     /// The RPC `Read`.
     Read(ReadRequest),
     /// The same, of the program that runs, whatever is saved.
@@ -32,18 +34,19 @@ pub enum Call {
     SetConfig(Box<SetForwardingPipelineConfigRequest>),
     /// An operator's, or a controller's, which says its election id.
     Steer(Option<Uint128>, Steer),
-    /// The way of a frame that comes in by a port.
+    /// Trace of a frame that arrives on a port.
     Trace(TraceRequest),
 }
 
-/// What an operator asks of the whole rack.
+/// Operators' requests to the whole rack.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Steer {
     /// Keep frames out; done when no packet is inside. A rack knows for itself which ports are open and asks for no lease.
     Hold {
         /// Frames from these ports of a device come in all the same: other devices are behind them.
         open: Vec<u32>,
-        /// For so long at most; else until [`Steer::Release`]. When it is over, what was saved by then is not committed any more.
+        /// Maximum duration; without it until [`Steer::Release`]. When it is over, a program saved by then is not
+        /// committed any more.
         lease: Option<Duration>,
     },
     /// Keep out frames that are kept out for so long from now. Refused if they have been let in already.
@@ -65,13 +68,13 @@ pub enum Steer {
 pub enum Reply {
     /// To all but reads.
     Done(Result<(), Status>),
-    /// To a read: what was found, and how it ended.
+    /// Result and status of a read.
     Found(Pieces, Result<(), Status>),
     /// To a trace.
     Traced(Result<TraceResponse, Status>),
 }
 
-/// What the controller wants done.
+/// Effects of the controller for its owner to carry out.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Output {
     /// For a device's agent; with an id if the answer is waited for.

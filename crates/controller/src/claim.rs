@@ -1,4 +1,4 @@
-//! What a call touches. Two calls that touch nothing in common, or only in ways that go together, are done at one time.
+//! Resources of a call. Two calls run concurrently if their resources are disjoint, or used only in compatible modes.
 //!
 //! | call | rack | contents | a thing | a device | the gate |
 //! |---|---|---|---|---|---|
@@ -8,8 +8,8 @@
 //! | read of all of a kind, trace | use | read | | use | |
 //! | repair, audit | use | | | alone | |
 //!
-//! A *thing* is what has an id in the P4Info: a table with its direct resources, an action profile, a counter. A table that takes its
-//! actions from a profile writes both, since the profile counts what tables use of it.
+//! A *thing* has an id in the P4Info: a table with its direct resources, an action profile, a counter. A table that
+//! takes its actions from a profile writes both, since the profile counts its uses by the table.
 
 use crate::part::Rollout;
 use p4runtime_proto::p4::v1::write_request::Atomicity;
@@ -17,10 +17,10 @@ use p4runtime_proto::p4::v1::{Entity, ReadRequest, WriteRequest, entity::Entity 
 use p4runtime_store::Catalog;
 use std::collections::BTreeMap;
 
-/// What can be touched.
+/// Resources that a call may use.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Resource {
-    /// All there is: programs, devices, what is written.
+    /// Everything: programs, devices, entities.
     Rack,
     /// All that is written.
     Contents,
@@ -74,7 +74,7 @@ impl Claim {
         claim
     }
 
-    /// Of a write. `rollout` is what runs, none if devices are not written to.
+    /// Resources of a write. `rollout` is the running rollout; `None` if devices are not written to.
     pub(crate) fn write(
         request: &WriteRequest,
         catalog: Option<&Catalog>,
@@ -107,7 +107,7 @@ impl Claim {
         claim
     }
 
-    /// Of a read; `live` is what the devices are asked for.
+    /// Resources of a read; `live` are the entities that devices are asked for.
     pub(crate) fn read(request: &ReadRequest, live: &[Entity], rollout: Option<&Rollout>) -> Claim {
         let mut claim = Claim::nothing();
         for entity in &request.entities {
@@ -122,7 +122,7 @@ impl Claim {
         claim
     }
 
-    /// One more thing. What is claimed in two ways is claimed alone.
+    /// Adds a resource. A resource added in two modes is claimed alone.
     pub(crate) fn add(&mut self, resource: Resource, mode: Mode) {
         let known = self.0.entry(resource).or_insert(mode);
         if *known != mode {
@@ -154,7 +154,7 @@ impl Claim {
     }
 }
 
-/// What an entity is of. All of a kind is [`Resource::Thing`] 0.
+/// Resource of an entity. [`Resource::Thing`] 0 is all things of a kind.
 fn thing(entity: &Entity) -> Option<Resource> {
     let id = match entity.entity.as_ref()? {
         Kind::ExternEntry(_) => return None,

@@ -10,9 +10,9 @@
 //! the origin         release                                               frames come in
 //! ```
 //!
-//! The origin is the last, so that what runs there is the plan. If its hold runs out before ([`crate::lease`]), it does not
-//! commit any more, and the others are led back. Until they are, frames meet devices of both plans: hand-overs of another epoch
-//! are counted drops, so that no packet is ever half done by one plan and half by another.
+//! The origin is the last, so that its program decides the plan. If its hold runs out before ([`crate::lease`]), it
+//! does not commit any more, and the others are rolled back. Until they are, frames meet devices of both plans:
+//! hand-overs of another epoch are counted drops, so that no packet is ever half done by one plan and half by another.
 
 use crate::ask::{Answer, Ask};
 use crate::desired::Plans;
@@ -51,7 +51,8 @@ pub(crate) async fn start<P: Planner>(
     exchange(shared, prepared).await
 }
 
-/// Has the rack run what is prepared, with what the data planes have written by then; or, if a device cannot, what it ran.
+/// Commits the prepared programs with the values that the data planes have written by then; if a device fails, all keep
+/// their old program.
 pub(crate) async fn exchange<P: Planner>(
     shared: &Shared<P>,
     mut prepared: Prepared<Plans<P>>,

@@ -40,7 +40,7 @@ const AGAIN: Duration = Duration::from_ms(1_000);
 /// One logical switch over many devices.
 pub struct Controller<P: Planner> {
     shared: Shared<P>,
-    /// By the order in which they came.
+    /// Tasks in the order of arrival.
     tasks: BTreeMap<TaskId, Running>,
     /// In that order too.
     waiting: VecDeque<Waiting>,
@@ -59,7 +59,7 @@ pub struct Controller<P: Planner> {
 /// A task that has begun.
 struct Running {
     task: Task,
-    /// What it has read from data planes: the desired state's while it is polled.
+    /// Values read from data planes: the desired state's while the task is polled.
     gathered: Gathered,
 }
 
@@ -106,7 +106,7 @@ impl<P: Planner + 'static> Controller<P> {
         }
     }
 
-    /// From now on what devices hold is compared with what they are to hold, with so much time between.
+    /// From now on, compares devices with the desired state at this interval.
     pub fn audit_every(&mut self, now: Time, span: Duration) {
         self.audits = Some((span, now + span));
     }
@@ -142,7 +142,8 @@ impl<P: Planner + 'static> Controller<P> {
         self.shared.state().server.may_set_config(head)
     }
 
-    /// What takes long in a call, for another thread before it; nothing if it is quick, or its sender may not make it.
+    /// Slow part of a call, to be run in another thread first; `None` if the call is quick, or its sender may not make
+    /// it.
     pub fn ahead(&self, call: &Call) -> Option<Ahead> {
         let server = &mut self.shared.state().server;
         let (election, map) = match call {
@@ -216,7 +217,7 @@ impl<P: Planner + 'static> Controller<P> {
         self.go_on(now)
     }
 
-    /// An agent tells something of its device.
+    /// Handles a report of a device.
     pub fn told(&mut self, now: Time, device: DeviceId, message: StreamMessageResponse) -> Vec<Output> {
         match message.update {
             Some(told::Update::Packet(packet)) => {
@@ -265,7 +266,7 @@ impl<P: Planner + 'static> Controller<P> {
         self.shared.state().server.clients()
     }
 
-    /// What runs, if there is a program.
+    /// The running rollout, if there is a program.
     pub fn rollout(&self) -> Option<Arc<Rollout>> {
         self.shared.state().rollout()
     }
@@ -275,19 +276,19 @@ impl<P: Planner + 'static> Controller<P> {
         look(&self.shared.state().server.builder().planner)
     }
 
-    /// What there is by the desired state, if there is a program.
+    /// Looks at the desired state, if there is a program.
     pub fn with_store<T>(&self, look: impl FnOnce(&Store) -> T) -> Option<T> {
         self.shared.state().server.store().map(look)
     }
 
-    /// What is due by `now`.
+    /// Does everything due by `now`.
     pub fn tick(&mut self, now: Time) -> Vec<Output> {
         let outputs = self.shared.state().server.tick(now);
         outputs.into_iter().for_each(|output| self.shared.state().tell(output));
         self.go_on(now)
     }
 
-    /// When [`tick`](Controller::tick) has something to do next, for what has come in so far.
+    /// Time of the next work for [`tick`](Controller::tick), from the present state.
     pub fn deadline(&self) -> Option<Time> {
         let state = self.shared.state();
         let looks_after = self.looks_after(&state);
@@ -296,7 +297,7 @@ impl<P: Planner + 'static> Controller<P> {
         [state.deadline(), state.server.deadline(), again, audit].into_iter().flatten().min()
     }
 
-    /// Does what can be done.
+    /// Continues all tasks that can continue.
     pub fn go_on(&mut self, now: Time) -> Vec<Output> {
         {
             let mut state = self.shared.state();
@@ -351,7 +352,7 @@ impl<P: Planner + 'static> Controller<P> {
         self.may_begin = true;
     }
 
-    /// Begins the tasks that what came before them leaves free. True if there were any.
+    /// Begins tasks whose resources are free. True if there were any.
     fn begin_some(&mut self) -> bool {
         if !std::mem::take(&mut self.may_begin) {
             return false;
@@ -360,7 +361,7 @@ impl<P: Planner + 'static> Controller<P> {
         let mut begun = vec![];
         let mut still = VecDeque::with_capacity(self.waiting.len());
         while let Some(mut next) = self.waiting.pop_front() {
-            // Another program may run after it: what later tasks touch is not known.
+            // Another program may run after it, so the resources of later tasks are unknown.
             if before.is_whole() {
                 still.push_back(next);
                 break;
@@ -387,7 +388,7 @@ impl<P: Planner + 'static> Controller<P> {
         has_begun
     }
 
-    /// True if devices may be audited and repaired now: the program that runs stays what it is.
+    /// True if devices may be audited and repaired now: no new program is being installed.
     fn looks_after(&self, state: &State<P>) -> bool {
         !self.paused && !state.schedule.is_whole()
     }

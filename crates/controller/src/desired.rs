@@ -1,4 +1,5 @@
-//! The desired state, as the device that the north's server steers. Nothing in it can fail but what no rack can do: the agents are asked outside.
+//! The desired state, as the device of the northbound server. Only requests that no rack could carry out fail here:
+//! agents are asked elsewhere.
 
 use crate::gather::Gathered;
 use crate::part::{Planner, RegionMap, Rollout};
@@ -25,7 +26,7 @@ impl<P> Plans<P> {
 }
 
 impl<P: Planner> Plans<P> {
-    /// What takes long in the next plan, if regions run as they do now, or by this map.
+    /// Slow part of the next plan, with the present placement or with this map.
     pub(crate) fn ahead_by(
         &self,
         config: &ForwardingPipelineConfig,
@@ -38,11 +39,11 @@ impl<P: Planner> Plans<P> {
     }
 }
 
-/// What a rack is to run, and what it has told last.
+/// Desired state of a rack, and its last reports.
 pub(crate) struct Desired {
     pub(crate) rollout: Arc<Rollout>,
     pub(crate) catalog: Catalog,
-    /// What the data planes had written when somebody asked last.
+    /// Values of the data planes, as last read.
     pub(crate) gathered: Gathered,
     pub(crate) digests: Vec<(u32, P4Data)>,
     pub(crate) idle: Vec<(u32, EntryKey)>,

@@ -1,5 +1,5 @@
-//! What the data planes have written, brought together: counts are joined by their objects' operators, registers read where they
-//! live.
+//! Values of the data planes, combined: counts are joined by their objects' operators, registers are read from the
+//! device that holds them.
 
 use control_writes::{Count, Data, EntryKey};
 use p4runtime_proto::p4::v1::{CounterData, Entity, TableEntry, entity::Entity as Kind};
@@ -18,7 +18,7 @@ pub(crate) struct Gathered {
 }
 
 impl Gathered {
-    /// What one device has said; what it has said twice counts once. What the whole program does not have, runtimes do: it is
+    /// Values of one device; duplicates count once. Objects that the whole program lacks belong to runtimes and are
     /// left out.
     pub(crate) fn of(catalog: &Catalog, found: Vec<Entity>) -> Gathered {
         let mut all = Gathered::default();
@@ -58,7 +58,7 @@ impl Gathered {
         all
     }
 
-    /// Adds what another device has said. `merge_of` gives the operator of a counter, and of a table's direct counter.
+    /// Adds the values of another device. `merge_of` gives the operator of a counter, and of a table's direct counter.
     pub(crate) fn add(&mut self, other: Gathered, merge_of: impl Fn(u32) -> Option<Merge>) {
         for (cell, count) in other.counters {
             let merge = merge_of(cell.0);
@@ -79,7 +79,7 @@ impl Gathered {
         }
     }
 
-    /// What another says counts more.
+    /// Takes over values that replace the present ones.
     pub(crate) fn prefer(&mut self, other: Gathered) {
         self.counters.extend(other.counters);
         self.direct_counters.extend(other.direct_counters);
@@ -87,7 +87,7 @@ impl Gathered {
         self.since_last_hit.extend(other.since_last_hit);
     }
 
-    /// What the control plane writes is there from now on.
+    /// Records a value that the control plane writes.
     pub(crate) fn note(&mut self, change: &Change) {
         match change {
             Change::Counter { counter, index, to } => drop(self.counters.insert((*counter, *index), *to)),

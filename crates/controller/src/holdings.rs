@@ -1,4 +1,4 @@
-//! What a device holds, as its agent says: for a controller that begins, and for audits.
+//! Programs and entities of devices, as reported by their agents: for a controller that starts, and for audits.
 
 use crate::ask::{Holdings, Kinds};
 use crate::part::{Part, Rollout};
@@ -13,7 +13,7 @@ use p4runtime_store::{Catalog, Store, is_unwritten};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The queries for all that a device holds, with or without what its data plane has written.
+/// Queries for all entities of a device, with or without values of its data plane.
 pub fn everything_held(of: Kinds) -> Vec<Entity> {
     let asked = TableEntry {
         meter_config: Some(MeterConfig::default()),
@@ -42,7 +42,7 @@ pub fn everything_held(of: Kinds) -> Vec<Entity> {
     all.filter(|entity| of == Kinds::All || !is_counted(entity)).collect()
 }
 
-/// The place of an entity in the order in which entities can be written: what others name comes first.
+/// Rank of an entity in the order of writing: referenced entities come first.
 fn rank(entity: &Entity) -> usize {
     let kind = entity.entity.as_ref().map(std::mem::discriminant);
     let all = everything_held(Kinds::All);
@@ -50,7 +50,7 @@ fn rank(entity: &Entity) -> usize {
     all.iter().position(same).unwrap_or(all.len())
 }
 
-/// True if a device has what an entity is about, in the whole program too: runtimes have tables of their own.
+/// True if the whole program has the entity's object: runtimes have tables of their own.
 fn is_known(catalog: &Catalog, entity: &Entity) -> bool {
     let table = |entry: Option<&TableEntry>| entry.is_some_and(|entry| catalog.table(entry.table_id).is_ok());
     match &entity.entity {
@@ -75,8 +75,9 @@ fn is_as_built(store: &Store, entity: &Entity) -> bool {
         || matches!(&entity.entity, Some(Kind::TableEntry(e)) if e.is_default_action && store.is_initial_default(e))
 }
 
-/// What all devices hold of the whole program, each entity once and what others name first: what writes it again. Counts are
-/// joined by their objects' operators. Where devices differ, the first that has an entity counts; `store` is empty.
+/// Entities of all devices in terms of the whole program, each once, referenced ones first, so that they can be written
+/// again. Counts are joined by their objects' operators. Where devices differ, the first that has an entity counts;
+/// `store` is empty.
 pub(crate) fn merge(store: &Store, rollout: &Rollout, held: &BTreeMap<usize, Holdings>) -> Vec<Entity> {
     let mut all: BTreeMap<(usize, Vec<u8>), Entity> = BTreeMap::new();
     for entity in held.values().flat_map(|held| &held.entities) {
@@ -120,7 +121,7 @@ fn join_counts(known: &mut Entity, other: &Entity, rollout: &Rollout) {
     }
 }
 
-/// How many entities of a device somebody has written: what is lost if it is given another program.
+/// Number of entities of a device that were written: those lost with another program.
 pub(crate) fn written(held: &Holdings) -> usize {
     let counts = |entity: &&Entity| !is_counted(entity) && !is_unwritten(entity);
     let is_default =
@@ -128,7 +129,7 @@ pub(crate) fn written(held: &Holdings) -> usize {
     held.entities.iter().filter(counts).filter(|entity| !is_default(entity)).count()
 }
 
-/// True for what data planes write.
+/// True for values that data planes write.
 fn is_counted(entity: &Entity) -> bool {
     matches!(
         entity.entity,
@@ -136,7 +137,8 @@ fn is_counted(entity: &Entity) -> bool {
     )
 }
 
-/// In what a device differs from what it is to hold, beside what its data plane writes; `None` if in nothing.
+/// First difference between a device's entities and the desired ones, without values of its data plane; `None` if there
+/// is none.
 pub(crate) fn difference(part: &Part, wanted: Vec<Entity>, held: &Holdings) -> Option<String> {
     if held.config.as_ref().is_none_or(|config| config.p4_device_config != part.config.p4_device_config) {
         return Some("it runs another program".to_string());
@@ -152,7 +154,7 @@ pub(crate) fn difference(part: &Part, wanted: Vec<Entity>, held: &Holdings) -> O
         .then(|| format!("{missing} of its {} entities are missing, {more} are superfluous", wanted.len()))
 }
 
-/// An entity without what data planes write; `None` if nothing is left, or if nobody has written it.
+/// An entity without values of the data plane; `None` if nothing is left, or if it was never written.
 fn bare(store: &Store, entity: &Entity) -> Option<Entity> {
     if is_counted(entity) || is_as_built(store, entity) {
         return None;

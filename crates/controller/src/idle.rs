@@ -4,7 +4,7 @@ use base_time::{Duration, Time};
 use control_writes::EntryKey;
 use std::collections::BTreeMap;
 
-/// Who has said of which entry that it is idle, and when.
+/// Reports of idle entries: entry, device and time.
 #[derive(Default, Debug)]
 pub(crate) struct Idle {
     told: BTreeMap<(u32, EntryKey), BTreeMap<usize, Time>>,

@@ -1,11 +1,11 @@
-//! Whether, and until when, an agent keeps frames out.
+//! Lease under which an agent holds frames.
 //!
 //! ```text
-//! Hold(100 ms) ──> Until(now + 100 ms) ── Stay(100 ms) ──> Until(later) ── nothing more ──> No: frames are let in
+//! Hold(100 ms) ──> Until(now + 100 ms) ── Stay(100 ms) ──> Until(later) ── nothing more ──> No: frames are admitted
 //! ```
 //!
-//! Who keeps frames out for a controller lets them in by itself when it hears no more of it; a program that was saved for this
-//! moment is not committed then ([`p4runtime_server::Server::spoil_saved`]).
+//! An agent that holds frames for a controller admits them when it hears nothing more; a program that was saved for
+//! this moment is not committed then ([`p4runtime_server::Server::spoil_saved`]).
 
 use base_time::{Duration, Time};
 use p4runtime_proto::google::rpc::Code;

@@ -5,15 +5,16 @@
 //!                          <══ Output ══════════            <═ Answer, what a device tells ═
 //! ```
 //!
-//! The north sees one P4Runtime server with the whole program's P4Info: [`p4runtime_server::Server`], whose device is the
-//! desired state. A call is a [`task`](mod@task): it checks the request against the desired state, asks the agents of the devices
-//! that hold a part of what is written, and either all have done it or everything is as it was. Calls that touch different
-//! things are done at one time ([`claim`](mod@claim)), others in the order in which they come ([`schedule`](mod@schedule)); what waits is bounded.
+//! Northbound controllers see one P4Runtime server with the whole program's P4Info: [`p4runtime_server::Server`], whose
+//! device is the desired state. A call is a [`task`](mod@task): it checks the request against the desired state, asks
+//! the agents of the devices concerned, and rolls back if one of them fails. Calls with disjoint resources run
+//! concurrently ([`claim`](mod@claim)), others in the order of arrival ([`schedule`](mod@schedule)); the number of
+//! waiting calls is bounded.
 //!
-//! The way through the modules: [`part`] says what each device holds; `spread` takes an update apart for the devices and
-//! `gather` brings together what their data planes have written; `work` names the calls, and `write`, `config`, `adopt` and `repair` do them; `state` has all
-//! that lasts from one call to the next, `patience` how long answers take. [`agent`] is the other side: asks to a server that
-//! steers one device, with [`lease`] for how long it keeps frames out.
+//! Modules: [`part`] lists each device's objects; `spread` splits an update for the devices and `gather` combines
+//! values of their data planes; `work` names the calls, and `write`, `config`, `adopt` and `repair` do them; `state`
+//! lasts from one call to the next, `patience` measures response times. [`agent`] carries out requests on one device,
+//! with [`lease`] for held frames.
 
 mod adopt;
 mod agent;

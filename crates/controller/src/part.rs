@@ -1,4 +1,4 @@
-//! What a device holds of the whole program.
+//! A device's part of the whole program.
 
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
@@ -9,16 +9,17 @@ use state_modes::{Merge, Mode};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// By region, the name of the device where it runs. What is not named runs at the origin.
+/// Device name by region. Regions not listed run at the origin.
 pub type RegionMap = BTreeMap<String, String>;
 
 /// Makes parts of a whole program.
 pub trait Planner {
-    /// What each device runs. `epoch` tells this rollout's hand-overs from those of the ones before it.
+    /// Makes the program of each device. `epoch` distinguishes this rollout's hand-overs from earlier ones.
     fn plan(&self, config: &ForwardingPipelineConfig, epoch: u64) -> Result<Rollout, Status>;
 
-    /// What takes long in [`plan`](Planner::plan), for another thread: once it has run, the next plan of this configuration is made
-    /// quickly, and is of this epoch. With a map it is the plan after [`replace`](Planner::replace). Nothing if it is quick anyway.
+    /// Slow part of [`plan`](Planner::plan), for another thread: after it, the next plan of this configuration is
+    /// quick, and has this epoch. With a map it is the plan after [`replace`](Planner::replace). `None` if planning is
+    /// quick anyway.
     fn ahead(
         &self,
         _config: &ForwardingPipelineConfig,
@@ -42,9 +43,9 @@ pub type Wires = BTreeMap<(usize, u32), (usize, u32)>;
 
 /// A program, spread over a rack.
 pub struct Rollout {
-    /// What the whole program offers to control planes.
+    /// P4Info of the whole program.
     pub info: Arc<P4Info>,
-    /// The same with numbers in the place of strings: what the devices are asked in.
+    /// The same with numbers instead of strings, as used by the devices.
     pub plain: Arc<P4Info>,
     /// The numbers that its architecture has room for.
     pub numbers: Numbers,
@@ -54,28 +55,28 @@ pub struct Rollout {
     pub memory: u64,
     /// Owns the ports and the traffic manager.
     pub origin: usize,
-    /// By device; `None` where nothing runs.
+    /// Parts by device; `None` where nothing runs.
     pub parts: Vec<Option<Part>>,
-    /// By a device and its port, the device and port at the other end.
+    /// Device and port at the other end of each device's port.
     pub wires: Wires,
     /// How the copies of each object on several devices relate, by the object's id; of a direct counter by its table's.
     pub modes: BTreeMap<u32, Mode>,
-    /// Clone sessions can cut clones: what is cloned is never a hand-over, which has to stay whole.
+    /// True if clone sessions can truncate clones: no clone is a hand-over, which must stay whole.
     pub cuts_clones: bool,
 }
 
-/// What one device runs.
+/// Program of one device.
 #[derive(Clone, Debug)]
 pub struct Part {
     /// The device's name.
     pub name: String,
     /// The program.
     pub config: ForwardingPipelineConfig,
-    /// What joins it with the others.
+    /// Entries that connect the part with the others.
     pub linkage: Vec<Update>,
-    /// The same for people: what packets go on at, and the port by which they are passed on.
+    /// The same for people: the section where packets continue, and the output port.
     pub edges: Vec<(String, u32)>,
-    /// What it has of the whole program, by id.
+    /// Ids of the whole program's objects in the part.
     has: Has,
 }
 
@@ -87,7 +88,7 @@ struct Has {
 }
 
 impl Part {
-    /// `info` is what the part offers. What has one name there and in the whole program has one id too.
+    /// `info` is the part's P4Info. Objects with the same name in the part and in the whole program have the same id.
     pub fn new(
         name: &str,
         config: ForwardingPipelineConfig,
@@ -115,8 +116,8 @@ impl Part {
         Ok(Part { name: name.to_string(), config, linkage, edges: vec![], has })
     }
 
-    /// True if the device has what an entity is about; groups and sessions are the traffic manager's. A query for all of a
-    /// kind is about every device.
+    /// True if the device has the entity's object; groups and sessions belong to the traffic manager. A query for all
+    /// of a kind concerns every device.
     pub(crate) fn holds(&self, entity: &Entity, is_origin: bool) -> bool {
         let thing = |id: u32| id == 0 || self.has.things.contains(&id);
         let direct = |set: &BTreeSet<u32>, table: u32| table == 0 || set.contains(&table);
@@ -162,7 +163,7 @@ impl Rollout {
         self.parts.get(device).and_then(Option::as_ref).map_or("?", |part| &part.name)
     }
 
-    /// The devices that hold what an entity is about.
+    /// Devices that have the entity's object.
     pub(crate) fn holders(&self, entity: &Entity) -> Vec<usize> {
         let holds = |(device, part): &(usize, &Part)| part.holds(entity, *device == self.origin);
         self.parts().filter(holds).map(|(device, _)| device).collect()

@@ -9,7 +9,7 @@ use base_time::Duration;
 /// Before anything is known (RFC 6298, 2.1).
 const FIRST: Duration = Duration::from_s(1);
 
-/// What is known of one device.
+/// Response times of one device.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Patience {
     /// How long answers take, and how much that varies: both smoothed.
@@ -40,7 +40,7 @@ impl Patience {
     pub(crate) fn span(&self, timing: &Timing) -> Duration {
         let usual = self.known.map_or(FIRST, |(smooth, varies)| smooth + varies * 4);
         let usual = usual.max(timing.patience_least);
-        // What shifts out is more than anybody waits.
+        // An overflow is longer than any wait.
         let longer = usual.as_ps().checked_mul(1 << self.missed.min(32)).map(Duration::from_ps);
         longer.unwrap_or(timing.patience_most).min(timing.patience_most)
     }

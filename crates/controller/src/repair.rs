@@ -1,4 +1,4 @@
-//! Devices that are brought to the desired state, and what they tell of themselves.
+//! Repair of stale devices, and values that devices report.
 
 use crate::ask::{Answer, Ask};
 use crate::gather::Gathered;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// The most updates of one write.
 const MOST_AT_ONCE: usize = 20_000;
 
-/// What an answer that is not what was hoped for says.
+/// Reason in an unexpected answer.
 pub(crate) fn reason(answer: &Answer) -> String {
     match answer {
         Answer::Done | Answer::Found(_) | Answer::Ports(_) | Answer::Traced(_) | Answer::Holds(_) => {
@@ -30,11 +30,11 @@ pub(crate) fn reason(answer: &Answer) -> String {
     }
 }
 
-/// True if nobody knows what an answer's device holds now.
+/// True if the device's state after this answer is unknown.
 pub(crate) fn is_unknown(answer: &Answer) -> bool {
     match answer {
         Answer::Done | Answer::Found(_) | Answer::Ports(_) | Answer::Traced(_) | Answer::Holds(_) => false,
-        // A device that could not lead back what it had begun.
+        // The device could not roll back.
         Answer::Refused(status) => {
             let internal = Code::Internal as i32;
             status.code == Code::Internal
@@ -44,10 +44,10 @@ pub(crate) fn is_unknown(answer: &Answer) -> bool {
     }
 }
 
-/// What each device has told.
+/// Entities that each device reported.
 pub(crate) type Found = BTreeMap<usize, Vec<Entity>>;
 
-/// Reads from all devices that hold what the queries are about; the desired state knows the answers from then on.
+/// Reads values from all devices concerned by the queries into the desired state.
 pub(crate) async fn gather<P: Planner>(
     shared: &Shared<P>,
     rollout: &Rollout,
@@ -98,7 +98,7 @@ pub(crate) fn everything() -> Vec<Entity> {
     kinds.into_iter().map(|kind| Entity { entity: Some(kind) }).collect()
 }
 
-/// What every device is to hold where this is written to the whole.
+/// Desired contents of every device, from the entities written to the whole.
 pub(crate) fn contents(rollout: &Rollout, written: Vec<Entity>) -> Spread {
     let mut out = beginnings(rollout);
     for update in making_all(written) {
@@ -107,7 +107,7 @@ pub(crate) fn contents(rollout: &Rollout, written: Vec<Entity>) -> Spread {
     out
 }
 
-/// What one device is to hold, with what its own data plane has written.
+/// Desired contents of one device, with values of its own data plane.
 fn contents_of<P: Planner>(
     shared: &Shared<P>,
     rollout: &Rollout,
@@ -124,7 +124,7 @@ fn contents_of<P: Planner>(
     Ok(out)
 }
 
-/// All that one device is to hold, without what data planes write.
+/// Desired entities of one device, without values of data planes.
 pub(crate) fn wanted_of<P: Planner>(
     shared: &Shared<P>,
     rollout: &Rollout,
@@ -136,7 +136,7 @@ pub(crate) fn wanted_of<P: Planner>(
     Ok(linkage.iter().cloned().chain(own).filter_map(|update| update.entity).collect())
 }
 
-/// What a device's data plane has written.
+/// Values that a device's data plane has written.
 #[derive(Clone, Default)]
 pub(crate) struct Own {
     /// As it was read last.
@@ -145,13 +145,13 @@ pub(crate) struct Own {
     pub(crate) before: Vec<Entity>,
 }
 
-/// What writes these to a rack that holds nothing.
+/// Updates that write these entities to an empty rack.
 fn making_all(entities: Vec<Entity>) -> impl Iterator<Item = Update> {
     entities.into_iter().map(|entity| Update { r#type: making(&entity) as i32, entity: Some(entity) })
 }
 
-/// The linkage, and the end of those of the program's own entries that control planes may have changed: what is left of them
-/// is written again.
+/// The linkage, and deletions of the program's own entries that control planes may have changed: the remaining ones are
+/// written again.
 fn beginnings(rollout: &Rollout) -> Spread {
     let mut out: Spread = rollout.parts().map(|(device, part)| (device, part.linkage.clone())).collect();
     for update in &rollout.initial {
@@ -165,7 +165,7 @@ fn beginnings(rollout: &Rollout) -> Spread {
     out
 }
 
-/// Gives devices programs with what they are to hold; nothing runs yet.
+/// Saves programs on devices, with their desired entities; nothing runs yet.
 pub(crate) async fn load<P: Planner>(
     shared: &Shared<P>,
     rollout: &Rollout,
@@ -180,7 +180,7 @@ pub(crate) async fn load<P: Planner>(
     all_done(rollout, shared.ask_all(asks).await)
 }
 
-/// Writes to programs that are saved, until what is left for each can be written at once.
+/// Writes to saved programs, until the rest for each device fits one write.
 pub(crate) async fn load_some<P: Planner>(
     shared: &Shared<P>,
     rollout: &Rollout,
@@ -199,7 +199,7 @@ pub(crate) async fn load_some<P: Planner>(
     }
 }
 
-/// All devices have done what they were asked for.
+/// Error if any device did not carry out its request.
 pub(crate) fn all_done(rollout: &Rollout, answers: Vec<(usize, Answer)>) -> Result<(), Status> {
     for (device, answer) in answers {
         let code = match &answer {
@@ -213,9 +213,9 @@ pub(crate) fn all_done(rollout: &Rollout, answers: Vec<(usize, Answer)>) -> Resu
     Ok(())
 }
 
-/// Brings a device that is stale to the desired state, whatever it holds; of what it had counted, what is known from before it
-/// became stale counts more than what can be read. Its data plane changes once; what that counts while it is being repaired is
-/// lost. If it cannot be repaired, it stays stale and is tried again later. No other task may have anything under way there.
+/// Brings a stale device to the desired state, whatever its state is. Of its counts, those known from before it became
+/// stale replace those that can be read. Its data plane changes once; counts made during the repair are lost. If it
+/// cannot be repaired, it stays stale and is tried again later. No other task may have a request in progress there.
 pub(crate) async fn repair_stale<P: Planner>(shared: &Shared<P>, device: usize) -> Result<(), Status> {
     let stale = shared.state().stale.get(&device).cloned();
     // Another task may have brought it back.
@@ -229,7 +229,7 @@ pub(crate) async fn repair_stale<P: Planner>(shared: &Shared<P>, device: usize) 
     };
     let mut now = None;
     let attempt = async || {
-        // A device that has been set already has lost what it counted.
+        // A device that was set already has lost its counts.
         if now.is_none() {
             now = match shared.ask(device, Ask::Read(everything())).await {
                 Answer::Found(entities) => Some(entities),
@@ -246,7 +246,7 @@ pub(crate) async fn repair_stale<P: Planner>(shared: &Shared<P>, device: usize) 
     ended
 }
 
-/// Brings a device to the desired state after it may have been given another: with what it had counted before.
+/// Brings a device back to the desired state after it may have got another one, with its counts from before.
 pub(crate) async fn restore<P: Planner>(
     shared: &Shared<P>,
     rollout: &Arc<Rollout>,
@@ -268,7 +268,7 @@ fn note<P: Planner>(shared: &Shared<P>, device: usize, ended: &Result<(), Status
     }
 }
 
-/// Gives a device its program and what it is to hold, and lets it run.
+/// Gives a device its program and desired entities, and runs it.
 async fn set<P: Planner>(
     shared: &Shared<P>,
     rollout: &Arc<Rollout>,

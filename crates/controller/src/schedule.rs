@@ -1,11 +1,11 @@
-//! Which tasks are being done, and what each of them touches.
+//! Running tasks, and the resources of each.
 //!
-//! A task begins when what it touches is free of all tasks that came before it, whether they have begun or not: tasks that touch
-//! the same come in the order of arrival, and none waits for ever.
+//! A task begins when its resources are free of all earlier tasks, whether they have begun or not: tasks with common
+//! resources run in the order of arrival, and none waits forever.
 //!
-//! Of a device whose outcome is unknown a task has to become the only user, to repair it. Two tasks may want that of each other's
-//! devices, so neither waits for the other to end: a task *rests* while it waits, with nothing under way, and a resting task is in
-//! nobody's way.
+//! To repair a device whose outcome is unknown, a task must become its only user. Two tasks may want this of each
+//! other's devices, so neither waits for the other to end: a task *rests* while it waits, with no request in progress,
+//! and a resting task blocks nobody.
 
 use crate::claim::{Claim, Mode, Resource};
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,7 +26,7 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// What all tasks that have begun touch.
+    /// Resources of all tasks that have begun.
     pub(crate) fn taken(&self) -> Claim {
         let mut all = Claim::default();
         self.running.values().for_each(|claim| all.join(claim));
@@ -55,8 +55,8 @@ impl Schedule {
         self.running.values().any(is_alone)
     }
 
-    /// Makes a task that has nothing under way the only user of devices until it ends; false if others have something under way
-    /// there: it asks again when something has changed. Tasks that come later wait from the first time on.
+    /// Makes a task without requests in progress the only user of devices until it ends; false if others have requests
+    /// in progress there: call again after a change. Later tasks wait from the first call on.
     pub(crate) fn alone(&mut self, task: TaskId, devices: &[usize]) -> bool {
         let Some(claim) = self.running.get_mut(&task) else { return true };
         let wanted = || devices.iter().map(|device| Resource::Device(*device));

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 /// Updates by device, in order.
 pub(crate) type Spread = BTreeMap<usize, Vec<Update>>;
 
-/// Adds what the devices are asked for one update: what only control planes write is the same everywhere; a count that the
-/// copies add up to is at the first device that has it, and zero at the others.
+/// Adds the devices' updates for one update: control-plane state is the same on all devices; a count, the sum of its
+/// copies, is written to the first device that has it, and zero to the others.
 pub(crate) fn spread(rollout: &Rollout, update: &Update, out: &mut Spread) {
     let Some(entity) = &update.entity else { return };
     for (place, device) in rollout.holders(entity).into_iter().enumerate() {
@@ -20,7 +20,7 @@ pub(crate) fn spread(rollout: &Rollout, update: &Update, out: &mut Spread) {
     }
 }
 
-/// What one device is asked for, if it alone has what an update writes.
+/// Update for one device, if it alone has the entity.
 pub(crate) fn to_one(rollout: &Rollout, device: usize, update: &Update) -> Option<Update> {
     let part = rollout.parts.get(device)?.as_ref()?;
     let mut update = update.clone();
@@ -42,7 +42,7 @@ fn adapt(rollout: &Rollout, entity: &mut Entity, is_first: bool) {
         Some(Kind::DirectCounterEntry(e)) => {
             zero(e.table_entry.as_ref().map_or(0, |entry| entry.table_id), &mut e.data);
         }
-        // Devices tell each digest at once; the north puts them together.
+        // Devices send each digest at once; the northbound server batches them.
         Some(Kind::DigestEntry(e)) => e.config = e.config.map(|_| digest_entry::Config::default()),
         _ => {}
     }

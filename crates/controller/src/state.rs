@@ -1,4 +1,4 @@
-//! What lasts from one call to the next.
+//! State that lasts from one call to the next.
 
 use crate::ask::{Answer, Ask, AskId, DeviceId};
 use crate::call::Output;
@@ -28,7 +28,7 @@ pub(crate) struct State<P: Planner> {
     pub(crate) asked: BTreeMap<AskId, Asked>,
     /// Answers that were given up: whose, and when it was asked.
     pub(crate) late: BTreeMap<AskId, (usize, Time)>,
-    /// By device.
+    /// Response times by device.
     pub(crate) patience: BTreeMap<usize, Patience>,
     pub(crate) asks: u64,
     /// The device that keeps frames out for a task, and when it is to hear of it again.
@@ -52,7 +52,7 @@ pub(crate) struct State<P: Planner> {
 /// An ask whose answer is waited for.
 pub(crate) struct Asked {
     device: usize,
-    /// Who waits.
+    /// Task that waits for the answer.
     task: TaskId,
     at: Time,
     /// From then on it is lost.
@@ -65,33 +65,34 @@ pub(crate) struct Asked {
 #[derive(Clone, Debug)]
 pub(crate) struct Stale {
     pub(crate) why: String,
-    /// What it had counted of what a failed write was about: it is to hold that again.
+    /// Counts of the entities of a failed write before it: the device is to have them again.
     pub(crate) before: Vec<Entity>,
 }
 
 impl<P: Planner> State<P> {
-    /// From now on a device is stale. If it was already, what is known of what it had counted before stands.
+    /// Marks a device stale. If it was stale already, its counts known from before stay.
     pub(crate) fn stale(&mut self, device: usize, why: &str, mut before: Vec<Entity>) {
         let known = self.stale.entry(device).or_insert_with(|| Stale { why: String::new(), before: vec![] });
-        // Of what is said twice, the last counts.
+        // Of duplicates, the last counts.
         before.append(&mut known.before);
         known.before = before;
         known.why = why.to_string();
     }
 
-    /// What the current task has gathered goes into the desired state, or out of it: other tasks do not see it.
+    /// Moves values that the current task has gathered into the desired state, or out of it: other tasks do not see
+    /// them.
     pub(crate) fn lend(&mut self, gathered: &mut Gathered) {
         if let Some(desired) = self.server.target() {
             std::mem::swap(&mut desired.gathered, gathered);
         }
     }
 
-    /// What runs, if there is a program.
+    /// The running rollout, if there is a program.
     pub(crate) fn rollout(&mut self) -> Option<Arc<Rollout>> {
         self.server.target().map(|desired| Arc::clone(&desired.rollout))
     }
 
-    /// What the server wants controllers to be told.
+    /// Sends the server's messages to controllers.
     pub(crate) fn tell(&mut self, output: server::Output) {
         self.out.extend(match output {
             server::Output::Send(stream, message) => Some(Output::Send(stream, message)),
@@ -127,7 +128,7 @@ impl<P: Planner> State<P> {
         }
     }
 
-    /// The answer to an ask, once: what does not come in time is lost.
+    /// Takes the answer to a request; an answer that is late counts as lost.
     pub(crate) fn answer(&mut self, id: AskId) -> Option<Answer> {
         let is_waited_for = |asked: &Asked| asked.answer.is_none() && self.now < asked.until;
         if self.asked.get(&id).is_some_and(is_waited_for) {
@@ -162,7 +163,7 @@ impl<P: Planner> State<P> {
 
     /// When something is to be done although nothing comes in.
     pub(crate) fn deadline(&self) -> Option<Time> {
-        // What is lost already is found when its task comes to it: that may still wait for another answer.
+        // A lost answer is found when its task is polled, which may still wait for another answer.
         let is_waited_for = |asked: &&Asked| asked.answer.is_none() && asked.until > self.now;
         let waiting = self.asked.values().filter(is_waited_for).map(|asked| asked.until);
         let pause = (!self.pausing.is_empty()).then_some(self.now);

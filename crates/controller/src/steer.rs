@@ -1,4 +1,4 @@
-//! What operators do to the whole: frames are kept out and let in, what is counted begins anew, regions move.
+//! Operators' requests to the whole rack: hold and admit frames, reset counts, move regions.
 
 use crate::call::Steer;
 use crate::config::exchange;
@@ -48,8 +48,8 @@ pub(crate) async fn steer<P: Planner>(shared: &Shared<P>, steer: Steer) -> Resul
     }
 }
 
-/// A plan is replaced as a program is: every device has its part of the new one, and what it is to hold, before the first of
-/// them runs it, and hand-overs carry a new epoch.
+/// A plan is replaced like a program: every device has its part of the new plan, and its desired entities, before the
+/// first device runs it, and hand-overs carry a new epoch.
 async fn replace<P: Planner>(shared: &Shared<P>, map: RegionMap) -> Result<(), Status> {
     let old = shared.state().server.builder().planner.replace(map)?;
     let prepared = shared.state().server.prepare_again(false);

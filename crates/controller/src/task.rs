@@ -61,7 +61,7 @@ impl<P: Planner> Shared<P> {
         answers.into_iter().next().map_or(Answer::Lost, |(_, answer)| answer)
     }
 
-    /// Does what may be done twice again and again, until it is done or nobody believes in it any more.
+    /// Retries an idempotent request, with increasing pauses, until it succeeds or the attempts are used up.
     pub(crate) async fn insist<T, E>(&self, mut attempt: impl AsyncFnMut() -> Result<T, E>) -> Result<T, E> {
         let mut pause = PAUSE;
         for _ in 1..TRIES {
@@ -136,7 +136,7 @@ impl<P: Planner> Shared<P> {
         stopped || self.insist(attempt).await == Ok(true)
     }
 
-    /// What all devices have counted at their ports; nothing if one does not say.
+    /// Port counters of all devices; `None` if a device does not answer.
     async fn counts(&self, rollout: &Rollout) -> Option<Counts> {
         let asks = rollout.parts().map(|(device, _)| (device, Ask::Ports)).collect();
         let answers = self.ask_all(asks).await;
@@ -147,8 +147,8 @@ impl<P: Planner> Shared<P> {
         answers.into_iter().map(count).collect()
     }
 
-    /// Lets frames in again, unless an operator keeps them out. A switch that cannot be told is stale: it is told when it is
-    /// repaired.
+    /// Admits frames again, unless an operator holds them. A switch that does not answer is marked stale, and admits
+    /// them when it is repaired.
     pub(crate) async fn release(&self, origin: usize) {
         let stopped = {
             let mut state = self.state();
@@ -196,8 +196,8 @@ impl<P: Planner> Shared<P> {
         .await;
     }
 
-    /// Waits until no other task has anything under way at some devices: until it ends, the task is the only one there. It must
-    /// have nothing under way itself.
+    /// Waits until no other task has requests in progress at the devices; until it ends, this task is their only user.
+    /// It must have no request in progress itself.
     pub(crate) async fn alone(&self, devices: &[usize]) {
         poll_fn(|_| {
             let mut state = self.state();
@@ -211,10 +211,10 @@ impl<P: Planner> Shared<P> {
     }
 }
 
-/// What devices have counted at their ports.
+/// Port counters of devices.
 type Counts = BTreeMap<usize, BTreeMap<u32, PortCount>>;
 
-/// True if every frame that was sent over a link between devices has come out of it, and what came of it has been sent.
+/// True if every frame sent over a link between devices has been received, and its results sent.
 fn is_empty(rollout: &Rollout, counts: &Counts) -> bool {
     let count = |(device, port): &(usize, u32)| {
         counts.get(device).map(|ports| ports.get(port).copied().unwrap_or_default())

@@ -1,14 +1,14 @@
-//! What a controller expects of the rack's links and of the ways to its agents.
+//! Expected delays and losses of the rack's links and of the paths to its agents.
 
 use base_time::Duration;
 
 /// Spans that differ between racks in one process, emulated ones, and racks of processes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Timing {
-    /// How long a packet is at most on its way through the rack.
+    /// Maximum time of a packet inside the rack.
     pub drain: Duration,
-    /// Where links have lost packets, so that their ends never count alike: when none has counted anything for so long, no packet is
-    /// on its way either.
+    /// Links that have lost packets never have equal counts at both ends; if no counter has changed for this time, no
+    /// packet is inside the rack.
     pub quiet: Duration,
     /// The shortest that an answer is waited for. How long it is depends on how long answers have taken.
     pub patience_least: Duration,

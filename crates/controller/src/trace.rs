@@ -1,4 +1,4 @@
-//! The way of a packet through the rack, device by device.
+//! Trace of a packet through the rack, device by device.
 
 use crate::ask::{Answer, Ask};
 use crate::part::Planner;
@@ -9,7 +9,7 @@ use p4runtime_proto::p4rack::v1::{TraceRequest, TraceResponse};
 use p4runtime_server::Status;
 use std::collections::VecDeque;
 
-/// The most devices that what comes of one frame passes.
+/// Limit on the devices that one frame and its copies pass.
 const MOST_HOPS: usize = 256;
 
 /// Follows a frame that comes into the origin, and all that comes of it.

@@ -1,4 +1,4 @@
-//! What tasks do: the calls of the northbound side, and what the controller does of its own accord.
+//! Tasks: the calls of the northbound side, and the controller's own work.
 
 use crate::call::{Call, Output, Reply, Ticket};
 use crate::claim::Claim;
@@ -17,7 +17,7 @@ pub(crate) enum Work {
     Call(Call),
     /// Brings a stale device back.
     Repair(usize),
-    /// Compares what a device holds with what it should hold.
+    /// Compares a device's entities with the desired ones.
     Audit(usize),
 }
 
@@ -30,10 +30,12 @@ impl Work {
         };
         let is_saved = state.server.is_saved();
         let rollout = state.rollout();
-        // What is written to a saved program goes to no device yet.
+        // Writes to a saved program go to no device yet.
         let asked = rollout.as_deref().filter(|_| !is_saved);
         match call {
-            Call::Write(request) => Claim::write(request, state.server.store().map(Store::catalog), asked),
+            Call::Write(request) | Call::Operate(request) => {
+                Claim::write(request, state.server.store().map(Store::catalog), asked)
+            }
             Call::Read(request) => Claim::read(request, &state.server.live_queries(request), asked),
             Call::ReadRunning(_) => Claim::nothing(),
             Call::Trace(_) => Claim::look(rollout.as_deref()),
@@ -56,6 +58,7 @@ impl Work {
                     Reply::Done(adopt::adopt(&shared, config.map(|config| *config), &updates).await)
                 }
                 Work::Call(Call::Write(request)) => Reply::Done(write::write(&shared, &request).await),
+                Work::Call(Call::Operate(request)) => Reply::Done(write::operate(&shared, &request).await),
                 Work::Call(Call::SetConfig(request)) => {
                     Reply::Done(config::set_config(&shared, *request).await)
                 }
@@ -79,7 +82,7 @@ impl Work {
                     Reply::Found(Pieces::new(), Err(Status::new(Code::Unimplemented, why)))
                 }
                 Work::Audit(device) => {
-                    // What cannot be compared now is compared the next time.
+                    // A failed comparison is repeated at the next interval.
                     let _ = adopt::audit(&shared, device).await;
                     Reply::Done(Ok(()))
                 }

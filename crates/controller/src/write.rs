@@ -16,6 +16,12 @@ use std::sync::Arc;
 
 pub(crate) async fn write<P: Planner>(shared: &Shared<P>, request: &WriteRequest) -> Result<(), Status> {
     shared.state().server.may_write(request)?;
+    operate(shared, request).await
+}
+
+/// The same, by whoever runs the switch.
+pub(crate) async fn operate<P: Planner>(shared: &Shared<P>, request: &WriteRequest) -> Result<(), Status> {
+    shared.state().server.may_operate(request)?;
     let atomicity = request.atomicity();
     let way = Way {
         role: &request.role,
@@ -32,7 +38,7 @@ pub(crate) async fn write<P: Planner>(shared: &Shared<P>, request: &WriteRequest
             for update in &updates {
                 match transact(shared, std::slice::from_ref(update), way).await {
                     Ok(Ended::Done(outcomes) | Ended::Refused { outcomes }) => all.append(outcomes),
-                    // What is done already stays done.
+                    // Earlier updates stay done.
                     Err(status) => all.note::<()>(Err(Box::new(unable(status)))),
                 }
             }
@@ -74,11 +80,11 @@ fn known<'l>(updates: &'l [Lowered<'_>]) -> impl Iterator<Item = &'l Update> {
     updates.iter().filter_map(|update| update.as_deref().ok())
 }
 
-/// What is to be done, and what leads back.
+/// Updates to do, and their inverses.
 #[derive(Default)]
 struct Batch {
     outcomes: Outcomes,
-    /// Of the desired state.
+    /// Changes of the desired state.
     undo: Vec<Change>,
     forth: Spread,
     /// In the order of `forth`.
@@ -138,7 +144,7 @@ async fn transact<P: Planner>(
     ended
 }
 
-/// Refuses what is about a device that is out of step: it gets all of it when it is back.
+/// Refuses writes that concern a stale device: it gets the desired state when it is repaired.
 fn within_reach<P: Planner>(
     shared: &Shared<P>,
     rollout: &Rollout,
@@ -159,7 +165,7 @@ fn within_reach<P: Planner>(
     }
 }
 
-/// What has to be read to lead back.
+/// Entities to read before a write so that it can be rolled back.
 async fn needed<P: Planner>(shared: &Shared<P>, updates: &[Lowered<'_>]) -> Vec<Entity> {
     let mut queries = vec![];
     for (slice, is_first) in slices(updates) {
@@ -176,7 +182,7 @@ async fn needed<P: Planner>(shared: &Shared<P>, updates: &[Lowered<'_>]) -> Vec<
     queries
 }
 
-/// What is done at a time, and whether it is the first.
+/// Pieces that are done at a time, and whether each is the first.
 fn slices<T>(all: &[T]) -> impl Iterator<Item = (&[T], bool)> {
     all.chunks(SLICE).zip(std::iter::once(true).chain(std::iter::repeat(false)))
 }
@@ -253,7 +259,7 @@ fn desire_one<P: Planner>(
     }
 }
 
-/// A device could not: what others have done is undone, and so is the desired state.
+/// Rolls back: a device failed, so undoes the writes of the others and of the desired state.
 async fn roll_back<P: Planner>(
     shared: &Shared<P>,
     running: Option<&Arc<Rollout>>,

@@ -14,7 +14,7 @@ pub type Port = u32;
 /// A packet in the traffic manager. What it holds is the device's business.
 pub type QueuedPacket = Box<dyn std::any::Any + Send>;
 
-/// What ingress gave to the traffic manager for one port.
+/// Result of ingress: a packet for the traffic manager to queue at one port.
 pub struct Queued {
     /// The egress port.
     pub replica: Replica,
@@ -24,7 +24,7 @@ pub struct Queued {
     pub packet: QueuedPacket,
 }
 
-/// Where a packet leaves.
+/// Destination of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Replica {
     /// The egress port.
@@ -33,7 +33,7 @@ pub struct Replica {
     pub priority: u8,
 }
 
-/// What the traffic manager measured; the program sees it as its queueing metadata.
+/// Measurements of the traffic manager, which the program sees as its queueing metadata.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct QueueRecord {
     /// When it was enqueued.
@@ -47,13 +47,13 @@ pub struct QueueRecord {
 /// A frame leaving the device.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Output {
-    /// By which port.
+    /// Port of departure.
     pub port: Port,
-    /// Its bytes.
+    /// The frame.
     pub frame: Vec<u8>,
 }
 
-/// What egress gave.
+/// Result of egress.
 #[derive(Default)]
 pub struct EgressResult {
     /// A frame to send.
@@ -91,7 +91,7 @@ pub enum DropReason {
     NoProgram,
 }
 
-/// What a device has counted since it was made.
+/// Counters of a device since it was made.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Counters {
     /// Frames received.
@@ -107,9 +107,9 @@ pub struct Counters {
 /// A write that a device refuses.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EntryError {
-    /// What is wrong, for the user.
+    /// Description of the error, for the user.
     pub message: String,
-    /// What to do, if that is known (did-you-mean).
+    /// Advice, if there is any (did-you-mean).
     pub help: Option<String>,
 }
 
@@ -136,7 +136,7 @@ pub trait Device: std::any::Any + Send {
         vec![]
     }
 
-    /// What was counted so far.
+    /// Counters since the device was made.
     fn counters(&self) -> &Counters;
 
     /// Reads one cell of a register by its control-plane name. A device without state has none.

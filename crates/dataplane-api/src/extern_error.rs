@@ -1,4 +1,4 @@
-//! What goes wrong with externs of the user's own.
+//! Errors of the user's externs.
 
 /// Why a frame extern or value extern could not be made or restored.
 #[derive(Clone, PartialEq, Eq, Debug)]

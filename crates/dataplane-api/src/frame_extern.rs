@@ -4,7 +4,7 @@
 //! hands the frame to the extern, and drops the packet. Each frame the extern gives back is parsed again with the
 //! program's own parser (checksums are not verified again) and runs on from a region:
 //!
-//! - the frame that *carries the call on* runs on behind the call and keeps the packet's metadata and locals;
+//! - the frame that *carries the call on* runs on after the call and keeps the packet's metadata and locals;
 //! - any other frame starts fresh: metadata zero but for `packet_length` and the ingress timestamp.
 //!
 //! In P4 a frame extern is an extern object with the annotation `@frame_extern("name")`; `name` is looked up in a
@@ -30,14 +30,14 @@ pub trait FrameExtern: Send {
     /// A deadline has come: `now` is at or past it. Afterwards the deadline is later than `now`, or none.
     fn tick(&mut self, now: Time, out: &mut Emitter);
 
-    /// Its whole memory.
+    /// The whole memory.
     fn snapshot(&self) -> Vec<u8>;
 
     /// Takes the memory of another instance of the same kind and arguments. On an error nothing has changed.
     fn restore(&mut self, snapshot: &[u8]) -> Result<(), ExternError>;
 }
 
-/// Where a frame runs on.
+/// Point at which a frame continues.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum ResumeAt {
     /// Behind the call.
@@ -49,9 +49,9 @@ pub enum ResumeAt {
 /// A frame that a frame extern gives back.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Emitted {
-    /// Its bytes.
+    /// The frame.
     pub frame: Vec<u8>,
-    /// Where it runs on.
+    /// Point at which the frame continues.
     pub resume: ResumeAt,
     /// It is the packet that was called with, and keeps its metadata. At most one a call; none from a tick.
     pub carries_on: bool,
@@ -63,11 +63,11 @@ pub struct Emitter {
     emitted: AllEmitted,
 }
 
-/// What a call or tick gives: nearly always one frame.
+/// Frames of a call or tick: nearly always one.
 pub type AllEmitted = SmallVec<[Emitted; 1]>;
 
 impl Emitter {
-    /// The packet goes on behind the call, as `frame`. A second one in the same call starts fresh.
+    /// The packet goes on after the call, as `frame`. A second one in the same call starts fresh.
     pub fn carry_on(&mut self, frame: Vec<u8>) {
         let carries_on = !self.emitted.iter().any(|e| e.carries_on);
         self.emitted.push(Emitted { frame, resume: ResumeAt::AfterCall, carries_on });
@@ -78,7 +78,7 @@ impl Emitter {
         self.emitted.push(Emitted { frame, resume, carries_on: false });
     }
 
-    /// What was emitted.
+    /// Takes the emitted frames.
     pub fn take(&mut self) -> AllEmitted {
         std::mem::take(&mut self.emitted)
     }

@@ -3,7 +3,7 @@
 use crate::{FrameExternFactory, ValueOffer};
 use std::collections::BTreeMap;
 
-/// By the name in `@frame_extern("name")` or `@value_extern("name")`. A name is that of one extern.
+/// Externs by the name in `@frame_extern("name")` or `@value_extern("name")`. A name belongs to one extern.
 #[derive(Clone, Default)]
 pub struct Registry {
     frames: BTreeMap<String, FrameExternFactory>,

@@ -1,4 +1,4 @@
-//! The memory of an extern as bytes: fields in order, integers big-endian, byte strings behind their length.
+//! The memory of an extern as bytes: fields in order, integers big-endian, byte strings after their length.
 
 use crate::ExternError;
 use base_time::Time;
@@ -45,7 +45,7 @@ impl SnapshotWriter {
         self.bytes.extend(bytes);
     }
 
-    /// Bytes behind their number.
+    /// Bytes after their number.
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.count(bytes.len());
         self.raw(bytes);
@@ -122,7 +122,7 @@ impl<'a> SnapshotReader<'a> {
         self.u64().map(Time::from_ps)
     }
 
-    /// Bytes behind their number.
+    /// Bytes after their number.
     pub fn bytes(&mut self) -> Read<&'a [u8]> {
         let count = self.count()?;
         let (head, tail) = self.rest.split_at(count);

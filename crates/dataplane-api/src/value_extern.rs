@@ -48,7 +48,7 @@ pub trait ValueExtern: Send {
     /// A deadline has come: `now` is at or past it. Afterwards the deadline is later than `now`, or none.
     fn tick(&mut self, _now: Time) {}
 
-    /// Its whole memory: instances of equal arguments and equal snapshots behave alike.
+    /// The whole memory: instances of equal arguments and equal snapshots behave alike.
     fn snapshot(&self) -> Vec<u8>;
 
     /// Takes the memory of another instance of the same kind and arguments. On an error nothing has changed.
@@ -68,7 +68,7 @@ pub struct ValueOffer {
     /// How copies of its memory on several devices become one. Then a snapshot is a list of numbers of 64 bits, big-endian, which
     /// are merged one by one.
     pub merge: Option<Merge>,
-    /// How much longer a packet takes for a call, on a device that does not say it (`externs = { ewma = "2us" }`).
+    /// Added latency of a call, on a device whose file gives none (`externs = { ewma = "2us" }`).
     pub cost: Duration,
     /// Makes an instance; that of a function is made without arguments.
     pub make: ValueExternFactory,
@@ -86,13 +86,13 @@ pub enum Form {
 /// A method, or what a function does.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Method {
-    /// Its name in P4.
+    /// Name in P4.
     pub name: &'static str,
     /// In order.
     pub params: Vec<(Direction, ValueType)>,
     /// The result; `None` for `void`.
     pub returns: Option<ValueType>,
-    /// What a call does to the memory.
+    /// Effect of a call on the memory.
     pub effect: Effect,
 }
 
@@ -141,7 +141,7 @@ pub enum ValueType {
     Struct(Vec<ValueType>),
 }
 
-/// What a call does to the memory of its instance, and what it depends on.
+/// Effect of a call on the memory of its instance, and its dependencies.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Effect {
     /// `@pure`: its outputs depend on its inputs alone.

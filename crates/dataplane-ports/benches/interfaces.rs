@@ -48,7 +48,7 @@ fn wire() -> Path {
     Path::new(Shared::new(&program, Options::default()).unwrap(), None)
 }
 
-/// What forwards frames; stopped when it is dropped.
+/// Contestants that forward frames; stopped when dropped.
 enum Contestant {
     Nothing,
     Dropping(#[allow(dead_code)] Dropping),

@@ -1,7 +1,8 @@
 //! Interfaces by AF_XDP sockets: the driver hands frames over before the kernel makes packets of them.
 //!
-//! Nothing says what is left to a card here. A partial checksum is known by its value, and completed. Large segments do not come: where a program runs in the driver, the
-//! kernel cuts them before; where it does not, they are lost, which is said when the port is opened.
+//! AF_XDP gives no information about work left to a card. A partial checksum is known by its value, and completed.
+//! Large segments do not come: where a program runs in the driver, the kernel cuts them before; otherwise they are
+//! lost, of which a warning is printed when the port is opened.
 
 use crate::batch::Batch;
 use crate::link::LinkState;
@@ -22,7 +23,7 @@ const ETHERNET: u32 = 22;
 /// Rounds after which frames are counted that the kernel has lost.
 const COUNTED: u32 = 1024;
 
-/// What both ends have in common.
+/// State shared by both ends.
 struct Shared {
     link: Arc<LinkState>,
     losses: Arc<Losses>,
@@ -39,13 +40,13 @@ struct Open {
     is_new: bool,
 }
 
-/// What comes by an interface.
+/// Receiving end of an interface.
 pub(crate) struct XdpSource {
     shared: Arc<Shared>,
     rounds: u32,
 }
 
-/// What goes by it.
+/// Sending end of an interface.
 pub(crate) struct XdpSink(Arc<Shared>);
 
 /// Opens an interface, and says how its frames come.

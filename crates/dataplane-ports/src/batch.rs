@@ -64,6 +64,11 @@ impl Batch {
         self.long.take()
     }
 
+    /// The same, which stays.
+    pub(crate) fn long(&self) -> Option<&[u8]> {
+        self.long.as_deref()
+    }
+
     /// True if a frame that was too long has ended the batch.
     pub(crate) fn has_long(&self) -> bool {
         self.long.is_some()

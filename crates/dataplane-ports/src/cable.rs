@@ -1,13 +1,14 @@
-//! Cables inside the process: each way a ring of frames, and one of buffers that go back.
+//! Cables inside the process: in each direction a ring of frames, and one of returned buffers.
 //!
 //! ```text
 //! RingSink ── frames ──> RingSource
 //!          <── free ────            many at a time
 //! ```
 //!
-//! Sender and receiver exchange whole buffers: no frame is copied. Neither waits for the other: each owns one end of both rings, and keeps some free buffers
-//! of its own. What counts between two cores is how many cache lines pass from one to the other, so buffers go back
-//! many at a time, and a frame's place in a ring is half a line. Full rings refuse frames; the sender loses them, and counts.
+//! Sender and receiver exchange whole buffers: no frame is copied. Neither waits for the other: each owns one end of
+//! both rings, and keeps some free buffers of its own. The cost between two cores is the number of cache lines that
+//! move, so buffers are returned many at a time, and a frame's place in a ring is half a line. Full rings refuse
+//! frames; the sender loses them, and counts.
 
 use crate::batch::{BATCH, Batch};
 use crate::port::{Sink, Source, Wait};
@@ -58,7 +59,7 @@ struct Bell {
     waker: Mutex<Option<Arc<mio::Waker>>>,
 }
 
-/// The two ends of a cable on which `length` frames wait each way.
+/// The two ends of a cable with room for `length` waiting frames in each direction.
 pub fn cable(length: usize) -> (Cable, Cable) {
     let ((sink, far), (back, source)) = (ring(length), ring(length));
     (Cable { sink, source }, Cable { sink: back, source: far })
@@ -94,7 +95,7 @@ impl Cable {
 }
 
 impl Bell {
-    /// To be called behind each change of the ring.
+    /// To be called after each change of the ring.
     fn ring(&self) {
         // Either the receiver sees the change, or this sees that it waits.
         fence(Ordering::SeqCst);

@@ -21,13 +21,13 @@ use target_native::{Fate, Turns, Worker};
 /// The most ports whose frames are counted each for itself: programs may send to any number.
 const MOST_PORTS: usize = 1024;
 
-/// How long a lane sleeps at most, so that what cannot wake it does not wait for ever.
+/// Longest sleep of a lane, so that sources that cannot wake it are served.
 const NAP: std::time::Duration = std::time::Duration::from_millis(100);
 
 /// The same while a source waits for room.
 const SHORT_NAP: std::time::Duration = std::time::Duration::from_micros(100);
 
-/// What a lane has in common with the thread that owns the device.
+/// State shared by a lane and the thread that owns the device.
 pub(crate) struct Turn {
     /// The lane has it for a round, the owner to change it: nothing runs meanwhile.
     pub(crate) state: Turns<State>,
@@ -39,12 +39,12 @@ pub(crate) struct Turn {
 
 #[derive(Default)]
 pub(crate) struct State {
-    /// What runs frames; without it they are passed on.
+    /// Switch that runs frames; without it they are passed to the owner.
     runs: Option<Runs>,
     pub(crate) counts: ByPort<PortCount>,
-    /// As the owner knows them: a port is up until it is told that it is not.
+    /// Port states as reported to the owner: a port is up until it is reported down.
     pub(crate) links: ByPort<bool>,
-    /// What comes in its next round.
+    /// Change for the lane's next round.
     pub(crate) change: Change,
 }
 
@@ -82,7 +82,7 @@ pub(crate) struct Lane {
     poll: Poll,
     /// Frames that are run together.
     batch: Batch,
-    /// By which ports they came, and how many by each, in order.
+    /// Ports of arrival, and the number of frames from each, in order.
     came_by: Vec<(Port, u64)>,
     /// Frames of a port that are passed on.
     passing: Batch,
@@ -92,7 +92,7 @@ pub(crate) struct Lane {
     touched: Vec<usize>,
 }
 
-/// What a round came to.
+/// Result of a round.
 #[derive(Default)]
 struct Round {
     /// Something came.
@@ -110,7 +110,7 @@ impl Turn {
 }
 
 impl State {
-    /// What runs frames from now on.
+    /// Sets the switch that runs frames.
     pub(crate) fn set(&mut self, runs: Option<(&Path, Worker)>) {
         self.runs = runs.map(|(path, worker)| Runs { worker, path: path.clone() });
     }
@@ -189,7 +189,7 @@ impl Lane {
         }
     }
 
-    /// Until it is told to end.
+    /// Runs until it is stopped.
     pub(crate) fn run(mut self) {
         let mut events = Events::with_capacity(BATCH);
         while !self.turn.ends.load(Ordering::Relaxed) {
@@ -316,7 +316,7 @@ impl Lane {
         }
     }
 
-    /// Runs what has come, and sends what comes of it.
+    /// Runs the received frames, and sends the results.
     fn run_batch(&mut self, state: &mut State) {
         let State { runs: Some(Runs { worker, path }), .. } = state else { return };
         if self.batch.is_empty() {
@@ -377,7 +377,7 @@ impl Lane {
         }
     }
 
-    /// Sends what leaves.
+    /// Sends the results.
     fn send(&mut self, state: &mut State, now: Time) {
         for position in self.touched.drain(..) {
             let leaving = &mut self.leaving[position];
@@ -405,7 +405,7 @@ impl Lane {
     }
 }
 
-/// What comes by a source wakes the lane from now on, if it is a file.
+/// Lets frames of a source wake the lane, if the source is a file.
 fn register(poll: &Poll, waker: &Arc<Waker>, source: &mut dyn Source) -> io::Result<()> {
     match source.wait(waker) {
         Wait::Readable(file) => registered(poll, file),

@@ -105,18 +105,18 @@ impl Lanes {
         }
     }
 
-    /// What frames go out by.
+    /// Ports for outgoing frames.
     pub fn ports(&self) -> &Ports {
         &self.ports
     }
 
-    /// What lanes pass on.
+    /// Work that lanes pass to the owner.
     pub fn passed(&self) -> &Receiver<Passed> {
         &self.passed
     }
 
-    /// From now on frames are run with this, or passed on: when it returns, nothing runs with what there was before. What was passed on by then comes first:
-    /// `before` does it while the lanes stand still.
+    /// Sets the path that runs frames; `None` passes them to the owner. When this returns, no frame runs on the old
+    /// path. Work passed on until then comes first: `before` does it while the lanes stand still.
     pub fn set(&self, path: Option<&Path>, mut before: impl FnMut(Passed)) {
         let workers: Vec<Option<Worker>> =
             self.lanes.iter().map(|_| path.map(|path| path.shared.worker())).collect();
@@ -136,7 +136,7 @@ impl Lanes {
         Paused(self.lanes.iter().map(|(turn, _)| turn.state.lock()).collect())
     }
 
-    /// What lanes have run, by port.
+    /// Counts of frames that lanes have run, by port.
     pub fn counts(&self) -> BTreeMap<Port, PortCount> {
         let mut all: BTreeMap<Port, PortCount> = BTreeMap::new();
         for (turn, _) in &self.lanes {
@@ -163,7 +163,7 @@ impl Lanes {
         self.lanes.iter().map(|(turn, _)| turn.lost.load(Ordering::Relaxed)).sum()
     }
 
-    /// Ends all: what has been received has left or been passed on then.
+    /// Stops all lanes: frames received by then have been sent or passed on.
     pub fn stop(&mut self) {
         for (turn, _) in &self.lanes {
             turn.ends.store(true, Ordering::Relaxed);

@@ -7,11 +7,12 @@
 //!             └──────────────────────────────────────────────────┘
 //! ```
 //!
-//! A [`Source`] gives frames in batches, a [`Sink`] takes them; each kind of port is a file: [`capture`](CaptureSource), [`cable`], [`tap`](Tap),
-//! [`udp`](Udp), and interfaces by packet sockets or AF_XDP. [`Lanes`] run to completion: a lane receives a batch, runs it and sends what comes of it before it receives the next.
+//! A [`Source`] gives frames in batches, a [`Sink`] takes them; each kind of port is a file:
+//! [`capture`](CaptureSource), [`cable`], [`tap`](Tap), [`udp`](Udp), and interfaces by packet sockets or AF_XDP.
+//! [`Lanes`] run to completion: a lane receives a batch, runs it and sends the results before it receives the next.
 //!
-//! **Invariant**: frames stay in order from one source to one sink: a source belongs to one lane, and what comes of a packet is sent before
-//! what comes of the packets after it.
+//! **Invariant**: frames stay in order from one source to one sink: a source belongs to one lane, and the results of a
+//! packet are sent before those of later packets.
 //!
 //! **Invariant**: no frame is lost without being counted, by its port or by the lane.
 //!
@@ -34,6 +35,7 @@ mod outlet;
 mod packet;
 mod path;
 mod port;
+mod recorded;
 mod spec;
 mod tap;
 mod udp;

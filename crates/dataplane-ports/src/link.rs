@@ -1,4 +1,4 @@
-//! What has become of the interfaces that ports stand for: one thread listens for all of them.
+//! State of interfaces that ports use: one thread listens for all of them.
 
 use crate::spec::PortError;
 use linux_net::{Change, Link, Monitor};
@@ -90,7 +90,7 @@ impl LinkState {
     }
 }
 
-/// Those who are told of changes.
+/// Receivers of changes.
 #[derive(Default)]
 struct Told {
     links: Vec<Arc<LinkState>>,
@@ -121,7 +121,7 @@ impl Links {
         lock(&self.told).wakers.push(waker);
     }
 
-    /// The interface with a name, and what becomes of it.
+    /// The interface with a name, and its future changes.
     pub(crate) fn follow(&self, name: &str) -> Result<Arc<LinkState>, String> {
         let mut listener = lock(&self.listener);
         if listener.is_none() {

@@ -1,4 +1,4 @@
-//! The ports of a device: what frames go out by, from any thread, and what they come in by.
+//! The ports of a device: sinks, used from any thread, and sources.
 
 use crate::afxdp;
 use crate::by_port::ByPort;
@@ -8,6 +8,7 @@ use crate::link::Links;
 use crate::losses::Losses;
 use crate::packet;
 use crate::port::{Sink, Source};
+use crate::recorded::recorded;
 use crate::spec::{PortError, PortKind, PortSpec};
 use crate::tap::Tap;
 use crate::udp::Udp;
@@ -19,18 +20,18 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use target_native::Packet;
 
-/// What frames go out by. A clone is the same.
+/// Ports for outgoing frames. Clones share them.
 #[derive(Clone, Default)]
 pub struct Ports(Arc<Outlets>);
 
 #[derive(Default)]
 struct Outlets {
-    /// By ascending numbers.
+    /// Outlets in ascending order of port numbers.
     all: Vec<(Port, Arc<Outlet>)>,
     positions: ByPort<usize>,
 }
 
-/// Where the frames of one port go.
+/// Destination of a port's frames.
 struct Outlet {
     /// As `-i` says it, without the number.
     kind: String,
@@ -46,11 +47,11 @@ struct Outlet {
     lost: AtomicU64,
 }
 
-/// What frames come in by, each with its port.
+/// Sources of frames, each with its port.
 pub(crate) type Sources = Vec<(Port, Box<dyn Source>)>;
 
 /// A port's two ends.
-type Ends = (Option<Box<dyn Source>>, Option<Box<dyn Sink>>);
+pub(crate) type Ends = (Option<Box<dyn Source>>, Option<Box<dyn Sink>>);
 
 /// Why a port cannot be added.
 fn refused(port: Port, why: String) -> PortError {
@@ -75,12 +76,19 @@ impl Ports {
         spec: &PortSpec,
         links: &Links,
     ) -> Result<(Ports, Option<Box<dyn Source>>), PortError> {
-        let PortSpec { port, kind } = spec;
+        let PortSpec { port, kind, record } = spec;
         let interface = kind.interface();
         self.check(*port, interface)?;
         let losses = Arc::default();
         let mut told = kind.to_string();
-        let (source, sink) = open(kind, links, &losses, &mut told).map_err(|why| refused(*port, why))?;
+        let opened = open(kind, links, &losses, &mut told).and_then(|ends| match record {
+            Some(directory) => {
+                let name = interface.map_or_else(|| format!("port{port}"), str::to_string);
+                recorded(ends, directory, &name)
+            }
+            None => Ok(ends),
+        });
+        let (source, sink) = opened.map_err(|why| refused(*port, why))?;
         Ok((self.with(*port, told, interface.map(str::to_string), losses, sink), source))
     }
 
@@ -137,7 +145,7 @@ impl Ports {
         self.0.all.iter().map(|(port, _)| *port)
     }
 
-    /// The numbers of all, and what they are, as `-i` says it.
+    /// Number and kind of each port, as in `-i`.
     pub fn kinds(&self) -> impl Iterator<Item = (Port, String)> {
         self.0.all.iter().map(|(port, outlet)| (*port, outlet.kind.clone()))
     }
@@ -152,7 +160,8 @@ impl Ports {
         self.0.positions.get(port).copied()
     }
 
-    /// Sends packets by the port at a position, and gives its number. What cannot be sent is lost, as on a wire, and counted.
+    /// Sends packets by the port at a position; returns the number sent. Other packets are lost, as on a wire, and
+    /// counted.
     pub(crate) fn send_packets(
         &self,
         at: usize,
@@ -181,7 +190,7 @@ impl Ports {
         self.0.all.iter().map(|(_, outlet)| outlet.lost.load(Ordering::Relaxed)).sum()
     }
 
-    /// Writes what waits to be written.
+    /// Writes buffered frames.
     pub fn flush(&self) -> io::Result<()> {
         self.0.all.iter().try_for_each(|(_, outlet)| match outlet.lock() {
             Some(mut sink) if outlet.waits.swap(false, Ordering::Relaxed) => sink.flush(),
@@ -202,7 +211,7 @@ impl Outlet {
     }
 }
 
-/// Opens a port. `told` is what it is called; more is added if there is more to say.
+/// Opens a port. `told` is its description, to which details are appended.
 fn open(kind: &PortKind, links: &Links, losses: &Arc<Losses>, told: &mut String) -> Result<Ends, String> {
     Ok(match kind {
         PortKind::Pcap { input, output } => {

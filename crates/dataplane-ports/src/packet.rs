@@ -1,7 +1,8 @@
 //! Interfaces by packet sockets.
 //!
-//! Frames of local senders come with work that is left to the card. It is done here: the program sees what would be on the wire. On the way out, frames of one
-//! TCP stream that are neighbours in a batch go as one large segment, which the card or the kernel cuts again where the receiver is not this machine.
+//! Frames of local senders come with work that is left to the card. It is done here: the program sees frames as on the
+//! wire. In the other direction, frames of one TCP stream that are neighbours in a batch go as one large segment, which
+//! the card or the kernel cuts again where the receiver is not this machine.
 
 use crate::batch::{BATCH, Batch};
 use crate::link::LinkState;
@@ -20,7 +21,7 @@ use target_native::{MOST_BYTES, Packet};
 /// Rounds after which frames are counted that the kernel has lost.
 const COUNTED: u32 = 1024;
 
-/// What comes by an interface.
+/// Receiving end of an interface.
 pub(crate) struct PacketSource {
     link: Arc<LinkState>,
     losses: Arc<Losses>,
@@ -29,7 +30,7 @@ pub(crate) struct PacketSource {
     refused: Option<u32>,
     /// The lane does not wait for this receiver yet.
     is_new: bool,
-    /// A frame that is too long for a slot, with what is left of it.
+    /// A frame that is too long for a slot, with the work left to the card.
     memory: Vec<u8>,
     cutting: Option<(Segments, usize)>,
     /// For a frame that is too long for a packet's buffer.
@@ -37,7 +38,7 @@ pub(crate) struct PacketSource {
     rounds: u32,
 }
 
-/// What goes by it.
+/// Sending end of an interface.
 pub(crate) struct PacketSink {
     link: Arc<LinkState>,
     losses: Arc<Losses>,
@@ -285,7 +286,7 @@ struct Message<'f> {
     work: Work,
 }
 
-/// Joins what belongs together and is neighbours; frames with VLAN tags go as they are.
+/// Joins consecutive segments of one stream; frames with VLAN tags are not changed.
 fn join<'f>(mut frames: &'f [&'f [u8]]) -> Vec<Message<'f>> {
     let mut messages = Vec::with_capacity(frames.len());
     while let Some(first) = frames.first() {

@@ -1,28 +1,28 @@
-//! What lanes run frames with, and what they leave to the thread that owns the device.
+//! Switch that lanes run frames on, and work that they leave to the thread that owns the device.
 
 use dataplane_api::Port;
 use device::PortNumbers;
 use target_native::Shared;
 
-/// What a lane does not do itself, for the thread that owns the device.
+/// Work of a lane for the thread that owns the device.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Passed {
     /// A frame came in by a port, and the lane may not run it.
     Frame(Port, Vec<u8>),
     /// A frame is for controllers.
     ForControllers(Vec<u8>),
-    /// What is at the other end of a port has come, or has gone.
+    /// A port has come up or gone down.
     Link(Port, bool),
 }
 
-/// What lanes run frames with.
+/// Switch and ports that lanes run frames with.
 #[derive(Clone)]
 pub struct Path {
     /// The program and its state.
     pub shared: Shared,
     /// Frames by ports that the program cannot number are passed on.
     pub numbers: PortNumbers,
-    /// What leaves by this port is for controllers.
+    /// Port whose frames are for controllers.
     pub cpu_port: Option<Port>,
 }
 

@@ -1,4 +1,4 @@
-//! What a port is: where frames come from and where they go.
+//! Ports: sources and sinks of frames.
 
 use crate::batch::Batch;
 use base_time::Time;
@@ -8,7 +8,7 @@ use std::os::fd::RawFd;
 use std::sync::Arc;
 use target_native::Packet;
 
-/// Where frames come from.
+/// Source of frames.
 pub trait Source: Send {
     /// Adds frames that have come by `port` to the batch, as many as there are and it has room for; waits for none. An error ends the source.
     fn receive(&mut self, port: Port, batch: &mut Batch) -> io::Result<()>;
@@ -19,7 +19,7 @@ pub trait Source: Send {
     /// True if frames stay there while nobody takes them. Frames of other sources are lost then.
     fn keeps(&self) -> bool;
 
-    /// True if frames can come: what is at the other end is there.
+    /// True if the port is up.
     fn is_up(&self) -> bool {
         true
     }
@@ -35,7 +35,7 @@ pub enum Wait {
     Woken,
 }
 
-/// Where frames go.
+/// Destination of frames.
 pub trait Sink: Send {
     /// Sends the packets at these positions, in order, and gives how many were taken: the rest is lost. Buffers may be exchanged.
     fn send(&mut self, packets: &mut [Packet], which: &[usize], now: Time) -> usize;
@@ -43,7 +43,7 @@ pub trait Sink: Send {
     /// Sends one frame of any length; false if it is lost.
     fn send_frame(&mut self, frame: &[u8], now: Time) -> bool;
 
-    /// Passes on what waits to be written.
+    /// Writes buffered frames.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

@@ -8,20 +8,22 @@ use std::str::FromStr;
 /// A port, as `-i` says it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PortSpec {
-    /// Its number.
+    /// Port number.
     pub port: u32,
-    /// What stands behind it.
+    /// Kind of the port.
     pub kind: PortKind,
+    /// Directory for captures of its frames: `INTERFACE_in.pcap` and `INTERFACE_out.pcap`.
+    pub record: Option<PathBuf>,
 }
 
-/// What stands behind a port.
+/// Kinds of ports.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PortKind {
     /// Frames come from a capture file, as fast as they are taken, and go to another.
     Pcap {
-        /// Where frames come from.
+        /// Capture to read frames from.
         input: Option<PathBuf>,
-        /// Where they go.
+        /// Capture to write frames to.
         output: Option<PathBuf>,
     },
     /// A TAP interface with this name, made if there is none.
@@ -34,7 +36,7 @@ pub enum PortKind {
     Udp {
         /// Here.
         from: SocketAddr,
-        /// There; what comes from elsewhere is not taken.
+        /// Remote address; datagrams from elsewhere are dropped.
         to: SocketAddr,
     },
 }
@@ -96,7 +98,7 @@ impl FromStr for PortSpec {
             ("afxdp", name) => PortKind::AfXdp(interface(name)?),
             (kind, _) => return Err(format!("`{kind}` is not a kind of port: {form}")),
         };
-        Ok(PortSpec { port, kind })
+        Ok(PortSpec { port, kind, record: None })
     }
 }
 
@@ -124,12 +126,12 @@ mod tests {
 
     #[test]
     fn ports_are_read() {
-        let tap = PortSpec { port: 3, kind: PortKind::Tap("left".to_string()) };
+        let tap = PortSpec { port: 3, kind: PortKind::Tap("left".to_string()), record: None };
         assert_eq!("3@tap:left".parse(), Ok(tap));
         let input = Some(PathBuf::from("in"));
-        let pcap = PortSpec { port: 1, kind: PortKind::Pcap { input, output: None } };
+        let pcap = PortSpec { port: 1, kind: PortKind::Pcap { input, output: None }, record: None };
         assert_eq!("1@pcap:in".parse(), Ok(pcap));
-        let packet = PortSpec { port: 1, kind: PortKind::Packet("eth0".to_string()) };
+        let packet = PortSpec { port: 1, kind: PortKind::Packet("eth0".to_string()), record: None };
         assert_eq!("1@eth0".parse(), Ok(packet.clone()));
         assert_eq!("1@packet:eth0".parse(), Ok(packet));
         for text in [

@@ -1,6 +1,6 @@
 //! Cables to other processes: a frame is a datagram from one address to the other.
 //!
-//! A batch is one call of the system each way. What is longer than a packet's buffer goes on in memory of its own.
+//! A batch is one call of the system each way. A frame that is longer than a packet's buffer gets memory of its own.
 
 use crate::batch::{BATCH, Batch};
 use crate::port::{Sink, Source, Wait};
@@ -28,7 +28,7 @@ pub struct Udp {
 }
 
 impl Udp {
-    /// The end at `from`; what comes from elsewhere than `to` is not taken.
+    /// The end at `from`; datagrams from elsewhere than `to` are dropped.
     pub fn open(from: SocketAddr, to: SocketAddr) -> io::Result<Udp> {
         let socket = UdpSocket::bind(from)?;
         socket.connect(to)?;
@@ -55,7 +55,7 @@ impl Udp {
         Ok(came.map(|message| message.bytes).collect())
     }
 
-    /// Keeps what [`take`](Udp::take) has taken as frames of any length; empty datagrams are none.
+    /// Stores datagrams received by [`take`](Udp::take) as frames of any length; empty datagrams are dropped.
     fn set_aside(&mut self, room: &mut [Packet], lengths: &[usize]) {
         for ((packet, rest), length) in room.iter_mut().zip(&self.rests).zip(lengths) {
             let (first, more) = ((*length).min(MOST_BYTES), length.saturating_sub(MOST_BYTES));
@@ -107,7 +107,7 @@ impl Sink for Udp {
         let mut sent = 0;
         while let Some(rest) = which.get(sent..).filter(|rest| !rest.is_empty()) {
             let rest = &rest[..rest.len().min(BATCH)];
-            // An error may be that of the datagram before: then the next call tells of this one.
+            // The error may belong to the former datagram: then the next call reports this one's.
             match give(&self.socket, packets, rest).or_else(|_| give(&self.socket, packets, rest)) {
                 Ok(0) | Err(_) => break,
                 Ok(count) => sent += count,

@@ -1,4 +1,4 @@
-//! Lanes: what comes of frames leaves in order, nothing is lost uncounted, and who steers a lane finds it between two batches.
+//! Lanes: results leave in order, every loss is counted, and the owner changes a lane between two batches.
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
@@ -69,7 +69,7 @@ fn device(ports: impl Iterator<Item = u32>, lanes: usize) -> (Lanes, BTreeMap<u3
     (Lanes::open(&[], inside, lanes, 1 << 14, Instant::now()).unwrap(), outside)
 }
 
-/// What comes out by each port, until nothing does.
+/// Frames that leave by each port, until none do.
 fn drain(outside: &mut BTreeMap<u32, Cable>, until: impl Fn() -> bool) -> BTreeMap<u32, Vec<Vec<u8>>> {
     let mut all: BTreeMap<u32, Vec<Vec<u8>>> = BTreeMap::new();
     let end = Instant::now() + Duration::from_secs(60);
@@ -124,7 +124,7 @@ fn frames_of_many_ports_are_run_together_and_stay_in_order() {
     for _ in 0..2000 {
         let port = if rng.between(0, 2) == 0 { rng.between(1, 20) as u32 } else { 7 };
         let numbers = came.entry(port).or_default();
-        // Headers of six bytes, all zero, which leave by port 2; behind them who sent it, and a number that counts up.
+        // Headers of six bytes, all zero, which leave by port 2; after them who sent it, and a number that counts up.
         let mut frame = vec![0, 0, 0, 0, 0, 0, port as u8, numbers.len() as u8];
         frame.resize(if rng.between(0, 30) == 0 { 2000 } else { 60 }, 0);
         numbers.push(frame[7]);

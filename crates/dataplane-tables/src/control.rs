@@ -13,10 +13,10 @@ pub type TableId = usize;
 /// A profile, by its position in the list that [`Control::new`] was given.
 pub type ProfileId = usize;
 
-/// What a table is like.
+/// Shape and size of a table.
 #[derive(Clone, Debug)]
 pub struct TableSpec {
-    /// Its key.
+    /// Fields of the key.
     pub layout: KeyLayout,
     /// How many entries it takes.
     pub size: u32,
@@ -37,7 +37,7 @@ impl TableSpec {
     }
 }
 
-/// What an entry runs.
+/// Action, member or group that an entry runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Run {
     /// An action of the table, with its data in words.
@@ -48,7 +48,7 @@ pub enum Run {
     Group(u32),
 }
 
-/// The first word of an entry's action: what it runs. The number is in the low 32 bits.
+/// The first word of an entry's action: the kind. The number is in the low 32 bits.
 pub mod action_word {
     /// An action of the table; its data follow.
     pub const ACTION: u64 = 0;
@@ -113,18 +113,18 @@ pub enum WriteError {
 /// An entry as the control plane sees it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
-    /// Its number, which stays the same as long as it lives.
+    /// Number, fixed for the entry's life.
     pub number: u32,
-    /// What it wants.
+    /// Match fields.
     pub key: EntryKey,
-    /// What it runs; data are padded with zeros to the table's number of words.
+    /// Action, member or group; data is padded with zeros to the table's number of words.
     pub run: Run,
     /// It can neither be changed nor removed.
     pub is_const: bool,
 }
 
-/// The control plane's side of all tables of a pipeline: checks writes, answers reads, and holds back what is written
-/// until it is published.
+/// The control plane's side of all tables of a pipeline: checks writes, answers reads, and keeps writes until they are
+/// published.
 ///
 /// Deterministic: the same calls give the same entry numbers, errors and structures.
 #[derive(Debug)]
@@ -206,7 +206,7 @@ impl Control {
         self.tables[table].reserve(more);
     }
 
-    /// Replaces what the entry with this key runs.
+    /// Replaces the action of the entry with this key.
     pub fn modify(&mut self, table: TableId, key: &EntryKey, run: &Run) -> Result<(), WriteError> {
         let entry = self.tables[table].find(key);
         let old = Run::of(self.tables[table].action(entry));
@@ -248,7 +248,7 @@ impl Control {
         Ok(())
     }
 
-    /// What a miss runs.
+    /// Default action.
     pub fn default_run(&self, table: TableId) -> Run {
         Run::of(self.tables[table].action(0))
     }
@@ -385,7 +385,7 @@ impl Control {
         self.tables.iter_mut().for_each(Store::settle);
     }
 
-    /// Notes that an entry names what `run` names.
+    /// Counts the reference of an entry to the member or group of `run`.
     fn acquire(&mut self, table: TableId, run: &Run) -> Result<(), WriteError> {
         let profile = self.specs[table].0;
         match (profile, run) {
@@ -396,7 +396,7 @@ impl Control {
         }
     }
 
-    /// The opposite of [`acquire`](Control::acquire), for what was acquired.
+    /// Undoes [`acquire`](Control::acquire).
     fn release(&mut self, table: TableId, run: &Run) {
         let released = match (self.specs[table].0, run) {
             (Some(profile), Run::Member(member)) => self.profiles[profile].use_member(*member, false),

@@ -1,8 +1,8 @@
-//! What the processor does better than portable code: prefetching, vector compares, counting bits.
+//! Instructions for which portable code is slow: prefetching, vector compares, counting bits.
 //!
-//! The only module with `unsafe`. Every block rests on one of four facts: a prefetch reads nothing that the program
-//! can see and may be given any address; SSE2 is part of x86-64; code for newer processors runs where they were found;
-//! a cache line is eight words. Other processors and Miri take the portable forms.
+//! The only module with `unsafe`. Every block rests on one of four facts: a prefetch reads nothing that the program can
+//! see and may be given any address; SSE2 is part of x86-64; code for newer processors runs only where they were
+//! detected; a cache line is eight words. Other processors and Miri take the portable forms.
 
 #![allow(unsafe_code)]
 
@@ -31,8 +31,8 @@ pub fn prefetch_to_write<T>(value: &T) {
     let _ = value;
 }
 
-/// Runs `f` as the processor at hand does best: with AVX2, POPCNT and BMI if it has them. What `f` calls must be
-/// inlined into it to gain from that, so this belongs around a lookup and not inside of it.
+/// Runs `f` with AVX2, POPCNT and BMI if the processor has them. Functions called by `f` must be inlined to benefit, so
+/// use it around a lookup and not inside of it.
 #[inline(always)]
 pub(crate) fn fast<R>(f: impl FnOnce() -> R) -> R {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -49,7 +49,7 @@ pub(crate) fn fast<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Whether the processor has what [`fast`] wants: asked once, for the answer is needed at each lookup.
+/// True if the processor has the instructions that [`fast`] uses: detected once, since each lookup needs the answer.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(always)]
 fn is_newer() -> bool {

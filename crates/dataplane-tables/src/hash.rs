@@ -18,7 +18,7 @@
 pub(crate) struct Seed([u64; 4]);
 
 impl Seed {
-    /// By splitmix64. The multipliers are odd.
+    /// Seed from splitmix64. The multipliers are odd.
     pub(crate) fn new(seed: u64) -> Seed {
         let word = |i: u64| {
             let z = seed.wrapping_add((i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));

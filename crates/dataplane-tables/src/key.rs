@@ -1,13 +1,13 @@
-//! What an entry wants of a key, in words and as the control plane says it.
+//! Matches of an entry on a key, in words and as the control plane writes them.
 //!
-//! `ir-interp` puts entries into a form of its own, bit by bit: it is the oracle that this is compared with, and a mistake in code
-//! that both had would be seen by neither.
+//! `ir-interp` deliberately has a form of its own, bit by bit: it is the oracle that this one is compared with, and a
+//! bug in shared code would not be seen.
 
 use crate::layout::{Field, KeyLayout, MatchKind, Order, Place, ones};
 use base_bits::Bits;
 use control_writes::Match;
 
-/// What an entry wants of a key: one word of each for each word of the key.
+/// Matches of an entry on a key, one word of each for each word of the key.
 ///
 /// | kind | `value` | `mask` |
 /// |---|---|---|
@@ -60,8 +60,7 @@ impl KeyLayout {
         Ok(key)
     }
 
-    /// What `key` wants of each field: the inverse of [`entry_key`](KeyLayout::entry_key) but for the forms that
-    /// mean the same.
+    /// Match of `key` on each field: the inverse of [`entry_key`](KeyLayout::entry_key), in normal form.
     pub fn field_matches(&self, key: &EntryKey) -> Vec<Match> {
         let bits = |place: &Place, words: &[u64]| bits_of(place, words);
         let one = |(field, place): &(Field, Place)| {
@@ -87,7 +86,7 @@ impl KeyLayout {
         key
     }
 
-    /// Whether `key` is in the one form that [`EntryKey`] has for what it wants.
+    /// Checks that `key` is in the normal form of its match.
     pub fn check(&self, key: &EntryKey) -> Result<(), KeyError> {
         if key.value.len() != self.words() || key.mask.len() != self.words() {
             return Err(KeyError::Length);

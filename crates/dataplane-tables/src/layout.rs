@@ -40,7 +40,7 @@ pub struct Field {
     pub width: u32,
 }
 
-/// Where a field lies.
+/// Position of a field in the key's words.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
     /// The word of its least significant bit.

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! - [`KeyLayout`] says how a packet's key lies in words.
-//! - [`Control`] takes writes, refuses what is wrong, answers reads. Entry numbers stay as long as entries live.
+//! - [`Control`] takes writes, refuses wrong ones, answers reads. Entry numbers stay as long as entries live.
 //! - [`Tables`] is one copy for one thread, [`Shared`] two for many: [`Shared::pin`] once a batch,
 //!   [`Table::lookup`] or [`Table::lookup_batch`], then the [`Records`].
 //! - [`Profile`] is an action profile or selector.

@@ -16,8 +16,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How the slots of a group are filled. A packet takes slot `hash % slots`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Spread {
-    /// Members sorted by number, each as often as its weight says: BMv2's choice, so that a program
-    /// sees what it sees there. A change of the group moves most flows.
+    /// Members sorted by number, each repeated by its weight: BMv2's choice, so that programs behave as there. A change
+    /// of the group moves most flows.
     InOrder,
     /// So many slots, however many members there are. When a member goes, only its flows move, to all others; when one comes, it
     /// takes its share from all.
@@ -27,7 +27,7 @@ pub enum Spread {
 /// One member of a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Weighted {
-    /// Its number.
+    /// Number of the member.
     pub member: u32,
     /// How many parts of the packets it gets.
     pub weight: u32,
@@ -42,7 +42,7 @@ impl Weighted {
     }
 }
 
-/// What a profile is like.
+/// Sizes of a profile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ProfileSpec {
     /// How many members it takes. Those of one-shot action sets count.
@@ -103,7 +103,7 @@ impl Profile {
     }
 }
 
-/// What the control plane knows of a profile.
+/// Control-plane state of a profile.
 #[derive(Debug)]
 pub(crate) struct ProfileStore {
     spec: ProfileSpec,
@@ -312,7 +312,8 @@ impl ProfileStore {
         members.sort_by_key(|m| m.member);
         let Some(group) = self.groups.get_mut(&number) else { return };
         let old = std::mem::replace(&mut group.members, members.clone());
-        // Both name members that exist: `check_group` has seen the new ones, and what is used is not deleted.
+        // Both lists contain existing members: `check_group` has checked the new ones, and members in use are never
+        // deleted.
         for (weighted, more) in old.iter().map(|m| (m, false)).chain(members.iter().map(|m| (m, true))) {
             if let Some(member) = self.members.get_mut(&weighted.member) {
                 member.uses = if more { member.uses + 1 } else { member.uses - 1 };

@@ -1,12 +1,12 @@
-//! What the engine reads of an entry, by its number.
+//! Records of entries for the engine, indexed by entry number.
 //!
 //! ```text
 //! record = | key words (exact tables) | action | data ... | 0 ... |     stride: 1, 2, 4, 8, 16, 24, ... words
 //! ```
 //!
-//! One contiguous array. Record 0 is the miss: its action is the table's default action, so that whoever has an
-//! entry number needs no branch to find what to run. A record of up to 8 words never straddles two cache lines. An exact
-//! table's key lies with its action, so that a hit reads two lines: the bucket and the record.
+//! One contiguous array. Record 0 is the miss: its action is the table's default action, so that no branch is needed to
+//! find the action of an entry number. A record of up to 8 words never straddles two cache lines. An exact table's key
+//! lies with its action, so that a hit reads two lines: the bucket and the record.
 
 use crate::cpu::{self, Line};
 
@@ -66,7 +66,7 @@ impl Records {
         self.key_words
     }
 
-    /// The action of an entry and its data; words behind the action's own data are zero or left over.
+    /// The action of an entry and its data; words after the action's own data are zero or left over.
     #[inline]
     pub fn action(&self, entry: u32) -> &[u64] {
         let at = entry as usize * self.stride;

@@ -6,10 +6,10 @@
 //!                         └─ right <── is changed, then they swap, then left is changed
 //! ```
 //!
-//! Two copies of the whole pipeline. A worker [pins](Shared::pin) the active one for a batch of packets; a publication changes the
-//! other one, swaps them, waits for batches that still run on the old one, and changes that too. So a batch of
-//! writes over any tables is seen at once or not at all, and when [`publish`](Shared::publish) returns, every later batch sees it and no
-//! reader uses what it removed.
+//! Two copies of the whole pipeline. A worker [pins](Shared::pin) the active one for a batch of packets; a publication
+//! changes the other one, swaps them, waits for batches that still run on the old one, and changes it as well. So a
+//! batch of writes over any tables is seen at once or not at all, and when [`publish`](Shared::publish) returns, every
+//! later batch sees it and no reader uses what it removed.
 //!
 //! Both copies are behind a reader-writer lock that is never contended for long: workers only try to lock the active copy,
 //! and a publication locks the one that is not. A try fails only if the copies were swapped since its number was read, so a

@@ -1,4 +1,4 @@
-//! What the control plane knows of one table: every entry, once, however many copies the data plane has.
+//! Control-plane state of one table: every entry, once, however many copies the data plane has.
 //!
 //! ```text
 //!            insert          publish            delete          publish
@@ -7,9 +7,10 @@
 //!      └─────────────────┘
 //! ```
 //!
-//! Writes are checked and noted here; [`publish`](crate::Shared::publish) brings the net effect of all writes since the last one to the
-//! data plane. An entry number is used again only when no reader can see its last owner, so a table of `size` entries
-//! uses numbers up to twice that. State: for each entry its key (and mask), its action and data, 13 to 33 bytes.
+//! Writes are checked and recorded here; [`publish`](crate::Shared::publish) brings the net effect of all writes since
+//! the last publication to the data plane. An entry number is reused only when no reader can see its last owner, so a
+//! table of `size` entries uses numbers up to twice that. State: for each entry its key (and mask), its action and
+//! data, 13 to 33 bytes.
 
 use crate::WriteError;
 use crate::hash::Seed;
@@ -56,11 +57,11 @@ pub(crate) struct Store {
     index: HashTable<u32>,
     free: Vec<u32>,
     pending: Changes,
-    /// Of the batch that is being published.
+    /// Changes of the batch that is being published.
     pub(crate) sealed: Changes,
 }
 
-/// What a batch did to a table.
+/// Changes of a table by a batch.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Changes {
     pub(crate) removed: Vec<u32>,
@@ -237,7 +238,7 @@ impl Store {
         entry != MISS && status.is_some_and(|s| matches!(s.state, State::Fresh | State::Live))
     }
 
-    /// Where an entry stands among those that fit.
+    /// Rank of an entry among those that match a key.
     pub(crate) fn rank(&self, entry: u32) -> Rank {
         let first = match self.layout.order() {
             Order::LongestPrefix(field) => {
@@ -260,7 +261,7 @@ impl Store {
         self.pending.added.iter().copied().filter(|entry| self.state(*entry) == State::Fresh)
     }
 
-    /// Ends the batch: what it did is in `sealed`.
+    /// Ends the batch: its changes are in `sealed`.
     pub(crate) fn seal(&mut self) {
         let Changes { removed, mut added, mut changed } = std::mem::take(&mut self.pending);
         changed.retain(|entry| *entry == MISS || self.state(*entry) == State::Live);
@@ -274,7 +275,7 @@ impl Store {
         self.sealed = Changes { removed, added, changed };
     }
 
-    /// All copies have what was sealed, and no reader sees what was removed.
+    /// All copies have the sealed changes, and no reader sees removed entries.
     pub(crate) fn settle(&mut self) {
         let sealed = std::mem::take(&mut self.sealed);
         for entry in sealed.removed {

@@ -61,7 +61,7 @@ impl Table {
         Table { index, records, words }
     }
 
-    /// What the engine reads of the entries.
+    /// Records of the entries.
     pub fn records(&self) -> &Records {
         &self.records
     }
@@ -113,7 +113,7 @@ impl Table {
     pub fn is_far(&self) -> bool {
         match &self.index {
             Index::Hash(_) => self.bytes() > NEAR,
-            // Of the arrays for the first bits, only what packets use is in the way.
+            // Of the arrays for the first bits, only the parts that packets use occupy the cache.
             Index::Lpm(lpm) => lpm.bytes() > 4 * NEAR,
             _ => false,
         }
@@ -157,7 +157,7 @@ impl Table {
         }
     }
 
-    /// Does what `store` has sealed.
+    /// Applies the changes that `store` has sealed.
     pub(crate) fn apply(&mut self, store: &Store) {
         let changes = &store.sealed;
         if changes.is_empty() {

@@ -1,4 +1,4 @@
-//! What writers are told, and profiles.
+//! Errors of writes, and profiles.
 
 use base_bits::Bits;
 use control_writes::Match;

@@ -120,7 +120,7 @@ fn numbers_come_back_after_a_publication() {
     }
 }
 
-/// What is not published is not seen.
+/// Writes are invisible until they are published.
 #[test]
 fn writes_wait_for_publication() {
     let mut control = Control::new(vec![spec(&[Field { kind: MatchKind::Exact, width: 32 }], 10)], &[], 1);

@@ -1,7 +1,7 @@
-//! What devices of each class are like: one [`Profile`] per class.
+//! Properties of devices of each class: one [`Profile`] per class.
 //!
 //! Speeds are round figures of the right order, for racks whose files give none: measured ones belong in `RACK.toml`.
-//! What a class lacks decides which code has to run elsewhere (`cuts = "beyond"`).
+//! The abilities that a class lacks decide which code must run elsewhere (`cuts = "beyond"`).
 
 use base_time::Duration;
 
@@ -24,7 +24,7 @@ pub enum DeviceClass {
     Legacy,
 }
 
-/// What devices of a class are like.
+/// Properties of devices of a class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Profile {
     /// As files name the class.
@@ -33,11 +33,11 @@ pub struct Profile {
     pub service: Duration,
     /// How many packets it works on at once.
     pub parallel: u32,
-    /// What it cannot do, whatever its resources.
+    /// Missing abilities, whatever the resources.
     pub lacks: Lacks,
 }
 
-/// What devices of a class cannot do.
+/// Abilities that devices of a class lack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lacks {
     /// `for` loops.
@@ -73,7 +73,7 @@ impl Lacks {
     };
 }
 
-/// By [`DeviceClass`], in its order.
+/// Profiles, indexed by [`DeviceClass`].
 const PROFILES: [Profile; 7] = [
     Profile { word: "tofino1", service: Duration::from_ns(500), parallel: 2048, lacks: Lacks::OF_TOFINO },
     Profile { word: "tofino2", service: Duration::from_ns(500), parallel: 3072, lacks: Lacks::OF_TOFINO },
@@ -102,7 +102,7 @@ impl DeviceClass {
         DeviceClass::Legacy,
     ];
 
-    /// What devices of the class are like.
+    /// Properties of devices of the class.
     pub fn profile(self) -> &'static Profile {
         &PROFILES[self as usize]
     }

@@ -77,7 +77,8 @@ pub(super) fn entry_of<'k>(table: &'k str, key: &'k EntryKey) -> EntryOf<'k> {
     EntryOf { table, keys: &key.matches, priority: Some(key.priority) }
 }
 
-/// What the switch refuses although it was checked: it has fewer means than the P4Info says.
+/// Error for a change that passed the checks and that the switch refuses: the switch has fewer resources than the
+/// P4Info says.
 pub(super) fn refused<T>(error: EntryError) -> Result<T> {
     fault("the device refused the change", error.message).help(|| error.help).code(Code::ResourceExhausted)
 }

@@ -1,8 +1,8 @@
-//! What controllers send as `p4_device_config`: the text of a program, maybe in a wrapper that controllers written for BMv2 use.
+//! Formats of `p4_device_config`: the text of a program, maybe in a wrapper that controllers written for BMv2 use.
 //!
 //! ```text
 //! P4 text                                  the program
-//! P4DeviceConfig { device_data: P4 text }  the program: the wrapper is taken off
+//! P4DeviceConfig { device_data: P4 text }  the program: the wrapper is removed
 //! JSON of p4rack, wrapped or not           the program: its key `p4_device_config`
 //! other JSON, wrapped or not               BMv2's: no program for p4rack
 //! ```
@@ -12,24 +12,8 @@ use p4runtime_proto::google::rpc::Code;
 use p4runtime_server::Status;
 use std::borrow::Cow;
 
-/// The key of [`as_json`].
+/// Its key in the JSON of p4rack.
 const DEVICE_CONFIG: &str = "p4_device_config";
-
-/// The device config as JSON, for controllers that were written for BMv2 and push a file `NAME.json` as it is.
-pub fn as_json(device_config: &str) -> String {
-    let mut text =
-        String::from("{\n  \"__meta__\": { \"compiler\": \"p4rack\" },\n  \"p4_device_config\": \"");
-    for c in device_config.chars() {
-        match c {
-            '"' | '\\' => text.extend(['\\', c]),
-            '\n' => text.push_str("\\n"),
-            c if c < ' ' => text.push_str(&format!("\\u{:04x}", c as u32)),
-            c => text.push(c),
-        }
-    }
-    text.push_str("\"\n}\n");
-    text
-}
 
 /// What a device config is.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -38,11 +22,11 @@ pub(crate) enum DeviceConfig<'c> {
     Empty,
     /// P4-16.
     Text(Cow<'c, str>),
-    /// What BMv2's compiler writes.
+    /// Output of BMv2's compiler.
     Json,
 }
 
-/// Takes a device config out of its wrapper and says what it is.
+/// Removes the wrapper of a device config and determines its format.
 pub(crate) fn device_config(given: &[u8]) -> Result<DeviceConfig<'_>, Status> {
     let given = unwrapped(given).unwrap_or(given);
     if given.is_empty() {
@@ -59,11 +43,11 @@ pub(crate) fn device_config(given: &[u8]) -> Result<DeviceConfig<'_>, Status> {
     if !text.trim_start().starts_with('{') {
         return Ok(DeviceConfig::Text(Cow::Borrowed(text)));
     }
-    Ok(own_json(text).map_or(DeviceConfig::Json, |text| DeviceConfig::Text(Cow::Owned(text))))
+    Ok(program_in_json(text).map_or(DeviceConfig::Json, |text| DeviceConfig::Text(Cow::Owned(text))))
 }
 
 /// The program in JSON as `p4rack compile` writes it; `None` for that of other compilers.
-fn own_json(text: &str) -> Option<String> {
+pub fn program_in_json(text: &str) -> Option<String> {
     let Kind::Object(members) = base_json::parse(text, 1).ok()?.kind else { return None };
     let own = members.into_iter().find(|member| member.name == DEVICE_CONFIG)?;
     match own.value.kind {
@@ -72,7 +56,7 @@ fn own_json(text: &str) -> Option<String> {
     }
 }
 
-/// Why JSON is refused, and what to do.
+/// Error for JSON, with advice.
 pub(crate) fn is_json() -> Status {
     Status::new(
         Code::InvalidArgument,
@@ -81,8 +65,8 @@ pub(crate) fn is_json() -> Status {
     )
 }
 
-/// The field `device_data` of a `p4.tmp.P4DeviceConfig`, which has a flag, a map of extras and that: 1, 2 and 3. `None` for what is
-/// not such a message from its first byte to its last.
+/// The field `device_data` of a `p4.tmp.P4DeviceConfig`, whose fields are a flag, a map of extras and that: 1, 2 and 3.
+/// `None` if the bytes are not exactly such a message.
 fn unwrapped(given: &[u8]) -> Option<&[u8]> {
     const VARINT: u64 = 0;
     const BYTES: u64 = 2;
@@ -123,6 +107,7 @@ fn varint(rest: &mut &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use p4runtime_proto::p4::config::v1::P4Info;
 
     /// `P4DeviceConfig { reassign: true, extras { kv { "a": "b" } }, device_data: ... }`
     fn wrapped(data: &[u8]) -> Vec<u8> {
@@ -153,7 +138,7 @@ mod tests {
 
     #[test]
     fn what_only_looks_like_a_wrapper_stays() {
-        // A line feed is the tag of field 1, and what follows is no message.
+        // A line feed is the tag of field 1, and the rest is not a message.
         for text in ["\n#include <core.p4>", "\n\n\n", "\x1a\x05ab", "\x08", "\n\x01a"] {
             assert_eq!(
                 device_config(text.as_bytes()).unwrap(),
@@ -174,7 +159,7 @@ mod tests {
     #[test]
     fn a_program_of_our_own_is_found_in_json() {
         let text = "#include <v1model.p4>\n// \"a\\b\"\t\u{1}\n";
-        let json = as_json(text);
+        let json = bmv2::description(&P4Info::default(), Some(text));
         assert_eq!(device_config(json.as_bytes()).unwrap(), DeviceConfig::Text(Cow::Borrowed(text)));
         assert_eq!(
             device_config(&wrapped(json.as_bytes())).unwrap(),

@@ -13,7 +13,7 @@ use p4runtime_store::{Described, Fault, Store};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The updates that do what is written to a program.
+/// P4Runtime updates for writes to a program.
 pub fn updates(writes: &[Write], whole: &Program) -> Result<Vec<Update>, Vec<Diagnostic>> {
     let info = Arc::new(p4info::p4info(whole)?);
     let filler = Filler::new(&info, writes, Specs::new(whole)?);
@@ -132,7 +132,7 @@ impl<'f> Filler<'f> {
     }
 }
 
-/// The id of what has a control-plane name.
+/// Id of an object, by control-plane name.
 fn id(info: &P4Info, kind: Kind, name: &Name) -> Result<u32, Box<Diagnostic>> {
     fn find<T: Described>(all: &[T], name: &str) -> Option<u32> {
         all.iter().find(|one| one.name() == name).map(Described::id)
@@ -156,7 +156,7 @@ fn id(info: &P4Info, kind: Kind, name: &Name) -> Result<u32, Box<Diagnostic>> {
     })
 }
 
-/// What P4Runtime has no word for.
+/// Error for a write that P4Runtime cannot express.
 fn unsaid(write: &Write, fault: &Fault) -> Box<Diagnostic> {
     let title = match write {
         Write::Register { register, .. } | Write::RegisterReset { register } => {

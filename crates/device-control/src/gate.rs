@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 /// The most frames that wait.
 const MOST_HELD: usize = 4096;
 
-/// Where frames come in.
+/// Entrance for frames: passes them, or holds them while it is closed.
 #[derive(Default)]
 pub(super) struct Gate {
     /// If it is closed: the ports that are open all the same.

@@ -75,7 +75,7 @@ impl Known {
         self.note(all);
     }
 
-    /// Keeps what was pushed.
+    /// Remembers compiled programs.
     fn note(&self, all: Vec<Pushed>) {
         let mut programs = lock(&self.0);
         programs.sent.push_back(all);

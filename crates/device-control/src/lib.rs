@@ -1,4 +1,5 @@
-//! A device under P4Runtime: a program's text comes in as configuration, changes go to the switch that runs it.
+//! [`Maker`] compiles the content of a `ForwardingPipelineConfig` and makes a [`Controlled`] switch of it; [`data`]
+//! converts values to messages and back.
 //!
 //! [`Maker`] compiles what a `ForwardingPipelineConfig` carries and makes a [`Controlled`] switch of it; [`data`] turns
 //! values into messages and back.
@@ -35,7 +36,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use target_native::{Engine, Shared};
 
-pub use device_config::as_json;
+pub use device_config::program_in_json;
 use device_config::{DeviceConfig, device_config, is_json};
 pub use fill::updates;
 pub use known::Known;
@@ -58,7 +59,7 @@ pub fn port_numbers(program: &ir::Program, drop_port: Option<u32>) -> PortNumber
 /// Makes switches of configurations whose `p4_device_config` is the text of a P4-16 program.
 #[derive(Clone)]
 pub struct Maker {
-    /// For what the program draws.
+    /// Random seed of the program.
     pub seed: u64,
     /// The port that means "drop"; the architecture's own if none is given.
     pub drop_port: Option<u32>,
@@ -85,7 +86,7 @@ pub struct Controlled {
     handles: BTreeMap<(u32, u64), EntryKey>,
     /// How many changes are done before the next one is refused.
     breaks: VecDeque<u32>,
-    /// Where the program's text stands.
+    /// Source map of the program's text.
     map: SourceMap,
     /// Stands for this one.
     token: Arc<()>,
@@ -114,7 +115,7 @@ impl Controlled {
         }
     }
 
-    /// What comes now comes at this time: entries begin to be idle.
+    /// Sets the time of everything that follows; idle timeouts of entries count from it.
     pub fn at(&mut self, now: Time) {
         self.now = now;
     }
@@ -200,8 +201,8 @@ impl Builder for Maker {
     }
 }
 
-/// The most frame externs of a program. Each may double what it is given and set a timer for it, so that what one frame can make a
-/// device do grows with their number.
+/// Limit on a program's frame externs. Each may double its input and set a timer for it, so the work that one frame can
+/// cause grows with their number.
 const MOST_EXTERNS: usize = 8;
 
 fn few_externs(program: &ir::Program) -> Result<(), Status> {
@@ -235,19 +236,19 @@ fn room(info: &P4Info, limit: u64) -> Result<(), Status> {
     Err(Status::new(Code::ResourceExhausted, why))
 }
 
-/// What a program offers to control planes.
+/// A program's interface to control planes.
 pub struct Offered {
-    /// Its P4Info.
+    /// The P4Info.
     pub info: Arc<P4Info>,
     /// The same with numbers in the place of strings.
     pub plain: Arc<P4Info>,
     /// The numbers that its architecture has room for.
     pub numbers: Numbers,
-    /// Its own entries, in numbers.
+    /// Entries of the source, in numbers.
     pub initial: Vec<Update>,
 }
 
-/// What a program offers.
+/// Interface of a program to control planes. Errors: constructs that P4Info cannot express.
 pub fn offered(program: &ir::Program) -> Result<Offered, Vec<Diagnostic>> {
     let untranslated = p4info::untranslated(program);
     let info = Arc::new(p4info::p4info(program)?);
@@ -272,7 +273,7 @@ fn agrees(config: &ForwardingPipelineConfig, info: &P4Info) -> Result<(), Status
     }
 }
 
-/// What a controller's P4Info has that the program does not, or the other way: names and ids have to be the same.
+/// First difference between a controller's P4Info and the program's: names and ids must be the same.
 fn differs(given: &P4Info, own: &P4Info) -> Option<String> {
     let (given, own) = (named(given), named(own));
     let missing = given.iter().find(|thing| !own.contains(thing));

@@ -1,4 +1,4 @@
-//! What the data plane has written, as P4Runtime shows it.
+//! Values that the data plane has written, as P4Runtime entities.
 
 use super::Controlled;
 use super::change::{entry_of, refused};

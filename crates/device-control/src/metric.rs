@@ -1,4 +1,4 @@
-//! What a switch counts, in the words and the text form of Prometheus (exposition format 0.0.4).
+//! Metrics of a switch, and their text form for Prometheus (exposition format 0.0.4).
 
 use super::Splitter;
 use controller::{Controller, DeviceId};
@@ -45,7 +45,7 @@ pub const PORT_SENT: &str = "port_frames_sent_total";
 /// See [`KINDS`].
 pub const PORT_LOST: &str = "port_frames_lost_total";
 
-/// All names, in the order in which they are written, and what they mean. What ends in `_total` only grows.
+/// All names with their descriptions, in the order of output. Names that end in `_total` are counters.
 const KINDS: &[(&str, &str)] = &[
     ("frames_received_total", "Frames received on the switch's ports."),
     ("frames_sent_total", "Frames sent on the switch's ports."),
@@ -80,7 +80,8 @@ pub(crate) fn tables(store: &Store) -> Vec<Metric> {
     store.catalog().info().tables.iter().flat_map(of).collect()
 }
 
-/// Of a rack: what its tables hold, its `own`, and whether each device is in sync, with what is known of that by its number and name.
+/// Metrics of a rack: sizes of tables, `own`, and for each device whether it is in sync, followed by the metrics that
+/// `of` gives for its index and name.
 pub(crate) fn rack(
     controller: &Controller<Splitter>,
     own: Vec<Metric>,
@@ -98,7 +99,7 @@ pub(crate) fn rack(
     all
 }
 
-/// What a device has counted; `of` are labels that all get.
+/// Drop counters of a device, by reason, labelled with the device if one is given.
 pub(crate) fn drops(counters: &dataplane_api::Counters, device: Option<&str>) -> Vec<Metric> {
     let metric = |(reason, count): (&dataplane_api::DropReason, &u64)| {
         let metric =
@@ -108,7 +109,7 @@ pub(crate) fn drops(counters: &dataplane_api::Counters, device: Option<&str>) ->
     counters.dropped.iter().map(metric).collect()
 }
 
-/// What a device in another process has counted, as one of a rack's.
+/// Metric of a device in another process, renamed as one of a rack's.
 pub(crate) fn of_device(counted: &p4runtime_proto::p4rack::v1::Metric, device: &str) -> Option<Metric> {
     let name = match counted.name.as_str() {
         "frames_received_total" => "device_frames_received_total",
@@ -144,8 +145,9 @@ pub fn exposition(metrics: &[Metric]) -> String {
     out
 }
 
-/// What is not 0, for a person, on one line: frames that passed the switch's ports, then packets that ended inside, which may be more or
-/// fewer than the difference, since packets are copied. What single ports and the devices of a rack have counted is left out.
+/// Metrics above 0 as one line for people: frames that passed the switch's ports, then packets that ended inside. These
+/// may be more or fewer than the difference, since packets are copied. Metrics of single ports and devices are left
+/// out.
 pub fn summary(metrics: &[Metric]) -> String {
     let of_ports = |name: &str| {
         let counted = metrics.iter().filter(|metric| metric.name == name && metric.labels.is_empty());

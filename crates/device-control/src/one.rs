@@ -30,7 +30,7 @@ pub struct OneSwitch {
     down: BTreeSet<u32>,
     /// Frames by ports that the program's architecture cannot number.
     unfit: u64,
-    /// Whose call is done in slices.
+    /// Ticket of the call that runs in slices.
     slicing: Option<Ticket>,
 }
 
@@ -59,7 +59,7 @@ impl OneSwitch {
         self.server.targets().for_each(|target| target.at(now));
     }
 
-    /// Runs a frame; what leaves by the CPU port is for the controllers.
+    /// Runs a frame; frames sent on the CPU port are for the controllers.
     fn run(&mut self, now: Time, port: u32, frame: &[u8]) -> Vec<Event> {
         let Some(target) = self.server.target() else { return vec![] };
         let frames = target.process(port, frame, now);
@@ -113,7 +113,7 @@ impl OneSwitch {
         events
     }
 
-    /// The same, if they have waited for as long as they should: then what is saved is not committed any more.
+    /// The same if their lease is over: then the saved program is not committed any more.
     fn let_go(&mut self, now: Time) -> Vec<Event> {
         if !self.held.runs_out(now) {
             return vec![];
@@ -122,7 +122,7 @@ impl OneSwitch {
         self.let_in(now)
     }
 
-    /// What was written is there for the frames that come from now on. A program that is new knows of no port that is down.
+    /// Makes writes visible to the following frames. Tells a new program which ports are down.
     fn publish(&mut self) {
         for target in self.server.targets() {
             self.down.iter().for_each(|port| target.switch().port_set(*port, false));
@@ -152,6 +152,13 @@ impl OneSwitch {
                 Reply::Done(Err(Status::new(Code::Unimplemented, why)))
             }
             Call::Write(request) => match self.server.begin_write(*request) {
+                Some(ended) => Reply::Done(ended),
+                None => {
+                    self.slicing = Some(ticket);
+                    return events;
+                }
+            },
+            Call::Operate(request) => match self.server.begin_operation(*request) {
                 Some(ended) => Reply::Done(ended),
                 None => {
                     self.slicing = Some(ticket);

@@ -1,4 +1,4 @@
-//! What each device of a rack runs, of a whole program and a placement: the planner of the [`controller`].
+//! The planner of the [`controller`]: from a whole program and a placement to the program of each device.
 
 use super::known::lock;
 use super::{Known, Maker, Offered, told};
@@ -34,7 +34,7 @@ const MOST_AHEAD: usize = 4;
 pub struct Splitter {
     /// Reads programs.
     pub maker: Maker,
-    /// Where regions run; its epoch is the first.
+    /// Device of each region; the first epoch is this placement's.
     pub placement: Placement,
     /// Devices of this process run the parts: their machine code is made ahead, too.
     pub(super) runs_parts: bool,
@@ -66,7 +66,7 @@ impl Splitter {
         Placement { epoch: (self.placement.epoch + epoch - FIRST_EPOCH) % EPOCHS, ..self.placement.clone() }
     }
 
-    /// Where regions run by a map; each keeps its policy.
+    /// Sites of the regions by a map; each region keeps its policy.
     fn sites_of(&self, map: &RegionMap) -> Result<BTreeMap<Name, Site>, Status> {
         let mut regions = BTreeMap::new();
         for (region, device) in map {
@@ -120,7 +120,7 @@ fn rollout(
     rollout_of(&whole, placement, (parts, texts), maker.memory)
 }
 
-/// The plan of a program whose parts are there. `memory` is the limit for what its entities take.
+/// The plan of a program with its parts. `memory` limits the memory of its entities.
 fn rollout_of(
     whole: &Program,
     placement: &Placement,
@@ -210,14 +210,14 @@ fn modes(whole: &Program, info: &P4Info) -> BTreeMap<u32, Mode> {
     counters.chain(direct).collect()
 }
 
-/// A number that tells the whole program from others, whatever the placement: of its text, by FNV-1a.
+/// A number that identifies the whole program, whatever the placement: its text's FNV-1a hash.
 fn cookie_of(whole: &Program) -> Cookie {
     let text = ir::text::write(whole);
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     Cookie { cookie: text.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, step) }
 }
 
-/// What is pushed to the device of a part, of the whole program with P4Info `whole`.
+/// Pipeline config of a part, for a whole program with P4Info `whole`.
 pub fn make_part(
     name: &str,
     program: &Program,

@@ -15,10 +15,10 @@ use p4runtime_proto::p4rack::v1::ShowResponse;
 use p4runtime_server::{SLICE, Status, StreamId};
 use std::collections::{BTreeSet, VecDeque};
 
-/// The most links that what comes of one frame passes.
+/// Limit on the links that one frame and its copies pass.
 const MOST_HOPS: usize = 1 << 16;
 
-/// Answers come as soon as a device is done, where they are not lost, and no packet is ever on its way.
+/// Answers come as soon as a device is done, unless they are lost, and no packet is ever in flight.
 const TIMING: Timing = Timing {
     drain: Duration::ZERO,
     quiet: Duration::ZERO,
@@ -27,7 +27,7 @@ const TIMING: Timing = Timing {
     lease: Duration::from_s(5),
 };
 
-/// What becomes of what the controller asks.
+/// Fate of a request to a device.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Passage {
     /// It is done, and answered.
@@ -42,13 +42,13 @@ pub enum Passage {
     Breaks(Vec<u32>),
 }
 
-/// The way from the controller to the agents.
+/// The connection from the controller to the agents.
 pub trait Channel {
-    /// What becomes of an ask.
+    /// Decides the fate of a request.
     fn pass(&mut self, device: DeviceId, ask: &Ask) -> Passage;
 }
 
-/// Where nothing is lost.
+/// A channel without losses.
 pub struct Direct;
 
 impl Channel for Direct {
@@ -57,7 +57,7 @@ impl Channel for Direct {
     }
 }
 
-/// What packets came to, beside what devices count.
+/// Frame counters of a rack, beside those of its devices.
 #[derive(Clone, Copy, Default, Debug)]
 struct RackCounters {
     /// Came in by ports of the origin.
@@ -84,15 +84,15 @@ pub struct RackSwitch<C> {
     down: BTreeSet<u32>,
     gate: Gate,
     counters: RackCounters,
-    /// What the controller asks, and is not done yet.
+    /// Requests of the controller that are not done yet.
     asks: VecDeque<(DeviceId, Option<AskId>, Ask)>,
     /// An agent that does a long write in slices.
     working: Option<Working>,
-    /// The way to the agents.
+    /// The connection to the agents.
     pub channel: C,
 }
 
-/// What an agent is busy with.
+/// Request that an agent works on.
 struct Working {
     device: usize,
     id: Option<AskId>,
@@ -100,7 +100,7 @@ struct Working {
     is_lost: bool,
 }
 
-/// What an ask takes, in updates of a write: frames pass after [`SLICE`] of them.
+/// Cost of a request, in updates of a write: frames pass after [`SLICE`] of them.
 fn cost(ask: &Ask) -> usize {
     /// Bytes of a program's text that take as long as an update.
     const TEXT: usize = 256;
@@ -154,7 +154,7 @@ impl<C: Channel> RackSwitch<C> {
         self.wires.contains_key(&(self.origin, port))
     }
 
-    /// What a device holds of what fits a query, as its agent says.
+    /// Entities of a device that match a query, read from its agent.
     pub fn holds(&self, device: usize, query: Entity) -> Vec<Entity> {
         match self.agents.get(device).map(|agent| agent.read(vec![query])) {
             Some(Answer::Found(found)) => found,
@@ -187,7 +187,7 @@ impl<C: Channel> RackSwitch<C> {
         self.agents.iter_mut().flat_map(Agent::targets).for_each(|target| target.at(now));
     }
 
-    /// Does what the controller wants, until it waits for something else or much has been done.
+    /// Carries out the controller's effects, until it waits for something else or much has been done.
     fn perform(&mut self, now: Time, outputs: Vec<Output>) -> Vec<Event> {
         let mut events = vec![];
         self.take(outputs, &mut events);
@@ -207,7 +207,7 @@ impl<C: Channel> RackSwitch<C> {
         events
     }
 
-    /// All devices know what is down: names and numbers are the whole program's, wherever a group is.
+    /// Reports down ports to all devices: names and numbers are the whole program's, wherever a group is.
     fn set_ports(&mut self) {
         for target in self.agents.iter_mut().flat_map(Agent::targets) {
             self.down.iter().for_each(|port| target.switch().port_set(*port, false));
@@ -225,7 +225,7 @@ impl<C: Channel> RackSwitch<C> {
         }
     }
 
-    /// Has an agent do what it is asked, or begin with it.
+    /// Lets an agent carry out a request, or begin with it.
     fn ask(
         &mut self,
         now: Time,
@@ -265,7 +265,7 @@ impl<C: Channel> RackSwitch<C> {
         outputs
     }
 
-    /// An agent has done what it was asked.
+    /// Passes an agent's answer to the controller.
     fn answer(&mut self, now: Time, working: &Working, answer: Answer) -> Vec<Output> {
         if let Some(agent) = self.agents.get_mut(working.device) {
             for target in agent.targets() {

@@ -1,5 +1,5 @@
-//! A rack whose devices are other processes, each with an agent that is reached over the network. Without I/O: what agents are to
-//! be asked goes out as [`Event::Ask`], what they say comes in as [`Heard`].
+//! A rack whose devices are other processes, each with an agent that is reached over the network. Without I/O: requests
+//! to agents leave as [`Event::Ask`], their messages arrive as [`Heard`].
 
 use super::{Answers, Event, Metric, Served, Splitter, metric, show};
 use base_time::{Duration, Time};
@@ -10,7 +10,7 @@ use p4runtime_proto::p4rack::v1::{Metric as Counted, ShowResponse, show_response
 use p4runtime_server::{Pieces, Status, StreamId};
 use std::collections::BTreeSet;
 
-/// Answers are waited for by the ways to the agents, which know whether anybody is there: this is longer than they do.
+/// The links to the agents detect lost connections: these timeouts are longer than theirs.
 const TIMING: Timing = Timing {
     drain: Duration::from_ms(1_000),
     quiet: Duration::from_ms(100),
@@ -19,34 +19,34 @@ const TIMING: Timing = Timing {
     lease: Duration::from_s(5),
 };
 
-/// Between audits of what the devices hold, unless somebody says how long.
+/// Default interval of audits of the devices' entities.
 const AUDIT: Duration = Duration::from_ms(10_000);
 
-/// Whose reply nobody waits for.
+/// Ticket of calls whose reply is ignored.
 const NOBODY: Ticket = Ticket(u64::MAX);
 
 /// How long a start that has failed waits.
 const AGAIN: Duration = Duration::from_ms(1_000);
 
-/// How often a start is tried where an agent has too much to do, or holds too much to tell.
+/// Attempts at a start if an agent is overloaded, or has too many entities to report.
 const TRIES: u32 = 5;
 
 /// The controller of a rack of other processes.
 pub struct RemoteRack {
     controller: Controller<Splitter>,
-    /// Where the agents are, by device.
+    /// Addresses of the agents, by device.
     addresses: Vec<String>,
     here: BTreeSet<DeviceId>,
-    /// What each device has counted, as it was told last.
+    /// Counters of each device, as last reported.
     counted: Vec<Vec<Counted>>,
     start: Start,
     /// How often an agent had too much to do for a start.
     tries: u32,
-    /// What the devices hold is given up for the rack's own entries.
+    /// If true, entities of the devices are replaced by the rack's own entries.
     is_fresh: bool,
     /// Between audits.
     audit: Duration,
-    /// Another controller steers the devices, or has: what they hold is not what is known here.
+    /// Another controller controls the devices, or did: the state here may be outdated.
     superseded: bool,
     /// Why it cannot go on.
     failed: Option<Status>,
@@ -78,13 +78,13 @@ impl RemoteRack {
         }
     }
 
-    /// Begins as if the devices held nothing: what controllers have written to them is erased.
+    /// Starts as if the devices were empty: entities written by controllers are erased.
     #[must_use]
     pub fn fresh(self, is_fresh: bool) -> RemoteRack {
         RemoteRack { is_fresh, ..self }
     }
 
-    /// Looks so often whether devices hold what they should.
+    /// Sets the interval at which devices are compared with the desired state.
     #[must_use]
     pub fn audit(self, audit: Duration) -> RemoteRack {
         RemoteRack { audit, ..self }
@@ -113,7 +113,7 @@ impl RemoteRack {
         }
     }
 
-    /// True if what was refused may be done later.
+    /// True if a refused request may succeed later.
     fn is_passing(&mut self, code: Code) -> bool {
         self.tries += u32::from(code == Code::ResourceExhausted);
         match code {

@@ -1,4 +1,4 @@
-//! What runs the program of a device: its own switch, or one that it shares with workers on other threads.
+//! Switch that runs a device's program: owned, or shared with workers on other threads.
 
 use super::Controlled;
 use base_time::Time;
@@ -24,9 +24,9 @@ pub(super) struct Sharing {
     packet: Packet,
 }
 
-/// A device's switch. What is written to its tables is there for workers when the device is [told](Controlled::publish) to bring it to them.
+/// A device's switch. Workers see writes to its tables when the device [publishes](Controlled::publish) them.
 pub enum SwitchMut<'s> {
-    /// Its own.
+    /// An owned switch.
     Own(&'s mut Switch),
     /// Nobody else uses it meanwhile.
     Shared(MutexGuard<'s, Switch>),
@@ -34,7 +34,7 @@ pub enum SwitchMut<'s> {
 
 /// The same, to be read.
 pub enum SwitchRef<'s> {
-    /// Its own.
+    /// An owned switch.
     Own(&'s Switch),
     /// Nobody else uses it meanwhile.
     Shared(MutexGuard<'s, Switch>),
@@ -79,7 +79,7 @@ impl Running {
 }
 
 impl Controlled {
-    /// The switch. What is written to it past the server is not known to controllers.
+    /// The switch. Controllers do not see writes that bypass the server.
     pub fn switch(&mut self) -> SwitchMut<'_> {
         match &mut self.running {
             Running::Own(switch) => SwitchMut::Own(switch),
@@ -120,7 +120,7 @@ impl Controlled {
         }
     }
 
-    /// Brings what was written to the frames that come from now on.
+    /// Makes writes visible to the following frames.
     pub(super) fn publish(&self) {
         if let Some(shared) = self.shared() {
             shared.publish();

@@ -1,4 +1,4 @@
-//! What controllers and ports see: one switch, whatever it is made of.
+//! Interface of controllers and ports to a switch, be it one device or a rack.
 
 use super::{Metric, Splitter};
 use base_time::Time;
@@ -11,7 +11,7 @@ use p4runtime_proto::p4rack::v1::ShowResponse;
 use p4runtime_server::{Ahead, Status, StreamId};
 use target_native::Shared;
 
-/// What a switch wants done outside.
+/// Effects of a switch for its owner to carry out.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Event {
     /// The reply to a call.
@@ -26,7 +26,7 @@ pub enum Event {
     Ask(DeviceId, Option<AskId>, Ask),
 }
 
-/// What is answered without a change to the switch: by a device's server, or by a rack's controller.
+/// Requests answered without a change to the switch: by a device's server, or by a rack's controller.
 pub trait Answers {
     /// Checks whether the sender of a `Write` may make it. The updates are not needed.
     fn may_write(&self, head: &WriteRequest) -> Result<(), Status>;
@@ -58,7 +58,7 @@ pub trait Served {
     /// A controller says something on its stream.
     fn message(&mut self, now: Time, stream: StreamId, message: &StreamMessageRequest) -> Vec<Event>;
 
-    /// Its stream has ended.
+    /// A controller's stream has ended.
     fn close(&mut self, now: Time, stream: StreamId) -> Vec<Event>;
 
     /// A frame comes in by a port.
@@ -69,8 +69,8 @@ pub trait Served {
         vec![]
     }
 
-    /// What is at the other end of a port has come, or has gone. P4Runtime has no message for it: members of groups that watch the port, and replicas with
-    /// backups, follow it.
+    /// Reports a port as up or down. P4Runtime has no message for it; group members that watch the port, and replicas
+    /// with backups, follow it.
     fn link(&mut self, _port: u32, _is_up: bool) {}
 
     /// Checks whether there may be a port with this number, which has just been added.
@@ -83,7 +83,7 @@ pub trait Served {
         None
     }
 
-    /// What is due by `now`.
+    /// Does everything due by `now`.
     fn tick(&mut self, now: Time) -> Vec<Event>;
 
     /// When [`tick`](Served::tick) has something to do next, beside digests and idle entries, which come at any time.
@@ -95,10 +95,10 @@ pub trait Served {
     /// The next slice.
     fn go_on(&mut self, now: Time) -> Vec<Event>;
 
-    /// What it is made of, without what it has counted.
+    /// Devices, program and state of the switch, without counters.
     fn show(&self) -> ShowResponse;
 
-    /// What a device's agent in another process answers or tells; for a switch that has one.
+    /// Handles an answer or report of an agent in another process; only for switches that have such agents.
     fn heard(&mut self, _now: Time, _device: DeviceId, _heard: Heard) -> Vec<Event> {
         vec![]
     }
@@ -108,7 +108,7 @@ pub trait Served {
         None
     }
 
-    /// What it has counted.
+    /// Counters of the switch.
     fn metrics(&mut self) -> Vec<Metric>;
 }
 

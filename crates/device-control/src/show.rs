@@ -1,10 +1,10 @@
-//! What a switch is made of, for operators.
+//! Description of a switch for operators.
 
 use super::{Metric, Splitter};
 use controller::{Controller, DeviceId};
 use p4runtime_proto::p4rack::v1::{Device, Edge, Link, Metric as Shown, ShowResponse, show_response::State};
 
-/// What is counted, as a message.
+/// Metrics as messages.
 pub fn metrics(metrics: Vec<Metric>) -> Vec<Shown> {
     let shown = |metric: Metric| Shown {
         name: metric.name.to_string(),

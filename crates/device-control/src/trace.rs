@@ -1,4 +1,4 @@
-//! What becomes of one frame on a device.
+//! Trace of one frame on a device.
 
 use super::Controlled;
 use base_time::Time;
@@ -8,7 +8,7 @@ use p4runtime_proto::p4rack::v1::{Hop, Leaving, TraceRequest};
 use p4runtime_server::Status;
 
 impl Controlled {
-    /// Runs a frame as any other, and keeps what would leave.
+    /// Runs a frame like any other, and holds the frames that would leave.
     pub(super) fn trace(&mut self, now: Time, request: TraceRequest) -> Result<Hop, Status> {
         let TraceRequest { port, frame } = request;
         let mut switch = self.switch();

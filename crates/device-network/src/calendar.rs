@@ -1,4 +1,4 @@
-//! What happens next: events in the order of (time, sequence).
+//! Events in the order of (time, sequence).
 
 use base_time::Time;
 use std::cmp::Ordering;
@@ -21,25 +21,25 @@ pub(crate) enum Event<E> {
     Own(E),
 }
 
-/// Events that are yet to come. Of those at one moment, the one scheduled first comes first. What is scheduled
-/// for [`Time::MAX`] never comes, what is scheduled for a moment that has passed comes now.
+/// Future events. At equal times, the one scheduled first comes first. Events at [`Time::MAX`] never come; events in
+/// the past come now.
 ///
-/// Most are scheduled in the order in which they come, or nearly: each goes behind the last of a lane that is not later, and
-/// only what fits into no lane into the heap. The next one is the first of a lane or of the heap. Those for the moment that it is
-/// are in a queue of their own: whatever else there is for that moment was scheduled before it came.
+/// Most are scheduled in the order in which they come, or nearly: each goes after the last of a lane that is not later,
+/// and only events that fit into no lane go into the heap. The next event is the first of a lane or of the heap. Events
+/// for the present moment are in a queue of their own: all others for that moment were scheduled before it.
 pub(crate) struct Calendar<E> {
     lanes: [VecDeque<Planned<E>>; LANES],
     heap: BinaryHeap<Planned<E>>,
-    /// Of the first in each lane, and of the heap's behind them: its order, or [`NOTHING`].
+    /// Order of the first event in each lane, then of the first in the heap; [`NOTHING`] where there is none.
     firsts: [u128; LANES + 1],
-    /// Of the last event that came, and of all in `soon`.
+    /// Time of the last event taken, and of all in `soon`.
     now: Time,
     soon: VecDeque<Event<E>>,
     /// Events scheduled so far.
     scheduled: u64,
 }
 
-/// As many as there are kinds of delay under way at a time: a few service times and links.
+/// The usual number of different delays at a time: a few service times and links.
 const LANES: usize = 4;
 
 /// Behind all that ever comes.
@@ -196,7 +196,7 @@ mod tests {
         );
     }
 
-    /// Lanes and heap are together what one heap would be.
+    /// Lanes and heap together equal a single heap.
     #[test]
     fn events_of_many_delays_come_in_order() {
         let mut chance = base_time::Rng::new(1);

@@ -1,8 +1,8 @@
-//! Packets are conserved: what came into being is delivered, dropped with a count, or still somewhere.
+//! Packets are conserved: each created packet is delivered, dropped with a count, or still inside.
 //!
-//! Each place counts what comes, goes, ends and is there. After each event these counts must add up at the nodes and wires that it
-//! touched; every so often, and at the end, at all of them, and then what they count is compared with what is in the queues, and the
-//! sums with each other.
+//! Each place counts packets that enter, leave, end and stay. After each event these counts must add up at the nodes
+//! and wires that it touched; every so often, and at the end, at all of them, and then the counts are compared with the
+//! contents of the queues, and the sums with each other.
 
 use crate::network::{Network, Node};
 use crate::place::Place;
@@ -100,7 +100,7 @@ impl<E: Copy> Network<E> {
         Err(self.violation(Place::Device(id), message))
     }
 
-    /// What a device counts as being there is there.
+    /// Checks that a device's own count of packets inside equals the network's.
     fn check_counts(&self, id: u32) -> Outcome {
         let device = &self.devices[id as usize];
         let queued: u64 =
@@ -154,7 +154,7 @@ impl<E: Copy> Network<E> {
         self.check_all()
     }
 
-    /// Checks every node and wire, and that what one handed over the next one took.
+    /// Checks every node and wire, and that each received the packets that another handed over.
     pub fn check_all(&self) -> Outcome {
         (0..self.ends.len() as u32).try_for_each(|end| self.check_end(end))?;
         (0..self.devices.len() as u32).try_for_each(|id| {
@@ -208,7 +208,7 @@ mod tests {
         Some(Rate::from_bits_per_s(n * 1_000_000))
     }
 
-    /// Two ends on one slow link, with frames queued and on the way.
+    /// Two ends on one slow link, with frames queued and in flight.
     fn busy() -> Relay {
         let mut link = link([(Node::End(0), 0), (Node::End(1), 0)], mbit(1));
         link.settings.delay = Duration::from_ms(5);

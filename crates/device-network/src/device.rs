@@ -1,4 +1,4 @@
-//! A device while it runs: who waits for it, who is inside, and whether it tells the truth.
+//! A device while it runs: packets that wait, packets inside, and an audit of its counters.
 
 use crate::place::Owner;
 use crate::queue::rewind;
@@ -61,7 +61,7 @@ pub(crate) enum Work {
 }
 
 impl Work {
-    /// Whose packet it is.
+    /// Owner of the packet.
     pub fn owner(&self) -> Owner {
         let (Work::Frame(.., owner) | Work::Again(_, owner)) = self;
         *owner
@@ -74,7 +74,7 @@ const MOST_KEPT: usize = 1 << 16;
 /// A device of a network.
 pub struct DeviceNode {
     device: Box<dyn Device>,
-    /// What calls of frame externs take.
+    /// Time that calls of frame externs take.
     spent: Spent,
     settings: DeviceSettings,
     /// It takes this many times as long: a fault.
@@ -82,11 +82,11 @@ pub struct DeviceNode {
     /// It takes and sends nothing: a fault.
     pub(crate) is_down: bool,
     backlog: VecDeque<Work>,
-    /// What came of the packets that are inside, in the order in which they will be through, and when.
+    /// Packets inside, in the order in which they leave: time of leaving, results, owner.
     inside: VecDeque<(Time, Vec<Queued>, Owner)>,
     /// How many packets that is.
     held_inside: u64,
-    /// Recirculated packets that are on their way back, in order.
+    /// Recirculated packets that return, in order.
     returning: VecDeque<(Time, QueuedPacket, Owner)>,
     chance: Rng,
     /// Ports with links, sorted, and their outlets.
@@ -95,22 +95,22 @@ pub struct DeviceNode {
     pub(crate) unlinked: u32,
     /// When the calendar will next ask for its timers.
     pub(crate) timer: Option<Time>,
-    /// What the network has counted here.
+    /// Counters of the network at this device.
     pub counts: DeviceCounts,
     seen: Seen,
-    /// What programs counted that ran here before.
+    /// Counters of former programs of the device.
     past: Counters,
     /// The sum of its drops.
     past_dropped: u64,
     /// If frames from outside wait: the ports by which they come in all the same; and those that wait.
     gate: Option<BTreeSet<Port>>,
     kept: VecDeque<Work>,
-    /// Drops by the program, as far as [`next_fresh_drop`](Self::next_fresh_drop) has told them.
+    /// Drops by the program that [`next_fresh_drop`](Self::next_fresh_drop) has reported.
     told_drops: BTreeMap<DropReason, u64>,
     told: u64,
 }
 
-/// What a network has counted at a device, in frames or packets.
+/// Counters of a network at a device, in frames or packets.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct DeviceCounts {
     /// Came by a link, or were put in.
@@ -134,7 +134,7 @@ struct Seen {
     dropped: u64,
 }
 
-/// What a call gave to a device and got from it, in packets.
+/// Packets that went into and out of a device in one call.
 struct Call {
     name: &'static str,
     given: u64,
@@ -144,7 +144,7 @@ struct Call {
 }
 
 impl DeviceNode {
-    /// A device without links, whose frame externs tell `spent` what their calls take.
+    /// A device without links, whose frame externs report the time of calls to `spent`.
     pub fn new(device: Box<dyn Device>, settings: DeviceSettings, spent: Spent) -> DeviceNode {
         let mut node = DeviceNode {
             device,
@@ -173,14 +173,14 @@ impl DeviceNode {
         node
     }
 
-    /// A program begins: what it has counted by now was not here.
+    /// A program begins: its earlier counts do not belong to this network.
     fn begin(&mut self) {
         self.seen = self.look();
         self.told_drops = self.device.counters().dropped.clone();
         self.told = self.seen.dropped;
     }
 
-    /// What runs its program.
+    /// The device that runs the program.
     pub fn device(&self) -> &dyn Device {
         self.device.as_ref()
     }
@@ -190,7 +190,8 @@ impl DeviceNode {
         self.device.as_mut()
     }
 
-    /// It runs another program than before, when all were counted `before`: what is inside is lost. How many packets that is.
+    /// The device runs another program; `before` are the old one's counters. Packets inside are lost; returns their
+    /// number.
     pub(crate) fn end_program(&mut self, before: Counters) -> u64 {
         self.past_dropped = before.dropped.values().sum();
         self.past = before;
@@ -223,7 +224,7 @@ impl DeviceNode {
         }
     }
 
-    /// Packets in the backlog, inside, on their way back, and kept out.
+    /// Packets in the backlog, inside, returning, and held.
     pub(crate) fn held(&self) -> u64 {
         (self.backlog.len() + self.returning.len() + self.kept.len()) as u64 + self.held_inside
     }
@@ -243,7 +244,7 @@ impl DeviceNode {
         self.kept.len() as u64
     }
 
-    /// Packets in the backlog, inside and on their way back: those that are under way.
+    /// Packets in the backlog, inside and returning.
     pub(crate) fn moving(&self) -> u64 {
         self.held() - self.kept()
     }
@@ -291,12 +292,12 @@ impl DeviceNode {
         fits
     }
 
-    /// What it draws comes from here.
+    /// Sets the random generator.
     pub(crate) fn set_chance(&mut self, chance: Rng) {
         self.chance = chance;
     }
 
-    /// A recirculated packet begins its way back; gives when it is there. The packet itself, if it is there at once.
+    /// Sends a recirculated packet back. Returns the time of its return, or the packet itself if it returns at once.
     pub(crate) fn send_back(
         &mut self,
         packet: QueuedPacket,
@@ -328,8 +329,8 @@ impl DeviceNode {
         Some(work)
     }
 
-    /// A packet gets inside: its program runs now, and what comes of it is given by [`leave`](Self::leave) when
-    /// its service time is over: then.
+    /// A packet enters: its program runs now; [`leave`](Self::leave) gives the results when its service time is over,
+    /// at the returned time.
     #[inline(always)]
     pub(crate) fn enter(&mut self, work: Work, now: Time) -> Result<Time, String> {
         let owner = work.owner();
@@ -347,7 +348,7 @@ impl DeviceNode {
         told.map(|()| through)
     }
 
-    /// What came of the packet that is through; none if it is lost meanwhile.
+    /// Takes the results of the packet that leaves now; `None` if the packet was lost meanwhile.
     #[inline(always)]
     pub(crate) fn leave(&mut self, now: Time) -> Option<(Vec<Queued>, Owner)> {
         self.inside.front().filter(|(at, ..)| *at <= now)?;
@@ -359,8 +360,8 @@ impl DeviceNode {
         Some((queued, owner))
     }
 
-    /// From now on it is down or not, and so many times as slow. What was inside of one that goes down is lost: how many
-    /// packets. Its memory is not.
+    /// Sets whether the device is down, and the factor of its service time. Packets inside a device that goes down are
+    /// lost; returns their number. Its memory is kept.
     pub(crate) fn suffer(&mut self, is_down: bool, factor: u64) -> u64 {
         (self.is_down, self.factor) = (is_down, factor);
         if !is_down {
@@ -380,13 +381,13 @@ impl DeviceNode {
         self.ports.iter().map(|(_, outlet)| *outlet).chain([self.unlinked])
     }
 
-    /// A packet leaves its queue. What comes of it is for [`audit_egress`](Self::audit_egress) first.
+    /// A packet leaves its queue. Pass the results to [`audit_egress`](Self::audit_egress) first.
     #[inline(always)]
     pub(crate) fn egress(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> EgressResult {
         self.device.egress(packet, queue, now)
     }
 
-    /// The device must explain what came of a packet for this port.
+    /// Checks that the device's counters explain the results of a packet for this port.
     #[inline(always)]
     pub(crate) fn audit_egress(&mut self, port: Port, result: &EgressResult) -> Result<(), String> {
         let sent = u64::from(result.output.is_some());
@@ -426,7 +427,7 @@ impl DeviceNode {
         (self.past.created + self.seen.created, self.past_dropped + self.seen.dropped)
     }
 
-    /// The reason of a drop by the program that was not told yet.
+    /// The reason of a drop by the program that was not reported yet.
     pub(crate) fn next_fresh_drop(&mut self) -> Option<DropReason> {
         if self.told >= self.seen.dropped {
             return None;
@@ -440,7 +441,7 @@ impl DeviceNode {
         Some(reason)
     }
 
-    /// The device's counters must explain the difference between what a call gave and what it got.
+    /// Checks that the device's counters explain the difference between the packets given to a call and those returned.
     #[inline(always)]
     fn audit(&mut self, call: Call) -> Result<(), String> {
         let (before, after) = (self.seen, self.look());

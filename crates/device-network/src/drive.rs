@@ -86,7 +86,7 @@ fn wake<W: World>(world: &mut W, outlet: u32) -> Outcome {
     network.check_node(network.outlets[outlet as usize].node)
 }
 
-/// Sends what can be sent from the outlets that are ready, and from those that this fills.
+/// Sends frames from the outlets that are ready, and from those that this fills.
 fn send_ready<W: World>(world: &mut W) -> Outcome {
     let mut budget = EGRESS_BUDGET;
     while let Some(outlet) = world.network_mut().ready.pop_front() {

@@ -5,13 +5,12 @@
 //!
 //! The path of a packet: an end's queue, a wire (its rate, delay, loss, MTU), a device's backlog until one of its
 //! `parallel` places is free, ingress, the service time, the queue of a port (8 priorities of the link's depth, the
-//! highest first), egress when the wire is free, the next wire. Timers of devices run at their deadlines; what they
-//! give goes into the queues.
+//! highest first), egress when the wire is free, the next wire. Timers of devices run at their deadlines; their frames
+//! go into the queues.
 //!
-//! Ingress runs when a packet gets inside, and what comes of it is queued when its service time is over; egress
-//! takes no time. Recirculated packets wait in the backlog like others. Without links that take time, devices that take time,
-//! and limits, which is what [`WireSettings`] and [`DeviceSettings`] are by default, all that comes of a frame happens at the
-//! moment at which it comes in.
+//! Ingress runs when a packet enters the device, and its results are queued when the service time is over; egress takes
+//! no time. Recirculated packets wait in the backlog like others. Without delays, service times and limits, as in the
+//! default [`WireSettings`] and [`DeviceSettings`], all effects of a frame happen at the moment of its arrival.
 
 mod calendar;
 mod conservation;

@@ -1,6 +1,7 @@
-//! What a link does to frames in one direction: it serialises, delays, loses, flips bits, doubles, reorders.
+//! One direction of a link: serialises, delays, loses, flips bits, doubles, reorders.
 //!
-//! A [`Medium`] decides; whoever asks it keeps the frames that are under way. Time is passed in: it is as good for a lab in real time as for virtual time.
+//! A [`Medium`] decides the fate of frames; its caller keeps the frames in flight. Time is an argument, so a medium
+//! works in real time as well as in virtual time.
 
 use base_time::{Duration, Probability, Rate, Rng, Time};
 
@@ -24,7 +25,7 @@ pub struct WireSettings {
     pub duplicate: Probability,
     /// How often a frame is delayed so that others overtake it.
     pub reorder: Probability,
-    /// How much later such a frame comes.
+    /// Added delay of a reordered frame.
     pub reorder_delay: Duration,
     /// The longest frame that passes, in bytes.
     pub longest_frame: u32,
@@ -53,27 +54,27 @@ impl Default for WireSettings {
     }
 }
 
-/// One direction of a link, without the frames that are under way.
+/// One direction of a link, without the frames in flight.
 pub struct Medium {
     settings: WireSettings,
     /// The sender can send from then on.
     pub free_at: Time,
     last_arrival: Time,
-    /// What goes wrong now, besides what the settings say.
+    /// Present faults, in addition to the settings.
     harm: Harm,
     chance: Chance,
-    /// What it has seen.
+    /// Counters since the start.
     pub counts: MediumCounts,
 }
 
-/// What faults do to a link.
+/// Effects of faults on a link.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Harm {
     /// Nothing gets through.
     pub is_down: bool,
     /// Each loses frames on its own.
     pub losses: Vec<Probability>,
-    /// Every frame is under way that much longer.
+    /// Added delay of every frame.
     pub delay: Duration,
 }
 
@@ -87,14 +88,14 @@ struct Chance {
     reorder: Rng,
 }
 
-/// What a direction of a link has seen since the start.
+/// Counters of one direction of a link since the start.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct MediumCounts {
     /// Frames that were handed to it.
     pub taken: u64,
     /// Frames sent, those lost included.
     pub frames: u64,
-    /// Their bytes, padding included and overhead not.
+    /// Bytes of these frames, with padding and without overhead.
     pub bytes: u64,
     /// Frames that it lost by its own settings or a fault.
     pub lost: u64,
@@ -114,7 +115,7 @@ pub struct MediumCounts {
     pub busy: Duration,
 }
 
-/// What became of a frame.
+/// Fate of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sent {
     /// It arrives then.
@@ -154,7 +155,7 @@ impl Medium {
         self.settings.jitter = jitter;
     }
 
-    /// From now on this goes wrong. `flying` frames are under way; true if the link goes down, and they are lost.
+    /// Sets the faults. `flying` frames are in flight; true if the link goes down, and they are lost.
     pub fn suffer(&mut self, harm: Harm, flying: u64) -> bool {
         self.harm = harm;
         if self.harm.is_down {

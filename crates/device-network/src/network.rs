@@ -23,16 +23,16 @@ pub enum Node {
 pub struct Plug {
     /// The node.
     pub node: Node,
-    /// Its port; 0 of an end.
+    /// Port of the device; 0 for an end.
     pub port: Port,
 }
 
 /// A cable between two ports.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Link {
-    /// Where it is plugged in.
+    /// Both ends.
     pub plugs: [Plug; 2],
-    /// What it does to frames.
+    /// Delays and losses.
     pub settings: WireSettings,
     /// How many frames wait before it at each end, for each priority.
     pub queue: u32,
@@ -40,13 +40,13 @@ pub struct Link {
 
 /// An end of the network.
 pub struct EndNode {
-    /// Its queue.
+    /// Queue of the end.
     pub outlet: u32,
-    /// What it has seen.
+    /// Counters since the start.
     pub counts: EndCounts,
 }
 
-/// What an end has seen since the start, in frames.
+/// Counters of an end since the start, in frames.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct EndCounts {
     /// Came by the link.
@@ -70,7 +70,7 @@ pub enum BuildError {
     Loose(u32),
 }
 
-/// Devices, ends and links in virtual time, and what is yet to happen, where `E` are the events of who owns it.
+/// Devices, ends and links in virtual time, and future events; `E` are the owner's events.
 ///
 /// **Invariant**: deterministic. The same devices and calls give the same events on every machine. **Invariant**: packets
 /// are conserved; see [`Violation`](crate::Violation).
@@ -90,7 +90,7 @@ pub struct Network<E> {
     pub(crate) ready: VecDeque<u32>,
     /// Events so far.
     pub events: u64,
-    /// The event behind which everything is checked again.
+    /// The event after which everything is checked again.
     pub(crate) check_all_at: u64,
     /// Events at this very moment.
     pub(crate) events_now: u64,
@@ -186,7 +186,7 @@ impl<E: Copy> Network<E> {
         self.calendar.next_time()
     }
 
-    /// What runs the program of a device.
+    /// The device of a node.
     pub fn device(&self, device: u32) -> Option<&dyn Device> {
         self.devices.get(device as usize).map(DeviceNode::device)
     }

@@ -1,4 +1,4 @@
-//! What waits to leave a node by one port.
+//! Queue of packets that leave a node by one port.
 
 use crate::network::Node;
 use crate::place::Owner;
@@ -8,15 +8,15 @@ use dataplane_api::Queued;
 
 /// The queue of a port, and the wire behind it.
 pub struct Outlet {
-    /// Whose port it is.
+    /// Node with the port.
     pub node: Node,
-    /// None for ports that nothing is plugged into: what leaves there is dropped.
+    /// `None` for ports without a link: frames sent there are dropped.
     pub wire: Option<u32>,
-    /// What waits.
+    /// Packets that wait.
     pub queue: PortQueue<Waiting>,
     /// The calendar has a wake-up for it.
     pub(crate) is_woken: bool,
-    /// What did not fit.
+    /// Count of packets dropped because the queue was full.
     pub refused: u64,
 }
 
@@ -32,7 +32,7 @@ pub enum Waiting {
         enqueued: Time,
         /// How many were queued then.
         depth: u32,
-        /// Whose it is.
+        /// Owner of the packet.
         owner: Owner,
     },
 }

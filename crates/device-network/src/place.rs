@@ -1,4 +1,4 @@
-//! Where packets end, and why.
+//! Place and reason of a packet's end.
 
 use dataplane_api::DropReason;
 
@@ -40,11 +40,12 @@ pub enum Reason {
     BacklogFull,
     /// Nothing is plugged into the port.
     NoLink,
-    /// By the program.
+    /// Dropped by the program.
     Program(DropReason),
 }
 
-/// Whose a packet is: a number that travels with what the network's owner puts in, and with all that devices make of it.
+/// Owner of a packet: a number that the network's owner gives to each packet it sends, and that all packets made from
+/// it inherit.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Owner(pub u32);
 

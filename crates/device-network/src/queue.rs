@@ -15,9 +15,9 @@ pub(crate) enum Refused {
     NoSuchPriority,
 }
 
-/// To be called when a queue has run empty: what comes next takes the first place again, whose memory the processor has at
-/// hand. Without this a queue of at most one walks through all that it has ever allocated, and a rack of many ports through
-/// more than fits into the caches.
+/// To be called when a queue has become empty: the next element takes the first place again, whose memory is in the
+/// cache. Without this a queue of at most one walks through all that it has ever allocated, and a rack of many ports
+/// through more than fits into the caches.
 pub(crate) fn rewind<T>(queue: &mut VecDeque<T>) {
     // Of a queue that is empty, `clear` sets back where it begins.
     queue.clear();

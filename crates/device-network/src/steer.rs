@@ -1,4 +1,4 @@
-//! What those do who steer devices and links while the network runs: other programs, held frames, faults.
+//! Changes to a running network: new programs, held frames, faults.
 
 use crate::drive::take;
 use crate::medium::Harm;
@@ -36,7 +36,7 @@ impl<E: Copy> Network<E> {
         self.devices.get(device as usize).is_some_and(|node| node.is_down)
     }
 
-    /// What has passed the ports of a device that have links.
+    /// Frames through each port of a device that has a link.
     pub fn passed(&self, device: u32) -> BTreeMap<Port, Passed> {
         let Some(node) = self.devices.get(device as usize) else { return BTreeMap::new() };
         let queued = node.outlets().map(|outlet| u64::from(self.outlets[outlet as usize].queue.len()));
@@ -57,8 +57,8 @@ impl<E: Copy> Network<E> {
 
 /// Changes devices and links of a world's network while it runs.
 pub trait Steer: World {
-    /// Lets somebody work on a device, who says whether it runs another program now; then what was inside or in its queues is lost,
-    /// and counted. Nothing happens for a device that there is not.
+    /// Runs `work` on a device; it returns true if the device runs another program now, and then packets inside and in
+    /// its queues are lost, and counted. Does nothing if the device does not exist.
     fn steer(&mut self, device: u32, work: impl FnOnce(&mut dyn Device) -> bool) -> Outcome {
         let network = self.network_mut();
         let Some(node) = network.devices.get_mut(device as usize) else { return Ok(()) };
@@ -81,7 +81,8 @@ pub trait Steer: World {
         self.network().check_device(device)
     }
 
-    /// From now on this goes wrong on a wire, besides what its settings say. What was on one that goes down is lost: how many frames.
+    /// Sets the faults of a wire, in addition to its settings. Frames on a wire that goes down are lost; returns their
+    /// number.
     fn harm_wire(&mut self, wire: u32, harm: Harm) -> Outcome<u64> {
         let cut = self.network_mut().wires[wire as usize].suffer(harm);
         (0..cut).for_each(|_| self.dropped(Place::Wire(wire), Reason::LinkDown, Owner::NOBODY));
@@ -89,7 +90,8 @@ pub trait Steer: World {
         Ok(cut)
     }
 
-    /// From now on a device is down or not, and so many times as slow. What was in one that goes down is lost: how many packets.
+    /// Sets whether a device is down, and the factor of its service time. Packets in a device that goes down are lost;
+    /// returns their number.
     fn harm_device(&mut self, device: u32, is_down: bool, factor: u64) -> Outcome<u64> {
         let network = self.network_mut();
         let inside = network.devices[device as usize].suffer(is_down, factor);

@@ -6,7 +6,7 @@ use dataplane_api::{
     Counters, Device, EgressResult, Output, Port, QueueRecord, Queued, QueuedPacket, Replica,
 };
 
-/// Takes every frame that comes, and writes down what left: when, by which device and port, whose, and the frame.
+/// Accepts every frame, and records the frames that left: time, device, port, owner, frame.
 pub(crate) struct Relay {
     pub network: Network<()>,
     pub left: Vec<(Time, u32, Output, Owner)>,

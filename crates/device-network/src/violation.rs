@@ -8,11 +8,11 @@ use base_time::Time;
 pub struct Violation {
     /// When it was seen.
     pub at: Time,
-    /// Where.
+    /// Place of the violation.
     pub place: Place,
-    /// What does not add up, with the numbers.
+    /// Description, with the numbers that disagree.
     pub message: String,
 }
 
-/// What is left of an event: nothing, if all is well.
+/// Result of an event.
 pub type Outcome<T = ()> = Result<T, Box<Violation>>;

@@ -1,4 +1,4 @@
-//! One direction of a link, with the frames that are under way.
+//! One direction of a link, with the frames in flight.
 
 use crate::medium::{Harm, Medium, MediumCounts, Sent, WireSettings};
 use crate::network::Plug;
@@ -11,11 +11,11 @@ use std::collections::VecDeque;
 pub struct Wire {
     /// The place of its link in the list that the network was made of.
     pub link: u32,
-    /// Where frames come from.
+    /// Plug that frames come from.
     pub from: Plug,
-    /// Where they go to.
+    /// Plug that frames go to.
     pub to: Plug,
-    /// What becomes of them.
+    /// The direction of the link.
     pub medium: Medium,
     /// In the order in which they arrive.
     flying: VecDeque<(Time, Vec<u8>, Owner)>,
@@ -34,7 +34,7 @@ impl Wire {
         Wire { link, from, to, medium: Medium::new(settings, stream), flying: VecDeque::new() }
     }
 
-    /// From now on this goes wrong. What was on a link that goes down is lost: how many frames.
+    /// Sets the faults. Frames on a link that goes down are lost; returns their number.
     pub(crate) fn suffer(&mut self, harm: Harm) -> u64 {
         let flying = self.flying();
         if !self.medium.suffer(harm, flying) {
@@ -44,7 +44,7 @@ impl Wire {
         flying
     }
 
-    /// Frames that are under way.
+    /// Frames in flight.
     pub fn flying(&self) -> u64 {
         self.flying.len() as u64
     }
@@ -73,7 +73,7 @@ impl Wire {
         self.flying.insert(self.flying.len() - later, (arrival, frame, owner));
     }
 
-    /// The frame that has arrived; none if what was to arrive now is lost meanwhile.
+    /// The frame that has arrived; `None` if it was lost meanwhile.
     #[inline(always)]
     pub(crate) fn deliver(&mut self, now: Time) -> Option<(Vec<u8>, Owner)> {
         self.flying.front().filter(|(at, ..)| *at <= now)?;

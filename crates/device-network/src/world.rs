@@ -1,16 +1,16 @@
-//! What stands around a network.
+//! Interface of a network to its owner.
 
 use crate::network::Network;
 use crate::place::{Owner, Place, Reason};
 use crate::violation::Outcome;
 use dataplane_api::Output;
 
-/// Who owns a network: puts frames in, takes them out, and is told what happens. [`Drive`](crate::Drive) runs it.
+/// Owner of a network: puts frames in, takes them out, and observes events. [`Drive`](crate::Drive) runs the network.
 ///
-/// A network knows no names, no hosts and no reports, only numbers; those are the world's. What is told here costs
-/// nothing where nobody listens: the path of a packet is compiled for each world.
+/// A network knows no names, hosts or reports, only numbers; names are the world's. Unused callbacks cost nothing: the
+/// path of a packet is compiled for each world.
 pub trait World: Sized {
-    /// What else is in the calendar: the world's own events.
+    /// Events of the world in the same calendar.
     type Event: Copy;
 
     /// The network.
@@ -30,11 +30,11 @@ pub trait World: Sized {
         false
     }
 
-    /// A device is called next for a packet of this owner, or what its timer makes is.
+    /// The next call of the device is for a packet of this owner, or for its timer's packets.
     #[inline(always)]
     fn calls(&mut self, _device: u32, _owner: Owner) {}
 
-    /// Whose the packets are that a timer of this device makes: it runs next.
+    /// Owner of the packets that a timer of this device creates, asked just before it runs.
     #[inline(always)]
     fn owner_of_timer(&mut self, _device: u32) -> Owner {
         Owner::NOBODY

@@ -1,4 +1,4 @@
-//! What a device did and what it holds, for people and for tools: traces of packets and state objects as text, JSON and
+//! Actions and state of a device, for people and for tools: traces of packets and state objects as text, JSON and
 //! `p4.bm.PacketTrace`.
 
 pub mod state;

@@ -1,4 +1,4 @@
-//! What registers, counters and meters hold at the end.
+//! Final state of registers, counters and meters.
 
 use control_writes::Count;
 use device::{BucketView, Cells, MeterView, ObjectView, Switch};
@@ -10,13 +10,13 @@ pub struct Object {
     name: String,
     kind: &'static str,
     size: u64,
-    /// Of direct counters and meters: the table.
+    /// Table of direct counters and meters.
     table: Option<String>,
-    /// By index, or by the entry's handle.
+    /// Cells by index, or by the entry's handle.
     cells: Vec<(String, Value, String)>,
 }
 
-/// What is of the default action, and of no entry.
+/// Name of a direct cell: the entry's handle, or `default` for the default action.
 fn entry(handle: Option<u64>) -> String {
     handle.map_or("default".to_string(), |handle| handle.to_string())
 }

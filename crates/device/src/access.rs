@@ -1,8 +1,8 @@
-//! Which state objects were touched, in order: what a proof of serialisability needs.
+//! Accesses to state objects, in order, for proofs of serialisability.
 
 use ir::Name;
 
-/// What was done to a state object.
+/// Kinds of accesses to a state object.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum AccessKind {
     /// Looked at.
@@ -18,7 +18,7 @@ pub enum AccessKind {
 pub struct Access {
     /// The control-plane name; `random` for the stream of random numbers.
     pub object: Name,
-    /// What was done.
+    /// Kind of the access.
     pub kind: AccessKind,
 }
 

@@ -7,14 +7,14 @@ use base_diag::codes::elaborate::ARCHITECTURE;
 use dataplane_api::Port;
 use ir::{Arch, Program};
 
-/// What is worked out once for a program, by its architecture.
+/// Facts about a program computed once, by its architecture.
 pub(crate) enum Architecture {
     V1Model(Box<v1model::Layout>),
     Psa(Box<psa::Layout>),
 }
 
 impl Architecture {
-    /// Of a program; why it cannot be run.
+    /// Facts about a program. Errors: reasons why it cannot be run.
     pub(crate) fn of(program: &Program, drop_port: Port) -> Result<Architecture, Vec<Diagnostic>> {
         match program.arch {
             Arch::V1Model(_) => {
@@ -45,5 +45,5 @@ pub fn check_architecture(program: &Program) -> Result<(), Diagnostic> {
 
 fn not_run(program: &Program) -> Diagnostic {
     let what = format!("programs for `{}` cannot be run yet", program.main.name);
-    Diagnostic::error(ARCHITECTURE, what).note("what runs is v1model's `V1Switch` and PSA's `PSA_Switch`")
+    Diagnostic::error(ARCHITECTURE, what).note("v1model's `V1Switch` and PSA's `PSA_Switch` can be run")
 }

@@ -11,9 +11,9 @@ use base_time::Time;
 use dataplane_api::{EgressResult, Output, Port, QueueRecord, Queued, QueuedPacket};
 use std::collections::VecDeque;
 
-/// A device at work: what it keeps, what it runs, and who runs it.
+/// A device at work: its state, its program and its runner.
 pub struct AtWork<'s> {
-    /// What it keeps.
+    /// State of the device.
     pub core: &'s mut Core,
     /// The program's blocks; of PSA it makes no difference of which half.
     pub blocks: Blocks<'s>,
@@ -119,8 +119,8 @@ impl AtWork<'_> {
         }
     }
 
-    /// All that comes of what egress gave and of packets in queues, at one moment: as
-    /// [`Device::drain`](dataplane_api::Device::drain) has it.
+    /// Processes an egress result and queued packets to their ends, at one moment: see
+    /// [`Device::drain`](dataplane_api::Device::drain).
     fn drain(mut self, first: EgressResult, queued: Vec<Queued>, now: Time) -> Vec<Output> {
         let (mut outputs, mut waiting, mut result) = (vec![], VecDeque::from(queued), first);
         loop {

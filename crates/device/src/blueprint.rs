@@ -1,4 +1,5 @@
-//! What is worked out once about a program: its architecture, stages, tables and objects. Code is made of it, without a device.
+//! Facts about a program, computed once: architecture, stages, tables and objects. Code is made from them, without a
+//! device.
 
 use crate::architecture::{Architecture, objects};
 use crate::embed::{CellsFacts, TableAt, TableFacts};
@@ -25,13 +26,14 @@ pub struct Blocks<'b> {
 }
 
 impl Blueprint {
-    /// Of a program that can be run; why it cannot. `drop_port` is the port that means "drop", where a port means it.
+    /// Blueprint of a program. Errors: reasons why it cannot be run. `drop_port` is the port that means "drop", in
+    /// architectures with such a port.
     pub fn new(program: Arc<Program>, drop_port: Port) -> Result<Blueprint, Vec<Diagnostic>> {
         let architecture = Architecture::of(&program, drop_port)?;
         Ok(Blueprint { program, architecture })
     }
 
-    /// Its blocks; of a program for PSA those of ingress.
+    /// The program's blocks; for PSA those of ingress.
     pub fn blocks(&self) -> Blocks<'_> {
         Blocks { blueprint: self, half: Half::Ingress }
     }
@@ -56,7 +58,7 @@ impl<'b> Blocks<'b> {
         }
     }
 
-    /// What is worked out by the architecture.
+    /// Facts by architecture.
     pub(crate) fn architecture(self) -> &'b Architecture {
         &self.blueprint.architecture
     }
@@ -82,13 +84,13 @@ impl<'b> Blocks<'b> {
         self.stage(block)?.control()
     }
 
-    /// What each parameter of a block is.
+    /// Role of each parameter of a block.
     pub fn roles(self, block: BlockName) -> Vec<Role> {
         self.stage(block).map(Stage::roles).unwrap_or_default()
     }
 
-    /// The types of the headers, of the user's metadata and of the standard metadata; of half of PSA, of what it asks of the
-    /// architecture in the place of the last.
+    /// Types of the headers, the user's metadata and the standard metadata; for a half of PSA, of its output metadata
+    /// instead of the last.
     pub fn types(self) -> [Type; 3] {
         match &self.blueprint.architecture {
             Architecture::V1Model(model) => model.types(),
@@ -104,7 +106,7 @@ impl<'b> Blocks<'b> {
         }
     }
 
-    /// The field of the metadata that says in ingress and egress what is counted: that with `@counted_length`.
+    /// Index of the metadata field with `@counted_length`, which gives the length for counters in ingress and egress.
     pub fn counted_length(self) -> Option<usize> {
         match &self.blueprint.architecture {
             Architecture::V1Model(model) => model.counted_length(),
@@ -112,7 +114,7 @@ impl<'b> Blocks<'b> {
         }
     }
 
-    /// What is to be known of a table.
+    /// Facts about a table.
     pub fn table(self, (control, table): TableAt) -> Option<TableFacts> {
         let control = self.program().controls.get(control.index())?;
         crate::table::build(self.program(), control, control.tables.get(table.index())?)

@@ -12,7 +12,7 @@ use dataplane_api::Registry;
 use ir::{Const, ExprKind, Instance, MatchKind, Name, Program, Type, TypeKind};
 use ir_value::Value;
 
-/// Tables, value sets, an object for each instance, and what each extern function is, if it is a value extern.
+/// Tables, value sets, an object for each instance, and the value extern of each extern function that has one.
 type Built = (Tables, ValueSets, Vec<Object>, Vec<Option<ValueObject>>);
 
 /// All that a device keeps, as it is before the first packet.
@@ -70,7 +70,7 @@ pub(crate) fn value_sets(program: &Program, keep: &mut dyn FnMut(Diagnostic)) ->
     ValueSets { by_parser }
 }
 
-/// What an architecture makes of an instance; `None` if it does not know the type.
+/// Makes an architecture's object of an instance; `None` for an unknown type.
 pub(crate) type MakeObject = fn(&Program, &Instance, &str) -> Option<Result<Object, String>>;
 
 fn object(
@@ -87,7 +87,7 @@ fn object(
         return value_externs::instance(program, instance, mark, registry);
     }
     let made = if declared.user {
-        Err("it is neither the architecture's nor marked as one that the device offers".to_string())
+        Err("the device does not know this extern".to_string())
     } else {
         make(program, instance, &declared.name)
             .unwrap_or_else(|| Err(format!("`{}` is not supported yet", declared.name)))

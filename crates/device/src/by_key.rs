@@ -1,5 +1,5 @@
-//! What the control plane does to single things by what makes them the same: entries by their keys, members and
-//! groups by their numbers. P4Runtime speaks so.
+//! Control-plane operations on single things by their identity, as in P4Runtime: entries by key, members and groups by
+//! number.
 
 use crate::control_plane::TableEntry;
 use crate::names::refused;
@@ -33,7 +33,7 @@ impl Switch {
         Ok(())
     }
 
-    /// What the direct counter of a table's default action has counted.
+    /// Count of the direct counter for a table's default action.
     pub fn default_count(&self, table: &str) -> Result<Count, EntryError> {
         let table = self.core.state.tables.by_name(table)?;
         Ok(table.of_default.as_ref().ok_or_else(only_hits)?.count.read())
@@ -170,7 +170,7 @@ impl DirectCells {
 }
 
 fn only_hits() -> EntryError {
-    refused("direct counters and meters of v1model count and measure hits alone")
+    refused("in v1model, direct counters and meters see only hits")
 }
 
 fn no_entry(of: EntryOf<'_>) -> EntryError {

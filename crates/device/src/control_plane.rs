@@ -1,4 +1,4 @@
-//! What the control plane does to a switch, by control-plane names: tables, value sets, objects, replication.
+//! Control-plane operations on a switch, by control-plane names: tables, value sets, objects, replication.
 
 use crate::core::Core;
 use crate::names::refused;
@@ -80,7 +80,7 @@ impl Switch {
         self.core.state.tables.by_name_mut(table)?.add(keys, priority, Run::Group(group))
     }
 
-    /// Replaces what an entry runs.
+    /// Replaces the action of an entry.
     pub fn table_modify(
         &mut self,
         table: &str,
@@ -144,7 +144,7 @@ impl Switch {
         Ok(table.oldest_first().into_iter().map(|(key, entry)| TableEntry::new(table, key, entry)).collect())
     }
 
-    /// What a table runs on a miss: the action's control-plane name and its data.
+    /// Default action of a table: control-plane name and data.
     pub fn table_default(&self, table: &str) -> Result<(Name, Vec<Bits>), EntryError> {
         let table = self.core.state.tables.by_name(table)?;
         Ok(action_view(table, table.default.0, &table.default.1))
@@ -224,7 +224,7 @@ impl Switch {
             _ => None,
         };
         let value =
-            value.ok_or_else(|| refused(format!("this value does not fit into a cell of `{name}`")))?;
+            value.ok_or_else(|| refused(format!("the value does not fit into a cell of `{name}`")))?;
         self.register_set(name, index, value)
     }
 
@@ -285,7 +285,7 @@ impl Switch {
         let entry = entries.find(|e| e.handle == index);
         entry
             .map(|e| e.direct.count.read())
-            .ok_or_else(|| refused(format!("`{name}` counts no entry with the handle {index}")))
+            .ok_or_else(|| refused(format!("`{name}` has no counter for handle {index}")))
     }
 
     /// Sets one counter.
@@ -313,7 +313,7 @@ impl Switch {
         }
         let of = self.core.state.tables.iter().find(|t| t.meters == Some(id));
         let of = of.map(|table| table.control_plane_name.clone());
-        let none = || refused(format!("`{name}` measures no entry with the handle {index}"));
+        let none = || refused(format!("`{name}` has no meter for handle {index}"));
         self.direct_meter_set_rates(&of.ok_or_else(none)?, index, rates).map_err(|_| none())
     }
 
@@ -344,7 +344,7 @@ impl Switch {
         }
         match found.entries.values_mut().rfind(|e| e.handle == handle) {
             Some(entry) => entry.direct.meter.configure(rates),
-            None => return Err(refused(format!("`{table}` has no entry with the handle {handle}"))),
+            None => return Err(refused(format!("`{table}` has no entry with handle {handle}"))),
         }
         Ok(())
     }
@@ -377,7 +377,7 @@ impl Switch {
         }
     }
 
-    /// Sets what `crc16_custom` or `crc32_custom` computes, in every call and object; `width` is 16 or 32.
+    /// Sets the parameters of `crc16_custom` or `crc32_custom`, for every call and object; `width` is 16 or 32.
     pub fn set_custom_crc(&mut self, width: u32, crc: Crc) {
         match width {
             16 => self.core.state.crcs.crc16 = crc,
@@ -390,7 +390,7 @@ impl Switch {
         self.core.state.trace.switch(on);
     }
 
-    /// Takes what was traced since the last time; of more than 2^20 events the oldest are kept.
+    /// Takes the trace since the last call, at most the last 2^20 events.
     pub fn take_trace(&mut self) -> Vec<Event> {
         self.core.state.trace.take()
     }
@@ -410,7 +410,7 @@ impl Switch {
         self.core.state.take_digests()
     }
 
-    /// Takes what `log_msg` wrote since the last time; of more than 4096 lines the oldest are kept.
+    /// Takes the lines of `log_msg` since the last call, at most the last 4096.
     pub fn take_log(&mut self) -> Vec<String> {
         self.core.state.take_log()
     }
@@ -441,13 +441,13 @@ impl Switch {
 pub struct TableEntry {
     /// Counts up from 0 in each table.
     pub handle: u64,
-    /// What makes it different from all others of its table.
+    /// Key and priority, unique in the table.
     pub key: EntryKey,
-    /// What it runs; groups of entries' own show as groups.
+    /// Action, member or group; an entry's own group shows as a group.
     pub run: writes::Run<Name>,
     /// From the source, and not to be changed.
     pub is_const: bool,
-    /// Of the table's direct counter.
+    /// Count of the table's direct counter.
     pub count: Count,
 }
 
@@ -483,7 +483,7 @@ fn in_range(done: bool, name: &str, index: u64, size: u64) -> Result<(), EntryEr
 }
 
 fn out_of_range(name: &str, index: u64, size: u64) -> EntryError {
-    refused(format!("`{name}` has {size} cells: there is no {index}"))
+    refused(format!("`{name}` has {size} cells: index {index} is out of range"))
 }
 
 impl Core {

@@ -1,4 +1,4 @@
-//! What a device of any architecture keeps.
+//! State of a device of any architecture.
 
 use crate::life::Life;
 use crate::one_shots::OneShots;
@@ -13,9 +13,9 @@ use std::sync::Arc;
 
 /// See the module.
 pub struct Core {
-    /// What it runs.
+    /// The program.
     pub program: Arc<Program>,
-    /// What packets can change.
+    /// State that packets can change.
     pub state: State,
     pub(crate) replication: Replication,
     pub(crate) counters: Counters,
@@ -31,7 +31,7 @@ impl Core {
         self.numbers.drop_port()
     }
 
-    /// True if nobody wants to know what packets do on the way: no trace, no log of accesses.
+    /// True if nothing observes the steps of packets: no trace, no log of accesses.
     pub fn is_untold(&self) -> bool {
         !self.state.trace.on() && !self.state.accesses.on
     }
@@ -41,7 +41,7 @@ impl Core {
         self.is_untold() && self.state.environment.is_transparent()
     }
 
-    /// What a new frame may take.
+    /// Packet budget of a new frame.
     pub fn new_life(&self) -> Life {
         Life::new(self.pass_limit, self.step_limit)
     }
@@ -57,13 +57,13 @@ impl Core {
         self.counters.created += 1;
         let alive = life.take();
         if !alive {
-            self.effect("no copy", "the packet has used up its passes and copies");
+            self.effect("no copy", "the packet budget is used up");
             *self.counters.dropped.entry(DropReason::PassLimit).or_default() += 1;
         }
         alive
     }
 
-    /// Counts a packet that ended before it was done. What breaks a rule of the IR is written to the log too.
+    /// Counts a packet that stopped early. A violated rule of the IR is also written to the log.
     pub fn stopped(&mut self, stop: &Stop) {
         let reason = match stop {
             Stop::ParserLoop => DropReason::ParserLimit,
@@ -88,7 +88,7 @@ impl Core {
         packet
     }
 
-    /// The traffic manager or a frame extern does something with the packet whose steps are being told.
+    /// Reports an action of the traffic manager or a frame extern on the traced packet.
     pub(crate) fn effect(&mut self, effect: &'static str, target: impl ToString) {
         self.state.trace.add(|| EventKind::Effect { effect, target: target.to_string() });
     }

@@ -1,9 +1,9 @@
 //! The two checks that programs use most, sixteen bytes at a time.
 //!
-//! Before: `for each bit: r = r >> 1 ^ (r & 1 ? polynomial : 0)`
-//! After:  `r = T15[b0] ^ T14[b1] ^ ... ^ T0[b15]`, where `Tn[b]` is what a byte becomes behind n bytes of zero
-//! (Kounavis, Berry: A Systematic Approach to Building High Performance Software-Based CRC Generators, 2005). No look-up waits
-//! for another; what is left behind the last sixteen bytes is done the same way.
+//! Before: `for each bit: r = r >> 1 ^ (r & 1 ? polynomial : 0)` After:  `r = T15[b0] ^ T14[b1] ^ ... ^ T0[b15]`, where
+//! `Tn[b]` is the remainder of a byte followed by n zero bytes (Kounavis, Berry: A Systematic Approach to Building High
+//! Performance Software-Based CRC Generators, 2005). No look-up waits for another; the bytes after the last sixteen are
+//! done the same way.
 
 /// Bytes that are looked up at once.
 const AT_ONCE: usize = 16;
@@ -18,7 +18,7 @@ pub(crate) static CRC16: Tables = Tables::new(0xa001);
 pub(crate) static CRC32: Tables = Tables::new(0xedb8_8320);
 
 impl Tables {
-    /// Of a polynomial without its highest term, the bit for `x^0` highest.
+    /// Tables for a polynomial without its highest term, with `x^0` in the highest bit.
     const fn new(polynomial: u32) -> Tables {
         let mut tables = [[0; 256]; AT_ONCE];
         let mut byte = 0;
@@ -45,12 +45,12 @@ impl Tables {
         Tables(tables)
     }
 
-    /// For each of so many bytes, and no more than [`AT_ONCE`], what it becomes behind those that follow it.
+    /// Tables of each of `bytes` bytes, at most [`AT_ONCE`]: the remainder of a byte followed by the remaining ones.
     pub(crate) fn by_byte(&'static self, bytes: usize) -> Option<&'static [[u32; 256]]> {
         self.0.get(..bytes)
     }
 
-    /// The remainder of `data` behind `remainder`.
+    /// The remainder of `data` after `remainder`.
     pub(crate) fn of(&self, remainder: u32, data: &[u8]) -> u32 {
         let (chunks, rest) = data.as_chunks::<AT_ONCE>();
         let remainder = chunks.iter().fold(remainder, |remainder, chunk| self.step(remainder, chunk));

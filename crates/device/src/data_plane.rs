@@ -1,5 +1,5 @@
-//! What packets do to a device: lookups, registers, counters, meters, chance. Each access is noted for whoever wants to know
-//! ([`AccessKind`]), and told to the trace.
+//! Operations of packets on a device: lookups, registers, counters, meters, random numbers. Each access is recorded for
+//! observers ([`AccessKind`]) and reported to the trace.
 
 use crate::access::AccessKind;
 use crate::embed::{ActionView, action_view};
@@ -21,12 +21,12 @@ use ir_value::Value;
 /// A table that was applied, and the position of the entry that was hit; `None` on a miss.
 pub type Application = (ControlId, TableId, Option<usize>);
 
-/// What a lookup gave.
+/// Result of a lookup.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The position of the entry; `None` on a miss.
     pub entry: Option<usize>,
-    /// What runs, by its position in the table's list.
+    /// Action to run, by its position in the table's list.
     pub action: u32,
     /// For its parameters without direction.
     pub data: Vec<Value>,
@@ -50,7 +50,7 @@ impl State {
         Ok(Found { entry, action, data, entries: table.entries.len() as u64 })
     }
 
-    /// What runs if an entry of a table with a profile is hit, and the keys for its selector are these.
+    /// Action to run after a hit in a table with a profile; `chosen_by` are the selector's keys.
     pub(crate) fn chosen(
         &self,
         (control, table): (ControlId, TableId),

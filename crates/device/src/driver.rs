@@ -20,7 +20,7 @@ impl<'s> Driver<'s> {
         Driver { switch, now: Time::ZERO, sent: vec![] }
     }
 
-    /// What time it is.
+    /// Present time.
     pub fn now(&self) -> Time {
         self.now
     }
@@ -58,7 +58,7 @@ impl<'s> Driver<'s> {
         }
     }
 
-    /// Takes what was sent since the last time, with the time at which it was.
+    /// Takes the frames sent since the last call, with their times.
     pub fn take_sent(&mut self) -> Vec<(Time, Output)> {
         std::mem::take(&mut self.sent)
     }

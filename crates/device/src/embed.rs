@@ -1,7 +1,8 @@
-//! What machine code knows and shares of a device: its tables, entry by entry and write by write, and the cells of its objects.
+//! A device's state as machine code sees and shares it: its tables, entry by entry and write by write, and the cells of
+//! its objects.
 //!
-//! The device keeps what lasts. Code has a packet in a form of its own, and copies of the tables; entries, cells and counters are the
-//! device's, so that nothing has two meanings.
+//! The device keeps lasting state. Code has a packet in a form of its own, and copies of the tables; entries, cells and
+//! counters are the device's, so that nothing has two meanings.
 
 use crate::core::Core;
 use crate::objects::Object;
@@ -22,18 +23,18 @@ pub use crate::objects::direct_counter::{CountSlot, CountSlots};
 /// An entry of a table as compiled code sees it.
 #[derive(Clone, Debug)]
 pub struct EntryView {
-    /// What names it.
+    /// Key and priority.
     pub key: EntryKey,
-    /// Where it is counted, if the table has a direct counter and the entry is there.
+    /// Counter slot, if the table has a direct counter and the entry exists.
     pub count: Option<Arc<CountSlot>>,
-    /// What it runs; `None` if it names a member or group of a profile.
+    /// Action and data; `None` if the entry refers to a member or group of a profile.
     pub run: Option<ActionView>,
 }
 
 /// An action with its data.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ActionView {
-    /// Its position in the table's list.
+    /// Position in the table's list of actions.
     pub action: u32,
     /// For its parameters without direction.
     pub data: Vec<Bits>,
@@ -44,7 +45,7 @@ pub struct ActionView {
 pub enum TableChange {
     /// A new entry.
     Added(EntryView),
-    /// It is no longer there; what it ran is not told.
+    /// The entry is gone; its action is not reported.
     Removed(EntryView),
     /// It runs something else.
     Modified(EntryView),
@@ -52,7 +53,7 @@ pub enum TableChange {
     Default(ActionView),
 }
 
-/// What is new in a table.
+/// Changes of a table.
 pub enum News {
     /// These writes, the oldest first.
     Changes(Vec<TableChange>),
@@ -60,14 +61,14 @@ pub enum News {
     All(Vec<EntryView>, ActionView),
 }
 
-/// What is to be known of a table before it is compiled.
+/// Facts about a table for a compiler.
 #[derive(Clone, Debug)]
 pub struct TableFacts {
     /// Keys that are matched, in order.
     pub keys: Vec<crate::KeySpec>,
     /// How many entries it takes.
     pub size: u64,
-    /// Entries name members of a profile or groups of a selector: [`Core::chosen`] says what runs.
+    /// Entries refer to members of a profile or groups of a selector: [`Core::chosen`] gives the action.
     pub has_profile: bool,
     /// Hits are to be counted: see [`EntryView::count`].
     pub counts: bool,
@@ -77,23 +78,23 @@ pub struct TableFacts {
     pub notes_hits: bool,
 }
 
-/// What is to be known of an object whose cells code can share.
+/// Facts about an object whose cells code can share.
 #[derive(Clone, Debug)]
 pub struct CellsFacts {
     /// How many there are.
     pub size: u64,
     /// Bytes of one: 1, 2, 4, 8 or 16.
     pub bytes: u32,
-    /// What one holds; of counters nothing that code asks for.
+    /// Type of a cell; `None` for counters, which code does not read.
     pub ty: Option<Type>,
 }
 
-/// What nobody can change of a table.
+/// Constant part of a table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Constant {
-    /// What each matches and runs; the first that fits is hit.
+    /// Match and action of each entry; the first that matches is hit.
     pub entries: Vec<(Box<[control_writes::Match]>, ActionView)>,
-    /// What runs if none fits, if that is constant, too.
+    /// Default action, if that is constant, too.
     pub default: Option<ActionView>,
 }
 
@@ -131,12 +132,12 @@ impl Table {
         }
     }
 
-    /// What misses are counted in, if they are too.
+    /// Slot that counts misses, if they are counted.
     pub(crate) fn misses(&self) -> Option<Arc<CountSlot>> {
         self.counters.and(self.of_default.as_ref()).map(|cells| cells.count.share(&self.count_slots))
     }
 
-    /// What was written since the last time.
+    /// Writes since the last call.
     pub(crate) fn news(&mut self) -> Option<News> {
         if self.journal.is_empty() {
             return None;
@@ -181,7 +182,7 @@ pub(crate) fn action_view(action: u32, data: &[Value]) -> ActionView {
 pub type TableAt = (ControlId, TableId);
 
 impl Core {
-    /// What was written to a table since it was last asked; `None` if that is nothing.
+    /// Writes to a table since the last call; `None` if there were none.
     pub fn table_news(&mut self, (control, table): TableAt) -> Option<News> {
         self.state.tables.get_mut(control, table)?.news()
     }
@@ -191,18 +192,18 @@ impl Core {
         self.state.tables.writes()
     }
 
-    /// What the misses of a table are counted in, if they are.
+    /// Slot that counts the misses of a table, if they are counted.
     pub fn misses(&self, (control, table): TableAt) -> Option<Arc<CountSlot>> {
         self.state.tables.get(control, table)?.misses()
     }
 
-    /// Where the direct counters of a table count.
+    /// Slots of a table's direct counter.
     pub fn count_slots(&self, (control, table): TableAt) -> Option<CountSlots> {
         Some(self.state.tables.get(control, table)?.count_slots.clone())
     }
 
-    /// The cells of a register, which all workers share; or those of a worker for a counter, two words each, packets and bytes. Only of what has them
-    /// by [`Blocks::cells`](crate::Blocks::cells).
+    /// Cells of a register, shared by all workers, or one worker's cells of a counter, two words each: packets and
+    /// bytes. Only for objects listed by [`Blocks::cells`](crate::Blocks::cells).
     pub fn cells(&mut self, id: InstanceId, worker: usize) -> Option<SharedCells> {
         match self.state.objects.get_mut(id.index())? {
             Object::Register(register) => register.flatten(u64::MAX),
@@ -231,12 +232,12 @@ impl Core {
         effects.coloured(colour);
     }
 
-    /// What runs if an entry of a table with a profile is hit, and the keys for its selector are these.
+    /// Action to run after a hit in a table with a profile; `chosen_by` are the selector's keys.
     pub fn chosen(&self, table: TableAt, key: EntryKey, chosen_by: &[Bits]) -> Option<ActionView> {
         self.state.chosen(table, &key, chosen_by)
     }
 
-    /// Takes what was told since the last time.
+    /// Takes the reports since the last call.
     pub fn take_told(&mut self) -> Told {
         self.state.take_told()
     }

@@ -1,12 +1,12 @@
-//! What a device takes from outside beside packets: clock, randomness, queues.
+//! Inputs of a device beside packets: clock, random numbers, queues.
 //!
-//! Every such read goes through an [`Environment`], which may write it down ([`Recorder`]) or answer with what
-//! was written down in another run ([`Replayer`]): so a run can be repeated in another order of packets.
+//! Every such read goes through an [`Environment`], which may record it ([`Recorder`]) or answer with the record of
+//! another run ([`Replayer`]): so a run can be repeated in another order of packets.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What is read.
+/// Sources of environment reads.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Source {
     /// `ingress_global_timestamp` of a packet that starts, in microseconds.
@@ -34,21 +34,21 @@ pub enum Source {
     DequeueDepth,
 }
 
-/// A read and what it gave.
+/// A read and its value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Observation {
-    /// What was read.
+    /// Source of the value.
     pub source: Source,
-    /// What the program saw.
+    /// Value that the program saw.
     pub value: u128,
 }
 
-/// Stands between a device and what is outside.
+/// Source of a device's inputs beside packets.
 pub trait Environment: Send {
-    /// The device reads `source`, which has `value` here; the result is what the program sees.
+    /// A read of `source`, whose real value is `value`. Returns the value that the program sees.
     fn read(&mut self, source: &Source, value: u128) -> u128;
 
-    /// True if every read gives what is there and nobody wants to know of it: then compiled code need not ask.
+    /// True if every read returns the real value and is not recorded: then compiled code need not ask.
     fn is_transparent(&self) -> bool {
         false
     }
@@ -75,7 +75,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// What was read since the last time, in order.
+    /// Takes the reads since the last call, in order.
     pub fn take(&self) -> Vec<Observation> {
         std::mem::take(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -89,8 +89,8 @@ impl Environment for Recorder {
     }
 }
 
-/// Answers with what was recorded, for each source in the order of the record; what was not recorded passes and
-/// is counted. Clones share the record.
+/// Answers reads with recorded values, for each source in order; reads without a record return the real value and are
+/// counted. Clones share the record.
 #[derive(Clone, Default, Debug)]
 pub struct Replayer {
     record: Arc<Mutex<Record>>,
@@ -111,7 +111,7 @@ impl Replayer {
         }
     }
 
-    /// Forgets what was not asked for, and gives how many answers that were and how many were missing.
+    /// Discards the remaining record. Returns the numbers of unused and of missing answers.
     pub fn clear(&self) -> (u64, u64) {
         let record = std::mem::take(&mut *self.record.lock().unwrap_or_else(PoisonError::into_inner));
         (record.waiting.values().map(|w| w.len() as u64).sum(), record.missed)

@@ -21,7 +21,7 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// By the name of the enum member, in v1model's and in PSA's spelling.
+    /// Algorithm of an enum member, in v1model's or PSA's spelling.
     pub fn by_name(name: &str) -> Option<Algorithm> {
         Some(match name.to_ascii_lowercase().as_str() {
             "crc32" | "target_default" => Algorithm::Crc32,
@@ -140,7 +140,7 @@ pub(crate) fn compute(algorithm: Algorithm, data: &[u8], custom: &CustomCrcs) ->
     }
 }
 
-/// A hash of data of one length as a sum of what its bytes give: each XORed with the others and with `zeros`.
+/// A hash of data of a fixed length as the XOR of `zeros` and a value for each byte.
 pub struct ByByte {
     /// For the last byte, the one before it, and so on.
     pub tables: &'static [[u32; 256]],

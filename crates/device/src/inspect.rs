@@ -1,4 +1,4 @@
-//! What the state objects of a switch hold, for those who want to see all of it.
+//! Complete contents of a switch's state objects.
 
 use crate::objects::Object;
 use crate::objects::meter::{BucketView, Meter};
@@ -10,11 +10,11 @@ use ir::{InstanceId, Name, Type};
 /// A state object.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ObjectView {
-    /// Its control-plane name.
+    /// Control-plane name.
     pub name: Name,
     /// How many cells it has; of direct objects, how many entries.
     pub size: u64,
-    /// What it holds.
+    /// Contents.
     pub cells: Cells,
 }
 
@@ -22,19 +22,19 @@ pub struct ObjectView {
 /// that of the default action.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Cells {
-    /// Of a register.
+    /// Cells of a register.
     Register(Vec<(u64, Shown)>),
-    /// Of a counter.
+    /// Cells of a counter.
     Counter(Vec<(u64, Count)>),
-    /// Of a direct counter of this table.
+    /// Cells of a direct counter, with its table.
     DirectCounter(Name, Vec<(Option<u64>, Count)>),
-    /// Of a meter: those whose rates are set, and what every other one is like if all are.
+    /// Cells of a meter with set rates, and the state of all other cells if all rates are set.
     Meter(Vec<(u64, MeterView)>, Option<MeterView>),
-    /// Of a direct meter of this table.
+    /// Cells of a direct meter, with its table.
     DirectMeter(Name, Vec<(Option<u64>, MeterView)>),
 }
 
-/// What a meter whose rates are set holds.
+/// State of a meter whose rates are set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MeterView {
     /// Above it packets are yellow.

@@ -1,5 +1,5 @@
-//! A device: what it keeps from one packet to the next, what a control plane does to it, and the architectures that send packets
-//! through the stages of a program.
+//! A device: its state, its control-plane operations, and the architectures that send packets through the stages of a
+//! program.
 //!
 //! ```text
 //! control_plane, by_key, write, inspect, snapshot ──> Switch ──> v1model, psa   pipelines, each a folder
@@ -12,7 +12,7 @@
 //!
 //! **Invariant**: deterministic. Clock, randomness and queues come in through an [`Environment`].
 //!
-//! **Invariant**: every received frame has a budget of passes, copies and steps; what runs out is a counted drop.
+//! **Invariant**: every received frame has a budget of passes, copies and steps; exceeding it is a counted drop.
 
 mod access;
 mod architecture;

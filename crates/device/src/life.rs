@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// What a received frame and all that came of it may still take: passes, copies, steps. Shared by them all.
+/// Packet budget: the passes, copies and steps left to a received frame and everything made of it, which share it.
 #[derive(Clone, Debug)]
 pub struct Life(Arc<Budget>);
 
@@ -11,7 +11,7 @@ pub struct Life(Arc<Budget>);
 struct Budget {
     passes: AtomicU32,
     steps: AtomicU64,
-    /// Of both.
+    /// Initial passes and steps.
     at_first: (u32, u64),
 }
 

@@ -1,10 +1,9 @@
-//! Control-plane names as users write them: whole, or a part behind a dot that is unique.
+//! Control-plane names as users write them: whole, or a part after a dot that is unique.
 
 use base_diag::did_you_mean;
 use dataplane_api::EntryError;
 
-/// Which of `known` the user means by `name`: the one of exactly that name, else the only one that ends in
-/// `.name`. `kind` says in an error what is looked for.
+/// Resolves `name` among `known`: an exact match, else the only name that ends in `.name`. `kind` is for the error.
 pub(crate) fn resolve<'n>(
     kind: &str,
     name: &str,
@@ -21,7 +20,7 @@ pub(crate) fn resolve<'n>(
         [] => Err(unknown(kind, name, known)),
         [(_, first), (_, second), ..] => Err(EntryError {
             message: format!("`{name}` may be the {kind} `{first}` or `{second}`"),
-            help: Some("write the whole name".to_string()),
+            help: Some("write the full name".to_string()),
         }),
     }
 }
@@ -42,17 +41,17 @@ pub fn unknown<'n>(kind: &str, name: &str, known: impl Iterator<Item = &'n str> 
     let near = did_you_mean(name, known.clone()).or_else(|| did_you_mean(name, tails));
     let help = match near {
         Some(near) => Some(format!("did you mean `{near}`?")),
-        None => list(kind, known),
+        None => list(known),
     };
     EntryError { message: format!("there is no {kind} `{name}`"), help }
 }
 
 /// At most eight of the names there are.
-fn list<'n>(kind: &str, known: impl Iterator<Item = &'n str>) -> Option<String> {
+fn list<'n>(known: impl Iterator<Item = &'n str>) -> Option<String> {
     let names: Vec<String> = known.take(9).map(|k| format!("`{k}`")).collect();
     let more = if names.len() > 8 { ", ..." } else { "" };
     let shown = names.get(..8).unwrap_or(&names).join(", ");
-    (!names.is_empty()).then(|| format!("each {kind} there is: {shown}{more}"))
+    (!names.is_empty()).then(|| format!("known names: {shown}{more}"))
 }
 
 /// An error without advice.
@@ -78,7 +77,7 @@ mod tests {
         assert_eq!(check(".NoAction"), Ok(3));
         assert_eq!(
             check("acl"),
-            Err("`acl` may be the table `ingress.acl` or `egress.acl`; write the whole name".into())
+            Err("`acl` may be the table `ingress.acl` or `egress.acl`; write the full name".into())
         );
         assert_eq!(check("rutes"), Err("there is no table `rutes`; did you mean `routes`?".into()));
         assert!(check("outes").is_err());

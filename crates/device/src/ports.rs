@@ -1,6 +1,6 @@
-//! Which numbers ports and multicast groups can have: the architecture's metadata has a width for both.
+//! Ranges of port and multicast group numbers: the architecture's metadata has a width for both.
 //!
-//! Where the metadata cannot hold a number, a packet would show another one. Whoever takes numbers from users asks first.
+//! If the metadata cannot hold a number, packets would show another one, so numbers from users are checked first.
 
 use crate::names::refused;
 use dataplane_api::{EntryError, Port};
@@ -15,7 +15,7 @@ pub struct PortNumbers {
 }
 
 impl PortNumbers {
-    /// Of a program; `drop_port` means "drop" on v1model.
+    /// Ranges for a program; `drop_port` means "drop" on v1model.
     pub fn of(program: &Program, drop_port: Port) -> PortNumbers {
         let bits = |name: &str, field: &str| width(program, name, field);
         match program.arch {

@@ -1,5 +1,4 @@
-//! Where a frame extern is called and where regions begin: paths into a control's body, along which a frame
-//! starts in the middle (`ResumeAt`).
+//! Calls of frame externs and starts of regions: paths into a control's body, at which a frame continues (`ResumeAt`).
 
 use ir::{Block, Call, Callee, Control, InstanceId, Name, Stmt, StmtKind};
 use std::collections::BTreeMap;
@@ -10,18 +9,18 @@ use std::collections::BTreeMap;
 pub struct Path {
     /// From the outside in.
     pub outer: Vec<(usize, Arm)>,
-    /// Of the innermost block.
+    /// Index of the first statement in the innermost block.
     pub first: usize,
 }
 
 /// A block that stands directly in a statement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arm {
-    /// Of `if`, or a nested block.
+    /// Then branch of an `if`, or a nested block.
     Yes,
-    /// Of `else`.
+    /// Else branch of an `if`.
     No,
-    /// Of `switch`.
+    /// Case of a `switch`.
     Case(usize),
 }
 
@@ -35,7 +34,7 @@ pub struct Regions {
 }
 
 impl Regions {
-    /// Of a control's body. Loops are not entered.
+    /// Regions of a control's body. Loops are not entered.
     pub fn of(control: &Control) -> Regions {
         let mut regions = Regions::default();
         regions.visit(&control.body, &mut Path::default());
@@ -72,7 +71,7 @@ pub fn arms(stmt: &Stmt) -> Vec<(Arm, &Block)> {
 }
 
 impl Path {
-    /// What runs from here on to the end of the block, piece by piece; `None` if it is of another block.
+    /// Statements from here to the end of the block, piece by piece; `None` if the path is of another block.
     pub fn rests<'b>(&self, block: &'b Block) -> Option<Vec<&'b [Stmt]>> {
         let (mut block, mut rests) = (block, vec![]);
         for (position, arm) in &self.outer {

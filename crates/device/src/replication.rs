@@ -1,9 +1,9 @@
-//! What the control plane sets up for replication: multicast groups and clone sessions.
+//! Multicast groups and clone sessions, as the control plane has set them up.
 
 use dataplane_api::Port;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the control plane sets up for replication.
+/// Multicast groups and clone sessions, as the control plane has set them up.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Replication {
     groups: BTreeMap<u32, Group>,
@@ -17,7 +17,8 @@ pub(crate) struct Replication {
 struct Group {
     /// Port and replica id, in the order of replication.
     members: Vec<(Port, u16)>,
-    /// Where members go whose port is down, by their place in `members`: to the first that is up.
+    /// Backups of each member, by its index in `members`: while its port is down, its copies go to the first backup
+    /// that is up.
     backups: Vec<Vec<(Port, u16)>>,
 }
 
@@ -47,16 +48,17 @@ impl Replication {
     }
 }
 
-/// Where the clones of a session go, to both port and group if both are set, and how.
+/// Destinations of a session's clones: port and group if both are set.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Session {
     /// To a port.
     pub port: Option<Port>,
     /// To a multicast group.
     pub group: Option<u32>,
-    /// Of the clones: PSA's `class_of_service`, v1model's `priority`.
+    /// Class of the clones: PSA's `class_of_service`, v1model's `priority`.
     pub class_of_service: u8,
-    /// Clones have no more bytes. They are cut when they are made: on v1model a clone of ingress is parsed from what is left, and a
-    /// clone of egress loses payload. Headers that do not fit are cut when it is sent.
+    /// Maximum length of clones in bytes. They are truncated when they are made: on v1model, a clone of ingress is
+    /// parsed from the truncated bytes, and a clone of egress loses payload. Headers that do not fit are truncated on
+    /// transmission.
     pub max_length: Option<u32>,
 }

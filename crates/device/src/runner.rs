@@ -1,16 +1,16 @@
-//! Who runs a program.
+//! Runners of programs.
 //!
 //! ```text
-//! architecture (v1model, psa)          what a packet has between stages, the traffic manager, the queues
-//!    │  a half: up to the queues, from the queues on     machine code; what it gives back goes on stage by stage
-//!    │  Stage, [Visit]: which block, what goes into it   the interpreter
+//! architecture (v1model, psa)          state of a packet between stages, the traffic manager, the queues
+//!    │  a half: up to the queues, from the queues on     machine code; packets it returns continue stage by stage
+//!    │  Stage, [Visit]: the block and its inputs         the interpreter
 //!    v
 //! StageRunner                          the language: parsers, controls, deparsers
 //!    │  State                          tables, objects, digests, the trace: see `data_plane`
 //!    v
 //! ```
 //!
-//! An architecture names no runner, and a runner knows of an architecture what its externs do.
+//! An architecture names no runner, and a runner knows only the externs of an architecture.
 
 use crate::blueprint::Blocks;
 use crate::core::Core;
@@ -22,11 +22,11 @@ use ir::Stmt;
 
 /// Runs a program, in pieces of several sizes.
 ///
-/// A packet is offered as a large piece first: all that happens to it, then a half. A runner takes the sizes that it is good at and
-/// gives the rest back as it was, which then runs in smaller pieces; stages and statements it always runs. In whichever pieces a packet
-/// runs, it comes to the same: a large piece is not taken if somebody wants to know [what happens in it](Core::is_untold).
+/// A packet is offered in the largest piece first: the whole path, then a half. A runner takes the pieces that it
+/// supports and returns the others unchanged; these then run in smaller pieces. Stages and statements are always run.
+/// The result is the same for all pieces: a large piece is not taken if [its steps are observed](Core::is_untold).
 pub trait StageRunner: Send {
-    /// A frame that came in by a port and all that comes of it, at one moment, with what is counted.
+    /// Processes a frame to its end, at one moment, and counts it.
     fn whole(
         &mut self,
         _core: &mut Core,
@@ -62,8 +62,8 @@ pub trait StageRunner: Send {
         Err(packet)
     }
 
-    /// What follows the end of egress of v1model: checksums and deparser. The frame, or nothing if the packet came to its end, which is
-    /// counted then; the packet's user metadata are what they have become.
+    /// Runs checksums and deparser after v1model's egress. Returns the frame, or `None` if the packet was dropped,
+    /// which is counted then; updates the packet's user metadata.
     fn v1model_out(
         &mut self,
         _core: &mut Core,

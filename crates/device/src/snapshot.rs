@@ -10,8 +10,9 @@ use ir_value::Value;
 use ir_value::wire::encode;
 use std::collections::BTreeMap;
 
-/// By control-plane name: registers, counters and meters as index and content of every cell that is not as at
-/// the start, a counter of packets without bytes; direct ones by the key of the entry, that of the default action first; frame externs, and value externs with memory, as their own snapshot.
+/// State by control-plane name. Registers, counters and meters: index and content of every cell that differs from its
+/// initial state, a counter of packets without bytes. Direct ones: by the entry's key, that of the default action
+/// first. Frame externs, and value externs with memory: their own snapshots.
 pub(crate) fn snapshot(program: &Program, state: &State) -> BTreeMap<String, Vec<u8>> {
     let mut all = BTreeMap::new();
     for (instance, object) in program.instances.iter().zip(&state.objects) {
@@ -88,7 +89,7 @@ fn count_bytes(count: &Count, only_packets: bool) -> Vec<u8> {
     [count.packets, bytes].map(u64::to_be_bytes).concat()
 }
 
-/// A counter of `CounterType.packets`, the enum's first member: what its bytes are nobody can ask for.
+/// A counter of `CounterType.packets`, the enum's first member: its bytes cannot be read.
 fn only_packets(instance: &Instance) -> bool {
     instance.args.last().is_some_and(|arg| arg.kind == ExprKind::Const(Const::Enum(0)))
 }
@@ -97,8 +98,8 @@ fn direct_meters(table: &Table) -> Vec<u8> {
     by_key(table, |cells| Some(cells.meter.bytes()).filter(|bytes| !bytes.is_empty()))
 }
 
-/// What `bytes` gives of the direct cells, in the order of the keys as text, whatever the order of insertion; the default
-/// action has no key.
+/// Concatenates `bytes` of the direct cells in the order of the keys as text, whatever the order of insertion; the
+/// default action has no key.
 fn by_key(table: &Table, bytes: impl Fn(&DirectCells) -> Option<Vec<u8>>) -> Vec<u8> {
     let text = |key: &EntryKey| format!("{:?} {}", key.matches, key.priority);
     let entries = table.entries.iter().map(|(key, entry)| (text(key), &entry.direct));

@@ -1,6 +1,6 @@
-//! What a control plane can write to: tables, value sets and objects as a program has them before anything is written.
+//! Tables, value sets and objects that a control plane can write to, in the initial state of a program.
 //!
-//! Readers of entries resolve names and values with it; nothing of it runs.
+//! Readers of entries use them to resolve names and values; nothing of them runs.
 
 use crate::architecture::objects;
 use crate::build;
@@ -54,7 +54,7 @@ pub struct TableSpec {
 pub struct ActionSpec {
     /// The control-plane name.
     pub name: Name,
-    /// Its parameters without direction, by name and width.
+    /// Name and width of each parameter without direction.
     pub params: Vec<(Name, u32)>,
 }
 
@@ -72,11 +72,11 @@ pub struct ValueSetSpec {
 pub struct ObjectSpec {
     /// The control-plane name.
     pub name: Name,
-    /// What it is.
+    /// Kind of the object.
     pub kind: ObjectKind,
 }
 
-/// What an object is.
+/// Kinds of objects.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ObjectKind {
     /// A register with cells of this type.
@@ -106,7 +106,7 @@ impl ObjectKind {
 }
 
 impl Specs {
-    /// Of a program that can be run; why it cannot.
+    /// Specs of a program. Errors: reasons why it cannot be run.
     pub fn new(program: &Program) -> Result<Specs, Vec<Diagnostic>> {
         let mut problems = vec![];
         let value_sets = build::value_sets(program, &mut |problem| problems.push(problem));
@@ -152,7 +152,7 @@ impl Specs {
         self.value_sets.get(at).ok_or_else(|| refused("no such value set"))
     }
 
-    /// The object that the user means, of those that `is_it` takes; `kind` says in an error what is looked for.
+    /// The object that the user means, among those that `is_it` accepts; `kind` is for the error.
     pub fn object(
         &self,
         kind: &str,

@@ -19,7 +19,7 @@ pub enum Block {
 pub struct Stage {
     /// The name that the architecture gives it.
     pub name: Name,
-    /// What runs.
+    /// Block of the stage.
     pub block: Block,
     /// In order.
     pub params: Vec<Param>,
@@ -65,7 +65,7 @@ impl Stage {
         self.params.iter().find(|p| p.role == role).map_or(Type::Void, |p| p.ty.clone())
     }
 
-    /// Its control, if it is no parser.
+    /// Control of the stage; `None` for a parser.
     pub(crate) fn control(&self) -> Option<ControlId> {
         match self.block {
             Block::Control(id) => Some(id),
@@ -73,7 +73,7 @@ impl Stage {
         }
     }
 
-    /// What each parameter is.
+    /// Role of each parameter.
     pub(crate) fn roles(&self) -> Vec<Role> {
         self.params.iter().map(|param| param.role).collect()
     }
@@ -104,27 +104,27 @@ impl BlockName {
     ];
 }
 
-/// A packet in a stage: what goes in, and what has become of it when the stage is over.
+/// A packet in a stage: inputs before, outputs after.
 pub struct Visit {
-    /// The parameters that have a value before the stage begins; afterwards what they are at its end.
+    /// Values of parameters, before and after the stage.
     pub values: Vec<(VarId, Value)>,
-    /// What a parser reads.
+    /// Input of a parser.
     pub frame: Vec<u8>,
-    /// What the parser left: to read for other blocks, and a parser's result.
+    /// Bytes after the parsed headers: input of other blocks, and output of a parser.
     pub payload: Vec<u8>,
-    /// What a deparser wrote, filled up to whole bytes.
+    /// Output of a deparser, padded to whole bytes.
     pub emitted: Vec<u8>,
-    /// What the program has asked for by calls.
+    /// Effects requested by calls.
     pub effects: Effects,
     /// Steps that may still be made.
     pub fuel: u64,
-    /// Where it begins.
+    /// Start of the run.
     pub start: Start,
     /// How it ended.
     pub end: Result<End, Stop>,
 }
 
-/// Where a stage begins.
+/// Start of a run of a stage.
 #[derive(Clone, Debug)]
 pub enum Start {
     /// At its start.
@@ -145,7 +145,7 @@ pub enum End {
 /// The call of a frame extern.
 #[derive(Clone, Debug)]
 pub struct FrameCall {
-    /// Whose method is called.
+    /// Instance whose method is called.
     pub instance: InstanceId,
     /// The method's name.
     pub method: String,
@@ -174,15 +174,15 @@ pub enum Stop {
     Broken(&'static str),
 }
 
-/// What belongs to a packet beside its headers and metadata, and what the program asks for by calls. The last call of a kind in a
-/// pass counts.
+/// State of a packet beside its headers and metadata, and effects that the program requests by calls. The last call of
+/// a kind in a pass counts.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Effects {
-    /// What counters and meters count, in bytes: the length of the frame as it came into this pass.
+    /// Length for counters and meters, in bytes: that of the frame at the start of this pass.
     pub counted: u64,
     /// The length of the packet as `setValid` and `setInvalid` change it, in bytes.
     pub length: i64,
-    /// Cut what is sent to this many bytes: the least of all calls.
+    /// Length to truncate the sent packet to, in bytes: the minimum of all calls.
     pub truncate: Option<u32>,
     /// A clone, with its session.
     pub clone: Option<CloneEffect>,
@@ -192,17 +192,17 @@ pub struct Effects {
     pub recirculate: Option<u32>,
     /// A checksum was wrong.
     pub checksum_error: bool,
-    /// What direct meters answered in this stage.
+    /// Results of direct meters in this stage.
     pub colours: Vec<(InstanceId, u8)>,
 }
 
 impl Effects {
-    /// Of a frame of so many bytes, when its pass begins.
+    /// Effects at the start of a pass, for a frame of this length.
     pub fn of(bytes: u64) -> Effects {
         Effects { counted: bytes, length: bytes as i64, ..Effects::default() }
     }
 
-    /// What a direct meter answered is its answer from now on.
+    /// Records the result of a direct meter, replacing an earlier one.
     pub fn coloured(&mut self, colour: Option<(InstanceId, u8)>) {
         if let Some((meter, _)) = colour {
             self.colours.retain(|(instance, _)| *instance != meter);
@@ -210,7 +210,7 @@ impl Effects {
         }
     }
 
-    /// What was asked of the traffic manager is no longer.
+    /// Cancels requests to the traffic manager.
     pub(crate) fn forget_orders(&mut self) {
         (self.clone, self.resubmit, self.recirculate) = (None, None, None);
     }
@@ -225,7 +225,7 @@ impl Effects {
 /// A clone that was asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CloneEffect {
-    /// Where it goes: see [`Session`](crate::Session).
+    /// Number of the [`Session`](crate::Session).
     pub session: u32,
     /// The metadata that it keeps; `None` keeps nothing.
     pub field_list: Option<u32>,
@@ -234,14 +234,14 @@ pub struct CloneEffect {
 /// Amid a block: see [`StageRunner::statement`](crate::StageRunner::statement).
 #[derive(Default)]
 pub struct Amid {
-    /// Of the block, all of them.
+    /// All variables of the block.
     pub vars: Vec<Value>,
-    /// What a parser reads.
+    /// Input of the parser.
     pub frame: Vec<u8>,
     /// How many bits of it were taken.
     pub position: u64,
-    /// What the parser left, for other blocks.
+    /// Bytes after the parsed headers.
     pub payload: Vec<u8>,
-    /// What the program has asked for.
+    /// Effects requested so far.
     pub effects: Effects,
 }

@@ -14,18 +14,18 @@ use base_time::Rng;
 use dataplane_api::EntryError;
 use ir::{InstanceId, Name, Program};
 
-/// Tables, objects, and the ways out and in.
+/// Tables, objects, and the outputs and inputs.
 pub struct State {
     pub(crate) tables: Tables,
     pub(crate) value_sets: ValueSets,
     /// One for each instance of the program.
     pub(crate) objects: Vec<Object>,
-    /// For each extern function of the program, what it is if it is a value extern.
+    /// Value extern of each extern function of the program; `None` for other functions.
     pub(crate) functions: Vec<Option<ValueObject>>,
     pub(crate) environment: Box<dyn Environment>,
     pub(crate) rng: Rng,
     pub(crate) accesses: AccessLog,
-    /// What is told of packets.
+    /// Trace of packets.
     pub trace: Trace,
     pub(crate) crcs: CustomCrcs,
     told: Told,

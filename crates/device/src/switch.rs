@@ -25,7 +25,7 @@ use std::sync::Arc;
 pub struct Options {
     /// The externs of the user's own that it offers.
     pub registry: Registry,
-    /// Seeds what the program draws by `random`.
+    /// Seed of the program's `random`.
     pub seed: u64,
     /// Stands between the device and clock, randomness and queues.
     pub environment: Box<dyn Environment>,
@@ -58,7 +58,8 @@ pub struct Switch {
 }
 
 impl Switch {
-    /// A device that has received nothing yet, whose program `runner` runs. What it cannot run it refuses here, never at packet time.
+    /// A new device whose program `runner` runs. Errors: reasons why it cannot be run; nothing is refused at packet
+    /// time.
     pub fn new(
         program: Arc<Program>,
         options: Options,
@@ -97,7 +98,7 @@ impl Switch {
         self.drain(queued, now)
     }
 
-    /// What it keeps, and what it runs.
+    /// State of the device, and its program's blocks.
     pub fn parts(&mut self) -> (&mut Core, Blocks<'_>) {
         (&mut self.core, self.blueprint.blocks())
     }
@@ -149,7 +150,7 @@ impl Device for Switch {
 
     fn register_read(&self, name: &str, index: u64) -> Result<Bits, EntryError> {
         self.register_value(name, index)?.to_key().ok_or_else(|| EntryError {
-            message: format!("the cells of register `{name}` are no numbers"),
+            message: format!("the cells of register `{name}` are not numbers"),
             help: None,
         })
     }

@@ -1,4 +1,4 @@
-//! What packets tell the control plane: digests and lines of the log, until somebody takes them.
+//! Reports of packets to the control plane: digests and lines of the log, until they are taken.
 
 use crate::trace::value_text;
 use ir::{Name, Program, Type, TypeId};
@@ -12,12 +12,12 @@ const KEPT: usize = 4096;
 pub struct Digest {
     /// The type of the data, or the name of the digest object.
     pub name: Name,
-    /// What was captured at the call.
+    /// Data captured at the call.
     pub data: Value,
 }
 
 impl Digest {
-    /// The type of the data, if the name tells it.
+    /// Type of the data, if the digest's name determines it.
     pub fn ty(&self, program: &Program) -> Type {
         let of_type = program.types.iter().position(|ty| ty.name == self.name);
         let of_type = of_type.map(|at| Type::Named(TypeId::from(at)));
@@ -51,7 +51,7 @@ impl Told {
         self.lost += keep(&mut self.log, [line]);
     }
 
-    /// Adds what was told later.
+    /// Appends later reports.
     pub fn append(&mut self, later: Told) {
         self.lost += later.lost + keep(&mut self.digests, later.digests) + keep(&mut self.log, later.log);
     }

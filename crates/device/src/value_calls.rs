@@ -34,7 +34,7 @@ impl State {
         let value = self.value_mut(id).ok_or(NONE)?;
         let method = *value.methods.get(method as usize).ok_or(NONE)?;
         let seen = match method.effect {
-            // What depends on its arguments alone has no clock.
+            // Pure functions have no clock.
             CallEffect::Pure => Time::ZERO,
             CallEffect::Reads => self.seen(program, id, AccessKind::Read, now),
             CallEffect::Writes => self.seen(program, id, AccessKind::Update, now),

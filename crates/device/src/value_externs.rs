@@ -1,4 +1,4 @@
-//! Value externs: declarations are compared with what a device offers, and instances made.
+//! Value externs: compares declarations with the device's offers, and makes instances.
 
 use crate::objects::Object;
 use crate::objects::value::{ValueMethod, ValueObject};
@@ -10,7 +10,8 @@ use ir::{Annotation, CallEffect, Instance, Program, Signature, Type, TypeKind};
 use ir_value::{Value, numbers};
 use state_modes::Merge;
 
-/// What declarations of value externs say wrongly: a name that nobody offers, another form, other methods, parameters or effects.
+/// Errors in declarations of value externs: a name that is not offered, another form, other methods, parameters or
+/// effects.
 pub fn check_value_externs(program: &Program, registry: &Registry) -> Vec<Diagnostic> {
     let objects = program.externs.iter().filter_map(|object| {
         let declared = Declared {
@@ -33,7 +34,7 @@ pub fn check_value_externs(program: &Program, registry: &Registry) -> Vec<Diagno
     });
     let functions = program.extern_functions.iter().filter_map(|function| {
         let mark = function.value_extern()?;
-        // What is called may have any name: the annotation says what it is.
+        // The callee may have any name: the annotation identifies it.
         let name = mark.as_str().unwrap_or_default();
         let method = DeclaredMethod {
             name,
@@ -103,10 +104,10 @@ impl Declared<'_> {
         let wrong = |span: Span, why: String| {
             Diagnostic::error(
                 codes::VALUE_SIGNATURE,
-                format!("`{name}` is declared otherwise than it is offered"),
+                format!("`{name}` does not match the device's declaration"),
             )
             .at(span, why)
-            .note(format!("it is offered as: {}", offer.declaration(name)))
+            .note(format!("the device declares it as: {}", offer.declaration(name)))
         };
         if self.form != offer.form {
             let (is, wanted) = match offer.form {
@@ -120,7 +121,8 @@ impl Declared<'_> {
         }
         let merge = self.merge.map(|a| a.as_str().and_then(Merge::of_name));
         if merge.is_some() && merge != Some(offer.merge) {
-            found.push(wrong(self.span, "copies of its memory are not merged this way".to_string()));
+            found
+                .push(wrong(self.span, "copies of its memory cannot be merged by this operator".to_string()));
         }
         for method in &self.methods {
             let Some(known) = offer.methods.iter().find(|known| known.name == method.name) else {
@@ -137,7 +139,7 @@ impl Declared<'_> {
 }
 
 impl DeclaredMethod<'_> {
-    /// How a declaration differs from what is offered.
+    /// First difference between a declaration and the device's offer.
     fn differs(&self, program: &Program, offered: &Method) -> Option<String> {
         let params = &self.signature.params;
         if !self.signature.type_params.is_empty() {
@@ -239,7 +241,7 @@ pub(crate) fn instance(
     Ok(Object::Value(ValueObject { object, methods }))
 }
 
-/// Makes what each extern function of the program is, if it is a value extern. Declarations have been checked.
+/// Makes the value extern of each extern function that has one. Declarations have been checked.
 pub(crate) fn functions(program: &Program, registry: &Registry) -> Vec<Option<ValueObject>> {
     let made = |function: &ir::ExternFunction| {
         let offer = registry.value(function.value_extern()?.as_str()?)?;

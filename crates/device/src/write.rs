@@ -1,4 +1,4 @@
-//! What a control plane writes, done to a device.
+//! Control-plane writes to a device.
 
 use crate::names::refused;
 use crate::objects::Object;
@@ -15,7 +15,7 @@ use ir::Name;
 use ir_value::Value;
 
 impl Switch {
-    /// Does a write. What it names goes by control-plane names, whole or by their ends. Times without a hit count from `now`.
+    /// Does a write. Objects are given by control-plane names, full or abbreviated. Idle times count from `now`.
     pub fn write(&mut self, write: &Write<Name>, now: Time) -> Result<(), EntryError> {
         match write {
             Write::Entry { table, key, to, count } => {
@@ -127,7 +127,7 @@ impl Switch {
         })
     }
 
-    /// Adds an entry or replaces what it runs.
+    /// Adds an entry or replaces its action.
     fn write_run(
         &mut self,
         table: &Name,
@@ -203,7 +203,7 @@ impl Switch {
         let (id, ()) = self.core.state.object(&self.core.program, "action profile", profile, pick)?;
         let user = self.core.state.tables.iter().find(|table| table.implementation == Some(id));
         user.map(|table| table.control_plane_name.clone())
-            .ok_or_else(|| refused(format!("no table uses `{profile}`: its members would run nowhere")))
+            .ok_or_else(|| refused(format!("no table uses `{profile}`: its members would never run")))
     }
 
     fn write_multicast(&mut self, group: u32, to: Option<&MulticastGroup>) -> Result<(), EntryError> {
@@ -243,7 +243,9 @@ impl Switch {
                 return Err(refused("a session has several replicas of its own, or a multicast group"));
             }
             _ if own >= 2 * SESSION_GROUPS => {
-                return Err(refused(format!("sessions with several replicas are below {SESSION_GROUPS}")));
+                return Err(refused(format!(
+                    "ids of sessions with several replicas must be below {SESSION_GROUPS}"
+                )));
             }
             _ => Session { group: Some(own), ..kind },
         };
@@ -260,7 +262,7 @@ impl Switch {
     fn register_value_of(&self, name: &str, data: &control_writes::Data) -> Result<Value, EntryError> {
         let ty = self.register_type(name)?;
         Value::from_data(&self.core.program, ty, data)
-            .ok_or_else(|| refused(format!("this is no value for a cell of `{name}`")))
+            .ok_or_else(|| refused(format!("the value has the wrong type for a cell of `{name}`")))
     }
 }
 

@@ -1,7 +1,7 @@
-//! What is measured.
+//! Experiments and measurements.
 //!
-//! [`bench`] runs the data plane beside its peers, [`profile`] measures what network functions bear on this machine, and
-//! [`reproduce`] repeats the figures and tables of papers in the emulator.
+//! [`bench`] runs the data plane beside its peers, [`profile`] measures the rates that network functions sustain on
+//! this machine, and [`reproduce`] repeats the figures and tables of papers in the emulator.
 
 pub mod bench;
 pub mod profile;

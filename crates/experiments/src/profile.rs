@@ -1,8 +1,10 @@
-//! What a frame function bears on this machine, measured, as a table that the planner reads (Flightplan, appendix J).
+//! Rates that a frame function sustains on this machine, measured, as a table that the planner reads (Flightplan,
+//! appendix J).
 //!
-//! The frames of a [workload] come at a [rate](offer), whether the function is done with those before or not. Each rate is
-//! tried [`TRIES`] times; each frame counts with the shortest time that it took in any of them, since a busy machine only makes it worse. Rates double until frames are dropped; then
-//! the highest without drops is sought.
+//! The frames of a [workload] arrive at a constant [rate](offer), whether or not the function has finished the former
+//! ones. Each rate is tried [`TRIES`] times; for each frame the shortest latency of all tries counts, since other load
+//! on the machine only adds latency. Rates double until frames are dropped; then the highest rate without drops is
+//! searched.
 
 mod offer;
 mod workload;
@@ -30,7 +32,7 @@ const MOST: u64 = 1_000_000_000_000;
 /// So late frames may come, in nanoseconds, one of 100 later.
 const LATE: u64 = 10_000;
 
-/// What is measured, and what nobody can measure here.
+/// Settings of a profile, and values that cannot be measured here.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Bytes of a frame.
@@ -60,13 +62,13 @@ pub struct Point {
     pub rate: u64,
     /// From when a frame is due to when it is done, of half of the frames at most.
     pub median_ns: u64,
-    /// Of 99 frames in 100 at most.
+    /// 99th percentile.
     pub latency_ns: u64,
     /// Bits that leave for each million that come, if nothing was lost before.
     pub leave_ppm: u64,
 }
 
-/// What was found of a function and a size.
+/// Measurements of a function at one frame size.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Measured {
     /// The function's name in `@frame_extern("name")`.
@@ -85,7 +87,8 @@ pub struct Measured {
 pub struct Core {
     /// The wall clock when it was looked at last.
     last: u64,
-    /// What the wall clock is ahead of the thread's processor time, but for looks of less than [`GAP`] behind one another.
+    /// Nanoseconds by which the wall clock is ahead of the thread's processor time, except between readings less than
+    /// [`GAP`] apart.
     away: u64,
     now: u64,
 }
@@ -107,7 +110,7 @@ impl Default for Core {
     }
 }
 
-/// What the wall clock is ahead of the thread's processor time.
+/// Nanoseconds by which the wall clock is ahead of the thread's processor time.
 fn ahead(wall: u64) -> u64 {
     wall.saturating_sub(bench::thread().as_nanos() as u64)
 }
@@ -134,7 +137,7 @@ impl Clock for Core {
     }
 }
 
-/// The names of what can be measured.
+/// Names of the functions that can be measured.
 pub fn names() -> Vec<String> {
     netfn_registry::all().names().map(str::to_string).collect()
 }
@@ -180,7 +183,8 @@ pub fn measure(
     Ok(found)
 }
 
-/// What some trials come to: of those without drops each frame's shortest latency; if all have drops, the one with the fewest.
+/// Combines trials: for those without drops, each frame's shortest latency; if all have drops, the trial with the
+/// fewest.
 fn best(load: &Load<'_>, rate: u64, clock: &mut dyn Clock, handler: &mut dyn Handler) -> Trial {
     let mut best: Option<Trial> = None;
     let bits: u64 = load.lengths.iter().map(|length| *length as u64 * 8).sum();
@@ -212,7 +216,7 @@ fn leaves(factory: &FrameExternFactory, load: &Workload) -> Result<Option<u64>, 
     Ok(Some(left * 1_000_000 / (came as u64).max(1)))
 }
 
-/// What is to be said of drops at a rate if this is what becomes of its frames without any function.
+/// Doubt about drops at a rate, judged by the trial of a handler that does nothing.
 fn doubt(nothing: &Trial, rate: u64) -> Option<String> {
     let rate = base_time::Rate::from_bits_per_s(rate);
     let late = nothing.percentile(99);
@@ -228,7 +232,7 @@ fn doubt(nothing: &Trial, rate: u64) -> Option<String> {
     }
 }
 
-/// What does nothing.
+/// A handler that does nothing.
 struct Nothing;
 
 impl Handler for Nothing {
@@ -322,7 +326,7 @@ pub fn table(points: &[Point], settings: &Settings) -> String {
 mod tests {
     use super::*;
 
-    /// A clock on which a microsecond passes from one look to the next: what any function takes for a frame.
+    /// A clock on which a microsecond passes between two readings: any function takes that for a frame.
     struct Looks(u64);
 
     impl Clock for Looks {
@@ -379,7 +383,7 @@ mod tests {
         assert!(measured("fec", 200).is_err_and(|why| why.contains("fec-encode")));
     }
 
-    /// A million frames a second of 1,600 bits, and what has no function does no better, which is told.
+    /// A million frames a second of 1,600 bits; a handler that does nothing is no faster, which is reported.
     #[test]
     fn a_microsecond_a_frame_bears_a_million_a_second() {
         let found = measured("header-compress", 200).unwrap();

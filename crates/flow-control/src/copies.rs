@@ -1,8 +1,8 @@
 //! Copies of entries at the switch, counted by the flows that look them up there.
 //!
-//! A copy is wanted while some flow refers to its key. What is wanted and what the switch holds are compared whenever an operation
-//! on the key has ended: so the decision to remove a copy is taken when the removal is sent, not when the flow's move began, and
-//! a key has at most one operation under way.
+//! A copy is wanted while some flow refers to its key. Wanted and present content are compared whenever an operation on
+//! the key has ended: so the decision to remove a copy is taken when the removal is sent, not when the flow's move
+//! began, and a key has at most one operation in progress.
 
 use crate::moves::Version;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,11 +12,11 @@ use std::collections::{BTreeMap, BTreeSet};
 struct Copy<F> {
     /// Flows that look the key up at the switch, or are about to.
     flows: BTreeSet<F>,
-    /// What the full table has: none is a miss, which flows depend on as on an entry.
+    /// Content in the full table; `None` is a miss, which flows depend on as on an entry.
     content: Option<Version>,
-    /// What the switch has, as far as it has answered.
+    /// Content at the switch, as last acknowledged.
     held: Option<Version>,
-    /// What the operation under way makes the switch hold.
+    /// Content at the switch after the operation in progress.
     sent: Option<Option<Version>>,
 }
 
@@ -26,7 +26,7 @@ impl<F> Copy<F> {
     }
 }
 
-/// What is to be done to a copy at the switch.
+/// Operation on a copy at the switch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Change {
     Put(Version),
@@ -81,7 +81,7 @@ impl<F: Clone + Ord, K: Clone + Ord> Copies<F, K> {
         Some(wanted.map_or(Change::Remove, Change::Put))
     }
 
-    /// The operation under way is done, or refused and has changed nothing.
+    /// The operation in progress is done, or was refused and has changed nothing.
     pub(crate) fn answered(&mut self, key: &K, done: bool) {
         if let Some(copy) = self.0.get_mut(key)
             && let Some(sent) = copy.sent.take()
@@ -92,7 +92,7 @@ impl<F: Clone + Ord, K: Clone + Ord> Copies<F, K> {
         self.tidy(key);
     }
 
-    /// Whether the switch holds of the key what is wanted, and nothing is under way.
+    /// True if the switch has the wanted content of the key, and no operation is in progress.
     pub(crate) fn settled(&self, key: &K) -> bool {
         self.0.get(key).is_none_or(|copy| copy.sent.is_none() && copy.held == copy.wanted())
     }

@@ -1,12 +1,12 @@
 //! Flows that move between a switch and its helpers. State machines without I/O.
 //!
-//! Programs with much state keep all of it at helpers, and a part of it at a fast switch with little memory. Flows whose packets are
-//! many are processed at the switch, all others at a helper. These modules decide which, and move flows while packets pass;
-//! they know neither P4Runtime nor what the entries mean.
+//! Programs with much state keep all of it at helpers, and a part of it at a fast switch with little memory. Flows with
+//! many packets are processed at the switch, all others at a helper. These modules choose the flows, and move them
+//! while packets pass; they know neither P4Runtime nor the meaning of entries.
 //!
 //! | module | decides |
 //! |---|---|
-//! | [`pending`] | what happens to packets of a flow that nobody has decided about |
+//! | [`pending`] | packets of a flow that wait for a decision |
 //! | [`popularity`] | which flows are worth a place at the switch |
 //! | [`moves`] | the order of writes when flows move, and when entries are written that have copies at the switch |
 //! | [`merge`] | how copies of a counter on several devices become one value |

@@ -1,6 +1,6 @@
 //! Locks on keys, granted in the order in which they are asked for.
 //!
-//! A request names all its keys at once and waits for each behind the requests that came before it, so no two requests wait
+//! A request names all its keys at once and waits for each after the requests that came before it, so no two requests wait
 //! for each other, and none waits for ever if each holder releases.
 //!
 //! ```text
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// How a holder uses a key.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Use {
-    /// With others that use it the same way.
+    /// Together with other shared holders.
     Shared,
     Alone,
 }
@@ -33,7 +33,7 @@ struct Request<K> {
     missing: usize,
 }
 
-/// Who holds and who waits for each key `K`. `H` names a holder.
+/// Holder and waiters of each key `K`. `H` identifies a holder.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Locks<K, H> {
     places: BTreeMap<K, VecDeque<Place<H>>>,
@@ -62,7 +62,7 @@ impl<K: Clone + Ord, H: Clone + Ord> Locks<K, H> {
         keys.iter().for_each(|key| self.grant(key));
     }
 
-    /// Gives up what the holder has and what it waits for.
+    /// Releases the holder's keys and cancels its requests.
     pub(crate) fn release(&mut self, holder: &H) {
         let Some(request) = self.requests.remove(holder) else { return };
         self.ready.retain(|ready| ready != holder);
@@ -87,7 +87,7 @@ impl<K: Clone + Ord, H: Clone + Ord> Locks<K, H> {
         self.requests.is_empty()
     }
 
-    /// Grants what can be granted of one key: the first place, and those after it as long as all are shared.
+    /// Grants one key: the first place, and the following ones as long as all are shared.
     fn grant(&mut self, key: &K) {
         let Some(places) = self.places.get_mut(key) else { return };
         let alone = places.front().is_some_and(|first| first.how == Use::Alone);

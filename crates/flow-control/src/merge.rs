@@ -1,6 +1,6 @@
-//! One value of the copies that several devices count in: a hub adds up what each has counted, and gives each what the others have
-//! (ExoPlane, section 4.3 and appendix B, with a protocol that is exact when devices start anew and messages are lost, doubled or
-//! overtaken).
+//! One value of the copies that several devices count in: a hub adds up the devices' counts, and sends each device the
+//! counts of the others (ExoPlane, section 4.3 and appendix B, with a protocol that is exact when devices restart and
+//! messages are lost, duplicated or reordered).
 //!
 //! ```text
 //! device:  shown = own + others          own: counted by packets here since the device started
@@ -9,22 +9,24 @@
 //!          device d  <══  Merge { incarnation, sequence, total - own(d) of cells that have changed }
 //! ```
 //!
-//! Every count is in `own` of exactly one incarnation, so none counts twice; `own` only grows and messages with an older sequence number are
-//! dropped, so no copy goes back; when traffic has stopped, one push and one merge of each device make all copies equal and exact.
-//! When a device starts anew, what it has counted since its last push that arrived is lost, and nothing else.
+//! Every count is in `own` of exactly one incarnation, so none counts twice; `own` only grows and messages with an
+//! older sequence number are dropped, so no copy goes back; when traffic has stopped, one push and one merge of each
+//! device make all copies equal and exact. When a device restarts, only its counts since the last push that arrived are
+//! lost.
 //!
-//! A message names the newest message from the other side, and holds all cells that have changed since the newest that the other side
-//! has named: a lost message is made good by the next one, and what is sent is in proportion to what has changed.
+//! A message names the newest message from the other side, and has all cells that have changed since the newest that
+//! the other side has named: the next message makes up for a lost one, and the size of messages is proportional to the
+//! changes.
 //!
 //! A control-plane write gives a cell a new epoch, in which every device counts from zero. Counts that race with the write are in one
 //! epoch or the other, never in both.
 //!
-//! `max`, `min` and `or` need no subtraction: a device pushes what it shows, and takes the merged value in.
+//! `max`, `min` and `or` need no subtraction: a device pushes its present value, and combines it with the merged value.
 
 use state_modes::Merge as Operator;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a device has counted. `C` names a cell.
+/// Counts of a device. `C` identifies a cell.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Push<C> {
     /// How many times the device has started.
@@ -37,7 +39,7 @@ pub struct Push<C> {
     pub cells: Vec<Cell<C>>,
 }
 
-/// What the others have counted.
+/// Counts of all other devices.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Merge<C> {
     /// The incarnation it is for.
@@ -57,18 +59,18 @@ pub struct Cell<C> {
     pub cell: C,
     /// Control-plane writes since the hub has first heard of the incarnation.
     pub epoch: u32,
-    /// In a push, what the device has counted in this epoch; in a merge, what all others have, with the written value.
+    /// In a push, the device's count in this epoch; in a merge, the sum of all others' counts and the written value.
     pub value: u128,
 }
 
-/// What a merge does to a cell of the data plane.
+/// Effect of a merge on a cell of the data plane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
     /// Adds, modulo the cell's width, in one atomic step.
     Add(u128),
     /// Takes the value in by the operator, in one atomic step.
     Combine(u128),
-    /// Replaces what is there, in one atomic step: a new epoch.
+    /// Replaces the value, in one atomic step: a new epoch.
     Set(u128),
 }
 
@@ -124,9 +126,9 @@ pub struct Agent<C> {
     merged: u64,
     /// The newest push that the hub has named.
     acknowledged: u64,
-    /// What of a cell's value is not counted here, and its epoch.
+    /// Part of each cell's value that was counted elsewhere, and the cell's epoch.
     others: BTreeMap<C, (u32, u128)>,
-    /// What the pushes have said.
+    /// Contents of the pushes.
     sent: BTreeMap<C, Sent>,
 }
 
@@ -137,8 +139,8 @@ impl<C: Clone + Ord> Agent<C> {
         Self { kind, incarnation, sequence: 0, merged: 0, acknowledged: 0, others, sent }
     }
 
-    /// A push, at the hub's pull or at a timer. `shown`: what the data plane shows of every cell that has changed since the last
-    /// call, read in one step with respect to the changes of [`Agent::merge`]; cells that have not changed do no harm.
+    /// A push, at the hub's pull or at a timer. `shown`: the data plane's value of every cell that has changed since
+    /// the last call, read atomically with respect to the changes of [`Agent::merge`]; unchanged cells may be included.
     pub fn push(&mut self, shown: impl IntoIterator<Item = (C, u128)>) -> Push<C> {
         self.sequence += 1;
         for (cell, value) in shown {
@@ -154,7 +156,7 @@ impl<C: Clone + Ord> Agent<C> {
         Push { incarnation: self.incarnation, sequence: self.sequence, seen: self.merged, cells }
     }
 
-    /// A merge has come. Gives what is to be done to the data plane's cells; nothing if the message is old.
+    /// Handles a merge. Returns the changes of the data plane's cells; none if the message is old.
     pub fn merge(&mut self, message: &Merge<C>) -> Vec<(C, Change)> {
         if message.incarnation != self.incarnation || message.sequence <= self.merged {
             return vec![];
@@ -181,7 +183,7 @@ impl<C: Clone + Ord> Agent<C> {
     }
 }
 
-/// What the hub knows of one device.
+/// The hub's state of one device.
 #[derive(Clone, Debug)]
 struct Device<C> {
     incarnation: u32,
@@ -189,21 +191,21 @@ struct Device<C> {
     pushed: u64,
     /// The epochs in which the incarnation has begun to count; 0 if not listed.
     first_epochs: BTreeMap<C, u32>,
-    /// What the incarnation has counted, each in its cell's epoch.
+    /// Counts of the incarnation, each in its cell's epoch.
     own: BTreeMap<C, u128>,
     sequence: u64,
     /// The newest merge that the device has named.
     acknowledged: u64,
-    /// What the merges have said.
+    /// Contents of the merges.
     sent: BTreeMap<C, Sent>,
 }
 
-/// What has ended, and has to be kept where it outlives the hub.
+/// Totals of ended incarnations; to be stored so that they outlive the hub.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Banked {
     /// Control-plane writes so far.
     pub epoch: u32,
-    /// The written value, with what incarnations counted that have ended since.
+    /// The written value, plus the counts of incarnations that have ended since.
     pub value: u128,
 }
 
@@ -218,7 +220,7 @@ pub struct Hub<C> {
 }
 
 impl<C: Clone + Ord> Hub<C> {
-    /// A hub of so many devices. `banked` is what an earlier hub has kept.
+    /// A hub of `devices` devices. `banked` are the totals that an earlier hub has stored.
     pub fn new(kind: Kind, devices: usize, banked: BTreeMap<C, Banked>) -> Self {
         let device = || Device {
             incarnation: 0,
@@ -264,7 +266,7 @@ impl<C: Clone + Ord> Hub<C> {
         device.pushed = message.sequence;
         device.acknowledged = device.acknowledged.max(message.seen.min(device.sequence));
         for Cell { cell, epoch, value } in &message.cells {
-            // What was counted before a write is not in the value any more.
+            // Counts from before a write are not in the value any more.
             let first = device.first_epochs.get(cell).copied().unwrap_or(0);
             if first + epoch == self.banked.get(cell).map_or(0, |banked| banked.epoch) {
                 device.own.insert(cell.clone(), *value & kind.mask());

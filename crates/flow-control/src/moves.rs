@@ -1,8 +1,8 @@
 //! Two-phase moves of flows between the full tables at the helpers and a switch that holds some of their entries, and writes
 //! that all copies see in one order (ExoPlane, sections 3 and 4.2).
 //!
-//! A flow whose key is in the switch's flow table is processed at the switch, every other one at a helper. The invariant: every lookup
-//! of a flow at the switch gives what the full table gives, a miss included.
+//! A flow whose key is in the switch's flow table is processed at the switch, every other one at a helper. The
+//! invariant: every lookup of a flow at the switch has the full table's result, a miss included.
 //!
 //! ```text
 //! promote:  copies of all entries it looks up ── all there ──> into the flow table
@@ -21,7 +21,7 @@ use crate::copies::{Change, Copies};
 use crate::locks::{Locks, Use};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Names the content of an entry: the caller knows what it stands for.
+/// Identifies the content of an entry for the caller.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Version(pub u64);
 
@@ -34,11 +34,11 @@ pub struct WriteId(pub u64);
 pub struct Write<K> {
     /// The entry's place.
     pub key: K,
-    /// What is there from now on; none deletes the entry.
+    /// New content; `None` deletes the entry.
     pub content: Option<Version>,
 }
 
-/// The full tables: the desired state, not what some device holds.
+/// The full tables: the desired state, not the content of any device.
 pub trait FullTables<F, K> {
     /// The entry at the key; none is a miss.
     fn content(&self, key: &K) -> Option<Version>;
@@ -50,7 +50,7 @@ pub trait FullTables<F, K> {
     fn apply(&mut self, write: &Write<K>);
 }
 
-/// What is to be done on devices.
+/// Operations on devices.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Operation<F, K> {
     /// Insert or modify the entry at the switch.
@@ -78,7 +78,7 @@ pub enum Answer {
     Full,
 }
 
-/// What has come about.
+/// Completed changes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum News<F> {
     /// The flow is processed at the switch.
@@ -91,21 +91,21 @@ pub enum News<F> {
     Written(WriteId),
 }
 
-/// Where a flow's move is.
+/// Phase of a flow's move.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 enum Phase {
-    /// Waits for its keys, on the way in.
+    /// Waits for its keys, before moving to the switch.
     Waiting,
-    /// Its entries are written to the switch.
+    /// The flow's entries are being written to the switch.
     Filling,
-    /// Its key is written to the flow table.
+    /// The flow's key is being written to the flow table.
     Admitting,
     Resident,
-    /// Waits for its keys, on the way out.
+    /// Waits for its keys, before moving to the helper.
     Leaving,
-    /// Its key is removed from the flow table.
+    /// The flow's key is being removed from the flow table.
     Expelling,
-    /// Its packets in flight come to their ends.
+    /// The flow's packets in flight are finishing.
     Flushing,
     /// Entries that nobody else needs are removed.
     Freeing,
@@ -121,7 +121,7 @@ struct Flow<K> {
     refused: bool,
 }
 
-/// Where a write is.
+/// A write in progress.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 struct Writing<K> {
     write: Write<K>,
@@ -170,7 +170,8 @@ impl<F: Clone + Ord, K: Clone + Ord> Moves<F, K> {
         }
     }
 
-    /// Moves the flow to the switch; nothing if it is there or on its way in. One on its way out comes back once it is out.
+    /// Moves the flow to the switch; does nothing if it is there or moving there. A flow that moves to a helper comes
+    /// back afterwards.
     pub fn promote(&mut self, flow: F, tables: &mut impl FullTables<F, K>) {
         if let Some(known) = self.flows.get_mut(&flow) {
             match known.phase {
@@ -186,7 +187,7 @@ impl<F: Clone + Ord, K: Clone + Ord> Moves<F, K> {
         self.advance(tables);
     }
 
-    /// Moves the flow to its helper; nothing if it is there or on its way out.
+    /// Moves the flow to its helper; does nothing if it is there or moving there.
     pub fn evict(&mut self, flow: &F, tables: &mut impl FullTables<F, K>) {
         self.successors.remove(flow);
         self.leave(flow);
@@ -278,12 +279,12 @@ impl<F: Clone + Ord, K: Clone + Ord> Moves<F, K> {
         })
     }
 
-    /// Flows at the switch or on their way in or out, and keys that are copied there, misses included.
+    /// Numbers of flows at the switch or moving, and of keys copied there, misses included.
     pub fn len(&self) -> (usize, usize) {
         (self.flows.len(), self.copies.len())
     }
 
-    /// Whether the switch holds nothing and nothing is under way.
+    /// True if the switch has no flows, and nothing is in progress.
     pub fn is_empty(&self) -> bool {
         self.flows.is_empty() && self.copies.len() == 0 && self.writes.is_empty() && self.locks.is_empty()
     }
@@ -380,7 +381,7 @@ impl<F: Clone + Ord, K: Clone + Ord> Moves<F, K> {
         }
     }
 
-    /// A flow that is not in the flow table gives back what it has at the switch, for lack of room.
+    /// Frees a flow's entries at the switch after the flow table had no room for it.
     fn undo(&mut self, name: &F) {
         if let Some(flow) = self.flows.get_mut(name) {
             flow.refused = true;
@@ -413,7 +414,7 @@ impl<F: Clone + Ord, K: Clone + Ord> Moves<F, K> {
         }
     }
 
-    /// Evicts the flows at the switch that the write would lead elsewhere, and asks for the key behind them.
+    /// Evicts the flows at the switch that the write would lead elsewhere, and asks for the key after them.
     fn queue_write(&mut self, id: WriteId, tables: &impl FullTables<F, K>) {
         let Some(writing) = self.writes.get(&id) else { return };
         let key = writing.write.key.clone();

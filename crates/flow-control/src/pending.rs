@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! absent ── first packet ──> deciding ── decided ──> draining ── marker is back, nothing waits ──> done
-//!                              │ packets wait          │ packets wait; sent behind the marker
+//!                              │ packets wait          │ packets wait; sent after the marker
 //! ```
 //!
 //! With [`Order::Any`] a flow is done when it is decided, and a packet that comes by the new entries may overtake those that waited.
@@ -22,7 +22,7 @@ pub enum Order {
     Keep,
 }
 
-/// How much may wait.
+/// Limits on waiting flows and packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bounds {
     /// Flows that wait for a decision.
@@ -31,7 +31,7 @@ pub struct Bounds {
     pub packets: usize,
 }
 
-/// What becomes of a packet that has come.
+/// Fate of a packet that arrives.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Arrival<P> {
     /// It is the first of its flow: to be decided. The packet counts as the first that waits.
@@ -42,7 +42,7 @@ pub enum Arrival<P> {
     Dropped(P),
 }
 
-/// What is to be done for a flow.
+/// Packets of a flow to send, after a decision.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Release<P> {
     /// To be sent to the device that serves the flow, in this order.
@@ -100,12 +100,13 @@ impl<F: Ord, P> Pending<F, P> {
         self.release(flow)
     }
 
-    /// The flow is refused, or its decision failed: what waited is given back and is to be dropped and counted by the caller.
+    /// The flow is refused, or its decision failed: returns the waiting packets, which the caller drops and counts.
     pub fn refused(&mut self, flow: &F) -> Vec<P> {
         self.flows.remove(flow).map(|waiting| waiting.packets).unwrap_or_default()
     }
 
-    /// The flow's marker has come back. Gives what has come meanwhile; with no marker to send, the flow need not be led here.
+    /// The flow's marker has come back. Returns the packets that arrived meanwhile; without a further marker, the
+    /// flow's packets need not come here any more.
     pub fn marker_returned(&mut self, flow: &F) -> Option<Release<P>> {
         if !self.flows.get(flow)?.decided {
             return None;

@@ -1,9 +1,9 @@
 //! Which flows are worth a place at the switch (ExoPlane, section 6).
 //!
-//! Once a window, helpers report flows of which they have seen many packets (estimates of a sketch), and the switch counts the
-//! packets of its resident flows exactly. A flow comes in if there is room, or in place of the resident flow with the fewest
-//! packets if it has clearly more than that one. What may move in a window is bounded by what the writes cost, and the
-//! threshold of the helpers follows, so that about twice as many flows are reported as may move.
+//! Once a window, helpers report flows of which they have seen many packets (estimates of a sketch), and the switch
+//! counts the packets of its resident flows exactly. A flow comes in if there is room, or in place of the resident flow
+//! with the fewest packets if it has clearly more than that one. The cost of the writes limits the moves in a window,
+//! and the threshold of the helpers follows, so that about twice as many flows are reported as may move.
 //!
 //! ```text
 //! comes in:   estimate * 4 > 5 * fewest packets of a resident        (hysteresis of 1.25: no flow goes in and out by noise)
@@ -30,7 +30,7 @@ pub enum Decision<F> {
     Demote(F),
 }
 
-/// What one window has shown. Counts are packets in the window.
+/// Measurements of one window. Counts are packets in the window.
 #[derive(Clone, Debug)]
 pub struct Window<F> {
     /// Flows at helpers, with the estimate of each; a flow may be reported by several helpers.
@@ -41,7 +41,7 @@ pub struct Window<F> {
     pub room: usize,
 }
 
-/// What moves cost.
+/// Costs of moves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Costs {
     /// The length of a window.

@@ -11,8 +11,9 @@
 //! 2       2       3             2       3             2       3                         2       3
 //! ```
 //!
-//! Fail-over is one way: a helper that comes back holds old state, so it serves again only after its copies are made
-//! ([`Shards::copied`]). Each change of a shard gives it a new epoch, and copies made for an old epoch do not count.
+//! Fail-over is in one direction: a helper that comes back holds old state, so it serves again only after its copies
+//! are made ([`Shards::copied`]). Each change of a shard gives it a new epoch, and copies made for an old epoch do not
+//! count.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +25,7 @@ pub struct Helper(pub u16);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ShardId(pub u32);
 
-/// Who serves a share of the flows.
+/// Devices that serve a share of the flows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shard {
     /// Processes the flows. None: two helpers have failed, and the state of these flows is lost.
@@ -38,11 +39,11 @@ pub struct Shard {
 /// A copy that is to be made: the state of the shard, from its primary to a helper that becomes its backup.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Copying {
-    /// What is copied.
+    /// Shard that is copied.
     pub shard: ShardId,
-    /// Who serves it.
+    /// Helper that serves the shard.
     pub from: Helper,
-    /// Who is to be its backup.
+    /// Helper that becomes the backup.
     pub to: Helper,
     /// The shard's epoch for which the copy counts.
     pub epoch: u32,
@@ -74,7 +75,7 @@ impl Shards {
         Shards { shards: (0..count).map(shard).collect(), alive: (0..n).map(helper).collect() }
     }
 
-    /// Who serves the shard.
+    /// Devices of the shard.
     pub fn shard(&self, id: ShardId) -> Option<Shard> {
         self.shards.get(id.0 as usize).copied()
     }

@@ -1,5 +1,5 @@
-//! The merge of copies under loss, doubling, reordering and restarts, against a count of every increment. And the protocol as
-//! ExoPlane prints it (appendix B), under the same conditions: what it withstands and what not.
+//! The merge of copies under loss, doubling, reordering and restarts, against a count of every increment. And the
+//! protocol as printed in ExoPlane (appendix B), under the same conditions: which it withstands.
 
 use base_time::Rng;
 use flow_control::merge::{Agent, Change, Hub, Kind, Merge, Push};
@@ -15,7 +15,7 @@ enum Message {
     Merge(usize, Merge<u64>),
 }
 
-/// What may go wrong.
+/// Faults to inject.
 #[derive(Clone, Copy)]
 struct Faults {
     /// Chances in percent of a message, and of a restart in a step.
@@ -37,7 +37,7 @@ struct Device {
     incarnation: u32,
     shown: BTreeMap<u64, u128>,
     dirty: BTreeSet<u64>,
-    /// Of this incarnation, by cell: what no push has carried that the hub took (for the bound on what is lost).
+    /// Counts of this incarnation, by cell, that the hub has not received: the bound on losses.
     unknown: BTreeMap<u64, u128>,
     counted: BTreeMap<u64, u128>,
 }

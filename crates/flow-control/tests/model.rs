@@ -1,5 +1,5 @@
-//! The two-phase move as a small model, all interleavings: what the protocol needs and why (the numbers of states and violations
-//! are those of an independent model in another language).
+//! The two-phase move as a small model, all interleavings: the protocol's requirements and their reasons (the numbers
+//! of states and violations are those of an independent model in another language).
 //!
 //! Flows A and B share the object `k`. A packet looks into the flow table, then looks up its own object, then `k`; a lookup that
 //! does not find the object is a violation.

@@ -63,7 +63,7 @@ struct Packet {
 struct State {
     moves: Moves<char, char>,
     tables: Tables,
-    /// Devices: the switch's flow table and copies, and what the helpers hold.
+    /// Devices: the switch's flow table and copies, and the helpers' contents.
     flow_table: BTreeSet<char>,
     copies: BTreeMap<char, Version>,
     primary: BTreeMap<char, Version>,

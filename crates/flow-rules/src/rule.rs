@@ -1,7 +1,7 @@
-//! Flow rules, as `ovs-ofctl add-flows` reads them: `priority=1,in_port=1,actions=output:11`.
+//! Flow rules in the syntax of `ovs-ofctl add-flows`: `priority=1,in_port=1,actions=output:11`.
 //!
-//! Of OpenFlow's rules these are the ones that Flightplan gives to its switch of fixed function (NSDI'21, section 5.4): by the port a frame comes
-//! in, to a port.
+//! The supported subset of OpenFlow is what Flightplan gives to its switch of fixed function (NSDI'21, section 5.4):
+//! from a port to a port.
 
 use dataplane_api::Port;
 use std::fmt::Write;
@@ -9,15 +9,15 @@ use std::fmt::Write;
 /// A rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FlowRule {
-    /// Of the rules that match, the one with the highest is followed.
+    /// Priority; among matching rules the highest wins.
     pub priority: u16,
-    /// By which port frames come; all of them, if none is said.
+    /// Port of arrival; `None` matches all ports.
     pub in_port: Option<Port>,
-    /// What becomes of them.
+    /// Fate of matching frames.
     pub action: Action,
 }
 
-/// What becomes of a frame.
+/// Fate of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
     /// It leaves by this port.
@@ -49,7 +49,7 @@ pub fn print(rules: &[FlowRule]) -> String {
     out
 }
 
-/// Reads such lines; empty ones and what stands behind `#` count nothing. An error names its line, from 1.
+/// Reads such lines; empty ones and what stands after `#` count nothing. An error names its line, from 1.
 pub fn read(text: &str) -> Result<Vec<FlowRule>, String> {
     let mut rules = vec![];
     for (number, line) in (1..).zip(text.lines()) {

@@ -1,4 +1,4 @@
-//! Rules as text, and what a switch does by them.
+//! Rules as text, and their effect on a switch.
 
 use base_time::Time;
 use dataplane_api::{Device, DropReason};

@@ -1,4 +1,4 @@
-//! What a kind of workload is called in rack files, which keys it has, and who runs it.
+//! Kinds of workloads: name in rack files, keys, and program.
 
 use crate::program::{Begun, Setup};
 use base_diag::Span;
@@ -13,9 +13,9 @@ pub struct Kind {
     pub count: Count,
     /// Bytes of each; none if there is no `size`.
     pub size: Option<Size>,
-    /// Its own keys, in the order in which messages list them.
+    /// Keys of this kind only, in the order in which messages list them.
     pub keys: &'static [Key],
-    /// What two workloads of this kind have to agree about.
+    /// Constraint between two workloads of this kind.
     pub rule: Option<Rule>,
     /// How long after the first packet the one with this number is sent, of one pair; where chance decides, on average.
     pub since_start: fn(&Load, u64) -> Duration,
@@ -30,7 +30,7 @@ pub struct Kind {
 pub struct Count {
     /// The most.
     pub most: u64,
-    /// What is meant if nothing is said; none if that is a mistake.
+    /// Default; `None` if the key is required.
     pub default: Option<u64>,
 }
 
@@ -39,10 +39,10 @@ impl Count {
     pub const PACKETS: Count = Count { most: MOST_PACKETS, default: None };
 }
 
-/// What most a workload can send.
+/// Limit on the packets of a workload.
 pub const MOST_PACKETS: u64 = 1 << 24;
 
-/// The greatest payload: with headers of 28 bytes, what an IPv4 packet can hold.
+/// The largest payload: with headers of 28 bytes, the largest IPv4 packet.
 pub const MOST_PAYLOAD: u32 = 65_507;
 
 /// Bytes.
@@ -57,7 +57,7 @@ pub struct Size {
 }
 
 impl Size {
-    /// Of a payload with a stamp.
+    /// Size of a payload that holds a stamp.
     pub const fn of_payload(default: u32) -> Size {
         Size { least: crate::stamp::STAMP, most: MOST_PAYLOAD, default }
     }
@@ -68,7 +68,7 @@ impl Size {
 pub struct Key {
     /// As it is written.
     pub word: &'static str,
-    /// What may be written.
+    /// Values allowed for the key.
     pub wanted: Wanted,
 }
 
@@ -84,7 +84,7 @@ impl Key {
     }
 }
 
-/// What may be written for a key. Those without a default are required.
+/// Values allowed for a key. Kinds without a default are required.
 #[derive(Clone, Copy, Debug)]
 pub enum Wanted {
     /// A time that is not zero, with its default.
@@ -110,7 +110,7 @@ pub enum Wanted {
     Text(&'static str),
 }
 
-/// What is written for a key.
+/// Value written for a key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Value {
     /// A time.
@@ -123,29 +123,29 @@ pub enum Value {
     Text(String),
 }
 
-/// What two workloads of one kind have to agree about.
+/// Constraint between two workloads of one kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rule {
     /// Those between the same hosts have different ports: of this transport.
     PortOfItsOwn(&'static str),
-    /// Those to the same host have one size: the title of what is wrong otherwise.
+    /// Workloads to the same host have one size; with the title of the error otherwise.
     OneSize(&'static str),
 }
 
 /// A workload as a rack file says it, but for its hosts.
 #[derive(Clone)]
 pub struct Load {
-    /// What it is.
+    /// Kind of the workload.
     pub kind: &'static Kind,
     /// When the first pair sends its first packet.
     pub start: Time,
-    /// How much later each pair starts than the one before it.
+    /// Time between the starts of consecutive pairs.
     pub stagger: Duration,
     /// How many packets each pair sends, or transfers it does; of a capture at most.
     pub count: u64,
     /// Bytes of payload in each; of memcached's, of a value.
     pub size: u32,
-    /// Its own keys, each with its place in the file.
+    /// Keys of this kind only: name, value, place in the file.
     values: Vec<(&'static str, Value, Span)>,
 }
 
@@ -168,7 +168,7 @@ impl Load {
         self.values.push((word, value, place));
     }
 
-    /// What is written for a key, and where.
+    /// Value and place of a key, if the file gives it.
     pub fn value(&self, word: &str) -> Option<(&Value, Span)> {
         self.values.iter().find(|(known, ..)| *known == word).map(|(_, value, place)| (value, *place))
     }
@@ -229,12 +229,12 @@ impl Load {
         (self.kind.frame_bytes)(self)
     }
 
-    /// [`Kind::frame_bytes`] of what has the payload and headers of Ethernet, IPv4, and UDP or ICMP.
+    /// [`Kind::frame_bytes`] for packets with the payload and headers of Ethernet, IPv4, and UDP or ICMP.
     pub fn payload_with_headers(&self) -> Option<u32> {
         Some(self.size.saturating_add(14 + 20 + 8))
     }
 
-    /// True if numbers are within their bounds, as in what was read from a file.
+    /// True if all numbers are within their bounds, as after reading a file.
     pub fn is_in_bounds(&self) -> bool {
         let fits = |key: &Key| match key.wanted {
             Wanted::Number { least, most, .. } => (least..=most).contains(&self.number(key.word)),

@@ -1,6 +1,6 @@
-//! What hosts run. A *host program* is a workload at both ends of all its pairs of hosts: [`HostProgram`] is the contract, each
-//! kind of workload a file, and [`KINDS`] the registry. `rack-model` reads a kind's keys by its [`Kind`], `rack-emulator` runs its
-//! program; neither knows any kind by name.
+//! Programs of hosts. A *host program* is a workload at both ends of all its pairs of hosts: [`HostProgram`] is the
+//! contract, each kind of workload a file, and [`KINDS`] the registry. `rack-model` reads a kind's keys by its
+//! [`Kind`], `rack-emulator` runs its program; neither knows any kind by name.
 //!
 //! | file | `kind` |
 //! |---|---|
@@ -11,8 +11,8 @@
 //! | `tcp` | `tcp` |
 //! | `pcap` | `pcap` |
 //!
-//! `streams`, `source` and `stamp` are for programs that send packets one by one and look for each of them; `packet` and `station`
-//! build frames and take them apart; `tally` is what is measured.
+//! `streams`, `source` and `stamp` serve programs that send numbered packets and count each at the receiver; `packet`
+//! and `station` build and parse frames; `tally` has the measurements.
 
 pub mod kind;
 pub mod latency;

@@ -1,7 +1,7 @@
 //! `memcached`: a client of memcached and a store, over UDP in the text protocol (`protocol.txt` of memcached).
 //!
-//! The store has every key from the start, and all that is ever written under a key is the value that is there already: whatever
-//! order requests come in, one answer is right. So neither end remembers anything, and what comes is compared byte for byte.
+//! The store has every key from the start, and writes never change a key's value: whatever the order of requests, one
+//! answer is right. So neither end stores values, and answers are compared byte for byte.
 
 use crate::kind::{Count, Key, Kind, Rule, Size, Wanted};
 use crate::packet::{Transport, UDP, build};
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 /// The longest value that one datagram carries.
 pub const MOST_VALUE: u32 = 1400;
 
-/// What most keys a workload can use.
+/// Limit on the keys of a workload.
 pub const MOST_KEYS: u32 = 1_000_000;
 
 /// Requests to a store, sent whatever becomes of the answers. Gaps are by chance.
@@ -30,7 +30,7 @@ pub static MEMCACHED: Kind = Kind {
         Key::new("skew", Wanted::Thousandths(1000)),
         Key::time("interval", Duration::from_ms(1)),
     ],
-    // What one client sets is what another gets.
+    // A value set by one client is read by another.
     rule: Some(Rule::OneSize("the values of one store have two sizes")),
     since_start: |load, n| load.time("interval") * n,
     // Beside the value: memcached's header, and at most as much text as that of an answer with it.
@@ -38,7 +38,7 @@ pub static MEMCACHED: Kind = Kind {
     start,
 };
 
-/// What a client asks of a store.
+/// Request of a client to a store.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Verb {
     /// A value.
@@ -56,7 +56,7 @@ struct Memcached {
 
 /// A client's memory: stores have none.
 struct Client {
-    /// By which keys are drawn.
+    /// Random generator for the keys.
     chance: Rng,
     /// Requests by their ids, and when each was sent.
     asked: BTreeMap<u16, (Request, Stamp)>,
@@ -198,7 +198,7 @@ fn id(bytes: &[u8]) -> Option<u16> {
     bytes.first_chunk::<2>().map(|id| u16::from_be_bytes(*id))
 }
 
-/// Of a message in one datagram.
+/// Frame header of a memcached message that fits one UDP datagram.
 fn header(id: u16) -> Vec<u8> {
     [&id.to_be_bytes()[..], &[0, 0, 0, 1, 0, 0]].concat()
 }

@@ -23,7 +23,7 @@ const DONT_FRAGMENT: u16 = 0x4000;
 /// Bytes of Ethernet, IPv4 and UDP or ICMP headers as hosts send them.
 const HEADERS: usize = 14 + 20 + 8;
 
-/// Who sends to whom.
+/// Addresses of the sender and the receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Route {
     /// The sender's card.
@@ -36,14 +36,14 @@ pub struct Route {
     pub destination: Ipv4Addr,
 }
 
-/// What is above IPv4.
+/// Protocol above IPv4.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Transport {
     /// A ping or its answer.
     Echo {
         /// [`ECHO_REQUEST`] or [`ECHO_REPLY`].
         kind: u8,
-        /// Whose ping it is.
+        /// Identifier of the pinging pair.
         identifier: u16,
         /// Which of them.
         sequence: u16,
@@ -74,7 +74,7 @@ impl Transport {
 pub struct Ipv4<'a> {
     /// With its options.
     pub header: &'a [u8],
-    /// What is behind the header, link padding cut off.
+    /// Payload of the IPv4 packet, without link padding.
     pub body: &'a [u8],
     /// The sender.
     pub source: Ipv4Addr,
@@ -147,7 +147,7 @@ pub fn enclose(route: Route, packet: &[u8]) -> Vec<u8> {
 }
 
 impl<'a> Ipv4<'a> {
-    /// The IPv4 packet in a frame, behind at most two VLAN tags; none if there is none, or its lengths make no
+    /// The IPv4 packet in a frame, after at most two VLAN tags; none if there is none, or its lengths make no
     /// sense.
     pub fn parse(frame: &'a [u8]) -> Option<Ipv4<'a>> {
         let mut at = 12;
@@ -203,7 +203,7 @@ impl<'a> Ipv4<'a> {
         ports.filter(|_| self.protocol == TCP)
     }
 
-    /// The packet without what is around it.
+    /// The packet without its frame.
     pub fn bytes(&self) -> Vec<u8> {
         [self.header, self.body].concat()
     }

@@ -6,7 +6,7 @@ use crate::program::{
 };
 use base_time::{Duration, Time};
 
-/// See the module. Its receiver counts what nobody else has use for: nobody knows when that was sent.
+/// See the module. Its receiver counts frames that no other program uses, whose times of sending are unknown.
 pub static PCAP: Kind = Kind {
     word: "pcap",
     count: Count { most: MOST_PACKETS, default: Some(MOST_PACKETS) },

@@ -1,7 +1,7 @@
 //! The contract of host programs.
 //!
-//! One program runs all pairs of a workload, at both ends. It owns what the pairs remember; whoever runs it owns hosts, queues,
-//! links and time, sorts arriving frames, and does what the program puts on its [`Desk`]:
+//! One program runs all pairs of a workload, at both ends. It owns the state of the pairs; its runner owns hosts,
+//! queues, links and time, sorts arriving frames, and carries out the effects in its [`Desk`]:
 //!
 //! ```text
 //!            start ──> wake, bind
@@ -26,26 +26,27 @@ pub trait HostProgram {
     /// A frame has arrived that is for a pair of it. All checksums are right.
     fn frame(&mut self, arrival: &Arrival<'_>, desk: &mut Desk<'_>) -> Taken;
 
-    /// True while something is left to send, or under way with somebody who would send it again. The run goes on until then.
+    /// True while the program has packets to send, or packets in flight that it would send again. The run continues
+    /// until then.
     fn is_active(&self) -> bool;
 
-    /// Measures of its own, beside what is tallied.
+    /// Additional measures, beside the tally.
     fn report(&self, _now: Time) -> Report {
         Report::default()
     }
 }
 
-/// What a program may do while it is called. Timers are set before frames are sent, both in their order.
+/// Interface of a running program to the emulator. Timers are set before frames are sent, both in order.
 pub struct Desk<'a> {
     /// Virtual time.
     pub now: Time,
-    /// What is measured of the workload.
+    /// Measurements of the workload.
     pub tally: &'a mut Tally,
-    /// What is to be done when the program returns.
+    /// Effects carried out when the program returns.
     pub effects: &'a mut Effects,
 }
 
-/// What a program wants done.
+/// Effects that a program asks for.
 #[derive(Default, Debug)]
 pub struct Effects {
     /// Timers, and when each runs out.
@@ -84,19 +85,19 @@ pub struct Arrival<'a> {
     pub side: Option<Side>,
     /// The bytes, padding included.
     pub frame: &'a [u8],
-    /// Who sent the frame on the last link.
+    /// Source address of the frame on the last link.
     pub from: Mac,
     /// The IPv4 packet; none in frames that came by [`Socket::EtherType`] or [`Socket::Rest`].
     pub packet: Option<Ipv4<'a>>,
     /// The UDP or ICMP packet in that, and its payload.
     pub transport: Option<(Transport, &'a [u8])>,
-    /// By which it was found, if not by a socket.
+    /// Stamp by which the frame was assigned to the program; `None` if a socket matched.
     pub stamp: Option<Stamp>,
     /// The host's card.
     pub station: &'a Station,
 }
 
-/// What a program did with a frame.
+/// Use that a program made of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Taken {
     /// It is the packet with this number that the pair waited for; the log says so.
@@ -107,12 +108,13 @@ pub enum Taken {
     Unused(Unused),
 }
 
-/// What a program reports beside what is tallied.
+/// Results of a program beside its tally.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Report {
     /// How the rate at which payload came is worked out.
     pub goodput: Goodput,
-    /// What was sent and did not come is lost; if not, it may have been cut short by the end of the run.
+    /// True if packets that were sent and did not arrive are lost; false if they may still be in flight at the end of
+    /// the run.
     pub is_loss_known: bool,
     /// Measures of its own, each with a name of a few letters.
     pub measures: Vec<(&'static str, u64)>,
@@ -131,17 +133,18 @@ pub enum Goodput {
     None,
     /// From the first arrival to the last.
     UntilLast,
-    /// From the first arrival until now: something is under way.
+    /// From the first arrival until now: packets are in flight.
     UntilNow,
 }
 
-/// What a program needs to begin.
+/// Arguments for the start of a program.
 pub struct Setup<'a> {
-    /// What the rack file says.
+    /// Keys of the rack file.
     pub load: &'a Load,
-    /// The number of its first pair among those of all workloads: stamps, identifiers and source ports tell pairs apart by these.
+    /// The number of its first pair among those of all workloads: stamps, identifiers and source ports distinguish
+    /// pairs by it.
     pub first: u32,
-    /// Who sends to whom.
+    /// Pairs of hosts, in order.
     pub pairs: Vec<Pair>,
     /// Chance of its own. That of pair `n` is `chance.split_index(n)`.
     pub chance: Rng,
@@ -155,7 +158,7 @@ pub type Captures = BTreeMap<String, Capture>;
 /// Frames with their times since the first.
 pub type Capture = Vec<(Duration, Vec<u8>)>;
 
-/// Who sends to whom.
+/// Addresses of a pair of hosts.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair {
     /// From the sender to the receiver.
@@ -166,10 +169,10 @@ pub struct Pair {
     pub mtu: (u32, u32),
 }
 
-/// A program, with what has to be done before the first event.
+/// A program, with its first timers and sockets.
 pub type Begun = Result<(Box<dyn HostProgram>, Started), StartError>;
 
-/// What has to be done before the first event.
+/// Timers and sockets of a program that starts.
 #[derive(Default, Debug)]
 pub struct Started {
     /// Timers, and when each runs out.
@@ -178,7 +181,7 @@ pub struct Started {
     pub sockets: Vec<(u32, Side, Socket)>,
 }
 
-/// What tells a program's frames from others at a host. Stamps need no socket.
+/// Filter that assigns frames at a host to a program. Stamped packets need none.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Socket {
     /// UDP datagrams or TCP segments by protocol, the other's address, and source and destination port, as far as they are fixed.
@@ -187,16 +190,16 @@ pub enum Socket {
         protocol: u8,
         /// The other's.
         address: Ipv4Addr,
-        /// Where they come from.
+        /// Source port, if fixed.
         source: Option<u16>,
-        /// Where they arrive.
+        /// Destination port, if fixed.
         destination: Option<u16>,
     },
-    /// IPv4 packets of a protocol that is none of ICMP, TCP and UDP. Nobody checks what is in them.
+    /// IPv4 packets of a protocol that is none of ICMP, TCP and UDP. Their content is not checked.
     Protocol(u8),
     /// Frames that are not IPv4.
     EtherType(u16),
-    /// What nobody else has use for and came unchanged.
+    /// Unchanged frames that no other program uses.
     Rest,
 }
 

@@ -26,7 +26,7 @@ pub struct Source {
     gaps: Gaps,
     /// How many were sent.
     sent: u64,
-    /// How much later than the workload's first pair this one starts.
+    /// Delay of this pair's start after the workload's first pair.
     shift: Duration,
     /// When the next one is sent, if any is left.
     next: Time,
@@ -49,7 +49,7 @@ struct Bursts {
 }
 
 impl Source {
-    /// Of a pair that starts `shift` later than the workload says; `chance` is its own.
+    /// Source of a pair that starts `shift` after the workload's start; `chance` belongs to the pair.
     pub fn new(load: &Load, pace: Pace, shift: Duration, mut chance: Rng) -> Source {
         let start = load.start + shift;
         let mean = load.time_of(1).since(load.start);

@@ -21,7 +21,7 @@ const MAGIC: [u8; 2] = *b"p4";
 pub struct Stamp {
     /// The number of its pair, over all workloads.
     pub flow: u32,
-    /// Its number among those of the pair, from 0.
+    /// Sequence number in the pair, from 0.
     pub sequence: u32,
     /// When it was sent.
     pub sent: Time,
@@ -64,7 +64,7 @@ impl Stamp {
         (mixed >> 48) as u16
     }
 
-    /// True if the stamp and what follows it are as they were sent.
+    /// True if the stamp and the rest of the payload are unchanged.
     pub fn rest_is_sound(self, payload: &[u8]) -> bool {
         if payload.get(2..4) != Some(&self.check().to_be_bytes()) {
             return false;
@@ -75,7 +75,7 @@ impl Stamp {
         differences.fold(0, |all, one| all | one) == 0
     }
 
-    /// The byte behind the stamp.
+    /// The byte after the stamp.
     fn first(self) -> u8 {
         (STAMP as u8).wrapping_add(self.sequence as u8)
     }

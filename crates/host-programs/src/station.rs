@@ -8,13 +8,13 @@ use std::net::Ipv4Addr;
 /// See the module. There is no ARP: who is where is known.
 #[derive(Clone, Debug)]
 pub struct Station {
-    /// Of the card.
+    /// Address of the card.
     pub mac: Mac,
-    /// Its own, the one that it sends from first.
+    /// IP addresses; packets are sent from the first.
     pub addresses: Vec<Ipv4Addr>,
     /// Hosts of its own networks.
     pub neighbours: BTreeMap<Ipv4Addr, Mac>,
-    /// What leads to other networks.
+    /// Address of the gateway to other networks.
     pub gateway: Option<Mac>,
     /// The longest IP packet that its link takes, in bytes.
     pub mtu: u32,

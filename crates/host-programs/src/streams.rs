@@ -1,4 +1,4 @@
-//! What programs have in common whose pairs send one packet after the other and count what comes of each.
+//! Shared part of programs whose pairs send numbered packets and count each at the receiver.
 
 use crate::kind::Load;
 use crate::packet::Route;
@@ -14,7 +14,7 @@ const FIRST_SOURCE_PORT: u16 = 49_152;
 
 /// The pairs of a workload. Timer `n` is that of pair `n`.
 pub struct Streams {
-    /// What the rack file says.
+    /// Keys of the rack file.
     pub load: Load,
     /// The number of the first pair among those of all workloads.
     pub first: u32,
@@ -36,14 +36,14 @@ pub struct Stream {
     more: Option<Box<More>>,
 }
 
-/// What few pairs have.
+/// State that only few pairs need.
 #[derive(Default)]
 struct More {
     /// One bit for each sequence number from 64 on.
     seen: Vec<u64>,
 }
 
-// All-to-all among 1,024 hosts are a million of them: memory and its way to the processor are what these cost.
+// All-to-all among 1,024 hosts are a million of them: their size determines the memory and the time.
 const _: () = assert!(size_of::<Stream>() <= 96);
 
 impl Streams {
@@ -66,7 +66,7 @@ impl Streams {
         (Streams { load: load.clone(), first: setup.first, pairs, sending }, started)
     }
 
-    /// The pairs' own chance for what is not when they send.
+    /// The pairs' random generators for everything but the times of sending.
     pub fn chances<'s>(setup: &'s Setup<'_>, label: &'static str) -> impl Iterator<Item = Rng> + 's {
         (0..setup.pairs.len() as u64).map(move |at| setup.chance.split_index(at).split(label))
     }
@@ -97,8 +97,8 @@ impl Streams {
         FIRST_SOURCE_PORT.saturating_add((self.first + pair) as u16)
     }
 
-    /// A packet with a stamp is what its pair has sent: its ports or identifier fit, and so do its length and payload. If not, it is
-    /// counted as corrupt.
+    /// Checks that a stamped packet is the one that its pair has sent: ports or identifier, length and payload.
+    /// Otherwise it counts as corrupt.
     pub fn check(
         &self,
         pair: u32,

@@ -1,4 +1,4 @@
-//! What the hosts have measured of a workload.
+//! Measurements of a workload at its hosts.
 
 use crate::latency::Latencies;
 use crate::unused::Unused;
@@ -16,11 +16,11 @@ pub struct Tally {
     pub duplicated: u64,
     /// Packets that came after one sent later.
     pub reordered: u64,
-    /// Packets that came and were not what was sent, by what was wrong.
+    /// Packets that arrived changed, by the kind of change.
     pub corrupted: BTreeMap<Unused, u64>,
-    /// Of what came, from sending on.
+    /// Latencies from sending to arrival.
     pub latencies: Latencies,
-    /// What has come since somebody took it, if anybody asks.
+    /// Arrivals since the last collection; `None` if they are not collected.
     pub samples: Option<Vec<Came>>,
     /// Bytes of payload received.
     bytes: u64,
@@ -33,7 +33,7 @@ pub struct Tally {
 pub struct Came {
     /// The number of its pair, over all workloads.
     pub flow: u32,
-    /// Its number among those of the pair, from 0.
+    /// Sequence number in the pair, from 0.
     pub sequence: u32,
     /// When it was sent or begun.
     pub sent: Time,
@@ -58,12 +58,12 @@ impl Tally {
         }
     }
 
-    /// Something came and was not what was sent.
+    /// Counts a packet that arrived changed.
     pub fn corrupt(&mut self, reason: Unused) {
         *self.corrupted.entry(reason).or_default() += 1;
     }
 
-    /// The rate at which payload came behind the first arrival, until the last or `end`; none without time between.
+    /// The rate at which payload came after the first arrival, until the last or `end`; none without time between.
     pub fn goodput(&self, end: Option<Time>) -> Option<Rate> {
         let (first, first_bytes, last) = self.arrivals?;
         let time: Duration = end.unwrap_or(last).since(first);

@@ -1,4 +1,4 @@
-//! `udp`, `poisson`, `onoff`, `zipf`: UDP packets, one way.
+//! `udp`, `poisson`, `onoff`, `zipf`: UDP packets in one direction.
 
 use crate::kind::{Count, Key, Kind, Load, Size, Wanted};
 use crate::packet::{Transport, build};
@@ -8,7 +8,7 @@ use crate::streams::Streams;
 use crate::unused::Unused;
 use base_time::{Duration, Rng, Zipf};
 
-/// What most flows a workload of many can have: each is a source port from [`FIRST_FLOW`] on.
+/// Limit on the flows of a workload of many flows: each has its own source port from [`FIRST_FLOW`] on.
 pub const MOST_FLOWS: u32 = 60_000;
 
 /// The source port of the first of many flows.
@@ -51,7 +51,7 @@ pub static ON_OFF: Kind = Kind {
     ..copy(&UDP, &[Key::time("on", Duration::from_ms(1)), Key::time("off", Duration::from_ms(9)), RATE, PORT])
 };
 
-/// Of many flows, some of them popular.
+/// Many flows, some of them popular (Zipf distribution).
 pub static ZIPF: Kind = Kind {
     word: "zipf",
     start: |setup| start(setup, Pace::Poisson),
@@ -87,7 +87,7 @@ fn at_rate(load: &Load, n: u64) -> Duration {
 struct Udp {
     streams: Streams,
     port: u16,
-    /// By which flows are drawn, and each pair's own chance, where there are many flows.
+    /// Distribution of flows, and a random generator for each pair; `None` for a single flow.
     flows: Option<(Zipf, Vec<Rng>)>,
 }
 

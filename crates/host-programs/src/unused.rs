@@ -17,7 +17,7 @@ pub enum Unused {
     UdpChecksum,
     /// All checksums are right, and ports or an echo's identifier are not those that were sent.
     PortsChanged,
-    /// All checksums are right, and the payload is not what was sent.
+    /// All checksums are right, but the payload was changed.
     PayloadChanged,
     /// Hosts do not reassemble.
     Fragment,

@@ -40,8 +40,7 @@ impl Body<'_, '_> {
         out
     }
 
-    /// Blocks of the program have no optional parameters of their own: what is left out is a variable that
-    /// nobody set.
+    /// The program's own blocks have no optional parameters: an omitted argument is an uninitialised variable.
     pub(crate) fn filled(
         &mut self,
         args: Vec<Option<Expr>>,

@@ -8,7 +8,7 @@ use p4_check::typed::{self, Builtin, Expr, Id, Substitution, Type};
 use crate::stmt::Body;
 use crate::value::{Object, Value};
 
-/// What a method is called on.
+/// Object on which a method is called.
 enum Target {
     /// An instance.
     Instance(ir::InstanceId),
@@ -122,7 +122,7 @@ impl<'p> Body<'_, 'p> {
         Some(ir::Call { callee, type_args, args, span: call.span })
     }
 
-    /// What `object.method` calls, and what the type parameters in the method's signature stand for.
+    /// Callee of `object.method`, and the types bound to the type parameters in the method's signature.
     fn method(
         &mut self,
         object: &Expr,
@@ -151,7 +151,7 @@ impl<'p> Body<'_, 'p> {
         Some((callee, subst))
     }
 
-    /// What a method is called on: known at compile time, or a parameter.
+    /// Object on which a method is called: known at compile time, or a parameter.
     fn target(&mut self, object: &Expr) -> Option<Target> {
         if let typed::ExprKind::Var(id) = &object.kind
             && let Some(var) = self.env.vars.get(id)

@@ -98,7 +98,7 @@ impl Elaborator<'_> {
 }
 
 impl Body<'_, '_> {
-    /// Makes what is declared beside `apply`; gives the variables' statements and the tables.
+    /// Makes the declarations beside `apply`; returns the variables' statements and the tables.
     fn control_locals(&mut self, locals: &[Local]) -> (Vec<Stmt>, Vec<Id<typed::Table>>) {
         let mut stmts = vec![];
         let mut tables = vec![];
@@ -140,7 +140,7 @@ impl Body<'_, '_> {
         Some(actions.ids.get(&id).copied().unwrap_or_else(|| actions.add(id)))
     }
 
-    /// The actions with their bodies. A body may use further actions of the program: they come behind.
+    /// The actions with their bodies. A body may use further actions of the program: they come after.
     fn finish_actions(&mut self) -> Vec<Action> {
         let mut made = vec![];
         let mut names = Unique::default();

@@ -42,15 +42,15 @@ pub(crate) enum TypeKey {
 
 /// The state of one elaboration.
 pub(crate) struct Elaborator<'p> {
-    /// What is elaborated.
+    /// The program that is elaborated.
     pub(crate) typed: &'p typed::Program,
-    /// What there is of the result.
+    /// The result so far.
     pub(crate) out: ir::Program,
-    /// What was said.
+    /// Diagnostics so far.
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// The facts of the architecture, where they are known.
     pub(crate) arch: Option<&'static Architecture>,
-    /// What the architecture's file declares.
+    /// Names that the architecture's file declares.
     pub(crate) declared: Declared,
     pub(crate) error_ids: FxHashMap<Id<typed::Constant>, ErrorId>,
     pub(crate) type_ids: FxHashMap<TypeKey, TypeId>,
@@ -150,7 +150,7 @@ impl<'p> Elaborator<'p> {
         }
     }
 
-    /// Says that `what` is not supported.
+    /// Reports that `what` is not supported.
     pub(crate) fn refuse(&mut self, what: &str, span: Span) {
         self.report(refuse::not_supported(what, span));
     }
@@ -172,8 +172,7 @@ impl<'p> Elaborator<'p> {
         Some(made)
     }
 
-    /// Gives a control-plane name to something, and says if another of its kind has it. What is `@hidden` gets out
-    /// of the way.
+    /// Claims a control-plane name, and reports a duplicate of the same kind. A `@hidden` object gives way.
     pub(crate) fn claim_control_plane_name(
         &mut self,
         kind: &'static str,
@@ -244,7 +243,7 @@ impl<'p> Elaborator<'p> {
             && !self.direct_owners.contains_key(&id)
     }
 
-    /// `name`, with a number behind it if another thing of its kind has it.
+    /// `name`, with a number after it if another thing of its kind has it.
     pub(crate) fn free_control_plane_name(&self, kind: &'static str, name: SmolStr) -> SmolStr {
         let numbered = (2u32..).map(|n| SmolStr::from(format!("{name}_{n}")));
         let mut names = std::iter::once(name.clone()).chain(numbered);

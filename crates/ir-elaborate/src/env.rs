@@ -1,4 +1,4 @@
-//! What the names of one instance stand for.
+//! Bindings of names in one instance.
 
 use ir::{InstanceId, ParserId, TableId, ValueSetId, VarId};
 use p4_check::typed::{self, Id, Substitution};
@@ -7,20 +7,20 @@ use smol_str::SmolStr;
 
 use crate::value::{Object, Value};
 
-/// What the names of one control, parser or function instance stand for.
+/// Bindings of names in one instance of a control, parser or function.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Env {
-    /// Its type parameters, by closed types.
+    /// Closed types bound to type parameters.
     pub(crate) subst: Substitution,
-    /// Its constructor parameters.
+    /// Values of constructor parameters.
     pub(crate) values: FxHashMap<Id<typed::Var>, Value>,
-    /// Its parameters and the locals met so far.
+    /// Parameters, and locals declared so far.
     pub(crate) vars: FxHashMap<Id<typed::Var>, VarId>,
     /// The instances declared in it so far.
     pub(crate) objects: FxHashMap<Id<typed::Instance>, Object>,
-    /// Its tables.
+    /// Tables.
     pub(crate) tables: FxHashMap<Id<typed::Table>, TableId>,
-    /// Its value sets.
+    /// Value sets.
     pub(crate) value_sets: FxHashMap<Id<typed::ValueSet>, ValueSetId>,
     /// The instance whose abstract method this implements.
     pub(crate) this: Option<InstanceId>,

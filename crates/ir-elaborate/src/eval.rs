@@ -1,4 +1,4 @@
-//! Evaluation at compile time (P4-16 §18.1): literals, constants, constructor parameters and what is made of them.
+//! Evaluation at compile time (P4-16 §18.1): literals, constants, constructor parameters and expressions made of them.
 
 use base_bits::num_bigint::BigInt;
 use p4_check::typed::{self, ArgValue, Callee, Expr, ExprKind, Type};
@@ -84,7 +84,7 @@ impl Elaborator<'_> {
         })
     }
 
-    /// The value of `expr`, which must be known; reports where it is not. `what` names it in the message.
+    /// The value of `expr`, which must be known; reported otherwise. `what` names it in the message.
     pub(crate) fn known(&mut self, env: &Env, expr: &Expr, what: &str) -> Option<Value> {
         let value = self.eval(env, expr);
         if value.is_none() {
@@ -93,7 +93,7 @@ impl Elaborator<'_> {
         value
     }
 
-    /// What an instance's name stands for: one of this block, or of the top level.
+    /// Object that an instance's name refers to, in this block or at the top level.
     pub(crate) fn object(&mut self, env: &Env, id: typed::Id<typed::Instance>) -> Object {
         match env.objects.get(&id) {
             Some(object) => object.clone(),
@@ -137,7 +137,7 @@ impl Elaborator<'_> {
         Some(Value::Bool(holds))
     }
 
-    /// What `...` stands for (P4-16 §7.3).
+    /// Value of `...` (P4-16 §7.3).
     pub(crate) fn default_value(&self, ty: &Type) -> Option<Value> {
         Some(match self.representation(ty) {
             Type::Bool => Value::Bool(false),

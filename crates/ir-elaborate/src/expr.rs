@@ -1,4 +1,4 @@
-//! Expressions, one to one; what is known at compile time through constructor parameters becomes a constant.
+//! Expressions, one to one; values known through constructor parameters become constants.
 
 use base_diag::Span;
 use ir::{BinaryOp, Const, Expr, ExprKind, StmtKind, UnaryOp};
@@ -52,7 +52,7 @@ impl Body<'_, '_> {
         self.el.ty(&ty)
     }
 
-    /// An expression or place. What cannot be expressed is reported and stands as `false`.
+    /// An expression or place. One that cannot be expressed is reported and replaced by `false`.
     pub(crate) fn expr(&mut self, expr: &typed::Expr) -> Expr {
         if let Some(constant) = self.folded(expr) {
             return constant;

@@ -53,7 +53,7 @@ impl Elaborator<'_> {
         made
     }
 
-    /// Makes what the signatures of `id` mention: each stands behind those that it needs, as in the source.
+    /// Makes the types in the signatures of `id`: each after those that it needs, as in the source.
     fn mentioned_externs(&mut self, id: Id<typed::Extern>) {
         let typed = self.typed;
         let decl = &typed.externs[id];

@@ -34,7 +34,7 @@ impl Elaborator<'_> {
         made
     }
 
-    /// The function that implements an abstract method in an instance; `env` is what it sees.
+    /// The function that implements an abstract method in an instance; `env` has the visible names.
     pub(crate) fn implementation(
         &mut self,
         id: Id<typed::Function>,

@@ -1,4 +1,4 @@
-//! Instances: what constructor calls make (P4-16 §11.3).
+//! Instances, made by constructor calls (P4-16 §11.3).
 
 use base_diag::Span;
 use ir::{Instance, InstanceId, Owner};
@@ -14,21 +14,21 @@ use crate::value::{Made, Object, Value};
 /// Longest array of extern instances.
 const MAX_INSTANCES: u32 = 4096;
 
-/// Where a constructor call stands: what it makes is named and annotated by that.
+/// Context of a constructor call, which names and annotates the new instance.
 pub(crate) struct Site<'a> {
     /// The instance's name.
     pub(crate) name: SmolStr,
-    /// Its full control-plane name.
+    /// Full control-plane name.
     pub(crate) control_plane_name: SmolStr,
     /// Made at the top level, or as an argument of a package.
     pub(crate) is_global: bool,
     /// The package instance that it is an argument of.
     pub(crate) package: SmolStr,
-    /// What is written there.
+    /// Annotations of the declaration.
     pub(crate) annotations: &'a typed::Annotations,
     /// The declaration or the call.
     pub(crate) span: Span,
-    /// Its initializer block, if it is a declared instance.
+    /// Declaration with the initializer block, if the instance is declared.
     pub(crate) declared: Option<Id<typed::Instance>>,
 }
 
@@ -60,7 +60,7 @@ impl Elaborator<'_> {
         self.construct(env, &decl.construct, site)
     }
 
-    /// What a constructor call makes.
+    /// Makes the object of a constructor call.
     pub(crate) fn construct(&mut self, env: &mut Env, call: &typed::Construct, site: Site<'_>) -> Object {
         let typed = self.typed;
         let type_args = env.close_all(&call.type_args);
@@ -118,7 +118,7 @@ impl Elaborator<'_> {
     ) -> Option<Vec<(Id<Var>, Value)>> {
         let mut values = vec![];
         let mut whole = true;
-        // A default may mention the type parameters of what is made.
+        // A default may mention the type parameters of the new object.
         let mut inside = Env { subst: subst.clone(), instances: vec![], ..env.clone() };
         for (param, arg) in params.iter().zip(&call.args) {
             match &arg.value {

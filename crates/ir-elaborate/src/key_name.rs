@@ -8,8 +8,8 @@ use crate::names::qualify;
 use crate::stmt::Body;
 
 impl Body<'_, '_> {
-    /// The name of a key element: `@name`, else what its expression says, where a field's own `@name` counts; an
-    /// expression without a name gets its place, counted from 1.
+    /// The name of a key element: `@name`, else its expression, in which a field's own `@name` counts; an expression
+    /// without a name gets its place, counted from 1.
     pub(crate) fn key_name(&self, key: &TableKey, place: u32) -> SmolStr {
         if let Some(name) = key.annotations.control_name() {
             return name.into();
@@ -47,7 +47,7 @@ impl Elaborator<'_> {
         }
     }
 
-    /// What `@name` says of a field.
+    /// Argument of a field's `@name`.
     fn field_name(&self, base: &Expr, index: u32) -> Option<&str> {
         let Type::Struct(id, _) = &base.ty else { return None };
         self.typed.structs[*id].fields.get(index as usize)?.annotations.control_name()

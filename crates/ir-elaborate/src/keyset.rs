@@ -67,7 +67,7 @@ impl Body<'_, '_> {
         }
     }
 
-    /// A part of a mask or range, of the key's type: the language computes it in what represents that type.
+    /// A part of a mask or range, of the key's type: computed in the type that represents the key's.
     fn bound(&mut self, expr: &typed::Expr, key: Option<&Type>) -> Expr {
         let lowered = self.settled(expr);
         let Some(ty) = key.map(|ty| self.el.ty(ty)) else { return lowered };

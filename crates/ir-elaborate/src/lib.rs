@@ -7,13 +7,12 @@
 //! ```
 //! becomes two controls whose tables are named `In.a.t` and `In.b.t`, and a stage `ingress` that runs `In`.
 //!
-//! Elaboration begins at `main` and makes what its constructor calls make (P4-16 §18.1, §18.2): only what can
-//! run is in the result. Structure, names, annotations and places of the source stay. What the IR cannot express
-//! is refused with a diagnostic, never left out.
+//! Elaboration begins at `main` and makes the objects of its constructor calls (P4-16 §18.1, §18.2): the result
+//! contains only code that can run. Structure, names, annotations and places of the source stay. Constructs that the IR
+//! cannot express are refused with a diagnostic, never left out.
 //!
-//! The way through the modules: [`package`] finds the stages, [`instance`] makes objects, [`control`],
-//! [`parser`], [`table`] and [`function`] fill them, [`stmt`], [`expr`] and [`call`] carry the code over,
-//! [`eval`] knows what is known at compile time.
+//! Modules: [`package`] finds the stages, [`instance`] makes objects, [`control`], [`parser`], [`table`] and
+//! [`function`] fill them, [`stmt`], [`expr`] and [`call`] translate the code, [`eval`] evaluates at compile time.
 
 mod annotation;
 mod arguments;

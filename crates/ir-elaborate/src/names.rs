@@ -3,7 +3,7 @@
 use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
-/// The name of something inside what is named `prefix`: a leading dot makes `local` absolute.
+/// Name of something inside `prefix`; a leading dot makes `local` absolute.
 pub(crate) fn qualify(prefix: &str, local: &str) -> SmolStr {
     match local.strip_prefix('.') {
         Some(absolute) => absolute.into(),

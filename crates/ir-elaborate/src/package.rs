@@ -1,7 +1,7 @@
-//! From `main` to the stages (P4-16 §13.1): which block runs when, by the architecture's facts.
+//! From `main` to the stages (P4-16 §13.1): the order of blocks, by the architecture's facts.
 //!
-//! Of an architecture that the program declares itself only the blocks are known: each is a stage, named by its
-//! place in `main`, and what its parameters are for is not known.
+//! For an architecture that the program declares itself only the blocks are known: each is a stage, named by its place
+//! in `main`, with parameters of unknown roles.
 
 use base_diag::Span;
 use ir::{Arch, PackageArg, Role, Stage, StageKind, Type};
@@ -175,7 +175,7 @@ impl Elaborator<'_> {
         matches!(ty, Type::Named(id) if matches!(self.out.type_decl(*id).kind, ir::TypeKind::Struct(_)))
     }
 
-    /// What kind of type it is, for messages.
+    /// Kind of a type, for messages.
     fn noun(&self, ty: &Type) -> &'static str {
         match ty {
             Type::Bit(_) | Type::Int(_) => "a number",

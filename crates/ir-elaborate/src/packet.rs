@@ -75,7 +75,7 @@ impl Body<'_, '_> {
         self.el.ty(&ty)
     }
 
-    /// What is extracted into: a header of the source, or one that nobody reads (`extract<H>(_)`).
+    /// Target of an extraction: a header of the source, or a temporary one for `extract<H>(_)`.
     fn extracted(&mut self, call: &typed::Call) -> Option<ir::Expr> {
         let arg = call.args.first()?;
         if !matches!(arg.value, ArgValue::DontCare) {

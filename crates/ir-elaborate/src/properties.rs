@@ -1,4 +1,4 @@
-//! Table properties that architectures define, bound to what they name.
+//! Table properties that architectures define, bound to the objects they name.
 
 use ir::InstanceId;
 use p4_arch::{TableObject, TableUse};
@@ -12,7 +12,7 @@ use crate::refuse;
 use crate::stmt::Body;
 use crate::value::{Object, Value};
 
-/// What a table's properties say.
+/// Properties of a table.
 pub(crate) struct Properties {
     pub(crate) implementation: Option<InstanceId>,
     pub(crate) counters: Option<InstanceId>,
@@ -22,7 +22,7 @@ pub(crate) struct Properties {
 }
 
 impl Body<'_, '_> {
-    /// What the properties of `decl` say.
+    /// Reads the properties of `decl`.
     pub(crate) fn properties(&mut self, decl: &typed::Table, table: &SmolStr) -> Properties {
         let mut found = Properties {
             implementation: None,

@@ -1,4 +1,4 @@
-//! What the elaborator says when it cannot go on.
+//! Diagnostics of the elaborator.
 
 use base_diag::codes::elaborate as codes;
 use base_diag::{Diagnostic, Span};
@@ -79,7 +79,7 @@ pub(crate) fn shared_direct_object(object: &str, table: &str, span: Span) -> Dia
 
 /// An entry with a mask that its key does not match.
 pub(crate) fn mask(why: &str, rule: &str, span: Span) -> Diagnostic {
-    Diagnostic::error(base_diag::codes::run::BAD_ENTRY, "this entry does not fit its table")
+    Diagnostic::error(base_diag::codes::run::BAD_ENTRY, "the entry does not fit its table")
         .at(span, why)
         .note(rule)
         .help("give the key the match kind `ternary`")

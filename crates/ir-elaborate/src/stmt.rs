@@ -1,4 +1,4 @@
-//! Statements and blocks, one to one; what a statement needs before it stands before it.
+//! Statements and blocks, one to one; statements needed by another one precede it.
 
 use base_diag::Span;
 use ir::{ExprKind, ForRange, Stmt, StmtKind, VarId};
@@ -14,7 +14,7 @@ use crate::externs::direction;
 pub(crate) struct Body<'e, 'p> {
     /// The program around it.
     pub(crate) el: &'e mut Elaborator<'p>,
-    /// What its names stand for.
+    /// Bindings of names.
     pub(crate) env: Env,
     /// The actions of a control; `None` elsewhere.
     pub(crate) actions: Option<ActionTable>,
@@ -33,7 +33,7 @@ impl<'e, 'p> Body<'e, 'p> {
         Body { el, env, actions: None, vars: vec![], hoisted: vec![] }
     }
 
-    /// Its environment and variables.
+    /// Ends the body. Returns its bindings and variables.
     pub(crate) fn finish(self) -> (Env, Vec<ir::Var>) {
         (self.env, self.vars)
     }

@@ -1,4 +1,4 @@
-//! Values known at compile time: what constructor parameters, constants and table properties are.
+//! Values known at compile time: constructor parameters, constants and table properties.
 
 use base_bits::num_bigint::BigInt;
 use ir::{ControlId, InstanceId, ParserId};
@@ -8,11 +8,11 @@ use smol_str::SmolStr;
 /// A value known at compile time. Its type is kept beside it: a number knows neither width nor sign.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Value {
-    /// Of `int`, `bit<W>`, `int<W>`, a serializable enum, or a newtype over these; in the range of its type.
+    /// An `int`, `bit<W>`, `int<W>`, serializable enum, or newtype over these; in the range of its type.
     Int(BigInt),
-    /// Of `bool` or a newtype over it.
+    /// A `bool` or a newtype over it.
     Bool(bool),
-    /// Of `string`.
+    /// A `string`.
     Str(SmolStr),
     /// A member of `error`.
     Error(Id<Constant>),
@@ -28,7 +28,7 @@ pub(crate) enum Value {
     Object(Object),
 }
 
-/// What a constructor call makes.
+/// Result of a constructor call.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Object {
     /// An extern object.
@@ -41,11 +41,11 @@ pub(crate) enum Object {
     Array(Vec<Object>),
     /// A package.
     Package(Box<Made>),
-    /// What could not be made; already reported.
+    /// An object that could not be made; already reported.
     Broken,
 }
 
-/// What the constructor call of a package makes.
+/// Instance of a package.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Made {
     /// The package type.

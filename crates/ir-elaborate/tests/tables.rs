@@ -230,7 +230,7 @@ fn masks_of_lpm_keys_are_prefixes() {
         );
         let source = ingress(&inner, &format!("Inner({given}) inner;"), "inner.apply(8w1);");
         let expected = format!(
-            "P4R0402: this entry does not fit its table\n  `{mask}`: the mask of `x` is not a prefix: 0x90\n"
+            "P4R0402: the entry does not fit its table\n  `{mask}`: the mask of `x` is not a prefix: 0x90\n"
         );
         assert_eq!(refusal(&source), expected);
     }
@@ -239,7 +239,7 @@ fn masks_of_lpm_keys_are_prefixes() {
 #[test]
 fn range_keys_match_no_masks() {
     let table = "table t { key = { std.ingress_port: range; } actions = { NoAction; } const entries = { 1 &&& 3: NoAction(); } }";
-    let expected = "P4R0402: this entry does not fit its table\n  `3`: `std.ingress_port` matches ranges\n";
+    let expected = "P4R0402: the entry does not fit its table\n  `3`: `std.ingress_port` matches ranges\n";
     assert_eq!(refusal(&ingress("", table, "t.apply();")), expected);
 }
 
@@ -250,7 +250,7 @@ fn exact_and_optional_keys_match_no_masks() {
             "table t {{ key = {{ std.ingress_port: {kind}; }} actions = {{ NoAction; }} const entries = {{ 1 &&& 3: NoAction(); }} }}"
         );
         let expected =
-            "P4R0402: this entry does not fit its table\n  `3`: `std.ingress_port` matches single values\n";
+            "P4R0402: the entry does not fit its table\n  `3`: `std.ingress_port` matches single values\n";
         assert_eq!(refusal(&ingress("", &table, "t.apply();")), expected);
     }
 }

@@ -10,7 +10,7 @@ use dataplane_api::EntryError;
 use ir::Name;
 use p4_entries::{Args, Keys, Named, Value};
 
-/// What an entry has beside keys and action: its priority, idle timeout, and the rates of its direct meter.
+/// Priority, idle timeout, and rates of the direct meter of an entry.
 type More = (Option<i64>, Option<Duration>, Option<Rates>);
 
 impl Resolver {

@@ -54,7 +54,7 @@ impl Handles {
                 .map(|(place, at)| (u64::from(place.version) << VERSION_SHIFT | at).to_string())
                 .collect();
             EntryError {
-                message: format!("`{table}` has no entry with the handle {handle}"),
+                message: format!("`{table}` has no entry with handle {handle}"),
                 help: (!known.is_empty()).then(|| format!("its first entries have: {}", known.join(", "))),
             }
         })

@@ -6,11 +6,11 @@
 //! P4Runtime updates ────────────────────> Write ──────┘
 //! ```
 //!
-//! A [`Resolver`] knows the program's tables and objects and what was written before: entries have handles, groups have nodes,
-//! members and groups have labels. What it gives is whole: control-plane names, values with the widths of their
+//! A [`Resolver`] knows the program's tables and objects and earlier writes: entries have handles, groups have nodes,
+//! members and groups have labels. Its writes are complete: control-plane names, values with the widths of their
 //! fields, every entry with its key. Sizes and other limits are the device's to check.
 //!
-//! [`StfRun`] runs an STF test: its statements about the control plane go the same way.
+//! [`StfRun`] runs an STF test: its control-plane statements are resolved in the same way.
 
 mod entry;
 mod handles;
@@ -33,7 +33,7 @@ use p4_entries::Named;
 /// A write with its references by name.
 pub type Write = control_writes::Write<Name>;
 
-/// What a statement writes, or why it does not fit the program.
+/// Writes of a statement, or the reason why it does not fit the program.
 type Resolved = Result<Vec<Write>, Box<Diagnostic>>;
 
 fn refuse(span: Span, error: EntryError) -> Box<Diagnostic> {

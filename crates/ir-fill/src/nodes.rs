@@ -16,7 +16,7 @@ const LAG_HASH: usize = 0xff;
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Nodes {
     groups: BTreeMap<u32, Group>,
-    /// By their handle; `None` where a node was destroyed.
+    /// Nodes by handle; `None` for destroyed nodes.
     nodes: Vec<Option<Node>>,
     /// The ports of link aggregation groups, in ascending order.
     lags: BTreeMap<u32, Vec<Port>>,

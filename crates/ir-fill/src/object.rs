@@ -10,7 +10,7 @@ use ir::{Name, Type};
 use p4_entries::Named;
 
 impl Resolver {
-    /// Writes a cell of a register whose cells are numbers or truth values. An error tells whether it is about the name.
+    /// Writes a cell of a register whose cells are numbers or booleans. An error says whether it concerns the name.
     pub(crate) fn register(
         &self,
         name: &str,
@@ -26,7 +26,7 @@ impl Resolver {
             _ => None,
         };
         let to =
-            to.ok_or_else(|| (false, refused(format!("this value does not fit into a cell of `{name}`"))))?;
+            to.ok_or_else(|| (false, refused(format!("the value does not fit into a cell of `{name}`"))))?;
         Ok(vec![Write::Register { register: spec.name.clone(), index, to }])
     }
 
@@ -69,7 +69,7 @@ impl Resolver {
         if spec.kind == ObjectKind::Meter {
             return Ok(vec![Write::Meter { meter: spec.name.clone(), index, to: Some(rates) }]);
         }
-        let none = || refused(format!("`{name}` measures no entry with the handle {index}"));
+        let none = || refused(format!("`{name}` has no meter for handle {index}"));
         let (at, key) = self.measured(&spec.name, index).ok_or_else(none)?;
         self.change(at, key, |entry| entry.meter = Some(rates))
     }

@@ -1,4 +1,4 @@
-//! What was written before, and the statements of each language as writes.
+//! Earlier writes, and the resolution of each language's statements to writes.
 
 use crate::handles::Handles;
 use crate::nodes::Nodes;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// A write, with where a text says it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Placed {
-    /// What is written.
+    /// The write.
     pub write: Write,
     /// The statement.
     pub span: Span,
@@ -45,18 +45,18 @@ impl Placed {
     }
 }
 
-/// Resolves statements, one after the other. It remembers what they wrote: later ones refer to it.
+/// Resolves statements, one after the other. Later statements may refer to earlier ones.
 #[derive(Clone, Debug)]
 pub struct Resolver {
     pub(crate) program: Arc<Program>,
     pub(crate) specs: Specs,
-    /// By their positions in `specs`.
+    /// Entries of tables, indexed as in `specs`.
     pub(crate) tables: Vec<Entries>,
     pub(crate) value_sets: BTreeMap<Name, Vec<Vec<Match>>>,
     pub(crate) sessions: BTreeMap<u32, CloneSession>,
     pub(crate) nodes: Nodes,
     pub(crate) ports: PortNumbers,
-    /// By the profile's name.
+    /// Numbers by profile name.
     pub(crate) profiles: BTreeMap<Name, Numbers>,
     /// Handles of entries by the names that an STF test gave them.
     pub(crate) named: BTreeMap<String, u64>,
@@ -111,7 +111,7 @@ impl Entries {
 }
 
 impl Resolver {
-    /// Of a program that nothing has written to; why it cannot be run.
+    /// Resolver for a program without writes. Errors: reasons why the program cannot be run.
     pub fn new(program: &Arc<Program>) -> Result<Resolver, Vec<Diagnostic>> {
         let specs = Specs::new(program)?;
         Ok(Resolver {
@@ -142,7 +142,7 @@ impl Resolver {
         known.is_some_and(|known| known.entries.iter().any(|entry| entry.key == *key))
     }
 
-    /// What a statement of TOML or of `simple_switch_CLI` writes, and where it stands.
+    /// Writes of a statement of TOML or `simple_switch_CLI`, with its place.
     pub fn statement(&mut self, statement: &Statement) -> Result<Vec<Placed>, Vec<Diagnostic>> {
         let span = span_of(statement);
         if let Statement::Stf(statement) = statement {
@@ -249,7 +249,7 @@ impl Resolver {
                 let member: Vec<_> = member.iter().map(|m| crate::values::plain(&m.value)).collect();
                 self.remove_from_value_set(&name.text, &member).map_err(|e| refuse(*span, e))
             }
-            // It has gone another way.
+            // Handled above.
             Statement::Stf(_) => Ok(vec![]),
         }
     }
@@ -346,7 +346,7 @@ impl Resolver {
     }
 }
 
-/// Where a statement stands.
+/// Place of a statement.
 fn span_of(statement: &Statement) -> Span {
     match statement {
         Statement::Entry { span, .. }

@@ -1,4 +1,4 @@
-//! Matches and action data with the widths of what they are for.
+//! Matches and action data, with the widths of keys and parameters.
 
 use crate::{refuse, unknown, wrong};
 use base_bits::Bits;
@@ -102,7 +102,7 @@ pub(crate) fn matches(specs: &[KeySpec], keys: &Keys, span: Span) -> Result<Vec<
     }
 }
 
-/// What a key that nothing is said of matches.
+/// Match of an omitted key.
 pub(crate) fn open(spec: &KeySpec) -> Match {
     match spec.kind {
         MatchKind::Exact => Match::Exact(Bits::zero(spec.width)),
@@ -110,7 +110,7 @@ pub(crate) fn open(spec: &KeySpec) -> Match {
     }
 }
 
-/// Refuses what `simple_switch_CLI` does: it takes one form for each kind of key.
+/// Refuses forms that `simple_switch_CLI` refuses: it accepts one form for each kind of key.
 fn has_form(spec: &KeySpec, value: &Value<p4_entries::Match>) -> Result<(), Box<Diagnostic>> {
     use p4_entries::Match;
     let (form, example) = match (&spec.kind, &value.value) {

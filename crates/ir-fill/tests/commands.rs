@@ -1,4 +1,4 @@
-//! Files of commands for `simple_switch_CLI`: what they do, and what is refused as BMv2 refuses it.
+//! Files of commands for `simple_switch_CLI`: their effects, and refusals as in BMv2.
 //!
 //! Before, commands were tested one form each, by people who wrote the right form: what BMv2 refuses was taken.
 
@@ -117,8 +117,8 @@ fn entries_are_changed_by_their_handles() {
     let changed = l2_entries(&format!("{again}table_modify l2 forward 16777217 6\n"));
     assert_eq!(changed.len(), 3);
     assert!(changed[2].ends_with("I.forward(0x6)"), "{changed:?}");
-    refused(&format!("{again}table_delete l2 1\n"), &["no entry with the handle 1", "0, 16777217, 2"]);
-    refused("table_delete l2 0\n", &["`I.l2` has no entry with the handle 0"]);
+    refused(&format!("{again}table_delete l2 1\n"), &["no entry with handle 1", "0, 16777217, 2"]);
+    refused("table_delete l2 0\n", &["`I.l2` has no entry with handle 0"]);
     refused(&format!("{add}table_modify l2 forward 0\n"), &["takes 1 values, not 0"]);
     assert_eq!(l2_entries(&format!("{add}table_clear l2\n")).len(), 0);
     let after = format!("{add}table_clear l2\ntable_add l2 drop 9 =>\ntable_modify l2 forward 0 => 1\n");
@@ -230,7 +230,7 @@ fn selecting() -> Arc<Program> {
     compiled(text)
 }
 
-/// What entry 1, which names a member, and entry 2, which names a group, write.
+/// Bytes that entry 1, which refers to a member, and entry 2, which refers to a group, write.
 fn written(commands: &str) -> [u8; 2] {
     let mut switch = filled(&selecting(), commands).unwrap_or_else(|said| panic!("{said}"));
     [1, 2].map(|first| switch.process(0, &[first, 0], Time::ZERO)[0].frame[1])

@@ -1,4 +1,4 @@
-//! What `p4rack analyze` shows: each region, what it needs, and what a cut around it would carry.
+//! Data of `p4rack analyze`: each region, its needs, and the values that a cut around it would carry.
 
 use crate::footprint::{self, Object, TableFootprint};
 use crate::paths::{self, Paths};
@@ -11,11 +11,11 @@ use serde::Serialize;
 /// A region.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Region {
-    /// Its name.
+    /// Name of the region.
     pub name: String,
     /// `ingress` or `egress`.
     pub half: &'static str,
-    /// Where it begins: `slice.p4:41`.
+    /// Start of the region: `slice.p4:41`.
     pub place: String,
     /// The marked region around it.
     pub inside: Option<String>,
@@ -23,11 +23,11 @@ pub struct Region {
     pub tables: Vec<TableFootprint>,
     /// The state objects it uses.
     pub state: Vec<Object>,
-    /// What a packet needs on its way through it.
+    /// Resources used by a packet on its path through the region.
     pub paths: Paths,
     /// The hand-overs if it alone runs on another device, or why it cannot.
     pub cut: Result<Cut, Vec<String>>,
-    /// Where it cannot and that was asked for: the nearest region that can.
+    /// If the region cannot be cut and this was asked for: the nearest region that can.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nearest: Option<Near>,
 }
@@ -35,7 +35,7 @@ pub struct Region {
 /// A region around one that cannot run on another device, which can.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Near {
-    /// Where it begins: `slice.p4:41`.
+    /// Start of the region: `slice.p4:41`.
     pub place: String,
     /// Statements of its block, those nested in them not counted.
     pub statements: usize,
@@ -46,7 +46,7 @@ pub struct Near {
 /// Regions around a refused one that [`nearest`] tries.
 const MOST_TRIES: usize = 60;
 
-/// What travels around a region.
+/// Values that travel to and from a region.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Cut {
     /// Bits of every hand-over: position, epoch, validity of headers and what else all of them have.
@@ -66,7 +66,7 @@ pub struct Live {
     pub bits: u32,
     /// The last statement before the cut that writes it: `slice.p4:41`. None for what the device or the parser sets.
     pub writer: Option<String>,
-    /// The first statement behind the cut that reads it. None for what the device reads.
+    /// The first statement after the cut that reads it. None for what the device reads.
     pub reader: Option<String>,
 }
 
@@ -209,7 +209,7 @@ fn analyze(program: &Program, mark: &Mark, map: &SourceMap) -> Region {
     }
 }
 
-/// Of the legal regions around `cut`, one that moves the fewest tables.
+/// Among legal regions around `cut`, one that moves the fewest tables.
 pub fn nearest(program: &Program, cut: &auto::Cut) -> Option<auto::Cut> {
     let is_legal = |near: &auto::Cut| split(&marked(program, near), &Placement::alone(&near.name)).is_ok();
     auto::around(program, cut).into_iter().take(MOST_TRIES).find(is_legal)

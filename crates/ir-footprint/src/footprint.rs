@@ -1,4 +1,4 @@
-//! What tables and state objects need on a device.
+//! Needs of tables and state objects on a device.
 
 use ir::{
     Action, Block, Call, Callee, Control, ExprKind, InstanceId, MatchKind, Program, StmtKind, Table, visit,
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 /// A table's needs. Sizes that have no layout (keys of an enum) count as no bits.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct TableFootprint {
-    /// Its control-plane name.
+    /// Control-plane name.
     pub name: String,
     /// In order.
     pub keys: Vec<TableKey>,
@@ -30,14 +30,14 @@ pub struct TableKey {
     pub name: String,
     /// `exact`, `lpm`, ...
     pub match_kind: String,
-    /// Its width.
+    /// Width in bits.
     pub bits: u64,
 }
 
 /// A state object's needs.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Object {
-    /// Its control-plane name.
+    /// Control-plane name.
     pub name: String,
     /// `register`, `counter`, ...
     pub kind: String,
@@ -46,9 +46,9 @@ pub struct Object {
     /// The operator that makes one value of several copies, if they are merged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merge: Option<&'static str>,
-    /// What one use is about: `whole`, `cell`, or `entry of TABLE`.
+    /// Scope of one use: `whole`, `cell`, or `entry of TABLE`.
     pub key: String,
-    /// Who uses it, in the order of stages.
+    /// Users, in the order of stages.
     pub used_by: Vec<Use>,
     /// The methods that the program calls on it, by name; none for objects that tables use.
     pub methods: Vec<String>,
@@ -59,7 +59,7 @@ pub struct Object {
 pub struct Use {
     /// The region; of code in no region its stage.
     pub place: String,
-    /// What the object holds decides what packets do.
+    /// The object's content influences packets.
     pub reads: bool,
     /// It holds something else afterwards.
     pub writes: bool,
@@ -97,7 +97,7 @@ pub fn table(program: &Program, name: &str) -> Option<TableFootprint> {
     })
 }
 
-/// What an entry stores for a key.
+/// Bits that an entry stores for a key.
 fn matched_bits(kind: &MatchKind, bits: u64) -> u64 {
     match kind {
         MatchKind::Exact | MatchKind::Other(_) => bits,

@@ -1,8 +1,8 @@
-//! What the regions of a program need on a device, and what a cut around each would carry.
+//! Needs of a program's regions on a device, and the values that a cut around each would carry.
 //!
-//! [`footprint`] counts bits of tables and state objects, [`paths`] what a packet needs on its way; [`analysis`] puts both
-//! together for each region, and [`region_graph`] draws it. [`nearest`] looks for a map that can be split beside one that
-//! cannot; [`overhead`] counts what the runtime costs in a part.
+//! [`footprint`] counts bits of tables and state objects, [`paths`] the needs of a packet on its path; [`analysis`]
+//! combines both for each region, and [`region_graph`] draws it. [`nearest`] looks for a map that can be split near one
+//! that cannot; [`overhead`] counts the costs of the runtime in a part.
 
 pub mod analysis;
 pub mod footprint;

@@ -21,7 +21,7 @@ const MOST_TRIES: usize = 40;
 pub struct Move {
     /// Which.
     pub region: Name,
-    /// Where to.
+    /// New device.
     pub to: DeviceIndex,
 }
 

@@ -1,4 +1,4 @@
-//! What the runtime costs on each device, counted from what was printed and filled: beside the program itself.
+//! Costs of the runtime on each device beside the program itself, counted in the printed parts and their entries.
 //!
 //! ```text
 //! device  tables  entry bits  register bits  header bits  branches  ports
@@ -15,7 +15,7 @@ use serde::Serialize;
 pub struct Overhead {
     /// The device.
     pub device: String,
-    /// Its tables and value sets.
+    /// Tables and value sets of the runtime.
     pub tables: usize,
     /// Bits of all their entries: what is matched, the number of the action, its parameters.
     pub entry_bits: u64,
@@ -31,12 +31,12 @@ pub struct Overhead {
     pub ports: usize,
 }
 
-/// What the runtime costs on each device that has a part.
+/// Costs of the runtime on each device that has a part.
 pub fn overhead<'p>(parts: impl Iterator<Item = (&'p str, &'p Part)>) -> Vec<Overhead> {
     parts.map(|(name, part)| of_part(name, part)).collect()
 }
 
-/// What the runtime costs in one part.
+/// Costs of the runtime in one part.
 pub fn of_part(device: &str, part: &Part) -> Overhead {
     let (program, linkage) = (&part.program, &part.linkage);
     let ours = Ours { program, prefix: &linkage.prefix };
@@ -71,7 +71,7 @@ pub fn text(all: &[Overhead]) -> String {
     out
 }
 
-/// What in a part is the runtime's: its names begin with the prefix that the splitter found free.
+/// Names of the runtime in a part: they begin with the prefix that the splitter found free.
 struct Ours<'a> {
     program: &'a Program,
     prefix: &'a str,

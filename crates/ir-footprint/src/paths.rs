@@ -1,4 +1,4 @@
-//! What a packet needs on its way through a region: on every path, and on the most expensive one.
+//! Needs of a packet on its path through a region: on every path, and on the most expensive one.
 //!
 //! ```text
 //! if (c) { a.apply(); } else { b.apply(); }  t.apply();
@@ -26,7 +26,7 @@ pub struct Paths {
     pub most: Load,
 }
 
-/// What one path may use.
+/// Needs of one path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Load {
     /// Tables applied.
@@ -125,7 +125,8 @@ impl Walk<'_> {
         }
     }
 
-    /// What its parts use. The second operand of `&&`, `||` and a choice counts as if it were always looked at.
+    /// Needs of an expression's operands. The second operand of `&&`, `||` and a choice counts as if it were always
+    /// evaluated.
     fn expr(&self, e: &Expr) -> Paths {
         let mut sum = Paths::default();
         visit::subexprs(e, &mut |e| {

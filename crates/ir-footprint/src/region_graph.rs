@@ -135,7 +135,7 @@ fn edge(out: &mut String, y: usize, to_region: bool, label: &str, values: &str) 
     );
 }
 
-/// What a region needs, a line for each table and object.
+/// Needs of a region, a line for each table and object.
 fn lines(region: &Region) -> Vec<String> {
     let table = |t: &crate::footprint::TableFootprint| {
         let size = t.size.map_or_else(String::new, |s| format!(", size {s}"));

@@ -4,11 +4,11 @@ use crate::machine::{Arch, Machine};
 use device::stage::Stop;
 use ir::{MatchKind, TableId};
 
-/// What an application gave.
+/// Result of an application.
 pub(crate) struct Applied {
     /// An entry fitted.
     pub(crate) hit: bool,
-    /// What ran, by its position in the table's list.
+    /// The action that ran, by its position in the table's list.
     pub(crate) action: u32,
 }
 

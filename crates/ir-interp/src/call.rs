@@ -13,14 +13,14 @@ use ir_value::Value;
 
 /// The arguments of a call, ready to be handed over.
 pub(crate) struct Bound {
-    /// What each parameter starts with.
+    /// Initial values of parameters.
     values: Vec<(VarId, Value)>,
-    /// Where results go.
+    /// Destinations of results.
     back: Vec<(VarId, Place)>,
 }
 
 impl<'a, A: Arch> Machine<'a, A> {
-    /// Calls anything; what gives no value gives [`Value::Void`].
+    /// Calls anything; a call without a result gives [`Value::Void`].
     pub(crate) fn call(&mut self, call: &Call) -> Result<Value, Stop> {
         match &call.callee {
             Callee::Function(function) => self.call_function(*function, &call.args),
@@ -171,7 +171,7 @@ impl<'a, A: Arch> Machine<'a, A> {
         Ok(bound)
     }
 
-    /// An instance, or what stands for a packet.
+    /// An instance, or the placeholder of a packet.
     fn extern_arg(&self, arg: &Expr) -> Value {
         match &arg.kind {
             ExprKind::Const(ir::Const::Instance(id)) => Value::Instance(*id),

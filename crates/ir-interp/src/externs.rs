@@ -1,4 +1,4 @@
-//! What the externs of several architectures are made of.
+//! Parts shared by the externs of several architectures.
 
 use crate::machine::{Arch, Machine};
 use crate::place::is_place;

@@ -32,7 +32,8 @@ use device::{Options, Switch, check_architecture};
 use ir::{Arch, Program};
 use std::sync::Arc;
 
-/// A device whose program the interpreter runs. What it cannot run it refuses here, never at packet time.
+/// A device whose program the interpreter runs. Errors: reasons why it cannot be run; nothing is refused at packet
+/// time.
 pub fn switch(program: Arc<Program>, options: Options) -> Result<Switch, Vec<Diagnostic>> {
     check(&program)?;
     let interpreter = Interpreter::new(&program);

@@ -1,4 +1,4 @@
-//! The machine that runs one block of a program after the other on one packet.
+//! It knows the language and no architecture: an [`Arch`] defines the externs.
 //!
 //! It knows the language and no architecture: what an extern does is asked of an [`Arch`].
 
@@ -27,7 +27,7 @@ pub(crate) enum Flow {
     Return(Option<Value>),
 }
 
-/// What an architecture adds to the language.
+/// Additions of an architecture to the language.
 pub(crate) trait Arch: Sized {
     /// Calls an extern function.
     fn function(
@@ -66,7 +66,7 @@ pub(crate) enum Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
-    /// Its parameters and locals.
+    /// Parameters and locals.
     pub(crate) fn vars(self) -> &'a [Var] {
         match self {
             Scope::Parser(_, parser) => &parser.vars,
@@ -90,9 +90,9 @@ pub(crate) struct Machine<'a, A> {
     pub(crate) state: &'a mut State,
     pub(crate) arch: A,
     pub(crate) frame: Frame<'a>,
-    /// What `packet_in` reads.
+    /// Bytes for `packet_in` to read.
     pub(crate) input: Input,
-    /// What `packet_out` wrote.
+    /// Bytes that `packet_out` wrote.
     pub(crate) output: BitWriter,
     /// Steps that may still be made.
     pub(crate) fuel: u64,

@@ -1,4 +1,4 @@
-//! Places: what can be assigned to. A place is worked out once, indices included, then read and written.
+//! Places: assignable expressions. A place is evaluated once, indices included, then read and written.
 
 use crate::machine::{Arch, Machine};
 use device::stage::Stop;

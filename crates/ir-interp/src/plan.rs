@@ -1,4 +1,4 @@
-//! What is worked out once for a program: the variables that each block starts with.
+//! Initial variables of each block, computed once for a program.
 
 use ir::{ControlId, FunctionId, ParserId, Program, Var};
 use ir_value::Value;
@@ -20,17 +20,17 @@ impl Plan {
         }
     }
 
-    /// Of a control.
+    /// Initial variables of a control.
     pub(crate) fn control_vars(&self, id: ControlId) -> Vec<Value> {
         self.controls.get(id.index()).cloned().unwrap_or_default()
     }
 
-    /// Of a parser.
+    /// Initial variables of a parser.
     pub(crate) fn parser_vars(&self, id: ParserId) -> Vec<Value> {
         self.parsers.get(id.index()).cloned().unwrap_or_default()
     }
 
-    /// Of a function.
+    /// Initial variables of a function.
     pub(crate) fn function_vars(&self, id: FunctionId) -> Vec<Value> {
         self.functions.get(id.index()).cloned().unwrap_or_default()
     }

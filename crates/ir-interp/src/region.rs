@@ -1,4 +1,4 @@
-//! Blocks that are entered in the middle: behind the call of a frame extern, or at a region.
+//! Blocks that are entered in the middle: after the call of a frame extern, or at a region.
 
 use crate::machine::{Arch, Flow, Machine};
 use device::region::{Arm, Path, arms};

@@ -19,12 +19,12 @@ pub struct Interpreter {
     plan: Arc<Plan>,
 }
 
-/// What a stage's externs start from, and give back.
+/// State of the externs in a stage.
 pub(crate) trait StageArch: Arch {
     /// For one packet in one block.
     fn begin(at: Begin) -> Self;
 
-    /// What the program has asked for, the payload, and the call of a frame extern.
+    /// Requested effects, the payload, and the call of a frame extern.
     fn end(self) -> (Effects, Vec<u8>, Option<FrameCall>);
 }
 
@@ -131,7 +131,7 @@ impl Interpreter {
         result
     }
 
-    /// A block, and what its variables are at first.
+    /// A block, and the initial values of its variables.
     fn block<'p>(&self, program: &'p Program, block: Block) -> (Scope<'p>, Vec<Value>) {
         match block {
             Block::Parser(id) => (Scope::Parser(id, program.parser(id)), self.plan.parser_vars(id)),

@@ -1,4 +1,4 @@
-//! Where the machine tells its trace. Callers ask first whether it is on where the arguments cost anything.
+//! Reports of the machine to its trace. If the arguments are costly, callers first ask whether the trace is on.
 
 use crate::machine::{Arch, Machine};
 use crate::place::Place;
@@ -9,7 +9,7 @@ use ir_value::Value;
 use ir_value::wire::header_bits;
 
 impl<A: Arch> Machine<'_, A> {
-    /// `new` is about to be written to `place`. A scalar is told in any case, of anything else what changes.
+    /// `new` is about to be written to `place`. A scalar is always reported; of other values, only the changes.
     pub(crate) fn trace_write(&mut self, place: &Place, new: &Value) {
         if place.lost {
             return;
@@ -182,7 +182,7 @@ impl<A: Arch> Machine<'_, A> {
         (name, ty)
     }
 
-    /// What an expression without effects is called; `...` if it is no place.
+    /// Name of an expression without effects; `...` if it is not a place.
     pub(crate) fn expr_name(&self, expr: &Expr) -> String {
         match &expr.kind {
             ExprKind::Var(var) => {

@@ -147,6 +147,6 @@ fn v1model_counts_hits_alone() {
     switch.process(1, &[0; 8], Time::ZERO);
     assert_eq!(switch.state(), start);
     let refusal = switch.default_count("t").unwrap_err().message;
-    assert_eq!(refusal, "direct counters and meters of v1model count and measure hits alone");
+    assert_eq!(refusal, "in v1model, direct counters and meters see only hits");
     assert!(switch.default_set_rates("t", None).is_err());
 }

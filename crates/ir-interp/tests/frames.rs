@@ -1,4 +1,4 @@
-//! Frame externs: what carries on keeps metadata and variables, what is fresh starts with none.
+//! Frame externs: a frame that carries on keeps metadata and variables, a fresh one starts with none.
 
 mod common;
 
@@ -87,7 +87,7 @@ fn text(output: &Output) -> String {
 
 #[test]
 fn what_carries_on_runs_behind_the_call_with_its_metadata() {
-    // 0x01 + 0x10 before the call, 0x20 + 0x40 behind; 5 + 7 of locals, 1 + 0x77 of metadata.
+    // 0x01 + 0x10 before the call, 0x20 + 0x40 after; 5 + 7 of locals, 1 + 0x77 of metadata.
     assert_eq!(run(&[1, 0, 0xee]), ["3: 01 71 0c 78 ee"]);
 }
 
@@ -107,7 +107,7 @@ fn headers_come_from_the_frame_given_back() {
 
 #[test]
 fn frames_run_on_in_the_order_they_are_given() {
-    // A fresh frame behind the call, the packet itself, and a fresh frame in a region.
+    // A fresh frame after the call, the packet itself, and a fresh frame in a region.
     assert_eq!(run(&[3, 0]), ["3: 31 60 00 01 aa", "2: 3c 62 0c 78", "4: 00 80 00 01 bb bb"],);
 }
 

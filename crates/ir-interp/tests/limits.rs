@@ -1,4 +1,4 @@
-//! No program and no packet makes the device panic, hang or grow: what is too much is refused or dropped.
+//! No program and no packet makes the device panic, hang or grow: excesses are refused or dropped.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Value externs: how values pass, what is refused, timers, and what is told of their use.
+//! Value externs: passing of values, refusals, timers, and reports of uses.
 
 mod common;
 
@@ -279,7 +279,7 @@ fn unknown_externs_and_wrong_arguments_are_refused() {
          --> inline.p4:4:14
           |
         4 |              F() f;
-          |              ^^^^^^ it is neither the architecture's nor marked as one that the device offers
+          |              ^^^^^^ the device does not know this extern
           |
           = help: write `@value_extern("name")` or `@frame_extern("name")` before its declaration
     "#]],
@@ -295,65 +295,65 @@ fn declarations_that_differ_are_refused() {
         "bit<32> update(in bit<16> sample);",
         "hdr.data.b = e.update(1);",
         expect![[r#"
-        error[P4R0409]: `ewma` is declared otherwise than it is offered
+        error[P4R0409]: `ewma` does not match the device's declaration
          --> inline.p4:2:57
           |
         2 | @value_extern("ewma") extern Ewma { Ewma(bit<8> shift); bit<32> update(in bit<16> sample); }
           |                                                         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ `sample` is `bit<32>`
           |
-          = note: it is offered as: @value_extern("ewma") extern Name { Name(...); bit<32> update(in bit<32>); @noSideEffects bit<32> value(); }
+          = note: the device declares it as: @value_extern("ewma") extern Name { Name(...); bit<32> update(in bit<32>); @noSideEffects bit<32> value(); }
     "#]],
     );
     r(
         "bit<32> update(inout bit<32> sample);",
         "hdr.data.b = e.update(hdr.data.b);",
         expect![[r#"
-        error[P4R0409]: `ewma` is declared otherwise than it is offered
+        error[P4R0409]: `ewma` does not match the device's declaration
          --> inline.p4:2:57
           |
         2 | @value_extern("ewma") extern Ewma { Ewma(bit<8> shift); bit<32> update(inout bit<32> sample); }
           |                                                         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ `sample` is an `in` parameter
           |
-          = note: it is offered as: @value_extern("ewma") extern Name { Name(...); bit<32> update(in bit<32>); @noSideEffects bit<32> value(); }
+          = note: the device declares it as: @value_extern("ewma") extern Name { Name(...); bit<32> update(in bit<32>); @noSideEffects bit<32> value(); }
     "#]],
     );
     r(
         "bit<32> update();",
         "hdr.data.b = e.update();",
         expect![[r#"
-        error[P4R0409]: `ewma` is declared otherwise than it is offered
+        error[P4R0409]: `ewma` does not match the device's declaration
          --> inline.p4:2:57
           |
         2 | @value_extern("ewma") extern Ewma { Ewma(bit<8> shift); bit<32> update(); }
           |                                                         ^^^^^^^^^^^^^^^^^ it takes 1 arguments, and 0 are declared
           |
-          = note: it is offered as: @value_extern("ewma") extern Name { Name(...); bit<32> update(in bit<32>); @noSideEffects bit<32> value(); }
+          = note: the device declares it as: @value_extern("ewma") extern Name { Name(...); bit<32> update(in bit<32>); @noSideEffects bit<32> value(); }
     "#]],
     );
     r(
         "bool update(in bit<32> sample);",
         "bool b = e.update(1);",
         expect![[r#"
-        error[P4R0409]: `ewma` is declared otherwise than it is offered
+        error[P4R0409]: `ewma` does not match the device's declaration
          --> inline.p4:2:57
           |
         2 | @value_extern("ewma") extern Ewma { Ewma(bit<8> shift); bool update(in bit<32> sample); }
           |                                                         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ it returns `bit<32>`
           |
-          = note: it is offered as: @value_extern("ewma") extern Name { Name(...); bit<32> update(in bit<32>); @noSideEffects bit<32> value(); }
+          = note: the device declares it as: @value_extern("ewma") extern Name { Name(...); bit<32> update(in bit<32>); @noSideEffects bit<32> value(); }
     "#]],
     );
     r(
         "bit<32> updated(in bit<32> sample);",
         "hdr.data.b = e.updated(1);",
         expect![[r#"
-        error[P4R0409]: `ewma` is declared otherwise than it is offered
+        error[P4R0409]: `ewma` does not match the device's declaration
          --> inline.p4:2:57
           |
         2 | @value_extern("ewma") extern Ewma { Ewma(bit<8> shift); bit<32> updated(in bit<32> sample); }
           |                                                         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ `ewma` has no method `updated`
           |
-          = note: it is offered as: @value_extern("ewma") extern Name { Name(...); bit<32> update(in bit<32>); @noSideEffects bit<32> value(); }
+          = note: the device declares it as: @value_extern("ewma") extern Name { Name(...); bit<32> update(in bit<32>); @noSideEffects bit<32> value(); }
           = help: did you mean `update`?
     "#]],
     );
@@ -361,39 +361,39 @@ fn declarations_that_differ_are_refused() {
         "@noSideEffects bit<32> update(in bit<32> sample);",
         "hdr.data.b = e.update(1);",
         expect![[r#"
-        error[P4R0409]: `ewma` is declared otherwise than it is offered
+        error[P4R0409]: `ewma` does not match the device's declaration
          --> inline.p4:2:57
           |
         2 | @value_extern("ewma") extern Ewma { Ewma(bit<8> shift); @noSideEffects bit<32> update(in bit<32> sample); }
           |                                                         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ it changes the memory
           |
-          = note: it is offered as: @value_extern("ewma") extern Name { Name(...); bit<32> update(in bit<32>); @noSideEffects bit<32> value(); }
+          = note: the device declares it as: @value_extern("ewma") extern Name { Name(...); bit<32> update(in bit<32>); @noSideEffects bit<32> value(); }
     "#]],
     );
     r(
         "@pure bit<32> value();",
         "hdr.data.b = e.value();",
         expect![[r#"
-        error[P4R0409]: `ewma` is declared otherwise than it is offered
+        error[P4R0409]: `ewma` does not match the device's declaration
          --> inline.p4:2:57
           |
         2 | @value_extern("ewma") extern Ewma { Ewma(bit<8> shift); @pure bit<32> value(); }
           |                                                         ^^^^^^^^^^^^^^^^^^^^^^ it reads the memory, and is not `@pure`
           |
-          = note: it is offered as: @value_extern("ewma") extern Name { Name(...); bit<32> update(in bit<32>); @noSideEffects bit<32> value(); }
+          = note: the device declares it as: @value_extern("ewma") extern Name { Name(...); bit<32> update(in bit<32>); @noSideEffects bit<32> value(); }
     "#]],
     );
     r(
         "bit<32> update<T>(in T sample);",
         "hdr.data.b = e.update(32w1);",
         expect![[r#"
-        error[P4R0409]: `ewma` is declared otherwise than it is offered
+        error[P4R0409]: `ewma` does not match the device's declaration
          --> inline.p4:2:57
           |
         2 | @value_extern("ewma") extern Ewma { Ewma(bit<8> shift); bit<32> update<T>(in T sample); }
           |                                                         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ value externs have no type parameters
           |
-          = note: it is offered as: @value_extern("ewma") extern Name { Name(...); bit<32> update(in bit<32>); @noSideEffects bit<32> value(); }
+          = note: the device declares it as: @value_extern("ewma") extern Name { Name(...); bit<32> update(in bit<32>); @noSideEffects bit<32> value(); }
     "#]],
     );
     refused(
@@ -401,13 +401,13 @@ fn declarations_that_differ_are_refused() {
         "",
         "hdr.data.b = ewma(1);",
         expect![[r#"
-            error[P4R0409]: `ewma` is declared otherwise than it is offered
+            error[P4R0409]: `ewma` does not match the device's declaration
              --> inline.p4:2:1
               |
             2 | @value_extern("ewma") extern bit<32> ewma(in bit<32> x);
               | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ this is a function, and `ewma` is an object
               |
-              = note: it is offered as: @value_extern("ewma") extern Name { Name(...); bit<32> update(in bit<32>); @noSideEffects bit<32> value(); }
+              = note: the device declares it as: @value_extern("ewma") extern Name { Name(...); bit<32> update(in bit<32>); @noSideEffects bit<32> value(); }
         "#]],
     );
     refused(
@@ -415,13 +415,13 @@ fn declarations_that_differ_are_refused() {
         "Crc() c;",
         "hdr.data.op = c.crc7(1) ++ 1w0;",
         expect![[r#"
-            error[P4R0409]: `crc7` is declared otherwise than it is offered
+            error[P4R0409]: `crc7` does not match the device's declaration
              --> inline.p4:2:1
               |
             2 | @value_extern("crc7") extern Crc { Crc(); bit<7> crc7(in bit<8> x); }
               | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ this is an object, and `crc7` is a function
               |
-              = note: it is offered as: @value_extern("crc7") extern bit<7> crc7(in bit<N>);
+              = note: the device declares it as: @value_extern("crc7") extern bit<7> crc7(in bit<N>);
         "#]],
     );
     refused(
@@ -429,7 +429,7 @@ fn declarations_that_differ_are_refused() {
         "Probe(0) p;",
         "hdr.data.b = p.sum();",
         expect![[r#"
-        error[P4R0409]: `probe` is declared otherwise than it is offered
+        error[P4R0409]: `probe` does not match the device's declaration
           --> inline.p4:5:1
            |
          5 | / @value_extern("probe") @merge("max")
@@ -439,9 +439,9 @@ fn declarations_that_differ_are_refused() {
         ...  |
         11 | |     @pure void same(inout bit<24> data);
         12 | | }
-           | |_^ copies of its memory are not merged this way
+           | |_^ copies of its memory cannot be merged by this operator
            |
-           = note: it is offered as: @value_extern("probe") @merge("add") extern Name { Name(...); enum { RED, BLUE } all(in bool, inout bit<200>, inout int<12>, out struct { bit<16>, bit<8> }, in enum { RED, BLUE }); bit<32> add(in bit<32>); @noSideEffects bit<32> sum(); @pure void same(inout bit<N>); }
+           = note: the device declares it as: @value_extern("probe") @merge("add") extern Name { Name(...); enum { RED, BLUE } all(in bool, inout bit<200>, inout int<12>, out struct { bit<16>, bit<8> }, in enum { RED, BLUE }); bit<32> add(in bit<32>); @noSideEffects bit<32> sum(); @pure void same(inout bit<N>); }
     "#]],
     );
     refused(
@@ -449,13 +449,13 @@ fn declarations_that_differ_are_refused() {
         "Probe(0) p;",
         "hdr.data.b = p.sum();",
         expect![[r#"
-        error[P4R0409]: `probe` is declared otherwise than it is offered
+        error[P4R0409]: `probe` does not match the device's declaration
          --> inline.p4:8:5
           |
         8 |     colour_t all(in bool flag, inout bit<200> wide, inout int<12> signed, out pair_t pair, in colour_t colour);
           |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ `colour` is `enum { RED, BLUE }`
           |
-          = note: it is offered as: @value_extern("probe") @merge("add") extern Name { Name(...); enum { RED, BLUE } all(in bool, inout bit<200>, inout int<12>, out struct { bit<16>, bit<8> }, in enum { RED, BLUE }); bit<32> add(in bit<32>); @noSideEffects bit<32> sum(); @pure void same(inout bit<N>); }
+          = note: the device declares it as: @value_extern("probe") @merge("add") extern Name { Name(...); enum { RED, BLUE } all(in bool, inout bit<200>, inout int<12>, out struct { bit<16>, bit<8> }, in enum { RED, BLUE }); bit<32> add(in bit<32>); @noSideEffects bit<32> sum(); @pure void same(inout bit<N>); }
     "#]],
     );
 }

@@ -18,17 +18,17 @@ use std::collections::BTreeSet;
 /// `error.StackOutOfBounds`, which core.p4 declares in this position.
 const STACK_OUT_OF_BOUNDS: ErrorId = ErrorId(3);
 
-/// What a kept index is called: no identifier of P4, and assigned only where it is kept.
+/// Name of a variable that keeps an index: no identifier of P4. It is assigned only once.
 const INDEX: &str = "index$";
 
-/// What is called.
+/// The callee.
 pub(crate) struct Target<'a> {
     pub(crate) params: &'a [VarId],
     pub(crate) vars: &'a [Var],
-    /// What its code reads and writes of the caller's variables, other than by parameters.
+    /// Places of the caller that the callee's code reads and writes, other than by parameters.
     pub(crate) reads: Vec<Place>,
     pub(crate) writes: Writes,
-    /// Its parameters that stand in arguments of externs.
+    /// Parameters that occur in arguments of externs.
     pub(crate) shown: BTreeSet<VarId>,
 }
 
@@ -69,18 +69,18 @@ pub(crate) fn shown(stmts: &[Stmt]) -> BTreeSet<VarId> {
     found
 }
 
-/// What runs around the callee's code.
+/// Statements before and after the callee's code.
 #[derive(Default)]
 pub(crate) struct Bound {
     pub(crate) before: Vec<Stmt>,
     pub(crate) after: Vec<Stmt>,
 }
 
-/// Where the callee's code goes.
+/// Destination of the callee's code.
 pub(crate) struct Caller<'a> {
     pub(crate) program: &'a Program,
     pub(crate) vars: &'a mut Vec<Var>,
-    /// Where copies are declared, if not before the code.
+    /// Declarations of copies; `None` puts them before the code.
     pub(crate) locals: Option<&'a mut Vec<Stmt>>,
     /// Every parameter is a copy.
     pub(crate) copy_all: bool,
@@ -89,8 +89,8 @@ pub(crate) struct Caller<'a> {
 }
 
 impl Caller<'_> {
-    /// Says in `subst` what each parameter of `callee` stands for. A parameter that stands for something there already
-    /// is a variable that was made before.
+    /// Adds the replacement of each parameter of `callee` to `subst`. A parameter that is replaced by an existing
+    /// variable needs no new one.
     pub(crate) fn bind(&mut self, callee: &Target, args: &[Option<Expr>], subst: &mut Substitution) -> Bound {
         let mut bound = Bound::default();
         let mut zeroed = vec![];
@@ -212,7 +212,7 @@ impl Caller<'_> {
         }
     }
 
-    /// True for what [`settle`](Caller::settle) made.
+    /// True for a variable made by [`settle`](Caller::settle).
     fn is_kept_index(&self, index: &Expr) -> bool {
         match index.kind {
             ExprKind::Var(var) => self.vars.get(var.index()).is_some_and(|var| var.name == INDEX),

@@ -3,9 +3,9 @@
 //! Before: `action a(inout bit<8> y, bit<8> d) { y = d; } table t { actions = { a(x); } }`
 //! After:  `action a_2(bit<8> d) { x = d; } table t { actions = { a_2; } }`
 //!
-//! Requires `eliminate-exits`, `eliminate-returns`: results are copied back at the end of the body. Each list of arguments
-//! has an action of its own, with the same control-plane name. Ensures: no arguments in action lists.
-//! Why: what a table's action reads and writes stands in its body.
+//! Requires `eliminate-exits`, `eliminate-returns`: results are copied back at the end of the body. Each list of
+//! arguments has an action of its own, with the same control-plane name. Ensures: no arguments in action lists. Why: a
+//! table action's reads and writes are then all in its body.
 
 use crate::bind::{Caller, Target, mentioned, shown};
 use crate::hoist_effects::acts;
@@ -69,7 +69,8 @@ fn bound(program: &Program, control: &mut Control, id: ActionId, args: Vec<Expr>
     body.stmts.splice(0..0, bound.before);
     body.stmts.extend(bound.after);
     let name = free_name(&action.name, &|name| control.actions.iter().any(|other| other.name == name));
-    // It reads and writes what is this control's: controls that are inlined must not take it for the action of the program.
+    // The action reads and writes this control's variables: inlined controls must not use it instead of the program's
+    // action.
     control.actions.push(Action { name, params, body, top_level: false, ..action });
     ActionId::from(control.actions.len() - 1)
 }

@@ -1,7 +1,7 @@
 //! Whether everything that a program calls can be put in the place of its calls.
 //!
 //! Calls do not recurse, but `f` may call `g` twice, which calls `h` twice, and so on: inlining may double the program
-//! with each level. What would become larger than the limits is refused.
+//! with each level. Programs that would exceed the limits are refused.
 
 use crate::check_parser_results::check_parser_results;
 use crate::order::callees_first;
@@ -70,7 +70,7 @@ struct Unit {
     name: Name,
     span: Span,
     own: Measure,
-    /// By position in the list, one for each call.
+    /// Indices of the called units, one for each call.
     calls: Vec<usize>,
 }
 
@@ -114,8 +114,8 @@ impl Units {
         Units { all: all.collect() }
     }
 
-    /// Controls and parsers that another one applies. Functions and actions count for themselves too: they stand
-    /// beside what calls them until all is inlined.
+    /// Controls and parsers that another one applies. Functions and actions count on their own too: they stay beside
+    /// their callers until all calls are inlined.
     fn called(&self) -> Vec<bool> {
         let mut called = vec![false; self.all.len()];
         for unit in &self.all {
@@ -126,7 +126,7 @@ impl Units {
         called
     }
 
-    /// Of every unit with all it calls.
+    /// Size of each unit with everything it calls.
     fn measured(&self) -> Vec<Measure> {
         let calls: Vec<Vec<usize>> = self.all.iter().map(|unit| unit.calls.clone()).collect();
         let mut found = vec![Measure::default(); self.all.len()];

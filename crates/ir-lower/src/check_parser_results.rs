@@ -1,6 +1,6 @@
 //! Whether the results of an applied parser reach its caller when it rejects.
 //!
-//! An error ends every parser at once, and nothing runs behind it that could copy results back. So the parameters that a
+//! An error ends every parser at once, and nothing runs after it that could copy results back. So the parameters that a
 //! sub-parser writes have to stand for their arguments themselves (see `bind`). Calls where they cannot are refused.
 
 use crate::bind::in_header;

@@ -1,6 +1,6 @@
 //! Which nodes of a graph lie on a cycle (Kosaraju): in time that grows as the graph does, without recursion.
 
-/// For each node whether a way leads from it back to it; `next` has the nodes that follow each.
+/// For each node, whether a path leads from it back to it; `next` has the successors of each node.
 pub(crate) fn on_cycles(next: &[Vec<usize>]) -> Vec<bool> {
     let mut before = vec![vec![]; next.len()];
     let mut cyclic = vec![false; next.len()];
@@ -11,7 +11,7 @@ pub(crate) fn on_cycles(next: &[Vec<usize>]) -> Vec<bool> {
     let mut seen = vec![false; next.len()];
     let mut finished = vec![];
     (0..next.len()).for_each(|start| finish(start, next, &mut seen, &mut finished));
-    // Backwards from the one that finished last, what is reached leads there too.
+    // Backwards from the node that finished last: nodes reached lead to it too.
     let mut seen = vec![false; next.len()];
     for start in finished.into_iter().rev() {
         let mut component = vec![];
@@ -23,7 +23,7 @@ pub(crate) fn on_cycles(next: &[Vec<usize>]) -> Vec<bool> {
     cyclic
 }
 
-/// Appends what is reached from `start` and was not seen, each behind all that follows it.
+/// Appends unseen nodes reachable from `start`, each after its successors.
 fn finish(start: usize, next: &[Vec<usize>], seen: &mut [bool], finished: &mut Vec<usize>) {
     if std::mem::replace(&mut seen[start], true) {
         return;
@@ -45,7 +45,7 @@ fn finish(start: usize, next: &[Vec<usize>], seen: &mut [bool], finished: &mut V
 mod tests {
     use super::*;
 
-    /// The definition: from each node, follow all ways.
+    /// The definition: from each node, follow all paths.
     fn by_search(next: &[Vec<usize>]) -> Vec<bool> {
         let comes_back = |start: usize| {
             let mut seen = vec![false; next.len()];

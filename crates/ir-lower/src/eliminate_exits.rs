@@ -1,11 +1,11 @@
-//! `eliminate-exits`: `exit` becomes structure, or a flag that everybody looks at behind what may have exited.
+//! `eliminate-exits`: `exit` becomes structure, or a flag that is tested after each statement that may have exited.
 //!
 //! Before: `action a() { exit; } ... apply { t.apply(); x = 1; }`
 //! After:  `action a() { has_exited = true; } ... apply { t.apply(); if (!has_exited) { x = 1; } }`
 //!
 //! Requires `hoist-effects`: a table is applied by a statement. A control that may exit and is applied by others gets a
-//! parameter `inout bool has_exited`. Ensures: no `exit`.
-//! Why: what runs next is in the structure; results of calls are copied back also when the callee exits (P4-16 §12.5).
+//! parameter `inout bool has_exited`. Ensures: no `exit`. Why: the control flow is in the structure; results of calls
+//! are copied back also when the callee exits (P4-16 §12.5).
 
 use crate::jumps::Jumps;
 use crate::units::each_control;
@@ -59,7 +59,7 @@ fn applied_controls(program: &Program) -> Vec<ControlId> {
     applied
 }
 
-/// Where a control may exit.
+/// Parts of a control that may exit.
 struct Exits {
     actions: Vec<bool>,
     tables: Vec<bool>,
@@ -109,7 +109,7 @@ impl Exits {
         self.tables.get(id.index()).copied().unwrap_or(false)
     }
 
-    /// True if what the statement itself calls may exit.
+    /// True if the statement's own calls may exit.
     fn may_raise(&self, stmt: &Stmt, exiting: &BTreeMap<ControlId, Exits>) -> bool {
         let mut may = match &stmt.kind {
             StmtKind::Apply(table) | StmtKind::Switch(SwitchOn::ActionRun(table), _) => self.table(*table),

@@ -3,8 +3,8 @@
 //! Before: `apply { if (c) { a; return; } b; }`
 //! After:  `apply { if (c) { a; } else { b; } }`
 //!
-//! A function that gives a value keeps one `return`, its last statement. Ensures: no other `return`.
-//! Why: what runs next is in the structure, and a body can be put in the place of its call.
+//! A function that gives a value keeps one `return`, its last statement. Ensures: no other `return`. Why: the control
+//! flow is in the structure, and a call can be replaced by the body.
 
 use crate::Changed;
 use crate::jumps::Jumps;

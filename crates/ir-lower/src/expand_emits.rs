@@ -1,4 +1,5 @@
-//! `expand-emits`: the deparser emits headers one by one.
+//! Ensures: every emitted value is a header in its place. Why: each emit is one test of validity and one sequence of
+//! bytes.
 //!
 //! Before: `packet.emit(hdr);`
 //! After:  `packet.emit(hdr.ethernet); packet.emit(hdr.tags[0]); packet.emit(hdr.tags[1]); packet.emit(hdr.u.v4);`
@@ -25,8 +26,8 @@ pub fn expand_emits(program: &mut Program) -> Changed {
     Changed(changed)
 }
 
-/// Emits the parts of structs one by one in one deparser, so that what is added to its headers struct is not emitted with them.
-/// Stacks and unions stay whole.
+/// Emits the members of structs one by one in one deparser, so that fields added to its headers struct are not emitted
+/// with them. Stacks and unions stay whole.
 pub fn expand_struct_emits(program: &mut Program, id: ControlId) {
     let mut body = std::mem::take(&mut program.controls[id.index()].body);
     for stmt in std::mem::take(&mut body.stmts) {

@@ -5,11 +5,11 @@
 //!          if (hdr.a.isValid() == hdr.b.isValid() && (!hdr.a.isValid() || hdr.a.x == hdr.b.x)) { ... }
 //!          log({{s.first, s.second}});`
 //!
-//! Requires `hoist-effects`, `hoist-locals`. Ensures: what is assigned is a scalar, a header, or a stack or array; unions
+//! Requires `hoist-effects`, `hoist-locals`. Ensures: assigned values are scalars, headers, stacks or arrays; unions
 //! are copied member by member; headers and stacks come from a place, a list, `{#}` or a lookahead. Comparisons are of
-//! scalars. `op=` is gone. Arguments of externs are scalars, places of headers and stacks, and lists of these; one that an
-//! extern writes may be a struct. Fields of values that are no place are gone.
-//! Why: a code generator knows scalars, headers and stacks.
+//! scalars. `op=` is gone. Arguments of externs are scalars, places of headers and stacks, and lists of these; one that
+//! an extern writes may be a struct. Fields of values that are no place are gone. Why: a code generator knows scalars,
+//! headers and stacks.
 
 use crate::bind::Caller;
 use crate::places::{Place, Signatures, Writes, is_place, read_by};
@@ -155,7 +155,7 @@ impl Expand<'_> {
                     out.push(build::assign(part, zero).at(span));
                 }
             }
-            // What an extern gives: kept whole, then copied.
+            // The result of an extern: stored whole, then copied.
             _ if matches!(place.kind, ExprKind::Var(_)) && self.is_kept(&place) => {
                 out.push(build::assign(place, value).at(span));
             }
@@ -175,7 +175,7 @@ impl Expand<'_> {
         }
     }
 
-    /// True if what is stored is one value: a header, whose fields may be structs, or an array of scalars.
+    /// True if the stored value is a single one: a header, whose fields may be structs, or an array of scalars.
     fn is_flat(&self, ty: &Type, parts: &[Expr]) -> bool {
         self.program.is_header(ty) || parts.iter().all(|part| !is_compound(self.program, &part.ty))
     }
@@ -277,7 +277,7 @@ impl Expand<'_> {
     }
 }
 
-/// What a struct that an extern or a lookahead gives is called: no identifier of P4.
+/// Name of a variable for the struct that an extern or a lookahead returns: no identifier of P4.
 pub(crate) const GIVEN: &str = "given$";
 
 /// The scalars of a struct or tuple in the order of their bits; false if something else is in it.
@@ -320,7 +320,7 @@ pub(crate) fn is_compound(program: &Program, ty: &Type) -> bool {
     }
 }
 
-/// True for structs, tuples and unions: what is copied part by part.
+/// True for types that are copied member by member: structs, tuples and unions.
 pub(crate) fn is_split(program: &Program, ty: &Type) -> bool {
     matches!(ty, Type::Tuple(_)) || program.is_struct(ty) || program.is_union(ty)
 }
@@ -599,7 +599,8 @@ mod tests {
         .assert_eq(&after(&control(VARS, LOCALS, body), expand_structs));
     }
 
-    /// A header is made valid by what is stored, not by `setValid`: in v1model the packet's length follows the latter.
+    /// A header becomes valid by the stored value, not by `setValid`: in v1model, the packet's length follows the
+    /// latter.
     #[test]
     fn headers_of_structs() {
         let vars = format!("{VARS} local wide_t w;");

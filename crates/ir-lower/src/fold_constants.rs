@@ -1,4 +1,4 @@
-//! `fold-constants`: what is known is computed, and branches that are never taken go.
+//! `fold-constants`: constant expressions are computed, and branches that are never taken are removed.
 //!
 //! Before: `if (8w1 + 8w2 == 8w3 && c) { a; } else { b; } x = y & 8w0xff; z = y << 8w0;`
 //! After:  `if (c) { a; } else { b; } x = y; z = y;`
@@ -28,7 +28,7 @@ pub fn fold_constants(program: &mut Program) -> Changed {
     Changed(changed)
 }
 
-/// Arguments of externs stay: hashes and checksums leave fields of invalid headers out, but not what is computed.
+/// Arguments of externs stay: hashes and checksums leave fields of invalid headers out, but not computed values.
 fn in_stmt(stmt: &mut Stmt) -> bool {
     let is_call = match &stmt.kind {
         StmtKind::Call(_) => true,

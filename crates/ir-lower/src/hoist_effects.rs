@@ -1,4 +1,4 @@
-//! `hoist-effects`: what has side effects becomes a statement of its own, in the order of evaluation.
+//! `hoist-effects`: every side effect becomes a statement of its own, in the order of evaluation.
 //!
 //! Before: `x = y + f(y) + (c && t.apply().hit ? 1 : 2);`
 //! After:  `old = y; value = f(y); hit = c; if (hit) { hit = t.apply().hit; } x = old + value + (hit ? 1 : 2);`
@@ -380,7 +380,7 @@ impl Hoist<'_> {
         }
     }
 
-    /// The arguments of a call. What must happen behind the call is added to `after`.
+    /// The arguments of a call. Statements that must run after the call are added to `after`.
     fn args(&mut self, call: &mut Call, out: &mut Vec<Stmt>, after: &mut Vec<Stmt>) {
         let directions = self.signatures.directions(call);
         for at in 0..call.args.len() {

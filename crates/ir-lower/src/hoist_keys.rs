@@ -1,4 +1,4 @@
-//! `hoist-keys`: what a table, `select` or `switch` looks at is a place or a variable.
+//! `hoist-keys`: the keys of tables, `select` and `switch` are places or variables.
 //!
 //! Before: `key = { hdr.h.a + 1: exact; } ... if (t.apply().hit) { ... } transition select(packet.lookahead<bit<8>>()) { ... }`
 //! After:  `key = { key: exact; } ... key = hdr.h.a + 1; hit = t.apply().hit; if (hit) { ... }
@@ -122,7 +122,7 @@ fn split_keys(program: &Program, select: &mut Select) -> bool {
     true
 }
 
-/// Applications in conditions, and what a `switch` looks at.
+/// Applications in conditions, and subjects of `switch`.
 fn conditions(vars: &mut Vec<Var>, stmts: &mut Vec<Stmt>) -> bool {
     let mut changed = false;
     for mut stmt in std::mem::take(stmts) {

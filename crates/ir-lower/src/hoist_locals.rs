@@ -1,4 +1,4 @@
-//! `hoist-locals`: variables are declared beside a body, and what they start with is assigned.
+//! `hoist-locals`: variables are declared beside a body, and their initial values are assigned.
 //!
 //! Before: `state next { bit<8> n; n = n + x; transition next; }`
 //! After:  `bit<8> n; state next { n = 0; n = n + x; transition next; }`
@@ -53,8 +53,8 @@ pub fn hoist_locals(program: &mut Program) -> Changed {
     Changed(changed)
 }
 
-/// Hoists the variables of one control's body, so that it can be cut anywhere outside of its loops: what they start with, constants
-/// included, is assigned in the body. Variables of loops stay where they are.
+/// Hoists the variables of one control's body, so that it can be cut anywhere outside of its loops: their initial
+/// values, constants included, are assigned in the body. Variables of loops stay where they are.
 pub fn hoist_body(program: &mut Program, id: ControlId) {
     let mut control = program.control(id).clone();
     let mut hoist = Hoist { program, into_loops: false, locals: vec![], changed: false };
@@ -177,7 +177,7 @@ mod tests {
         .assert_eq(&after(&control(vars, "", body), hoist_locals));
     }
 
-    /// What a cut needs: every value is assigned in the body, and loops stay as they are.
+    /// The form that a cut needs: every value is assigned in the body, and loops stay unchanged.
     #[test]
     fn one_body_outside_of_its_loops() {
         let vars = "local bit<8> y; local bit<8> z;";

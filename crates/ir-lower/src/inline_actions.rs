@@ -86,7 +86,7 @@ fn replace(
     out.extend(bound.after);
 }
 
-/// Actions, each behind those it calls.
+/// Actions, each after those it calls.
 fn callees_first(actions: &[Action]) -> Vec<ActionId> {
     let calls = |action: &Action| {
         let mut found = vec![];

@@ -58,7 +58,7 @@ fn called(stmt: &Stmt) -> Option<(ControlId, &[Option<Expr>])> {
     }
 }
 
-/// For each control the longest chain of controls below it. Callers have larger numbers than what they apply.
+/// For each control, the longest chain of applied controls. Callers have larger numbers than the controls they apply.
 fn heights(program: &Program) -> Vec<usize> {
     let mut heights = vec![];
     for control in &program.controls {
@@ -69,8 +69,8 @@ fn heights(program: &Program) -> Vec<usize> {
     heights
 }
 
-/// From the top down, all calls of a control are there when its turn comes: what is of one height is not applied by
-/// what is of the same or a lower one.
+/// From the top down, all calls of a control exist when its turn comes: no control applies one of the same or a larger
+/// height.
 fn flatten(program: &mut Program, root: ControlId, control: &mut Control, heights: &[usize]) {
     loop {
         let found = calls(&control.body.stmts);
@@ -182,16 +182,16 @@ fn move_declarations(
     }
 }
 
-/// An applied control on its way into its caller.
+/// An applied control during inlining.
 struct Part {
     inner: Control,
-    /// What is the same wherever it is applied.
+    /// Substitutions that are the same in all applications.
     subst: Substitution,
-    /// Applied at several places, or in a loop: what is kept between starts must be made fresh.
+    /// Applied at several places, or in a loop: state that lasts between starts must be initialised again.
     again: bool,
     /// Applied with different arguments: its parameters are variables.
     copies: bool,
-    /// What stands around the code, if all applications have the same arguments.
+    /// Statements around the code, if all applications have the same arguments.
     bound: Option<Bound>,
     locals: Vec<Stmt>,
 }

@@ -115,7 +115,7 @@ fn replace(program: &Program, function: &Function, vars: &mut Vec<Var>, mut stmt
     }
 }
 
-/// What a function gives that ends without `return`: zero.
+/// Result of a function that ends without `return`: zero.
 fn nothing(ty: &Type, vars: &mut Vec<Var>, span: base_diag::Span, out: &mut Vec<Stmt>) -> Expr {
     let var = build::local(vars, "result", ty.clone(), span);
     out.push(build::declare(var, None).at(span));
@@ -142,7 +142,7 @@ fn survives(value: &Expr, after: &[Stmt]) -> bool {
     survives
 }
 
-/// Functions, each behind those it calls.
+/// Functions, each after those it calls.
 fn callees_first(program: &Program) -> Vec<FunctionId> {
     let calls: Vec<Vec<usize>> = program
         .functions

@@ -59,7 +59,7 @@ fn has_call(stmt: &Stmt) -> bool {
 
 struct Inliner {
     root: ParserId,
-    /// Where the value sets of an applied parser went.
+    /// Index of the first value set of each applied parser in the caller.
     sets: BTreeMap<ParserId, u32>,
 }
 
@@ -74,7 +74,7 @@ impl Inliner {
         }
     }
 
-    /// Cuts a state at a statement with a call: what stands behind it becomes a state.
+    /// Cuts a state at a statement with a call: the statements after it become a state.
     fn cut(&mut self, program: &mut Program, parser: &mut Parser, at: usize, position: usize) {
         let state = &mut parser.states[at];
         let behind = state.stmts.split_off(position + 1);

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! `exit` and `return` are such jumps out of a body, `continue` is one out of a loop's body, `break` one out of the
-//! loop. A statement may also *raise* the flag by what it calls: an action that exits.
+//! loop. A statement may also *raise* the flag by calling an action that exits.
 
 use ir::build;
 use ir::{Block, Expr, Stmt, StmtKind, SwitchCase, Var, VarId};
@@ -23,11 +23,11 @@ enum Leaves {
     Always,
 }
 
-/// What leaves, and how that is told.
+/// Jumps to eliminate, and the flag that replaces them.
 pub(crate) struct Jumps<'a> {
-    /// For a jump: what is done before it leaves. For another statement: `None`.
+    /// For a jump: the statements before it leaves. For other statements: `None`.
     pub(crate) taken: &'a dyn Fn(&Stmt) -> Option<Vec<Stmt>>,
-    /// True if what the statement itself calls may raise the flag; blocks in it are not meant.
+    /// True if the statement's own calls may raise the flag; nested blocks do not count.
     pub(crate) may_raise: &'a dyn Fn(&Stmt) -> bool,
     /// True if jumps stand in inner loops and leave these too.
     pub(crate) through_loops: bool,
@@ -35,9 +35,9 @@ pub(crate) struct Jumps<'a> {
     pub(crate) is_told: bool,
     /// The flag, once it is needed.
     pub(crate) flag: Option<VarId>,
-    /// What a new flag is called.
+    /// Name for a new flag.
     pub(crate) name: &'static str,
-    /// Where a new flag goes.
+    /// Variables, to which a new flag is added.
     pub(crate) vars: &'a mut Vec<Var>,
 }
 
@@ -118,7 +118,7 @@ impl Jumps<'_> {
         found
     }
 
-    /// `tail`: nothing runs behind these statements, so that leaving is coming to their end.
+    /// `tail`: nothing runs after these statements, so that leaving equals reaching their end.
     fn list(&mut self, stmts: Vec<Stmt>, tail: bool, depth: u32) -> Vec<Stmt> {
         let mut out = vec![];
         let mut rest = stmts.into_iter();
@@ -142,7 +142,7 @@ impl Jumps<'_> {
         out
     }
 
-    /// A statement that may leave, and what stands behind it.
+    /// A statement that may leave, and the statements after it.
     fn leaving(&mut self, stmt: Stmt, mut behind: Vec<Stmt>, tail: bool, depth: u32, out: &mut Vec<Stmt>) {
         let raised = (self.may_raise)(&stmt);
         let span = stmt.span;
@@ -199,7 +199,7 @@ impl Jumps<'_> {
         arm.stmts = if raised && !stmts.is_empty() { vec![self.guarded(stmts)] } else { stmts };
     }
 
-    /// What stands behind a statement that may have raised the flag.
+    /// Guards the statements after one that may have raised the flag.
     fn behind(&mut self, stmts: Vec<Stmt>, tail: bool, depth: u32, out: &mut Vec<Stmt>) {
         if depth < MAX_NESTING {
             let inner = self.list(stmts, tail, depth + 1);
@@ -229,7 +229,7 @@ impl Jumps<'_> {
         }
     }
 
-    /// In a loop a jump raises the flag and breaks, and so does what may have raised it.
+    /// In a loop, a jump raises the flag and breaks, and so does a statement that may have raised it.
     fn in_loop(&mut self, stmts: &mut Vec<Stmt>) {
         for mut stmt in std::mem::take(stmts) {
             if self.leaves(&stmt) == Leaves::Never {

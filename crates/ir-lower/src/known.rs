@@ -1,6 +1,7 @@
-//! What is known of scalar variables at a place of the code: what each would read instead.
+//! Known values of scalar variables at a place of the code: the expression that may replace each.
 //!
-//! Changes are kept in a journal, so that the arms of a branch cost what they change and not what is known.
+//! Changes are kept in a journal, so that an arm of a branch costs as much as it changes, however many values are
+//! known.
 
 use crate::places::{Place, Writes, read_by};
 use ir::{Expr, VarId};
@@ -22,7 +23,7 @@ fn prefix(place: &Place) -> Prefix {
     (place.var, place.path.iter().map_while(|index| *index).collect())
 }
 
-/// What an arm of a branch changed; none for a variable that nothing is known of.
+/// Changes of an arm of a branch; `None` for a variable whose value is no longer known.
 pub(crate) type Changes = BTreeMap<VarId, Option<Expr>>;
 
 impl Known {
@@ -57,7 +58,7 @@ impl Known {
         old
     }
 
-    /// Forgets what depends on a place that is written.
+    /// Forgets values that depend on a written place.
     pub(crate) fn forget(&mut self, place: &Place) {
         if self.values.contains_key(&place.var) {
             self.set(place.var, None);
@@ -73,7 +74,7 @@ impl Known {
         }
     }
 
-    /// The variables whose values may read what `place` has: of parts of it, and of what it is a part of.
+    /// Variables whose values may read `place`, a part of it, or a place that contains it.
     fn readers_near(&self, place: &Place) -> BTreeSet<VarId> {
         let (var, path) = prefix(place);
         let mut found = BTreeSet::new();
@@ -99,7 +100,7 @@ impl Known {
         all.into_iter().for_each(|var| self.set(var, None));
     }
 
-    /// Runs `arm` and takes back what it changed.
+    /// Runs `arm` and undoes its changes, which are returned.
     pub(crate) fn apart(&mut self, arm: impl FnOnce(&mut Known)) -> Changes {
         let mark = self.journal.len();
         arm(self);
@@ -113,7 +114,7 @@ impl Known {
         changes
     }
 
-    /// Goes on behind a branch: what all arms agree on stays known.
+    /// Continues after a branch: values on which all arms agree stay known.
     pub(crate) fn join(&mut self, arms: &[Changes]) {
         let changed: BTreeSet<VarId> = arms.iter().flat_map(|arm| arm.keys().copied()).collect();
         for var in changed {

@@ -1,8 +1,8 @@
 //! From the elaborated program to the lowered one, in small passes.
 //!
-//! Both levels are [`ir::Program`]; the lowered one is a restricted form of it (docs/internals/lowered.md). A pass
-//! is one file and one function `fn(&mut Program) -> Changed` that keeps the meaning of the program, so that the
-//! reference interpreter can run what comes out of each. [`pipeline::PASSES`] lists them in order.
+//! Both levels are [`ir::Program`]; the lowered one is a restricted form of it (docs/internals/lowered.md). A pass is
+//! one file and one function `fn(&mut Program) -> Changed` that keeps the meaning of the program, so that the reference
+//! interpreter can run the result of each. [`pipeline::PASSES`] lists them in order.
 //!
 //! The splitter uses some of them alone, on programs that people read afterwards.
 

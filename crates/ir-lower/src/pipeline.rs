@@ -9,11 +9,11 @@ use ir::Program;
 pub struct Pass {
     /// As in its file's name, with `-`.
     pub name: &'static str,
-    /// What it does, in a few words.
+    /// Summary in a few words.
     pub about: &'static str,
     /// The passes that must have run before: a table that breaks this does not compile.
     pub requires: &'static [&'static str],
-    /// What holds behind it.
+    /// Property of the program after the pass.
     pub ensures: &'static str,
     /// The pass.
     pub run: fn(&mut Program) -> Changed,
@@ -90,13 +90,13 @@ const fn is_same(a: &[u8], b: &[u8]) -> bool {
     at == a.len() && at == b.len()
 }
 
-/// The lowered form of an elaborated program; what is refused is too large when everything is inlined, or has one
-/// instance of a block in two stages.
+/// The lowered form of an elaborated program; refused are programs that are too large when everything is inlined, or
+/// that have one instance of a block in two stages.
 pub fn lower(program: &Program) -> Result<Program, Vec<Diagnostic>> {
     lower_until(program, &mut |_, _, _| {})
 }
 
-/// Like [`lower`]; `after` sees the program behind every pass.
+/// Like [`lower`]; `after` sees the program after every pass.
 pub fn lower_until(
     program: &Program,
     after: &mut dyn FnMut(&Pass, Changed, &Program),

@@ -98,7 +98,7 @@ fn read_by_indices(place: &Expr, f: &mut dyn FnMut(Place)) {
     }
 }
 
-/// What code may write.
+/// Places that code may write.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Writes {
     /// Anything at all: a table's action ran, or an extern calls back.
@@ -107,12 +107,12 @@ pub(crate) struct Writes {
 }
 
 impl Writes {
-    /// True if writing may change what is at `place`.
+    /// True if the writes may change `place`.
     pub(crate) fn touches(&self, place: &Place) -> bool {
         self.everything || self.places.iter().any(|written| written.overlaps(place))
     }
 
-    /// Adds what evaluating `expr` writes.
+    /// Adds the writes of evaluating `expr`.
     pub(crate) fn expr(&mut self, expr: &Expr, signatures: &Signatures) {
         visit::subexprs(expr, &mut |e| match &e.kind {
             ExprKind::ApplyHit(_) | ExprKind::ApplyMiss(_) => self.everything = true,
@@ -130,7 +130,7 @@ impl Writes {
         }
     }
 
-    /// Adds what running `stmts` writes.
+    /// Adds the writes of running `stmts`.
     pub(crate) fn stmts(&mut self, stmts: &[Stmt], signatures: &Signatures) {
         walk::all_stmts(stmts, &mut |stmt| {
             match &stmt.kind {

@@ -1,4 +1,4 @@
-//! `propagate-values`: what a variable is known to hold is read instead of it.
+//! `propagate-values`: reads of a variable with a known value are replaced by the value.
 //!
 //! Before: `a = 8w5; b = hdr.h.x; t = b + a; hdr.h.y = t;`
 //! After:  `a = 8w5; b = hdr.h.x; t = hdr.h.x + 8w5; hdr.h.y = hdr.h.x + 8w5;`
@@ -6,7 +6,7 @@
 //! Known are constants, copies of places, and values that are computed and read once. Requires `split-structs`,
 //! `hoist-locals`. Does not remove stores: `remove-dead-stores` does. Arguments of externs stay as they are: hashes leave
 //! fields of invalid headers out, but not variables. In a program with frame externs nothing is known where a region begins and
-//! behind a call of one: frames may start there.
+//! after a call of one: frames may start there.
 //! Why: lowering makes many variables that are copies, and a code generator would have to keep each.
 
 use crate::known::Known;
@@ -113,7 +113,7 @@ fn in_parser(program: &Program, parser: &mut Parser, reads: BTreeMap<VarId, usiz
     pass.changed
 }
 
-/// States that are entered from the end of one other state only: what is known there holds.
+/// For each state, whether it is entered only from the end of one other state, whose known values then hold.
 fn followed(parser: &Parser) -> Vec<bool> {
     let mut entered = vec![0; parser.states.len()];
     let mut gone = vec![false; parser.states.len()];
@@ -162,7 +162,7 @@ fn count_reads(unit: &mut Unit) -> BTreeMap<VarId, usize> {
                     walk::own_exprs(inner, &mut |expr| count(expr, &mut reads));
                 });
             }
-            // What is assigned was counted too.
+            // Assignments are counted too.
             StmtKind::Assign(Expr { kind: ExprKind::Var(var), .. }, _) => {
                 if let Some(reads) = reads.get_mut(var) {
                     *reads -= 1;
@@ -186,11 +186,11 @@ struct Propagate<'a> {
     signatures: &'a Signatures<'a>,
     vars: &'a [Var],
     reads: BTreeMap<VarId, usize>,
-    /// By each action.
+    /// Places that each action writes, by action.
     written: Vec<Writes>,
     /// The actions of each table.
     tables: Vec<Vec<usize>>,
-    /// Frames may start behind their calls, and in regions.
+    /// Frames may start after their calls, and in regions.
     frame_externs: &'a BTreeSet<InstanceId>,
     known: Known,
     changed: bool,
@@ -288,7 +288,7 @@ impl Propagate<'_> {
         changes
     }
 
-    /// Forgets what a statement writes; what a table's actions write is told by [`applied`](Propagate::applied).
+    /// Forgets values that a statement writes; [`applied`](Propagate::applied) handles the writes of a table's actions.
     fn written(&mut self, stmt: &Stmt) {
         let mut writes = Writes::default();
         writes.stmts(std::slice::from_ref(stmt), self.signatures);
@@ -306,7 +306,7 @@ impl Propagate<'_> {
         }
     }
 
-    /// Notes what a variable holds now.
+    /// Records the new value of a variable.
     fn learn(&mut self, stmt: &Stmt) {
         let StmtKind::Assign(Expr { kind: ExprKind::Var(var), ty, .. }, value) = &stmt.kind else { return };
         let local = self.vars.get(var.index()).is_some_and(|var| var.kind == VarKind::Local);
@@ -349,7 +349,7 @@ impl Propagate<'_> {
         }
     }
 
-    /// What a `select` or `switch` looks at stays a place, or becomes a constant.
+    /// Replaces the key of a `select` or `switch` only by a place or a constant.
     fn key(&mut self, key: &mut Expr) {
         if let ExprKind::Var(var) = key.kind
             && let Some(value) = self.known.get(var)
@@ -385,7 +385,7 @@ fn is_scalar(ty: &Type) -> bool {
     matches!(ty, Type::Bit(_) | Type::Int(_) | Type::Bool)
 }
 
-/// True for operators on scalars: what only reads, whenever that is.
+/// True for operators on scalars: they only read.
 fn is_computed(value: &Expr) -> bool {
     match &value.kind {
         ExprKind::Const(_) | ExprKind::IsValid(_) | ExprKind::LastIndex(_) => true,

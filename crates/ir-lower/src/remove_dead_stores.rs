@@ -1,11 +1,11 @@
-//! `remove-dead-stores`: what is stored in a variable and read by nobody goes, and branches that do nothing.
+//! `remove-dead-stores`: removes stores to variables that are not read, and branches that do nothing.
 //!
 //! Before: `a = 8w5; if (c) { a = 8w6; } x = hit(t); hdr.h.y = 8w5;`
 //! After:  `t.apply(); hdr.h.y = 8w5;`
 //!
-//! Requires `split-structs`. Ensures nothing. `setValid` and `setInvalid` of local headers stay: in v1model the packet's
-//! length follows them. Calls stay for what else they do.
-//! Why: the passes before it, `propagate-values` above all, leave stores that nobody needs any more.
+//! Requires `split-structs`. Ensures nothing. `setValid` and `setInvalid` of local headers stay: in v1model the
+//! packet's length follows them. Calls stay for their effects. Why: the passes before it, `propagate-values` above all,
+//! leave stores that are no longer needed.
 
 use crate::units::{Unit, each_unit, targets};
 use crate::{Changed, walk};
@@ -86,7 +86,7 @@ fn in_parser(parser: &mut Parser) -> bool {
     changed
 }
 
-/// What is read behind the statements of a state.
+/// Variables that are read after a state's statements.
 fn live_out(state: &ParserState, live_in: &[BTreeSet<VarId>]) -> Live {
     let mut live = BTreeSet::new();
     for target in targets(&state.transition) {
@@ -159,7 +159,7 @@ impl Live {
         }
     }
 
-    /// Takes back what was done since `mark`; gives what became live and what did not stay so.
+    /// Undoes the changes since `mark`; returns the variables that became live and those that did not stay live.
     fn take_back(&mut self, mark: usize) -> (BTreeSet<VarId>, BTreeSet<VarId>) {
         let changed: BTreeSet<VarId> = self.journal[mark..].iter().copied().collect();
         let (added, removed) = changed.iter().partition(|var| self.all.contains(var));
@@ -176,10 +176,10 @@ impl Live {
 
 struct Remove<'a> {
     vars: &'a [Var],
-    /// What applying each table reads.
+    /// Variables read by applying each table.
     tables: &'a [BTreeSet<VarId>],
     live: Live,
-    /// Only find out what is live.
+    /// Only compute live variables.
     dry: bool,
     changed: bool,
 }
@@ -264,7 +264,7 @@ impl Remove<'_> {
                 }
             }
             StmtKind::For { cond, body, .. } => {
-                // What any round reads is live in all of them.
+                // Variables that any round reads are live in all rounds.
                 self.reads(cond);
                 mentioned(&body.stmts).into_iter().for_each(|var| self.live.add(var));
                 applied_in(&body.stmts).into_iter().for_each(|table| self.applied(table));
@@ -282,7 +282,7 @@ impl Remove<'_> {
         }
     }
 
-    /// What is live before a branch; if it is not exhaustive, none of its arms may be taken.
+    /// Variables that are live before a branch; if it is not exhaustive, possibly no arm is taken.
     fn arms(&mut self, arms: &mut [&mut Vec<Stmt>], exhaustive: bool) {
         let mark = self.live.journal.len();
         let mut live = vec![];
@@ -400,7 +400,7 @@ mod tests {
         .assert_eq(&after(&control(VARS, BESIDE, body), remove_dead_stores));
     }
 
-    /// The next round applies the table to what this one stores.
+    /// The next round applies the table to values stored in this one.
     #[test]
     fn tables_in_loops() {
         let stored = |apply: &str| {

@@ -1,11 +1,11 @@
-//! `remove-unused`: what nothing mentions goes.
+//! `remove-unused`: removes everything that is not used.
 //!
 //! Before: `bit<8> n; action a(out bit<8> x) { ... } action b() { ... } table t { actions = { b; } } apply { t.apply(); }`
 //! After:  `action b() { ... } table t { actions = { b; } } apply { t.apply(); }`
 //!
-//! Requires `inline-actions`, `bind-action-arguments`. Ensures: every action is in a table's list, and has data parameters only;
-//! every declared variable is mentioned. Does not remove stores.
-//! Why: what is left is what a code generator makes room for.
+//! Requires `inline-actions`, `bind-action-arguments`. Ensures: every action is in a table's list, and has data
+//! parameters only; every declared variable is mentioned. Does not remove stores. Why: a code generator reserves memory
+//! for everything that is left.
 
 use crate::substitute::Substitution;
 use crate::units::{Unit, each_unit};

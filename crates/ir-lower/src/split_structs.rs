@@ -3,9 +3,8 @@
 //! Before: `struct s { bit<8> a; h_t h; } s v; v.a = 1; v.h.setValid();`
 //! After:  `bit<8> v_a; h_t v_h; v_a = 1; v_h.setValid();`
 //!
-//! Requires `expand-structs`. Ensures: local variables are scalars, headers, unions, stacks and arrays; only what an extern
-//! writes or gives as a whole is still a struct. Parameters stay.
-//! Why: scalars live in registers.
+//! Requires `expand-structs`. Ensures: local variables are scalars, headers, unions, stacks and arrays; only values
+//! that an extern writes or returns as a whole are still structs. Parameters stay. Why: scalars live in registers.
 
 use crate::expand_structs::{is_split, parts_of};
 use crate::units::{Unit, each_unit};

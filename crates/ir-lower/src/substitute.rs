@@ -6,7 +6,7 @@ use ir::{
 };
 use std::collections::BTreeMap;
 
-/// What the names in a piece of code stand for where it goes; what is not listed stays.
+/// Replacements of names in a piece of code that is moved; names not listed stay.
 #[derive(Clone, Default)]
 pub(crate) struct Substitution {
     vars: BTreeMap<VarId, Expr>,
@@ -20,12 +20,12 @@ impl Substitution {
         self.vars.insert(var, value);
     }
 
-    /// What `var` stands for, if that is known.
+    /// Replacement of `var`, if there is one.
     pub(crate) fn get(&self, var: VarId) -> Option<&Expr> {
         self.vars.get(&var)
     }
 
-    /// True if it is known what `var` stands for.
+    /// True if `var` has a replacement.
     pub(crate) fn has(&self, var: VarId) -> bool {
         self.vars.contains_key(&var)
     }

@@ -37,7 +37,7 @@ pub(crate) fn read(declarations: &str) -> Program {
     program
 }
 
-/// Runs `pass` on the declarations `before`; gives what became of them. Both forms are verified.
+/// Runs `pass` on the declarations `before`; returns the resulting declarations. Both forms are verified.
 pub(crate) fn after(before: &str, pass: fn(&mut Program) -> Changed) -> String {
     let mut program = read(before);
     let old = program.clone();

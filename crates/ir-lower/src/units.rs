@@ -14,7 +14,7 @@ pub(crate) enum Unit {
 }
 
 impl Unit {
-    /// Its lists of statements with its variables: bodies, actions, states; not the declarations beside them.
+    /// All lists of statements, with the unit's variables: bodies, actions, states, but not declarations beside them.
     pub(crate) fn lists_mut(&mut self) -> (&mut Vec<Var>, Vec<&mut Vec<Stmt>>) {
         match self {
             Unit::Control(control) => {
@@ -142,7 +142,7 @@ pub(crate) fn before_start(parser: &mut Parser, stmts: Vec<Stmt>) {
     }
 }
 
-/// Where a transition may go.
+/// States that a transition may go to.
 pub(crate) fn targets(transition: &Transition) -> Vec<StateRef> {
     match transition {
         Transition::Goto(next) => vec![*next],

@@ -1,4 +1,4 @@
-//! The promises of the lowered form, beside those of `ir::verify`. What fails here is a bug of a pass.
+//! The promises of the lowered form, beside those of `ir::verify`. A failure is a bug in a pass.
 //!
 //! docs/internals/lowered.md has the same list for readers.
 
@@ -237,7 +237,7 @@ impl<'p> Check<'p> {
 
     /// Reads and computes, and gives a scalar or header.
     fn pure(&mut self, expr: &Expr) {
-        // Slices are operators here: of what a place holds, or of what was computed.
+        // Slices are operators here: of a place's value, or of a computed one.
         let slice = matches!(expr.kind, ExprKind::Slice { .. } | ExprKind::SlicePlus { .. });
         if crate::places::is_place(expr) && !slice {
             return self.target(expr);

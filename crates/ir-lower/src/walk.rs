@@ -1,4 +1,4 @@
-//! Walks that `ir::visit` does not have: from the inside out, and over what statements name besides expressions.
+//! Walks that `ir::visit` lacks: from the inside out, and over names that statements use outside of expressions.
 
 use ir::{Expr, Keyset, Stmt, StmtKind, Transition, VarId, visit};
 
@@ -16,7 +16,7 @@ pub(crate) fn parts(expr: &Expr) -> Vec<&Expr> {
     found
 }
 
-/// Calls `f` with every expression in `expr` and then with `expr`: what `f` puts in place is not visited.
+/// Calls `f` with every subexpression of `expr` and then with `expr`; replacements made by `f` are not visited.
 pub(crate) fn subexprs_up(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
     visit::parts_mut(expr, &mut |part| subexprs_up(part, f));
     f(expr);

@@ -1,4 +1,4 @@
-//! Zeros: what variables without an initializer hold.
+//! Zeros: values of variables without an initializer.
 
 use base_bits::Bits;
 use base_diag::Span;
@@ -24,7 +24,7 @@ pub(crate) fn zero(program: &Program, ty: &Type, span: Span) -> Option<Expr> {
     Some(Expr { kind: ExprKind::Const(value), ty: ty.clone(), span })
 }
 
-/// Statements that make a place what an uninitialised variable of its type is: zero, headers invalid.
+/// Statements that set a place to the value of an uninitialised variable of its type: zero, headers invalid.
 pub(crate) fn zero_place(program: &Program, vars: &mut Vec<Var>, place: &Expr, out: &mut Vec<Stmt>) {
     let span = place.span;
     if let Some(zero) = zero(program, &place.ty, span) {

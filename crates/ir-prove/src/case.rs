@@ -25,7 +25,7 @@ pub struct Case {
     pub whole: Arc<Program>,
     /// For each device of the placement.
     pub parts: Vec<Option<Part>>,
-    /// Where everything runs.
+    /// Device of each region.
     pub placement: Placement,
     /// The frame externs that all devices offer.
     pub registry: Registry,
@@ -68,7 +68,7 @@ impl Case {
         Ok(Whole::new(switch, answers.clone(), &self.reserved_ports(), uses))
     }
 
-    /// Takes out what the whole program does not take: it may have an entry or a member from its source.
+    /// Removes entries and members that the whole program refuses, such as duplicates of its source's.
     pub fn accepted(&self, setup: &mut Setup) -> Result<(), SetupError> {
         let mut switch = self.device(&self.whole, Box::new(PassThrough))?;
         setup.entries.retain(|entry| write(&mut switch, &self.whole, entry).is_ok());
@@ -132,7 +132,7 @@ impl Case {
         all
     }
 
-    /// Objects whose order of use does not show: counters, and what is drawn, which is replayed.
+    /// Objects whose order of use does not show: counters, and random numbers, which are replayed.
     fn unordered(&self) -> BTreeSet<Name> {
         let all = (0..self.whole.instances.len()).map(InstanceId::from);
         let counters = all.filter(|object| ir_state::adds_up(&self.whole, *object));

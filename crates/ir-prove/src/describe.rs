@@ -6,7 +6,7 @@ use dataplane_api::Output;
 use std::fmt::Write;
 
 impl Failure {
-    /// Several lines: what differs, with the packet and the round that show it.
+    /// The difference in several lines, with the packet and the round that show it.
     pub fn describe(&self) -> String {
         let mut out =
             format!("{} run, round {} with {} entries: ", self.proof, self.round, self.setup.entries.len());

@@ -1,9 +1,9 @@
 //! Proofs in a network that disturbs the split: frames are lost between devices, and another plan takes the place of the one that
 //! runs.
 //!
-//! *Lossy*: one packet at a time; each link loses a quarter of its frames. A transaction that loses none sends what the
-//! whole program sends. A packet that is lost leaves nothing behind: where the whole program touches no state for it, later packets
-//! find what they would have found. Where it does, what was done before the loss is unknown, and both begin anew.
+//! *Lossy*: one packet at a time; each link loses a quarter of its frames. A transaction without a loss has the whole
+//! program's output. A lost packet has no later effect: if the whole program touches no state for it, later packets
+//! find the same state. If it does, the state after the loss is unknown, and both start anew.
 //!
 //! *Renewed*: all devices are given the parts of another epoch while a hand-over is on a link. It has no effect any more: no
 //! frame leaves because of it, and no state of the program changes.
@@ -25,8 +25,8 @@ const LOSS: Probability = Probability::from_ppb(250_000_000);
 /// The most plans that take another's place in a round: each makes all devices anew.
 const MOST_RENEWALS: usize = 20;
 
-/// Tries to find what loss or another plan bring to light. `next` is the same program and placement with parts of another epoch; its map
-/// may be another.
+/// Searches differences under losses or a change of plan. `next` is the same program with parts of another epoch; its
+/// placement may differ.
 pub fn prove_disturbed(case: &Case, next: &Case, effort: &Effort) -> Result<Tried, Box<Failure>> {
     let lossy = |setup: &Setup, inputs: &[Input], rng: &Rng| lossy(case, setup, inputs, rng.split("losses"));
     let renewed = |setup: &Setup, inputs: &[Input], rng: &Rng| {
@@ -71,7 +71,7 @@ fn lossy(case: &Case, setup: &Setup, inputs: &[Input], chance: Rng) -> Result<Tr
         both.answers.load(&record.observations, record.steady);
         let whole = &mut both.wholes[input.origin];
         let expected = whole.frame(input.port, &input.frame, now);
-        // What it reads depends on whether it is copied, and that was known of another past.
+        // Its reads depend on whether it is copied, which was known for another past.
         let is_as_drawn = whole.has_copied == input.is_copied;
         let touched = whole.switch.take_accesses().iter().any(|access| access.object != "random");
         both.answers.load(&[], None);

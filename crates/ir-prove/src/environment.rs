@@ -1,20 +1,21 @@
-//! What devices read of clocks, queues and randomness, written down in the split run and answered in the whole one.
+//! Reads of clocks, queues and randomness: recorded in the split run, answered in the whole one.
 //!
-//! Reads are answered in the order in which they were recorded. Copies of one packet pass through egress in another order
-//! where one of them is handed over: a frame that is copied finds *steady* queues and clocks in egress, which depend on the
-//! port that a copy is queued for and on nothing else, and steady chance, which depends on the range alone: a helper knows no port.
+//! Reads are answered in the order in which they were recorded. Copies of one packet pass through egress in another
+//! order if one of them is handed over, so the copies of one frame find *steady* queues and clocks in egress, which
+//! depend only on the port that a copy is queued for, and steady random numbers, which depend only on their range: a
+//! helper knows no port.
 
 use base_time::Rng;
 use dataplane_api::Port;
 use device::{Environment, Observation, Recorder, Replayer, Source};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What all that comes of one frame reads in egress, with the port that the packet is queued for; none if each pass reads
-/// on its own.
+/// Seed of the reads in egress for all copies of one frame, and the port that the packet is queued for; `None` if each
+/// pass reads independently.
 #[derive(Clone, Default, Debug)]
 struct Steady(Arc<Mutex<(Option<u64>, Port)>>);
 
-/// Apart from one another for each port and source, close to what clocks and queues say.
+/// Steps that keep ports and sources apart, with values close to those of real clocks and queues.
 const PORT_STEP: u64 = 7919;
 
 impl Steady {
@@ -51,7 +52,7 @@ fn chance(seed: u64, lo: u128, hi: u128) -> u128 {
     }
 }
 
-/// The environment of the split run. Clones share what they have seen.
+/// The environment of the split run. Clones share the record.
 #[derive(Clone, Default, Debug)]
 pub struct Watch {
     recorder: Recorder,
@@ -59,12 +60,12 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// What was read since the last time, in order.
+    /// Takes the reads recorded since the last call, in order.
     pub fn take(&self) -> Vec<Observation> {
         self.recorder.take()
     }
 
-    /// From here on egress reads what this number says, or what the queues give.
+    /// From now on, reads in egress follow this seed, or the real queues.
     pub fn set_steady(&self, number: Option<u64>) {
         self.steady.set(number);
     }
@@ -84,7 +85,7 @@ impl Environment for Watch {
     }
 }
 
-/// The environment of the whole run. Clones share what they answer.
+/// The environment of the whole run. Clones share the answers.
 #[derive(Clone, Default, Debug)]
 pub struct Answers {
     replayer: Replayer,

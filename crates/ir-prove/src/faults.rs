@@ -1,4 +1,4 @@
-//! Faults that a splitter could have: each breaks all parts of every split in one way.
+//! Possible faults of a splitter: each changes all parts of every split in one way.
 //!
 //! A [mutant](crate::mutants) is one place of one split; a fault is everywhere. Random programs have to show each of them.
 
@@ -11,12 +11,12 @@ use std::sync::Arc;
 
 /// A fault of the splitter.
 pub struct Fault {
-    /// What goes wrong.
+    /// Name of the fault.
     pub name: &'static str,
     edit: fn(&At<'_>, &mut Stmt) -> Edit,
 }
 
-/// What becomes of a statement.
+/// Edit of a statement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Edit {
     Keep,
@@ -25,7 +25,7 @@ enum Edit {
     Twice,
 }
 
-/// Where a statement stands.
+/// Position of a statement.
 struct At<'a> {
     program: &'a Program,
     prefix: &'a str,
@@ -262,7 +262,7 @@ fn change(wanted: bool, stmt: &mut Stmt, edit: impl FnOnce(&mut Stmt)) -> Edit {
     Edit::Changed
 }
 
-/// Bits of what is assigned; 0 for what is no number.
+/// Bits of the assigned value; 0 if it is not a number.
 fn width(stmt: &Stmt) -> u32 {
     match &stmt.kind {
         StmtKind::Assign(place, _) => match place.ty {
@@ -273,7 +273,7 @@ fn width(stmt: &Stmt) -> u32 {
     }
 }
 
-/// Turns a bit of what is assigned.
+/// Flips a bit of the assigned value.
 fn flip(stmt: &mut Stmt, bit: u32) {
     let width = width(stmt);
     if let StmtKind::Assign(_, value) = &mut stmt.kind

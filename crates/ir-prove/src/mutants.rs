@@ -11,9 +11,9 @@ use std::sync::Arc;
 /// A broken split.
 #[derive(Clone)]
 pub struct Mutant {
-    /// What was done to it.
+    /// Name: the fault and its position.
     pub name: String,
-    /// Its parts.
+    /// Program of each device.
     pub parts: Vec<Option<Part>>,
 }
 
@@ -23,11 +23,11 @@ type Own<'o> = &'o dyn Fn(&str) -> String;
 /// All mutants of a split.
 ///
 /// - *live value dropped*: a value is not put into the hand-over;
-/// - *bit flipped*: its lowest bit is turned over on the way;
+/// - *bit flipped*: its lowest bit is flipped on the path;
 /// - *wrong region*: control does not pass to a section on another device, or a hand-over names another one;
 /// - *header lost*: a header is not sent;
 /// - *effect done twice*: a state object is used twice;
-/// - *statement lost*: the runtime does not keep or give back an original header, does not ask for what was ordered, restores
+/// - *statement lost*: the runtime does not keep or give back an original header, does not request effects, restores
 ///   no validity, or begins no clone;
 /// - *wrong port*: a hand-over leaves by another port.
 pub fn mutants(parts: &[Option<Part>]) -> Vec<Mutant> {
@@ -142,13 +142,13 @@ fn saves(program: &Program, own: Own) -> Vec<(usize, usize, usize)> {
     })
 }
 
-/// Where `p4rack_send` names the region.
+/// Statements of `p4rack_send` that set the region.
 fn regions_sent(program: &Program, own: Own) -> Vec<(usize, usize, usize)> {
     let send = own("send");
     assignments(program, |action, field| action.name == send && field == "region")
 }
 
-/// Where `p4rack_send` copies the headers to send.
+/// Statements of `p4rack_send` that copy headers to send.
 fn headers_sent(program: &Program, own: Own) -> Vec<(usize, usize, usize)> {
     let (send, sent) = (own("send"), own("sent_"));
     assignments(program, |action, field| action.name == send && field.starts_with(&sent))
@@ -234,7 +234,7 @@ fn count_gotos(program: &Program, control: usize, own: Own) -> usize {
     count
 }
 
-/// Makes the `n`-th `Goto` name section 0, which no cut leads to; gives what it named.
+/// Makes the `n`-th `Goto` name section 0, which no cut leads to; returns the former name.
 fn misdirect(program: &mut Program, control: usize, n: usize, own: Own) -> String {
     let source = program.clone();
     let leaving = leaving(&source.controls[control], own);
@@ -277,7 +277,7 @@ fn count_own(program: &Program, control: usize, own: Own) -> usize {
     count
 }
 
-/// Empties the `n`-th of them; gives what it looked at.
+/// Empties the `n`-th of them; returns its condition.
 fn lose(program: &mut Program, control: usize, n: usize, own: Own) -> String {
     let source = program.clone();
     let (mut at, mut lost) = (0, String::new());
@@ -312,7 +312,8 @@ fn is_effect(program: &Program, control: usize, stmt: &Stmt) -> bool {
     if let Some((instance, method)) = method_called(stmt) {
         let object = program.extern_object(program.instance(instance).object);
         let method = object.methods.get(method as usize);
-        // A frame extern has one call only, by its contract. What leaves the memory of a value extern as it is may be called twice.
+        // A frame extern has one call only, by its contract. A method of a value extern that does not change the memory
+        // may be called twice.
         let writes = || method.is_some_and(|method| method.effect() == CallEffect::Writes);
         return object.frame_extern().is_none() && (object.value_extern().is_none() || writes());
     }

@@ -23,7 +23,7 @@ pub(crate) const EVENT_LIMIT: usize = 500_000;
 /// Hops and recirculations of packets that follow one another take up to so long.
 pub(crate) const DELAY: Duration = Duration::from_us(4);
 
-/// How much to try.
+/// Amount of packets and entries to try.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Effort {
     /// Packets, for each of the two proofs.
@@ -44,7 +44,7 @@ impl Default for Effort {
     }
 }
 
-/// What was tried, when no difference was found.
+/// Counts of a proof that found no difference.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Tried {
     /// Packets put in.
@@ -61,7 +61,7 @@ pub struct Tried {
     pub accesses: usize,
     /// Hand-overs that were lost, by [`prove_disturbed`](crate::prove_disturbed) alone.
     pub lost: usize,
-    /// Plans that took another's place while a hand-over was under way, likewise.
+    /// Changes of plan while a hand-over was in flight, likewise.
     pub renewed: usize,
 }
 
@@ -79,32 +79,32 @@ impl Tried {
     }
 }
 
-/// Where a split program and the whole one differ.
+/// Difference between a split program and the whole one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Difference {
     /// Other frames left, or by other ports.
     Outputs {
-        /// What caused them.
+        /// Frame or timer that caused the outputs.
         cause: Cause,
         /// When, in the split run.
         at: Time,
-        /// What the whole program gives.
+        /// Output of the whole program.
         expected: Vec<Output>,
-        /// What the split one gave.
+        /// Output of the split program.
         found: Vec<Output>,
     },
     /// The control plane got other digests.
     Digests {
-        /// What caused them.
+        /// Frame or timer that caused the digests.
         cause: Cause,
-        /// What the whole program sends.
+        /// Digests of the whole program.
         expected: Vec<String>,
-        /// What the split one sent.
+        /// Digests of the split program.
         found: Vec<String>,
     },
     /// A state object holds something else.
     State {
-        /// Its control-plane name.
+        /// Control-plane name.
         object: String,
         /// In the whole program; `None` if it has no such object.
         expected: Option<Vec<u8>>,
@@ -123,9 +123,9 @@ pub enum Difference {
     },
     /// A hand-over of another plan was taken for one of this.
     Stale {
-        /// What the packet came in as, under the other plan.
+        /// Frame or timer under the other plan.
         cause: Cause,
-        /// What left because of it.
+        /// Output caused by it.
         found: Vec<Output>,
     },
     /// The split program did not come to rest.
@@ -152,9 +152,9 @@ pub struct Failure {
     pub proof: &'static str,
     /// The round it was found in.
     pub round: usize,
-    /// What the control plane had written in that round.
+    /// Control-plane state of that round.
     pub setup: Setup,
-    /// What differs.
+    /// The difference.
     pub difference: Difference,
 }
 
@@ -166,7 +166,7 @@ pub fn prove(case: &Case, effort: &Effort) -> Result<Tried, Box<Failure>> {
     rounds(case, effort, &[("drained", &drained), ("pipelined", &pipelined)])
 }
 
-/// A proof with what the control plane wrote, packets and chance.
+/// A proof, with the control-plane state, packets and random generator.
 pub(crate) type Proof<'p> = (&'static str, &'p dyn Fn(&Setup, &[Input], &Rng) -> Result<Tried, Difference>);
 
 /// Draws entries and packets round by round, and does all proofs with them.
@@ -193,13 +193,13 @@ pub(crate) fn rounds(case: &Case, effort: &Effort, proofs: &[Proof<'_>]) -> Resu
     Ok(tried)
 }
 
-/// What the control plane writes, and the packets, of a round.
+/// Control-plane state and packets of a round.
 struct Draw {
     setup: Setup,
     inputs: Vec<Input>,
 }
 
-/// Draws several times and keeps what makes the whole program send most: packets that are dropped early show little.
+/// Draws several times and keeps the draw with the most output: packets that are dropped early show little.
 fn best_draw(case: &Case, effort: &Effort, packets: usize, rng: &Rng) -> Result<Draw, SetupError> {
     let mut best: Option<(usize, Draw)> = None;
     for attempt in 0..effort.draws.max(1) {
@@ -399,7 +399,8 @@ fn pipelined(case: &Case, setup: &Setup, inputs: &[Input], delays: Rng) -> Resul
     Ok(tried)
 }
 
-/// What it says that the network does not come to rest: nothing if the whole program does not either, with what was read.
+/// Verdict if the network does not come to rest: no difference if the whole program, given the recorded reads, does
+/// not either.
 fn given_up(
     wholes: &mut [Whole],
     answers: &Answers,
@@ -417,7 +418,7 @@ fn given_up(
     Err(why.into())
 }
 
-/// Puts the packets in, close behind one another, and lets them end.
+/// Puts the packets in, close one after another, and lets them end.
 fn feed(network: &mut SplitRun, inputs: &[Input], mut repeats: Rng) -> Result<(), Unsettled> {
     let mut now = Time::ZERO;
     let mut last: Option<&Input> = None;

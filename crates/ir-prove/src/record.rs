@@ -1,6 +1,6 @@
-//! Who did what in the split run.
+//! Transactions of the split run.
 //!
-//! Everything that comes of one input frame, or of one timer, is one *transaction*, on whichever device it runs.
+//! Everything caused by one input frame, or by one timer, is one *transaction*, on all devices.
 
 use base_time::Time;
 use dataplane_api::{Output, Port};
@@ -13,14 +13,14 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Transaction(pub usize);
 
-/// What started a transaction.
+/// Cause of a transaction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Cause {
     /// A frame came in at the origin.
     Frame {
-        /// By this port.
+        /// Port of arrival.
         port: Port,
-        /// Its bytes.
+        /// The frame.
         frame: Vec<u8>,
     },
     /// A timer ran out.
@@ -30,21 +30,21 @@ pub enum Cause {
 /// A transaction as it ran.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Record {
-    /// What started it.
+    /// Cause of the transaction.
     pub cause: Cause,
     /// The origin whose packet it is, by its number.
     pub origin: usize,
-    /// When.
+    /// Time of the cause.
     pub at: Time,
-    /// What all that comes of it reads in egress, if that is steady.
+    /// Seed of the reads in egress, if they are steady.
     pub steady: Option<u64>,
-    /// What left the network because of it.
+    /// Frames that left the network.
     pub outputs: Vec<Output>,
     /// For each of them, how many had left before.
     pub left: Vec<usize>,
     /// Messages to the control plane because of it, in order, as text.
     pub digests: Vec<String>,
-    /// What its devices read of clocks, queues and randomness.
+    /// Reads of clocks, queues and randomness on all devices.
     pub observations: Vec<Observation>,
 }
 
@@ -55,7 +55,7 @@ impl Record {
     }
 }
 
-/// Where the split's devices stand, and what is the splitter's own there.
+/// Links of the split's devices, and names that belong to the splitter.
 #[derive(Default)]
 pub(crate) struct Map {
     /// The ports of devices that lead to others.
@@ -75,7 +75,7 @@ impl Map {
     }
 }
 
-/// What is written down while the network runs.
+/// Record of a run of the network.
 #[derive(Default)]
 pub(crate) struct Journal {
     /// The transaction that runs.
@@ -86,7 +86,7 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// What the current transaction reads in egress, if that is steady.
+    /// Seed of the current transaction's reads in egress, if they are steady.
     pub fn steady(&self) -> Option<u64> {
         self.records.get(self.current).and_then(|record| record.steady)
     }
@@ -98,7 +98,7 @@ impl Journal {
         }
     }
 
-    /// The current transaction has touched and told this, on a device.
+    /// Adds accesses and digests of a device to the current transaction.
     pub fn note(&mut self, map: &Map, device: usize, accesses: Vec<Access>, digests: &[Digest]) {
         if let Some(record) = self.records.get_mut(self.current) {
             record.digests.extend(digests.iter().map(|digest| format!("{digest:?}")));

@@ -1,7 +1,7 @@
-//! Two forms of one program compared: behind a pass, printed and read back, compiled in another way.
+//! Two forms of one program compared: after a pass, printed and read back, compiled in another way.
 //!
-//! Both get the same entries, multicast groups, clone sessions and packets, one packet at a time. What comes out,
-//! digests, log messages, drops and the state in the end must be equal.
+//! Both get the same entries, multicast groups, clone sessions and packets, one packet at a time. Output, digests, log
+//! messages, drops and the final state must be equal.
 
 use crate::generate::{EntrySpec, PacketMaker, Pool, entries};
 use base_diag::Diagnostic;
@@ -12,7 +12,7 @@ use ir::Program;
 use std::fmt;
 use std::sync::Arc;
 
-/// How much is tried.
+/// Amount of entries and packets to try.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SameEffort {
     /// Decides everything that is drawn.
@@ -31,7 +31,7 @@ impl Default for SameEffort {
     }
 }
 
-/// What was not the same.
+/// Difference between two programs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Unlike {
     /// One is refused.

@@ -1,4 +1,4 @@
-//! The split program as it runs: its devices in a network, and a record of who did what.
+//! The split program at run time: its devices in a network, and a record of each transaction.
 
 use crate::environment::Watch;
 use crate::record::{Cause, Map, Record, Transaction};
@@ -15,13 +15,13 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What links fill short frames up with: nothing that could pass for a payload of zeros.
+/// Padding of short frames on links: unlike a payload of zeros.
 const PADDING: u8 = 0xee;
 
 /// Marks the port of a frame that left by another device than the one it came to: no whole program sends there.
 const ASTRAY: Port = 1 << 31;
 
-/// What the network does to hand-overs.
+/// Delays and losses of hand-overs.
 #[derive(Clone, Debug)]
 pub struct Conditions {
     /// How long hops and recirculations take at most, by chance. Order is kept on each link, and by recirculated packets of each
@@ -29,7 +29,7 @@ pub struct Conditions {
     pub delay: Duration,
     /// How often a link loses a frame.
     pub loss: Probability,
-    /// The root of what is drawn.
+    /// Root of the random generators.
     pub chance: Rng,
 }
 
@@ -92,8 +92,8 @@ impl SplitRun {
         Ok(run)
     }
 
-    /// A frame comes in at an origin; it starts to run when time comes to `at`. What all that comes of it finds in egress is
-    /// the same for one port if it is `steady`.
+    /// A frame arrives at an origin and runs at time `at`. If `steady`, its copies read the same values in egress for
+    /// one port.
     pub fn inject(&mut self, origin: usize, port: Port, frame: &[u8], at: Time, steady: bool) {
         let cause = Cause::Frame { port, frame: frame.to_vec() };
         let record = Record::new(cause, origin, at, steady.then(|| at.as_us()));
@@ -123,7 +123,8 @@ impl SplitRun {
         Ok(self.network.check_all()?)
     }
 
-    /// Runs what is due at `now`, then until no packet is under way; timers may still run out later. Gives the time then.
+    /// Runs everything due at `now`, then until no packet is in flight; timers may still expire later. Returns the time
+    /// then.
     pub fn rest(&mut self, now: Time, limit: usize) -> Result<Time, Unsettled> {
         self.run_until(now, limit)?;
         for _ in 0..limit {
@@ -168,7 +169,7 @@ impl SplitRun {
         &self.watch
     }
 
-    /// What came of the transaction that began last, up to now.
+    /// The current state of the last transaction.
     pub(crate) fn last_record(&self) -> Option<Record> {
         open(&self.journal).records.last().cloned()
     }
@@ -214,7 +215,7 @@ impl SplitRun {
         self.hops
     }
 
-    /// What ran since the last time.
+    /// Takes the transactions recorded since the last call.
     pub fn take_records(&mut self) -> Vec<Record> {
         std::mem::take(&mut open(&self.journal).records)
     }
@@ -224,8 +225,8 @@ impl SplitRun {
         open(&self.journal).accesses.clone()
     }
 
-    /// The state of the program's objects, all devices together. What several devices count adds up; any other object
-    /// that two devices have is the origins', or an error of the split: the second one is named `object@device`.
+    /// The state of the program's objects, all devices together. Counts of several devices add up; any other object on
+    /// two devices belongs to the origins, or is an error of the split: the second one is named `object@device`.
     pub fn state(&self) -> BTreeMap<String, Vec<u8>> {
         let mut all: BTreeMap<String, Vec<u8>> = BTreeMap::new();
         for (index, node) in self.network.devices.iter().enumerate() {

@@ -1,7 +1,7 @@
-//! A device of the split that writes down what each call of it reads, touches and tells.
+//! A device of the split that records what each call reads, touches and reports.
 //!
-//! What it does is its switch's, but for what would depend on how queues are filled, and they are empty nearly always: queue depths
-//! are drawn, and packets have one priority.
+//! It behaves as its switch does, except that queue depths are random, since real queues are nearly always empty, and
+//! that all packets have one priority.
 
 use crate::environment::Watch;
 use crate::record::{Journal, Map};
@@ -11,7 +11,7 @@ use device::{Source, Switch};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What all devices of a network write into.
+/// Journal of all devices of a network.
 pub(crate) type Shared = Arc<Mutex<Journal>>;
 
 /// Nobody else holds it: a network runs in one thread.
@@ -20,15 +20,15 @@ pub(crate) fn open(journal: &Shared) -> MutexGuard<'_, Journal> {
 }
 
 pub(crate) struct Watched {
-    /// It runs the device's part; a device without one drops what comes.
+    /// The switch of the device's part; without one, all frames are dropped.
     pub switch: Option<Switch>,
-    /// Its place in the placement.
+    /// Index of the device in the placement.
     index: usize,
     map: Arc<Map>,
     watch: Watch,
     journal: Shared,
     depths: Rng,
-    /// What is counted without a part.
+    /// Counters of a device without a part.
     idle: Counters,
 }
 
@@ -63,7 +63,7 @@ impl Watched {
         (self.switch, self.map, self.idle) = (switch, map, Counters::default());
     }
 
-    /// Calls the switch, then writes down what it has read, as far as `is_of_program`, touched and told.
+    /// Calls the switch, then records its reads, as far as `is_of_program`, its accesses and reports.
     fn call<R: Default>(
         &mut self,
         call: impl FnOnce(&mut Switch) -> R,
@@ -96,7 +96,8 @@ fn wrapped(mut queued: Queued, amid_egress: bool) -> Queued {
     queued
 }
 
-/// What a device reads when egress starts. On a pass that only hands a packet over it is not the program's.
+/// True for values read at the start of egress. On a pass that only hands a packet over, the program does not read
+/// them.
 fn is_read_at_egress(source: &Source) -> bool {
     use Source::{DequeueDepth, DequeueTimedelta, EgressTimestamp, EnqueueDepth, EnqueueTimestamp};
     matches!(source, EgressTimestamp | EnqueueTimestamp | EnqueueDepth | DequeueTimedelta | DequeueDepth)

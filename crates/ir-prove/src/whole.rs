@@ -1,8 +1,8 @@
 //! The whole program, run beside its split.
 //!
-//! Ports that join devices are not the program's: the split drops and counts what it sends there, without its egress. A
-//! packet that does so says nothing, and what comes behind it may see another state. Neither does one that comes back, or
-//! makes copies, without end or nearly so: a device stops such packets, at a number of passes that a split does not keep.
+//! Ports that join devices do not belong to the program: the split drops and counts frames sent there, without egress.
+//! Such a packet proves nothing, and later packets may see another state. The same holds for packets that recirculate
+//! or make copies without end or nearly so: a device stops them after a number of passes that differs in a split.
 
 use crate::environment::Answers;
 use base_time::Time;
@@ -11,7 +11,7 @@ use device::{Cause, EventKind, Switch};
 use ir_split::Half;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Of one frame come no more packets than this.
+/// Limit on the packets caused by one frame.
 const MOST_PASSES: usize = 2000;
 
 /// A packet has used up its passes or steps.
@@ -19,24 +19,25 @@ const STOPS: [DropReason; 2] = [DropReason::PassLimit, DropReason::StepLimit];
 
 /// The whole program on one device.
 pub struct Whole {
-    /// Its device.
+    /// Device that runs the whole program.
     pub switch: Switch,
     answers: Answers,
     /// The ports that join devices in the split.
     reserved: Vec<Port>,
     /// Whether a pass may use something whose order of use shows.
     uses: BTreeMap<Half, bool>,
-    /// More than one packet came of the last frame or timer or, of what is watched, it was resubmitted.
+    /// The last frame or timer caused more than one packet or, if watched, was resubmitted.
     pub has_copied: bool,
-    /// What came of it passed more than once, and may use state at several moments. Known only of what is watched.
+    /// True if a packet passed more than once, so that it may use state at several times. Known only with a watch.
     pub has_come_back: bool,
-    /// An assertion failed in the last frame or what came of it: nobody says whether its digests are told. `simple_switch` ends.
+    /// An assertion failed in the last frame or a packet made of it: it is undefined whether its digests are sent.
+    /// `simple_switch` ends.
     pub has_failed: bool,
     /// Packets that were stopped, and those that failed an assertion, up to the last frame or timer.
     ended: [u64; 2],
 }
 
-/// How often the last frame, or what came of it, passed.
+/// Passes of the last frame and the packets made of it.
 #[derive(Clone, Copy, Default)]
 struct Passes {
     all: usize,
@@ -61,12 +62,13 @@ impl Whole {
         }
     }
 
-    /// From here on it is noted what comes back.
+    /// Starts to record recirculated packets.
     pub fn watch_passes(&mut self) {
         self.switch.set_trace(true);
     }
 
-    /// Takes in a frame; gives what leaves, or nothing if a packet is sent to a port that joins devices, or too many come of it.
+    /// Processes a frame; returns the output, or `None` if a packet is sent to a port that joins devices, or too many
+    /// packets are caused.
     pub fn frame(&mut self, port: Port, frame: &[u8], now: Time) -> Option<Vec<Output>> {
         let queued = self.switch.ingress(port, frame.to_vec(), now);
         self.drain(queued, now)
@@ -123,7 +125,7 @@ impl Whole {
         reasons.iter().filter_map(|reason| self.switch.counters().dropped.get(reason)).sum()
     }
 
-    /// Notes what one call of the device has done.
+    /// Records the effects of one call of the device.
     fn note(&mut self, passes: &mut Passes) {
         for event in self.switch.take_trace() {
             let EventKind::Begin { cause, .. } = event.kind else { continue };

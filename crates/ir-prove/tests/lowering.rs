@@ -1,5 +1,5 @@
-//! Every pass keeps what a program does: the elaborated program beside what comes out of each pass, on the programs in
-//! `lowering/`; and passes that are broken on purpose are noticed on the same programs.
+//! Every pass keeps the program's behaviour: the elaborated program is compared with the result of each pass, on the
+//! programs in `lowering/`; and passes that are broken on purpose are noticed on the same programs.
 
 use base_diag::{Severity, SourceMap, Style, render};
 use ir::{Const, Control, ExprKind, Program, StateRef, Stmt, StmtKind, Transition, VarId, visit};
@@ -69,7 +69,8 @@ fn every_pass_keeps_the_meaning() {
     }
 }
 
-/// What a broken pass would make of the program behind `split-structs`, where all that passes make is still there; false if there was nothing to break.
+/// A mutant of the program after `split-structs`, where all results of passes still exist; false if the program has
+/// nothing to mutate.
 type Mutant = (&'static str, fn(&mut Program) -> bool);
 
 const MUTANTS: [Mutant; 24] = [

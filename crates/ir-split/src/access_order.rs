@@ -1,13 +1,13 @@
 //! Do all packets use the state objects in one order?
 //!
 //! A packet that goes by another device may be overtaken by one that does not. If both use an object before and another
-//! one behind, they use them in opposite orders, which never happens on one device. So between objects that one packet may use
-//! with a cut in between, all ways have to lead over the same devices: links and devices keep order.
+//! one after, they use them in opposite orders, which never happens on one device. So between objects that one packet
+//! may use with a cut in between, all paths must pass the same devices: links and devices keep order.
 //!
-//! Objects that stand together in a section are used at one moment and count as one. What remains is a graph of such
-//! groups; where it is a forest and each edge keeps order, no cycle of packets can arise (the orders at a leaf are those at
-//! its neighbour). Otherwise all sections of the groups must lie on one way that every packet takes, or on a *line*: packets join
-//! it and leave it where they like, and between that pass all of it.
+//! Objects used in the same section are used at one moment and count as one. The result is a graph of such groups; if
+//! it is a forest and each edge keeps order, no cycle of packets can arise (the orders at a leaf are those at its
+//! neighbour). Otherwise all sections of the groups must lie on one path that every packet takes, or on a *line*:
+//! packets join and leave it anywhere, and pass all of it in between.
 //!
 //! On a line no cycle arises: two packets are in one order wherever both are, a packet is on a stretch of the line, and of
 //! three stretches that meet two by two there is a place that is on all three. A longer cycle has a shorter one in it.
@@ -25,18 +25,18 @@ pub struct Overtaken {
     pub first: InstanceId,
     /// The other.
     pub second: InstanceId,
-    /// The ways between them, as far as they differ.
-    pub ways: Vec<Vec<DeviceIndex>>,
+    /// Paths between the two sections, up to their common parts.
+    pub paths: Vec<Vec<DeviceIndex>>,
 }
 
-/// The devices that packets pass between two sections: none, one way, or several.
+/// Paths of packets between two sections, as lists of devices.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-struct Ways(Vec<Vec<DeviceIndex>>);
+struct Paths(Vec<Vec<DeviceIndex>>);
 
-impl Ways {
-    fn add(&mut self, way: Vec<DeviceIndex>) {
-        if self.0.len() < 2 && !self.0.contains(&way) {
-            self.0.push(way);
+impl Paths {
+    fn add(&mut self, path: Vec<DeviceIndex>) {
+        if self.0.len() < 2 && !self.0.contains(&path) {
+            self.0.push(path);
         }
     }
 }
@@ -54,31 +54,31 @@ pub fn overtaken(
         .filter(|(_, objects)| !objects.is_empty())
         .collect();
     let group = groups(&users);
-    let mut edges: BTreeMap<(InstanceId, InstanceId), Ways> = BTreeMap::new();
+    let mut edges: BTreeMap<(InstanceId, InstanceId), Paths> = BTreeMap::new();
     for (from, objects) in &users {
-        let ways = ways_from(sections, *from);
+        let paths = paths_from(sections, *from);
         for (to, others) in users.iter().filter(|(to, _)| to > from) {
-            for way in &ways[to.0 as usize].0 {
-                edges.entry((group[&objects[0]], group[&others[0]])).or_default().add(way.clone());
+            for path in &paths[to.0 as usize].0 {
+                edges.entry((group[&objects[0]], group[&others[0]])).or_default().add(path.clone());
             }
         }
     }
     // Without a cut between them they are used at one moment.
-    edges.retain(|_, ways| ways.0.iter().any(|way| way.len() > 1));
-    let found = |(&(first, second), ways): (&(InstanceId, InstanceId), &Ways)| Overtaken {
+    edges.retain(|_, paths| paths.0.iter().any(|path| path.len() > 1));
+    let found = |(&(first, second), paths): (&(InstanceId, InstanceId), &Paths)| Overtaken {
         first,
         second,
-        ways: ways.0.clone(),
+        paths: paths.0.clone(),
     };
     let differ =
-        edges.iter().find(|((a, b), ways)| ways.0.len() > 1 || a == b || edges.contains_key(&(*b, *a)));
+        edges.iter().find(|((a, b), paths)| paths.0.len() > 1 || a == b || edges.contains_key(&(*b, *a)));
     if let Some(edge) = differ {
         return Some(found(edge));
     }
     let mut joined: BTreeMap<InstanceId, InstanceId> = BTreeMap::new();
     for edge in &edges {
         let (a, b) = (root(&joined, edge.0.0), root(&joined, edge.0.1));
-        if a == b && !all_on_one_way(sections, &users) && !on_a_line(sections, &users) {
+        if a == b && !all_on_one_path(sections, &users) && !on_a_line(sections, &users) {
             return Some(found(edge));
         }
         if a != b {
@@ -109,42 +109,42 @@ fn root(joined: &BTreeMap<InstanceId, InstanceId>, mut at: InstanceId) -> Instan
     at
 }
 
-/// For each section: the ways from `start` to it.
-fn ways_from(sections: &Sections, start: SectionId) -> Vec<Ways> {
-    let mut ways = vec![Ways::default(); sections.list.len()];
-    ways[start.0 as usize].add(vec![sections.get(start).device]);
+/// Paths from `start` to each section.
+fn paths_from(sections: &Sections, start: SectionId) -> Vec<Paths> {
+    let mut paths = vec![Paths::default(); sections.list.len()];
+    paths[start.0 as usize].add(vec![sections.get(start).device]);
     for (id, _) in sections.iter().filter(|(id, _)| *id >= start) {
-        let here = ways[id.0 as usize].clone();
+        let here = paths[id.0 as usize].clone();
         for next in sections.successors(id) {
-            for mut way in here.0.iter().cloned() {
+            for mut path in here.0.iter().cloned() {
                 let device = sections.get(next).device;
-                if way.last() != Some(&device) {
-                    way.push(device);
+                if path.last() != Some(&device) {
+                    path.push(device);
                 }
-                ways[next.0 as usize].add(way);
+                paths[next.0 as usize].add(path);
             }
         }
     }
-    ways
+    paths
 }
 
-/// Every packet comes to each of the sections by the same devices, and these lie behind one another.
-fn all_on_one_way(sections: &Sections, users: &[(SectionId, Vec<InstanceId>)]) -> bool {
-    let ways = ways_from(sections, SectionId(0));
-    let to: Vec<_> = users.iter().map(|(id, _)| &ways[id.0 as usize].0).collect();
-    let one = to.iter().all(|ways| ways.len() == 1);
+/// Every packet comes to each of the sections by the same devices, and these lie one after another.
+fn all_on_one_path(sections: &Sections, users: &[(SectionId, Vec<InstanceId>)]) -> bool {
+    let paths = paths_from(sections, SectionId(0));
+    let to: Vec<_> = users.iter().map(|(id, _)| &paths[id.0 as usize].0).collect();
+    let one = to.iter().all(|paths| paths.len() == 1);
     one && to.iter().all(|a| to.iter().all(|b| a[0].starts_with(&b[0]) || b[0].starts_with(&a[0])))
 }
 
-/// From each of the sections to each behind it there is one way, and it leads by all sections that are between them.
+/// True if there is one path from each section to each later one, and it passes all sections in between.
 fn on_a_line(sections: &Sections, users: &[(SectionId, Vec<InstanceId>)]) -> bool {
-    let ways: Vec<_> = users.iter().map(|(id, _)| ways_from(sections, *id)).collect();
-    let way = |from: usize, to: usize| match ways[from][users[to].0.0 as usize].0.as_slice() {
-        [way] => Some(way.as_slice()),
+    let paths: Vec<_> = users.iter().map(|(id, _)| paths_from(sections, *id)).collect();
+    let path = |from: usize, to: usize| match paths[from][users[to].0.0 as usize].0.as_slice() {
+        [path] => Some(path.as_slice()),
         _ => None,
     };
     let leads_by = |from: usize, by: usize, to: usize| {
-        Some(way(from, to)? == [way(from, by)?, way(by, to)?.get(1..)?].concat())
+        Some(path(from, to)? == [path(from, by)?, path(by, to)?.get(1..)?].concat())
     };
     let all = users.len();
     let triples = (0..all).flat_map(|a| (a..all).flat_map(move |b| (b..all).map(move |c| (a, b, c))));

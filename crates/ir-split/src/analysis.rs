@@ -19,9 +19,9 @@ use p4_arch::Meaning;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// A program on its way through the steps, with what they have found.
+/// A program while it passes the steps, with the steps' results.
 pub struct Analysis<'a> {
-    /// Where everything runs.
+    /// Device of each region.
     pub placement: &'a Placement,
     /// Preparations beside those that every cut needs.
     pub needs: Needs,
@@ -39,7 +39,7 @@ pub struct Analysis<'a> {
     pub cut: CutHalves,
     /// Prefix of the runtime's names.
     pub prefix: String,
-    /// Where the lengths of varbits are.
+    /// Fields that hold the lengths of varbits.
     pub lengths: Lengths,
     /// Effects that the program asks of the traffic manager.
     pub orders: Orders,
@@ -73,7 +73,7 @@ pub struct Analysis<'a> {
     pub layout: Result<Layout, Vec<NotCarried>>,
     /// Findings, each with the name of its check.
     pub found: Vec<(&'static str, Diagnostic)>,
-    /// Another preparation that may keep what this one does not.
+    /// Another preparation, which may keep values that this one loses.
     pub remedy: Option<Needs>,
     /// The result.
     pub split: Split,

@@ -1,4 +1,4 @@
-//! What the splitter asks of the architecture's facts: everything that knows an architecture by name is here, and in `p4-arch`.
+//! The architecture's facts for the splitter: all code that knows an architecture by name is here and in `p4-arch`.
 
 use crate::expressions::constant;
 use ir::{
@@ -13,7 +13,7 @@ pub const PORT_BITS: u32 = CUT.port_bits;
 
 /// The externs that generated code uses.
 pub struct OwnExterns {
-    /// Counts what the runtime drops.
+    /// Counter of packets that the runtime drops.
     pub counter: CounterFacts,
     /// Marks a packet to be dropped; with the name of its parameter, the standard metadata.
     pub drop: (&'static str, &'static str),
@@ -33,7 +33,7 @@ pub struct CounterFacts {
     pub method: &'static str,
     /// The enum of kinds, which counters of packets are the first of.
     pub kinds: &'static str,
-    /// Its members.
+    /// Names of the members.
     pub members: [&'static str; 3],
     /// The version since which the type of its index is a parameter.
     pub generic_since: u32,
@@ -126,17 +126,17 @@ pub fn set_at_start() -> Vec<&'static str> {
     ])
 }
 
-/// Standard metadata that the traffic manager fills before egress: what was there is lost.
+/// Standard metadata that the traffic manager sets before egress; former values are lost.
 pub fn set_at_egress() -> Vec<&'static str> {
     written_at(&[FieldMoment::EgressStart])
 }
 
-/// Standard metadata that the traffic manager reads behind ingress.
+/// Standard metadata that the traffic manager reads after ingress.
 pub fn read_after_ingress() -> Vec<&'static str> {
     read_at(FieldMoment::IngressEnd)
 }
 
-/// Standard metadata that is read behind egress, beside the port to leave by.
+/// Standard metadata that is read after egress, beside the port to leave by.
 pub fn read_after_egress() -> Vec<&'static str> {
     read_at(FieldMoment::EgressEnd)
 }
@@ -167,7 +167,7 @@ pub enum Effect {
     Unsupported,
 }
 
-/// What an extern function does.
+/// Effect of an extern function.
 pub fn function_effect(function: &ExternFunction) -> Effect {
     if function.user {
         return if function.value_extern().is_some() { Effect::Pure } else { Effect::Unsupported };
@@ -191,7 +191,7 @@ pub fn function_effect(function: &ExternFunction) -> Effect {
     }
 }
 
-/// What the methods of an extern object do.
+/// Effect of an extern object's methods.
 pub fn object_effect(program: &Program, object: &ExternObject) -> Effect {
     if frame_extern(object).is_some() || object.value_extern().is_some() {
         return Effect::State;

@@ -1,4 +1,4 @@
-//! One attempt to split a program: what it prepares for, and how it may end early.
+//! One attempt to split a program: its preparations, and the ways in which it may end early.
 
 use base_diag::Diagnostic;
 
@@ -30,7 +30,7 @@ pub enum Stop {
     Whole,
     /// With these reasons.
     Refused(Vec<Diagnostic>),
-    /// The program has to be prepared in this way.
+    /// The program needs these preparations.
     Again(Needs),
 }
 

@@ -3,9 +3,9 @@
 //! Before: `apply { a = 1; t.apply(); if (c) { b = 2; d = 3; } }`
 //! After:  `apply { a = 1; @region("R") { t.apply(); if (c) { b = 2; d = 3; } } }`, marked from the border before `t`
 //!
-//! A *border* is the place before a statement of ingress or egress, inside branches too: the finest cuts there are.
-//! [`open`] takes the user's own marks away and puts the controls that are applied into their callers, so that borders
-//! inside of them can be cut. What is marked means the same as before: a mark is a block with a name.
+//! A *border* is the place before a statement of ingress or egress, inside branches too: these are the finest possible
+//! cuts. [`open`] removes the user's marks and inlines applied controls, so that borders inside of them can be cut.
+//! Marking does not change the program's meaning: a mark is a block with a name.
 
 mod near;
 
@@ -26,9 +26,9 @@ use std::collections::BTreeSet;
 /// The place before a statement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Border {
-    /// Before or behind the traffic manager.
+    /// Before or after the traffic manager.
     pub half: Half,
-    /// The statement behind it.
+    /// The statement after it.
     pub span: Span,
     /// In the body of a loop, where no cut is possible.
     pub in_loop: bool,
@@ -45,7 +45,7 @@ impl Border {
     }
 }
 
-/// What to mark.
+/// Choice of the regions to mark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Policy {
     /// From each border to the end of its block.
@@ -58,7 +58,7 @@ pub enum Policy {
     Chain,
     /// [`Policy::Chain`], and inside of the links [`Policy::Tables`].
     Nested,
-    /// Each statement that does what a class of devices cannot.
+    /// Each statement that a class of devices cannot execute.
     Beyond(DeviceClass),
 }
 
@@ -67,15 +67,15 @@ pub enum Policy {
 pub struct Cut {
     /// Unique among the cuts of one call of [`cuts`].
     pub name: Name,
-    /// Where it begins.
+    /// Border at which the region begins.
     pub from: Border,
     /// How many statements it has; `None` for all to the end of the block.
     pub len: Option<usize>,
 }
 
-/// The program without its marks, with the bodies of the controls that it applies in their callers.
+/// The program without its marks, with the bodies of controls inlined into their callers.
 ///
-/// What the passes that do this do not take is refused by their diagnostics.
+/// Programs that the inlining passes do not accept are refused by their diagnostics.
 pub fn open(program: &Program) -> Result<Program, Vec<Diagnostic>> {
     let mut open = unmarked(program);
     if bodies(&open).any(|(_, _, body)| applies_controls(body)) {
@@ -119,8 +119,8 @@ pub fn borders(program: &Program) -> Vec<Border> {
     found
 }
 
-/// Makes the code behind a border, to the end of its block, a region. Borders of the same or an inner block that lie
-/// behind this one are no longer where they were.
+/// Makes the code after a border, to the end of its block, a region. Borders of the same or an inner block that lie
+/// after this one are no longer where they were.
 pub fn mark_from(program: &mut Program, border: &Border, name: &str) {
     mark_some(program, border, None, name);
 }
@@ -133,11 +133,11 @@ pub fn mark_between(program: &mut Program, from: &Border, to: &Border, name: &st
     }
 }
 
-/// Makes all the code behind a border regions: to the end of its block, and behind each block around it to the end of that.
+/// Makes all the code after a border regions: to the end of its block, and after each block around it to the end of that.
 /// Gives their names, which begin with `name`.
 pub fn mark_onward(program: &mut Program, border: &Border, name: &str) -> Vec<Name> {
     let mut names = vec![];
-    // From the outermost block inwards: what is marked moves nothing that stands before it.
+    // From the outermost block inwards: marking a block moves no statement before it.
     for (depth, (stmt, _)) in border.path.iter().enumerate() {
         let from = Border { path: border.path[..depth].to_vec(), index: stmt + 1, ..border.clone() };
         let name = format!("{name}_behind{depth}");
@@ -183,8 +183,8 @@ pub fn cuts(program: &Program, policy: Policy) -> Vec<Cut> {
 
 /// Marks all of `cuts`, which are of this program and in the order in which [`cuts`] gave them.
 pub fn mark(program: &mut Program, cuts: &[Cut]) {
-    // From the last to the first: what is marked moves nothing that stands before it or around it. It may need
-    // declarations before it, which are of the region around it, too.
+    // From the last to the first: marking a block moves no statement before or around it. It may need declarations
+    // before it, which belong to the surrounding region, too.
     let mut longer: Vec<(&Border, usize)> = vec![];
     for cut in cuts.iter().rev() {
         let from = &cut.from;
@@ -297,7 +297,7 @@ fn chain(program: &Program, control: &Control, half: Half, body: &Block) -> Vec<
         found
     };
     let users = body.stmts.iter().enumerate().filter(|(_, stmt)| uses(stmt)).map(|(i, _)| i);
-    // What stands before the first use belongs to the first link.
+    // Statements before the first use belong to the first link.
     let starts: Vec<usize> = users.enumerate().map(|(n, i)| if n == 0 { 0 } else { i }).collect();
     let name = if half == Half::Ingress { "Ingress" } else { "Egress" };
     let link = |(n, &start): (usize, &usize)| Cut {
@@ -308,7 +308,7 @@ fn chain(program: &Program, control: &Control, half: Half, body: &Block) -> Vec<
     starts.iter().enumerate().map(link).collect()
 }
 
-/// Names of letters, digits and `_`, each once: the last part of what they were, numbered where needed.
+/// Names of letters, digits and `_`, all different: the last part of the original name, numbered if needed.
 fn number(cuts: &mut [Cut], all: bool) {
     let mut taken = BTreeSet::new();
     for cut in cuts {
@@ -353,7 +353,7 @@ pub(crate) fn region(name: &str, span: Span, stmts: Vec<Stmt>) -> Stmt {
     Stmt { kind: StmtKind::Block(marked), span }
 }
 
-/// Variables that code behind the region may read are declared before it.
+/// Variables that code after the region may read are declared before it.
 pub(crate) fn declared_before(stmt: &mut Stmt) -> Option<Stmt> {
     let StmtKind::Declare(var, init) = &mut stmt.kind else { return None };
     let declaration = Stmt { kind: StmtKind::Declare(*var, None), span: stmt.span };

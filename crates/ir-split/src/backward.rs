@@ -15,7 +15,7 @@ use p4_arch::Meaning;
 use std::collections::BTreeMap;
 
 impl Flow {
-    /// What is live before `code`, given what is live at the start of each section.
+    /// Values live before `code`, given those at the start of each section.
     pub fn code_backward(
         &self,
         control: ControlId,
@@ -56,7 +56,7 @@ impl Flow {
         live
     }
 
-    /// What is live before `block`.
+    /// Values live before `block`.
     pub fn block_backward(&self, control: ControlId, block: &Block, facts: &Facts, after: Live) -> Live {
         let mut before = vec![];
         let mut now = facts.clone();
@@ -117,7 +117,7 @@ impl Flow {
                 let live = self.write(control, header, facts, live);
                 varbit_bits.iter().fold(live, |live, e| self.read(control, e, facts, live))
             }
-            // Only valid headers are emitted: what an invalid one holds does not matter.
+            // Only valid headers are emitted, so fields of invalid ones do not matter.
             StmtKind::Emit(_, value) => {
                 if let Covered::Whole(leaves) | Covered::Part(leaves) = self.places.covered(control, value) {
                     leaves.into_iter().for_each(|leaf| {
@@ -138,7 +138,7 @@ impl Flow {
         }
     }
 
-    /// A loop: what is read anywhere in it is live before it; its body kills nothing.
+    /// A loop: everything that is read in it is live before it; its body kills nothing.
     fn loop_backward(&self, control: ControlId, stmt: &Stmt, facts: &Facts, mut live: Live) -> Live {
         visit::exprs(stmt, &mut |e| live = self.read(control, e, facts, live.clone()));
         let facts = self.stmt_forward(control, stmt, facts.clone());
@@ -231,7 +231,7 @@ impl Flow {
                 };
             }
         }
-        // Results are copied back behind the body: what they overwrite is dead only there.
+        // Results are copied back after the body: the variables that they overwrite are dead only there.
         if let Callee::Action(action) = &call.callee {
             live = self.action_backward(control, *action, facts, live);
         }
@@ -246,7 +246,7 @@ impl Flow {
         live
     }
 
-    /// What is hashed leaves out fields of invalid headers.
+    /// A hash leaves out fields of invalid headers, so it reads their validity.
     fn read_validity(&self, control: ControlId, data: &Expr, live: &mut Live) {
         visit::subexprs(data, &mut |e| {
             if let ExprKind::Field(header, _) = &e.kind
@@ -317,7 +317,7 @@ impl Flow {
         }
     }
 
-    /// A read of an expression, with the effects of what it calls.
+    /// A read of an expression, with the effects of its calls.
     fn read(&self, control: ControlId, expr: &Expr, facts: &Facts, mut live: Live) -> Live {
         match &expr.kind {
             ExprKind::Const(_)

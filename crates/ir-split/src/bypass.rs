@@ -27,7 +27,7 @@ pub fn bypass_empty(mut list: Vec<Section>) -> Vec<Section> {
         new_id.push(SectionId(kept));
         kept += u32::from(passed.is_none());
     }
-    // Control only goes to what comes later.
+    // Control only goes to later sections.
     for at in (0..list.len()).rev() {
         if let Some(next) = passes[at] {
             new_id[at] = new_id[next.0 as usize];

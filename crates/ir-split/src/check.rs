@@ -1,4 +1,4 @@
-//! What cannot be cut exactly, refused with the place and the reason.
+//! Programs that cannot be cut exactly, refused with the place and the reason.
 
 use crate::access_order::Overtaken;
 use crate::analysis::Analysis;
@@ -30,7 +30,7 @@ pub struct Check {
     pub about: &'static str,
     /// The step after which it runs.
     after: &'static str,
-    /// Nothing that follows makes sense for what it refuses.
+    /// If it refuses, later checks are meaningless.
     stops: bool,
     run: fn(&Analysis<'_>) -> Vec<Diagnostic>,
 }
@@ -84,7 +84,7 @@ pub fn after(step: &str, a: &mut Analysis<'_>) -> Result<(), Vec<Diagnostic>> {
     Ok(())
 }
 
-/// What is not a program for v1model.
+/// Refuses programs that are not for v1model.
 pub fn check_stages(program: &Program) -> Vec<Diagnostic> {
     let mut found = vec![];
     if !matches!(program.arch, Arch::V1Model(_)) {
@@ -102,7 +102,7 @@ pub fn check_stages(program: &Program) -> Vec<Diagnostic> {
     found
 }
 
-/// What the splitter does not do yet, whatever the placement, in a program that has been prepared.
+/// Refuses a prepared program with constructs that the splitter does not support, whatever the placement.
 pub fn check_program(program: &Program) -> Vec<Diagnostic> {
     let mut found = check_shape(program);
     for function in &program.functions {
@@ -232,7 +232,7 @@ pub fn check_links(sections: &Sections, placement: &Placement, routes: &Routes) 
     routes.missing.iter().map(report).collect()
 }
 
-/// Packets of one flow that may take different ways.
+/// Warns about packets of one flow that may take different paths.
 pub fn check_flow_order(deciding: &[Span]) -> Option<Diagnostic> {
     let mut diagnostic =
         Diagnostic::warning(codes::FLOW_ORDER, "flow-order", "packets of one flow may overtake one another");
@@ -319,8 +319,8 @@ pub fn check_order(program: &Program, placement: &Placement, found: &Overtaken) 
     let mut diagnostic = Diagnostic::error(codes::OVERTAKING, title)
         .at(program.instance(found.first).span, "used by packets that then reach the other object")
         .at(program.instance(found.second).span, "and this one by packets that arrive over a cut");
-    for way in &found.ways {
-        let devices: Vec<_> = way.iter().map(|d| format!("`{}`", placement.name(*d))).collect();
+    for path in &found.paths {
+        let devices: Vec<_> = path.iter().map(|d| format!("`{}`", placement.name(*d))).collect();
         diagnostic = diagnostic.note(format!("a path between them: {}", devices.join(", ")));
     }
     diagnostic.note("two packets could use them in opposite orders, which never happens on one device").help(
@@ -328,7 +328,7 @@ pub fn check_order(program: &Program, placement: &Placement, found: &Overtaken) 
     )
 }
 
-/// Counters and meters of bytes behind a cut, in a program with frame externs: frames that these give start with nothing noted.
+/// Counters and meters of bytes after a cut, in a program with frame externs: frames that these give start with nothing noted.
 pub fn check_bytes(
     program: &Program,
     counted: &[(ir::InstanceId, SectionId)],

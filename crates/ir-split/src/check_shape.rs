@@ -48,8 +48,8 @@ pub fn check_headers(program: &Program, places: &Places) -> Vec<Diagnostic> {
     types.into_iter().filter_map(odd).collect()
 }
 
-/// Of what is kept of the packet as it came in, headers whose length is not known before it runs, where egress reads
-/// `packet_length`: making their copies valid would count other bytes than making them invalid.
+/// Refuses kept headers of the original packet whose length is known only at run time, if egress reads `packet_length`:
+/// making their copies valid would count other bytes than making them invalid.
 pub fn check_kept_length(program: &Program, places: &Places, kept: &[HeaderIndex]) -> Vec<Diagnostic> {
     let types: BTreeSet<TypeId> = kept.iter().filter_map(|&h| declared(&places.header(h).ty)).collect();
     let refuse = |id: TypeId| {
@@ -64,7 +64,7 @@ pub fn check_kept_length(program: &Program, places: &Places, kept: &[HeaderIndex
     types.into_iter().filter_map(refuse).collect()
 }
 
-/// Statements of the verification of checksums that change headers: what is kept of a packet is taken behind it.
+/// Refuses statements that change headers during the verification of checksums: the original packet is copied after it.
 pub fn check_verified(program: &Program) -> Vec<Diagnostic> {
     let mut found = vec![];
     let Some(stage) = arch::stage(program, Duty::Verify) else { return found };
@@ -93,8 +93,8 @@ pub fn check_verified(program: &Program) -> Vec<Diagnostic> {
     found
 }
 
-/// Of headers that the parser may leave invalid with something in their fields, those that egress reads all the same: a clone
-/// of ingress is made of the valid ones.
+/// Refuses headers that the parser may leave invalid with values in their fields, if egress reads these: a clone of
+/// ingress carries valid headers only.
 pub fn check_stale(flow: &Flow, hidden: &LeafSet) -> Vec<Diagnostic> {
     let read: BTreeSet<HeaderIndex> =
         hidden.iter().filter_map(|leaf| flow.places.packet_header(leaf)).collect();
@@ -116,7 +116,7 @@ fn declared(ty: &Type) -> Option<TypeId> {
     }
 }
 
-/// What makes the length that a device tracks differ from the packet's: `packet_length` in egress would tell.
+/// Refuses changes of the packet's length that a device cannot track: `packet_length` in egress would differ.
 pub fn check_length(program: &Program, places: &Places, stages: &[Duty]) -> Vec<Diagnostic> {
     let mut found = vec![];
     let mut refuse = |span, what: &str| {

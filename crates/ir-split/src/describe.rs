@@ -1,4 +1,4 @@
-//! The sections and what travels to them, for people.
+//! The sections and the values that travel to them, for people.
 
 use crate::analysis::Analysis;
 use crate::layout::LiveField;
@@ -9,7 +9,7 @@ use ir::{Name, Program};
 use ir_state::Uses;
 use std::collections::BTreeSet;
 
-/// The split of an analysed program, without what its devices run.
+/// The split of an analysed program, without the devices' programs.
 pub fn describe(a: &Analysis<'_>) -> Split {
     let witnesses = Witnesses::new(&a.flow, &a.sections, (a.ingress, a.egress));
     let layout = a.layout.as_ref().ok();

@@ -1,4 +1,4 @@
-//! What is known when control reaches a point: which headers are surely valid, which leaves may differ from zero.
+//! Facts at a point of control flow: headers that are certainly valid, leaves that may differ from zero.
 
 use crate::leaf_set::LeafSet;
 use crate::place::{HeaderIndex, Leaf};
@@ -31,7 +31,7 @@ impl Facts {
         written: LeafSet,
         stale: BTreeSet<HeaderIndex>,
     ) -> Facts {
-        // What is known of the order of extraction holds for headers that the parser only extracts.
+        // The order of extraction is known for headers that the parser only extracts.
         let all = (0..headers as u32).map(HeaderIndex);
         let all: BTreeSet<_> = all.filter(|h| !stale.contains(h)).collect();
         let stale_after_parser = Rc::new(stale.clone());
@@ -124,7 +124,7 @@ impl Facts {
         self.written.contains(leaf)
     }
 
-    /// What holds where two paths meet.
+    /// Facts where two paths meet.
     pub fn meet(&mut self, other: &Facts) {
         self.valid.retain(|h| other.valid.contains(h));
         self.unmade.retain(|h| other.unmade.contains(h));
@@ -134,7 +134,7 @@ impl Facts {
     }
 }
 
-/// What holds where any number of paths meet; `None` if there is none.
+/// Facts where any number of paths meet; `None` if there is no path.
 pub fn meet_all(paths: impl IntoIterator<Item = Facts>) -> Option<Facts> {
     paths.into_iter().reduce(|mut a, b| {
         a.meet(&b);

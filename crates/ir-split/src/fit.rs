@@ -18,13 +18,14 @@ pub struct TooLong {
     pub to: SectionId,
     /// The longest frame that comes in, in bytes.
     pub frame: u32,
-    /// What may become of it.
+    /// Longest hand-over of such a frame, in bytes.
     pub hand_over: u64,
-    /// What the link carries.
+    /// Longest frame that the link carries, in bytes.
     pub link: u32,
 }
 
-/// Looks at each link on the path of each hand-over, where its limit is known. `header_bytes` is what stands in front of the packet.
+/// Looks at each link on the path of each hand-over, where its limit is known. `header_bytes` is the length of the
+/// hand-over header.
 pub fn too_long(a: &Analysis<'_>, header_bytes: &dyn Fn(SectionId) -> u64) -> Vec<TooLong> {
     let (placement, places) = (a.placement, a.places());
     let originals = a.originals.as_deref().unwrap_or_default();

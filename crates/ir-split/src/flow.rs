@@ -1,4 +1,4 @@
-//! Dataflow over sections: what is known and what is live where each one starts.
+//! Dataflow over sections: facts and live values at the start of each.
 //!
 //! One pass forward and one pass backward over the sections in topological order; loops inside a statement run to
 //! their fixed point. No path is enumerated.
@@ -28,10 +28,10 @@ use std::rc::Rc;
 pub struct Flow {
     /// The program.
     pub program: Rc<Program>,
-    /// Its leaves.
+    /// Leaves of the program.
     pub places: Rc<Places>,
     port: Option<usize>,
-    /// What counters of bytes read.
+    /// Length that counters of bytes read.
     counted_length: Option<Leaf>,
     /// Metadata that the parser may write.
     pub parser_writes: LeafSet,
@@ -46,7 +46,7 @@ pub struct Flow {
     parsed_before: Rc<BTreeMap<HeaderIndex, BTreeSet<HeaderIndex>>>,
 }
 
-/// What holds at the start of a section.
+/// Analysis results at the start of a section.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AtSection {
     /// On every path to it.
@@ -82,7 +82,7 @@ impl Flow {
         flow
     }
 
-    /// Facts right behind the parser.
+    /// Facts right after the parser.
     pub fn start_facts(&self) -> Facts {
         let mut written = self.parser_writes.clone();
         for leaf in self.standard_named(&arch::set_at_start()) {
@@ -109,7 +109,7 @@ impl Flow {
         self.cloned_hidden.borrow().clone()
     }
 
-    /// What holds at the start of each section; the control of each half is given.
+    /// Analysis results at the start of each section; the control of each half is given.
     pub fn analyze(&self, sections: &Sections, ingress: ControlId, egress: ControlId) -> Vec<AtSection> {
         loop {
             let found = self.analyze_once(sections, ingress, egress);
@@ -192,20 +192,20 @@ impl Flow {
         live
     }
 
-    /// The facts behind a control as a whole.
+    /// The facts after a control as a whole.
     fn whole_forward(&self, id: ControlId, facts: Facts) -> Facts {
         let facts = self.locals_forward(id, facts);
         self.block_forward(id, &self.program.control(id).body, facts)
     }
 
-    /// What is live before a control as a whole.
+    /// Values live before a whole control.
     fn whole_backward(&self, id: ControlId, facts: &Facts, live: Live) -> Live {
         let control = self.program.control(id);
         let stmts = control.locals.iter().chain(&control.body.stmts).cloned().collect();
         self.block_backward(id, &Block { annotations: vec![], stmts }, facts, live)
     }
 
-    /// What the deparser may read.
+    /// Values that the deparser may read.
     pub fn deparser_reads(&self, facts: &Facts) -> Live {
         match arch::control(&self.program, Duty::Deparse) {
             Some(id) => self.whole_backward(id, facts, Live::default()),
@@ -336,7 +336,7 @@ impl Flow {
         }
     }
 
-    /// Finds what the parser reads and writes, and which headers it surely extracts before which.
+    /// Finds the parser's reads and writes, and which headers it certainly extracts before which others.
     fn read_parser(&mut self, parser: &Parser, by_var: &BTreeMap<VarId, RoleKey>) {
         let mut extracts: Vec<Vec<HeaderIndex>> = vec![];
         for state in &parser.states {
@@ -358,7 +358,7 @@ impl Flow {
         self.parsed_before = Rc::new(dominating_extracts(parser, &extracts));
     }
 
-    /// A header that is extracted behind another member of its union makes that invalid.
+    /// A header that is extracted after another member of its union makes that invalid.
     fn oust_rivals(&mut self, parser: &Parser, by_var: &BTreeMap<VarId, RoleKey>) {
         let mut extracted: Vec<(usize, HeaderIndex)> = vec![];
         for (index, state) in parser.states.iter().enumerate() {
@@ -454,7 +454,7 @@ impl Flow {
         });
     }
 
-    /// A call may write what it is given.
+    /// A call may write its arguments.
     fn given_to(&mut self, call: &Call, by_var: &BTreeMap<VarId, RoleKey>) {
         for place in call.args.iter().flatten() {
             self.parser_touches(place, by_var);

@@ -13,7 +13,7 @@ use p4_arch::Meaning;
 use std::collections::BTreeMap;
 
 impl Flow {
-    /// The facts behind `code`, and those at each `Goto`; `None` if control never comes out at the end.
+    /// The facts after `code`, and those at each `Goto`; `None` if control never comes out at the end.
     pub fn code_forward(
         &self,
         control: ControlId,
@@ -55,12 +55,12 @@ impl Flow {
         Some(facts)
     }
 
-    /// The facts behind `block`.
+    /// The facts after `block`.
     pub fn block_forward(&self, control: ControlId, block: &Block, facts: Facts) -> Facts {
         block.stmts.iter().fold(facts, |facts, stmt| self.stmt_forward(control, stmt, facts))
     }
 
-    /// The facts behind `stmt`.
+    /// The facts after `stmt`.
     pub fn stmt_forward(&self, control: ControlId, stmt: &Stmt, mut facts: Facts) -> Facts {
         if !matches!(stmt.kind, StmtKind::For { .. } | StmtKind::ForIn { .. }) {
             visit::exprs(stmt, &mut |e| facts = self.expr_forward(control, e, facts.clone()));
@@ -117,7 +117,8 @@ impl Flow {
         facts
     }
 
-    /// A loop may run any number of times: what its body writes is written, what it touches is forgotten.
+    /// A loop may run any number of times: places that its body writes count as written, and facts about places that it
+    /// touches are forgotten.
     fn loop_forward(&self, control: ControlId, stmt: &Stmt, body: &Block, mut facts: Facts) -> Facts {
         if let StmtKind::For { init, update, .. } = &stmt.kind {
             for inner in init.iter().chain(update) {
@@ -144,7 +145,7 @@ impl Flow {
         }
     }
 
-    /// The facts behind the application of a table: any of its actions may have run.
+    /// The facts after the application of a table: any of its actions may have run.
     pub fn table_forward(&self, control: ControlId, table: TableId, facts: Facts) -> Facts {
         let here = self.program.control(control);
         let keys = here.tables[table.index()].keys.iter();
@@ -173,7 +174,7 @@ impl Flow {
         self.block_forward(control, &action.body, facts)
     }
 
-    /// The facts behind the evaluation of `expr`: it may apply tables and call functions.
+    /// The facts after the evaluation of `expr`: it may apply tables and call functions.
     pub fn expr_forward(&self, control: ControlId, expr: &Expr, mut facts: Facts) -> Facts {
         visit::subexprs(expr, &mut |e| match &e.kind {
             ExprKind::ApplyHit(table) | ExprKind::ApplyMiss(table) => {
@@ -237,7 +238,7 @@ impl Flow {
         facts.make_valid(header);
     }
 
-    /// A write to a place: its leaves are written; what headers it covers whole may have become valid or not.
+    /// A write to a place: its leaves are written; headers inside of it may have become valid or not.
     fn write_forward(&self, control: ControlId, place: &Expr, facts: &mut Facts) {
         let (Covered::Whole(leaves) | Covered::Part(leaves)) = self.places.covered(control, place) else {
             return;
@@ -254,7 +255,7 @@ impl Flow {
         }
     }
 
-    /// What holds where `cond` is known to be `truth`.
+    /// Facts if `cond` is `truth`.
     pub fn assume(&self, control: ControlId, cond: &Expr, truth: bool, mut facts: Facts) -> Facts {
         match &cond.kind {
             ExprKind::IsValid(header) => {
@@ -275,7 +276,7 @@ impl Flow {
     }
 }
 
-/// What variables and metadata hold before anything is written to them.
+/// True for the initial value of variables and metadata.
 fn is_zero(value: &Expr) -> bool {
     match &value.kind {
         ExprKind::Const(Const::Bits(bits)) => bits.is_zero(),

@@ -1,16 +1,17 @@
 //! Do the packets of a flow keep their order?
 //!
-//! A packet that goes by a helper is overtaken by one that does not. A *flow* is packets that come in by one port with the
-//! same headers. They take the same devices in the same order if nothing that decides about the way *varies* within a flow:
-//! what a register or meter says, random numbers, clocks and queues, lengths, checksums, what the parser sees of the payload.
+//! A packet that passes a helper is overtaken by one that does not. A *flow* is the packets that arrive on one port
+//! with the same headers. They take the same devices in the same order if no value that decides the path *varies*
+//! within a flow. Varying values: results of registers and meters, random numbers, clocks and queues, lengths,
+//! checksums, and what the parser sees of the payload.
 //!
 //! ```text
 //! meter.execute(0, colour);                colour varies
-//! if (colour == 2) { @region("X") {..} }   some packets of a flow go by X's device, others do not
+//! if (colour == 2) { @region("X") {..} }   some packets of a flow pass X's device, others do not
 //! ```
 //!
-//! What varies is found without regard to the order of statements: a value varies if it is ever set from one that does, or
-//! where a condition or key that varies decides whether it is set.
+//! Varying values are found without regard to the order of statements: a value varies if it is ever set from one that
+//! does, or if a condition or key that varies decides whether it is set.
 
 use crate::arch;
 use crate::flow::Flow;
@@ -25,11 +26,11 @@ use ir::{
 };
 use std::collections::BTreeSet;
 
-/// More ways than this from one place are taken for different ones.
-const MOST_WAYS: usize = 8;
+/// If a place has more paths than this, they count as different.
+const MOST_PATHS: usize = 8;
 
 /// The devices that packets pass from some place on.
-type Ways = BTreeSet<Vec<DeviceIndex>>;
+type Paths = BTreeSet<Vec<DeviceIndex>>;
 
 /// The conditions that lead packets of one flow over different devices.
 pub fn deciding(flow: &Flow, sections: &Sections, controls: [ControlId; 2]) -> Vec<Span> {
@@ -45,29 +46,29 @@ pub fn deciding(flow: &Flow, sections: &Sections, controls: [ControlId; 2]) -> V
             break;
         }
     }
-    let mut ways: Vec<Ways> = vec![Ways::new(); sections.list.len()];
+    let mut paths: Vec<Paths> = vec![Paths::new(); sections.list.len()];
     let mut found = vec![];
     for (id, section) in sections.iter().rev() {
         let control = controls[usize::from(section.half == crate::section::Half::Egress)];
-        let mut here = varying.ways(control, &section.code, &ways, &mut found);
+        let mut here = varying.paths(control, &section.code, &paths, &mut found);
         for next in sections.successors(id).iter().filter(|_| section.code.is_empty()) {
-            here.extend(ways[next.0 as usize].iter().cloned());
+            here.extend(paths[next.0 as usize].iter().cloned());
         }
         if here.is_empty() {
             here.insert(vec![]);
         }
-        ways[id.0 as usize] = here.into_iter().map(|way| by(section.device, way)).collect();
+        paths[id.0 as usize] = here.into_iter().map(|path| by(section.device, path)).collect();
     }
     found.reverse();
     found
 }
 
-/// A way that begins at `device`.
-fn by(device: DeviceIndex, mut way: Vec<DeviceIndex>) -> Vec<DeviceIndex> {
-    if way.first() != Some(&device) {
-        way.insert(0, device);
+/// A path that begins at `device`.
+fn by(device: DeviceIndex, mut path: Vec<DeviceIndex>) -> Vec<DeviceIndex> {
+    if path.first() != Some(&device) {
+        path.insert(0, device);
     }
-    way
+    path
 }
 
 struct Varying<'f> {
@@ -81,7 +82,7 @@ impl Varying<'_> {
         for leaf in varying.iter().filter_map(|name| self.flow.places.standard_named(name)) {
             self.leaves.insert(leaf);
         }
-        // What was kept from another pass may come from anything.
+        // Values kept from another pass may be anything.
         self.flow.kept(None).into_iter().for_each(|leaf| {
             self.leaves.insert(leaf);
         });
@@ -150,7 +151,7 @@ impl Varying<'_> {
         }
     }
 
-    /// What an expression does beside giving a value.
+    /// Side effects of an expression.
     fn effects(&mut self, control: ControlId, e: &Expr, under: bool) {
         let mut tables = vec![];
         let mut calls = vec![];
@@ -270,28 +271,29 @@ impl Varying<'_> {
         found
     }
 
-    /// Of a place with several leaves only those outside of the standard metadata count: it is never read as a whole.
+    /// True if the leaf is read. Of a place with several leaves only those outside of the standard metadata count: that
+    /// is never read as a whole.
     fn is_read(&self, leaf: Leaf, together: usize) -> bool {
         let standard = self.flow.places.info(leaf).root == Root::Shared(RoleKey::Standard);
         self.leaves.contains(leaf) && (together == 1 || !standard)
     }
 
-    /// The ways from the start of `code`; notes conditions that vary and choose among different ones.
-    fn ways(&self, control: ControlId, code: &[Code], of_section: &[Ways], found: &mut Vec<Span>) -> Ways {
-        let mut out = Ways::new();
+    /// Paths from the start of `code`; records conditions that vary and choose among different paths.
+    fn paths(&self, control: ControlId, code: &[Code], of_section: &[Paths], found: &mut Vec<Span>) -> Paths {
+        let mut out = Paths::new();
         for piece in code {
             match piece {
                 Code::Stmt(_) => {}
                 Code::Goto(target) => out.extend(of_section[target.0 as usize].iter().cloned()),
-                Code::Region(_, inner) => out.extend(self.ways(control, inner, of_section, found)),
+                Code::Region(_, inner) => out.extend(self.paths(control, inner, of_section, found)),
                 Code::If(cond, yes, no) => {
-                    let arms = [yes, no].map(|arm| self.ways(control, arm, of_section, found));
+                    let arms = [yes, no].map(|arm| self.paths(control, arm, of_section, found));
                     self.choose(&arms, self.varies(control, cond), cond.span, found);
                     out.extend(arms.into_iter().flatten());
                 }
                 Code::Switch(on, cases) => {
-                    let arms: Vec<Ways> =
-                        cases.iter().map(|case| self.ways(control, &case.code, of_section, found)).collect();
+                    let arms: Vec<Paths> =
+                        cases.iter().map(|case| self.paths(control, &case.code, of_section, found)).collect();
                     let span = match on {
                         SwitchOn::Value(value) => value.span,
                         SwitchOn::ActionRun(table) => {
@@ -303,14 +305,14 @@ impl Varying<'_> {
                 }
             }
         }
-        while out.len() > MOST_WAYS {
+        while out.len() > MOST_PATHS {
             out.pop_last();
         }
         out
     }
 
-    fn choose(&self, arms: &[Ways], varies: bool, span: Span, found: &mut Vec<Span>) {
-        let one = arms.windows(2).all(|pair| pair[0] == pair[1] && pair[0].len() < MOST_WAYS);
+    fn choose(&self, arms: &[Paths], varies: bool, span: Span, found: &mut Vec<Span>) {
+        let one = arms.windows(2).all(|pair| pair[0] == pair[1] && pair[0].len() < MOST_PATHS);
         if varies && !one {
             found.push(span);
         }

@@ -5,7 +5,7 @@
 //!
 //! This is how Flightplan's users mark their programs (its §4.1.1). `flyto` is an extern function with a landing for its
 //! argument, and each landing an extern function without parameters: `extern Landing Point();`. A segment goes on to the
-//! next `flyto` of its block, or to the block's end: behind a branch control is where the branch began. One may fly back
+//! next `flyto` of its block, or to the block's end: after a branch control is where the branch began. One may fly back
 //! to `FlightStart` any number of times; from the second time on these segments are numbered, `FlightStart_2`.
 
 use crate::arch;
@@ -15,7 +15,7 @@ use base_diag::{Diagnostic, Span};
 use ir::{Block, Call, Callee, ExprKind, ExternFunctionId, Program, Stmt, StmtKind, visit};
 use p4_arch::Duty;
 
-/// What a program returns to, and where it starts.
+/// Name of the region in which a program starts and to which it returns.
 const HOME: &str = "FlightStart";
 
 /// Replaces the calls in the bodies of ingress and egress; those elsewhere are refused. Programs without them stay as they are.
@@ -35,7 +35,7 @@ pub fn landings(program: &mut Program) -> Result<(), Vec<Diagnostic>> {
 
 struct Pass {
     flyto: ExternFunctionId,
-    /// Of the extern functions.
+    /// Names of the extern functions.
     names: Vec<String>,
     /// How often the program flies home.
     homes: usize,
@@ -60,7 +60,7 @@ impl Pass {
         let last = segments.len().saturating_sub(1);
         for (n, (name, span, mut stmts)) in segments.into_iter().enumerate() {
             if n < last {
-                // What comes behind may read its variables.
+                // Later statements may read its variables.
                 before.extend(stmts.iter_mut().filter_map(declared_before));
             }
             before.push(region(&name, span, stmts));

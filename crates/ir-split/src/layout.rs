@@ -1,4 +1,4 @@
-//! The hand-over's layout: what travels in front of the packet over a cut.
+//! Layout of hand-overs: the header in front of the packet.
 //!
 //! Two headers: `p4rack_t`, the same for all cuts of a program, and one of its own for each section that is entered
 //! over a cut, with the live values of that section. Behind them come all valid headers in declaration order, then
@@ -18,7 +18,7 @@ pub const ETHER_TYPE: u16 = 0x88b5;
 /// The version of this layout.
 pub const VERSION: u64 = 1;
 
-/// Its bits.
+/// Bits of the version.
 pub const VERSION_BITS: u32 = 4;
 
 /// The field by which a policy tells frames of its own from hand-overs of packets, which have 0 there.
@@ -80,7 +80,7 @@ pub struct LiveField {
 /// How a value is written as bits.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Form {
-    /// By a cast.
+    /// A cast.
     Bits,
     /// The validity of a header: 1 if it is valid.
     Validity,
@@ -93,7 +93,7 @@ pub enum Form {
 pub struct NotCarried {
     /// The value.
     pub leaf: Leaf,
-    /// Where it would have to arrive.
+    /// Section that would need the value.
     pub section: SectionId,
 }
 
@@ -177,8 +177,8 @@ impl Layout {
     }
 }
 
-/// What must travel to a section: live and perhaps not zero. Fields of the packet's headers travel in their headers,
-/// but where a header may be invalid with something in its fields.
+/// Leaves that must travel to a section: live and perhaps not zero. Fields of the packet's headers travel in their
+/// headers, except where a header may be invalid with values in its fields.
 fn carried(places: &Places, at: &AtSection) -> Vec<Leaf> {
     let all = (0..places.leaves.len() as u32).map(Leaf);
     all.filter(|&leaf| match places.packet_header(leaf) {
@@ -194,7 +194,7 @@ fn form(program: &Program, places: &Places, leaf: Leaf) -> Option<(u32, Form)> {
     if info.is_validity {
         return Some((1, Form::Validity));
     }
-    // What a program writes there may have more.
+    // The program may write larger values there.
     if Some(leaf) == places.standard(Meaning::Length) && !writes_standard(program, Meaning::Length) {
         return Some((FRAME_LENGTH_BITS, Form::Bits));
     }

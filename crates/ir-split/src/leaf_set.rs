@@ -1,4 +1,4 @@
-//! Sets of leaves: what the dataflow works on.
+//! Sets of leaves, for the dataflow.
 
 use crate::place::Leaf;
 
@@ -50,7 +50,7 @@ impl LeafSet {
     }
 }
 
-/// What is live at a point.
+/// Live values at a point.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Live {
     /// May be read before it is written.
@@ -61,7 +61,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// Adds what is live on another path.
+    /// Adds the live values of another path.
     pub fn union(&mut self, other: &Live) {
         self.live.union(&other.live);
         self.hidden.union(&other.hidden);

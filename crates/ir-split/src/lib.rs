@@ -1,9 +1,9 @@
-//! Cut a program into regions, find what crosses the cuts, make each device's program.
+//! Cut a program into regions, find the values that cross the cuts, make each device's program.
 //!
 //! [`STEPS`] lists the steps in their order; `landings` and `auto` mark regions before the first.
 //!
-//! **Invariant**: nothing is duplicated and nothing is approximated. A packet that resumes on another device behaves
-//! as if it had never left, or the split is refused with the value or object that stands in the way.
+//! **Invariant**: nothing is duplicated and nothing is approximated. A packet that resumes on another device behaves as
+//! if it had never left, or the split is refused with the value or object that prevents it.
 
 mod access_order;
 mod analysis;

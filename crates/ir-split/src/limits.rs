@@ -5,7 +5,8 @@ use ir::{
     BinaryOp, Block, Callee, Control, Expr, ExprKind, Program, Stmt, StmtKind, SwitchOn, TableId, visit,
 };
 
-/// Whether a statement does what the class cannot, itself or by what it applies or calls; statements nested in it do not count.
+/// True if the class cannot execute a statement, because of the statement itself or of tables and functions that it
+/// calls; nested statements do not count.
 pub fn exceeds(class: DeviceClass, program: &Program, control: &Control, stmt: &Stmt) -> bool {
     Look { lacks: class.profile().lacks, program, control }.stmt(stmt)
 }

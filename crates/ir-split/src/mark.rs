@@ -14,7 +14,7 @@ use p4_arch::Duty;
 pub struct Mark {
     /// Unique in the program.
     pub name: Name,
-    /// Where it stands.
+    /// Half of the pipeline with the mark.
     pub half: Half,
     /// The block.
     pub span: Span,
@@ -67,7 +67,7 @@ struct Finder<'a> {
     diagnostics: Vec<Diagnostic>,
 }
 
-/// Where the walk is.
+/// Position of the walk.
 #[derive(Clone, Copy)]
 struct At<'n> {
     half: Half,

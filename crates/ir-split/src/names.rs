@@ -2,7 +2,7 @@
 
 use ir::{Name, Program, Type, TypeId};
 
-/// What the runtime's names in a split of `program` begin with: `p4rack`, `p4rack2`, ...
+/// Prefix of the runtime's names in a split of `program`: the first free one of `p4rack`, `p4rack2`, ...
 pub fn prefix(program: &Program) -> String {
     let used = all_names(program);
     let numbered = (2..).map(|n| format!("p4rack{n}"));

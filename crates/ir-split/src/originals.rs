@@ -1,8 +1,8 @@
-//! The packet as it came in: what an ingress clone or a resubmission behind a cut starts from.
+//! The original packet, from which an ingress clone or a resubmission after a cut is made.
 //!
-//! A hand-over then carries a copy of each header that the parser has extracted. From the copies egress makes the clone that
-//! `simple_switch` would have parsed anew, and for a resubmission the bytes that were received: this needs a parser
-//! that takes header after header, each at most once, and in an order that is the same on all its ways.
+//! A hand-over then carries a copy of each header that the parser has extracted. From the copies egress makes the clone
+//! that `simple_switch` would have parsed anew, and for a resubmission the bytes that were received: this needs a
+//! parser that takes header after header, each at most once, and in an order that is the same on all its paths.
 //!
 //! A clone needs no more than the headers as the parser left them: any parser will do for it that finds the same headers in
 //! the clone (`parsed_again`).
@@ -18,15 +18,15 @@ use base_diag::{Diagnostic, Span};
 use ir::{Expr, ExprKind, Parser, Role, Stmt, StmtKind, visit};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the parser takes in one step: a header, or the elements of a stack.
+/// Unit that the parser extracts in one step: a header, or the elements of a stack.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Unit {
     path: Vec<u32>,
     is_stack: bool,
 }
 
-/// The headers that the parser may extract, in the order in which it does; refused where they do not tell how the
-/// packet came in. `bytes` says that its bytes have to be made from them.
+/// Headers that the parser may extract, in order; refused if they do not determine the original packet. `bytes`: the
+/// original bytes must be rebuilt from them.
 pub fn originals(flow: &Flow, bytes: bool) -> Result<Vec<HeaderIndex>, Vec<Diagnostic>> {
     let Some((parser, stage)) = parser_of(&flow.program) else { return Ok(vec![]) };
     let position = stage.roles.iter().position(|r| *r == Role::Headers);
@@ -59,7 +59,7 @@ pub fn originals(flow: &Flow, bytes: bool) -> Result<Vec<HeaderIndex>, Vec<Diagn
     Ok(order.iter().flat_map(of_unit).collect())
 }
 
-/// `what` hides how a packet came in.
+/// `what` prevents rebuilding the original packet.
 fn refused(span: Span, what: &str, bytes: bool) -> Diagnostic {
     let orders = if bytes { "resubmits" } else { "clones" };
     let what = format!("{what}, and ingress {orders} packets after a cut: the original packet is not known");
@@ -77,7 +77,7 @@ impl Finder {
         self.refused.push(refused(span, what, self.bytes));
     }
 
-    /// What a statement of the parser extracts; it may do nothing else to the packet's headers.
+    /// Unit that a statement of the parser extracts; the statement may not affect the packet's headers otherwise.
     fn stmt(&mut self, stmt: &Stmt) -> Option<Unit> {
         match &stmt.kind {
             StmtKind::Extract { header, .. } => {
@@ -144,7 +144,7 @@ impl Finder {
         Some(path)
     }
 
-    /// The parser may not look at what is not the same when the packet is parsed again.
+    /// The parser may not read values that differ when the packet is parsed again.
     fn reads(&mut self, flow: &Flow) {
         let kept: BTreeSet<_> = flow.kept(None).into_iter().collect();
         let same = flow.standard(&SAME_AGAIN);
@@ -157,7 +157,7 @@ impl Finder {
         }
     }
 
-    /// The units in an order that agrees with all ways through the parser.
+    /// The units in an order that agrees with all paths through the parser.
     fn order(&mut self, parser: &Parser, extracted: &[Vec<Unit>]) -> Vec<Unit> {
         let mut before: Vec<BTreeSet<Unit>> = vec![BTreeSet::new(); parser.states.len()];
         let mut changed = true;

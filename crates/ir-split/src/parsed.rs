@@ -16,7 +16,7 @@ pub fn parsed_bytes(program: &Program) -> Option<u64> {
     for state in &parser.states {
         taken.push(state.stmts.iter().try_fold(0u64, |sum, stmt| Some(sum + stmt_bits(program, stmt)?))?);
     }
-    let bits = longest_way(parser, &taken).or_else(|| each_once(program, parser, &taken))?;
+    let bits = longest_path(parser, &taken).or_else(|| each_once(program, parser, &taken))?;
     Some(bits.div_ceil(8))
 }
 
@@ -36,8 +36,8 @@ fn stmt_bits(program: &Program, stmt: &Stmt) -> Option<u64> {
     bits
 }
 
-/// Along the longest way; `None` if there are cycles.
-fn longest_way(parser: &Parser, taken: &[u64]) -> Option<u64> {
+/// Length of the longest path; `None` if there are cycles.
+fn longest_path(parser: &Parser, taken: &[u64]) -> Option<u64> {
     if (0..parser.states.len()).any(|index| reaches(parser, index, index)) {
         return None;
     }

@@ -1,8 +1,8 @@
-//! What the parser finds in a packet when it parses it a second time, for a clone of ingress.
+//! Headers found when a packet is parsed a second time, for a clone of ingress.
 //!
-//! The clone has the bytes of the packet, its length and its port. The rest of the standard metadata differs, and no metadata
-//! of the program is kept while the clone is parsed. So the headers are the same as at the first time unless something that
-//! differs decides on them:
+//! The clone has the bytes of the packet, its length and its port. The rest of the standard metadata differs, and the
+//! program's metadata is not kept while the clone is parsed. So the headers are the same as at the first time unless a
+//! value that differs decides on them:
 //!
 //! ```text
 //! if (std.instance_type == 4) { meta.port = meta.loopback; }     harmless: a clone starts egress without this
@@ -22,7 +22,7 @@ use ir::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where a value that differs decides on a header, and the reason.
+/// Places at which a value that differs decides on a header, with the reasons.
 pub type Differs = Vec<(Span, String)>;
 
 /// The headers of the packet that the parser may change, in declaration order.
@@ -50,14 +50,14 @@ pub fn headers(flow: &Flow, parser: &Parser, stage: &Stage) -> Result<Vec<Header
     Ok(flow.places.of_packet().filter(|(_, h)| touched(&h.path)).map(|(index, _)| index).collect())
 }
 
-/// What may differ at the second time.
+/// Values that may differ at the second time.
 struct Taint<'a> {
     flow: &'a Flow,
     by_var: BTreeMap<VarId, RoleKey>,
     leaves: LeafSet,
     /// Variables of the parser.
     vars: BTreeSet<VarId>,
-    /// Paths of what is written in the headers.
+    /// Paths of header fields that are written.
     touched: BTreeSet<Vec<u32>>,
     differs: Differs,
 }

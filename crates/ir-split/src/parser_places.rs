@@ -1,4 +1,4 @@
-//! Places in the parser: which part of the shared objects an expression is, and what metadata it reads.
+//! Places in the parser: the part of the shared objects that an expression is, and the metadata that it reads.
 
 use crate::expressions::constant;
 use crate::place::{Leaf, Places, RoleKey, Root};
@@ -16,8 +16,8 @@ pub fn shared_of(parser: &Parser, stage: &Stage) -> BTreeMap<VarId, RoleKey> {
     keys.collect()
 }
 
-/// The shared object and path of a place, as in [`Places`]; for what the path cannot tell, like a slice or an element
-/// with a computed index, of what it is part of.
+/// Shared object and path of a place, as in [`Places`]; for a slice or an element with a computed index, those of the
+/// surrounding place.
 pub fn path_of(place: &Expr, by_var: &BTreeMap<VarId, RoleKey>) -> Option<(RoleKey, Vec<u32>)> {
     steps_to(place, by_var).map(|(key, path, _)| (key, path))
 }

@@ -1,8 +1,8 @@
 //! The whole split on one screen: the steps in their order, over one [`Analysis`].
 //!
 //! A step may end the split (the program runs whole, or is refused) or ask for another preparation of the program
-//! ([`Needs`]); then the steps run again from the first. A preparation that is only a *remedy* for what is refused without it
-//! counts if it leads to a split; otherwise the first refusal is reported.
+//! ([`Needs`]); then the steps run again from the first. A preparation that is only a *remedy* for a refusal counts if
+//! it leads to a split; otherwise the first refusal is reported.
 
 use crate::analysis::Analysis;
 use crate::attempt::{CutHalves, Needs, Stop};
@@ -116,7 +116,7 @@ pub fn trace(program: &Program, placement: &Placement, shown: &[&str]) -> Traced
             }
             Err(Stop::Refused(found)) => Traced { texts, outcome: Err(found) },
         };
-        // What is said of the program is said of it without remedies.
+        // Diagnostics are those of the program without remedies.
         let said = first.unwrap_or(refused);
         let Some(remedy) = analysis.remedy else { return said };
         (first, needs) = (Some(said), remedy);

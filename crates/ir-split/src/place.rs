@@ -10,7 +10,7 @@ use ir::{ControlId, Expr, ExprKind, Name, Program, Role, StageKind, Type, VarId}
 use p4_arch::{CutFacts, Meaning};
 use std::collections::BTreeMap;
 
-/// What a leaf belongs to.
+/// Owner of a leaf.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Root {
     /// A parameter shared by the stages.
@@ -47,7 +47,7 @@ pub struct LeafInfo {
     pub path: Vec<u32>,
     /// As the user would write it: `hdr.ipv4.ttl`.
     pub name: String,
-    /// Its type.
+    /// Type of the leaf.
     pub ty: Type,
     /// The header instance it is a field of, or whose validity it is.
     pub header: Option<HeaderIndex>,
@@ -64,9 +64,9 @@ pub struct HeaderInfo {
     pub path: Vec<u32>,
     /// `ipv4`; nested structs and elements of stacks are joined by `_`.
     pub name: String,
-    /// Its type.
+    /// Type of the header.
     pub ty: Type,
-    /// Of a header outside of the packet: its validity. Those of the packet always travel.
+    /// Validity of a header outside of the packet. Validities of the packet's headers always travel.
     pub validity: Option<Leaf>,
     /// The other members of its union.
     pub rivals: Vec<HeaderIndex>,
@@ -74,7 +74,7 @@ pub struct HeaderInfo {
 
 /// All leaves and header instances of a program.
 pub struct Places {
-    /// By number.
+    /// Leaves by number.
     pub leaves: Vec<LeafInfo>,
     /// Those of the packet in declaration order, and those in metadata and variables.
     pub headers: Vec<HeaderInfo>,
@@ -91,7 +91,7 @@ enum Node {
     Group(Vec<Node>),
 }
 
-/// What a place expression covers.
+/// Leaves that a place expression covers.
 pub enum Covered {
     /// These leaves, whole: a write to the place overwrites them.
     Whole(Vec<Leaf>),
@@ -306,7 +306,7 @@ impl Places {
         out
     }
 
-    /// What a leaf is.
+    /// Description of a leaf.
     pub fn info(&self, leaf: Leaf) -> &LeafInfo {
         &self.leaves[leaf.0 as usize]
     }
@@ -372,7 +372,7 @@ impl Node {
     }
 }
 
-/// Where a walk over an object is.
+/// Position of a walk over an object.
 struct Walk {
     root: Root,
     path: Vec<u32>,

@@ -1,4 +1,4 @@
-//! Where each region runs: the input of a split.
+//! Placement of regions: the input of a split.
 
 use ir::Name;
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct DeviceIndex(pub u32);
 
-/// What is wanted of packets of one flow.
+/// Required order of the packets of one flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Order {
     /// They leave in the order in which they came: it is said where that is not sure.
@@ -17,7 +17,7 @@ pub enum Order {
     Any,
 }
 
-/// How far it is from one device to the next: of ways the shortest by links is taken, then the fastest.
+/// Distance between two devices: links first, then latency.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Length {
     /// Links.
@@ -38,7 +38,7 @@ pub enum Policy {
     Failover,
 }
 
-/// Where a region runs.
+/// Devices and policy of a region.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Site {
     /// The devices that run it; none if it runs at the origins. With several, the first is preferred and the others are its spares, in
@@ -69,10 +69,10 @@ pub struct Placement {
     pub app: u64,
     /// Counts the plans of one rack: packets of another epoch are dropped.
     pub epoch: u64,
-    /// By name.
+    /// Device names, by index.
     pub devices: Vec<Name>,
-    /// The devices that own a traffic manager: packets enter and leave there, and what is in no region that is placed runs
-    /// there. Each is a switch of its own; all have the same program and the same helpers.
+    /// Devices that own a traffic manager: packets enter and leave there, and code outside of placed regions runs
+    /// there. Each is a separate switch; all have the same program and the same helpers.
     pub home: Vec<DeviceIndex>,
     /// Marked regions; those not named run at the origins.
     pub sites: BTreeMap<Name, Site>,
@@ -80,7 +80,7 @@ pub struct Placement {
     pub ports: BTreeMap<(DeviceIndex, DeviceIndex), u64>,
     /// How far it is from one device to another that it reaches directly, where it is known; else one link in no time.
     pub lengths: BTreeMap<(DeviceIndex, DeviceIndex), Length>,
-    /// Of packets of one flow.
+    /// Required order of the packets of one flow.
     pub order: Order,
     /// Packets may pass by the device of a region that they do not run, where only this keeps them in order.
     pub detours: bool,
@@ -161,7 +161,7 @@ impl Placement {
         self.origins().zip(0..).find(|(origin, _)| *origin == device).map(|(_, number)| number)
     }
 
-    /// What the device is in a map of regions: every origin stands for all of them, and a preferred device for its spares.
+    /// Index of the device in a map of regions: the first origin represents every origin, and a preferred device its spares.
     pub fn role(&self, device: DeviceIndex) -> DeviceIndex {
         if self.home.contains(&device) {
             return self.origin();

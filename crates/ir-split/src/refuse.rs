@@ -11,7 +11,7 @@ pub fn broken(what: &str) -> Diagnostic {
         .help("place all regions on one device to run the program whole")
 }
 
-/// Refuses what stands at `span`.
+/// Refuses the construct at `span`.
 pub fn unsupported(span: Span, what: &str) -> Diagnostic {
     Diagnostic::error(codes::NOT_SPLIT_YET, "this program cannot be split yet")
         .at(span, what)

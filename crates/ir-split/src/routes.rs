@@ -1,11 +1,12 @@
-//! Ways of hand-overs: over other devices where no link joins the two.
+//! Paths of hand-overs, over other devices if no link joins the two.
 //!
 //! ```text
 //! nic ── tor ── fpga      nic -> fpga    legs: nic -> tor (S), tor -> fpga (S, sent on)
 //! ```
 //!
-//! Any device of the app sends on; one that runs nothing of the program gets a part for that alone. A way has as few links as can be; of several the fastest is
-//! taken, then the one over the origin, over other origins, over devices that run something, over what stands first among the devices.
+//! Any device of the app can forward; a device without a part of the program gets a part that only forwards. Paths with
+//! the fewest links win; ties go to the lowest latency, then to the path over the origin, over other origins, over
+//! devices with a part, over the first in the list of devices.
 
 use crate::placement::{DeviceIndex, Length, Placement};
 use crate::section::{SectionId, Sections};
@@ -16,9 +17,9 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 /// A hand-over on one link.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Leg {
-    /// Who sends.
+    /// Sender.
     pub from: DeviceIndex,
-    /// Who receives, by a link.
+    /// Receiver, at the other end of a link.
     pub to: DeviceIndex,
     /// The section it is for.
     pub section: SectionId,
@@ -33,12 +34,12 @@ pub struct Leg {
 pub struct Routes {
     /// In order.
     pub legs: BTreeSet<Leg>,
-    /// Pairs of devices between which there is no way, with a section that is entered so.
+    /// Pairs of devices without a path between them, with a section that would be entered that way.
     pub missing: Vec<(DeviceIndex, DeviceIndex, SectionId)>,
 }
 
 impl Routes {
-    /// The ways for all cut edges.
+    /// Paths for all cut edges.
     pub fn new(sections: &Sections, placement: &Placement) -> Routes {
         let parts: BTreeSet<DeviceIndex> =
             sections.list.iter().flat_map(|s| placement.players(s.device)).collect();
@@ -66,12 +67,12 @@ impl Routes {
         routes
     }
 
-    /// Where `device` sends what goes on at `target`.
+    /// Device to which `device` sends hand-overs for `target`.
     pub fn next(&self, device: DeviceIndex, target: DeviceIndex) -> Option<DeviceIndex> {
         self.legs.iter().find(|leg| (leg.from, leg.target) == (device, target)).map(|leg| leg.to)
     }
 
-    /// What `device` sends on: sections, and where these go on.
+    /// Hand-overs that `device` forwards: sections, and their devices.
     pub fn sent_on(&self, device: DeviceIndex) -> impl Iterator<Item = (SectionId, DeviceIndex)> + '_ {
         self.legs
             .iter()
@@ -80,7 +81,7 @@ impl Routes {
     }
 }
 
-/// From each device that has a way to `target`: the next one on it. Dijkstra's algorithm, from the end.
+/// The next device on the path from each device to `target`, where there is one. Dijkstra's algorithm, from the end.
 fn next_to(
     target: DeviceIndex,
     parts: &BTreeSet<DeviceIndex>,

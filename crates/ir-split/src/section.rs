@@ -40,7 +40,7 @@ impl Half {
     }
 }
 
-/// What a section is.
+/// Kinds of sections.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SectionKind {
     /// Statements of the program.
@@ -49,12 +49,12 @@ pub enum SectionKind {
     End,
 }
 
-/// What a section is to a region that is called.
+/// Role of a section in the call of a region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CallEnd {
-    /// Its first section.
+    /// First section of the called region.
     Handler,
-    /// Where the caller goes on when control is back.
+    /// Section of the caller after the call.
     Return,
 }
 
@@ -65,13 +65,13 @@ pub struct Section {
     pub name: Name,
     /// The marked region, or the control's own name.
     pub region: Name,
-    /// What it is.
+    /// Kind of the section.
     pub kind: SectionKind,
-    /// Where it was cut from.
+    /// Half of the pipeline that it was cut from.
     pub half: Half,
-    /// Where it runs.
+    /// Device of the section.
     pub device: DeviceIndex,
-    /// Its part in a call, if it has one.
+    /// Role in a call, if it has one.
     pub call: Option<CallEnd>,
     /// Every path through it ends in a `Goto`, except in an `End`.
     pub code: Vec<Code>,
@@ -104,7 +104,7 @@ pub struct CodeCase {
 /// The sections of a program, in topological order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sections {
-    /// By number.
+    /// Sections by number.
     pub list: Vec<Section>,
 }
 
@@ -221,7 +221,7 @@ struct Former<'a> {
     list: Vec<(Section, u32)>,
 }
 
-/// Where code is being put: its region, device and what follows it.
+/// Destination of code: region, device and following section.
 #[derive(Clone)]
 struct Place {
     half: Half,
@@ -255,7 +255,7 @@ impl Former<'_> {
         SectionId(self.list.len() as u32 - 1)
     }
 
-    /// The section's place in the order is behind all that have one by now.
+    /// The section's place in the order is after all that have one by now.
     fn place_last(&mut self, id: SectionId) {
         let last = self.list.iter().filter(|(_, order)| *order != u32::MAX).map(|(_, order)| order + 1).max();
         self.list[id.0 as usize].1 = last.unwrap_or(0);
@@ -270,7 +270,7 @@ impl Former<'_> {
         };
     }
 
-    /// The code of `stmts`, ending in `Goto`s; what lies behind a cut becomes sections of its own.
+    /// The code of `stmts`, ending in `Goto`s; code after a cut becomes sections of its own.
     fn code(&mut self, stmts: &[&Stmt], place: &Place) -> Vec<Code> {
         let mut out = vec![];
         for (i, stmt) in stmts.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The text form of each step: what `--print-after` shows.
+//! Text forms of the steps' results, for `--print-after`.
 
 use crate::analysis::Analysis;
 use crate::check::CHECKS;
@@ -58,7 +58,8 @@ pub fn sections(a: &Analysis<'_>) -> String {
     out
 }
 
-/// For each section the headers that are surely valid, and the live values; of these in brackets what is surely zero.
+/// For each section, the headers that are certainly valid and the live values, in brackets those that are certainly
+/// zero.
 pub fn flow(a: &Analysis<'_>) -> String {
     let mut out = String::new();
     for (id, section) in a.sections.iter() {
@@ -160,7 +161,7 @@ pub fn layout(a: &Analysis<'_>) -> String {
     out
 }
 
-/// Each check with what it found.
+/// Each check with its findings.
 pub fn checks(a: &Analysis<'_>) -> String {
     let mut out = String::new();
     for check in CHECKS {

@@ -58,7 +58,7 @@ pub struct SectionInfo {
     pub half: Half,
     /// Code, or the end of its half.
     pub kind: SectionKind,
-    /// Where it runs.
+    /// Device of the section.
     pub device: DeviceIndex,
     /// The section's part in a call, if it has one.
     pub call: Option<CallEnd>,
@@ -101,10 +101,10 @@ pub struct DeviceProgram {
     pub linkage: Linkage,
 }
 
-/// What one device runs: its [`DeviceProgram`], compiled from what was printed of it.
+/// Program of one device: a [`DeviceProgram`] that was printed and compiled.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// Its program.
+    /// The compiled program.
     pub program: Arc<Program>,
     /// The entries of the runtime's own tables.
     pub linkage: Linkage,
@@ -123,9 +123,9 @@ pub struct Linkage {
     pub prefix: String,
     /// Bits of the number by which a hand-over names the section to go on at.
     pub region_bits: u32,
-    /// Packets of one flow take the same way: they leave in the order in which they came.
+    /// Packets of one flow take the same path and stay in order.
     pub keeps_order: bool,
-    /// The number of egress' first section; those behind it are entered in the middle of egress.
+    /// The number of egress' first section; those after it are entered in the middle of egress.
     pub egress: u64,
 }
 

@@ -8,7 +8,7 @@ use ir_state::{Apart, Touch, Uses, apart, calls_of_block, order_matters, uses_of
 use p4_arch::Duty;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What `code` of a control uses.
+/// Objects that `code` of a control uses.
 pub fn uses_of(program: &Program, control: ControlId, code: &[Code]) -> Uses {
     let mut uses = Uses::default();
     add_code(program, control, code, &mut uses);
@@ -34,20 +34,20 @@ fn add_code(program: &Program, control: ControlId, code: &[Code], uses: &mut Use
     }
 }
 
-/// What a program declares and no code of it uses: the control plane may write it all the same.
+/// Declarations that no code of a program uses; the control plane may still write them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Idle {
-    /// Tables that nothing applies, and what they use.
+    /// Tables that are never applied, and the objects they use.
     pub tables: BTreeMap<ControlId, Uses>,
-    /// Tables that nothing applies with actions that use an object of a table or statement that runs: they stay without what
-    /// these actions do, which would pull the object to their device.
+    /// Tables that are never applied, with actions that use an object of a table or statement that runs: they are kept
+    /// without these actions' effects, which would pull the object to their device.
     pub hollow: BTreeMap<ControlId, BTreeSet<TableId>>,
     /// Objects that nothing calls, those of idle tables among them.
     pub instances: BTreeSet<InstanceId>,
 }
 
-/// What no code of a program uses. A table that nothing applies is left out if it shares its profile with one that something
-/// applies: it would pull that to its own device.
+/// Finds unused declarations. An unapplied table that shares its profile with an applied one is left out: it would pull
+/// the profile to its own device.
 pub fn idle(program: &Program) -> Idle {
     let mut busy: BTreeSet<InstanceId> = used_before_ingress(program).into_keys().collect();
     let mut applied = BTreeMap::new();
@@ -81,7 +81,7 @@ pub fn idle(program: &Program) -> Idle {
     idle
 }
 
-/// What parser and checksum verification use: they run at the origin, before ingress.
+/// Objects that the parser and checksum verification use: these run at the origin, before ingress.
 pub fn used_before_ingress(program: &Program) -> BTreeMap<InstanceId, Touch> {
     let stmts = program.parsers.iter().flat_map(|p| &p.states).flat_map(|state| state.stmts.iter().cloned());
     let mut found = calls_of_block(program, &Block { annotations: vec![], stmts: stmts.collect() });
@@ -142,7 +142,7 @@ pub fn separated(program: &Program, sections: &Sections, uses: &BTreeMap<Section
     found
 }
 
-/// Objects that count bytes behind a cut, each with a section that uses it there. A clone of egress may come from behind
+/// Objects that count bytes after a cut, each with a section that uses it there. A clone of egress may come from after
 /// any cut.
 pub fn counted_behind_a_cut(
     program: &Program,

@@ -1,6 +1,7 @@
-//! Who writes a value that travels, and who reads it.
+//! Writer and reader of a value that travels.
 //!
-//! For people: a statement on each side of the cut. The dataflow decides what travels; this only looks for places.
+//! For people: a statement on each side of the cut. The dataflow decides which values travel; this only looks for
+//! places.
 
 use crate::flow::Flow;
 use crate::place::{Covered, Leaf};
@@ -38,7 +39,7 @@ impl Witnesses {
         Witnesses { uses, successors: sections.iter().map(|(id, _)| sections.successors(id)).collect() }
     }
 
-    /// The first place at or behind `from` that reads the value.
+    /// The first place at or after `from` that reads the value.
     pub fn reader(&self, from: SectionId, leaf: Leaf) -> Option<Span> {
         let mut reached = vec![false; self.uses.len()];
         reached[from.0 as usize] = true;
@@ -55,7 +56,7 @@ impl Witnesses {
         None
     }
 
-    /// The last place in front of `to` that writes the value; none for what comes with the packet.
+    /// The last place before `to` that writes the value; `None` if it arrives with the packet.
     pub fn writer(&self, to: SectionId, leaf: Leaf) -> Option<Span> {
         let mut leads = vec![false; self.uses.len()];
         for at in (0..to.0 as usize).rev() {

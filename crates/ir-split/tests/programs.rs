@@ -137,12 +137,12 @@ fn is_caret(line: &str) -> bool {
         || line.starts_with("// warning[")
 }
 
-/// The source without what is said of it.
+/// The source without expectations.
 fn bare(source: &str) -> String {
     source.lines().filter(|line| !is_caret(line)).flat_map(|line| [line, "\n"]).collect()
 }
 
-/// The source with what is said of it, under the lines it is said of; what has no place stands at the end.
+/// The source with diagnostics as expectations, under their lines; those without a place are at the end.
 fn marked(source: &str, found: &[Diagnostic], map: &SourceMap) -> String {
     let mut under: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     let mut behind = vec![];
@@ -182,7 +182,7 @@ fn marked(source: &str, found: &[Diagnostic], map: &SourceMap) -> String {
     out
 }
 
-/// Line, column and columns of the part of a span on its first line; none of what is not in the program's text.
+/// Line, column and columns of the part of a span on its first line; `None` for places outside of the program's text.
 fn place_of(source: &str, span: Span, map: &SourceMap) -> Option<(usize, usize, usize)> {
     let text = map.text(span);
     let first = text.lines().next().filter(|line| !line.is_empty())?;
@@ -201,7 +201,7 @@ fn programs(folder: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Compares a file with what it should hold, or writes it.
+/// Compares a file with its expected content, or writes it.
 fn expect_file(path: &Path, now: &str) -> Option<String> {
     let before = std::fs::read_to_string(path).unwrap_or_default();
     if before == now {
@@ -231,7 +231,7 @@ fn without_v1model(text: &str) -> String {
     kept.join("\n\n").trim_end().to_string() + "\n"
 }
 
-/// Splits the programs of a folder; gives what is not as expected.
+/// Splits the programs of a folder; returns those that differ from the expectation.
 fn differences(folder: &str, is_refused: bool) -> Vec<String> {
     let mut wrong = vec![];
     for path in programs(folder) {

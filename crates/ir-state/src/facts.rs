@@ -1,4 +1,4 @@
-//! What the architecture's facts say of an extern object.
+//! Facts of the architecture about an extern object.
 
 use ir::{CallEffect, ExternObject, InstanceId, Program};
 use p4_arch::{Access, Architecture, ObjectFacts, StateMode};
@@ -22,7 +22,8 @@ pub fn is_pure(object: &ExternObject) -> bool {
     object.value_extern().is_some() && object.methods.iter().all(|method| method.effect() == CallEffect::Pure)
 }
 
-/// What a method does to its object. Those of value externs say it; nothing is known of the user's other objects: they read and write.
+/// Access of a method to its object. Value externs declare it; methods of other user externs are taken to read and
+/// write.
 pub fn access_of(program: &Program, object: InstanceId, method: u32) -> Access {
     let object = program.extern_object(program.instance(object).object);
     if object.value_extern().is_some() {

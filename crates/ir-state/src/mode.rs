@@ -55,7 +55,7 @@ pub enum Apart {
     May,
     /// It is at one device.
     MayNot,
-    /// Its mode would let them, but nothing keeps such copies yet.
+    /// The mode would allow copies, but no runtime supports them yet.
     NotYet,
 }
 

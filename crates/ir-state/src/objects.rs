@@ -13,11 +13,11 @@ use std::collections::BTreeMap;
 pub struct StateObject {
     /// The object.
     pub instance: InstanceId,
-    /// Where copies may be.
+    /// Rule for copies.
     pub mode: Mode,
     /// The part of it that one use is about.
     pub key: Key,
-    /// Who uses it, in the order of stages; a region inside another one is an accessor of its own.
+    /// Accessors, in the order of stages; a region inside another one is an accessor of its own.
     pub accessors: Vec<Accessor>,
 }
 
@@ -39,7 +39,7 @@ pub struct Accessor {
     pub stage: Name,
     /// The innermost region around the use; none if it is in no region.
     pub region: Option<Name>,
-    /// What it does.
+    /// Reads and writes.
     pub touch: Touch,
 }
 
@@ -82,7 +82,7 @@ pub fn key_of(program: &Program, instance: InstanceId) -> Key {
     }
 }
 
-/// What a stage uses, by region: first what is in none.
+/// Objects used in a stage, by region: first those outside of regions.
 fn used_in(program: &Program, stage: StageKind) -> Vec<(Option<Name>, BTreeMap<InstanceId, Touch>)> {
     match stage {
         StageKind::TrafficManager => vec![],

@@ -1,4 +1,4 @@
-//! What a piece of code uses: tables, actions, and the objects that it or they call.
+//! Objects used by a piece of code: tables, actions, and the objects that these call.
 
 use crate::facts::access_of;
 use ir::{
@@ -8,7 +8,7 @@ use ir::{
 use p4_arch::Access;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a piece of code uses.
+/// Objects used by a piece of code.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Uses {
     /// Tables applied.
@@ -21,10 +21,10 @@ pub struct Uses {
     pub actions: BTreeSet<ActionId>,
 }
 
-/// What code does to an object.
+/// Reads and writes of an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Touch {
-    /// What it holds decides what packets do.
+    /// The object's content influences packets.
     pub reads: bool,
     /// It holds something else afterwards.
     pub writes: bool,
@@ -39,14 +39,14 @@ impl Touch {
     }
 }
 
-/// What a block of a control uses.
+/// Objects used by a block of a control.
 pub fn uses_of_block(program: &Program, control: ControlId, block: &Block) -> Uses {
     let mut uses = Uses::default();
     uses.add_block(program, control, block);
     uses
 }
 
-/// What a block outside of controls calls: in parsers and functions there are no tables.
+/// Objects called by a block outside of controls: parsers and functions have no tables.
 pub fn calls_of_block(program: &Program, block: &Block) -> BTreeMap<InstanceId, Touch> {
     let mut uses = Uses::default();
     visit::stmts(block, &mut |stmt| {

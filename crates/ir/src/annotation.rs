@@ -11,7 +11,7 @@ pub type Annotations = Vec<Annotation>;
 pub struct Annotation {
     /// Without the `@`.
     pub name: Name,
-    /// What follows.
+    /// The text in brackets or parentheses.
     pub body: AnnotationBody,
 }
 

@@ -35,7 +35,7 @@ pub struct ValueSet {
     pub name: Name,
     /// Unique in the program.
     pub control_plane_name: Name,
-    /// Of one element: bit, enum or newtype for one position, a struct or tuple for several.
+    /// Type of an element: bit, enum or newtype for one position, a struct or tuple for several.
     pub ty: Type,
     /// Match kind of each position (`@match(...)` on a struct's fields; exact by default).
     pub match_kinds: Vec<crate::MatchKind>,
@@ -52,9 +52,9 @@ pub struct ValueSet {
 pub struct ParserState {
     /// Unique in its parser.
     pub name: Name,
-    /// What it does.
+    /// Statements, run before the transition.
     pub stmts: Vec<Stmt>,
-    /// Where it goes.
+    /// Choice of the next state.
     pub transition: Transition,
     /// As written.
     pub annotations: Annotations,
@@ -62,7 +62,7 @@ pub struct ParserState {
     pub span: Span,
 }
 
-/// Where a state goes.
+/// Choice of the next state.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Transition {
     /// `transition next;` A state without a transition goes to `reject`.
@@ -96,9 +96,9 @@ pub struct Select {
 pub struct SelectCase {
     /// One for each expression; a single `DontCare` or `ValueSet` may stand for all.
     pub keys: Vec<Keyset>,
-    /// Where to go.
+    /// Next state if the case matches.
     pub next: StateRef,
-    /// Its place.
+    /// Place in the source.
     pub span: Span,
 }
 
@@ -117,9 +117,9 @@ pub struct Control {
     pub locals: Vec<Stmt>,
     /// Extern instances declared in it.
     pub instances: Vec<InstanceId>,
-    /// Its own, and copies of the top-level actions it uses.
+    /// Actions of the control, and copies of the top-level actions it uses.
     pub actions: Vec<Action>,
-    /// Its own.
+    /// Tables of the control.
     pub tables: Vec<Table>,
     /// `apply { ... }`
     pub body: Block,
@@ -138,7 +138,7 @@ pub struct Action {
     pub control_plane_name: Name,
     /// In order, those with a direction first; each is in the control's `vars`.
     pub params: Vec<VarId>,
-    /// What it does.
+    /// The action's body.
     pub body: Block,
     /// Declared at the top level of the program.
     pub top_level: bool,
@@ -153,13 +153,13 @@ pub struct Action {
 pub struct Function {
     /// Unique in the program.
     pub name: Name,
-    /// What it returns.
+    /// Return type.
     pub returns: Type,
     /// In order; each is in `vars`.
     pub params: Vec<VarId>,
     /// Parameters and locals.
     pub vars: Vec<Var>,
-    /// What it does.
+    /// The function's body.
     pub body: Block,
     /// As written.
     pub annotations: Annotations,

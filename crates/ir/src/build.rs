@@ -1,7 +1,7 @@
 //! Constructors for expressions, statements and declarations that no source has.
 //!
-//! What is made of other expressions stands where the first of them does; what is made of nothing stands nowhere, until
-//! [`Expr::at`] or [`Stmt::at`] places it.
+//! An expression made of others takes the place of the first of them; one made of none has no place until [`Expr::at`]
+//! or [`Stmt::at`] sets it.
 
 use crate::{
     Action, ActionId, ActionRef, BinaryOp, Block, Call, Callee, Const, DefaultAction, Direction, Expr,

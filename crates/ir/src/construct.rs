@@ -14,7 +14,7 @@ impl Program {
 }
 
 impl ExternObject {
-    /// What `instance` gives for the type parameter `name`.
+    /// Type argument of `instance` for the type parameter `name`.
     pub(crate) fn argument<'a>(&self, instance: &'a Instance, name: &Name) -> Option<&'a Type> {
         instance.type_args.get(self.type_params.iter().position(|param| param == name)?)
     }

@@ -11,34 +11,34 @@ use num_bigint::BigInt;
 /// An expression.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Expr {
-    /// What it is.
+    /// Operator and operands.
     pub kind: ExprKind,
-    /// Its type.
+    /// Type of the value.
     pub ty: Type,
-    /// Its place.
+    /// Place in the source.
     pub span: Span,
 }
 
 /// A value known at compile time.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Const {
-    /// Of `bit<N>`, `int<N>`, a serializable enum, or a newtype of these; `Bits` has the width.
+    /// A `bit<N>`, `int<N>`, serializable enum, or newtype of these; `Bits` has the width.
     Bits(Bits),
-    /// Of `bool`.
+    /// A `bool`.
     Bool(bool),
-    /// Of `error`.
+    /// An `error`.
     Error(ErrorId),
-    /// Of an enum without underlying type: the member's index.
+    /// A member of an enum without underlying type, by index.
     Enum(u32),
-    /// Of `string`.
+    /// A `string`.
     Str(String),
-    /// Of `int`.
+    /// An `int`.
     Int(BigInt),
-    /// Of an extern type: an instance, as an argument.
+    /// An instance of an extern, as an argument.
     Instance(InstanceId),
 }
 
-/// What an expression is. Those marked *place* may be assigned to, if what they are made of is a place.
+/// Kinds of expressions. Those marked *place* may be assigned to, if the places they are made of may.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ExprKind {
     /// A literal.
@@ -57,7 +57,7 @@ pub enum ExprKind {
     LastIndex(Box<Expr>),
     /// *Place*: `base[hi:lo]`.
     Slice {
-        /// Of type bit or int.
+        /// Value of type bit or int.
         base: Box<Expr>,
         /// Highest bit, counted from 0 at the right.
         hi: u32,
@@ -66,7 +66,7 @@ pub enum ExprKind {
     },
     /// *Place*: `base[start +: width]`, with `start` known at run time only.
     SlicePlus {
-        /// Of type bit or int.
+        /// Value of type bit or int.
         base: Box<Expr>,
         /// Lowest bit; unsigned.
         start: Box<Expr>,
@@ -102,18 +102,18 @@ pub enum ExprKind {
 /// A call of something that has parameters.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Call {
-    /// What is called.
+    /// Function, action, block or method that is called.
     pub callee: Callee,
     /// For generic externs: the resolved type arguments, in declaration order.
     pub type_args: Vec<Type>,
     /// One for each parameter, in declaration order. Those of `out` and `inout` parameters are places.
     /// An `@optional` parameter left out is `None`.
     pub args: Vec<Option<Expr>>,
-    /// Its place.
+    /// Place in the source.
     pub span: Span,
 }
 
-/// What a [`Call`] calls.
+/// Target of a [`Call`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Callee {
     /// A function of the program.

@@ -4,8 +4,8 @@
 //! spans and annotations are those of the source. The printer, the splitter and the reference interpreter read
 //! this level. One [`Control`] stands for one control *instance*: a control used twice appears twice.
 //!
-//! **Invariant**: nothing here knows an architecture's meaning. [`Stage`]s say which block runs when; what an
-//! extern does is the interpreter's and the targets' business.
+//! **Invariant**: nothing here knows an architecture's meaning. [`Stage`]s give the order of blocks; the interpreter
+//! and the targets define externs.
 
 mod annotation;
 mod block;

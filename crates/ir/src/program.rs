@@ -27,7 +27,7 @@ pub struct Program {
     pub parsers: Vec<Parser>,
     /// Control instances, each after those it applies.
     pub controls: Vec<Control>,
-    /// What runs, in order.
+    /// Stages, in the order in which they run.
     pub stages: Vec<Stage>,
     /// How `main` is put together from the stages.
     pub main: Package,
@@ -72,22 +72,22 @@ impl Arch {
     }
 }
 
-/// One step of the way of a packet.
+/// One step of a packet's path.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stage {
     /// For v1model `parser`, `verify_checksum`, `ingress`, `traffic_manager`, `egress`, `compute_checksum`,
     /// `deparser`; for PSA and Tofino `ingress_parser`, `ingress`, `ingress_deparser`, `traffic_manager`,
-    /// `egress_parser`, `egress`, `egress_deparser`, those of further pipelines behind `pipe1.` and so on; for PNA
+    /// `egress_parser`, `egress`, `egress_deparser`, those of further pipelines after `pipe1.` and so on; for PNA
     /// `main_parser`, `pre_control`, `main_control`, `main_deparser`, `traffic_manager`. Where the architecture
     /// is the program's own: the path of parameters in [`Program::main`], and the order is that of the arguments.
     pub name: Name,
-    /// What runs.
+    /// Kind and block of the stage.
     pub kind: StageKind,
-    /// What each parameter of the block is.
+    /// Role of each parameter of the block, in order.
     pub roles: Vec<Role>,
 }
 
-/// What a stage runs.
+/// Kind of a stage, with its block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum StageKind {
     /// Bytes to headers.
@@ -100,7 +100,7 @@ pub enum StageKind {
     TrafficManager,
 }
 
-/// What a block's parameter is.
+/// Role of a block's parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Role {
     /// `packet_in` or `packet_out`.
@@ -109,19 +109,19 @@ pub enum Role {
     Headers,
     /// The user's metadata.
     Metadata,
-    /// The architecture's metadata, where one struct goes all the way with a packet.
+    /// The architecture's metadata, if a single struct accompanies the packet.
     StandardMetadata,
-    /// What the architecture tells this stage; the type is another one in each stage.
+    /// Metadata that the architecture gives to this stage; the type depends on the stage.
     Input,
-    /// What the program asks of the architecture in this half of the pipeline.
+    /// Metadata by which the program requests effects in this half of the pipeline.
     Output,
-    /// What a packet takes along from the deparser that ends one pass to the parser that begins another.
+    /// Metadata carried from the deparser that ends one pass to the parser that begins another.
     Carried(Carried),
     /// Not known: the architecture is the program's own.
     Other,
 }
 
-/// By which way a packet comes from one pass to another.
+/// Path of a packet from one pass to another.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Carried {
     /// Ingress to egress, unicast and multicast.
@@ -136,12 +136,12 @@ pub enum Carried {
     Recirculate,
 }
 
-/// What the instantiation of a package says.
+/// Instantiation of a package.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Package {
     /// The package type.
     pub name: Name,
-    /// By parameter, in order; optional ones that are left out are not there.
+    /// Arguments by parameter, in order, without omitted optional ones.
     pub args: Vec<(Name, PackageArg)>,
 }
 
@@ -180,7 +180,7 @@ pub struct ExternObject {
 pub struct ExternMethod {
     /// As declared.
     pub name: Name,
-    /// Its parameters and result.
+    /// Parameters and result.
     pub signature: Signature,
     /// The user must implement it.
     pub is_abstract: bool,
@@ -197,7 +197,7 @@ pub struct ExternFunction {
     pub name: Name,
     /// Declared by the program and not by the architecture's files.
     pub user: bool,
-    /// Its parameters and result.
+    /// Parameters and result.
     pub signature: Signature,
     /// As written.
     pub annotations: Annotations,
@@ -208,7 +208,7 @@ pub struct ExternFunction {
 /// Parameters and result; may mention type parameters ([`Type::Param`]).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Signature {
-    /// Its own type parameters.
+    /// Type parameters of the method or function itself.
     pub type_params: Vec<Name>,
     /// In order.
     pub params: Vec<SignatureParam>,
@@ -223,7 +223,7 @@ pub struct SignatureParam {
     pub name: Name,
     /// How it passes.
     pub direction: Direction,
-    /// Its type.
+    /// Type of the parameter.
     pub ty: Type,
     /// `@optional`
     pub optional: bool,
@@ -236,13 +236,13 @@ pub struct Instance {
     pub name: Name,
     /// Unique in the program.
     pub control_plane_name: Name,
-    /// Its type.
+    /// Extern type of the instance.
     pub object: ExternId,
     /// Resolved.
     pub type_args: Vec<Type>,
     /// Constructor arguments: constants, and aggregates of constants.
     pub args: Vec<Expr>,
-    /// Where it is declared.
+    /// Block that declares the instance.
     pub owner: Owner,
     /// Implementations of abstract methods: the method's index and the function.
     pub methods: Vec<(u32, FunctionId)>,
@@ -252,7 +252,7 @@ pub struct Instance {
     pub span: Span,
 }
 
-/// Where an instance is declared.
+/// Block that declares an instance.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Owner {
     /// At the top level.

@@ -15,13 +15,13 @@ pub struct Block {
 /// A statement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stmt {
-    /// What it is.
+    /// Kind and parts.
     pub kind: StmtKind,
-    /// Its place.
+    /// Place in the source.
     pub span: Span,
 }
 
-/// What a statement is.
+/// Kinds of statements.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum StmtKind {
     /// A local variable; without initialiser it is zero (headers invalid).
@@ -76,7 +76,7 @@ pub enum StmtKind {
     ForIn {
         /// The loop variable, declared here.
         var: VarId,
-        /// What it goes over.
+        /// Values that the variable takes.
         range: ForRange,
         /// The loop.
         body: Block,
@@ -91,7 +91,7 @@ pub enum StmtKind {
     Return(Option<Expr>),
 }
 
-/// What a `for ... in` goes over.
+/// Values that a `for ... in` iterates over.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ForRange {
     /// `lo..hi`, both included.
@@ -100,7 +100,7 @@ pub enum ForRange {
     Values(Expr),
 }
 
-/// What a `switch` looks at.
+/// Subject of a `switch`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SwitchOn {
     /// `table.apply().action_run`
@@ -114,9 +114,9 @@ pub enum SwitchOn {
 pub struct SwitchCase {
     /// At least one.
     pub labels: Vec<SwitchLabel>,
-    /// What runs.
+    /// Statements of the case.
     pub body: Block,
-    /// Its place.
+    /// Place in the source.
     pub span: Span,
 }
 

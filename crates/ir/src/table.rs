@@ -12,9 +12,9 @@ pub struct Table {
     pub control_plane_name: Name,
     /// In order; empty for a keyless table, which always takes the default action.
     pub keys: Vec<TableKey>,
-    /// The action list, in order. What runs is named by its index here.
+    /// The action list, in order. Actions are referred to by index.
     pub actions: Vec<ActionRef>,
-    /// What runs on a miss.
+    /// Action that runs on a miss.
     pub default_action: DefaultAction,
     /// In order of the source.
     pub entries: Vec<Entry>,
@@ -45,7 +45,7 @@ pub struct TableKey {
     pub expr: Expr,
     /// How it matches.
     pub match_kind: MatchKind,
-    /// The control-plane name: `hdr.ipv4.dst_addr`, or what `@name` says.
+    /// The control-plane name: `hdr.ipv4.dst_addr`, or the argument of `@name`.
     pub name: Name,
     /// As written.
     pub annotations: Annotations,
@@ -88,7 +88,7 @@ impl MatchKind {
 /// An entry of a table's action list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ActionRef {
-    /// Of the same control.
+    /// Action of the same control.
     pub action: ActionId,
     /// Arguments of the leading parameters with a direction, evaluated when the action runs; the rest, without
     /// direction, come from the entry.
@@ -124,6 +124,6 @@ pub struct Entry {
     pub is_const: bool,
     /// As written.
     pub annotations: Annotations,
-    /// Its place.
+    /// Place in the source.
     pub span: Span,
 }

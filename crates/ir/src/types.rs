@@ -43,7 +43,7 @@ pub enum Type {
 pub struct TypeDecl {
     /// Unique in the program. A specialised generic has a name made of its own and its arguments'.
     pub name: Name,
-    /// What it is.
+    /// Kind and parts.
     pub kind: TypeKind,
     /// As written.
     pub annotations: Annotations,
@@ -51,7 +51,7 @@ pub struct TypeDecl {
     pub span: Span,
 }
 
-/// What a declared type is.
+/// Kinds of declared types.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TypeKind {
     /// Fields of type bit, int, bool, varbit, serializable enum, or struct of these (P4-16 §7.2.2).
@@ -78,7 +78,7 @@ pub enum TypeKind {
 pub struct Field {
     /// Unique in its type.
     pub name: Name,
-    /// Its type.
+    /// Type of the field.
     pub ty: Type,
     /// As written.
     pub annotations: Annotations,
@@ -102,7 +102,7 @@ pub enum Direction {
 pub struct Var {
     /// As written; not unique in its block where scopes nest.
     pub name: Name,
-    /// Its type.
+    /// Type of the variable.
     pub ty: Type,
     /// Parameter or local.
     pub kind: VarKind,
@@ -112,10 +112,10 @@ pub struct Var {
     pub span: Span,
 }
 
-/// What a [`Var`] is.
+/// Kinds of variables.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum VarKind {
-    /// Of the block, an action or a function.
+    /// A parameter of the block, an action or a function.
     Param(Direction),
     /// Declared by one [`StmtKind::Declare`](crate::StmtKind::Declare) or by a `for`.
     Local,

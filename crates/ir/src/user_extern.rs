@@ -2,10 +2,10 @@
 
 use crate::{Annotation, ExternFunction, ExternMethod, ExternObject, Instance, Program};
 
-/// What a call of a value extern depends on, and what it changes (P4-16 §20.3 for the annotations).
+/// Dependencies and effects of a call of a value extern (P4-16 §20.3 for the annotations).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum CallEffect {
-    /// `@pure`: what it gives depends on its arguments alone.
+    /// `@pure`: the result depends on the arguments alone.
     Pure,
     /// `@noSideEffects`: it depends on the memory of its instance too, and leaves it as it is.
     Reads,
@@ -33,7 +33,7 @@ impl ExternFunction {
 }
 
 impl ExternMethod {
-    /// What the annotations say of a call, if it is of a value extern.
+    /// Effect that the annotations declare, if the method belongs to a value extern.
     pub fn effect(&self) -> CallEffect {
         let has = |name: &str| self.annotations.iter().any(|a| a.name == name);
         match (has("pure"), has("noSideEffects")) {
@@ -45,7 +45,7 @@ impl ExternMethod {
 }
 
 impl Program {
-    /// The name in `@frame_extern("name")` of what an instance is one of, if it is a frame extern.
+    /// The name in `@frame_extern("name")` of an instance's type, if it is a frame extern.
     pub fn frame_extern(&self, instance: &Instance) -> Option<&str> {
         self.extern_object(instance.object).frame_extern()?.as_str()
     }
@@ -58,13 +58,13 @@ impl Program {
         names
     }
 
-    /// The name in `@value_extern("name")` of what an instance is one of, if it is a value extern.
+    /// The name in `@value_extern("name")` of an instance's type, if it is a value extern.
     pub fn value_extern(&self, instance: &Instance) -> Option<&str> {
         self.extern_object(instance.object).value_extern()?.as_str()
     }
 
-    /// The externs of the user's own that have instances or are functions, by name, sorted: what a device has to offer to run the
-    /// program.
+    /// The externs of the user's own that have instances or are functions, by name, sorted: a device must offer them to
+    /// run the program.
     pub fn own_externs(&self) -> Vec<&str> {
         let values = self.instances.iter().filter_map(|i| self.value_extern(i));
         let functions = self.extern_functions.iter().filter_map(|f| f.value_extern()?.as_str());

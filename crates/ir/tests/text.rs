@@ -1,4 +1,4 @@
-//! The text form comes back as it was, and bad texts are told what is wrong.
+//! The text form is read back unchanged, and bad texts are reported.
 
 use ir::text::{erase_spans, read, write};
 

@@ -1,4 +1,4 @@
-//! What all formats have in common: names, and what is plugged in where.
+//! Checks shared by all formats: names, and use of ports.
 
 use crate::lab::{Lab, UNLIMITED};
 use base_diag::codes::lab as codes;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// The longest name of a node: an interface's name has 15 characters, and `-eth` and a number come after the node's.
 const LONGEST: usize = 9;
 
-/// What is plugged in where.
+/// Ports in use.
 #[derive(Default)]
 pub(crate) struct Links {
     used: BTreeMap<(NodeId, u32), Span>,

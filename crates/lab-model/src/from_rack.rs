@@ -22,7 +22,7 @@ pub fn from_rack(rack: &Rack) -> Result<Lab, Vec<Diagnostic>> {
         let runs = rack
             .apps
             .iter()
-            .find(|app| app.origin.value == id || app.twins.iter().any(|twin| twin.value == id));
+            .find(|app| app.origin.value == id || app.other_origins.iter().any(|other| other.value == id));
         let Some(app) = runs else {
             let help = "run the rack in virtual time: `p4rack up`";
             problems.push(refused.at(device.name.span, "it runs a part of a program, or none").help(help));

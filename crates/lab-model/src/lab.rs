@@ -38,13 +38,13 @@ pub enum Origin {
 /// A host: a network stack of Linux, with a shell.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Host {
-    /// Its name.
+    /// Name of the host.
     pub name: Spanned<String>,
     /// The address of its first interface; by the system if none is given.
     pub mac: Option<Mac>,
     /// The addresses of its first interface.
     pub addresses: Vec<Network>,
-    /// Where other networks are.
+    /// Gateway to other networks.
     pub gateway: Option<Gateway>,
     /// Neighbours that it knows without asking.
     pub neighbours: Vec<Neighbour>,
@@ -55,7 +55,7 @@ pub struct Host {
 /// The way to other networks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Gateway {
-    /// By a neighbour with this address.
+    /// IP address of the gateway.
     Address(IpAddr),
     /// Every address of other networks is reached by frames to this MAC address.
     Mac(Mac),
@@ -64,24 +64,24 @@ pub enum Gateway {
 /// An entry of a host's neighbour table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Neighbour {
-    /// Its address.
+    /// IP address.
     pub address: IpAddr,
-    /// Where it is.
+    /// MAC address.
     pub mac: Mac,
 }
 
 /// A P4 switch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Switch {
-    /// Its name.
+    /// Name of the switch.
     pub name: Spanned<String>,
-    /// Its program, as the file names it: source, or what a compiler made of it (`build/basic.json`).
+    /// Program, as the file names it: source, or a compiler's output (`build/basic.json`).
     pub program: Option<Spanned<String>>,
     /// Preprocessor macros with their texts, as -D takes them.
     pub defines: Vec<String>,
     /// Directories of included files, as written.
     pub include: Vec<String>,
-    /// What fills its tables, in this order.
+    /// Files of entries, in the order of writing.
     pub entries: Vec<Entries>,
     /// The port of packet-in and packet-out.
     pub cpu_port: Option<u32>,

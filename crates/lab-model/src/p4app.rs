@@ -174,7 +174,7 @@ fn switch(reader: &mut Reader, name: Spanned<String>, json: &Json, has_cpu_port:
     Some(Switch { program, entries, cpu_port, ..Switch::new(name) })
 }
 
-/// What links have beside their ends.
+/// Settings of a link.
 #[derive(Default)]
 struct Settings<'j> {
     delay: Option<&'j Json>,

@@ -43,7 +43,7 @@ pub(crate) fn loss(reader: &mut Reader, json: &Json) -> Option<Probability> {
     loss
 }
 
-/// A number without sign times 10^`decimals`; what is left behind the point is cut off.
+/// A number without sign times 10^`decimals`; further digits are cut off.
 fn decimal(text: &str, decimals: usize) -> Option<u64> {
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     if whole.is_empty() && part.is_empty() || !whole.chars().chain(part.chars()).all(|c| c.is_ascii_digit()) {

@@ -94,7 +94,7 @@ fn link_text(text: &mut String, lab: &Lab, link: &Link) {
     let _ = writeln!(text, "queue = {}", link.queue);
 }
 
-/// True if a host has a way to another.
+/// True if a host can reach another.
 fn reaches(from: &Host, to: &Host) -> bool {
     let Some(address) = to.addresses.first().map(|network| network.address) else { return false };
     from.addresses.iter().any(|own| own.contains(address)) || gateway_of(from).is_some()
@@ -109,10 +109,11 @@ fn workloads(text: &mut String, lab: &Lab) {
         );
     };
     for host in &lab.hosts {
-        // Answers need a way back.
-        let has_way = |other: &&Host| other.name != host.name && reaches(host, other) && reaches(other, host);
+        // Answers need a path back.
+        let is_reachable =
+            |other: &&Host| other.name != host.name && reaches(host, other) && reaches(other, host);
         let others: Vec<String> =
-            lab.hosts.iter().filter(has_way).map(|other| format!("{:?}", other.name.value)).collect();
+            lab.hosts.iter().filter(is_reachable).map(|other| format!("{:?}", other.name.value)).collect();
         if !others.is_empty() {
             ping(&host.name.value, &others, 3);
         }
@@ -121,7 +122,7 @@ fn workloads(text: &mut String, lab: &Lab) {
             if words.first() != Some(&"ping") {
                 continue;
             }
-            let to = lab.hosts.iter().filter(has_way).find(|other| {
+            let to = lab.hosts.iter().filter(is_reachable).find(|other| {
                 other
                     .addresses
                     .iter()

@@ -1,16 +1,16 @@
-//! What `make` leaves beside a tutorial: files for controllers in `build/`, logs in `logs/`.
+//! Files that `make` leaves beside a tutorial: files for controllers in `build/`, logs in `logs/`.
 
 use crate::network::Network;
 use crate::prepare::Prepared;
 use compiler::p4info::Form;
 use compiler::pushed::pushed;
-use device_control::as_json;
 use p4runtime_proto::p4::v1::WriteRequest;
 use p4runtime_proto::to_text;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Writes P4Info and device config of every program, under the names that controllers look for: `build/NAME.p4.p4info.txtpb` and `build/NAME.json`. What cannot be written is said.
+/// Writes P4Info and device config of every program, under the names that controllers look for:
+/// `build/NAME.p4.p4info.txtpb` and `build/NAME.json`. Returns errors as text.
 pub fn write_programs(prepared: &Prepared) -> Vec<String> {
     let directory = prepared.base.join("build");
     let mut notes = vec![];
@@ -28,7 +28,7 @@ pub fn write_programs(prepared: &Prepared) -> Vec<String> {
         let config = directory.join(format!("{stem}.json"));
         let written = std::fs::create_dir_all(&directory)
             .and_then(|()| std::fs::write(info, &pushed.p4info))
-            .and_then(|()| std::fs::write(config, as_json(&pushed.device_config)));
+            .and_then(|()| std::fs::write(config, pushed.as_json));
         if let Err(error) = written {
             notes.push(format!("`{}`: {error}", directory.display()));
         }
@@ -36,7 +36,7 @@ pub fn write_programs(prepared: &Prepared) -> Vec<String> {
     notes
 }
 
-/// Writes the updates that fill each switch: `logs/s1-p4runtime-requests.txt`. What cannot be written is said.
+/// Writes the updates that fill each switch: `logs/s1-p4runtime-requests.txt`. Returns errors as text.
 pub fn write_requests(prepared: &Prepared, directory: &Path) -> Vec<String> {
     let mut notes = vec![];
     for (switch, ready) in prepared.lab.switches.iter().zip(&prepared.switches) {
@@ -59,17 +59,18 @@ pub fn write_requests(prepared: &Prepared, directory: &Path) -> Vec<String> {
     notes
 }
 
-/// What a lab says when it is up.
+/// Message of a lab that is up.
 pub fn welcome(network: &Network) -> String {
     let mut text = String::new();
     for switch in &network.switches {
         let _ = writeln!(
             text,
-            "{}: {}, P4Runtime {} device {}",
+            "{}: {}, P4Runtime {} device {}, Thrift {}",
             switch.name,
             switch.program.display(),
             switch.address,
-            switch.device_id
+            switch.device_id,
+            switch.thrift
         );
     }
     for note in &network.notes {

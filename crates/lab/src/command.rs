@@ -12,10 +12,13 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(1);
 const SPAN: Duration = Duration::from_secs(3);
 
-/// The commands with what they do.
+/// The commands with their descriptions.
 pub const COMMANDS: [(&str, &str); 12] = [
     ("HOST COMMAND", "run COMMAND in a host; names of hosts stand for their addresses"),
-    ("SWITCH COMMAND", "table_dump [TABLE], show_tables, counters [FILTER], trace PORT HEX"),
+    (
+        "SWITCH COMMAND",
+        "table_dump [TABLE], show_tables, counters [FILTER], trace PORT HEX, and the commands of `p4rack cli`",
+    ),
     ("pingall [SECONDS]", "ping every host from every other"),
     ("iperf HOST HOST", "how fast one TCP connection is"),
     ("link NODE NODE up|down", "take a link up or down"),
@@ -28,7 +31,7 @@ pub const COMMANDS: [(&str, &str); 12] = [
     ("exit", "end the lab"),
 ];
 
-/// Where a host's command reads and writes.
+/// Input and output of a host's command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ways {
     /// At the terminal.
@@ -37,7 +40,7 @@ pub enum Ways {
     Captured,
 }
 
-/// What came of a command.
+/// Result of a command.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Done {
     /// It succeeded, and said this.
@@ -147,7 +150,7 @@ pub fn with_addresses(network: &Network, text: &str) -> String {
     replaced(text, |word| address(word).map(|address| address.to_string()))
 }
 
-/// Replaces whole words but the first; what is between them stays.
+/// Replaces whole words except the first; separators stay.
 pub fn replaced(text: &str, with: impl Fn(&str) -> Option<String>) -> String {
     let mut out = String::new();
     let mut is_first = true;

@@ -1,4 +1,4 @@
-//! What a lab is made of and what its switches hold, as text.
+//! Description of a lab and the contents of its switches, as text.
 
 use crate::network::Network;
 use lab_model::UNLIMITED;
@@ -94,14 +94,17 @@ pub fn of_switch(network: &Network, switch: usize, words: &[&str]) -> Result<Str
             table_dump(network, switch, table.first().copied(), client()?)
         }
         [] | ["table_dump" | "trace" | "counters" | "show_tables", ..] => {
-            Err("usage: SWITCH table_dump [TABLE] | show_tables | counters [FILTER] | trace PORT HEX"
+            Err("usage: SWITCH table_dump [TABLE] | show_tables | counters [FILTER] | trace PORT HEX | a command of `p4rack cli`"
                 .to_string())
         }
-        [command, ..] => Err(format!(
-            "`{command}` is not a command for a switch here: it has table_dump, show_tables, counters and trace; a P4Runtime controller writes entries, at {}",
-            about.address
-        )),
+        _ => switch_cli(&about.thrift, &words.join(" ")),
     }
+}
+
+/// A command of `simple_switch_CLI`.
+fn switch_cli(address: &std::net::SocketAddr, line: &str) -> Result<String, String> {
+    let client = bmv2_thrift::Client::connect(&address.to_string())?;
+    bmv2::cli::Cli::new(client)?.run(line)
 }
 
 /// The entries of a table, or of all, as commands of `simple_switch_CLI` that add them.

@@ -7,8 +7,8 @@
 //!                      └─ Wire: a thread for each link
 //! ```
 //!
-//! **Invariant**: everything in the kernel that a lab makes is held by open files of its process. However the process ends, it is gone; what may
-//! stay are processes that the hosts have started, and [`Registry::clean`] ends those.
+//! **Invariant**: open files of its process hold everything that a lab creates in the kernel. When the process ends,
+//! all of it is gone, except for processes that the hosts have started, which [`Registry::clean`] ends.
 
 // This is where namespaces, processes and time come from.
 #![allow(clippy::disallowed_methods)]
@@ -41,7 +41,7 @@ pub use find::{Found, find};
 pub use import::import;
 pub use network::{Network, Settings};
 pub use prepare::{Prepared, Ready, Wishes, prepare, read};
-pub use prompt::run as prompt;
+pub use prompt::{Commands, read_commands, run as prompt};
 pub use registry::{HostRecord, MARK, Record, Registry, SwitchRecord};
 pub use script::{Outcome, Step, read as read_script, run as run_script};
 pub use signals::{Ending, on_signals};
@@ -75,7 +75,7 @@ pub fn up(
     Ok((network, warnings))
 }
 
-/// A lab that cannot be brought up, with what to do where it is known.
+/// Error of a lab that cannot be brought up, with advice if there is any.
 fn failure(why: &str) -> Diagnostic {
     let problem = Diagnostic::error(codes::BRING_UP, "the lab cannot be brought up").note(why);
     let is_denied =

@@ -13,7 +13,7 @@ const NEW_ADDRESS: u16 = 20;
 const NEW_ROUTE: u16 = 24;
 const NEW_NEIGHBOUR: u16 = 28;
 
-/// `NLM_F_REQUEST | NLM_F_ACK`, and what else a request may have.
+/// `NLM_F_REQUEST | NLM_F_ACK`, to which requests add other flags.
 const REQUEST: u16 = 0x5;
 const REPLACE: u16 = 0x100;
 const EXCLUSIVE: u16 = 0x200;
@@ -88,7 +88,7 @@ pub fn add_neighbour(index: u32, address: IpAddr, mac: Mac) -> nix::Result<()> {
     ask(NEW_NEIGHBOUR, CREATE | REPLACE, &body)
 }
 
-/// What a message about an interface begins with: its number, and flags of which only some are changed.
+/// Begin of a message about an interface: its index, and flags, of which those in `changed` are set.
 fn link(index: u32, flags: u32, changed: u32) -> Vec<u8> {
     let mut body = vec![0; 4];
     body.extend(index.to_ne_bytes());
@@ -132,7 +132,7 @@ fn ask(kind: u16, flags: u16, body: &[u8]) -> nix::Result<()> {
     }
 }
 
-/// What an answer says: 0, or an error's number with a minus.
+/// Code of an answer: 0, or a negative error number.
 fn code(answer: &[u8]) -> Option<i32> {
     let kind = u16::from_ne_bytes([*answer.get(4)?, *answer.get(5)?]);
     let code = answer.get(HEAD..)?.first_chunk()?;

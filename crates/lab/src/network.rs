@@ -21,6 +21,9 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 use tokio::sync::oneshot;
 
+/// The TCP port for Thrift of the first switch.
+const THRIFT: u16 = 9090;
+
 /// Frames that wait between a switch and a link.
 const WAITING: usize = 1024;
 
@@ -29,7 +32,7 @@ const WAITING: usize = 1024;
 pub struct Settings {
     /// The TCP port of the first switch, if not that of the description.
     pub grpc_port: Option<u16>,
-    /// Where the frames of switch ports are recorded, if anywhere.
+    /// Directory of captures of switch ports; `None` for no captures.
     pub pcaps: Option<PathBuf>,
     /// The seed of all chance.
     pub seed: u64,
@@ -37,13 +40,13 @@ pub struct Settings {
 
 /// A lab that is up.
 pub struct Network {
-    /// Its description.
+    /// Description of the lab.
     pub lab: Lab,
-    /// Its id.
+    /// Id of the lab.
     pub id: String,
     /// Commands run here.
     pub base: PathBuf,
-    /// What differs from what users expect: a TCP port that was taken, say.
+    /// Deviations from what users expect, such as a TCP port that was in use.
     pub notes: Vec<String>,
     /// One for each switch: where it serves P4Runtime, and its program.
     pub switches: Vec<SwitchRecord>,
@@ -52,7 +55,7 @@ pub struct Network {
     /// Ended before the switches, whose cables they hold.
     wires: Vec<Wire>,
     running: Vec<Running>,
-    /// Where the lab is known.
+    /// Entry of the lab in the registry.
     pub registry: Registry,
 }
 
@@ -200,7 +203,9 @@ impl Network {
     ) -> Result<(), String> {
         let switch = &self.lab.switches[number];
         let name = switch.name.value.clone();
+        let (listener, thrift) = thrift(number).map_err(|error| format!("switch {name}: Thrift: {error}"))?;
         let setup = Setup {
+            thrift: Some(listener),
             device_id: switch.device_id,
             address: (Ipv4Addr::LOCALHOST, port).into(),
             cables,
@@ -226,12 +231,18 @@ impl Network {
             let why = ended.and_then(Result::err).unwrap_or_else(|| "its thread has ended early".to_string());
             return Err(format!("switch {name}: {why}"));
         };
-        self.switches.push(SwitchRecord { name, device_id: switch.device_id, address, program: ready.file });
+        self.switches.push(SwitchRecord {
+            name,
+            device_id: switch.device_id,
+            address,
+            thrift,
+            program: ready.file,
+        });
         self.running.push(running);
         Ok(())
     }
 
-    /// The commands of the hosts. What they print is shown; one that fails is no reason to end.
+    /// Runs the commands of the hosts. Their output is shown; a failure does not end the lab.
     fn run_commands(&mut self) {
         for at in 0..self.lab.hosts.len() {
             for command in self.lab.hosts[at].commands.clone() {
@@ -248,7 +259,7 @@ impl Network {
         }
     }
 
-    /// Runs a program in a host and waits for it: whether it succeeded, and what it printed.
+    /// Runs a program in a host and waits for it: whether it succeeded, and its output.
     pub fn output(&self, host: usize, words: &[&str]) -> io::Result<(bool, String)> {
         let (mut command, printed) = (self.command(words), Printed::new()?);
         command.stdin(Stdio::null()).stdout(printed.end()?).stderr(printed.end()?);
@@ -318,7 +329,7 @@ impl Network {
         }
     }
 
-    /// Whether a link is down, and what it has done.
+    /// Whether a link is down, and its counters.
     pub fn link(&self, link: usize) -> Option<(bool, [WireCount; 2])> {
         self.wires.get(link).map(|wire| (wire.is_down(), wire.counts()))
     }
@@ -346,13 +357,22 @@ struct Plugged {
     ends: Vec<[End; 2]>,
 }
 
-/// Files for what comes out of a switch's port and goes into it, named as BMv2 does.
+/// Captures of frames sent and received on a switch's port, named as BMv2 does.
 fn captures(directory: &Path, interface: &str) -> Result<(CaptureSink, CaptureSink), String> {
     let open = |way: &str| {
         let path = directory.join(format!("{interface}_{way}.pcap"));
         CaptureSink::create(&path).map_err(|error| format!("`{}`: {error}", path.display()))
     };
     Ok((open("out")?, open("in")?))
+}
+
+/// Where a switch serves Thrift: the port that users expect, 9090 and on, or a free one.
+fn thrift(number: usize) -> io::Result<(TcpListener, SocketAddr)> {
+    let port = u16::try_from(number).ok().and_then(|number| THRIFT.checked_add(number)).unwrap_or(0);
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port));
+    let listener = listener.or_else(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))?;
+    let address = listener.local_addr()?;
+    Ok((listener, address))
 }
 
 /// The TCP ports of the switches. If one of those that users expect is taken, free ones are used, and that is said; ports that the user asked for must be free.

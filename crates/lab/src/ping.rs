@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 const REQUEST: u8 = 8;
 const REPLY: u8 = 0;
 
-/// What came of pinging every host from every other.
+/// Results of pinging every host from every other.
 #[derive(Clone, PartialEq, Eq, Default, Debug, serde::Serialize)]
 pub struct Pings {
     /// Host by host: its name, and the others with whether they answered.

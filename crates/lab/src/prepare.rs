@@ -1,4 +1,5 @@
-//! From a description to what the switches run: files read, programs compiled, entries checked. Nothing of the lab exists yet.
+//! From a description to the switches' programs: files read, programs compiled, entries checked. Nothing of the lab
+//! exists yet.
 
 use crate::find::Found;
 use base_diag::codes::lab as codes;
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What the command line says beside the description.
+/// Options of the command line.
 #[derive(Clone, Default, Debug)]
 pub struct Wishes {
     /// Programs by switch; of all switches where no name stands.
@@ -25,9 +26,9 @@ pub struct Wishes {
 
 /// A lab whose files have been read.
 pub struct Prepared {
-    /// Its description.
+    /// Description of the lab.
     pub lab: Lab,
-    /// What each switch runs, by its place in the lab.
+    /// Program of each switch, indexed as in the lab.
     pub switches: Vec<Ready>,
     /// Programs with the names of their files, each once.
     pub programs: Vec<(PathBuf, Arc<Program>)>,
@@ -35,13 +36,13 @@ pub struct Prepared {
     pub base: PathBuf,
 }
 
-/// What a switch runs.
+/// Program and entries of a switch.
 pub struct Ready {
     /// The file of its program.
     pub file: PathBuf,
-    /// Its program.
+    /// The program.
     pub program: Arc<Program>,
-    /// What fills its tables.
+    /// Entries.
     pub updates: Vec<Update>,
 }
 
@@ -198,7 +199,8 @@ fn entries_of(
     Ok((updates, entries.warnings))
 }
 
-/// The file of a switch's program: what the command line says, the description, the file of entries, the Makefile, or the only program there is.
+/// The file of a switch's program: from the command line, the description, the file of entries, the Makefile, or the
+/// only program in the directory.
 fn program_file(
     found: &Found,
     wishes: &Wishes,
@@ -247,7 +249,7 @@ fn program_file(
     }
 }
 
-/// `basic.p4` for what a compiler makes of it: `build/basic.json`, `build/basic.p4.p4info.txtpb`. Sources keep their paths.
+/// `basic.p4` for a compiler's output: `build/basic.json`, `build/basic.p4.p4info.txtpb`. Sources keep their paths.
 fn source_name(named: &str) -> String {
     let path = Path::new(named);
     if path.extension().is_some_and(|extension| extension == "p4") {

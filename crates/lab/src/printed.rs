@@ -1,4 +1,4 @@
-//! What a program has printed when it ended. Unlike a pipe, this does not wait for programs that it has left in the background.
+//! Output of a program at its end. Unlike a pipe, this does not wait for programs left in the background.
 
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use std::fs::File;
@@ -15,12 +15,12 @@ impl Printed {
         Ok(Printed(File::from(memfd_create("printed", MFdFlags::MFD_CLOEXEC)?)))
     }
 
-    /// What a program writes to. Those of one file share their position.
+    /// Output end for a program. All ends of one file share their position.
     pub fn end(&self) -> io::Result<Stdio> {
         Ok(self.0.try_clone()?.into())
     }
 
-    /// What is there by now.
+    /// Text so far.
     pub fn text(&self) -> io::Result<String> {
         let mut bytes = vec![0; usize::try_from(self.0.metadata()?.len()).unwrap_or(usize::MAX)];
         let mut at = 0;

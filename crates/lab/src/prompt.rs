@@ -1,4 +1,4 @@
-//! The prompt: lines from a terminal with editing and history, or from a file or pipe.
+//! A prompt: lines from a terminal with editing, completion and history, or from a file or pipe.
 
 use crate::command::{COMMANDS, Done, Ways, perform};
 use crate::network::Network;
@@ -6,41 +6,72 @@ use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
-use rustyline::history::MemHistory;
+use rustyline::history::FileHistory;
 use rustyline::validate::Validator;
 use rustyline::{Config, Context, Editor, Helper};
+use std::cell::RefCell;
 use std::io::{BufRead, IsTerminal, Write};
+use std::path::Path;
 
-/// Reads and does commands until the lab is to end. False if commands did not come from a terminal and one failed.
-pub fn run(network: &Network) -> bool {
-    if !std::io::stdin().is_terminal() {
-        return from_pipe(network);
-    }
-    let names = names(network);
-    let config = Config::builder().auto_add_history(true).build();
-    let Ok(mut editor) = Editor::<Names, MemHistory>::with_history(config, MemHistory::new()) else {
-        return from_pipe(network);
-    };
-    editor.set_helper(Some(Names(names)));
-    loop {
-        match editor.readline("p4rack> ") {
-            Ok(line) => match perform(network, &line, Ways::Terminal) {
-                Done::Exit => return true,
-                Done::Well(text) => print(&text),
-                Done::Badly(text) => print(&text),
-            },
-            Err(ReadlineError::Interrupted) => {}
-            Err(_) => return true,
-        }
+/// What stands behind a prompt.
+pub trait Commands {
+    /// Does a line.
+    fn perform(&mut self, line: &str, ways: Ways) -> Done;
+
+    /// The names that may stand at the end of a text, and where the last word begins.
+    fn complete(&self, before: &str) -> (usize, Vec<String>);
+
+    /// What may be written next.
+    fn hint(&self, _before: &str) -> Option<String> {
+        None
     }
 }
 
-fn from_pipe(network: &Network) -> bool {
+/// Reads and does commands until the lab is to end. False if commands did not come from a terminal and one failed.
+pub fn run(network: &Network) -> bool {
+    read_commands("p4rack> ", None, OfLab { network, names: names(network) })
+}
+
+/// Reads and does commands until the end. Lines of before are in the file `history`. False if commands did not come from a terminal and one failed.
+pub fn read_commands(text: &str, history: Option<&Path>, commands: impl Commands) -> bool {
+    let commands = RefCell::new(commands);
+    if !std::io::stdin().is_terminal() {
+        return from_pipe(&commands);
+    }
+    let config = Config::builder().auto_add_history(true).build();
+    let Ok(mut editor) = Editor::<Names<'_, _>, FileHistory>::with_config(config) else {
+        return from_pipe(&commands);
+    };
+    // Without its file, a prompt has no history.
+    let _ = history.map(|file| editor.load_history(file));
+    editor.set_helper(Some(Names(&commands)));
+    loop {
+        match editor.readline(text) {
+            Ok(line) => {
+                let done = commands.borrow_mut().perform(&line, Ways::Terminal);
+                match done {
+                    Done::Exit => break,
+                    Done::Well(text) | Done::Badly(text) => print(&text),
+                }
+            }
+            Err(ReadlineError::Interrupted) => {}
+            Err(_) => break,
+        }
+    }
+    if let Some(file) = history {
+        let _ = file.parent().map(std::fs::create_dir_all);
+        let _ = editor.save_history(file);
+    }
+    true
+}
+
+fn from_pipe(commands: &RefCell<impl Commands>) -> bool {
     let mut all_well = true;
     for line in std::io::stdin().lock().lines() {
         let Ok(line) = line else { break };
         // A host's command must not take the lines after it: it reads nothing.
-        match perform(network, &line, Ways::Captured) {
+        let done = commands.borrow_mut().perform(&line, Ways::Captured);
+        match done {
             Done::Exit => break,
             Done::Well(text) => print(&text),
             Done::Badly(text) => {
@@ -58,6 +89,24 @@ fn print(text: &str) {
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
+/// The commands of a lab.
+struct OfLab<'n> {
+    network: &'n Network,
+    names: Vec<String>,
+}
+
+impl Commands for OfLab<'_> {
+    fn perform(&mut self, line: &str, ways: Ways) -> Done {
+        perform(self.network, line, ways)
+    }
+
+    fn complete(&self, before: &str) -> (usize, Vec<String>) {
+        let start = before.rfind(char::is_whitespace).map_or(0, |space| space + 1);
+        let word = before.get(start..).unwrap_or_default();
+        (start, self.names.iter().filter(|name| name.starts_with(word)).cloned().collect())
+    }
+}
+
 /// Names of nodes and commands.
 fn names(network: &Network) -> Vec<String> {
     let commands = COMMANDS.iter().filter_map(|(form, _)| form.split(' ').next());
@@ -66,24 +115,25 @@ fn names(network: &Network) -> Vec<String> {
     commands.chain(network.lab.names().map(ToString::to_string)).collect()
 }
 
-/// Completes names.
-struct Names(Vec<String>);
+/// Completes names and shows hints.
+struct Names<'c, C>(&'c RefCell<C>);
 
-impl Completer for Names {
+impl<C: Commands> Completer for Names<'_, C> {
     type Candidate = String;
 
     fn complete(&self, line: &str, at: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
-        let before = line.get(..at).unwrap_or_default();
-        let start = before.rfind(char::is_whitespace).map_or(0, |space| space + 1);
-        let word = before.get(start..).unwrap_or_default();
-        Ok((start, self.0.iter().filter(|name| name.starts_with(word)).cloned().collect()))
+        Ok(self.0.borrow().complete(line.get(..at).unwrap_or_default()))
     }
 }
 
-impl Hinter for Names {
+impl<C: Commands> Hinter for Names<'_, C> {
     type Hint = String;
+
+    fn hint(&self, line: &str, at: usize, _: &Context<'_>) -> Option<String> {
+        if at == line.len() { self.0.borrow().hint(line) } else { None }
+    }
 }
 
-impl Highlighter for Names {}
-impl Validator for Names {}
-impl Helper for Names {}
+impl<C: Commands> Highlighter for Names<'_, C> {}
+impl<C: Commands> Validator for Names<'_, C> {}
+impl<C: Commands> Helper for Names<'_, C> {}

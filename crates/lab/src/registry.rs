@@ -1,6 +1,6 @@
-//! The labs of this user that run, as files: how other processes find them, and how what a killed one left is found.
+//! The running labs of this user, as files: other processes find them there, and the remains of killed ones.
 //!
-//! Namespaces, interfaces and sockets go with the process. What stays are its hosts' processes and its file here.
+//! Namespaces, interfaces and sockets go with the process. Its hosts' processes and its file here remain.
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -15,38 +15,40 @@ pub const MARK: &str = "P4RACK_LAB";
 /// A lab that runs, or has run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Record {
-    /// Its name in commands: the number of its process and when that began.
+    /// Id in commands: the process id and its start time.
     pub id: String,
-    /// Its process.
+    /// Process id.
     pub process: u32,
-    /// Where it was started.
+    /// Working directory at the start.
     pub directory: PathBuf,
-    /// Its hosts.
+    /// Hosts.
     pub hosts: Vec<HostRecord>,
-    /// Its switches.
+    /// Switches.
     pub switches: Vec<SwitchRecord>,
 }
 
 /// A host.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct HostRecord {
-    /// Its name.
+    /// Name of the host.
     pub name: String,
-    /// Its addresses.
+    /// IP addresses.
     pub addresses: Vec<std::net::IpAddr>,
-    /// Its network namespace.
+    /// Network namespace.
     pub namespace: PathBuf,
 }
 
 /// A switch.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SwitchRecord {
-    /// Its name.
+    /// Name of the switch.
     pub name: String,
     /// P4Runtime's device id.
     pub device_id: u64,
-    /// Where it serves P4Runtime.
+    /// Address of the P4Runtime server.
     pub address: std::net::SocketAddr,
+    /// Where it serves BMv2's Thrift.
+    pub thrift: std::net::SocketAddr,
     /// The file of its program.
     pub program: PathBuf,
 }
@@ -84,7 +86,7 @@ impl Registry {
         std::fs::rename(part, self.file(&record.id))
     }
 
-    /// Forgets a lab, and ends what its hosts still run.
+    /// Removes a lab's file, and ends its hosts' processes. Returns their number.
     pub fn remove(&self, id: &str) -> usize {
         let ended = end_processes(id);
         let _ = std::fs::remove_file(self.file(id));
@@ -110,7 +112,7 @@ impl Registry {
         all
     }
 
-    /// Removes what labs have left that were killed; their ids and how many processes were ended.
+    /// Removes the remains of killed labs; returns their ids and the numbers of ended processes.
     pub fn clean(&self) -> Vec<(String, usize)> {
         let dead = self.all().into_iter().filter(|(_, runs)| !runs);
         dead.map(|(record, _)| (record.id.clone(), self.remove(&record.id))).collect()

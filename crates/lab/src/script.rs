@@ -1,4 +1,4 @@
-//! `p4rack lab test FILE`: commands of the prompt, and what is expected of them.
+//! `p4rack lab test FILE`: commands of the prompt with their expected results.
 //!
 //! ```text
 //! # Comments and empty lines are passed over.
@@ -21,7 +21,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// A line of a script.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Step {
-    /// Its number, from 1.
+    /// Line number, from 1.
     pub line: usize,
     /// As written.
     pub text: String,
@@ -35,16 +35,16 @@ enum What {
     Sleep(Duration),
 }
 
-/// What came of a line.
+/// Result of a line.
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct Outcome {
-    /// Its number, from 1.
+    /// Line number, from 1.
     pub line: usize,
     /// As written.
     pub text: String,
-    /// It did what it should.
+    /// The step succeeded.
     pub ok: bool,
-    /// What the command printed.
+    /// Output of the command.
     pub output: String,
 }
 
@@ -100,7 +100,7 @@ fn duration(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_nanos(duration.as_ns()))
 }
 
-/// Runs a script to its end, whatever fails on the way; `told` gets each result at once.
+/// Runs a script to its end, even after failures; `told` gets each result at once.
 pub fn run(network: &Network, steps: &[Step], mut told: impl FnMut(&Outcome)) -> Vec<Outcome> {
     let (mut results, mut last) = (vec![], String::new());
     for Step { line, text, what } in steps {

@@ -1,4 +1,4 @@
-//! What signals do to a lab: SIGTERM and SIGHUP end it, SIGINT is the business of the command in the foreground.
+//! Signals to a lab: SIGTERM and SIGHUP end it, SIGINT goes to the command in the foreground.
 
 use crate::registry::Registry;
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -44,7 +44,7 @@ pub fn on_signals(id: &str, registry: Registry, at_prompt: bool) -> Ending {
             let _ = tell.send(());
         });
     };
-    // Without the thread, signals do what they do to any process: the next lab cleans up.
+    // Without the thread, signals act as on any process: the next lab cleans up.
     let _ = std::thread::Builder::new().name("signals".to_string()).spawn(listen);
     Ending(told)
 }

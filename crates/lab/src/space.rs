@@ -1,4 +1,4 @@
-//! Network namespaces, held open by files of this process: when it ends, however it ends, they go with what is in them.
+//! Network namespaces, held open by files of this process: they disappear with the process, with everything in them.
 
 use nix::sched::{CloneFlags, setns, unshare};
 use std::fs::File;
@@ -22,7 +22,7 @@ impl Space {
         .map(|file| Space(Arc::new(file)))
     }
 
-    /// Runs something on a thread of its own inside. What it opens and the processes that it starts stay inside.
+    /// Runs a closure on a thread inside. Sockets that it opens and processes that it starts stay inside.
     pub fn within<T: Send>(&self, run: impl FnOnce() -> T + Send) -> io::Result<T> {
         apart(|| {
             setns(&self.0, CloneFlags::CLONE_NEWNET)?;
@@ -30,7 +30,7 @@ impl Space {
         })?
     }
 
-    /// Where other processes find it while this one lives.
+    /// Path for other processes, valid while this one lives.
     pub fn path(&self) -> PathBuf {
         PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.0.as_raw_fd()))
     }
@@ -42,7 +42,7 @@ impl Space {
     }
 }
 
-/// Runs something on a thread that ends afterwards: what it enters is left with it.
+/// Runs a closure on a thread that ends afterwards, and with it the namespaces that it entered.
 fn apart<T: Send>(run: impl FnOnce() -> T + Send) -> io::Result<T> {
     thread::scope(|scope| {
         let thread = thread::Builder::new().name("namespace".to_string()).spawn_scoped(scope, run)?;

@@ -4,7 +4,7 @@ use crate::network::Network;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Opens a terminal in a host. What to tell the user comes back.
+/// Opens a terminal in a host. Returns a message for the user.
 pub fn open(network: &Network, host: usize) -> Result<String, String> {
     let name = network.lab.hosts[host].name.value.clone();
     let program = std::env::current_exe().map_err(|error| error.to_string())?;

@@ -5,7 +5,8 @@
 //!        <── sink  <─────────────────────────────────────────────────────── source ──
 //! ```
 //!
-//! What happens to a frame is what [`Medium`] says, as in `p4rack up`. A link without any such setting passes whole batches on.
+//! A [`Medium`] decides the fate of each frame, as in `p4rack up`. A link without rate, delay or losses passes whole
+//! batches on.
 
 use base_time::{Duration, Rng, Time};
 use dataplane_ports::{Batch, Cable, CaptureSink, Sink, Source, Wait};
@@ -30,7 +31,7 @@ const NAP: std::time::Duration = std::time::Duration::from_millis(500);
 const TIMER: Token = Token(2);
 const WAKER: Token = Token(3);
 
-/// Where a link ends.
+/// End of a link.
 pub struct End {
     source: Box<dyn Source>,
     sink: Box<dyn Sink>,
@@ -56,7 +57,7 @@ pub struct Wire {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What a link has done in one direction.
+/// Counters of one direction of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, serde::Serialize)]
 pub struct WireCount {
     /// Frames that came.
@@ -122,7 +123,7 @@ impl Wire {
         Ok(Wire { shared, thread: Some(thread) })
     }
 
-    /// Takes the link down or up again. What is under way on a link that goes down is lost.
+    /// Takes the link down or up. Frames in flight on a link that goes down are lost.
     pub fn set_down(&self, is_down: bool) {
         self.shared.is_down.store(is_down, Ordering::SeqCst);
         let _ = self.shared.waker.wake();
@@ -133,7 +134,7 @@ impl Wire {
         self.shared.is_down.load(Ordering::SeqCst)
     }
 
-    /// What it has done, from the first end to the second and back.
+    /// Counters, from the first end to the second and back.
     pub fn counts(&self) -> [WireCount; 2] {
         [0, 1].map(|at| {
             let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
@@ -152,7 +153,7 @@ impl Drop for Wire {
     }
 }
 
-/// One direction of a link, with the frames that wait for it and those that are under way.
+/// One direction of a link, with the frames that wait for it and those in flight.
 struct Direction {
     medium: Medium,
     /// With the time at which each came.
@@ -173,7 +174,8 @@ impl Direction {
         has_room
     }
 
-    /// Puts frames on the way whose turn has come; how many are lost. A late thread makes up for it: a frame begins when the one before has ended, not when the thread looks.
+    /// Starts frames whose turn has come; returns the number of losses. A late thread makes up for it: a frame starts
+    /// when the previous one has ended, not when the thread runs.
     fn send(&mut self, now: Time) -> u64 {
         let mut lost = 0;
         while self.medium.free_at <= now {
@@ -252,7 +254,7 @@ impl Run {
         }
     }
 
-    /// Does what the lab has said of the link.
+    /// Applies the lab's changes to the link.
     fn follow(&mut self) {
         let is_down = self.shared.is_down.load(Ordering::SeqCst);
         if is_down == self.was_down {
@@ -273,7 +275,7 @@ impl Run {
         Time::ZERO + Duration::from_ns(u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// Takes what has come from one end; true if something has.
+    /// Receives frames from one end; true if there were any.
     fn receive(&mut self, from: usize, now: Time) -> bool {
         self.batch.clear();
         // An end that is gone gives nothing any more.
@@ -323,7 +325,7 @@ impl Run {
         true
     }
 
-    /// Sends what waits and delivers what arrives.
+    /// Sends waiting frames and delivers arrived ones.
     fn pass(&mut self, from: usize, now: Time) {
         let direction = &mut self.directions[from];
         let lost = direction.send(now);

@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`find`], [`all`], [`Monitor`] | which interfaces there are, and what becomes of them (rtnetlink) |
+//! | [`find`], [`all`], [`Monitor`] | existing interfaces and their changes (rtnetlink) |
 //! | [`packet`] | frames by packet sockets: a ring that the kernel fills, and batches that it sends |
 //! | [`xdp`] | frames by AF_XDP sockets |
 //!

@@ -1,4 +1,4 @@
-//! Interfaces and what becomes of them, by rtnetlink (RFC 3549, rtnetlink(7)).
+//! Interfaces and their changes, by rtnetlink (RFC 3549, rtnetlink(7)).
 
 use nix::errno::Errno;
 use nix::sys::socket::{
@@ -7,7 +7,7 @@ use nix::sys::socket::{
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// Bytes of a message's head and of what describes a link, before its attributes.
+/// Bytes of a message's header and of the link's header, before its attributes.
 const HEAD: usize = 16;
 const ABOUT: usize = 16;
 
@@ -35,7 +35,7 @@ const LONGEST: usize = 1 << 16;
 pub struct Link {
     /// The kernel's number. One that is made anew has another.
     pub index: u32,
-    /// Its name.
+    /// Name of the interface.
     pub name: String,
     /// Bytes of the longest packet, without Ethernet's header.
     pub mtu: u32,
@@ -45,7 +45,7 @@ pub struct Link {
     pub master: Option<u32>,
 }
 
-/// What has become of an interface.
+/// Change of an interface.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Change {
     /// There is one like this.
@@ -106,7 +106,7 @@ fn ask(flags: u16, attributes: &[u8]) -> nix::Result<Vec<Link>> {
     }
 }
 
-/// Tells what becomes of interfaces from now on.
+/// Reports changes of interfaces.
 pub struct Monitor {
     socket: OwnedFd,
     buffer: Vec<u8>,
@@ -118,7 +118,7 @@ impl Monitor {
         Ok(Monitor { socket: open(LINKS)?, buffer: vec![0; LONGEST] })
     }
 
-    /// What has become of interfaces; nothing if nothing has. Where too much has happened, all that there are.
+    /// Changes since the last call. After too many changes, the complete list of interfaces.
     pub fn changes(&mut self) -> io::Result<Vec<Change>> {
         let mut found = vec![];
         loop {
@@ -164,7 +164,7 @@ fn push(bytes: &mut Vec<u8>, word: u16) {
     bytes.extend(word.to_ne_bytes());
 }
 
-/// The messages of a datagram: their kinds and what they say.
+/// The messages of a datagram: kind and body.
 fn messages(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let length = u32::from_ne_bytes(*bytes.first_chunk()?) as usize;
@@ -186,7 +186,7 @@ fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     })
 }
 
-/// A link, by what a message says of it.
+/// A link, from a message's body.
 fn link(body: &[u8]) -> Option<Link> {
     let number = |bytes: &[u8]| bytes.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes));
     let (index, flags) = (number(body.get(4..)?)?, number(body.get(8..)?)?);

@@ -6,11 +6,11 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU32;
 
-/// What the kernel may write to and read from: any bytes are one.
+/// Types that the kernel may write to and read from.
 ///
 /// # Safety
 ///
-/// It has no bytes that are not initialized, and all bit patterns are allowed.
+/// All bytes are initialized, and all bit patterns are valid.
 pub(crate) unsafe trait Plain: Copy {}
 
 // SAFETY: they consist of integers without gaps.
@@ -106,7 +106,7 @@ pub(crate) fn send_messages(socket: BorrowedFd, pieces: &[io::IoSlice], ends: &[
     let (mut first, count) = (0, ends.len().min(MOST));
     for (message, end) in messages.iter_mut().zip(ends) {
         let pieces = &pieces[first..*end];
-        // `IoSlice` has the layout of `iovec`, and the kernel does not write to what it sends.
+        // `IoSlice` has the layout of `iovec`, and the kernel does not write to data that it sends.
         message.msg_hdr.msg_iov = pieces.as_ptr().cast_mut().cast();
         message.msg_hdr.msg_iovlen = pieces.len() as _;
         first = *end;

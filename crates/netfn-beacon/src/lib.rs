@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | synopsis | `Beacon(bit<32> every, bit<48> idle_us)`, method `process()` |
-//! | what it does | Every frame goes on unchanged. Every `every`-th call also gives a fresh copy of its frame, behind the call. When `idle_us` microseconds have passed since the last call, a fresh copy of that call's frame is given once; then no timer runs until the next call. 0 switches off either. |
+//! | what it does | Every frame goes on unchanged. Every `every`-th call also gives a fresh copy of its frame, after the call. When `idle_us` microseconds have passed since the last call, a fresh copy of that call's frame is given once; then no timer runs until the next call. 0 switches off either. |
 //! | state | 4 bytes (calls since the last extra copy); while the timer runs, 8 bytes (when it ends) and one frame |
 //! | cost | one copy of the frame a call for the timer, one for each copy given; no search, no loop |
 //! | counters | none of its own: the device counts the copies as `created` |

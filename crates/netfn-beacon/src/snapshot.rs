@@ -8,7 +8,7 @@
 //! | 4 | calls since the last extra copy |
 //! | 1 | 1 if the timer runs; only then the rest follows |
 //! | 8 | when it ends, in picoseconds |
-//! | 4, and so many | the last call's frame behind its length |
+//! | 4, and so many | the last call's frame after its length |
 
 use crate::{Beacon, Waiting};
 use dataplane_api::{ExternError, SnapshotReader, SnapshotWriter};

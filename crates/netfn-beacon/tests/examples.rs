@@ -19,7 +19,7 @@ fn us(n: u64) -> Time {
     Time::ZERO + Duration::from_us(n)
 }
 
-/// What one call gives: `7` went on, `+7` is a fresh copy.
+/// Result of one call: `7` is the frame that carries on, `+7` a fresh copy.
 fn told(out: &mut Emitter) -> String {
     let one = |e: dataplane_api::Emitted| format!("{}{}", if e.carries_on { "" } else { "+" }, e.frame[0]);
     out.take().into_iter().map(one).collect::<Vec<_>>().join(" ")

@@ -10,7 +10,7 @@ enum Event {
     Tick(Time),
 }
 
-/// The model: what the last of `history` gives, worked out from the whole of it.
+/// The model: the results of the last event of `history`, computed from the whole history.
 fn expected(every: u32, idle_us: u64, history: &[Event]) -> Vec<Emitted> {
     let fresh =
         |frame: &[u8]| Emitted { frame: frame.to_vec(), resume: ResumeAt::AfterCall, carries_on: false };

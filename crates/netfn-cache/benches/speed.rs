@@ -1,6 +1,6 @@
 //! How many requests a core handles, through the contract that devices use: reads by Zipf's law of 10,000 keys of 8 bytes with values of
 //! 512, 1,000 entries. Misses go on, and their answers come back through the cache. The peer is a hash map that has all values, and a copy of the
-//! one that is asked for behind a copy of the request: no protocol, no checksum, no misses.
+//! one that is asked for after a copy of the request: no protocol, no checksum, no misses.
 //!
 //! `cargo bench -p netfn-cache`; `-- --once` runs the first row once, to count instructions: those of `timed` are of so many requests as there are.
 #![allow(clippy::disallowed_methods)]
@@ -26,7 +26,7 @@ fn call(cache: &mut KvCache, frame: &[u8]) -> usize {
     black_box(out.take())[0].frame.len()
 }
 
-/// Where requests have their key.
+/// Position of the key in requests.
 const KEY: std::ops::Range<usize> = 54..62;
 
 /// Million requests a second by the peer.

@@ -1,4 +1,4 @@
-//! What passes, and what it does to what is kept.
+//! Processing of frames, and its effects on stored values.
 
 use crate::mix;
 use crate::packet::{Datagram, PORT, Seen, answer, read};
@@ -17,7 +17,7 @@ const TICKS: u64 = 2;
 const MOST_KEYS: usize = 64;
 const END: &[u8] = b"END\r\n";
 
-/// What was counted.
+/// Counters of a cache.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counted {
     /// Reads answered.
@@ -39,10 +39,10 @@ pub struct KvCache {
     pub(crate) store: Store,
     pub(crate) pending: Pending,
     pub(crate) mortal: Mortal,
-    /// What stamps are made of: one for each of a number of sets of keys, and one for all.
+    /// Stamps: one for each of a number of sets of keys, and one for all.
     pub(crate) stamps: Vec<u64>,
     pub(crate) all: u64,
-    /// Nothing is kept before: a server was told to forget everything some time later.
+    /// Until then, nothing is stored: a server was asked to forget everything at that time.
     pub(crate) closed_until: Time,
     pub(crate) counted: Counted,
 }
@@ -78,7 +78,7 @@ impl KvCache {
         }
     }
 
-    /// What was counted so far.
+    /// Counters so far.
     pub fn counted(&self) -> Counted {
         self.counted
     }
@@ -216,7 +216,7 @@ impl KvCache {
         }
     }
 
-    /// An answer says what a key's value was between `asked` and `now`.
+    /// An answer shows the value of a key at a moment between `asked` and `now`.
     fn was_read(
         &mut self,
         at: At,
@@ -251,7 +251,7 @@ impl KvCache {
         }
     }
 
-    /// Equal to what it was only if nothing has passed that may tell of another state of the key.
+    /// Stamp of a key; it changes when a frame passes that may show another state of the key.
     fn stamp(&self, (_, hash): At) -> u64 {
         self.stamps[self.place(hash)].wrapping_add(self.all)
     }
@@ -277,7 +277,7 @@ fn asker(client: ([u8; 4], u16), server: Server, id: u16) -> Asker {
     Asker { client, server, id }
 }
 
-/// What may be kept of a value that is written at `now`.
+/// Part of a value written at `now` that may be stored.
 fn written(value: &Stored<'_>, now: Time) -> Option<Written> {
     let until = match value.seconds {
         0 => Time::MAX,

@@ -3,9 +3,9 @@
 //! | | |
 //! |---|---|
 //! | synopsis | `KvCache(bit<32> entries, bit<48> max_age_us)`, method `process()` |
-//! | what it does | A `get` or `gets` whose keys are all kept is answered: the frame that carries the call on is the answer, with addresses and ports swapped, and the program routes it. Every other frame goes on as it is. Values of answers that pass, and of `set`, `add`, `replace` and `cas` that the server has stored, are kept. |
+//! | what it does | A `get` or `gets` whose keys are all kept is answered: the frame that carries the call on is the answer, with addresses and ports swapped, and the program routes it. Every other frame goes on unchanged. Values of answers that pass, and of `set`, `add`, `replace` and `cas` that the server has stored, are kept. |
 //! | coherence | Linearizable for each key, with any loss and reordering between clients, cache and server, as long as every frame between the server and its clients passes this function and no frame comes twice. See below. |
-//! | end of life | What is written with seconds to live is kept 2 seconds less (the server's clock ticks in seconds); of a key that may have an end of life unknown to the cache no value of an answer is kept. `max_age_us` is for servers that had such values before the cache began: values of answers are kept so long at most; 0 is without limit. |
+//! | end of life | A value written with seconds to live is kept 2 seconds less (the server's clock ticks in seconds); of a key that may have an end of life unknown to the cache no value of an answer is kept. `max_age_us` is for servers that had such values before the cache began: values of answers are kept so long at most; 0 is without limit. |
 //! | state | `entries` (1 to 2^20) values of at most 1,400 bytes; for each entry 32 bytes of counts, 32 of stamps, 8 of a filter; 8,192 requests without an answer, with the values that they write |
 //! | admission | When all entries are taken, a key displaces another of 5 that were looked at only if it was asked for more often, of late |
 //! | cost | one checksum over a datagram that comes, one lookup for each key, one copy of a value, whose checksum is kept with it; no loop but over the keys of a request |
@@ -21,15 +21,15 @@
 //! // and then route: an answer goes back to its client
 //! ```
 //!
-//! **Why it is coherent.** A kept value is one that the server had at a moment between two events that the cache saw: a read went on, or a
-//! change did, and its answer came. Each key has a stamp, which changes whenever something passes that may tell of another state:
-//! a request to change it (before the server can know), an answer to that (before the client can know), an answer to a read that
-//! is not what is kept. Each of these also removes what is kept, and a value is kept only if the stamp is still what it was when its request went
-//! on. So nobody can have learned of a later state while an earlier one is kept. A change that nobody has been told of may still
-//! count as coming later. What cannot be understood or belongs to no request empties the cache: fragments, other
-//! protocols' commands, TCP segments with data, IPv6, answers in several datagrams, request ids that are used twice. A server is its
-//! IPv4 address, in whatever VLAN. Stamps are shared by keys with one hash; that only
-//! keeps values out.
+//! **Why it is coherent.** A kept value is one that the server had at a moment between two events that the cache saw: a
+//! read went on, or a change did, and its answer came. Each key has a stamp, which changes whenever a frame passes that
+//! may show another state: a request to change it (before the server can know), an answer to that (before the client
+//! can know), an answer to a read that differs from the stored value. Each of these also removes the stored value, and
+//! a value is stored only if the stamp is the same as when its request went on. So no client can know a later state
+//! while an earlier one is stored. A change that no client knows yet may count as later. Frames that cannot be
+//! understood or belong to no request empty the cache: fragments, other protocols' commands, TCP segments with data,
+//! IPv6, answers in several datagrams, request ids that are used twice. A server is its IPv4 address, in whatever VLAN.
+//! Stamps are shared by keys with one hash; that only keeps values out.
 
 mod cache;
 mod packet;

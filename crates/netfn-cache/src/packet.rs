@@ -14,12 +14,12 @@ const UDP: usize = 8;
 const TCP_PROTOCOL: u8 = 6;
 const UDP_PROTOCOL: u8 = 17;
 
-/// What a frame is to the cache.
+/// A frame as the cache sees it.
 #[derive(Clone, Copy, Debug)]
 pub enum Seen<'a> {
     /// Nothing of memcached's, or nothing that its receiver will take.
     Other,
-    /// It may change or tell what a server has, and is not read: a fragment, cut short, over TCP or IPv6.
+    /// A frame that may change or show a server's state and cannot be read: a fragment, truncated, over TCP or IPv6.
     Unreadable,
     /// A datagram.
     Datagram(Datagram<'a>),
@@ -30,9 +30,9 @@ pub enum Seen<'a> {
 pub struct Datagram<'a> {
     /// Everything up to IPv4.
     link: &'a [u8],
-    /// Where it comes from.
+    /// Source address and port.
     pub source: ([u8; 4], u16),
-    /// Where it goes.
+    /// Destination address and port.
     pub destination: ([u8; 4], u16),
     /// memcached's request id.
     pub id: u16,
@@ -70,7 +70,7 @@ fn tcp(transport: &[u8]) -> Option<Seen<'_>> {
     (header.is_none_or(|header| header < transport.len())).then_some(Seen::Unreadable)
 }
 
-/// No IPv6 is read, so what is behind extension headers may be anything of memcached's.
+/// IPv6 is not parsed, so bytes after extension headers may be memcached's.
 fn read_ipv6(ip: &[u8]) -> Option<Seen<'_>> {
     let (head, behind) = ip.split_at_checked(IPV6)?;
     let length = u16_at(head, 4).map_or(0, usize::from);
@@ -123,7 +123,7 @@ fn read_ipv4(frame: &[u8], link: usize) -> Option<Seen<'_>> {
     }))
 }
 
-/// An answer to `request`: `write` puts memcached's text behind the headers, `length` bytes at most.
+/// An answer to `request`: `write` puts memcached's text after the headers, `length` bytes at most.
 pub fn answer(request: &Datagram<'_>, length: usize, write: impl FnOnce(&mut Text)) -> Vec<u8> {
     const HEAD: usize = IPV4 + UDP + FRAME_HEADER;
     let link = request.link.len();
@@ -183,7 +183,7 @@ pub fn checksum(bytes: &[u8]) -> u16 {
     folded(sum(bytes))
 }
 
-/// What the checksum has to be, where its field is zero; zero where its field is right.
+/// Correct checksum if its field is zero; zero if its field is correct.
 fn udp_checksum(addresses: &[u8], udp: &[u8]) -> u16 {
     !folded(sum(addresses) + 17 + udp.len() as u64 + sum(udp))
 }

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 /// How many there are at most.
 pub const MOST: usize = 8192;
 
-/// Who will know the answer: client, server, request id.
+/// Identity of a request: client, server, request id.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Asker {
     pub(crate) client: ([u8; 4], u16),
@@ -29,7 +29,7 @@ pub type List = SmallVec<[u8; 24]>;
 /// A stamp for each key.
 pub type Stamps = SmallVec<[u64; 1]>;
 
-/// What the answer will be about.
+/// Subject of an answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum About {
     /// Nothing that is kept.
@@ -40,7 +40,7 @@ pub enum About {
     Read {
         /// The keys, with spaces between them.
         list: List,
-        /// What each key's stamp was when the request went on.
+        /// Stamp of each key when the request was forwarded.
         stamps: Stamps,
         /// When that was.
         at: Time,
@@ -49,12 +49,12 @@ pub enum About {
     Write {
         /// The keys.
         list: List,
-        /// What is kept if the answer is `STORED`, and the stamp that the key still has to have then.
+        /// Value to store if the answer is `STORED`, and the stamp that the key must still have then.
         value: Option<(u64, Written)>,
     },
 }
 
-/// A value on its way to a server.
+/// A value in flight to a server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Written {
     pub(crate) flags: u32,
@@ -103,7 +103,7 @@ impl Pending {
         self.index.find(asker.hash(), same).map(|slot| *slot as usize)
     }
 
-    /// A request went on. If another one with its id has no answer yet, nobody can tell their answers apart.
+    /// A request was forwarded. If another one with its id has no answer yet, their answers cannot be distinguished.
     pub fn add(&mut self, asker: Asker, about: About) {
         if let Some(slot) = self.find(asker) {
             self.slots[slot] = Some(Record { asker, about: About::Unknown, come: 0 });
@@ -120,7 +120,7 @@ impl Pending {
         self.insert_index(asker.hash(), slot as u32);
     }
 
-    /// One of `datagrams` datagrams of an answer came: what it is about.
+    /// One of `datagrams` datagrams of an answer: its subject.
     pub fn answered(&mut self, asker: Asker, datagrams: u16) -> Option<About> {
         let slot = self.find(asker)?;
         if let Some(Some(record)) = self.slots.get_mut(slot).filter(|_| datagrams > 1) {

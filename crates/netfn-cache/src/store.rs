@@ -20,7 +20,7 @@ pub struct Entry {
     pub(crate) unique: Option<u64>,
     /// From then on it is not used.
     pub(crate) until: Time,
-    /// Its part of an answer: `VALUE KEY FLAGS LENGTH`, a line's end, the value, another.
+    /// Text of the entry in an answer: `VALUE KEY FLAGS LENGTH`, a line's end, the value, another line's end.
     text: Box<[u8]>,
     checksum: u16,
     key: u8,
@@ -47,7 +47,7 @@ impl Entry {
         Entry { hash, server, flags, unique, until, text, checksum, key, head }
     }
 
-    /// Its key.
+    /// The key.
     pub fn key(&self) -> &[u8] {
         &self.text[VALUE.len()..][..self.key.into()]
     }

@@ -1,13 +1,13 @@
-//! memcached's text protocol, as far as a cache has to understand it (`protocol.txt` of memcached).
+//! memcached's text protocol, as far as a cache must understand it (`protocol.txt` of memcached).
 //!
-//! What is not understood may change anything: [`Request::Unknown`].
+//! A request that is not understood may change anything: [`Request::Unknown`].
 
 use smallvec::SmallVec;
 
 /// The longest key, in bytes.
 pub const LONGEST_KEY: usize = 250;
 
-/// What a client asks for.
+/// Requests of clients.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Request<'a> {
     /// `get` or `gets`.
@@ -21,7 +21,7 @@ pub enum Request<'a> {
     Write {
         /// The keys.
         list: &'a [u8],
-        /// What is there if the answer is `STORED`; `None` if the request does not say.
+        /// Value that is stored if the answer is `STORED`; `None` if the request does not contain it.
         value: Option<Stored<'a>>,
         /// The keys may have an end of life from now on.
         expires: bool,
@@ -53,7 +53,7 @@ pub struct Stored<'a> {
 /// A value in an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Value<'a> {
-    /// Its key.
+    /// The key.
     pub key: &'a [u8],
     /// The client's flags.
     pub flags: u32,
@@ -178,21 +178,21 @@ pub fn is_stored(text: &[u8]) -> bool {
     text == b"STORED\r\n"
 }
 
-/// The first line without its end, and what follows.
+/// The first line without its end, and the rest.
 fn line(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = find(b'\n', text)?;
     let line = &text[..end];
     Some((line.strip_suffix(b"\r").unwrap_or(line), &text[end + 1..]))
 }
 
-/// The next word, and what follows.
+/// The next word, and the rest.
 fn token(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let start = text.iter().position(|byte| *byte != b' ')?;
     let text = &text[start..];
     Some(text.split_at(find(b' ', text).unwrap_or(text.len())))
 }
 
-/// Where a byte comes first: eight at a time.
+/// Position of the first occurrence of a byte, searched eight bytes at a time.
 fn find(byte: u8, text: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     let (words, rest) = text.as_chunks::<8>();

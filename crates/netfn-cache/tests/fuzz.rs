@@ -64,7 +64,7 @@ fn no_text_panics() {
                     let at = rng.index(frame.len());
                     frame[at] = rng.next_u8();
                 }
-                // Without a checksum of UDP: everything behind it may be broken.
+                // Without a checksum of UDP: everything after it may be broken.
                 2 => {
                     let at = 42 + rng.index(frame.len() - 42);
                     frame[at] = rng.next_u8();

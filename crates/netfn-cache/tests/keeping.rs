@@ -73,7 +73,7 @@ fn what_has_ended_makes_place_at_once() {
     assert!(!path.get("b", ms(4000)) && path.get("b", ms(4000)));
 }
 
-/// What an answer shows once more is kept for as long once more.
+/// A value seen again in an answer is stored for the full time again.
 #[test]
 fn a_value_that_is_seen_again_is_kept_again() {
     let mut path = Path::new(8, 10);

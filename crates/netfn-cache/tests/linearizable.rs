@@ -39,10 +39,10 @@ struct Event {
     unique: u64,
 }
 
-/// What a key has: a value and its number.
+/// A key's value and its number.
 type State = Option<(String, u64)>;
 
-/// The answer of a store in state `state`, and the state behind it.
+/// The answer of a store in state `state`, and the state after it.
 fn apply(key: &str, event: &Event, state: &State) -> (String, State) {
     let stored = |value: &String| ("STORED\r\n".to_string(), Some((value.clone(), event.unique)));
     let refused = |answer: &str| (format!("{answer}\r\n"), state.clone());
@@ -93,7 +93,7 @@ fn is_linearizable(key: &str, events: &[Event]) -> bool {
     false
 }
 
-/// What the cache does not see, to try the search.
+/// Messages hidden from the cache, to test the search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fault {
     None,
@@ -109,7 +109,7 @@ enum Fault {
     Lives,
 }
 
-/// Where an operation's message is. The number is the operation's.
+/// Position of an operation's message. The number is the operation's.
 enum Message {
     /// At the cache, from a client.
     Request(usize),
@@ -142,7 +142,7 @@ struct World {
     calendar: BinaryHeap<Reverse<(Time, usize)>>,
     messages: Vec<Option<Message>>,
     asked: Vec<Asked>,
-    /// By client: the request that it waits for, and the last number for `cas` that it has seen.
+    /// For each client: the request that it waits for, and the last number for `cas` that it has seen.
     waits: BTreeMap<u8, usize>,
     uniques: BTreeMap<u8, u64>,
     /// Ends of lives, by key.

@@ -218,7 +218,7 @@ fn other_ways_to_the_server_empty_the_cache() {
     assert_eq!(get(&mut cache, "get a"), None);
 }
 
-/// What says nothing of values leaves them: segments without data, other ports, neighbours of IPv6.
+/// Frames that carry no values leave the cache unchanged: segments without data, other ports, neighbours of IPv6.
 #[test]
 fn frames_of_others_leave_the_cache_alone() {
     let mut other_port = by_another_way(false, 6, false, b"set a 0 0 1\r\nx\r\n");
@@ -252,7 +252,7 @@ fn checksums_are_as_receivers_take_them() {
     assert!(get(&mut cache, "get a").is_some());
 }
 
-/// Of all request ids some give a sum that would say that there is no checksum.
+/// Some request ids give a sum that would mean "no checksum".
 #[test]
 fn no_answer_is_without_a_checksum() {
     let mut cache = with("a", "v");

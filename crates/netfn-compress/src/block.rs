@@ -8,18 +8,18 @@ pub const LONGEST: usize = 2 + 60 + 60;
 /// The two Ethernet addresses in front of it.
 pub const ADDRESSES: usize = 12;
 
-/// Headers, with what is where in them.
+/// Headers, with the positions of their fields.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Block {
     bytes: [u8; LONGEST],
     length: u8,
-    /// Where TCP or UDP begins.
+    /// Start of TCP or UDP.
     transport: u8,
     is_ipv6: bool,
     is_tcp: bool,
 }
 
-/// Where IP begins.
+/// Start of IP.
 const IP: usize = 2;
 
 /// Bytes of the fields that a frame carries if they differ from the reference, in the order of the wire and of the bits.
@@ -32,8 +32,8 @@ fn u16_at(bytes: &[u8], at: usize) -> Option<usize> {
 }
 
 impl Block {
-    /// The headers that `bytes` begins with, from the EtherType on, and the IP packet's length. `None` for what is not
-    /// compressed; fields that follow from others are not looked at.
+    /// The headers that `bytes` begins with, from the EtherType on, and the IP packet's length. `None` for frames that
+    /// are not compressed; fields that follow from others are ignored.
     fn shape(bytes: &[u8]) -> Option<(Block, usize)> {
         let ip = bytes.get(IP..)?;
         let (is_ipv6, header, protocol, length) = match u16_at(bytes, 0)? {
@@ -64,7 +64,8 @@ impl Block {
         Some((block, length))
     }
 
-    /// The headers of a frame, the length of its IP packet, and what follows them. `None` for what is not compressed.
+    /// The headers of a frame, the length of its IP packet, and the bytes after them. `None` for frames that are not
+    /// compressed.
     pub fn of_frame(frame: &[u8]) -> Option<(Block, usize, &[u8])> {
         let bytes = frame.get(ADDRESSES..)?;
         let (block, length) = Block::shape(bytes)?;
@@ -91,7 +92,7 @@ impl Block {
         usize::from(self.length) - IP + payload
     }
 
-    /// Where a field is, if these headers have it.
+    /// Range of a field, if these headers have it.
     pub fn field(&self, field: usize) -> Option<Range<usize>> {
         let transport = usize::from(self.transport);
         let (at, there) = match field {
@@ -110,7 +111,7 @@ impl Block {
         there.then(|| at..at + WIDTHS[field])
     }
 
-    /// No options but TCP's timestamps: what a switch's parser reads of a reference without loops.
+    /// True without options except TCP's timestamps: the form that a switch's parser can read without loops.
     fn has_fixed_form(&self) -> bool {
         let ip = if self.is_ipv6 { 40 } else { 20 };
         let options = usize::from(self.length - self.transport) - if self.is_tcp { 20 } else { 8 };
@@ -152,7 +153,7 @@ impl Block {
         }
     }
 
-    /// What a flow keeps: the block with zeros where frames may differ.
+    /// The block as its flow stores it, with zeros in fields that may differ between frames.
     pub fn kept(&self) -> Block {
         let mut kept = *self;
         for at in (0..FIELDS).filter_map(|field| self.field(field)) {
@@ -169,7 +170,7 @@ impl Block {
         kept
     }
 
-    /// Addresses, ports and protocol: what tells flows apart.
+    /// Identity of a flow: addresses, ports and protocol.
     pub fn flow(&self) -> [u8; 37] {
         let mut flow = [0; 37];
         let addresses = if self.is_ipv6 { IP + 8..IP + 40 } else { IP + 12..IP + 20 };

@@ -1,4 +1,4 @@
-//! Contexts of flows, and frames without what their reference says.
+//! Contexts of flows, and frames without the fields that equal their reference.
 
 use crate::PORTS;
 use crate::block::{ADDRESSES, Block, FIELDS};
@@ -7,7 +7,7 @@ use crate::wire::{AS_IT_WAS, HEAD, Head, IP_LENGTH, PAYLOAD_LENGTH, REFERENCE, S
 use base_time::Time;
 use std::collections::BTreeMap;
 
-/// What a compressor has counted.
+/// Counters of a compressor.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counted {
     /// Frames that went on as they were.
@@ -40,7 +40,7 @@ pub struct Compressor {
     pub(crate) counted: Counted,
 }
 
-/// What a flow has, or had: generations go on when another takes its place.
+/// State of a flow, and its generation, which goes on when another flow replaces it.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Context {
     pub(crate) flow: Option<Flow>,
@@ -59,7 +59,7 @@ impl Context {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Flow {
     pub(crate) reference: Block,
-    /// What of it every frame has to have.
+    /// Fields that every frame of the flow must have.
     pub(crate) kept: Block,
     /// Frames that have carried the reference, as far as that matters.
     pub(crate) shown: u8,
@@ -74,7 +74,7 @@ impl Compressor {
         Compressor { contexts, refresh, ..Compressor::default() }
     }
 
-    /// What was counted so far.
+    /// Counters so far.
     pub fn counted(&self) -> Counted {
         self.counted
     }

@@ -6,12 +6,12 @@ use crate::crc::crc16;
 use crate::wire::{AS_IT_WAS, Head, IP_LENGTH, KNOWN, PAYLOAD_LENGTH, REFERENCE, Reader, is_compressed};
 use std::collections::BTreeMap;
 
-/// What a decompressor has counted.
+/// Counters of a decompressor.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counted {
     /// Frames that went on whole.
     pub whole: u64,
-    /// Frames that ended, since no compressor writes what they say.
+    /// Frames dropped because no compressor writes such frames.
     pub malformed: u64,
     /// Frames that ended, since their reference is not known.
     pub unknown: u64,
@@ -51,10 +51,10 @@ impl Context {
     }
 }
 
-/// What is behind a head.
+/// Content after a head.
 struct Parts<'a> {
     fields: [Option<&'a [u8]>; FIELDS],
-    /// Of the IP packet, where it does not follow from the payload.
+    /// Length of the IP packet, if it does not follow from the payload.
     length: Option<u16>,
     reference: Option<&'a [u8]>,
     payload: &'a [u8],
@@ -114,7 +114,7 @@ impl Decompressor {
         Decompressor { contexts, ..Decompressor::default() }
     }
 
-    /// What was counted so far.
+    /// Counters so far.
     pub fn counted(&self) -> Counted {
         self.counted
     }

@@ -3,14 +3,14 @@
 //! | | |
 //! |---|---|
 //! | synopsis | `HeaderCompress(bit<16> contexts, bit<16> refresh)`, method `compress(in bit<16> port)`; `HeaderDecompress(bit<16> contexts)`, method `decompress(in bit<16> port)` |
-//! | compressing | A flow of a port gets one of `contexts` contexts (4 to 32,768, a power of two) and a *reference*: the headers of one of its frames. Frames say what differs from it. The first three frames after a new reference carry it along, and every `refresh`-th one again (0: never). What cannot be compressed goes on as it is: other protocols, fragments, extension headers, wrong lengths or IPv4 checksums, options but TCP's timestamps, which a switch at the other end would not read. |
-//! | decompressing | Headers are the reference's with what differs. A frame whose reference is not there, or whose headers do not have the check that was sent along, ends here; what is not compressed goes on as it is. |
+//! | compressing | A flow of a port gets one of `contexts` contexts (4 to 32,768, a power of two) and a *reference*: the headers of one of its frames. Frames contain the differences from it. The first three frames after a new reference carry it along, and every `refresh`-th one again (0: never). Frames that cannot be compressed go on unchanged: other protocols, fragments, extension headers, wrong lengths or IPv4 checksums, options but TCP's timestamps, which a switch at the other end would not read. |
+//! | decompressing | Headers are the reference's with the differences. A frame whose reference is missing, or whose headers do not match the transmitted check, is dropped; uncompressed frames go on unchanged. |
 //! | loss and reordering | No frame depends on another but on the one that brought its reference: a lost one harms no other. The reference before the current one is still known. After all frames with a reference are lost, frames end at the decompressor until the next that carries it. A frame is wrong only if 256 references of its context are lost together, or a compressor has begun anew, all frames with its first reference are lost and that has, by chance, the generation of the one before; and if its check, a CRC of 16 bits over all its headers, agrees by chance, too. |
 //! | fields | Of IPv4 TOS, TTL, identification; of IPv6 traffic class, hop limit; of TCP all but ports and data offset, timestamps among the options; of UDP the checksum. Anything else that changes is another reference, after four frames in a row that do not fit the last one. |
 //! | state | a compressor: about 300 bytes a context and port; a decompressor: two references, 250 bytes, a context and port. 64 ports each; frames of others go on uncompressed, or end in the decompressor |
 //! | cost | one hash of addresses and ports, four contexts looked at, one pass over the headers for the check |
 //! | counters | [`compress::Counted`], [`decompress::Counted`] |
-//! | length | EtherType and headers of UDP over IPv4 are 30 bytes and become 13; of TCP 42 and become 17 and up, with timestamps 54 and 25. A frame with its reference is longer than it was by 10 bytes and what differs; a frame that looks compressed by 11 |
+//! | length | EtherType and headers of UDP over IPv4 are 30 bytes and become 13; of TCP 42 and become 17 and up, with timestamps 54 and 25. A frame with its reference is longer than before by 10 bytes and the differences; a frame that looks compressed by 11 |
 //!
 //! ```p4
 //! @frame_extern("header-compress")

@@ -1,11 +1,11 @@
-//! What goes over the link behind the Ethernet addresses: EtherType [`ETHER_TYPE`], these 7 bytes, what they say is present, in
-//! this order, and what followed the headers.
+//! Frames on the link after the Ethernet addresses: EtherType [`ETHER_TYPE`], these 7 bytes, the fields marked as
+//! present, in this order, and the bytes after the headers.
 //!
 //! ```p4
 //! header compressed_t {
 //!     bit<16> context;
 //!     bit<8>  generation;      // of the context's reference
-//!     bit<16> present;         // bits of what follows, the lowest first:
+//!     bit<16> present;         // a bit for each of these fields, the lowest first:
 //!     bit<16> check;           // crc16 of all headers as they were, from the EtherType on
 //! }
 //! //   0  tos                 of IPv4: 8 bits
@@ -19,9 +19,9 @@
 //! //   8  urgent              16 bits
 //! //   9  timestamps          64 bits
 //! //  10  checksum            of TCP or UDP: 16 bits
-//! //  11  ip_length           16 bits, where bytes follow the IP packet
-//! //  12  payload_length      16 bits, in frames that a link may pad: what followed the headers
-//! //  13  reference           8 bits: how many bytes; the headers of the reference, from the EtherType on
+//! //  11  ip_length           16 bits, if bytes follow the IP packet
+//! //  12  payload_length      16 bits, in frames that a link may pad: the bytes after the headers
+//! //  13  reference           8 bits: length in bytes; the headers of the reference, from the EtherType on
 //! //  14  as_it_was           nothing was compressed: payload_length, and the frame from its EtherType on
 //! ```
 //!
@@ -44,19 +44,19 @@ pub const REFERENCE: u16 = 4 << FIELDS;
 pub const AS_IT_WAS: u16 = 8 << FIELDS;
 /// All bits that mean something.
 pub const KNOWN: u16 = (16 << FIELDS) - 1;
-/// Frames up to this length say the length of what follows the headers.
+/// Frames up to this length contain the length of the bytes after the headers.
 pub const SHORT: usize = 64;
 
-/// The bytes in front of what is present.
+/// The bytes in front of the fields.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Head {
     /// The context.
     pub context: u16,
-    /// Of its reference.
+    /// Generation of the reference.
     pub generation: u8,
-    /// What follows.
+    /// Fields that follow, as bits.
     pub present: u16,
-    /// Of the headers as they were.
+    /// Checksum of the original headers.
     pub check: u16,
 }
 
@@ -70,7 +70,7 @@ impl Head {
         [e0, e1, c0, c1, self.generation, p0, p1, k0, k1]
     }
 
-    /// Reads it from behind the EtherType.
+    /// Reads it from after the EtherType.
     pub fn read(from: &mut Reader<'_>) -> Option<Head> {
         let (context, generation) = (from.u16()?, from.u8()?);
         Some(Head { context, generation, present: from.u16()?, check: from.u16()? })
@@ -116,7 +116,7 @@ impl<'a> Reader<'a> {
         self.take(2).map(|bytes| u16::from_be_bytes([bytes[0], bytes[1]]))
     }
 
-    /// What is left.
+    /// Remaining bytes.
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }

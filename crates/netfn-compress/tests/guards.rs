@@ -1,4 +1,4 @@
-//! Each guard against wrong headers by itself: what one lets pass another may stop, and so hide that it is not there.
+//! Each guard against wrong headers by itself: another one might stop what a missing guard lets pass.
 
 mod support;
 
@@ -40,7 +40,7 @@ fn a_context_that_changes_hands_has_another_generation() {
             let frame = frame(&mut flow, &mut rng);
             let link = sender.compress(1, &frame, NOW);
             places.push(place(&link));
-            // Of every flow behind the fourth the reference is lost.
+            // Of every flow after the fourth the reference is lost.
             if number < 4 || n >= 3 {
                 let whole = receiver.decompress(1, &link);
                 assert_eq!(whole.is_some(), number < 4, "{number}");

@@ -1,6 +1,6 @@
-//! The code: parity rows of a block of frames, and lost frames from what is left.
+//! The code: parity rows of a block of frames, and reconstruction of lost frames.
 //!
-//! A frame's *symbol* is its length in two bytes and its bytes, zeros behind. Row `r` of the parity is the sum of
+//! A frame's *symbol* is its length in two bytes and its bytes, zeros after. Row `r` of the parity is the sum of
 //! `a(r, i) * symbol i`, with `a(r, i) = (x0 + yi) / (xr + yi)` for `xr = r` and `yi = 16 + i`: a Cauchy matrix with its columns
 //! scaled so that row 0 is the plain sum. All its square parts can be inverted, so any `e` rows give any `e` lost frames.
 //!
@@ -135,8 +135,8 @@ fn product(a: u16, b: u16) -> u16 {
     if b == 0 { 0 } else { tables::mul(a, log(b), exp, log_table) }
 }
 
-/// The lost frames of a block, each with its index: `data` has the frames that came, `parity` the rows that came with their
-/// coded bytes. `None` if there are too few, or if what came does not belong together.
+/// The lost frames of a block, each with its index: `data` has the received frames, `parity` the received rows with
+/// their coded bytes. `None` if there are too few, or if they are inconsistent.
 pub fn recover(
     field: &mut Field,
     data: &[Option<&[u8]>],
@@ -185,7 +185,7 @@ fn combined(field: &mut Field, vectors: &[Vec<Chunk>], factors: &[u16]) -> Vec<C
     sum.unwrap_or_default()
 }
 
-/// The frame of a symbol, if its length fits and what is behind it is zero.
+/// The frame of a symbol, if its length fits and the remaining bytes are zero.
 fn frame_of(symbol: &[u8]) -> Option<&[u8]> {
     let (length, bytes) = symbol.split_first_chunk::<LENGTH>()?;
     let (frame, behind) = bytes.split_at_checked(u16::from_be_bytes(*length).into())?;

@@ -9,10 +9,10 @@ use base_time::{Duration, Time};
 use dataplane_api::{Emitter, ResumeAt};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// What a decoder is told when it is made.
+/// Parameters of a decoder.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Limits {
-    /// No frame waits longer for what was sent before it.
+    /// Longest wait of a frame for earlier ones.
     pub wait: Duration,
     /// A block is given up when a frame comes from more than so many blocks later.
     pub reach: u32,
@@ -27,7 +27,7 @@ impl Limits {
     pub const MOST_REACH: u64 = 15;
 }
 
-/// What a decoder has counted.
+/// Counters of a decoder.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counted {
     /// Data frames that came.
@@ -42,14 +42,14 @@ pub struct Counted {
     pub malformed: u64,
     /// Frames of ports and classes beyond the [most](STREAMS).
     pub crowded: u64,
-    /// An encoder began anew, or was out of reach for so long that nobody knows what was lost.
+    /// An encoder restarted, or was out of reach for so long that the losses are unknown.
     pub restarts: u64,
 }
 
 /// A block more than so many beyond `reach`, or behind, is one of another time.
 const FAR: u32 = 64;
 
-/// Gives on in order what comes tagged.
+/// Delivers tagged frames in order.
 #[derive(Clone, Default, Debug)]
 pub struct Decoder {
     pub(crate) limits: Limits,
@@ -61,7 +61,7 @@ pub struct Decoder {
     pub(crate) field: Field,
 }
 
-/// What has come of one port and class from the next frame's block on.
+/// Frames received for one port and class, from the next frame's block on.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Stream {
     /// The number of the first block of `blocks`.
@@ -77,14 +77,14 @@ pub(crate) struct Stream {
     pub(crate) deadline: Option<Time>,
 }
 
-/// What has come of a block.
+/// Frames received of a block.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Block {
     /// Data frames it has at most, as its data frames say; 0 if none came.
     pub(crate) most: u8,
     /// Data frames it has, as parity frames or the next block say.
     pub(crate) count: Option<u8>,
-    /// Its data frames without their tags.
+    /// Data frames without their tags.
     pub(crate) data: Vec<Option<Vec<u8>>>,
     /// How many of them were made again.
     pub(crate) recovered: u8,
@@ -106,7 +106,7 @@ impl Block {
         }
     }
 
-    /// The block has exactly `count` data frames. False if what came says otherwise.
+    /// Sets the number of data frames of the block. False if it contradicts received frames.
     fn set_count(&mut self, count: u8) -> bool {
         let in_range = (1..=MOST_DATA).contains(&count.into());
         let agrees = self.count.is_none_or(|known| known == count) && self.data.len() <= count.into();
@@ -144,7 +144,7 @@ impl Decoder {
         Decoder { limits, ..Decoder::default() }
     }
 
-    /// What was counted so far.
+    /// Counters so far.
     pub fn counted(&self) -> Counted {
         self.counted
     }
@@ -214,7 +214,7 @@ impl Decoder {
     }
 }
 
-/// What comes of a stream, in order.
+/// Results of a stream, in order.
 enum Given {
     /// A data frame, by its block and index, tagged as delivered.
     Frame { number: (u32, u8), delivered: Vec<u8> },
@@ -302,7 +302,7 @@ impl Work<'_> {
         if !block.set_count(count) {
             return self.counted.malformed += 1;
         }
-        // What is complete needs no parity.
+        // A complete block needs no parity.
         if block.data.iter().flatten().count() < usize::from(count) {
             block.parity.push((row, tagged.coded().to_vec()));
         }
@@ -317,7 +317,7 @@ impl Work<'_> {
         block.recovered += lost.len() as u8;
         for (index, frame) in lost {
             block.data[index] = Some(frame);
-            // What was given up before stays so.
+            // Frames given up before stay lost.
             if at > 0 || index >= usize::from(*next) {
                 self.counted.recovered += 1;
                 waiting.push_back((now, number, index as u8));
@@ -325,7 +325,7 @@ impl Work<'_> {
         }
     }
 
-    /// Gives on what is next, as far as it has come.
+    /// Delivers the next frames, as far as they have arrived.
     fn give_on(&mut self) {
         while let Some(block) = self.stream.blocks.front_mut() {
             let next = self.stream.next;
@@ -362,7 +362,7 @@ impl Work<'_> {
         self.stream.next = 0;
     }
 
-    /// What the first block still has is given on; what it lacks is lost.
+    /// Delivers the remaining frames of the first block; the missing ones count as lost.
     fn give_up_block(&mut self) {
         if self.stream.blocks.is_empty() {
             self.stream.blocks.push_back(Block::default());
@@ -374,7 +374,7 @@ impl Work<'_> {
         self.give_on();
     }
 
-    /// In the first block, gives on what has come before `end`; what has not is lost.
+    /// Delivers received frames of the first block before `end`; missing ones are lost.
     fn give_up_to(&mut self, end: u8) {
         let Some(block) = self.stream.blocks.front_mut() else { return };
         for index in self.stream.next..end {
@@ -397,7 +397,7 @@ impl Work<'_> {
         *self.stream = Stream { first: block, deadline: self.stream.deadline, ..Stream::default() };
     }
 
-    /// What has waited long enough at `now` goes on, and all before it.
+    /// Delivers frames that have waited long enough at `now`, and all before them.
     fn release(&mut self, now: Time) {
         while let Some((came, block, index)) = self.stream.waiting.front().copied() {
             if came + self.limits.wait > now {
@@ -410,7 +410,7 @@ impl Work<'_> {
                 self.give_up_to(index);
             }
             self.give_on();
-            // What has been given on is gone now; what cannot be does not wait any longer.
+            // Delivered frames are removed; frames that cannot be delivered do not wait any longer.
             if self.stream.waiting.front() == Some(&(came, block, index)) {
                 self.stream.waiting.pop_front();
             }

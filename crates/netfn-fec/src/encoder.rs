@@ -7,10 +7,10 @@ use base_time::{Duration, Time};
 use dataplane_api::{Emitter, ResumeAt};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A port and a class: what has blocks of its own.
+/// A port and a class, which have blocks of their own.
 pub(crate) type StreamKey = (u16, u8);
 
-/// What a call asks for.
+/// Arguments of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Protection {
     port: u16,
@@ -43,7 +43,7 @@ pub struct Encoder {
 pub(crate) struct Stream {
     /// Data and parity frames of a block.
     pub(crate) data: u8,
-    /// Its parity frames are these rows.
+    /// Rows of the parity frames.
     pub(crate) parity: Parity,
     pub(crate) block: u32,
     /// Data frames of the block before.
@@ -74,7 +74,7 @@ impl Encoder {
         out.carry_on(frame.to_vec());
     }
 
-    /// The frame goes on with a tag; parity comes behind the last one of a block.
+    /// The frame goes on with a tag; parity comes after the last one of a block.
     pub fn encode(&mut self, wanted: Protection, frame: &[u8], now: Time, out: &mut Emitter) {
         let key = (wanted.port, wanted.class);
         let room = self.streams.len() < STREAMS || self.streams.contains_key(&key);

@@ -3,9 +3,9 @@
 //! | | |
 //! |---|---|
 //! | synopsis | `FecEncode(bit<48> hold_us)`, method `encode(in bit<16> port, in bit<8> traffic_class, in bit<8> k, in bit<8> h)`; `FecDecode(bit<48> wait_us, bit<8> reach, bit<32> over, bit<32> faulty_ppm)`, method `decode(in bit<16> port)` |
-//! | encoding | Frames of one port and class make blocks: up to `k` of them (1 to 128) are tagged and go on at once, then `h` parity frames (0 to 16) come fresh behind the call. A block that is not full `hold_us` microseconds after its first frame is closed as it is. Any `h` lost frames of a block can be made again. `h` = 0 numbers frames, so that losses are seen. A frame that cannot be tagged goes on as it is: [`Encoder::passed`] counts them. |
-//! | decoding | Tagged frames go on in the order in which they were sent, marked [delivered](tag::Kind::Delivered); lost ones are made again as soon as enough of their block is there. What is behind a gap waits `wait_us` microseconds at most, and no longer than until a frame from more than `reach` blocks later comes: 0 where links keep order. Parity frames end here; so do doubles, late frames and malformed ones. What is not tagged goes on as it is. |
-//! | faulty links | Of every `over` frames that were sent to a port (0 switches it off), the lost ones are counted before repair. At `faulty_ppm` millionths a [mark], an LLDP frame, comes fresh behind the call, for the program to send back: the other end learns that its link is faulty. Below half of that, another says that it is well. |
+//! | encoding | Frames of one port and class make blocks: up to `k` of them (1 to 128) are tagged and go on at once, then `h` parity frames (0 to 16) come fresh after the call. A block that is not full `hold_us` microseconds after its first frame is closed as it is. Any `h` lost frames of a block can be made again. `h` = 0 numbers frames, so that losses are seen. A frame that cannot be tagged goes on as it is: [`Encoder::passed`] counts them. |
+//! | decoding | Tagged frames go on in the order in which they were sent, marked [delivered](tag::Kind::Delivered); lost ones are made again as soon as enough of their block is there. Frames after a gap wait `wait_us` microseconds at most, and no longer than until a frame from more than `reach` blocks later comes: 0 where links keep order. Parity frames end here; so do doubles, late frames and malformed ones. Untagged frames go on unchanged. |
+//! | faulty links | Of every `over` frames that were sent to a port (0 switches it off), the lost ones are counted before repair. At `faulty_ppm` millionths a [mark], an LLDP frame, comes fresh after the call, for the program to send back: the other end learns that its link is faulty. Below half of that, another says that it is well. |
 //! | state | an encoder: `h` frames of the longest length a port and class; a decoder: `reach + 1` blocks a port and class. 256 ports and classes each; frames of others go on untagged, or end in the decoder |
 //! | cost | encoding: `h` multiplications of a frame; decoding: a copy of each frame, and for each lost one as many multiplications as its block has frames. `h` = 1 is without multiplications: the first parity is the sum |
 //! | counters | [`Encoder::passed`]; [`decoder::Counted`] |
@@ -22,12 +22,12 @@
 //!     FecDecode(bit<48> wait_us, bit<8> reach, bit<32> over, bit<32> faulty_ppm);
 //!     void decode(in bit<16> port);
 //! }
-//! // encode(port, 0, 5, 1): frames 1 2 3 4 5 6 go out as 1 2 3 4 5 P 6, and 3 that is lost comes back behind P:
+//! // encode(port, 0, 5, 1): frames 1 2 3 4 5 6 go out as 1 2 3 4 5 P 6, and 3 that is lost comes back after P:
 //! // 1 2 P 4 5 -> 1 2 3 4 5
 //! ```
 //!
-//! Fresh frames have no metadata, so a tag names the port of the call: behind `encode` the program sends tagged frames to
-//! `channel`, behind `decode` it takes `channel` for the port that the frame came by, puts `ether_type` where it was, and
+//! Fresh frames have no metadata, so a tag names the port of the call: after `encode` the program sends tagged frames to
+//! `channel`, after `decode` it takes `channel` for the port that the frame came by, puts `ether_type` where it was, and
 //! makes the tag's header invalid. [`tag`] has the format.
 //!
 //! The field has 2^16 elements, its vector arithmetic is `reed-solomon-simd`'s. The matrix is a Cauchy matrix whose first

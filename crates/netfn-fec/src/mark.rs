@@ -1,8 +1,8 @@
-//! The mark that tells the other end of a link how its frames arrive: an LLDP frame (IEEE 802.1AB) with an organisation's
+//! The mark, which reports the quality of a link to its other end: an LLDP frame (IEEE 802.1AB) with an organisation's
 //! TLV of our own, always of the same length, so that a P4 parser extracts it as one header.
 //!
 //! ```p4
-//! header link_mark_t {         // behind the Ethernet header of EtherType 0x88cc
+//! header link_mark_t {         // after the Ethernet header of EtherType 0x88cc
 //!     bit<16> chassis;         // TLV 1 of 7 bytes
 //!     bit<8>  chassis_kind;    // 4: a MAC address
 //!     bit<48> chassis_id;
@@ -30,7 +30,7 @@ const OUI: [u8; 3] = [0x52, 0x41, 0x43];
 /// How long a mark holds, if no other comes.
 pub const SECONDS: u16 = 120;
 
-/// What a mark says.
+/// Content of a mark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mark {
     /// The port by which the frames came.
@@ -76,8 +76,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// `sent` more frames were sent to `port`, of which `lost` did not come. Gives what there is to tell after every
-    /// `over` frames.
+    /// Counts `sent` more frames to `port`, of which `lost` were lost. Returns a mark after every `over` frames.
     pub fn add(&mut self, port: u16, sent: u32, lost: u32, over: u32, faulty_ppm: u32) -> Option<Mark> {
         if over == 0 {
             return None;

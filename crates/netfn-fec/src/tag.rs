@@ -1,4 +1,4 @@
-//! The tag of a frame, behind the Ethernet addresses: EtherType [`ETHER_TYPE`], then these 14 bytes, then the rest of the
+//! The tag of a frame, after the Ethernet addresses: EtherType [`ETHER_TYPE`], then these 14 bytes, then the rest of the
 //! frame (in parity frames: the coded bytes).
 //!
 //! ```p4
@@ -26,21 +26,21 @@ pub const SHORTEST: usize = 14;
 /// The longest frame that can be tagged: its parity's length still fits the tag.
 pub const LONGEST: usize = 65_000;
 
-/// What a tagged frame is.
+/// Kinds of tagged frames.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A frame of the user's.
     Data,
     /// Coded bytes.
     Parity,
-    /// A frame of the user's, behind the decoder. It is not valid on a link.
+    /// A frame of the user's, after the decoder. It is not valid on a link.
     Delivered,
 }
 
 /// A tag but for the frame's own EtherType, which stays with the frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tag {
-    /// What the frame is.
+    /// Kind of the frame.
     pub kind: Kind,
     /// 0 to 15.
     pub class: u8,
@@ -52,7 +52,7 @@ pub struct Tag {
     pub before: u8,
     /// The port of the call.
     pub channel: u16,
-    /// Of the frame without its tag, or of the coded bytes.
+    /// Length of the frame without its tag, or of the coded bytes.
     pub length: u16,
     /// The block's number.
     pub block: u32,
@@ -99,10 +99,10 @@ impl Tag {
 /// A frame with a tag, taken apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tagged<'a> {
-    /// Its tag.
+    /// The tag.
     pub tag: Tag,
     addresses: &'a [u8],
-    /// What follows the tag, without the link's padding: from the frame's own EtherType on, or the coded bytes.
+    /// Bytes after the tag, without the link's padding: from the frame's own EtherType on, or the coded bytes.
     body: &'a [u8],
 }
 
@@ -118,7 +118,7 @@ impl Tagged<'_> {
     }
 }
 
-/// What a frame is to a decoder.
+/// A frame as a decoder sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Parsed<'a> {
     /// It has another EtherType.

@@ -18,7 +18,7 @@ fn on_the_link(count: u32, k: u8, h: u8) -> Vec<Vec<u8>> {
     sent
 }
 
-/// What each of `link`, by position, gives at a decoder.
+/// Output of a decoder for each frame of `link`, in the given order.
 fn received(decoder: &mut dyn FrameExtern, link: &[Vec<u8>], order: &[usize]) -> String {
     let each = order.iter().map(|at| told(&decode(decoder, &link[*at], us(200))));
     each.collect::<Vec<_>>().join(" | ")

@@ -1,5 +1,5 @@
-//! The format from its description alone: an encoder and a decoder that share nothing with the crate's, not its field either. What one side
-//! writes the other reads, both ways.
+//! The format from its description alone: an encoder and a decoder that share nothing with the crate's, not its field
+//! either. Each side reads the other's output.
 
 mod support;
 
@@ -8,7 +8,7 @@ use support::{decode, decoder, encode, encoder, frame, frames, us};
 
 /// The field of 2^16 elements as `code` describes it: an element is a sum of a basis, and products are of polynomials.
 struct Field {
-    /// By an element as it is on the wire, as a polynomial.
+    /// Polynomials of elements, indexed by the element as it is on the wire.
     polynomial: Vec<u16>,
     /// The other way round.
     wire: Vec<u16>,

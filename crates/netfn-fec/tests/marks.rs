@@ -1,5 +1,5 @@
-//! What decoders tell of links: losses before repair, and an LLDP frame (IEEE 802.1AB) that any reader of LLDP can take apart. After each
-//! call the memory is moved to another decoder.
+//! Reports of decoders about links: losses before repair, and an LLDP frame (IEEE 802.1AB) that any LLDP reader can
+//! parse. After each call the memory is moved to another decoder.
 
 mod support;
 
@@ -40,7 +40,8 @@ fn a_mark_is_an_lldp_frame() {
     assert_eq!(tlvs(&frame[14..]), wanted);
 }
 
-/// What a decoder tells of a link of which `is_lost` says which frames are lost: port, whether it is faulty, lost millionths.
+/// Reports of a decoder about a link that loses the frames selected by `is_lost`: port, whether it is faulty, losses in
+/// millionths.
 fn told(
     link: &[Vec<u8>],
     over: u32,
@@ -82,7 +83,7 @@ fn losses_count_before_repair() {
     assert_eq!(told(&link(100, 5, 1), 50, 1, |at| at % 6 == 5), []);
 }
 
-/// Of a block of which nothing comes nobody says how long it was: it was as long as is usual.
+/// A block of which nothing arrives is taken to have the usual length.
 #[test]
 fn whole_blocks_that_are_lost_count() {
     for blocks in 1..=4 {

@@ -77,7 +77,7 @@ fn parity_is_what_the_definition_says() {
 struct OnLink {
     at: Time,
     bytes: Vec<u8>,
-    /// Of the user's frame; none for parity.
+    /// Number of the user's frame; `None` for parity.
     number: Option<u32>,
     block: u32,
 }

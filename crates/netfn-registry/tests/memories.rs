@@ -12,7 +12,7 @@ fn bits(values: &[(u32, u128)]) -> Vec<Bits> {
     values.iter().map(|(width, value)| Bits::new(*width, *value)).collect()
 }
 
-/// What frames go through, one function behind the other: a name, the constructor's arguments, those of calls.
+/// Functions that frames pass in series: name, constructor arguments, call arguments.
 type Stage = (&'static str, &'static [(u32, u128)], &'static [(u32, u128)]);
 
 const PORT: (u32, u128) = (16, 1);

@@ -22,7 +22,7 @@ pub const NAME: &str = "crc7";
 /// x^3 + 1, where the leading bit of a CRC is the highest of a byte.
 const POLYNOMIAL: u8 = 0x09 << 1;
 
-/// What a byte makes of a CRC of 0, by byte; CRCs stand in the upper 7 bits.
+/// CRC of each byte, starting from 0; CRCs are in the upper 7 bits.
 const TABLE: [u8; 256] = table();
 
 /// Offers `crc7`.

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | synopsis | `Ewma(bit<8> shift)`, methods `bit<32> update(in bit<32> sample)`, `@noSideEffects bit<32> value()` |
 //! | what it does | `update` takes a sample into the average with the weight 2^-`shift` and gives the new average; the first sample is the average. `value` gives the average, 0 before the first sample. `shift` is 32 at most. |
-//! | state | 8 bytes: the average with `shift` bits behind the point; and whether there was a sample |
+//! | state | 8 bytes: the average with `shift` bits after the point; and whether there was a sample |
 //! | cost | three additions and shifts |
 //!
 //! ```p4
@@ -49,7 +49,7 @@ pub fn register(registry: &mut Registry) {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ewma {
     shift: u32,
-    /// The average, with `shift` bits behind the point; none before the first sample.
+    /// The average, with `shift` bits after the point; none before the first sample.
     average: Option<u64>,
 }
 

@@ -121,7 +121,7 @@ fn crcs_of_any_width_are_those_of_a_shift_register() {
         let mut crc = [Bits::zero(7)];
         object.call(0, std::slice::from_ref(&data), &mut crc, Time::ZERO);
         assert_eq!(crc[0].low_u64(), u64::from(register), "seed {seed}: {width} bits");
-        // The CRC of data with its CRC behind is 0.
+        // The CRC of data with its CRC after is 0.
         let mut both = BitWriter::new();
         both.push(&data);
         both.push(&crc[0]);

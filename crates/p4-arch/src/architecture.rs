@@ -2,7 +2,7 @@
 
 use crate::declared::Declared;
 
-/// What is known of an architecture beside its declarations.
+/// Facts about an architecture beside its declarations.
 #[derive(Debug)]
 pub struct Architecture {
     /// `v1model`, `psa`, ...
@@ -19,15 +19,15 @@ pub struct Architecture {
     pub structs: &'static [Role],
     /// The struct type of the standard metadata, where one struct goes all the way with a packet.
     pub standard_metadata: Option<&'static str>,
-    /// Its fields that the switch itself writes or reads.
+    /// Fields of the standard metadata that the switch itself writes or reads.
     pub standard_fields: &'static [StandardField],
-    /// What calls of extern functions touch. A name has one row, whatever its overloads.
+    /// Effects of extern functions. A name has one row, whatever its overloads.
     pub functions: &'static [FunctionFacts],
-    /// What extern objects hold and what calls of their methods touch.
+    /// State of extern objects, and effects of their methods.
     pub objects: &'static [ObjectFacts],
     /// The port number that means "drop", unless the user sets another, where a port means it.
     pub drop_port: Option<u32>,
-    /// What a splitter has to know; `None` where programs are not cut.
+    /// Facts for the splitter; `None` for an architecture whose programs are not cut.
     pub cut: Option<&'static crate::CutFacts>,
 }
 
@@ -36,7 +36,7 @@ pub struct Architecture {
 pub struct PackageFacts {
     /// The package type.
     pub name: &'static str,
-    /// Its parameters, in order.
+    /// Parameters, in order.
     pub params: &'static [&'static str],
 }
 
@@ -46,7 +46,7 @@ impl Architecture {
         self.functions.iter().find(|f| f.name == name)
     }
 
-    /// What a table property gives the table, if it is one that takes an extern object.
+    /// Kind of object that a table property takes; `None` for other properties.
     pub fn table_property(&self, property: &str) -> Option<TableObject> {
         self.objects.iter().find_map(|object| match object.table {
             TableUse::Implementation(name) if name == property => Some(TableObject::Implementation),
@@ -77,7 +77,7 @@ impl Architecture {
         self.packages.iter().find(|p| p.name == name)
     }
 
-    /// What its file declares.
+    /// Names that the architecture's file declares.
     pub fn declared(&self) -> Declared {
         crate::declared::declared(self.include)
     }
@@ -110,18 +110,18 @@ impl Architecture {
 pub struct StageFacts {
     /// `parser`, `ingress`, ...
     pub name: &'static str,
-    /// What runs there.
+    /// Kind of the stage.
     pub kind: StageKind,
     /// The argument of `main` that is the block, as the parameters' names from the outer to the inner package
     /// (`ingress.ip`); `None` for the traffic manager.
     pub argument: Option<&'static str>,
-    /// What each parameter of the block means, in order. A block may leave out `@optional` ones at the end.
+    /// Role of each parameter of the block, in order. A block may leave out `@optional` ones at the end.
     pub roles: &'static [Role],
     /// The extern functions that may only be called in some stages and are meant to be called here.
     pub calls: &'static [&'static str],
 }
 
-/// What runs in a stage.
+/// Kinds of stages.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum StageKind {
     /// A parser: bytes to headers.
@@ -134,7 +134,7 @@ pub enum StageKind {
     TrafficManager,
 }
 
-/// What a parameter of a stage's block is bound to.
+/// Role of a parameter of a stage's block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Role {
     /// The packet: `packet_in` of a parser, `packet_out` of a deparser.
@@ -145,15 +145,15 @@ pub enum Role {
     Metadata,
     /// The switch's metadata, one struct all the way.
     StandardMetadata,
-    /// What the switch tells this stage.
+    /// Metadata that the switch gives to this stage.
     Input,
-    /// What the program asks of the switch.
+    /// Metadata by which the program requests effects.
     Output,
-    /// What a packet takes along from the deparser that ends one pass to the parser that begins another.
+    /// Metadata carried from the deparser that ends one pass to the parser that begins another.
     Carried(Carried),
 }
 
-/// By which way a packet comes from one pass to another.
+/// Path of a packet from one pass to another.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Carried {
     /// Ingress to egress, unicast and multicast.
@@ -199,21 +199,21 @@ pub enum FieldMoment {
     EgressEnd,
 }
 
-/// What calls of an extern function touch.
+/// Effect of an extern function.
 #[derive(Debug)]
 pub struct FunctionFacts {
     /// The function.
     pub name: &'static str,
-    /// What a call does beside writing its `out` and `inout` arguments.
+    /// Effect of a call beside writing its `out` and `inout` arguments.
     pub effect: Effect,
 }
 
-/// What a call does beside writing its `out` and `inout` arguments.
+/// Effect of a call beside writing its `out` and `inout` arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Effect {
     /// Nothing: the result depends on the arguments alone, an unused call may go, equal calls may be one.
     Pure,
-    /// It reads the bytes behind the parsed headers.
+    /// It reads the bytes after the parsed headers.
     ReadsPayload,
     /// It draws a random number: no two calls may be one, and the draws have an order.
     Draws,
@@ -234,7 +234,7 @@ pub enum Effect {
     Logs,
 }
 
-/// What an extern object holds, and what its methods touch.
+/// State of an extern object, and effects of its methods.
 #[derive(Debug)]
 pub struct ObjectFacts {
     /// The extern type.
@@ -278,18 +278,18 @@ pub enum TableObject {
     Meters,
 }
 
-/// What a call of a method touches.
+/// Effect of a method.
 #[derive(Debug)]
 pub struct MethodFacts {
     /// The method.
     pub name: &'static str,
-    /// What it does to the object.
+    /// Access to the object.
     pub access: Access,
     /// The parameter that says which cell, where the object has several.
     pub index: Option<&'static str>,
 }
 
-/// What a method does to its object.
+/// Access of a method to its object.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Access {
     /// Nothing that lasts.

@@ -1,4 +1,4 @@
-//! What a splitter has to know of an architecture whose programs it cuts: as data, so that another architecture is another row.
+//! Facts about an architecture for the splitter: as data, so that another architecture is another row.
 
 /// The facts.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub struct CutFacts {
     pub port_bits: u32,
 }
 
-/// What a stage is for.
+/// Purpose of a stage.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Duty {
     /// Bytes to headers.
@@ -34,7 +34,7 @@ pub enum Duty {
     Deparse,
 }
 
-/// What a field of the standard metadata means.
+/// Meaning of a field of the standard metadata.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Meaning {
     /// The port by which the packet came in.
@@ -75,7 +75,7 @@ pub enum CutCall {
 /// How packets share an extern object.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum StateMode {
-    /// What a packet reads depends on packets before it: the object is at one device, and the order of its uses counts.
+    /// Packets read results of earlier packets: the object is on one device, and the order of its uses counts.
     Ordered,
     /// Packets only add to it: it may be at several devices, each with a part of the sum.
     Sum,

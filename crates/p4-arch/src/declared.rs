@@ -6,7 +6,7 @@
 use crate::include;
 use std::collections::BTreeSet;
 
-/// What a declaration file declares at the top level.
+/// Top-level declarations of a file.
 #[derive(Default, Debug)]
 pub struct Declared {
     /// All names: types, externs, functions, actions, blocks, packages, constants.
@@ -19,7 +19,7 @@ pub struct Declared {
     pub match_kinds: BTreeSet<&'static str>,
 }
 
-/// What the file `name` and those it includes declare.
+/// Declarations of the file `name` and of those it includes.
 pub(crate) fn declared(name: &str) -> Declared {
     let mut found = Declared::default();
     let (mut files, mut next) = (vec![name], 0);

@@ -190,7 +190,7 @@ pub(crate) const REGISTER: ObjectFacts = object(
 
 pub(crate) const RANDOM: ObjectFacts = passing("Random", &[method("read", Access::None, None)]);
 
-/// What it sends leaves the device at once; the control plane knows it by name.
+/// Digests leave the device at once; the control plane knows a digest by its name.
 pub(crate) const DIGEST: ObjectFacts = ObjectFacts {
     name: "Digest",
     table: TableUse::None,

@@ -1,7 +1,7 @@
-//! TNA and T2NA, the native architectures of Tofino 1 and 2. Their programs are checked and elaborated; nothing
-//! runs them yet.
+//! TNA and T2NA, the native architectures of Tofino 1 and 2. Their programs are checked and elaborated; nothing runs
+//! them yet.
 //!
-//! What externs touch is not told yet: of the objects there are only core.p4's and those of tables.
+//! Effects of externs are missing yet: the objects are only core.p4's and those of tables.
 
 use crate::Role::{self, Headers, Input, Metadata, Output, Packet};
 use crate::architecture::{

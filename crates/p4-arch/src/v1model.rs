@@ -28,7 +28,7 @@ pub static ARCHITECTURE: Architecture = Architecture {
     cut: Some(&CUT),
 };
 
-/// What a splitter has to know of v1model.
+/// Facts about v1model for the splitter.
 pub static CUT: CutFacts = CutFacts {
     stages: &[
         (Duty::Parse, "parser"),

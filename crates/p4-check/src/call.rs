@@ -1,4 +1,4 @@
-//! Calls: what is called, with which arguments, where (P4-16 §8.20, §6.7, §10).
+//! Calls: callees, arguments, and where calls are allowed (P4-16 §8.20, §6.7, §10).
 
 mod args;
 mod builtin;
@@ -177,7 +177,7 @@ impl Checker {
         Some(self.resolve_type_args(args))
     }
 
-    /// The type arguments as inferred. What is still unknown is what `otherwise` says, or is reported.
+    /// The type arguments as inferred. Unknown ones come from `otherwise`, or are reported.
     pub(crate) fn inferred(
         &mut self,
         name: &str,

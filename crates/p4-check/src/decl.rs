@@ -22,7 +22,7 @@ use crate::typed::Decl;
 pub(crate) use params::ParamOf;
 
 impl Checker {
-    /// Checks all declarations of a program. What was made of text with syntax errors is declared but not judged.
+    /// Checks all declarations of a program. Declarations with syntax errors are declared but not checked.
     pub(crate) fn decls(&mut self, program: &ast::Program) {
         self.error_decls(program);
         let mut damage = program.damage.iter().peekable();

@@ -1,12 +1,12 @@
 //! Names, types and compile-time values of a P4-16 program.
 //!
-//! [`check`] reads the syntax tree once, in source order, and gives the [`typed`] tree and what is wrong. Each rule
+//! [`check`] reads the syntax tree once, in source order, and gives the [`typed`] tree and the diagnostics. Each rule
 //! has its place: `types` (which types there are and how they compare), `expr`, `call`, `stmt`, `table`, `decl`.
 //!
 //! **Invariant**: nothing here knows an architecture. Of the standard library only what the language itself names is
 //! known: `packet_in` and `packet_out`, `error`, `match_kind`, `NoAction`, `verify`, `static_assert`.
 //!
-//! **Invariant**: errors do not cascade. What is wrong has [`typed::Type::Error`], which agrees with everything.
+//! **Invariant**: errors do not cascade. A wrong expression has [`typed::Type::Error`], which agrees with everything.
 
 mod call;
 mod cx;

@@ -28,10 +28,10 @@ pub(crate) enum Def {
     Package(Id<Package>),
     Parser(Id<Parser>),
     Control(Id<Control>),
-    /// Controls, parsers or packages of one name, told apart by their constructor parameters.
+    /// Controls, parsers or packages of one name, distinguished by their constructor parameters.
     Overloaded(Vec<Def>),
     EnumMember(Id<Enum>, u32),
-    /// Functions and extern functions of one name, told apart by their parameters.
+    /// Functions and extern functions of one name, distinguished by their parameters.
     Functions(Vec<Id<Function>>),
     Action(Id<Action>),
     Table(Id<Table>),
@@ -80,7 +80,7 @@ impl Def {
         format!("{article} {noun}")
     }
 
-    /// True for what can stand where a type is wanted.
+    /// True for declarations that can be used as a type.
     pub(crate) fn is_type(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,5 @@
-//! Whole programs with something changed in them: parsed and checked without panic, hang or unbounded memory.
+//! Most random programs still parse, so that names, types and the late checks meet unusual code. `P4_FUZZ_CASES` cases
+//! (60 unless set), from `P4_FUZZ_SEED` on.
 //!
 //! Most of what is drawn still parses, so that names, types and the late checks meet what nobody writes.
 //! `P4_FUZZ_CASES` cases (60 unless set), from `P4_FUZZ_SEED` on.

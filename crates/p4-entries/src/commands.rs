@@ -117,7 +117,7 @@ const ELSEWHERE: [(&str, &str); 4] = [
 
 type Reader = fn(&mut Line) -> Read;
 
-/// What a line says, if it says something to the device.
+/// Statement of a line; `None` if the line writes nothing to the device.
 pub(crate) type Read = Result<Option<Statement>, Diagnostic>;
 
 /// Reads a file of commands; `start` is the number of the text's first byte in its source map. Members and
@@ -141,10 +141,10 @@ pub fn read_commands(text: &str, start: u32) -> (Vec<Statement>, Vec<Diagnostic>
     (statements, problems)
 }
 
-/// What lines before have made.
+/// Effects of earlier lines.
 #[derive(Default)]
 struct State {
-    /// By the names that lines have for them.
+    /// Profiles by the name used in the file.
     profiles: BTreeMap<String, Profile>,
     /// Commands that only show something.
     passed_over: Vec<Named>,
@@ -249,7 +249,7 @@ impl Line<'_> {
         }
     }
 
-    /// The words before and behind `=>`; without it, all are before.
+    /// The words before and after `=>`; without it, all are before.
     fn halves(&mut self) -> (Vec<Named>, Option<Vec<Named>>) {
         let mut words = std::mem::take(&mut self.words);
         match words.iter().position(|w| w.text == "=>") {
@@ -287,7 +287,7 @@ impl Line<'_> {
         }
     }
 
-    /// What lines before have made of a profile.
+    /// Profile as earlier lines have left it.
     pub(crate) fn profile(&mut self, name: &Named) -> &mut Profile {
         self.state.profiles.entry(name.text.clone()).or_default()
     }

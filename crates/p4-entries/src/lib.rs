@@ -1,8 +1,9 @@
-//! What fills a device before packets come: tables, defaults, replication, memory, as data.
+//! Entries that fill a device before packets come: tables, defaults, replication, memory, as data.
 //!
-//! Three languages say the same: our TOML ([`read_toml`], described in `docs/entries.md`), the commands of
-//! `simple_switch_CLI` ([`read_commands`]), and the runtime files of p4lang's tutorials ([`read_runtime`]). None knows the program: names and widths are checked by whoever
-//! writes the [`Statement`]s to a device. Every name and value carries its place.
+//! The same can be written in three languages: p4rack's TOML ([`read_toml`], described in `docs/entries.md`), the
+//! commands of `simple_switch_CLI` ([`read_commands`]), and the runtime files of p4lang's tutorials ([`read_runtime`]).
+//! None of the readers knows the program: names and widths are checked when the [`Statement`]s are written to a device.
+//! Every name and value carries its place.
 //!
 //! ```
 //! use p4_entries::{Statement, read_toml};

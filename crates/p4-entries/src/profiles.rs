@@ -6,7 +6,7 @@ use crate::{Args, Named, Statement};
 use base_diag::{Diagnostic, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What lines before have made of one profile.
+/// Members and groups of one profile, as earlier lines have left them.
 #[derive(Default)]
 pub(crate) struct Profile {
     members: BTreeSet<u32>,
@@ -120,7 +120,7 @@ fn group(line: &mut Line, profile: &Named) -> Result<(u32, Named), Diagnostic> {
     }
 }
 
-/// What statements call the member or group with a handle.
+/// Label of the member or group with a handle.
 fn label(handle: u32, span: Span) -> Named {
     Named { text: handle.to_string(), span }
 }

@@ -11,23 +11,23 @@ use control_writes::{Crc, Rates};
 pub struct Named {
     /// As written.
     pub text: String,
-    /// Its place.
+    /// Place in the file.
     pub span: Span,
 }
 
 /// A value with its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Value<T> {
-    /// What it is.
+    /// The value.
     pub value: T,
-    /// Its place.
+    /// Place in the file.
     pub span: Span,
 }
 
-/// What an entry matches.
+/// Match fields of an entry.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Keys {
-    /// By the keys' names; those left out match anything, or zero if they are exact.
+    /// Matches by key name; omitted keys match anything, or zero if they are exact.
     Named(Vec<(Named, Value<Match>)>),
     /// All, in the order of the table.
     InOrder(Vec<Value<Match>>),
@@ -38,7 +38,7 @@ pub enum Keys {
 /// The data of an action.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Args {
-    /// By the parameters' names.
+    /// Values by parameter name.
     Named(Vec<(Named, Value<BigUint>)>),
     /// All, in the order of the action.
     InOrder(Vec<Value<BigUint>>),
@@ -46,7 +46,7 @@ pub enum Args {
     AndPriority(Vec<Value<BigUint>>),
 }
 
-/// What an entry runs.
+/// Action, member or group that an entry runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Run {
     /// An action of the table.
@@ -65,9 +65,9 @@ pub enum Statement {
     Entry {
         /// The table.
         table: Named,
-        /// What it matches.
+        /// Match fields.
         keys: Keys,
-        /// What it runs.
+        /// Action, member or group.
         run: Run,
         /// The greater wins.
         priority: Option<i64>,
@@ -84,7 +84,7 @@ pub enum Statement {
         table: Named,
         /// The action.
         action: Named,
-        /// Its data.
+        /// Action data.
         args: Args,
         /// All of it.
         span: Span,
@@ -93,11 +93,11 @@ pub enum Statement {
     Member {
         /// The profile, or a table that uses it.
         profile: Named,
-        /// What entries and groups call it.
+        /// Label used by entries and groups.
         label: Named,
         /// The action.
         action: Named,
-        /// Its data.
+        /// Action data.
         args: Args,
         /// All of it.
         span: Span,
@@ -106,7 +106,7 @@ pub enum Statement {
     Group {
         /// The selector, or a table that uses it.
         profile: Named,
-        /// What entries call it.
+        /// Label used by entries.
         label: Named,
         /// The labels of its members.
         members: Vec<Named>,
@@ -139,7 +139,7 @@ pub enum Statement {
         label: Named,
         /// The action.
         action: Named,
-        /// Its data.
+        /// Action data.
         args: Args,
         /// All of it.
         span: Span,
@@ -153,7 +153,7 @@ pub enum Statement {
     },
     /// A multicast group.
     Multicast {
-        /// Its number.
+        /// Number of the group.
         group: u32,
         /// Port and replica id, in the order of replication.
         members: Vec<(u32, u16)>,
@@ -162,7 +162,7 @@ pub enum Statement {
     },
     /// A clone session.
     Clone {
-        /// Its number.
+        /// Number of the session.
         session: u32,
         /// Clones go to this port.
         port: Option<u32>,
@@ -173,7 +173,7 @@ pub enum Statement {
     },
     /// A clone session with a clone for each of several replicas.
     CloneTo {
-        /// Its number.
+        /// Number of the session.
         session: u32,
         /// Port and replica id, in the order of replication.
         members: Vec<(u32, u16)>,
@@ -188,7 +188,7 @@ pub enum Statement {
         name: Named,
         /// Which one.
         index: u64,
-        /// What it becomes.
+        /// New value.
         value: Value<BigUint>,
     },
     /// A cell of a counter.
@@ -210,7 +210,7 @@ pub enum Statement {
         name: Named,
         /// Which one; all without.
         index: Option<u64>,
-        /// What they become.
+        /// New rates.
         rates: Rates,
         /// All of it.
         span: Span,
@@ -241,7 +241,7 @@ pub enum Statement {
         handle: Value<u64>,
         /// The action.
         action: Named,
-        /// Its data.
+        /// Action data.
         args: Args,
         /// All of it.
         span: Span,
@@ -272,7 +272,7 @@ pub enum Statement {
     ResetCounter(Named),
     /// A value set is emptied.
     ClearValueSet(Named),
-    /// What `crc16_custom` or `crc32_custom` computes.
+    /// Parameters of `crc16_custom` or `crc32_custom`.
     CustomCrc {
         /// 16 or 32.
         width: u32,
@@ -281,6 +281,6 @@ pub enum Statement {
         /// All of it.
         span: Span,
     },
-    /// What STF says in the same words.
+    /// A statement of STF.
     Stf(p4_stf::Spanned),
 }

@@ -9,7 +9,7 @@ use base_diag::codes::run::ENTRIES_SYNTAX;
 use base_diag::{Diagnostic, Span};
 use fields::{Fields, Reader};
 
-/// What may stand at the top of the file.
+/// Names allowed at the top of the file.
 const SECTIONS: [&str; 10] = [
     "table",
     "default",

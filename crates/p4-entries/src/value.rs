@@ -3,7 +3,7 @@
 use base_bits::num_bigint::BigUint;
 use std::fmt;
 
-/// What an entry wants of a key; widths are not known yet.
+/// Match of an entry on a key; widths are not known yet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Match {
     /// `5`, `0x0a`, `10.0.0.1`, `02:00:00:00:00:01`

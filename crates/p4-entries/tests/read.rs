@@ -7,7 +7,7 @@ use p4_entries::{Keys, Match, Statement, read_commands, read_runtime, read_toml}
 
 type Read = fn(&str, u32) -> (Vec<Statement>, Vec<base_diag::Diagnostic>);
 
-/// What is wrong with a text.
+/// Checks the diagnostics of a text.
 fn check(read: Read, text: &str, expect: Expect) {
     let mut map = SourceMap::new();
     let file = map.add_file("entries", text, Span::NONE).unwrap();

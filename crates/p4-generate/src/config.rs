@@ -1,12 +1,12 @@
-//! What to generate.
+//! Options of the generator.
 
 /// How programs are made.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
     /// About how many statements a control's body has, nested ones included.
     pub size: u32,
-    /// Leave out what depends on clocks, queues or chance, and what BMv2 and p4c are known to do differently:
-    /// for comparing with them.
+    /// Leave out constructs that depend on clocks, queues or chance, and those in which BMv2 and p4c are known to
+    /// differ: for comparisons with them.
     pub portable: bool,
     /// Packets for each program.
     pub packets: usize,

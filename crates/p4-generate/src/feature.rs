@@ -1,4 +1,4 @@
-//! What a program may contain, for the coverage table.
+//! Features of programs, for the coverage table.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What a program is given: control-plane writes and packets, drawn from its own constants.
+//! Inputs of a program: control-plane writes and packets, drawn from the program's constants.
 
 use base_bits::Bits;
 use base_time::{Rng, Time};
@@ -38,11 +38,11 @@ pub enum Write {
 /// A packet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Packet {
-    /// Where it comes in.
+    /// Port of arrival.
     pub port: u32,
-    /// Its bytes.
+    /// The frame.
     pub frame: Vec<u8>,
-    /// When.
+    /// Time of arrival.
     pub at: Time,
 }
 

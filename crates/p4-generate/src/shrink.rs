@@ -19,13 +19,13 @@ use p4_syntax::ast::{
 pub struct Shrunk {
     /// The program.
     pub source: String,
-    /// What it is given.
+    /// Inputs of the program.
     pub inputs: Inputs,
-    /// What is wrong with it.
+    /// The failed property.
     pub finding: Finding,
 }
 
-/// What is wrong with a program and its inputs; none if nothing is.
+/// Checks a program with its inputs; `None` if all properties hold.
 pub type Judge<'j> = &'j dyn Fn(&str, &Inputs) -> Option<Finding>;
 
 /// Makes `start` smaller, trying at most so many candidates.
@@ -308,7 +308,7 @@ impl Edit {
     }
 }
 
-/// What may stand in place of a statement.
+/// Replacements for a statement.
 fn inside(stmt: &Stmt) -> Vec<Vec<Stmt>> {
     let body = |stmt: &Stmt| match &stmt.kind {
         StmtKind::Block(block) => block.stmts.clone(),
@@ -330,7 +330,7 @@ fn inside(stmt: &Stmt) -> Vec<Vec<Stmt>> {
     }
 }
 
-/// What may stand in place of an expression.
+/// Replacements for an expression.
 fn parts(expr: &Expr) -> Vec<Expr> {
     let parts: Vec<&Expr> = match &expr.kind {
         ExprKind::Slice { base, .. } | ExprKind::PlusSlice { base, .. } => vec![base],

@@ -17,7 +17,7 @@ impl Text {
         self.out.push('\n');
     }
 
-    /// A line behind which the text is indented, until [`close`](Text::close).
+    /// A line after which the text is indented, until [`close`](Text::close).
     pub(crate) fn open(&mut self, text: impl AsRef<str>) {
         self.line(text);
         self.indent += 1;

@@ -84,7 +84,7 @@ fn what_a_finding_needs_is_left_by_the_shrinker() {
     });
 }
 
-/// What lowering gives, with a fault: each is noticed.
+/// Every fault in a lowered program is noticed.
 #[test]
 fn broken_forms_are_killed() {
     with_stack(|| {

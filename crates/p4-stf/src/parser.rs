@@ -350,7 +350,7 @@ impl Cursor {
         Ok(rates)
     }
 
-    /// `0.000005`: a decimal number, of which nine places behind the point count.
+    /// `0.000005`: a decimal number, of which nine places after the point count.
     fn rate(&mut self) -> Result<u64, Diagnostic> {
         let here = self.here();
         let whole = self.large()?;

@@ -14,7 +14,7 @@ pub struct File {
 /// A statement with its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Spanned {
-    /// What it says.
+    /// The statement.
     pub kind: Statement,
     /// From its first to its last character.
     pub span: Span,
@@ -25,23 +25,23 @@ pub struct Spanned {
 pub struct Named {
     /// As written, without quotes.
     pub text: String,
-    /// Its place.
+    /// Place in the file.
     pub span: Span,
 }
 
-/// What a line says.
+/// Statement of a line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Statement {
     /// `packet PORT hex...`
     Packet {
-        /// Where it comes in.
+        /// Port of arrival.
         port: u32,
-        /// Its bytes.
+        /// The packet.
         data: Vec<u8>,
     },
     /// `expect PORT [hex and * ...[$]]`
     Expect {
-        /// Where it goes out.
+        /// Port of departure.
         port: u32,
         /// `None`: one packet with any content.
         data: Option<Pattern>,
@@ -54,7 +54,7 @@ pub enum Statement {
         priority: Option<u32>,
         /// Keys that are not named match anything.
         keys: Vec<KeyValue>,
-        /// What the entry runs.
+        /// Action of the entry.
         action: ActionCall,
         /// A name for the entry, for `check_counter`.
         entry: Option<Named>,
@@ -63,7 +63,7 @@ pub enum Statement {
     SetDefault {
         /// The table.
         table: Named,
-        /// Its new default action.
+        /// New default action.
         action: ActionCall,
     },
     /// `wait`: packets in flight arrive first.
@@ -116,7 +116,7 @@ pub enum Statement {
     MeterArraySetRates(Named, Vec<Rate>),
 }
 
-/// Where a multicast node sends copies. No number stands twice.
+/// Destinations of a multicast node, without duplicates.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct NodePorts {
     /// A copy to each of these ports.
@@ -157,11 +157,11 @@ impl Pattern {
 pub struct KeyValue {
     /// The key's control-plane name.
     pub key: Named,
-    /// What it must be.
+    /// Match on the field.
     pub value: MatchValue,
 }
 
-/// What an entry wants of a key.
+/// Match of an entry on a key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum MatchValue {
     /// `0x0a**`, `7`
@@ -173,7 +173,7 @@ pub enum MatchValue {
 /// `ACTION(ARG:NUMBER, ...)`
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ActionCall {
-    /// Its control-plane name.
+    /// Control-plane name.
     pub name: Named,
     /// Parameters by name, in the order written.
     pub args: Vec<(Named, Number)>,
@@ -193,13 +193,13 @@ pub struct CounterCheck {
 /// Which of a counter's cells.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CounterIndex {
-    /// By number.
+    /// Index of the cell.
     Number(u64),
     /// That of the entry which `add ... = NAME` named; without the `$`.
     Entry(Named),
 }
 
-/// What a counter counts.
+/// Unit of a counter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
     /// `packets`

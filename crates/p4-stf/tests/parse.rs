@@ -1,10 +1,10 @@
-//! Every statement of STF, and what is said about lines that are none.
+//! Every statement of STF, and errors for lines that are none.
 
 use base_diag::{SourceMap, Span, Style, render};
 use expect_test::{Expect, expect};
 use p4_stf::{Base, Number, Pattern, Statement, parse};
 
-/// What a test file reads as, one statement a line; then what is wrong with it.
+/// Checks the statements of a test file, one a line, and its errors.
 fn check(text: &str, expect: Expect) {
     let mut map = SourceMap::new();
     let file = map.add_file("t.stf", text, Span::NONE).expect("room");

@@ -1,4 +1,4 @@
-//! The syntax tree of P4-16: what the user wrote, in order, with a span on every node.
+//! The syntax tree of P4-16: the user's text, in order, with a span on every node.
 //!
 //! `parse` makes it, `print` turns it back into text, the checker reads it. Names are not resolved and no
 //! constant is folded here. A simple name in an expression is always [`ExprKind::Path`], be it a variable, a
@@ -8,7 +8,7 @@
 //!
 //! The grammar is P4-16 1.2.5 with the working draft's loops, compound assignments, `+:` slices and arrays.
 
-// Fields are named after the parts of the grammar; those without a comment are what the name says.
+// Fields are named after the parts of the grammar; those without a comment are described by their names.
 #![allow(missing_docs)]
 
 use smol_str::SmolStr;

@@ -1,7 +1,7 @@
 //! Source text to tokens, one file at a time, for the preprocessor.
 //!
-//! Lexing never fails: what is no token becomes `Unknown`, and what never ends is noted in `errors`. Numbers
-//! are taken as whole words, as in C's preprocessor, so `8w##5` can be pasted; the parser looks into them.
+//! Lexing never fails: text that is not a token becomes `Unknown`, and unterminated tokens are recorded in `errors`.
+//! Numbers are taken as whole words, as in C's preprocessor, so `8w##5` can be pasted; the parser looks into them.
 //!
 //! A backslash at the end of a line joins it to the next one before tokens are made (ISO C 5.1.1.2, phase 2): in names,
 //! numbers, strings, operators and comment marks. A token with such a splice in it has the flag `SPLICED`, and its
@@ -75,7 +75,7 @@ impl Lexer {
         Some(token)
     }
 
-    /// Goes back to where `token` begins, keeping what stood before it.
+    /// Goes back to the start of `token`, keeping earlier lookahead.
     pub fn unread(&mut self, token: Token) {
         self.cursor.pos = (token.span.lo - self.cursor.base) as usize;
         self.cursor.pending = token.flags & !Token::SPLICED;

@@ -1,8 +1,8 @@
 //! Tokens to the syntax tree: recursive descent that never fails.
 //!
-//! Each function parses one construct of the grammar and always returns a node; what is missing becomes
-//! `Missing` or an empty name, and a diagnostic. No token is reported twice, and after an error the parser
-//! goes on at the next statement or declaration.
+//! Each function parses one construct of the grammar and always returns a node; missing parts become `Missing` or an
+//! empty name, and a diagnostic. No token is reported twice, and after an error the parser goes on at the next
+//! statement or declaration.
 //!
 //! P4's grammar needs to know which names are types: `(T) - x` is a cast, `(v) - x` a subtraction, and
 //! `f<T>(x)` a call where `a < b > (x)` is none. [`names`] follows the scopes for that; everywhere else the

@@ -211,7 +211,7 @@ impl Preprocessor<'_> {
     }
 }
 
-/// The end stands behind the last token, not behind the empty lines that follow it.
+/// The end stands after the last token, not after the empty lines that follow it.
 fn end_behind(last: Option<&Token>, end: Token) -> Token {
     let Some(last) = last.filter(|t| t.span.expansion == end.span.expansion) else { return end };
     Token { span: Span { lo: last.span.hi, hi: last.span.hi, ..end.span }, ..end }

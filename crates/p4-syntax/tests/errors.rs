@@ -1,4 +1,4 @@
-//! Every complaint of the parser, at its place, and that it goes on behind it.
+//! Every complaint of the parser, at its place, and that it goes on after it.
 
 mod common;
 

@@ -23,7 +23,7 @@ fn everything() {
     expect_file!["../testdata/everything.printed.p4"].assert_eq(&print(&good(text)));
 }
 
-/// Random programs: what the grammar allows must be accepted, and come back.
+/// Random programs: everything that the grammar allows is accepted, and printed back.
 #[test]
 fn random_programs() {
     let first = features::setting("P4_FUZZ_SEED", 0);

@@ -31,7 +31,7 @@ impl Describer<'_> {
         }
     }
 
-    /// What entries have to give for the action, where they give anything.
+    /// Parameters that entries give for the action, if they give any.
     pub(crate) fn action_data(&mut self, control: &Control, action: &Action, has_data: bool) -> Vec<Param> {
         let params = data_params(control, action).into_iter().filter(|_| has_data);
         params.zip(param_ids(control, action)).map(|(var, id)| self.param(var, id)).collect()

@@ -6,7 +6,7 @@ use p4runtime_proto::p4::config::v1::{
     expression::Value, structured_annotation::Body,
 };
 
-/// What P4Info says in fields of its own.
+/// Annotations that P4Info has fields for.
 const ELSEWHERE: [&str; 4] = ["name", "id", "brief", "description"];
 
 /// Unstructured annotations as text, but for those in `ELSEWHERE` and in `also_elsewhere`.

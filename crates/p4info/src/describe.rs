@@ -172,7 +172,7 @@ impl<'p> Describer<'p> {
         all.filter_map(known).collect()
     }
 
-    /// What stands at the head of every description. `None` for what is hidden.
+    /// Preamble of a description; `None` for hidden objects.
     pub(crate) fn preamble(
         &self,
         kind: Kind,

@@ -108,7 +108,7 @@ fn matches(ids: &Ids<'_>, table: &Table, entry: &Entry) -> Result<Vec<FieldMatch
     Ok(matches)
 }
 
-/// What an entry says of one field; `None` where it may be anything.
+/// Match of an entry on one field; `None` if the field may be anything.
 fn field_match(
     ids: &Ids<'_>,
     key: &TableKey,

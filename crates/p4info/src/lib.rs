@@ -1,19 +1,19 @@
-//! An elaborated program as `p4.config.v1.P4Info` (P4Runtime 1.5, section 6): what its control plane can see.
+//! An elaborated program as `p4.config.v1.P4Info` (P4Runtime 1.5, section 6): its control-plane view.
 //!
 //! ```text
 //! table ipv4 { key = { hdr.ipv4.dst: lpm; } ... }      tables { preamble { id: 45170338 name: "ingress.ipv4"
 //!                                                        alias: "ipv4" } match_fields { id: 1 ... } ... }
 //! ```
 //!
-//! What a program declares and never uses is not in it: a table that is not applied, an action that nothing can
-//! run. What is `@hidden` is not either. Objects are there, used or not: they are state.
+//! Declarations that are never used are left out: a table that is not applied, an action that nothing can run.
+//! `@hidden` ones are, too. Objects are included, used or not: they are state.
 //!
-//! The way through the modules: [`used`] finds what can run, [`symbol`] gives ids and aliases to all of it, then
-//! [`table`], [`action`], [`object`], [`value_set`], [`packet`] and [`package`] describe it, with [`types`] and
-//! [`annotation`]. [`entry`] writes the program's own table entries as updates.
+//! Order of the modules: [`used`] finds the code that can run, [`symbol`] assigns ids and aliases, then [`table`],
+//! [`action`], [`object`], [`value_set`], [`packet`] and [`package`] describe it, with [`types`] and [`annotation`].
+//! [`entry`] writes the program's own table entries as updates.
 //!
-//! **Invariant**: ids depend on nothing but names and `@id`. A hand-written program and one that was printed from a
-//! split have the same ids for the same names.
+//! **Invariant**: ids depend only on names and `@id`. A hand-written program and one that was printed from a split have
+//! the same ids for the same names.
 
 mod action;
 mod annotation;
@@ -37,8 +37,7 @@ use ir::Program;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::WriteRequest;
 
-/// What the control plane of `program` can see; or why that cannot be said: ids that are taken or of another kind,
-/// annotations with wrong values.
+/// P4Info of `program`. Errors: ids that are taken or of another kind, annotations with wrong values.
 pub fn p4info(program: &Program) -> Result<P4Info, Vec<Diagnostic>> {
     describe::Describer::new(program).run()
 }

@@ -24,7 +24,7 @@ pub(crate) enum Object {
 }
 
 impl Object {
-    /// What the extern type of this name is: v1model's names, and those that PSA and PNA share.
+    /// Kind of the extern type of this name: v1model's names, and those that PSA and PNA share.
     pub(crate) fn of(name: &str) -> Option<Object> {
         Some(match name {
             "action_profile" | "ActionProfile" => Object::Profile { selector: false },
@@ -60,7 +60,7 @@ impl Object {
     }
 }
 
-/// What `@selector_size_semantics` and the like say is in fields of its own.
+/// Annotations of profiles that P4Info has fields for.
 const PROFILE_ANNOTATIONS: [&str; 4] =
     ["max_group_size", "selector_size_semantics", "max_member_weight", "weights_disallowed"];
 

@@ -5,7 +5,7 @@ use crate::describe::Describer;
 use ir::{Annotation, AnnotationBody, AnnotationValue, Annotations, Arch, Name};
 use p4runtime_proto::p4::config::v1::{PkgInfo, PlatformProperties};
 
-/// What P4Info says in fields of its own.
+/// Annotations that P4Info has fields for.
 const ELSEWHERE: [&str; 2] = ["pkginfo", "platform_property"];
 
 impl Describer<'_> {

@@ -50,7 +50,7 @@ impl Symbols {
         }
     }
 
-    /// What `@id` says.
+    /// Id given by `@id`.
     fn wanted(&mut self, kind: Kind, annotations: &Annotations, span: Span) -> Option<u32> {
         let id = explicit_id(annotations)?;
         let prefix = (kind as u32) << 24;

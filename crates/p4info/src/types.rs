@@ -21,7 +21,7 @@ pub(crate) struct Types<'p> {
     entered: BTreeSet<TypeId>,
 }
 
-/// What `@p4runtime_translation` says.
+/// Argument of `@p4runtime_translation`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Translation {
     uri: String,
@@ -42,7 +42,7 @@ impl<'p> Types<'p> {
         self.known(ty)
     }
 
-    /// The types that `ty` is made of and that are not entered, each behind those it is made of itself: a chain of
+    /// The types that `ty` is made of and that are not entered, each after those it is made of itself: a chain of
     /// types may be long.
     fn not_entered(&mut self, ty: &Type) -> BTreeSet<TypeId> {
         let mut found = BTreeSet::new();
@@ -161,7 +161,7 @@ impl<'p> Types<'p> {
         p4_header_union_type_spec::Member { name, header }
     }
 
-    /// What is behind new types of new types.
+    /// Type underlying new types, through all levels.
     fn stands_for(&self, ty: &'p Type) -> &'p Type {
         let mut ty = ty;
         while let Type::Named(id) = ty
@@ -277,7 +277,7 @@ pub(crate) struct FlatField<'p> {
     pub(crate) name: String,
     pub(crate) ty: &'p Type,
     pub(crate) representation: &'p Type,
-    /// Its own, then those of the structs around it.
+    /// Annotations of the field, then those of the structs around it.
     pub(crate) annotations: Vec<&'p Annotations>,
 }
 

@@ -1,4 +1,4 @@
-//! What can run.
+//! Code that can run.
 
 use ir::{
     ActionId, Block, Call, Callee, Const, Control, ControlId, Expr, ExprKind, ParserId, Program, StageKind,
@@ -6,14 +6,14 @@ use ir::{
 };
 use std::collections::BTreeSet;
 
-/// What can run, each in the order in which a description lists it: what a block applies before the block itself.
+/// Blocks that can run, in the order of their descriptions: a block follows the blocks that it applies.
 #[derive(Default)]
 pub(crate) struct Used {
     pub(crate) parsers: Vec<ParserId>,
     pub(crate) controls: Vec<ControlId>,
 }
 
-/// What a control uses of its own.
+/// Tables and actions of a control that are used.
 #[derive(Default)]
 pub(crate) struct Within {
     pub(crate) tables: BTreeSet<TableId>,

@@ -122,14 +122,14 @@ fn print_back(program: &Program) -> Result<Arc<Program>, String> {
     }
 }
 
-/// What machine code leaves to the interpreter.
+/// Counts of programs and statements that the native engine leaves to the interpreter.
 #[derive(Default)]
 struct Fallbacks {
     programs: u32,
     /// Programs without machine code, and those with statements for the interpreter.
     without_code: u32,
     with_statements: u32,
-    /// By block and kind: how many, and in which programs.
+    /// Statements by block and kind: count and programs.
     statements: BTreeMap<String, (u32, BTreeSet<String>)>,
 }
 
@@ -183,7 +183,7 @@ fn test(mut switch: Switch, stf: &Path) -> Result<(), String> {
     if report.passed() { Ok(()) } else { Err(first(&report.problems, &map)) }
 }
 
-/// By the files that are included.
+/// Name of the architecture, judged by the included files.
 fn architecture(text: &str, _: &Path) -> String {
     let included = |name: &str| text.contains(&format!("<{name}>")) || text.contains(&format!("\"{name}\""));
     for name in

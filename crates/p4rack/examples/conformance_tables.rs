@@ -124,7 +124,7 @@ fn own_lines(map: &SourceMap) -> usize {
     own.map(|file| file.text().lines().count()).sum()
 }
 
-/// What was found about one program.
+/// Counts of what was tried for one program.
 #[derive(Default)]
 struct Tried {
     tables: usize,

@@ -1,7 +1,7 @@
-//! What `simple_switch_CLI` has to be told for a device's part.
+//! Commands for `simple_switch_CLI` that fill a device's part.
 //!
-//! It numbers entries, members, groups and multicast nodes itself, from 0 and each kind in its own order; keys of kind
-//! `optional` are `ternary` ones to it, and its best priority is the smallest.
+//! `simple_switch_CLI` numbers entries, members, groups and multicast nodes itself, from 0, each kind in its own order.
+//! It treats keys of kind `optional` as `ternary`, and its highest priority is the smallest number.
 
 use crate::entries::is_ranked;
 use crate::rack::{Placed, Racked};
@@ -46,7 +46,7 @@ pub fn fill_commands(program: &Program, writes: &[Write]) -> String {
     told.out
 }
 
-/// What a part has that `simple_switch` has not.
+/// Warnings for externs and features of a part that `simple_switch` lacks.
 pub fn lacks(racked: &Racked) -> Vec<Diagnostic> {
     let mut found = vec![];
     for Placed { name, part, .. } in racked.parts() {
@@ -74,7 +74,7 @@ fn best(writes: &[&Write]) -> i64 {
     writes.iter().filter_map(of).max().unwrap_or(0).max(BEST)
 }
 
-/// What tests of p4c count down from.
+/// Priority from which p4c's tests count down.
 const BEST: i64 = 10_000;
 
 /// Members and groups of entries' own have numbers from here on.

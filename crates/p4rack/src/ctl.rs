@@ -1,4 +1,4 @@
-//! What a running switch says of itself, for people.
+//! Answers of a running switch as text for people.
 
 use crate::run::text::hex;
 use p4runtime_proto::p4::v1::Uint128;
@@ -98,7 +98,7 @@ pub fn clients(shown: &ShowResponse) -> String {
     table(rows.collect())
 }
 
-/// The ways of hand-overs, one a line.
+/// Output ports of hand-overs, one a line.
 pub fn edges(shown: &ShowResponse) -> String {
     let rows = shown.edges.iter().map(|edge| {
         vec![
@@ -112,14 +112,14 @@ pub fn edges(shown: &ShowResponse) -> String {
     table(rows.collect())
 }
 
-/// What is counted, one a line: of what has `filter` in it, what is not zero, or `all`.
+/// Counters as a table, one a line: those whose row contains `filter`, and unless `all` is set, only those above zero.
 pub fn counters(shown: &ShowResponse, filter: &str, all: bool) -> String {
     let told = shown.metrics.iter().filter(|metric| all || metric.value > 0);
     let rows = told.map(|metric| vec![name(metric), metric.value.to_string()]);
     table(rows.filter(|row| row.iter().any(|cell| cell.contains(filter))).collect())
 }
 
-/// What is not as it was, one a line.
+/// Differences between two answers of a switch, one a line.
 pub fn changes(before: &ShowResponse, now: &ShowResponse) -> String {
     let mut rows = vec![];
     if before.state != now.state {
@@ -144,7 +144,7 @@ pub fn changes(before: &ShowResponse, now: &ShowResponse) -> String {
     table(rows)
 }
 
-/// The way of a packet, device by device.
+/// Path of a packet, device by device.
 pub fn trace(traced: &TraceResponse) -> String {
     let mut out = String::new();
     for hop in &traced.hops {

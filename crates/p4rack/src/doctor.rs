@@ -1,4 +1,4 @@
-//! What this machine can and cannot do, and what to install.
+//! Capabilities of this machine, and what to install for the missing ones.
 
 use base_diag::SourceMap;
 use compiler::reparse;
@@ -10,11 +10,11 @@ use target_native::Engine;
 /// Something that a machine can do or not.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Finding {
-    /// What.
+    /// Name of the capability.
     pub what: &'static str,
     /// It can.
     pub works: bool,
-    /// If it can, by what; else why not, and what to do.
+    /// If available, how; otherwise the reason, and what to do.
     pub told: String,
 }
 
@@ -26,7 +26,7 @@ control I(inout h_t h, inout m_t m, inout standard_metadata_t s) { apply { } }\n
 control D(packet_out b, in h_t h) { apply { } }\n\
 V1Switch(P(), V(), I(), I(), V(), D()) main;\n";
 
-/// Programs of others that are of use: for what, their name, and the package that has them.
+/// Useful external programs: purpose, name, and Debian package.
 const TOOLS: [(&str, &str, &str); 4] = [
     ("C as a peer of `bench`", "cc", "apt-get install gcc"),
     ("split programs on BMv2", "simple_switch", "build https://github.com/p4lang/behavioral-model"),
@@ -47,7 +47,7 @@ fn finding(what: &'static str, result: Result<String, String>) -> Finding {
     Finding { what, works, told: result.unwrap_or_else(|why| why) }
 }
 
-/// By doing it.
+/// Compiles a small program to machine code.
 fn machine_code() -> Finding {
     let compiled = reparse("doctor.p4", PROGRAM, &mut SourceMap::new())
         .and_then(|program| Engine::compile(&program, Options::default()).map(drop));
@@ -78,7 +78,7 @@ fn tap() -> Finding {
     finding("TAP ports of `switch`", result)
 }
 
-/// `CAP_NET_ADMIN` in what Linux says of a process.
+/// True if the process has `CAP_NET_ADMIN`, from Linux's process status.
 fn may_configure_networks(status: &str) -> bool {
     const CAP_NET_ADMIN: u64 = 1 << 12;
     let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));

@@ -1,5 +1,5 @@
-//! What fills a rack's devices: a file in any language of entries, checked against the whole program and written to
-//! whichever device has what it names.
+//! Entries for a rack's devices: a file in any language of entries, checked against the whole program and written to
+//! the device that has the object each names.
 
 use crate::bmv2;
 use crate::run;
@@ -16,11 +16,11 @@ use p4runtime_store::Names;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What a file says, in the whole program's terms and in order.
+/// Writes of an entries file, in the whole program's terms and in the file's order.
 #[derive(Clone, Default, Debug)]
 pub struct Entries {
     writes: Vec<Write>,
-    /// About what is passed over in the file.
+    /// Warnings about ignored parts of the file.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -52,7 +52,7 @@ impl Entries {
         self.writes.iter().any(|write| matches!(write.target(), Target::Table(name) if name == table))
     }
 
-    /// What is written to a device that runs `part`.
+    /// Writes for a device that runs `part`; those to the traffic manager only if the device is the origin.
     pub fn for_part<'e>(&'e self, part: &'e Program, is_origin: bool) -> impl Iterator<Item = &'e Write> {
         self.writes.iter().filter(move |write| match write.target() {
             Target::TrafficManager => is_origin,
@@ -61,7 +61,8 @@ impl Entries {
     }
 }
 
-/// What a device holds, by P4Runtime, as commands of `simple_switch_CLI` that fill another one alike. The error says what cannot be said by them.
+/// Entities read by P4Runtime, as commands of `simple_switch_CLI` that write the same. Error: a reason why commands
+/// cannot express them.
 pub fn commands(program: &Program, found: &ReadResponse) -> Result<String, String> {
     let said =
         |problems: &[Diagnostic]| problems.first().map_or(String::new(), |problem| problem.title.clone());
@@ -82,7 +83,7 @@ pub fn is_ranked(table: &Table) -> bool {
     table.keys.iter().any(ranked)
 }
 
-/// Whether a program has what is written to.
+/// True if a program has the target of a write.
 pub fn has(part: &Program, target: Target<'_, Name>) -> bool {
     match target {
         Target::Table(name) => {

@@ -12,12 +12,12 @@ use rack_model::{Call, Device};
 use rack_plan::call_cost;
 use std::sync::Arc;
 
-/// What a program declares otherwise than devices offer it.
+/// Errors for extern declarations of a program that differ from those that devices offer.
 pub fn check(program: &Program) -> Vec<Diagnostic> {
     device::check_value_externs(program, &netfn_registry::all())
 }
 
-/// Those that a device offers; what their calls take is told to `spent`.
+/// Externs that a device offers; the time of their calls is reported to `spent`.
 pub fn offered(device: &Device, spent: &Spent) -> Registry {
     let all = netfn_registry::all();
     let mut registry = Registry::default();

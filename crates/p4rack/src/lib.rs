@@ -1,7 +1,7 @@
 //! The crates wired together: everything that reads files.
 //!
-//! [`rack`] goes from a RACK.toml to what each device runs; [`up`] runs it in virtual time; [`run`] runs one program on one
-//! device; [`proof`] checks that the split changes nothing.
+//! [`rack`] goes from a RACK.toml to the program of each device; [`up`] runs it in virtual time; [`run`] runs one
+//! program on one device; [`proof`] checks that the split changes nothing.
 
 pub mod bmv2;
 pub mod captures;
@@ -11,6 +11,7 @@ pub mod entries;
 pub mod files;
 pub mod functions;
 pub mod idle;
+pub mod program_json;
 pub mod proof;
 pub mod rack;
 pub mod run;

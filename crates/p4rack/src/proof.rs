@@ -14,15 +14,15 @@ use std::sync::Arc;
 pub struct Proved {
     /// The regions that do not run at the origin, with their devices.
     pub regions: Vec<(Name, Name)>,
-    /// What was tried, or what was found.
+    /// Counts if all packets were equal, else the failure.
     pub outcome: Result<Tried, Box<Failure>>,
 }
 
-/// What a proof tries.
+/// Parameters of a proof.
 pub struct Trial {
-    /// How much.
+    /// Numbers of packets, entries and runs.
     pub effort: Effort,
-    /// Also what comes of lost hand-overs, and of those that are under way when another plan takes this one's place.
+    /// Also prove equality if hand-overs are lost, or are in flight when another plan takes over.
     pub lossy: bool,
 }
 

@@ -1,4 +1,4 @@
-//! From a RACK.toml to what each device runs.
+//! From a RACK.toml to the program of each device.
 
 use crate::captures;
 use crate::entries::{self, Entries, has};
@@ -25,13 +25,13 @@ use std::sync::Arc;
 pub struct Racked {
     /// As the file describes it.
     pub rack: Rack,
-    /// Its apps, in the order of the file.
+    /// Apps, in the order of the file.
     pub apps: Vec<SplitApp>,
-    /// What an app has on some devices only, by its number and the device's.
+    /// Entries of an app for one device only, by the app's and the device's index.
     pub own_entries: BTreeMap<(usize, usize), Entries>,
-    /// What each stage adds, with the app and the device.
+    /// Entries that each phase adds: (app, device) and the entries.
     pub stage_entries: Vec<Vec<((usize, usize), Entries)>>,
-    /// What the captures of its workloads have.
+    /// Packets of the captures that workloads send.
     pub captures: Captures,
     /// The files that it was read from, but for captures.
     pub sources: Vec<PathBuf>,
@@ -39,12 +39,12 @@ pub struct Racked {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// What is done of a rack, in this order; of an app with its name.
+/// Steps of preparing a rack, in order; steps of an app with the app's name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step<'a> {
     /// The file, programs and entries are read and checked.
     Check,
-    /// What can be cut apart, and what each piece needs.
+    /// Finds the regions of the app, and what each needs.
     Analyze(&'a str),
     /// Plans are searched and split.
     Plan(&'a str),
@@ -70,17 +70,17 @@ impl fmt::Display for Step<'_> {
 pub struct SplitApp {
     /// The whole program.
     pub whole: Arc<Program>,
-    /// Where it runs; its devices are all of the rack's.
+    /// Device of each region; devices are numbered as in the rack.
     pub placement: Placement,
     /// How it was cut.
     pub split: Split,
-    /// What the plan says of it, by objective; nothing of what was placed by hand.
+    /// Predicted cost by objective; empty for a placement by hand.
     pub costs: Vec<Cost>,
-    /// What each device runs, compiled from its printed source.
+    /// Program of each device, compiled from its printed source; `None` where the device runs nothing of the app.
     pub parts: Vec<Option<Part>>,
     /// The printed sources.
     pub texts: Vec<Option<String>>,
-    /// What fills its tables.
+    /// Entries of the app.
     pub entries: Entries,
 }
 
@@ -93,7 +93,7 @@ pub struct Placed<'r> {
     pub device: usize,
     /// The device's name.
     pub name: &'r str,
-    /// What runs.
+    /// Program of the device.
     pub part: &'r Part,
     /// The printed source.
     pub text: &'r str,
@@ -125,7 +125,7 @@ impl Racked {
         Some(flow_rules::print(&flow_rules::patch(&self.rack.circuits(id))))
     }
 
-    /// The one app, of a rack that has no more, for `what` can do no more than one.
+    /// The app of a rack with a single app; error for others, since `what` supports only one.
     pub fn only_app(&self, what: &str) -> Result<&SplitApp, Vec<Diagnostic>> {
         match (self.apps.as_slice(), self.rack.apps.get(1)) {
             ([app], _) => Ok(app),
@@ -138,8 +138,8 @@ impl Racked {
         }
     }
 
-    /// What the part of an app on a device is filled with, from the entries of the app and its own there, in order. A counter on
-    /// several devices counts in sum: what it starts from is written to the first.
+    /// Writes for the part of an app on a device: the app's entries, then those for this device alone. A counter on
+    /// several devices reports the sum of its copies, so its initial value is written to the first only.
     pub fn fill(&self, app: usize, device: usize) -> Vec<&Write> {
         let Some(Placed { part, .. }) = self.part(app, device) else { return vec![] };
         let own = self.own_entries.get(&(app, device)).into_iter();
@@ -158,7 +158,7 @@ pub fn load(path: &Path, extra_defines: &[String], map: &mut SourceMap) -> Resul
     load_as(path, extra_defines, map, &|_| (), &mut |_| ())
 }
 
-/// The same of a rack that `change` makes of the file's. `tell` is called when a step begins.
+/// The same for a rack modified by `change`. `tell` is called when a step begins.
 pub fn load_as(
     path: &Path,
     extra_defines: &[String],
@@ -222,7 +222,7 @@ pub fn trace(
     Ok(traced)
 }
 
-/// What has no place of its own is about the app as a whole.
+/// Gives diagnostics without a place the place of the app.
 fn in_app(found: Vec<Diagnostic>, app: &App) -> Vec<Diagnostic> {
     let place = |diagnostic: Diagnostic| match diagnostic.labels.is_empty() {
         true => diagnostic.at(app.span, format!("as `{}` is placed here", app.name.value)),
@@ -295,7 +295,7 @@ fn read(
             app.defines.iter().map(|(name, value)| format!("{}={}", name.value, value.value)).collect();
         defines.extend(extra_defines.iter().cloned());
         let class = |app: &App| rack.devices[app.origin.value.0 as usize].class;
-        // Apps that are alike in all that is compiled share it, and what there is to say of it.
+        // Apps with equal inputs share the compiled program, and its diagnostics.
         let alike = |known: &App| {
             let defines =
                 |app: &App| app.defines.iter().map(|(n, v)| (n.value.clone(), v.value.clone())).collect();

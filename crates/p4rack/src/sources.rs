@@ -1,4 +1,4 @@
-//! A text file in the source map, and what is said of one that is not there or is no text.
+//! A text file in the source map, and errors for missing files and files that are not text.
 
 use base_diag::{Diagnostic, SourceMap, Span, codes, did_you_mean};
 use std::io::ErrorKind;
@@ -13,12 +13,12 @@ pub enum NoText {
     Unreadable(String),
 }
 
-/// Reads a file of UTF-8. A byte-order mark is taken off; what is not UTF-8 is refused with its place.
+/// Reads a file of UTF-8. A byte-order mark is removed; invalid UTF-8 is refused with its place.
 pub fn text(path: &Path) -> Result<String, NoText> {
     decoded(&bytes(path)?).map_err(NoText::Unreadable)
 }
 
-/// Reads a P4 source. Comments may be in another encoding: as p4c does, what is not UTF-8 is left for the language to judge.
+/// Reads a P4 source. Comments may be in another encoding: as in p4c, bytes that are not UTF-8 are left to the lexer.
 pub fn program_text(path: &Path) -> Result<String, NoText> {
     let bytes = bytes(path)?;
     no_other_form(&bytes).map_err(NoText::Unreadable)?;
@@ -42,7 +42,7 @@ pub fn decoded(bytes: &[u8]) -> Result<String, String> {
     }
 }
 
-/// Refuses what cannot have been meant as UTF-8.
+/// Refuses bytes that cannot have been meant as UTF-8.
 fn no_other_form(bytes: &[u8]) -> Result<(), String> {
     match bytes {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Err("it is UTF-16: save it as UTF-8".to_string()),
@@ -102,7 +102,7 @@ pub fn first_with(directory: &Path, extension: &str) -> Option<PathBuf> {
     paths.into_iter().find(|path| path.extension().is_some_and(|e| e == extension))
 }
 
-/// The names of what is in a directory, sorted; those that are no text are left out.
+/// Names of the entries of a directory, sorted; names that are not text are left out.
 fn names(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();

@@ -1,7 +1,7 @@
 //! `p4rack analyze --traffic`: how much of captured traffic passes each region.
 //!
-//! The interpreter runs the program and traces each packet. A packet passes a region if a step of its way stands in the region's
-//! block. What this finds can be stated in `RACK.toml` as an app's `shares`.
+//! The interpreter runs the program and traces each packet. A packet passes a region if a step of its trace is in the
+//! region's block. The result can be stated in `RACK.toml` as an app's `shares`.
 
 use crate::run::feed::Feed;
 use crate::run::{Engine, Job};
@@ -17,7 +17,7 @@ use serde::Serialize;
 pub struct Traffic {
     /// Packets that came in.
     pub packets: u64,
-    /// By region, in source order: its name, and packets that pass it.
+    /// Regions in source order: name, and number of packets that enter it.
     pub regions: Vec<(Name, u64)>,
 }
 
@@ -62,7 +62,7 @@ pub fn measure(job: &Job, policy: Option<Policy>, feed: &mut Feed) -> Result<Tra
     Ok(traffic)
 }
 
-/// What fills and runs a program whose packets are traced.
+/// A job that traces packets.
 pub fn job(program: std::sync::Arc<Program>, fillings: Vec<crate::run::entries::Filling>) -> Job {
     Job { program, fillings, seed: 0, interval: None, cpu_port: None, trace: true, engine: Engine::Interp }
 }

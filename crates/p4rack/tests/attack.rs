@@ -1,7 +1,7 @@
 //! Programs whose split differed, panicked, or was refused without a message that a user can act upon.
 //!
-//! What is expected of each: it is split and proved equal, or it is refused with a diagnostic about the user's own
-//! source. One that fails is ignored, with the cause.
+//! Each must be split and proved equal, or refused with a diagnostic about the user's own source. A program that fails
+//! is ignored, with the cause.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! Regions that nobody marked: which borders there are, what a policy marks, and that such cuts are split and equal.
+//! Unmarked regions: the borders, the choices of each policy, and proofs that such cuts are split and equal.
 
 mod support;
 

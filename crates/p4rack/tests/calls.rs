@@ -58,7 +58,7 @@ fn helpers_that_are_called_are_called_by_the_tor() {
     proved(&source, star(&["R"]));
 }
 
-/// What follows directly goes on from helper to helper; what is called is called from the device around it.
+/// A call is entered from the device around it, and its successor, which follows directly, from the helper itself.
 #[test]
 fn a_called_region_is_entered_from_its_caller() {
     let program = compile_text(&small_program("", INGRESS, ""), &mut SourceMap::new());
@@ -66,7 +66,7 @@ fn a_called_region_is_entered_from_its_caller() {
     assert_eq!(cut_edges(&called), ["ingress -> R", "R -> ingress.2", "ingress.2 -> S", "S -> ingress.3"]);
 }
 
-/// A helper calls another one, at the end of its own region; in egress and behind it too.
+/// A helper calls another one, at the end of its own region; in egress and after it too.
 #[test]
 fn helpers_call_helpers() {
     let ingress = "meta.x = hdr.h.b; @region(\"R\") { meta.y = meta.x + 1; @region(\"S\") { hdr.h.a = meta.y; meta.x = 7; } }

@@ -22,7 +22,7 @@ fn switch(engine: Engine) -> device::Switch {
     job.device().unwrap_or_else(|found| panic!("{found:?}")).0
 }
 
-/// What comes out of the switch for a frame by a port: nothing or one frame.
+/// Sends a frame through the switch; at most one frame comes out, by the other port.
 fn through(switch: &mut device::Switch, port: u32, frame: &[u8]) -> Option<Vec<u8>> {
     let mut out = switch.process(port, frame, Time::ZERO);
     assert!(out.len() <= 1 && out.iter().all(|out| out.port == 3 - port), "{out:?}");
@@ -87,7 +87,7 @@ fn frame(rng: &mut Rng, n: u32) -> Vec<u8> {
     out.extend(transport);
     out.extend(payload);
     match odd {
-        // A tail behind the IP packet; a frame that looks compressed; one that is cut short.
+        // A tail after the IP packet; a frame that looks compressed; one that is cut short.
         8 => out.extend(rng.bytes(6)),
         9 => out[12..14].copy_from_slice(&[0x12, 0x34]),
         10 => out.truncate(30),

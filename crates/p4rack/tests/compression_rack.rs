@@ -21,7 +21,7 @@ fn workloads_arrive_over_fewer_bytes() {
     let report = up::bring_up(&racked).unwrap().run().unwrap();
     let [voices, back, transfer] = report.workloads.as_slice() else { panic!("{report:?}") };
     assert!(report.workloads.iter().all(|workload| workload.corrupted == 0), "{report:?}");
-    // One in twenty is lost, and what comes behind lost references.
+    // One in twenty is lost, and what comes after lost references.
     assert!((200..400).contains(&voices.lost) && (70..150).contains(&back.lost), "{report:?}");
     assert_eq!((transfer.sent, transfer.received), (4, 4), "{transfer:?}");
 

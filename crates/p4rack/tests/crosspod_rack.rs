@@ -245,7 +245,7 @@ fn frame(from: u8, to: u8, protocol: u8, id: u16, rest: &[u8]) -> Vec<u8> {
     [&[2, 0, 0, 0, 0, from], &[2, 0, 0, 0, from, 1][..], &[8, 0], &ip, rest].concat()
 }
 
-/// What a router does to a frame of `frame`, `hops` times, the last one being `right` or `left`.
+/// The frame after `hops` routers, the last of which sends it to `right` or `left`.
 fn routed(mut frame: Vec<u8>, hops: u8) -> Vec<u8> {
     let to = frame[32];
     frame[..6].copy_from_slice(&[2, 0, 0, 0, to, 1]);
@@ -377,7 +377,8 @@ fn reads_of_the_store_are_answered_on_the_way() {
     assert_eq!(answered_at(&mut row, 3002), 1);
 }
 
-/// The stages of Flightplan's Figure 10, a part of their time: each function does for the applications what it did on the testbed.
+/// The phases of Flightplan's Figure 10, shortened: each function has the same effect on the applications as on the
+/// testbed.
 #[test]
 fn each_stage_does_what_it_did_on_the_testbed() {
     let mut racked = load(&example());
@@ -448,7 +449,8 @@ fn three_plans_are_the_same_to_applications() {
     assert!(seen.iter().all(|(_, answers)| answers.len() == 400 && *answers == seen[0].1));
 }
 
-/// The switches of the plan "legacy extender" follow rules by port and have nothing else; what they pass on, they pass on as it came.
+/// The switches of the plan "legacy extender" follow rules by port and have nothing else; they forward frames
+/// unchanged.
 #[test]
 fn a_legacy_switch_follows_flow_rules() {
     let mut racked = load(&example().join("legacy-extender.toml"));
@@ -487,8 +489,8 @@ fn the_split_rack_carries_all_traffic() {
     assert!(report.devices.iter().all(|device| device.received >= 900), "{report:?}");
 }
 
-/// Frames as the other switch sends them, tagged and compressed, some of them lost: what the split rack makes of them, with the functions on
-/// other devices, is what one switch with all functions makes of them.
+/// Frames of another switch, tagged and compressed, some of them lost: the split rack, with the functions on other
+/// devices, has the same output as one switch with all functions.
 #[test]
 fn frames_of_a_bad_link_come_out_of_the_split_as_out_of_one_switch() {
     let racked = changed("link", &[ALWAYS]);
@@ -553,7 +555,8 @@ fn frames_of_a_bad_link_come_out_of_the_split_as_out_of_one_switch() {
 
 const REGIONS: [&str; 5] = ["FecDecode", "Decompress", "Cache", "Compress", "FecEncode"];
 
-/// Its regions on up to four helpers at random, all joined: equal to the whole program, with frames of its functions.
+/// Regions placed at random on up to four fully connected helpers: equal to the whole program, with frames of frame
+/// externs.
 #[test]
 #[allow(clippy::disallowed_methods, reason = "a test asks for how long it may run")]
 fn random_maps_are_equal() {
@@ -593,7 +596,7 @@ fn random_maps_are_equal() {
     assert!(refused * 2 < maps, "{refused} of {maps} refused");
 }
 
-/// What is told while a rack is made ready: each step once, app by app, before anything runs.
+/// Steps that `load_as` reports: each once, app by app.
 #[test]
 fn a_rack_is_made_ready_step_by_step() {
     let mut steps = vec![];

@@ -506,7 +506,7 @@ fn a_packet_resubmitted_and_cloned_behind_a_cut() {
     );
 }
 
-/// Its clones are parsed with the port of the link, and some are shorter than a hand-over.
+/// Clones of recirculated packets are parsed with the port of the link; some are shorter than a hand-over.
 #[test]
 fn a_packet_that_came_back_is_cloned() {
     let source = small_program(
@@ -584,7 +584,7 @@ fn random_numbers_are_those_that_were_drawn() {
     );
 }
 
-/// Those of a helper are drawn behind those of the origin, whichever copy comes first.
+/// Those of a helper are drawn after those of the origin, whichever copy comes first.
 #[test]
 fn copies_draw_random_numbers_on_two_devices() {
     check_kept(

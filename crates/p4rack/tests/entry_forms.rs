@@ -1,4 +1,4 @@
-//! The form of a file of entries: known by extension and content, or named; and what is said of it.
+//! The form of a file of entries: from extension and content, or given; and errors about it.
 
 use base_diag::{Diagnostic, SourceMap};
 use ir::Program;
@@ -103,7 +103,7 @@ fn messages_say_what_a_file_was_taken_for() {
     assert!(place.is_some_and(|place| place.starts_with("\"tableId\": 1")), "{place:?}");
 }
 
-/// What a runtime file of `examples/lab` writes, as commands.
+/// Writes of a runtime file of `examples/lab`, as commands.
 fn runtime(program: &str, file: &str) -> String {
     let example = |name: &str| format!("{}/../../examples/lab/{name}", env!("CARGO_MANIFEST_DIR"));
     let mut map = SourceMap::new();

@@ -117,7 +117,7 @@ fn split(program: &Arc<ir::Program>, tried: &mut Tried<'_>) {
     }
 }
 
-/// What p4rack has printed is accepted by its own front end.
+/// Adds a finding if p4rack's front end refuses a program that p4rack printed.
 fn refused_by_front_end(what: &str, found: &[Diagnostic], tried: &mut Tried<'_>) {
     if let Some(wrong) = found.iter().find(|d| d.code.0 < 300 && d.severity == Severity::Error) {
         tried.findings.push(format!("{what} prints what is refused: {}:\n{}", wrong.title, tried.source));
@@ -225,7 +225,7 @@ const ALIKE: [&[&str]; 4] = [
     &["0", "1", "2", "7", "8", "16", "32", "33", "48", "255", "1000"],
 ];
 
-/// What may take the place of `bit<8>` and the like.
+/// Types that replace `bit<8>` and the like.
 const WIDTHS: [&str; 10] =
     ["bit<1>", "bit<8>", "bit<9>", "bit<32>", "bit<129>", "int<8>", "int<32>", "bool", "varbit<16>", "error"];
 

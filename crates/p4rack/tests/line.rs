@@ -10,7 +10,7 @@ use support::{case, compile_text, placement, small_program};
 const STATE: &str =
     "register<bit<8>, bit<32>>(4) r; register<bit<8>, bit<32>>(4) s; register<bit<8>, bit<32>>(4) t;";
 
-/// What a region does to its register, so that the order of packets shows.
+/// A region that updates a register in a way that depends on the order of packets.
 fn region(name: &str, register: &str) -> String {
     format!(
         "@region(\"{name}\") {{ {register}.read(meta.y, 0); meta.x = meta.x * 3 + meta.y; {register}.write(0, meta.x); }}"

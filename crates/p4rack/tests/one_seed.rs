@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use support::text;
 
-/// How long a rack runs behind the last that begins in it: enough for some frames on each link.
+/// Time that a rack runs after the last event that begins in it: enough for some frames on each link.
 const REST: Duration = Duration::from_ms(6);
 
 /// Examples in which nothing is left to chance, so that another seed gives the same log: `(name, why)`.

@@ -1,8 +1,8 @@
-//! Every program of the interpreter's `testdata` with its packets, on both engines: `NAME.p4` with `NAME.stf`,
-//! filled from `NAME.toml` if that is there; digests, log lines and idle entries are those of `NAME.log`.
+//! Every program of the interpreter's `testdata` with its packets, on both engines: `NAME.p4` with `NAME.stf`, filled
+//! from `NAME.toml` if that exists; digests, log lines and idle entries are those of `NAME.log`.
 //!
-//! What is expected comes from v1model's and PSA's definitions, not from what p4rack does. `UPDATE_EXPECT=1` writes
-//! the logs anew.
+//! The expected output comes from the definitions of v1model and PSA, not from p4rack's output. `UPDATE_EXPECT=1`
+//! writes the logs anew.
 
 use base_diag::{SourceMap, Style, render};
 use p4_syntax::Options;

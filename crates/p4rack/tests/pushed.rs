@@ -1,4 +1,4 @@
-//! What `p4rack compile` refuses.
+//! Programs that `p4rack compile` refuses.
 
 mod support;
 

@@ -35,7 +35,7 @@ fn notes(report: &RunReport) -> Vec<&str> {
     report.notes.iter().map(|note| note.what.as_str()).collect()
 }
 
-/// What h1 and h2 receive, in the order in which each does.
+/// Frames that h1 and h2 receive, in order of arrival.
 fn received(racked: &Racked) -> (RunReport, [Vec<Vec<u8>>; 2]) {
     let mut running = up::bring_up(racked).unwrap();
     [0, 1].iter().for_each(|host| running.emulator.listen(HostId(*host)));

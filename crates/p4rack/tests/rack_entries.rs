@@ -1,4 +1,4 @@
-//! What a rack's files say: entries of the origin's traffic manager, and policies.
+//! Entries of the origin's traffic manager, and policies, in a rack's files.
 
 mod support;
 
@@ -130,7 +130,7 @@ port = 6
 1 = { committed = 1000, burst = 10, peak = 2000, peak_burst = 20 }
 ";
 
-/// What one language says, another one says too: BMv2 is told the same.
+/// The same entries in three languages give the same writes, and the same commands for BMv2.
 #[test]
 fn entries_of_every_kind_go_where_they_belong() {
     let program = small_program(
@@ -217,7 +217,7 @@ fn an_entry_of_the_source_does_not_come_back() {
     let _ = std::fs::remove_dir_all(&directory);
 }
 
-/// Of the app, or of one region: then control comes back to the caller before it goes on.
+/// A policy is given for the app or for one region.
 #[test]
 fn a_policy_is_read_from_the_file() {
     let program = small_program("", "@region(\"R\") { meta.x = 1; } @region(\"S\") { meta.y = meta.x; }", "");
@@ -239,7 +239,7 @@ fn a_policy_is_read_from_the_file() {
     }
 }
 
-/// What only P4Runtime can say: tables and objects for it.
+/// Tables and objects for entries that only P4Runtime can express.
 const RICH: &str = "
     register<metadata, bit<32>>(4) records;
     direct_counter(CounterType.packets_and_bytes) hits;

@@ -1,5 +1,5 @@
-//! A split program while links, devices and the controller's channels fail, and while another plan takes over: what comes is what would
-//! have come, and nothing comes twice.
+//! A split program while links, devices and the controller's channels fail, and while another plan takes over: every
+//! frame received is one that a run without faults receives, and none arrives twice.
 //!
 //! `P4RACK_RACK_FAULT_SEEDS` says how many seeds; the coverage is printed with `--nocapture`.
 

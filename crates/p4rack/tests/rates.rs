@@ -1,4 +1,5 @@
-//! The highest rate that a plan bears, against the emulated rack: just below it no frame is lost, just above it some are.
+//! Plans once ignored the overhead of frames on the wire, and counted a device's frames as bits of packets of one size.
+//! Other tests compare latencies of a few packets, which lose nothing at any rate.
 //!
 //! Plans once left out what a frame takes on the wire besides its own bytes, and counted a device's frames as bits of a packet of
 //! one size. Other tests compare latencies of a few packets, which lose nothing at any rate.
@@ -58,7 +59,7 @@ const HEADERS: u32 = 42;
 /// Packets of a run that visit the card: 2 % of them are more than queue and backlog hold.
 const COUNT: u64 = 2500;
 
-/// What is on the card.
+/// Regions that the card runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// Every packet visits it twice.
@@ -198,7 +199,7 @@ fn shares_of_branches_count() {
     }
 }
 
-/// What `p4rack analyze --traffic` counts is what the test above states.
+/// `p4rack analyze --traffic` measures the shares that the test above states.
 #[test]
 fn shares_are_measured_in_traffic() {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rates-branch.p4");

@@ -27,7 +27,7 @@ fn rack(names: &[&str], links: &[(usize, usize)], regions: &[(&str, usize)]) -> 
     }
 }
 
-/// Of the placement only what the program has.
+/// Proves a placement, reduced to the regions that the program has.
 fn proved(ingress: &str, egress: &str, mut placement: Placement) -> Case {
     let source = small_program("", ingress, egress);
     placement.sites.retain(|region, _| source.contains(&format!("@region(\"{region}\")")));
@@ -46,7 +46,7 @@ fn star() -> Placement {
 #[test]
 fn the_tor_sends_on_from_helper_to_helper() {
     proved(INGRESS, "", star());
-    // Egress regions in front of the traffic manager, and behind it.
+    // Egress regions in front of the traffic manager, and after it.
     proved(INGRESS, EGRESS, star());
     proved("meta.y = hdr.h.a; std.egress_spec = 2;", EGRESS, star());
 }

@@ -1,4 +1,4 @@
-//! A run whose packets only go to files gives what a run that shows each packet gives.
+//! A run whose packets only go to files has the same output as a run that shows each packet.
 
 use base_diag::{Diagnostic, SourceMap};
 use base_time::{Rng, Time};

@@ -1,7 +1,7 @@
-//! Every reader of text takes a byte-order mark, line ends of Windows and any character, and what is said of a text can be shown.
+//! Every reader of text accepts a byte-order mark, Windows line ends and any character, and its errors can be rendered.
 //!
-//! The readers' own tests damage texts too, but never showed what was said: places within a character passed them, and the
-//! renderer ended the process.
+//! The readers' own tests damage texts too, but never rendered the errors: places within a character passed them, and
+//! the renderer ended the process.
 
 use base_diag::{Diagnostic, SourceMap, Span, Style, render, to_json};
 use base_time::Rng;

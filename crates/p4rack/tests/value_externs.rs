@@ -170,7 +170,7 @@ fn planned(name: &str, offers: &str) -> Racked {
     p4rack::rack::load(&directory, &[], &mut map).unwrap_or_else(|found| panic!("{}", text(&found, &map)))
 }
 
-/// What the plan says of the latency, and what the least delayed packet of the stream takes, in picoseconds.
+/// Predicted latency, and the least latency measured for a packet of the stream, in picoseconds.
 fn latencies(racked: &Racked) -> (i128, i128) {
     let cost = racked.apps[0].costs.iter().find(|cost| cost.objective == "Latency").unwrap();
     let report = up::bring_up(racked).unwrap().run().unwrap();
@@ -178,7 +178,7 @@ fn latencies(racked: &Racked) -> (i128, i128) {
     (i128::from(cost.value), i128::from(upload.latency.unwrap().min_ps))
 }
 
-/// Where the device says nothing, a call takes what the extern declares: 5 ns.
+/// If the device gives no time, a call takes the time that the extern declares: 5 ns.
 #[test]
 fn calls_take_time_in_plans_and_in_the_rack() {
     let declared = latencies(&planned("declared", "externs = [\"ewma\"]"));

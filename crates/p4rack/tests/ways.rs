@@ -54,7 +54,7 @@ fn planned_on(name: &str, devices: &str) -> Racked {
     rack::load(&directory, &[], &mut map).unwrap_or_else(|found| panic!("{}", text(&found, &map)))
 }
 
-/// What the plan says of the latency, and what the least delayed packet of the stream takes, in picoseconds.
+/// Predicted latency, and the least latency measured for a packet of the stream, in picoseconds.
 fn latencies(racked: &Racked) -> (f64, f64) {
     let cost = racked.apps[0].costs.iter().find(|cost| cost.objective == "Latency").unwrap();
     let report = up::bring_up(racked).unwrap().run().unwrap();

@@ -129,7 +129,7 @@ impl Reader {
     }
 }
 
-/// What comes first when a device is filled: entries name groups, groups name members.
+/// Order of changes that fill a device: members, then groups of members, then entries that refer to both.
 fn phase(change: &Change) -> u8 {
     match change {
         Change::Member { .. } => 0,

@@ -1,4 +1,4 @@
-//! Updates as text, what becomes of them, and what is said of wrong ones.
+//! Updates as text, their effects, and errors for wrong ones.
 
 use base_diag::{SourceMap, Span, Style, render};
 use control_writes::{

@@ -222,7 +222,7 @@ fn victim(clients: &BTreeMap<u64, Arc<Client>>, address: Option<IpAddr>) -> Opti
 }
 
 impl Client {
-    /// Its address.
+    /// Address of the client.
     pub fn address(&self) -> IpAddr {
         self.address
     }

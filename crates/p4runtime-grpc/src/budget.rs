@@ -1,7 +1,7 @@
 //! Memory used by requests and answers, per connection and in total.
 //!
-//! Nothing waits for memory: what does not fit is refused with `RESOURCE_EXHAUSTED`. Small messages do not count towards the total, so
-//! that clients with large messages cannot lock others out.
+//! Nothing waits for memory: a message that does not fit is refused with `RESOURCE_EXHAUSTED`. Small messages do not
+//! count towards the total, so that clients with large messages cannot lock others out.
 
 use crate::admission::Client;
 use std::sync::Arc;

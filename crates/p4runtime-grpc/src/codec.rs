@@ -38,7 +38,7 @@ impl<M> Encoded<M> {
     }
 }
 
-/// A message as bytes, whatever they are: what hostile clients send.
+/// A message as raw bytes, as hostile clients send them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Opaque(pub Vec<u8>);
 

@@ -1,4 +1,4 @@
-//! What comes in, for the thread that owns the device.
+//! Commands for the thread that owns the device.
 
 use crate::admission::Admission;
 use crate::budget::{Budget, Hold};
@@ -17,10 +17,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-/// Where an answer goes. Nobody may be waiting any more.
+/// Receiver of an answer; it may be gone.
 pub type Reply<T> = oneshot::Sender<Result<T, Status>>;
 
-/// Where what a read finds goes, with how it ended.
+/// Receiver of a read's result and status.
 pub type Found = oneshot::Sender<(Pieces, Result<(), Status>)>;
 
 /// Something to do.
@@ -31,25 +31,27 @@ pub enum Command {
     MaySetConfig(Box<SetForwardingPipelineConfigRequest>, Reply<()>),
     /// The RPC `Write`, and the memory it uses.
     Write(Box<WriteRequest>, Hold, Reply<()>),
+    /// The same by whoever runs the switch, who needs no election id.
+    Operate(Box<WriteRequest>, Reply<()>),
     /// The RPC `Read`.
     Read(ReadRequest, Hold, Found),
     /// The same, of the program that runs, whatever is saved.
     ReadRunning(ReadRequest, Hold, Found),
     /// The RPC `SetForwardingPipelineConfig`, and the memory it uses.
     SetConfig(Box<SetForwardingPipelineConfigRequest>, Hold, Reply<()>),
-    /// What takes long in a call has been done on another thread, or has failed there. The number is the owner's.
+    /// The slow part of a call has ended on another thread, successfully or not. The number is the owner's.
     Prepared(u64, bool),
     /// The RPC `GetForwardingPipelineConfig`.
     GetConfig(GetForwardingPipelineConfigRequest, Reply<GetForwardingPipelineConfigResponse>),
     /// The RPC `Capabilities`.
     Capabilities(Reply<CapabilitiesResponse>),
-    /// A controller has opened a stream; it is told by the sender, which [`Streams`](crate::Streams) keeps.
+    /// A controller has opened a stream; messages to it go through the sender, which [`Streams`](crate::Streams) keeps.
     Open(StreamId, Listener),
     /// A message of a controller, and its place among the messages of the stream that may wait.
     Message(StreamId, Box<StreamMessageRequest>, Waiting),
     /// A stream has ended.
     Close(StreamId),
-    /// What it is made of, and what it has counted.
+    /// Description and counters of the switch.
     Show(oneshot::Sender<ShowResponse>),
     /// An operator's, or a controller's, which says its election id.
     Steer(Option<Uint128>, Steer, Reply<()>),
@@ -57,11 +59,11 @@ pub enum Command {
     AddPort(String, Reply<()>),
     /// One less.
     RemovePort(u32, Reply<()>),
-    /// The way of a frame.
+    /// Traces a frame.
     Trace(TraceRequest, Reply<TraceResponse>),
-    /// What the agent of a device in another process says.
+    /// Message of the agent of a device in another process.
     Agent(DeviceId, Box<Heard>),
-    /// What is counted, as Prometheus reads it.
+    /// Metrics in Prometheus's text form.
     Metrics(oneshot::Sender<String>),
     /// End, in order.
     Stop,
@@ -73,10 +75,10 @@ pub struct Waiting {
     pub(crate) _hold: Hold,
 }
 
-/// The way to a controller's stream.
+/// Sender to a controller's stream.
 pub struct Listener(pub(crate) Telling);
 
-/// The way to the thread that owns the device.
+/// Sender to the thread that owns the device.
 #[derive(Clone)]
 pub struct Front {
     commands: Sender<Command>,
@@ -125,7 +127,7 @@ impl Front {
         })
     }
 
-    /// What is counted, as Prometheus reads it; nothing if nobody is there any more, or has too much to do.
+    /// Metrics in Prometheus's text form; `None` if the owner is gone or overloaded.
     pub async fn metrics(&self) -> Option<String> {
         let (reply, answer) = oneshot::channel();
         self.try_send(Command::Metrics(reply)).ok()?;
@@ -139,12 +141,17 @@ impl Front {
 
     /// Sends [`Command::Prepared`]; waits for room. Returns false if the device has ended.
     pub fn prepared(&self, number: u64, is_done: bool) -> bool {
-        self.commands.send(Command::Prepared(number, is_done)).is_ok()
+        self.send_blocking(Command::Prepared(number, is_done))
+    }
+
+    /// Sends a command; waits for room. Returns false if the device has ended.
+    pub(crate) fn send_blocking(&self, command: Command) -> bool {
+        self.commands.send(command).is_ok()
     }
 
     /// Asks the owner to end; waits for room.
     pub fn stop(&self) {
         // Who is gone has ended.
-        let _ = self.commands.send(Command::Stop);
+        let _ = self.send_blocking(Command::Stop);
     }
 }

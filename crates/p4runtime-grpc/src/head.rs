@@ -51,7 +51,7 @@ fn inside<'b>(bytes: &mut &'b [u8]) -> Result<&'b [u8], prost::DecodeError> {
 }
 
 fn broken() -> prost::DecodeError {
-    // What prost says of the same bytes.
+    // prost's error for the same bytes.
     Uint128::decode(&[0xff][..]).err().unwrap_or_else(|| prost::DecodeError::new_unexpected_type_url("", ""))
 }
 

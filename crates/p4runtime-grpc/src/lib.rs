@@ -1,14 +1,14 @@
-//! P4Runtime's service over gRPC, a service of our own for what it lacks, and the way from a rack's controller to agents in other
-//! processes, which speaks both.
+//! P4Runtime's service over gRPC, p4rack's own service for everything that it lacks, and links from a rack's controller
+//! to agents in other processes, which use both.
 //!
 //! ```text
 //! controllers ══gRPC══ Front ──Command──> whoever owns the Server and its device, one thread
 //!                        ^ ──────────────── Streams, answers ──────────┘
 //! ```
 //!
-//! [`serve`] accepts connections and turns each call into a [`Command`]; nothing here knows P4Runtime's rules. All queues
-//! are bounded: a call that finds the device's queue full is answered `UNAVAILABLE`, a message on a stream waits and
-//! lets its sender wait, and a controller that does not read loses what it does not read.
+//! [`serve`] accepts connections and turns each call into a [`Command`]; nothing here knows P4Runtime's rules. All
+//! queues are bounded: a call that finds the device's queue full is answered `UNAVAILABLE`, a message on a stream makes
+//! its sender wait, and a controller that does not read loses messages.
 //!
 //! Between a connection and a command:
 //!
@@ -28,6 +28,7 @@ mod guard;
 mod head;
 mod limits;
 mod link;
+mod local;
 mod metrics;
 mod operator;
 mod rack;
@@ -39,13 +40,14 @@ mod tls;
 mod trailers;
 mod weigh;
 
-pub use admission::Client;
+pub use admission::{Admission, Answering, Client};
 pub use budget::Hold;
 pub use codec::{Codec, Opaque};
-pub use limits::{Limits, most_files, most_memory};
+pub use limits::{Limits, Rules, most_files, most_memory};
 
 pub use command::{Command, Found, Front, Waiting, queue};
 pub use link::{Link, LinkEnd, Place, Running, link};
+pub use local::Local;
 pub use metrics::{listen_for_metrics, serve_metrics};
 pub use operator::{Operator, OperatorError};
 pub use p4runtime_server::{Output, Pieces, Status, StreamId};

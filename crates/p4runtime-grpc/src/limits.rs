@@ -1,4 +1,4 @@
-//! Limits on what clients may use.
+//! Limits for clients.
 
 use crate::budget;
 use std::path::Path;
@@ -35,8 +35,9 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The limit on memory for a process that may use `bytes`: two fifths of what requests leave. A push takes the memory of two programs, the
-    /// running one and the new one; the last fifth is for what is being written and read.
+    /// The limit on memory for a process that may use `bytes`: two fifths of the memory that remains after requests. A
+    /// push takes the memory of two programs, the running one and the new one; the last fifth is for requests in
+    /// progress.
     pub fn memory_of(bytes: u64) -> u64 {
         (bytes.saturating_sub(budget::ALL as u64) / 5 * 2).max(LEAST_MEMORY)
     }

@@ -1,10 +1,10 @@
-//! The way from a rack's controller to the agent beside a device in another process: P4Runtime, by a controller that wants to be
-//! its primary, and our own service for the rest.
+//! The link from a rack's controller to an agent in another process: P4Runtime, as its primary controller, and p4rack's
+//! own service for the rest.
 //!
-//! Asks are done one after the other. Of one whose answer does not come nobody knows whether it has been done: the connection is
-//! given up, and the next one has a higher election id, so that what is still on its way is refused. A controller that was
-//! started later has higher ids too: it takes over. When no controller steers the agent any more, whoever still waits for it asks with
-//! an id above the highest that the agent has seen.
+//! Requests are sent one after the other. If an answer does not arrive, the outcome is unknown: the connection is
+//! closed, and the next one uses a higher election id, so that requests still in flight are refused. A controller that
+//! was started later has higher ids too: it takes over. When no controller is the agent's primary any more, a waiting
+//! controller connects with an id above the highest that the agent has seen.
 
 use crate::command::{Command, Front};
 use crate::generated::p4_runtime_client::P4RuntimeClient;
@@ -52,7 +52,7 @@ const MOST_HEADERS: u32 = 16 << 20;
 const PING: Duration = Duration::from_secs(1);
 const PONG: Duration = Duration::from_secs(2);
 
-/// Between attempts to reach an agent, and between looks at what it has counted.
+/// Time between attempts to reach an agent, and between reads of its counters.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// The controller's end.
@@ -71,7 +71,7 @@ pub fn link(place: Place, tls: Option<&ClientTls>) -> Result<(Link, LinkEnd), Se
     let endpoint = endpoint(&place.address, tls)?;
     let endpoint =
         endpoint.http2_keep_alive_interval(PING).keep_alive_timeout(PONG).keep_alive_while_idle(true);
-    // What an agent says of the updates of a batch that it refuses stands in headers.
+    // An agent's errors for the updates of a batch are in headers.
     let endpoint = endpoint.http2_max_header_list_size(MOST_HEADERS);
     Ok((Link(asks), LinkEnd { asks: asked, place, endpoint }))
 }
@@ -83,10 +83,10 @@ impl Link {
     }
 }
 
-/// Where an agent is, and who asks it.
+/// Address of an agent, and identity of its controller.
 #[derive(Clone)]
 pub struct Place {
-    /// Its device.
+    /// Device of the agent.
     pub device: DeviceId,
     /// `host:port`
     pub address: String,
@@ -94,7 +94,7 @@ pub struct Place {
     pub inner_ports: Vec<u32>,
     /// The first election id.
     pub election: u128,
-    /// What is shared with the agent.
+    /// Secret shared with the agent.
     pub secret: Option<Secret>,
 }
 
@@ -124,7 +124,7 @@ impl Shut {
 pub type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl LinkEnd {
-    /// Keeps a connection to the agent, and tells `front` what it says, until the controller's end is gone.
+    /// Keeps a connection to the agent, and passes its messages to `front`, until the controller's end is gone.
     pub fn run(self, front: Front) -> Running {
         Box::pin(self.keep_connected(front))
     }
@@ -388,7 +388,7 @@ impl Connection {
         Ok(Answer::Holds(Box::new(Holdings { config, entities })))
     }
 
-    /// What was saved and not committed is not what is written.
+    /// Drops a program that was saved and not committed, so that writes go to the running one.
     async fn forget_saved(&mut self) -> Result<(), Answer> {
         if self.saved {
             self.steer(What::ForgetSaved(ForgetSaved {})).await?;
@@ -409,7 +409,7 @@ impl Connection {
     }
 }
 
-/// What a device has counted at its ports.
+/// Port counters of a device.
 fn ports(shown: &ShowResponse) -> BTreeMap<u32, PortCount> {
     let mut ports: BTreeMap<u32, PortCount> = BTreeMap::new();
     for metric in &shown.metrics {
@@ -424,7 +424,7 @@ fn ports(shown: &ShowResponse) -> BTreeMap<u32, PortCount> {
     ports
 }
 
-/// What an arbitration update says of a controller that is not the primary.
+/// Reason to stop, from an arbitration update for a controller that is not the primary.
 fn superseded(message: &StreamMessageResponse) -> Option<Shut> {
     let Some(Told::Arbitration(update)) = &message.update else {
         return Some(Shut::broken("the agent did not name its primary"));
@@ -436,7 +436,7 @@ fn superseded(message: &StreamMessageResponse) -> Option<Shut> {
     (code != Code::Ok as i32).then_some(Shut::Superseded { highest, is_free })
 }
 
-/// What an error of a call says: of one that came from below nobody knows what was done.
+/// Answer for an error of a call: after a transport error the outcome is unknown.
 fn refusal(error: &tonic::Status) -> Answer {
     if error.source().is_some() {
         return Answer::Lost;
@@ -446,7 +446,7 @@ fn refusal(error: &tonic::Status) -> Answer {
 }
 
 impl Front {
-    /// What an agent says; waits for room.
+    /// Passes on a message of an agent; waits for room.
     async fn heard(&self, device: DeviceId, heard: Heard) {
         self.send_when_possible(Command::Agent(device, Box::new(heard))).await;
     }

@@ -1,4 +1,4 @@
-//! What is counted, over HTTP: `GET /metrics` as Prometheus asks.
+//! Metrics over HTTP: `GET /metrics` as Prometheus asks.
 
 use crate::admission::{Admission, Answering};
 use crate::command::Front;
@@ -14,7 +14,7 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use tokio::net::TcpListener;
 
-/// What Prometheus expects as the type of its text form.
+/// Content type of Prometheus's text form.
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Binds the address that Prometheus asks.

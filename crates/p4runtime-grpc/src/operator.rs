@@ -65,7 +65,7 @@ impl Operator {
         Ok(Operator { runtime, rack, switch, address: address.to_string() })
     }
 
-    /// What the switch is made of, and what it has counted.
+    /// Description and counters of the switch.
     pub fn show(&mut self) -> Result<ShowResponse, OperatorError> {
         self.runtime
             .block_on(self.rack.show(ShowRequest {}))
@@ -98,7 +98,7 @@ impl Operator {
             .map_err(|status| refused(&self.address, &status))
     }
 
-    /// The way of a frame.
+    /// Traces a frame.
     pub fn trace(&mut self, port: u32, frame: Vec<u8>) -> Result<TraceResponse, OperatorError> {
         let request = TraceRequest { port, frame };
         self.runtime

@@ -1,4 +1,4 @@
-//! The service of our own, as commands: what a switch is made of, and how it is steered.
+//! p4rack's own service, as commands: description and control of a switch.
 
 use crate::command::{Command, Front};
 use crate::generated_rack_server::rack_server::Rack;

@@ -14,15 +14,15 @@ use tonic::service::Interceptor;
 use tonic::{Request, Status};
 
 const HEADER: &str = "authorization";
-/// Who brings this is a rack's controller, whose secret a switch may learn.
+/// Marker of a rack's controller, whose secret a switch may learn.
 const CONTROLLER: &str = "p4rack-controller";
 
-/// What is shared.
+/// A shared secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(MetadataValue<Ascii>);
 
 impl Secret {
-    /// Of letters, digits and the like; `None` for others and for fewer than 16.
+    /// Secret from printable ASCII text without spaces; `None` for other text and for fewer than 16 characters.
     pub fn new(text: &str) -> Option<Secret> {
         let is_long = text.len() >= 16 && text.bytes().all(|byte| byte.is_ascii_graphic());
         is_long.then(|| MetadataValue::try_from(format!("Bearer {text}")).ok().map(Secret)).flatten()
@@ -80,7 +80,7 @@ impl Interceptor for Gate {
     }
 }
 
-/// What a caller brings.
+/// Credentials of a caller.
 #[derive(Clone, Default, Debug)]
 pub struct Badge {
     secret: Option<Secret>,
@@ -88,12 +88,12 @@ pub struct Badge {
 }
 
 impl Badge {
-    /// Of somebody with this secret, if there is one.
+    /// Credentials with this secret, if there is one.
     pub fn new(secret: Option<Secret>) -> Badge {
         Badge { secret, is_controller: false }
     }
 
-    /// Of a rack's controller.
+    /// Credentials of a rack's controller.
     pub(crate) fn of_controller(secret: Option<Secret>) -> Badge {
         Badge { secret, is_controller: true }
     }

@@ -19,7 +19,7 @@ use tonic::transport::Server;
 /// The largest request, in bytes: 100,000 entries and programs of many thousand lines fit.
 pub(crate) const MOST_BYTES: usize = 64 << 20;
 
-/// Flow-control windows of a connection and of one call, in bytes: what a client may have sent that is not processed yet.
+/// Flow-control windows of a connection and of one call: bytes that a client may send before they are processed.
 const WINDOW: u32 = 512 << 10;
 const CALL_WINDOW: u32 = 128 << 10;
 
@@ -42,7 +42,7 @@ impl std::error::Error for ServeError {}
 /// The future of [`serve`].
 pub type Serving<'a> = Pin<Box<dyn Future<Output = Result<(), ServeError>> + 'a>>;
 
-/// Serves on an address until `stop` is done; then calls that are under way end. `bound` is told where it listens.
+/// Serves on an address until `stop` is done; then waits for calls in progress. `bound` gets the listening address.
 ///
 /// All is boxed, so that the server is compiled here and not in each crate that calls this.
 pub fn serve<'a>(

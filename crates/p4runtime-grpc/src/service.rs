@@ -102,7 +102,7 @@ impl Front {
         }
     }
 
-    /// What a read finds.
+    /// Result of a read.
     pub(crate) async fn found(
         &self,
         client: Option<Arc<Client>>,
@@ -131,7 +131,7 @@ impl Front {
         }
     }
 
-    /// Passes on what a controller says until its stream ends.
+    /// Passes on a controller's messages until its stream ends.
     async fn listen(
         self,
         stream: StreamId,

@@ -16,7 +16,7 @@ use tokio_stream::Stream;
 /// Messages that may wait for a controller to read them.
 const WAITING: usize = 1024;
 
-/// Their size in bytes.
+/// Limit on their size in bytes.
 const WAITING_BYTES: usize = 4 << 20;
 
 type Told = Result<StreamMessageResponse, tonic::Status>;
@@ -68,7 +68,7 @@ impl Stream for Hearing {
     }
 }
 
-/// Who is told.
+/// Controllers with open streams.
 #[derive(Default)]
 pub struct Streams {
     open: BTreeMap<StreamId, Telling>,

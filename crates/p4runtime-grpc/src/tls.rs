@@ -4,14 +4,14 @@ use crate::serve::{ServeError, chain};
 use std::error::Error;
 use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity, ServerTlsConfig};
 
-/// What a server shows and asks for, as PEM.
+/// TLS settings of a server, as PEM.
 #[derive(Clone)]
 pub struct Tls {
     /// The server's certificate.
     pub certificate: Vec<u8>,
-    /// Its private key.
+    /// Private key.
     pub key: Vec<u8>,
-    /// Who signs controllers' certificates, if they have to have one.
+    /// Authority of controllers' certificates; `None` if they need none.
     pub clients: Option<Vec<u8>>,
 }
 
@@ -25,16 +25,16 @@ impl Tls {
     }
 }
 
-/// What a client asks for and shows, as PEM.
+/// TLS settings of a client, as PEM.
 #[derive(Clone)]
 pub struct ClientTls {
-    /// Who signs servers' certificates.
+    /// Authority of servers' certificates.
     pub authority: Vec<u8>,
     /// The client's certificate and its private key, for servers that want them.
     pub identity: Option<(Vec<u8>, Vec<u8>)>,
 }
 
-/// The way to a server at `host:port`. With TLS its certificate has to be for that host.
+/// Endpoint of a server at `host:port`. With TLS, its certificate must be for that host.
 pub fn endpoint(address: &str, tls: Option<&ClientTls>) -> Result<Endpoint, ServeError> {
     let scheme = if tls.is_some() { "https" } else { "http" };
     let endpoint = Endpoint::from_shared(format!("{scheme}://{address}"));
@@ -48,7 +48,7 @@ pub fn endpoint(address: &str, tls: Option<&ClientTls>) -> Result<Endpoint, Serv
     endpoint.tls_config(config).map_err(|error| ServeError(format!("TLS: {}", chain(&error))))
 }
 
-/// Why a call was not answered as it should be: what the server says, or what is wrong with the connection.
+/// Reason of a failed call: the server's message, or the error of the connection.
 pub fn failure(status: &tonic::Status) -> String {
     match status.source() {
         Some(cause) => chain(cause),

@@ -56,7 +56,7 @@ fn agent(busy: Duration) -> SocketAddr {
     address.recv().unwrap()
 }
 
-/// What a batch with a wrong update at its end is answered; one of nothing is done.
+/// Answer for a batch whose last update is wrong; an empty batch succeeds.
 fn refused(updates: usize) -> Result<(), p4runtime_grpc::Status> {
     let error = |code: Code, message: &str| Error {
         canonical_code: code as i32,
@@ -106,7 +106,7 @@ fn connect(address: SocketAddr) -> (Link, Receiver<Command>) {
     (link, heard)
 }
 
-/// What is heard next, but for what the agent has counted.
+/// Next message of an agent, except counters.
 fn next(heard: &Receiver<Command>) -> Heard {
     loop {
         match heard.recv_timeout(Duration::from_secs(120)) {

@@ -20,7 +20,7 @@ pub enum FormError {
     Json {
         /// A sentence without its period.
         message: String,
-        /// Where the text is not as it should be, in bytes.
+        /// Offset of the error, in bytes.
         at: usize,
     },
     /// The bytes are not those of this message.

@@ -29,7 +29,7 @@ fn value_fits(value: &Value, left: usize) -> bool {
     }
 }
 
-/// What an `Any` holds, if it is one and its type is known.
+/// Message inside an `Any`; `None` for other messages and unknown types.
 fn packed(message: &DynamicMessage) -> Option<DynamicMessage> {
     let descriptor = message.descriptor();
     if descriptor.full_name() != "google.protobuf.Any" {

@@ -143,7 +143,7 @@ fn places_of_fields() {
     assert_eq!(text(&[("updates", 1)]), None);
 }
 
-/// What is said of a wrong update, with the text that it is said of.
+/// Error of a wrong update, with the text at its place.
 fn wrong(text: &str) -> String {
     match from_text::<Update>(text).unwrap_err() {
         FormError::Text(error) => {

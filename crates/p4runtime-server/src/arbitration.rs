@@ -1,4 +1,4 @@
-//! Who may write (P4Runtime 1.5, section 5).
+//! Arbitration: the controllers that may write (P4Runtime 1.5, section 5).
 
 use crate::status::Status;
 use p4runtime_proto::google::rpc::{self, Code};
@@ -32,7 +32,7 @@ pub(crate) struct Arbitration {
 struct RoleState {
     /// The highest election id ever seen.
     highest: Option<u128>,
-    /// Who has it, and is connected.
+    /// Connected primary of the role.
     primary: Option<StreamId>,
     /// The last step at which a stream had this role.
     used: u64,
@@ -60,8 +60,8 @@ fn number(id: &Uint128) -> u128 {
 }
 
 impl Arbitration {
-    /// A controller says who it wants to be. Its stream ends with an error. `named` tells the roles that the program names; other roles
-    /// make room for them.
+    /// Handles a controller's arbitration request. An error ends its stream. `named` is true for roles that the program
+    /// names; other roles make room for them.
     pub(crate) fn update(
         &mut self,
         stream: StreamId,
@@ -183,7 +183,7 @@ impl Arbitration {
         }
     }
 
-    /// What the controllers of a role are told; with `only` one of them. The primary is told last.
+    /// Notices for the controllers of a role, or only for one of them. The primary's is last.
     fn notices(&self, device: u64, role: &str, only: Option<StreamId>) -> Notices {
         let Some(state) = self.roles.get(role) else { return vec![] };
         let mut told: Vec<StreamId> = self
@@ -202,8 +202,8 @@ impl Arbitration {
         role.is_some_and(|state| state.primary == Some(stream))
     }
 
-    /// Ends streams, as an operator wants, or all of them: which they were, and what the others are told. The election ids of those
-    /// that are gone are forgotten, so that the highest of those that are left is the primary's.
+    /// Ends streams at an operator's request; an empty list ends all. Returns the ended streams, and notices for the
+    /// others. The election ids of ended streams are forgotten, so that the highest remaining one is the primary's.
     pub(crate) fn end(&mut self, streams: &[StreamId], device: u64) -> (Vec<StreamId>, Notices) {
         let ended: Vec<StreamId> =
             self.streams.keys().copied().filter(|id| streams.is_empty() || streams.contains(id)).collect();

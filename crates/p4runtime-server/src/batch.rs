@@ -87,24 +87,42 @@ impl<'u> Batch<'u> {
 impl<B: Builder> Server<B> {
     /// The RPC `Write`, all at once.
     pub fn write(&mut self, request: WriteRequest) -> std::result::Result<(), Status> {
-        self.writing = Some(self.batch(request)?);
-        self.go_on_by(usize::MAX).unwrap_or(Ok(()))
+        self.may_write(&request)?;
+        self.write_all(request)
     }
 
     /// The same, in slices if it is long: without an answer, [`go_on`](Server::go_on) goes on with it.
     pub fn begin_write(&mut self, request: WriteRequest) -> Option<std::result::Result<(), Status>> {
-        let is_one = request.updates.len() <= SLICE || request.atomicity() == Atomicity::DataplaneAtomic;
-        let begun = match is_one {
-            true => return Some(self.write(request)),
-            false => self.batch(request),
-        };
-        match begun {
+        match self.may_write(&request) {
+            Ok(()) => self.begin(request),
+            Err(status) => Some(Err(status)),
+        }
+    }
+
+    /// The same, by whoever runs the switch.
+    pub fn begin_operation(&mut self, request: WriteRequest) -> Option<std::result::Result<(), Status>> {
+        match self.may_operate(&request) {
+            Ok(()) => self.begin(request),
+            Err(status) => Some(Err(status)),
+        }
+    }
+
+    fn begin(&mut self, request: WriteRequest) -> Option<std::result::Result<(), Status>> {
+        if request.updates.len() <= SLICE || request.atomicity() == Atomicity::DataplaneAtomic {
+            return Some(self.write_all(request));
+        }
+        match self.batch(request) {
             Ok(batch) => {
                 self.writing = Some(batch);
                 None
             }
             Err(status) => Some(Err(status)),
         }
+    }
+
+    fn write_all(&mut self, request: WriteRequest) -> std::result::Result<(), Status> {
+        self.writing = Some(self.batch(request)?);
+        self.go_on_by(usize::MAX).unwrap_or(Ok(()))
     }
 
     /// True while a write is done in slices. Only frames may come between these.
@@ -132,7 +150,6 @@ impl<B: Builder> Server<B> {
 
     /// A write whose sender may make it. Nothing is done yet.
     fn batch(&mut self, request: WriteRequest) -> std::result::Result<Batch<'static>, Status> {
-        self.may_write(&request)?;
         if self.writing.is_some() {
             return Err(Status::new(Code::Unavailable, "another write is in progress: try again"));
         }

@@ -13,12 +13,12 @@ use p4runtime_proto::p4::v1::{
 };
 use p4runtime_store::{Catalog, Names, Store, making};
 
-/// A program with what the control plane has written to it.
+/// A program with the entities that the control plane has written.
 pub(crate) struct Configured<T> {
     pub(crate) config: ForwardingPipelineConfig,
     /// The `p4_device_config` that it was built of: another's, where a configuration keeps the program that runs.
     source: Vec<u8>,
-    /// What is a string outside and a number in all that follows.
+    /// Names of translated values: strings outside, numbers inside.
     pub(crate) names: Names,
     pub(crate) store: Store,
     pub(crate) packet_io: PacketIo,
@@ -29,12 +29,12 @@ pub(crate) struct Configured<T> {
     is_spoilt: bool,
 }
 
-/// A program that is about to run, with what is written to it.
+/// A program that is about to run, with its entities.
 pub struct Prepared<B: Builder> {
     new: Configured<B::Target>,
     /// A controller has saved it.
     was_saved: bool,
-    /// What the data plane has written to the program that runs goes with it.
+    /// True if values of the running program's data plane are carried over.
     takes_along: bool,
 }
 
@@ -49,8 +49,8 @@ impl<B: Builder> Prepared<B> {
         written(&self.new)
     }
 
-    /// Writes what devices hold already, in numbers and in an order in which it can be written, instead of the program's own
-    /// entries that are not constant.
+    /// Writes entities that devices have already, in numbers and in an order in which they can be written, instead of
+    /// the program's own entries that are not constant.
     pub fn adopt(&mut self, entities: Vec<Entity>) -> Result<(), Status> {
         let names = self.new.names.clone();
         self.new.replay_all(entities, &names)
@@ -68,12 +68,12 @@ impl<B: Builder> Prepared<B> {
 }
 
 impl<T: Target> Configured<T> {
-    /// Of a device that was just built.
+    /// Config of a device that was just built.
     fn new(config: ForwardingPipelineConfig, source: Vec<u8>, built: Built<T>) -> Configured<T> {
         let mut store = Store::with(Catalog::with(built.plain.clone(), built.numbers));
         store.set_limit(built.memory);
         for update in &built.initial {
-            // What P4Info does not describe (a hidden action) cannot be said, and is not listed.
+            // Entries that P4Info does not describe (a hidden action) cannot be expressed, and are not listed.
             let _ = store.load_initial(update);
         }
         Configured {
@@ -88,8 +88,8 @@ impl<T: Target> Configured<T> {
         }
     }
 
-    /// Does again what controllers had written to another program, as far as `keep` leaves it, instead of the program's own entries
-    /// that are not constant. Strings keep their values.
+    /// Writes the entities of another program again, as far as `keep` accepts them, instead of the program's own
+    /// entries that are not constant. Strings keep their values.
     fn replay(
         &mut self,
         old: &Configured<T>,
@@ -145,7 +145,7 @@ impl<T: Target> Configured<T> {
         lowered.collect::<Result<_, _>>().map_err(|fault| unfit(&fault))
     }
 
-    /// Does again what was done to another program.
+    /// Writes an entity of another program again.
     fn again(&mut self, how: update::Type, entity: Entity) -> Result<(), Status> {
         let update = Update { r#type: how as i32, entity: Some(entity) };
         for change in self.store.plan(&update).map_err(|fault| unfit(&fault))? {
@@ -190,18 +190,19 @@ impl<B: Builder> Server<B> {
         Ok(wanted)
     }
 
-    /// The program that runs, new, without what is written to it.
+    /// The running program, built anew without its entities.
     pub fn prepare_empty(&self) -> Result<Prepared<B>, Status> {
         let running = self.running.as_ref().ok_or_else(no_program)?;
         self.prepare(running.config.clone())
     }
 
-    /// Drops what was saved and not committed.
+    /// Drops a saved program that was not committed.
     pub fn forget_saved(&mut self) {
         self.saved = None;
     }
 
-    /// What was saved is not committed any more: whoever saved it still writes to it and not to the program that runs.
+    /// Makes the saved program uncommittable, but keeps it: its controller's writes still go to it and not to the
+    /// running program.
     pub fn spoil_saved(&mut self) {
         if let Some(saved) = &mut self.saved {
             saved.is_spoilt = true;
@@ -214,8 +215,8 @@ impl<B: Builder> Server<B> {
         (self.writing, self.reading) = (None, None);
     }
 
-    /// What takes long in a `SetForwardingPipelineConfig`, for another thread before the request is made; nothing if it is quick, or
-    /// its sender may not make it.
+    /// Slow part of a `SetForwardingPipelineConfig`, for another thread before the request is made; `None` if the
+    /// request is quick, or its sender may not make it.
     pub fn ahead(&self, request: &SetForwardingPipelineConfigRequest) -> Option<Ahead> {
         self.may_set_config(request).ok()?;
         self.builder.ahead(&self.wanted(request.config.as_ref()?).ok()?)
@@ -231,7 +232,7 @@ impl<B: Builder> Server<B> {
         self.wanted(&self.running.as_ref()?.config).ok()
     }
 
-    /// The RPC `SetForwardingPipelineConfig`. What fails changes nothing.
+    /// The RPC `SetForwardingPipelineConfig`. A failed request changes nothing.
     pub fn set_config(&mut self, request: SetForwardingPipelineConfigRequest) -> Result<(), Status> {
         if let Some(new) = self.prepare_config(request)? {
             self.install(new);
@@ -306,8 +307,8 @@ impl<B: Builder> Server<B> {
         Ok(new)
     }
 
-    /// The program that runs, built anew with what controllers have written. What data planes have written goes with it, or, if
-    /// `forgets`, begins anew.
+    /// The program that runs, built anew with what controllers have written. Values of data planes are carried over or,
+    /// if `forgets`, reset.
     pub fn prepare_again(&self, forgets: bool) -> Result<Prepared<B>, Status> {
         let running = self.running.as_ref().ok_or_else(no_program)?;
         let mut prepared = self.prepare(running.config.clone())?;
@@ -319,8 +320,8 @@ impl<B: Builder> Server<B> {
         Ok(prepared)
     }
 
-    /// What the data planes have written to the program that runs, for one that was prepared, if that is to have it: it comes
-    /// back, and is written there.
+    /// Values of the running program's data planes for a prepared program that is to have them: writes them there, and
+    /// returns them.
     pub fn take_along(&self, prepared: &mut Prepared<B>) -> Result<Vec<Entity>, Status> {
         let (true, Some(running)) = (prepared.takes_along, &self.running) else { return Ok(vec![]) };
         let mut counted = vec![];
@@ -331,7 +332,7 @@ impl<B: Builder> Server<B> {
         Ok(counted)
     }
 
-    /// Who makes devices of configurations.
+    /// Builder of devices.
     pub fn builder(&mut self) -> &mut B {
         &mut self.builder
     }
@@ -347,7 +348,7 @@ impl<B: Builder> Server<B> {
         self.arbitration.authorize(&request.role, request.election_id.as_ref())
     }
 
-    /// Runs what was prepared; what was saved is dropped.
+    /// Runs a prepared program; a saved one is dropped.
     pub fn install(&mut self, prepared: Prepared<B>) {
         self.digests = crate::digests::Digests::default();
         self.configs += 1;
@@ -355,7 +356,7 @@ impl<B: Builder> Server<B> {
         self.saved = None;
     }
 
-    /// What was prepared does not run: if it was saved, it is so again.
+    /// Takes back a prepared program that does not run: if it was saved, it is saved again.
     pub fn give_back(&mut self, prepared: Prepared<B>) {
         if prepared.was_saved {
             // It fitted before.
@@ -409,7 +410,7 @@ impl<B: Builder> Server<B> {
     }
 }
 
-/// All that a controller has written, what others name first.
+/// All entities that a controller has written, referenced ones first.
 fn written<T: Target>(of: &Configured<T>) -> Result<Vec<Entity>, Status> {
     let mut entities = vec![];
     of.store.read_written(&of.target, &mut |entity| entities.push(entity)).map_err(|fault| unread(&fault))?;
@@ -420,7 +421,7 @@ fn unread(fault: &p4runtime_store::Fault) -> Status {
     Status::new(Code::Internal, format!("the entries cannot be read: {fault}"))
 }
 
-/// An entity without what the data plane has written; `None` if nothing else is in it.
+/// An entity without values of the data plane; `None` if nothing else is in it.
 fn uncounted(mut entity: Entity) -> Option<Entity> {
     match &mut entity.entity {
         Some(

@@ -1,4 +1,4 @@
-//! Digests on their way to the controller (P4Runtime 1.5, section 9.7).
+//! Digests on their path to the controller (P4Runtime 1.5, section 9.7).
 
 use base_time::{Duration, Time};
 use control_writes::DigestConfig;
@@ -11,7 +11,7 @@ const MOST_IN_LIST: usize = 4096;
 /// The most lists that wait for an acknowledgement; the oldest are forgotten.
 const MOST_LISTS: usize = 1024;
 
-/// What is buffered and what waits for acknowledgement.
+/// Buffered digests, and lists that wait for acknowledgement.
 #[derive(Default, Debug)]
 pub(crate) struct Digests {
     queues: BTreeMap<u32, Queue>,
@@ -24,7 +24,7 @@ struct Queue {
     buffer: Vec<P4Data>,
     buffered: BTreeSet<Vec<u8>>,
     since: Time,
-    /// Lists on their way: number, when they were sent, what they hold.
+    /// Lists sent and not acknowledged: number, time of sending, contents.
     sent: VecDeque<(u64, Time, BTreeSet<Vec<u8>>)>,
 }
 

@@ -5,9 +5,9 @@
 //!             <─────────── Output, Status ─────────
 //! ```
 //!
-//! A [`Server`] owns what a controller has written (`p4runtime-store`) and the device it steers, which a [`Builder`]
-//! makes of a configuration. Whoever serves it over gRPC, or runs it in a test, brings requests, streams, frames and
-//! time, and does what the [`Output`]s say.
+//! A [`Server`] owns the entities that controllers have written (`p4runtime-store`) and the device, which a [`Builder`]
+//! makes from a configuration. Its caller, a gRPC service or a test, passes requests, streams, frames and time, and
+//! carries out the [`Output`]s.
 
 mod arbitration;
 mod batch;

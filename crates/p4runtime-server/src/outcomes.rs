@@ -35,7 +35,7 @@ impl Outcomes {
         });
     }
 
-    /// The next one stands behind one that has failed.
+    /// The next one stands after one that has failed.
     pub fn not_tried(&mut self) {
         self.failed = true;
         self.errors.push(aborted("not tried: an earlier update failed"));
@@ -49,7 +49,7 @@ impl Outcomes {
         }
     }
 
-    /// Those of other elements come behind these.
+    /// Those of other elements come after these.
     pub fn append(&mut self, others: Outcomes) {
         self.failed |= others.failed;
         self.errors.extend(others.errors);
@@ -60,7 +60,7 @@ impl Outcomes {
         self.failed
     }
 
-    /// What the whole request answers.
+    /// Status of the whole request.
     pub fn status(self) -> std::result::Result<(), Status> {
         if self.failed() { Err(Status::of_batch(self.what, self.errors)) } else { Ok(()) }
     }

@@ -87,7 +87,7 @@ impl PacketIo {
     }
 }
 
-/// The fields one after the other, filled up to whole bytes behind them.
+/// The fields one after the other, filled up to whole bytes after them.
 fn header_bytes(header: &BigUint, fields: &[Field]) -> Vec<u8> {
     let bits: u64 = fields.iter().map(|field| field.bits).sum();
     let bytes = bits.div_ceil(8);

@@ -1,6 +1,6 @@
 //! The RPC `Read`, in slices: tables have a million entries, objects have millions of cells, and frames pass between two slices.
 //!
-//! Whoever serves requests does no other between the slices, so that what controllers write is read as of one moment.
+//! The caller runs no other request between the slices, so that control-plane state is read as of one moment.
 
 use crate::config::Configured;
 use crate::outcomes::Outcomes;
@@ -14,7 +14,7 @@ use p4runtime_proto::to_binary;
 use p4runtime_store::{Cursor, Result, Wanted, canonical, looks_through};
 use std::collections::BTreeMap;
 
-/// Cells that are read at a time, or what takes as long.
+/// Cells that are read at a time, or an equal amount of other work.
 const SLICE: u64 = 8192;
 
 /// A query that finds nothing takes as long as so many cells.
@@ -23,7 +23,7 @@ const QUERY: u64 = 8;
 /// Limit on the different queries of one read that search all entities of a kind.
 const MOST_LOOKS: usize = 256;
 
-/// What a read has found, and how it ended.
+/// Result of a read, and its status.
 pub type Read = (Pieces, std::result::Result<(), Status>);
 
 /// A read that has begun.
@@ -45,7 +45,7 @@ impl Reading {
         Reading { request, next: 0, cursor: None, wanted, known: Known::default(), outcomes, found }
     }
 
-    /// Reads up to `most` cells, or what takes as long. What was found comes back when all is read.
+    /// Reads up to `most` cells, or an equal amount of work. Returns the result when all is read.
     ///
     /// Answers duplicate queries once. Fails without an answer if there are too many queries or too much is found.
     fn go_on<T: Target>(&mut self, of: &Configured<T>, most: u64) -> Option<Read> {
@@ -109,7 +109,7 @@ impl Reading {
         self.outcomes.note(ended);
     }
 
-    /// Adds what is read, as far as the sender may see it.
+    /// Adds entities of a read, as far as the sender may see them.
     fn collect<T: Target>(
         &mut self,
         of: &Configured<T>,
@@ -143,7 +143,7 @@ impl<B: Builder> Server<B> {
         }
     }
 
-    /// What is written to the program that runs, whatever is saved, all at once: cells that are zero are left out.
+    /// Reads the running program, even if another is saved, in one piece; cells that are zero are left out.
     pub fn read_running(&self, request: ReadRequest) -> Read {
         match self.may_read(&request, self.running.is_some()) {
             Ok(()) => self.finish(self.running.as_ref(), Reading::new(request, Wanted::Written)),
@@ -162,7 +162,7 @@ impl<B: Builder> Server<B> {
         self.begin_reading(request, Wanted::All, is_there)
     }
 
-    /// [`read_running`](Server::read_running), the same way.
+    /// [`read_running`](Server::read_running) in slices.
     pub fn begin_read_running(&mut self, request: ReadRequest) -> Option<Read> {
         let is_there = self.running.is_some();
         self.begin_reading(request, Wanted::Written, is_there)

@@ -18,6 +18,12 @@ impl<B: Builder> Server<B> {
     pub fn may_write(&self, request: &WriteRequest) -> std::result::Result<(), Status> {
         self.check_device(request.device_id)?;
         self.arbitration.authorize(&request.role, request.election_id.as_ref())?;
+        self.may_operate(request)
+    }
+
+    /// Refuses a write to another device, or without a program. Whoever runs the switch needs no election id.
+    pub fn may_operate(&self, request: &WriteRequest) -> std::result::Result<(), Status> {
+        self.check_device(request.device_id)?;
         self.store().map(drop).ok_or_else(no_program)
     }
 
@@ -71,7 +77,7 @@ impl<B: Builder> Server<B> {
         configured.roll_back(inverses)
     }
 
-    /// Those queries that can be answered, and whose answers have what the data plane writes, in numbers.
+    /// The queries that can be answered and whose answers have values of the data plane, in numbers.
     pub fn live_queries(&self, request: &ReadRequest) -> Vec<Entity> {
         let Some(configured) = self.saved.as_ref().or(self.running.as_ref()) else { return vec![] };
         let Configured { store, names, .. } = configured;
@@ -91,7 +97,7 @@ impl<B: Builder> Server<B> {
         self.saved.is_some()
     }
 
-    /// What there is, where reads and writes mean it: of a saved program, else of the one that runs.
+    /// Entities that reads and writes refer to: of the saved program if there is one, else of the running one.
     pub fn store(&self) -> Option<&Store> {
         self.saved.as_ref().or(self.running.as_ref()).map(|configured| &configured.store)
     }
@@ -121,7 +127,7 @@ impl<T: Target> Configured<T> {
         Ok(packet)
     }
 
-    /// Does one update, all of it or nothing. The inverses of what it did are put behind `undo`.
+    /// Does one update, all of it or nothing. The inverses of its changes are appended to `undo`.
     pub(crate) fn update(
         &mut self,
         role: &str,
@@ -153,7 +159,7 @@ impl<T: Target> Configured<T> {
         Ok(self.store.commit(change, before))
     }
 
-    /// What the data plane has written where `change` writes.
+    /// Value of the data plane before `change`.
     fn before(&self, change: &Change) -> Result<Option<Before>> {
         Ok(match change {
             Change::Counter { counter, index, .. } => {
@@ -168,7 +174,7 @@ impl<T: Target> Configured<T> {
             Change::Default { table, count: Some(_), .. } => {
                 Some(Before::Count(self.target.direct_counter(*table, &EntryKey::of_default())?))
             }
-            // A deleted entry comes back with what it had counted.
+            // A deleted entry comes back with its counts.
             Change::Entry { table, key, .. }
                 if self.store.entry(*table, key).is_some()
                     && self.store.catalog().direct_counter(*table).is_some() =>
@@ -188,7 +194,7 @@ impl<T: Target> Configured<T> {
         Ok(())
     }
 
-    /// Refuses what is another role's: what the program marks `@p4runtime_role("name")` is of that role and of the
+    /// Refuses access to entities of another role: `@p4runtime_role("name")` gives an object to that role and to the
     /// default one.
     pub(crate) fn permit(&self, role: &str, entity: Option<&Kind>) -> Result<()> {
         if role.is_empty() {

@@ -1,4 +1,4 @@
-//! The server: who may do what, and the streams.
+//! The server: permissions, and the streams.
 
 use crate::arbitration::{Arbitration, StreamId};
 use crate::batch::Batch;
@@ -18,7 +18,7 @@ use p4runtime_proto::p4::v1::{
 };
 use p4runtime_proto::p4rack::v1::Client;
 
-/// What the server wants done.
+/// Effects of the server for its owner to carry out.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Output {
     /// A message for a controller. Where it cannot be delivered it is lost, and nothing waits for it.
@@ -76,7 +76,7 @@ impl<B: Builder> Server<B> {
         self.running.iter_mut().chain(&mut self.saved).map(|configured| &mut configured.target)
     }
 
-    /// Its id.
+    /// Device id.
     pub fn device(&self) -> u64 {
         self.device
     }
@@ -224,7 +224,7 @@ impl<B: Builder> Server<B> {
         self.to_primaries(&told::Update::Packet(packet))
     }
 
-    /// What is due by `now`: digests and idle entries.
+    /// Does everything due by `now`: digests and idle entries.
     pub fn tick(&mut self, now: Time) -> Vec<Output> {
         let Some(running) = &mut self.running else { return vec![] };
         let Configured { store, target, names, .. } = running;
@@ -266,8 +266,7 @@ impl<B: Builder> Server<B> {
         out
     }
 
-    /// When [`tick`](Server::tick) has something to do next for what has come in so far; digests and hits come in
-    /// at any time.
+    /// Time of the next work for [`tick`](Server::tick), from the present state; digests and hits may come at any time.
     pub fn deadline(&self) -> Option<Time> {
         let running = self.running.as_ref()?;
         self.digests.deadline(|digest| running.store.digest(digest).copied())

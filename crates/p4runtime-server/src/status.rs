@@ -1,4 +1,4 @@
-//! What an RPC answers when it fails (P4Runtime 1.5, section 10).
+//! Errors of RPCs (P4Runtime 1.5, section 10).
 
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::Error;
@@ -21,7 +21,7 @@ impl Status {
         Status { code, message: message.into(), details: vec![] }
     }
 
-    /// Of a batch: `UNKNOWN`, and one detail for each element.
+    /// Status of a failed batch: `UNKNOWN`, and one detail for each element.
     pub(crate) fn of_batch(what: &str, details: Vec<Error>) -> Status {
         let failed = details.iter().filter(|error| error.canonical_code != 0).count();
         let first = details.iter().find(|error| error.canonical_code != 0);

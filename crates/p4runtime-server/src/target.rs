@@ -1,4 +1,4 @@
-//! What the server steers.
+//! Interfaces of the server to devices.
 
 use crate::status::Status;
 use base_time::Time;
@@ -25,7 +25,7 @@ pub type Ahead = Box<dyn FnOnce() + Send>;
 
 /// Makes devices of configurations.
 pub trait Builder {
-    /// What it makes.
+    /// Kind of device that it makes.
     type Target: Target;
 
     /// True if a configuration means the program that runs, whatever its `p4_device_config` is.
@@ -33,8 +33,8 @@ pub trait Builder {
         false
     }
 
-    /// What takes long in [`build`](Builder::build), so that frames pass meanwhile: once it has run, that is quick. Nothing if it is
-    /// quick anyway.
+    /// Slow part of [`build`](Builder::build), so that frames pass meanwhile: after it, `build` is quick. `None` if it
+    /// is quick anyway.
     fn ahead(&self, _config: &ForwardingPipelineConfig) -> Option<Ahead> {
         None
     }
@@ -47,9 +47,9 @@ pub trait Builder {
 pub struct Built<T> {
     /// The device.
     pub target: T,
-    /// What the program offers to control planes.
+    /// P4Info of the program.
     pub info: Arc<P4Info>,
-    /// The same where all values are numbers: what the device is asked in.
+    /// The P4Info with all values as numbers, as the device uses it.
     pub plain: Arc<P4Info>,
     /// The numbers that the program's architecture has room for.
     pub numbers: Numbers,

@@ -10,7 +10,7 @@ use p4runtime_proto::p4::config::v1::action_ref::Scope;
 use p4runtime_proto::p4::config::v1::{self, ActionRef, Table};
 use p4runtime_proto::p4::v1::{self as p4, action::Param};
 
-/// What an action is wanted for.
+/// Use of an action: in an entry, or as a default.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum For {
     Entry,

@@ -1,4 +1,4 @@
-//! What the ids of a P4Info stand for.
+//! Objects of a P4Info by id.
 
 use crate::fault::{Result, Within, fault, listed};
 use crate::restriction::Restrictions;
@@ -34,7 +34,7 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// Of the architecture that P4Info names, where nobody knows the program.
+    /// Widths of the architecture that the P4Info names, for when the program itself is not known.
     pub fn of(info: &P4Info) -> Numbers {
         let arch = info.pkg_info.as_ref().map_or("", |package| package.arch.as_str());
         match arch {
@@ -46,7 +46,7 @@ impl Numbers {
 
 /// Something with a preamble.
 pub trait Described {
-    /// Its id, names and annotations.
+    /// Id, names and annotations.
     fn preamble(&self) -> Option<&Preamble>;
 
     /// The control-plane name.
@@ -84,7 +84,7 @@ described!(
 );
 
 impl Catalog {
-    /// Of the first thing with an id if there are several.
+    /// Catalog with the widths of the P4Info's architecture. If several objects have one id, the first counts.
     pub fn new(info: Arc<P4Info>) -> Catalog {
         let numbers = Numbers::of(&info);
         Catalog::with(info, numbers)
@@ -141,8 +141,8 @@ impl Catalog {
         if self.arch() == "v1model" { 7 } else { u8::MAX }
     }
 
-    /// What the program wants of its platform (`@platform_property`) and does not get; the specification has a server refuse such a
-    /// program (section 6.2.1).
+    /// Properties of the platform that the program requires (`@platform_property`) and the server lacks; the
+    /// specification has a server refuse such a program (section 6.2.1).
     pub fn unmet_properties(&self) -> Option<String> {
         let wanted = self.info.pkg_info.as_ref()?.platform_properties.as_ref()?;
         let groups = self.last_group().saturating_sub(SESSION_GROUPS);
@@ -164,7 +164,7 @@ impl Catalog {
         &self.info
     }
 
-    /// What entries and actions' data are restricted to.
+    /// Restrictions on entries and on action data.
     pub(crate) fn restrictions(&self) -> &Restrictions {
         &self.restrictions
     }
@@ -193,7 +193,7 @@ impl Catalog {
         find("action profile", id, &self.info.action_profiles).within("action_profile_id")
     }
 
-    /// What something takes of a selector's size.
+    /// A share of a selector's size, or 0 if `profile` does not exist.
     pub(crate) fn size_of(&self, profile: u32, size: impl FnOnce(&ActionProfile) -> i64) -> i64 {
         self.profile(profile).map_or(0, size)
     }

@@ -1,14 +1,14 @@
-//! What an update changes, with the ids of a P4Info for references.
+//! Effect of an update, with the ids of a P4Info for references.
 
 use control_writes as writes;
 
-/// What an update changes. Doing it and then its inverse leaves all as it was.
+/// Effect of an update. Doing it and then its inverse restores the former state.
 pub type Change = writes::Write<u32>;
 /// An entry without its key.
 pub type Entry = writes::Entry<u32>;
-/// What a controller has written to the default entry of a table.
+/// Default entry of a table, as a controller has written it.
 pub type DefaultEntry = writes::DefaultEntry<u32>;
-/// What an entry runs.
+/// Action, member or group that an entry runs.
 pub type Run = writes::Run<u32>;
 /// A group of an entry's own.
 pub type OneShot = writes::OneShot<u32>;

@@ -16,7 +16,7 @@ use p4runtime_proto::p4::v1::{P4Data, P4Header, P4StructLike, p4_data::Data as M
 const DEEPEST: usize = 64;
 
 impl Catalog {
-    /// What a register's cells hold before something writes them.
+    /// Initial value of a register's cells.
     pub fn register_zero(&self, id: u32) -> Result<Data> {
         match zero(self, self.register(id)?.type_spec.as_ref(), DEEPEST) {
             Some(zero) => Ok(zero),

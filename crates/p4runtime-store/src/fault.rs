@@ -8,11 +8,11 @@ use std::fmt;
 pub struct Fault {
     /// The canonical code that P4Runtime wants for it.
     pub code: Code,
-    /// What is wrong, in at most ten words.
+    /// Title, of at most ten words.
     pub title: String,
     /// Why at this place.
     pub why: String,
-    /// What to write instead.
+    /// Suggestion of what to write instead.
     pub help: Option<String>,
     /// The table or object that it is about.
     pub owner: Option<String>,
@@ -42,7 +42,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// What can be refused.
+/// Result of a request that may be refused.
 pub type Result<T> = std::result::Result<T, Box<Fault>>;
 
 /// A fault right here: `INVALID_ARGUMENT` unless [`Within::code`] says otherwise.
@@ -51,7 +51,7 @@ pub fn fault<T>(title: impl Into<String>, why: impl Into<String>) -> Result<T> {
     Err(Box::new(Fault { code: Code::InvalidArgument, title, why, help: None, owner: None, path: vec![] }))
 }
 
-/// What this version does not do.
+/// Refuses a feature that this version does not support.
 pub fn not_supported<T>(what: &str) -> Result<T> {
     fault(format!("not supported yet: {what}"), "the request sets it").code(Code::Unimplemented)
 }
@@ -67,7 +67,7 @@ pub(crate) fn listed<'n>(all: impl Iterator<Item = (u32, &'n str)>) -> Option<St
     (!known.is_empty()).then(|| format!("known ids: {}", known.join(", ")))
 }
 
-/// Where faults are, and of what kind.
+/// Adds the place and the code to a fault.
 pub trait Within: Sized {
     /// In this element of this field.
     #[must_use]

@@ -44,7 +44,7 @@ pub(crate) fn key_of_default(entry: &TableEntry) -> Result<EntryKey> {
     Ok(EntryKey::of_default())
 }
 
-/// Tables have priorities if some field can be matched in more than one way that does not say which is better.
+/// True if entries need priorities: some field can be matched in several ways without an order among them.
 pub(crate) fn has_priorities(table: &Table) -> bool {
     let ranked = [MatchType::Ternary, MatchType::Range, MatchType::Optional];
     table.match_fields.iter().any(|field| ranked.contains(&matches::kind(field)))

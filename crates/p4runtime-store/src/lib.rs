@@ -6,11 +6,11 @@
 //! Update ──undoing──> the updates that lead back from it
 //! ```
 //!
-//! A [`Change`] is data: whatever does it to a device (one, or many that share a program) needs nothing else. Nothing
-//! is kept before the device has done it; the inverses of what was done, in reverse, lead back to what was.
+//! A [`Change`] is data: a device (one, or many that share a program) needs nothing else to carry it out. The store
+//! records it only when the device has done it; the inverses of changes, in reverse order, restore the former state.
 //!
-//! The way through the modules: [`update`] takes an update apart; `table`, `profile`, `object` and `replication` say
-//! what each entity is, with `matches`, `action`, `data`, `number` and `restriction`; [`store`] keeps them, [`read`] answers.
+//! Modules: [`update`] decomposes an update; `table`, `profile`, `object` and `replication` handle the entities, with
+//! `matches`, `action`, `data`, `number` and `restriction`; [`store`] keeps them, [`read`] answers.
 
 mod action;
 mod catalog;

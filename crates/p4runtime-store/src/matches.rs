@@ -1,4 +1,4 @@
-//! What an entry wants of each field (P4Runtime 1.5, section 9.1.1).
+//! Match fields of an entry (P4Runtime 1.5, section 9.1.1).
 
 use crate::fault::{Result, Within, fault, listed, not_supported};
 use crate::number;

@@ -97,7 +97,7 @@ fn of_call(call: &ActionCall) -> u64 {
     call.args.iter().map(|arg| ARGUMENT + beside(arg.width().into())).sum()
 }
 
-/// What a program may take, if its tables and objects are filled to their sizes.
+/// Memory of a program whose tables and objects are filled to their sizes.
 pub struct Needs {
     /// Bytes of everything.
     pub bytes: u64,
@@ -106,7 +106,7 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// Of the program with this P4Info.
+    /// Needs of the program with this P4Info.
     pub fn of(info: &P4Info) -> Needs {
         let action = |id: u32| info.actions.iter().find(|action| action.id() == id);
         let longest = |table: &Table| {

@@ -1,4 +1,4 @@
-//! What controllers keep with their entities.
+//! Metadata that controllers store with their entities.
 
 use crate::fault::{Result, Within, fault};
 use p4runtime_proto::google::rpc::Code;
@@ -7,7 +7,7 @@ use p4runtime_proto::google::rpc::Code;
 /// larger than any message in which it is read.
 const MOST_METADATA: usize = 64 << 10;
 
-/// What a controller keeps with an entity.
+/// Metadata of an entity; refused if it is too long.
 pub(crate) fn metadata(given: &[u8]) -> Result<Vec<u8>> {
     if given.len() > MOST_METADATA {
         let why = format!("it has {} bytes, and the limit is {MOST_METADATA}", given.len());

@@ -1,20 +1,20 @@
-//! Types whose values are strings on the control plane's side (`@p4runtime_translation(URI, string)`; P4Runtime 1.5,
-//! section 8.4.6): which string stands for which value.
+//! Types whose values are strings for the control plane (`@p4runtime_translation(URI, string)`; P4Runtime 1.5, section
+//! 8.4.6): the mapping between strings and values.
 //!
 //! ```text
 //! "vrf-red"   the next value, from the middle of the type's values up, when it is first written
 //! "7"         7: a decimal number stands for itself
-//! 9           "9", where nothing has another name for it
+//! 9           "9", if no other name is mapped to it
 //! ```
 //!
-//! At any time a string stands for one value and a value for one string. A string keeps its value while anything that
-//! controllers have written has it, and after that until no value is free: then those that nothing has are handed out again.
-//! What data planes keep (registers) or send does not hold a string. 0 is never handed out: it is what nothing has
-//! written yet.
+//! At any time a string stands for one value and a value for one string. A string keeps its value while an entity of a
+//! controller contains it, and after that until no value is free: then values that no entity contains are reused.
+//! Values that data planes store (registers) or send do not hold a string. 0 is never assigned: it is the value of
+//! memory that has not been written.
 //!
-//! Requests are translated on their way in and answers on their way out; everything behind it, and every device of a rack,
-//! knows numbers alone. All updates of a request are translated before any of them is done, so that what a roll-back brings
-//! back still has its values.
+//! Requests are translated on arrival and answers before they are sent; everything after that, and every device of a
+//! rack, uses numbers only. All updates of a request are translated before any of them is done, so that a rollback
+//! restores entries whose values are still mapped.
 
 use crate::fault::{Result, Within, fault};
 use crate::places::{Places, visit, visit_data};
@@ -57,12 +57,12 @@ struct Held {
     round: Option<u64>,
 }
 
-/// Of each type the values that something has.
+/// Values in use, by type.
 type Used = BTreeMap<String, BTreeSet<BigUint>>;
 
 impl Names {
-    /// Of a program. `info` is what it offers; `plain` the same with numbers instead of strings; `initial` its own entries, in
-    /// numbers. What these and its default actions have is not handed out.
+    /// Names for a program: `info` is its P4Info, `plain` the same with numbers instead of strings, `initial` its own
+    /// entries in numbers. Values in `initial` and in default actions are never assigned to strings.
     pub fn new(info: &P4Info, plain: &P4Info, initial: &[Update]) -> Names {
         let places = Places::new(info);
         let bits = |name: &String| Named {
@@ -90,7 +90,7 @@ impl Names {
         self.types.is_empty()
     }
 
-    /// What was known of the types that are the same in another program.
+    /// Takes over the mappings of another program for types that both have.
     pub fn adopt(&mut self, other: &Names) {
         for (name, own) in &mut self.types {
             let Some(known) = other.types.get(name).filter(|known| known.bits == own.bits) else { continue };
@@ -103,7 +103,7 @@ impl Names {
         }
     }
 
-    /// The updates of one request with numbers instead of strings; `store` is what there is before them.
+    /// The updates of one request with numbers instead of strings; `store` is the state before them.
     pub fn lower<'u>(&mut self, updates: &'u [Update], store: &Store) -> Vec<Result<Cow<'u, Update>>> {
         self.round += 1;
         let is_same = self.is_empty();
@@ -172,7 +172,7 @@ impl Names {
                 }
                 Ok(())
             };
-            // What is a string is not matched in parts; else it is refused where it is written.
+            // Strings are not matched in parts; such a match is refused where it is written.
             let _ = visit(&self.places, &mut entity.clone(), &mut each);
         }
     }
@@ -193,7 +193,7 @@ impl Names {
     /// Puts strings in the place of numbers.
     pub fn raise(&self, entity: &mut Entity) {
         if !self.is_empty() {
-            // What is no string cannot be here.
+            // All values here are strings.
             let _ = visit(&self.places, entity, &mut |ty, bytes| self.raise_bytes(ty, bytes));
         }
     }
@@ -306,7 +306,7 @@ impl Named {
         fault(format!("no value is free for `{text}`"), why).code(Code::ResourceExhausted)
     }
 
-    /// Forgets what nothing has.
+    /// Forgets unused mappings.
     fn forget(&mut self, used: Option<&BTreeSet<BigUint>>, round: u64) {
         let is_used = |held: &Held| {
             held.round.is_none_or(|last| last == round) || used.is_some_and(|used| used.contains(&held.value))

@@ -1,4 +1,4 @@
-//! Where in messages values are strings on the control plane's side.
+//! Fields of messages whose values are strings for the control plane.
 
 use crate::catalog::Described;
 use crate::fault::{Result, Within, fault};
@@ -14,13 +14,13 @@ use p4runtime_proto::p4::v1::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The types of what are strings, by where they stand.
+/// The types of fields that are strings, by place.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Places {
     types: BTreeSet<String>,
-    /// By table or value set, and field.
+    /// By (table or value set, field).
     fields: BTreeMap<(u32, u32), String>,
-    /// By action and parameter.
+    /// By (action, parameter).
     params: BTreeMap<(u32, u32), String>,
     packet_in: BTreeMap<u32, String>,
     packet_out: BTreeMap<u32, String>,
@@ -29,7 +29,7 @@ pub(crate) struct Places {
     info: P4TypeInfo,
 }
 
-/// What is done to a value that is a string, with its type.
+/// Callback for a string value: type name and value.
 pub(crate) type Each<'e> = dyn FnMut(&str, &mut Vec<u8>) -> Result<()> + 'e;
 
 impl Places {
@@ -190,7 +190,7 @@ fn action(places: &Places, action: &mut Action, each: &mut Each<'_>) -> Result<(
     Ok(())
 }
 
-/// Does `each` to every string of a value of a type. What is not of the type is left as it is.
+/// Calls `each` for every string in a value of a type. Values of other types are not changed.
 pub(crate) fn visit_data(
     places: &Places,
     spec: Option<&P4DataTypeSpec>,

@@ -1,10 +1,10 @@
-//! What an update may do to something that is there, or is not (P4Runtime 1.5, section 12.1).
+//! Existence rules of updates (P4Runtime 1.5, section 12.1).
 
 use crate::fault::{Result, Within, fault};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::update::Type;
 
-/// What is inserted may not be there, what is modified or deleted has to be.
+/// INSERT requires that the entity does not exist, MODIFY and DELETE that it does.
 pub(crate) fn presence(how: Type, known: bool) -> Result<()> {
     match how {
         Type::Insert if known => {
@@ -17,7 +17,7 @@ pub(crate) fn presence(how: Type, known: bool) -> Result<()> {
     }
 }
 
-/// What is always there can be modified only.
+/// Refuses INSERT and DELETE for entities that exist as long as the program.
 pub(crate) fn only_modified(how: Type) -> Result<()> {
     match how {
         Type::Modify => Ok(()),

@@ -185,7 +185,7 @@ pub(crate) fn action_watch(watch: Watch) -> Option<ActionWatch> {
     }
 }
 
-/// What a group may say of its greatest size (section 9.2.2.1).
+/// Limit on a group's size (section 9.2.2.1).
 fn bound(profile: &ActionProfile, size: i32) -> Result<()> {
     match profile.max_group_size {
         _ if size < 0 => fault("`max_size` is negative", "it must be 0 or more"),
@@ -201,8 +201,8 @@ fn bound(profile: &ActionProfile, size: i32) -> Result<()> {
     }
 }
 
-/// Refuses what does not fit a selector beside `others`, which its groups and one-shots take already: `size` bounds their sum
-/// (section 6.4.3). A size of 0 is no bound.
+/// Refuses a group that does not fit a selector with `others`, the share of its existing groups and one-shots: `size`
+/// bounds the sum (section 6.4.3). A size of 0 is no bound.
 fn fits(profile: &ActionProfile, others: i64, more: i64, what: &str) -> Result<()> {
     let size = profile.size;
     if size <= 0 || others.saturating_add(more) <= size {
@@ -244,7 +244,7 @@ fn within_bound(profile: &ActionProfile, semantics: SizeSemantics, size: i64, bo
     }
 }
 
-/// What the size of a set of actions counts, as a message has it.
+/// Size semantics of a set of actions, as a message has it.
 pub(crate) fn size_message(semantics: SizeSemantics) -> wire::SizeSemantics {
     match semantics {
         SizeSemantics::OfSelector => wire::SizeSemantics::DefaultSizeDeterminedByActionSelector,
@@ -261,7 +261,7 @@ pub(crate) fn mode_message(mode: SelectionMode) -> wire::ActionSelectionMode {
     }
 }
 
-/// A group of an entry's own, in the place of what the entry runs now.
+/// An entry's own group, which replaces the entry's present action.
 pub(crate) fn one_shot(
     store: &Store,
     table: &Table,

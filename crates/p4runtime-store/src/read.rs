@@ -25,7 +25,7 @@ use p4runtime_proto::p4::v1::{
 };
 use std::ops::Range;
 
-/// What the data plane has written; asked only about what is there.
+/// Values that the data plane writes; asked only about objects that exist.
 pub trait Live {
     /// A cell of a counter.
     fn counter(&self, counter: u32, index: u64) -> Result<Count>;
@@ -63,7 +63,7 @@ impl Store {
         self.read_some(&mut cursor, &mut room, live, out)
     }
 
-    /// The same of several queries, without cells of counters and registers that are zero, and what else nobody has written.
+    /// The answer to several queries, without unwritten entities and cells of counters and registers that are zero.
     fn read_all_written(
         &self,
         queries: impl IntoIterator<Item = Entity>,
@@ -81,8 +81,8 @@ impl Store {
         })
     }
 
-    /// Gives `out` all that a controller has written, in an order in which it can be written again: what is named
-    /// comes first. Cells of counters and registers that are zero are left out.
+    /// Passes to `out` all entities that controllers have written, in an order in which they can be written again:
+    /// referenced ones first. Cells of counters and registers that are zero are left out.
     pub fn read_written(&self, live: &dyn Live, out: &mut dyn FnMut(v1::Entity)) -> Result<()> {
         let asked = TableEntry {
             meter_config: Some(MeterConfig::default()),
@@ -102,7 +102,7 @@ impl Store {
         let replication =
             |kind| Entity::PacketReplicationEngineEntry(PacketReplicationEngineEntry { r#type: Some(kind) });
         let others = [
-            // A default action may be the program's, and constant, and what it has of direct objects the controller's.
+            // A default action may be the program's, and constant, while its direct objects are the controller's.
             Entity::DirectMeterEntry(DirectMeterEntry {
                 table_entry: Some(defaults()),
                 ..DirectMeterEntry::default()
@@ -119,7 +119,7 @@ impl Store {
         self.read_all_written(others, live, out)
     }
 
-    /// Gives `out` what the data plane has written and controllers can write too, but for what is zero.
+    /// Passes to `out` values of the data plane that controllers can write too, if they are not zero.
     pub fn read_counted(&self, live: &dyn Live, out: &mut dyn FnMut(v1::Entity)) -> Result<()> {
         let counted = [
             Entity::DirectCounterEntry(DirectCounterEntry::default()),
@@ -130,7 +130,8 @@ impl Store {
         self.read_all_written(counted, live, out)
     }
 
-    /// Gives `out` what controllers have written that matches values or has action data, without what the data plane writes.
+    /// Passes to `out` entities written by controllers that have match values or action data, without values of the
+    /// data plane.
     pub(crate) fn read_kept(&self, out: &mut dyn FnMut(v1::Entity)) {
         let mut give = |entity: Entity| out(v1::Entity { entity: Some(entity) });
         for (key, shared) in &self.members {
@@ -155,7 +156,7 @@ fn defaults() -> TableEntry {
     TableEntry { is_default_action: true, ..TableEntry::default() }
 }
 
-/// True for what is as it is on a device that was just built, default entries left aside.
+/// True for entities in the state of a device that was just built, except for default entries.
 pub fn is_unwritten(entity: &v1::Entity) -> bool {
     entity.entity.as_ref().is_none_or(is_kind_unwritten)
 }

@@ -1,5 +1,5 @@
-//! What `@entry_restriction` and `@action_restriction` ask of entries and of actions' data, in the language of p4-constraints
-//! (<https://github.com/p4lang/p4-constraints>).
+//! `@entry_restriction` and `@action_restriction`: constraints on entries and action data, in the language of
+//! p4-constraints (<https://github.com/p4lang/p4-constraints>).
 //!
 //! ```text
 //! @entry_restriction("
@@ -10,8 +10,8 @@
 //! ")
 //! ```
 //!
-//! Numbers without a width take that of what they are compared with, modulo 2^width. A field that is ternary, lpm, range or
-//! optional equals a number if it matches that number alone.
+//! A number without a width takes the width of the value it is compared with, modulo 2^width. A field that is ternary,
+//! lpm, range or optional equals a number if it matches that number alone.
 
 mod lex;
 mod parse;
@@ -58,28 +58,28 @@ impl Restrictions {
         read.map_err(|why| self.unread.push(why)).ok()
     }
 
-    /// Of a table.
+    /// Restriction of a table's entries.
     pub(crate) fn table(&self, id: u32) -> Option<&Restriction> {
         self.tables.get(&id)
     }
 
-    /// Of an action.
+    /// Restriction of an action's data.
     pub(crate) fn action(&self, id: u32) -> Option<&Restriction> {
         self.actions.get(&id)
     }
 }
 
-/// What values are; numbers have no width until they are compared.
+/// Types of values; numbers have no width until they are compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Type {
     Bool,
     Int,
     Bits(u32),
-    /// What an entry wants of a field of this kind and width.
+    /// Match of an entry on a field of this kind and width.
     Field(MatchType, u32),
 }
 
-/// How what is compared has to be ordered.
+/// Required order of the compared values.
 type Wanted = fn(Ordering) -> bool;
 
 #[derive(Clone, Debug)]
@@ -88,7 +88,7 @@ enum Expr {
     Int(BigInt),
     /// A field or parameter, by its place.
     Name(usize),
-    /// Part 0 or 1 of what is wanted of a field.
+    /// Part 0 or 1 of a field's match.
     Part(usize, usize),
     Priority,
     Not(Box<Expr>),
@@ -100,16 +100,16 @@ enum Expr {
     Or(Box<[Expr; 2]>),
 }
 
-/// A value: two numbers for what is wanted of a field, else one.
+/// A value: two numbers for a field's match, else one.
 type Value = [BigInt; 2];
 
-/// What names stand for.
+/// Names that a constraint may use.
 struct Scope {
     names: Vec<(String, Type)>,
     has_priority: bool,
 }
 
-/// What is looked at: fields' or parameters' values, and the priority.
+/// Values that a constraint is evaluated on: of fields or parameters, and the priority.
 struct Subject {
     values: Vec<Value>,
     priority: i64,
@@ -206,7 +206,7 @@ fn unescaped(text: &str) -> String {
 }
 
 impl Expr {
-    /// Of what is one number, or true or false (1 or 0), the second is 0.
+    /// Value and mask. A single number or a truth value (1 or 0) has 0 as its second part.
     fn value(&self, subject: &Subject) -> Value {
         let one = |number: BigInt| [number, BigInt::ZERO];
         let truth = |value: bool| one(BigInt::from(u8::from(value)));

@@ -13,7 +13,8 @@ use p4runtime_proto::p4::v1::{
 };
 
 impl Store {
-    /// The update that makes a change where nothing has been written before. What P4Runtime has no word for is refused.
+    /// The update that makes a change where nothing has been written before. Changes that P4Runtime cannot express are
+    /// refused.
     pub fn update_of(&self, change: &Change) -> Result<Update> {
         let catalog = self.catalog();
         let how = |is_deleted: bool| if is_deleted { Type::Delete } else { Type::Insert };

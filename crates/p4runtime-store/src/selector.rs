@@ -1,4 +1,4 @@
-//! The size of a selector, and what groups and one-shots take of it (P4Runtime 1.5, section 6.4.3).
+//! The size of a selector, and the shares of groups and one-shots in it (P4Runtime 1.5, section 6.4.3).
 
 use crate::change::OneShot;
 use control_writes::{Group, SizeSemantics};
@@ -16,7 +16,7 @@ fn counts_members(profile: &ActionProfile, semantics: SizeSemantics) -> bool {
     }
 }
 
-/// What the size of a selector's groups counts, for messages.
+/// Unit of the size of a selector's groups, for messages.
 pub(crate) fn unit(profile: &ActionProfile, semantics: SizeSemantics) -> &'static str {
     if counts_members(profile, semantics) { "members" } else { "weights" }
 }
@@ -33,13 +33,13 @@ pub(crate) fn size(
     }
 }
 
-/// What a group takes of its selector's size.
+/// Share of a group in its selector's size.
 pub(crate) fn group_size(group: &Group, profile: &ActionProfile) -> i64 {
     let weights = group.members.iter().map(|member| member.weight);
     size(profile, SizeSemantics::OfSelector, weights)
 }
 
-/// What a group of an entry's own takes of its selector's size.
+/// Share of an entry's own group in its selector's size.
 pub(crate) fn one_shot_size(set: &OneShot, profile: &ActionProfile) -> i64 {
     size(profile, set.size_semantics, set.actions.iter().map(|action| action.weight))
 }

@@ -1,4 +1,4 @@
-//! What there is: all entities that the control plane has written, by their keys.
+//! All entities that the control plane has written, by their keys.
 
 use crate::catalog::Catalog;
 use crate::change::{ActionCall, Change, DefaultEntry, Entry, Run};
@@ -13,9 +13,9 @@ use p4runtime_proto::p4::config::v1::P4Info;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What there is. Cells of counters and registers are not in it: the data plane writes them.
+/// Entities that the control plane has written, without cells of counters and registers, which the data plane writes.
 ///
-/// **Invariant**: every entity has been checked against the P4Info; what an entity names is there.
+/// **Invariant**: every entity has been checked against the P4Info, and entities that it refers to exist.
 #[derive(Clone, Debug)]
 pub struct Store {
     pub(crate) catalog: Catalog,
@@ -29,11 +29,11 @@ pub struct Store {
     pub(crate) value_sets: BTreeMap<u32, Vec<Vec<Match>>>,
     pub(crate) digests: BTreeMap<u32, DigestConfig>,
     pub(crate) meters: BTreeMap<(u32, u64), Rates>,
-    /// Of each selector, the entries with groups of their own.
+    /// Number of entries with groups of their own, by selector.
     pub(crate) one_shots: BTreeMap<u32, usize>,
-    /// Of each selector, what its groups and one-shots take of its size.
+    /// Share of groups and one-shots in the selector's size, by selector.
     selected: BTreeMap<u32, i64>,
-    /// What entities have that no size of the program bounds: see [`bulk`].
+    /// Bytes of metadata and replicas of all entities, which no size of the program bounds: see [`bulk`].
     bulk: usize,
     /// Bytes of memory that the program's cells and all entities take, by [`memory`]'s estimates.
     taken: u64,
@@ -41,14 +41,14 @@ pub struct Store {
     limit: u64,
 }
 
-/// What there is of a table.
+/// Entries and default entry of a table.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct TableState {
     pub(crate) entries: BTreeMap<EntryKey, Entry>,
     pub(crate) default: DefaultEntry,
 }
 
-/// What others name.
+/// An entity that others refer to, with the number of references.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared<T> {
     pub(crate) what: T,
@@ -62,7 +62,7 @@ impl Store {
         Store::with(Catalog::new(info))
     }
 
-    /// The same of what is known of a program.
+    /// The same for a catalog.
     pub fn with(catalog: Catalog) -> Store {
         Store {
             taken: memory::of_cells(catalog.info()),
@@ -83,7 +83,7 @@ impl Store {
         }
     }
 
-    /// Sets the limit for what the program's cells and all entities take, in bytes. What is there stays.
+    /// Limit on the memory of the program's cells and all entities, in bytes. Existing entities stay.
     pub fn set_limit(&mut self, bytes: u64) {
         self.limit = bytes;
     }
@@ -113,7 +113,7 @@ impl Store {
         self.tables.get(&table).map_or(0, |state| state.entries.len())
     }
 
-    /// What a controller has written to the default entry of a table.
+    /// Default entry of a table, as a controller has written it.
     pub fn default_entry(&self, table: u32) -> &DefaultEntry {
         static NOTHING: DefaultEntry =
             DefaultEntry { call: None, metadata: vec![], controller_metadata: 0, meter: None };
@@ -135,7 +135,7 @@ impl Store {
         self.groups.get(&(profile, group)).map(|shared| &shared.what)
     }
 
-    /// What the groups and one-shots of a selector take of its size.
+    /// Share of the groups and one-shots of a selector in its size.
     pub(crate) fn selected(&self, profile: u32) -> i64 {
         self.selected.get(&profile).copied().unwrap_or_default()
     }
@@ -145,8 +145,8 @@ impl Store {
         self.digests.get(&digest)
     }
 
-    /// Does a change that [`plan`](Store::plan) gave, and gives its inverse. Of counters and registers only what
-    /// `before` says was there: `None` leaves them out.
+    /// Does a change of [`plan`](Store::plan), and returns its inverse. `before` is the old value of a counter or
+    /// register; `None` leaves it out of the inverse.
     pub fn commit(&mut self, change: Change, before: Option<Before>) -> Option<Change> {
         let (more_bulk, more) = (bulk(&change), memory::of_change(&change));
         let inverse = self.replace(change, before);
@@ -157,10 +157,11 @@ impl Store {
         inverse
     }
 
-    /// Refuses a change for which there is not enough memory. What takes no more than before is done in any case.
+    /// Refuses a change for which there is not enough memory. A change that needs no more memory than before is always
+    /// accepted.
     pub(crate) fn check_memory(&self, change: &Change) -> Result<()> {
         let more = memory::of_change(change);
-        // Only changes that are refused are compared with what is there.
+        // Only changes that would be refused are compared with the existing entity.
         if self.taken.saturating_add(more) <= self.limit {
             return Ok(());
         }
@@ -180,7 +181,7 @@ impl Store {
             .help(|| Some("delete entries, or restart the switch with a larger `--max-memory`".into()))
     }
 
-    /// What all entities have of it once a change is done.
+    /// Bulk of all entities after a change.
     pub(crate) fn bulk_with(&self, change: &Change) -> usize {
         let old = match change {
             Change::Entry { table, key, .. } => self.entry(*table, key).map(|entry| entry.metadata.len()),
@@ -318,12 +319,12 @@ fn bulk_of_replicas(replicas: &[Replica]) -> usize {
     with_backups.sum::<usize>() * size_of::<Replica>()
 }
 
-/// What the data plane had written where a change writes.
+/// Value in the data plane before a change.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Before {
-    /// Of a counter.
+    /// Count of a counter.
     Count(Count),
-    /// Of a cell of a register.
+    /// Value of a register's cell.
     Register(Data),
 }
 
@@ -349,7 +350,7 @@ fn replace<K: Ord, V>(all: &mut BTreeMap<K, V>, key: K, to: Option<V>) -> Option
     }
 }
 
-/// Replaces what is there and keeps who names it.
+/// Replaces an entity and keeps its references.
 fn replace_shared<K: Ord, V>(all: &mut BTreeMap<K, Shared<V>>, key: K, to: Option<V>) -> Option<V> {
     match (to, all.get_mut(&key)) {
         (Some(to), Some(shared)) => Some(std::mem::replace(&mut shared.what, to)),

@@ -129,7 +129,7 @@ fn room(store: &Store, table: &Table, id: u32) -> Result<()> {
     }
 }
 
-/// What an entry says of its direct meter and counter.
+/// Direct meter and counter of an entry.
 fn direct(store: &Store, entry: &TableEntry) -> Result<(Option<Rates>, Option<Count>)> {
     if entry.meter_counter_data.is_some() {
         return not_supported("meter counters").within("meter_counter_data");
@@ -178,7 +178,7 @@ fn idle_timeout(table: &Table, entry: &TableEntry) -> Result<i64> {
     }
 }
 
-/// What an entry runs; `known` is what it runs now.
+/// Action, member or group of an entry; `known` is the present one.
 fn run(store: &Store, table: &Table, given: &TableAction, known: Option<&Run>) -> Result<Run> {
     let id = table.implementation_id;
     match given.r#type.as_ref() {

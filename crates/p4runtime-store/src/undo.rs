@@ -1,9 +1,9 @@
-//! What leads back from an update, as updates: what another device that keeps the same entities is asked to do.
+//! Updates that undo an update on another device that keeps the same entities.
 //!
 //! ```text
 //! INSERT x           DELETE x
-//! DELETE x           INSERT x as it was, with what it had counted
-//! MODIFY x to y      MODIFY x to what it was
+//! DELETE x           INSERT x as it was, with its counts
+//! MODIFY x to y      MODIFY x to its former state
 //! ```
 
 use crate::fault::Result;
@@ -17,7 +17,8 @@ use p4runtime_proto::p4::v1::{
 };
 
 impl Store {
-    /// The query for exactly what an update is about, with all that an update can write. `None` for an update of nothing.
+    /// The query for exactly the entity of an update, with all fields that an update can write. `None` for an empty
+    /// update.
     pub fn query(&self, update: &Update) -> Option<Entity> {
         let query = match update.entity.as_ref()?.entity.as_ref()? {
             Kind::TableEntry(e) => Kind::TableEntry(TableEntry {
@@ -123,7 +124,7 @@ impl Store {
         Ok(Some(TableEntry { is_const: false, ..known }))
     }
 
-    /// True if a query's answer has what the data plane writes.
+    /// True if a query's answer has values of the data plane.
     pub fn reads_live(&self, query: &Entity) -> bool {
         match &query.entity {
             Some(Kind::CounterEntry(_) | Kind::DirectCounterEntry(_) | Kind::RegisterEntry(_)) => true,

@@ -10,7 +10,7 @@ use p4runtime_proto::p4::v1::{
     update::Type,
 };
 
-/// How an update makes what an entity says: what is always there is modified.
+/// Type of the update that writes an entity: entities that always exist are modified.
 pub fn making(entity: &v1::Entity) -> Type {
     match &entity.entity {
         Some(Entity::TableEntry(e)) if e.is_default_action => Type::Modify,
@@ -26,15 +26,15 @@ pub fn making(entity: &v1::Entity) -> Type {
     }
 }
 
-/// The most bytes of one entity. What is larger could not be read again: gRPC's clients take messages of 4 MiB.
+/// Limit on the bytes of one entity. A larger one could not be read again: gRPC's clients accept messages of 4 MiB.
 const MOST_BYTES: usize = 2 << 20;
 
 /// The most bytes of metadata and replicas of all entities. With more, the answer to a read of all could be larger than servers send.
 const MOST_BULK: usize = 32 << 20;
 
 impl Store {
-    /// What an update changes, in order; nothing is changed yet. More than one change come only of writes to all
-    /// cells of an object.
+    /// Changes of an update, in order; nothing is changed yet. Only writes to all cells of an object give more than one
+    /// change.
     pub fn plan(&self, change: &Update) -> Result<Vec<Change>> {
         plan(self, change)
     }

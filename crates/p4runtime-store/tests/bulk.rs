@@ -1,4 +1,4 @@
-//! What controllers keep with entities, all together: it is bounded, so that what is written can be read.
+//! Data that controllers store with entities is bounded in sum, so that every write can be read back.
 
 use p4runtime_proto::from_text;
 use p4runtime_proto::google::rpc::Code;

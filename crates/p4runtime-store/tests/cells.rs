@@ -57,7 +57,7 @@ impl Live for Sparse {
     }
 }
 
-/// What was written could not be read where an object had more than 4,194,304 cells, so that no rack with one was repaired.
+/// Objects with more than 4,194,304 cells could be written but not read, so that a rack with one was never repaired.
 #[test]
 fn what_is_written_is_read_however_many_cells_there_are() {
     let info: P4Info = from_text(INFO).unwrap();

@@ -1,4 +1,4 @@
-//! What entities take is bounded as a sum, and a program is measured before it runs.
+//! Memory of entities is bounded in sum, and a program is measured before it runs.
 
 use p4runtime_proto::from_text;
 use p4runtime_proto::google::rpc::Code;

@@ -213,7 +213,7 @@ fn cells_that_are_zero_are_given_where_all_are_wanted() {
     }
 }
 
-/// What is written between two pieces is found if it comes later; nothing is found twice or forgotten.
+/// An entity written between two pieces is found if it comes later in order; none is found twice or missed.
 #[test]
 fn what_is_written_meanwhile_disturbs_nothing() {
     let mut store = filled();

@@ -1,8 +1,8 @@
 //! The files of Flightplan's planner, as they are: devices, network, performance, programs, configuration.
 //!
-//! Names lose their prefixes: `Data::Prop::FPGA` is `FPGA`, `Data::Bound::InputRate` is `InputRate`. A device that has several ports passes
-//! packets on. Segments that the analyser lists as aliases of the start run on the focus; what a device of an allocatable class has
-//! of each area is 100 %.
+//! Names lose their prefixes: `Data::Prop::FPGA` is `FPGA`, `Data::Bound::InputRate` is `InputRate`. A device with
+//! several ports forwards packets. Segments that the analyser lists as aliases of the start run on the focus; a device
+//! of an allocatable class has 100 % of each area.
 
 mod config;
 mod json;

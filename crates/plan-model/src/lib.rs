@@ -1,4 +1,4 @@
-//! What a planner reads, as data.
+//! Planning problems as data.
 //!
 //! ```text
 //! variables with units ─┐
@@ -7,7 +7,8 @@
 //! devices, ports, links ┘
 //! ```
 //!
-//! [`read_rules`] reads the text form of variables and rules; [`flightplan`] the files of Flightplan's planner as they are.
+//! [`read_rules`] reads the text form of variables and rules; [`flightplan`] the original files of Flightplan's
+//! planner.
 
 pub mod flightplan;
 mod model;

@@ -1,4 +1,4 @@
-//! Programs and networks: what is placed, and where it may be.
+//! Programs and networks: the regions to place, and the devices.
 
 use crate::{Bound, Effect, Factor, Prop, Rule, Signature, VarId};
 use base_diag::Span;
@@ -9,7 +9,7 @@ use smol_str::SmolStr;
 pub struct Model {
     /// The variables.
     pub signature: Signature,
-    /// What can run where, at what price.
+    /// Rules: the regions that each device can run, and their costs.
     pub rules: Vec<Rule>,
     /// The programs; they are placed together.
     pub apps: Vec<App>,
@@ -22,13 +22,13 @@ pub struct Model {
 /// A program as a graph of regions.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct App {
-    /// Its name.
+    /// Name of the app.
     pub name: SmolStr,
     /// Regions; edges and groups name them by their place here.
     pub regions: Vec<Region>,
     /// Control may pass.
     pub edges: Vec<Edge>,
-    /// Groups of regions that one device has to run: they share what cannot be in two places.
+    /// Groups of regions that must run on one device, because they share something that cannot be in two places.
     pub together: Vec<Vec<usize>>,
     /// Values of path variables that differ from the signature's.
     pub initial: Vec<(VarId, i64)>,
@@ -37,15 +37,15 @@ pub struct App {
 /// A piece of a program that one device runs.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Region {
-    /// Its name.
+    /// Name of the region.
     pub name: SmolStr,
-    /// What each path through it needs, in order. A device has to offer what any of them needs.
+    /// Needs of each path through the region, in order. A device must offer the needs of all paths.
     pub paths: Vec<Vec<Prop>>,
     /// It runs on one of these; on any if there are none.
     pub on: Vec<usize>,
     /// At most this much of the stream that starts the program comes here, if that is known.
     pub share: Option<Factor>,
-    /// Where it is.
+    /// Place in the source.
     pub span: Span,
 }
 
@@ -54,11 +54,12 @@ pub struct Region {
 pub struct Edge {
     /// The region before.
     pub from: usize,
-    /// The region behind.
+    /// The region after.
     pub to: usize,
-    /// What a hand-over adds to a packet.
+    /// Bits that a hand-over adds to a packet.
     pub bits: i64,
-    /// At most this much of what leaves `from` goes this way. One if nobody knows: both arms of a branch have to bear it all.
+    /// Largest share of the packets leaving `from` that takes this edge. One if unknown: then both arms of a branch
+    /// must bear everything.
     pub share: Factor,
     /// Passes that a hand-over costs on a device that recirculates.
     pub passes: i64,
@@ -67,9 +68,9 @@ pub struct Edge {
 /// Something that can run regions, or pass packets on.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Device {
-    /// Its name.
+    /// Name of the device.
     pub name: SmolStr,
-    /// What holds on it: its class.
+    /// Properties of the device: its class.
     pub provides: Vec<Prop>,
     /// It passes packets on from one port to another.
     pub forwards: bool,
@@ -77,11 +78,11 @@ pub struct Device {
     pub recirculates: bool,
     /// It may run regions that are not bound to it.
     pub is_host: bool,
-    /// How much of each device variable it has, where that differs from the signature's limit.
+    /// Capacities that differ from the signature's limits, by device variable.
     pub limits: Vec<(VarId, i64)>,
     /// On all that comes in.
     pub bounds: Vec<Bound>,
-    /// How long whatever comes in is under way inside.
+    /// Time of a packet inside the device.
     pub transit: i64,
     /// How many frames it takes in, in thousandths of a frame per second; none if that is not known.
     pub frames: Option<i64>,
@@ -89,16 +90,16 @@ pub struct Device {
     pub charges: Vec<Effect>,
     /// Ports.
     pub ports: Vec<Port>,
-    /// Where it is described.
+    /// Place in the file.
     pub span: Span,
 }
 
 /// A port.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Port {
-    /// Its name.
+    /// Name of the port.
     pub name: SmolStr,
-    /// On what goes through, in each direction.
+    /// Bounds on packets through it, in each direction.
     pub bounds: Vec<Bound>,
 }
 
@@ -117,6 +118,6 @@ pub struct Link {
     pub overhead: i64,
     /// Shorter frames are padded to so many bytes, in steps.
     pub shortest: i64,
-    /// Where it is described.
+    /// Place in the file.
     pub span: Span,
 }

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-/// What a number measures.
+/// Unit of a quantity.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub enum Unit {
     /// Steps of a picosecond.
@@ -25,7 +25,7 @@ pub enum Unit {
     Plain,
 }
 
-/// The words of each unit, and what they are worth in powers of ten of the unit.
+/// The words of each unit, as powers of ten of the unit.
 type Words = &'static [(&'static str, i32)];
 
 impl Unit {
@@ -68,7 +68,7 @@ impl Unit {
         ALL.into_iter().find(|unit| unit.words().iter().any(|(known, _)| *known == word))
     }
 
-    /// Reads `6.44us`, `9.5 Gbit/s`, or without a word the unit itself. The error says what is wrong.
+    /// Reads `6.44us`, `9.5 Gbit/s`, or a number in the unit itself. The error describes the mistake.
     pub fn parse(self, text: &str) -> Result<i64, String> {
         let text = text.trim();
         let end = number_end(text);
@@ -105,7 +105,7 @@ impl Unit {
     }
 }
 
-/// How much of `text` is a decimal number, exponent included.
+/// Length in bytes of the decimal number at the start of `text`, exponent included.
 fn number_end(text: &str) -> usize {
     let bytes = text.as_bytes();
     let digits = |mut at: usize| {
@@ -174,7 +174,7 @@ impl fmt::Display for Decimal {
     }
 }
 
-/// What a value is multiplied by, with twelve decimals.
+/// A factor with twelve decimals.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Factor(pub i64);
 

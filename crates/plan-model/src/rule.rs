@@ -15,15 +15,15 @@ pub type Prop = SmolStr;
 pub struct Rule {
     /// For people.
     pub name: SmolStr,
-    /// What it proves.
+    /// Proposition that the rule proves.
     pub head: Prop,
-    /// What has to hold.
+    /// Propositions that must hold.
     pub needs: Vec<Prop>,
-    /// What the packet's variables have to be before.
+    /// Bounds on the packet's variables before the region.
     pub bounds: Vec<Bound>,
-    /// What changes.
+    /// Changes of variables.
     pub effects: Vec<Effect>,
-    /// Where it is written.
+    /// Place in the file.
     pub span: Span,
 }
 
@@ -34,7 +34,7 @@ pub struct Bound {
     pub var: VarId,
     /// How.
     pub compare: Compare,
-    /// With what.
+    /// Value to compare with.
     pub value: i64,
 }
 
@@ -79,7 +79,7 @@ impl Bound {
     }
 }
 
-/// A change of a variable. What it means depends on the variable's scope.
+/// A change of a variable. Its meaning depends on the variable's scope.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Effect {
     /// The variable.
@@ -100,7 +100,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// What `value` becomes.
+    /// Result of the change for `value`.
     pub fn of(self, value: i64) -> i64 {
         match self {
             Change::Assign(new) => new,

@@ -36,7 +36,7 @@ pub fn read_rules(text: &str, base: u32, signature: &mut Signature) -> (Vec<Rule
 enum Kind<'t> {
     Word(&'t str),
     Quoted(&'t str),
-    /// A number with what may be its unit.
+    /// A number with a possible unit.
     Number(&'t str),
     Sign(&'t str),
     End,
@@ -323,7 +323,7 @@ impl<'t> Reader<'t> {
         };
         if (is_once, is_device) != (wanted.0, wanted.1) {
             return Err(Diagnostic::error(codes::RULE_SYNTAX, format!("`{name}` has another kind"))
-                .at(span, "declared otherwise")
+                .at(span, "declared with another kind")
                 .help(format!("write `{}`", wanted.2)));
         }
         let unit = self.signature.get(var).unit;
@@ -427,7 +427,7 @@ mod tests {
             expect![[r#"
                 P4R0802: no variable is called `Powre`; not declared did you mean `Power`?
                 P4R0803: not a quantity of this kind; `W` is not a unit here: use s, ms, us, ns, ps 
-                P4R0801: `Power` has another kind; declared otherwise write `once Power`
+                P4R0801: `Power` has another kind; declared with another kind write `once Power`
                 P4R0801: `rle` does not start a statement; not known did you mean `rule`?
                 P4R0801: `LUTs` cannot be bounded in a rule; not a packet's variable bound it where it is declared: `device LUTs <= ...;`
                 P4R0805: `Latency` is declared twice; again here 

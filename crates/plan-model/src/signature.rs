@@ -14,28 +14,28 @@ impl VarId {
     }
 }
 
-/// Whose value it is.
+/// Owner of a variable's value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
-    /// A packet's: it changes along the way.
+    /// A packet's value: it changes along the path.
     Path,
     /// A device's: it is charged once, the largest figure that a rule gives; a plan has the sum over devices.
     Once,
-    /// A device's: what regions use of it adds up, to at most `limit`.
+    /// A device's value: uses by regions add up, to at most `limit`.
     Device {
         /// The most that a device has, unless it says otherwise.
         limit: Option<i64>,
     },
 }
 
-/// What the planner itself adds to a path variable.
+/// Contribution of the planner itself to a path variable.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Role {
     /// Delays of links, and the time that a packet takes to be sent.
     Latency,
-    /// How much travels: it loads the links, ports and devices on the way.
+    /// Rate of the stream: it loads the links, ports and devices on the path.
     Rate,
-    /// Bytes of a packet, without what a hand-over adds.
+    /// Bytes of a packet, without those added by a hand-over.
     Size,
     /// Links crossed.
     Hops,
@@ -58,15 +58,15 @@ pub const ROLES: [(&str, Role); 6] = [
 /// A variable.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Variable {
-    /// Its name.
+    /// Name of the variable.
     pub name: SmolStr,
-    /// What it measures.
+    /// Unit of the values.
     pub unit: Unit,
-    /// Whose it is.
+    /// Owner of the value.
     pub scope: Scope,
     /// For path variables.
     pub role: Option<Role>,
-    /// Of a path variable: what it is where a program starts, in steps of the unit.
+    /// For a path variable: the value at the start of a program, in steps of the unit.
     pub initial: i64,
 }
 

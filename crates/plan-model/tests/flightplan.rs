@@ -1,4 +1,4 @@
-//! Files in the forms of Flightplan's planner: what is read, and what is said of mistakes.
+//! Files in the formats of Flightplan's planner, and errors for mistakes.
 
 use expect_test::{Expect, expect};
 use plan_model::flightplan::{

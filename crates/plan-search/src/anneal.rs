@@ -20,7 +20,7 @@ const STAGES: u64 = 64;
 const COOLS: i64 = 956;
 /// The first temperature, of what the path variable is: one part of so many.
 const WARM: i64 = 40;
-/// What a whole device that is missing costs at first, in path variables of the placement; parts of 1074, and the least and the most.
+/// Initial penalty for a whole missing device, in path variables of the placement, in units of 1/1074; and its range.
 const PENALTY: i64 = 340;
 const PENALTIES: (i64, i64) = (32, 16 * 1024);
 /// The parts of a device in which what does not fit is counted.
@@ -46,9 +46,9 @@ pub struct Annealing<'a, 'p> {
     used: Vec<Used>,
     /// Devices in use.
     open: Vec<usize>,
-    /// By class: devices that are paid for.
+    /// Number of devices that are paid for, by class.
     paid: Vec<u16>,
-    /// By device, in millionths of it: what does not fit.
+    /// Use beyond a device's capacity, by device, in millionths of the device.
     short: Vec<i64>,
     /// Sum of `short`.
     all_short: i64,
@@ -59,7 +59,7 @@ pub struct Annealing<'a, 'p> {
     is_loaded: bool,
 }
 
-/// What runs on a device.
+/// Use of a device.
 #[derive(Clone, Default)]
 struct Used {
     runs: u32,
@@ -267,7 +267,7 @@ impl<'a, 'p> Annealing<'a, 'p> {
         }
     }
 
-    /// What does not fit on all devices together, in millionths of a device.
+    /// Use beyond capacity, summed over all devices, in millionths of a device.
     fn missing(&mut self) -> i64 {
         while let Some(device) = self.changed.pop() {
             let short = self.short(device);
@@ -281,7 +281,8 @@ impl<'a, 'p> Annealing<'a, 'p> {
         self.all_short.saturating_add(crowded).min(1 << 40)
     }
 
-    /// What does not fit on a device, in millionths of it. (Sums that overflow are taken for small: what is found is placed once more by the search.)
+    /// Use beyond a device's capacity, in millionths of it. (Sums that overflow are taken for small: the result is
+    /// placed once more by the search.)
     fn short(&self, device: usize) -> i64 {
         let problem = self.of.problem;
         let (used, class) = (&self.used[device], problem.class[device]);

@@ -407,7 +407,7 @@ impl<'p> Bound<'p> {
         Some(end)
     }
 
-    /// By how much what becomes of a label loads links more than is known of all: a rate, and what it is at least.
+    /// Factor, as a rate and its minimum, by which the completions of a label load links more than the general minimum.
     fn faster(&self, label: &Label, level: usize) -> (i64, i64) {
         let Some(rate) = self.problem.roles.rate.filter(|_| self.rates.is_linear) else { return (1, 1) };
         let mut least: Option<(i64, i64)> = None;
@@ -438,7 +438,7 @@ impl<'p> Bound<'p> {
         left.fold(0, i64::saturating_add) < needed
     }
 
-    /// What a device is charged at least, besides those that are counted, on which something is used that there is little of.
+    /// Minimum charge of a device that is used for a scarce resource and not among those counted.
     fn cheapest(&self, charge: usize) -> i64 {
         let may_be_more = |class: &usize| {
             self.counts.most(*class, self.charges) > self.counts.least[*class]
@@ -537,7 +537,7 @@ impl<'p> Bound<'p> {
         table
     }
 
-    /// What a variable grows by at least behind each region on each group.
+    /// Minimum growth of a variable after each region on each group.
     fn look_ahead(&self, ahead: &mut [Vec<i64>], distances: &Distances, grows: &[Vec<i64>]) {
         let problem = self.problem;
         for &node in problem.order.iter().rev() {

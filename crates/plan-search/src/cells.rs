@@ -1,4 +1,4 @@
-//! When two values of a variable lead to the same tiers from here on.
+//! Cells: ranges of a variable's values from which all later rules select the same tiers.
 //!
 //! ```text
 //! bounds of rules left          1G          3G                10G
@@ -7,8 +7,8 @@
 //!                                      [===]                          same cell: the lower value is no worse
 //! ```
 //!
-//! Where the tightest tier counts, a lower value is not better by itself: it may select another rule. If all that both can
-//! become lies between the same two bounds, it cannot.
+//! If the tightest tier counts, a lower value is not better by itself: it may select another rule. If all later values
+//! of both lie between the same two bounds, it cannot.
 
 use crate::derive::Derivation;
 use crate::problem::{Offer, Problem};
@@ -19,7 +19,7 @@ pub struct Cells {
     levels: Vec<Vec<Range>>,
 }
 
-/// What a variable can become behind a level.
+/// Possible changes of a variable after a level.
 #[derive(Clone)]
 struct Range {
     /// The product of all factors below one, and of those above.

@@ -109,7 +109,7 @@ impl Charges {
         at.map_or(0, |at| self.opening[class][at])
     }
 
-    /// Its devices are all equal, and charged whatever they run.
+    /// True if the class's devices are all equal, and charged whatever they run.
     pub fn is_alike(&self, class: usize) -> bool {
         self.is_alike[class]
     }

@@ -11,17 +11,17 @@ use crate::remaining::Remaining;
 use crate::search::Fault;
 use smallvec::{SmallVec, smallvec};
 
-/// What a comparison of labels needs to know; labels of one level are compared.
+/// Context of a comparison of labels, all of one level.
 pub struct Compare<'p> {
     /// The problem.
     pub problem: &'p Problem,
     /// Equal devices.
     pub equal: &'p EqualDevices,
-    /// What may come.
+    /// Possible use by the remaining regions.
     pub remaining: &'p Remaining,
     /// Which values lead to the same tiers.
     pub cells: &'p Cells,
-    /// What of states matters.
+    /// Parts of states that matter.
     pub matters: &'p [Matters],
     /// So many regions are placed.
     pub level: usize,
@@ -286,7 +286,7 @@ impl Compare<'_> {
     }
 }
 
-/// What one label may yet be charged and another has paid.
+/// Charges that one label may still incur and another has paid.
 struct Owed {
     /// By charge: beyond what a device is charged at least.
     levels: [i64; plan_model::MAX_VARIABLES],
@@ -305,7 +305,7 @@ struct Tally {
     surplus: u16,
 }
 
-/// What is used beyond what is of no account.
+/// Use beyond the floor below which it does not matter.
 fn beyond(value: i64, floor: i64) -> i64 {
     value.saturating_sub(floor.max(0)).max(0)
 }

@@ -29,14 +29,14 @@ pub struct Derivation {
     pub path: Vec<(usize, Change)>,
     /// Charges, by the variable's place among those of its scope.
     pub once: Vec<(usize, i64)>,
-    /// What it uses of the device, likewise.
+    /// Use of the device, likewise.
     pub adds: Vec<(usize, i64)>,
 }
 
 /// A proof tree.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Proof {
-    /// What is proved.
+    /// Proposition that is proved.
     pub prop: Prop,
     /// The rule, by its place; none if the device provides it.
     pub by: Option<usize>,
@@ -124,7 +124,7 @@ impl Derivation {
         }
     }
 
-    /// What `effects` do to a device and to packets.
+    /// Adds the changes of `effects` to a device and to packets.
     fn apply(&mut self, effects: &[Effect], scopes: &Scopes) {
         for effect in effects.iter().filter(|e| !e.change.is_nothing()) {
             let (scope, place) = scopes.place(effect.var);
@@ -138,7 +138,7 @@ impl Derivation {
     }
 }
 
-/// Of several charges the largest counts.
+/// Records a charge; the largest of several counts.
 pub fn charge(charges: &mut Vec<(usize, i64)>, place: usize, value: i64) {
     match charges.iter_mut().find(|(known, _)| *known == place) {
         Some((_, charged)) => *charged = (*charged).max(value),
@@ -146,7 +146,7 @@ pub fn charge(charges: &mut Vec<(usize, i64)>, place: usize, value: i64) {
     }
 }
 
-/// What is used adds up.
+/// Adds a use.
 pub fn add(adds: &mut Vec<(usize, i64)>, place: usize, value: i64) {
     match adds.iter_mut().find(|(known, _)| *known == place) {
         Some((_, sum)) => *sum = sum.saturating_add(value),
@@ -165,7 +165,7 @@ pub struct Prover<'m> {
     by_head: &'m BTreeMap<Prop, Vec<usize>>,
     scopes: &'m Scopes,
     provides: &'m [Prop],
-    /// What is being proved: no proof contains itself.
+    /// Propositions being proved: no proof contains itself.
     open: Vec<Prop>,
     /// A proposition that has too many derivations, or proofs too deep.
     pub excess: Option<Prop>,

@@ -20,7 +20,7 @@ pub struct EqualDevices {
     pub global: usize,
 }
 
-/// Where a capacity's load is kept.
+/// Place of a capacity's load in labels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Slot {
     /// Nowhere: all traffic together is less.
@@ -97,13 +97,13 @@ impl EqualDevices {
     }
 }
 
-/// What distinguishes a link of a device: the neighbour, its figures in both directions.
+/// Identity of a device's link: the neighbour, and its figures in both directions.
 type LinkKey = (usize, [HopKey; 2]);
 
 /// Delay, rate and longest packet; overhead and padding; bounds; the most that link and ports bear.
 type HopKey = ((i64, Option<i64>, Option<i64>), (i64, i64), Vec<(usize, i64, i64)>, [Option<i64>; 2]);
 
-/// How much a capacity bears, if there is one.
+/// Limit of a capacity, if there is one.
 fn limit(problem: &Problem, of: CapacityOf) -> Option<i64> {
     problem.network.capacities.iter().find(|capacity| capacity.of == of).map(|capacity| capacity.limit)
 }

@@ -1,4 +1,4 @@
-//! One region more: all ways to place the next region of the order behind a partial plan.
+//! One region more: all ways to place the next region of the order after a partial plan.
 
 use crate::Measure;
 use crate::charges::{Charges, Counts};
@@ -22,7 +22,7 @@ pub struct Expander<'p> {
     last: Vec<usize>,
     /// By region, class and packets in front of it, but for variables that only shift.
     known: FxHashMap<(usize, usize, State), Rc<Vec<Outcome>>>,
-    /// By path variable: whatever it is, the same comes of the others, and as much is added to it.
+    /// Path variables whose value influences no other, and to which regions add a fixed amount.
     shifts: Vec<bool>,
     charges: &'p Charges,
     /// So many devices are paid for.
@@ -82,7 +82,7 @@ impl<'p> Expander<'p> {
         self.pinned = None;
     }
 
-    /// Of the same plans, only those with this placement.
+    /// Restricts the search to plans with this placement.
     pub fn pin(&mut self, devices: &[usize]) {
         self.pinned = Some(devices.to_vec());
     }

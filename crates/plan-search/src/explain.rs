@@ -7,7 +7,7 @@ use crate::route::{Capacity, Kind};
 use plan_model::print_rule;
 use std::fmt::Write;
 
-/// The whole plan, region by region: the path to it, packets in front of it, the derivations, packets behind it; then devices and loads.
+/// The whole plan, region by region: the path to it, packets in front of it, the derivations, packets after it; then devices and loads.
 pub fn explain(problem: &Problem, plan: &Plan, judged: &Judged) -> String {
     let mut out = String::new();
     for &node in &problem.order {

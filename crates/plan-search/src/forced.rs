@@ -1,7 +1,7 @@
 //! Lower bounds on plans in which a given region runs on a given group of devices.
 //!
-//! Where that is as much as is known to be no use, the region need not be tried there; and a set of plans that pay for devices of a class has only plans in which some
-//! region runs there.
+//! If a bound is too high to be of use, the region need not be tried on the group; and in a set of plans that pay for
+//! devices of a class, some region runs there in every plan.
 
 use crate::charges::{Charges, Counts};
 use crate::price::{Distances, Graph, NEVER, Partial, Prices, ceil, part_of};
@@ -11,14 +11,14 @@ use crate::scarce::What;
 /// Parts that a path's weight is followed in.
 const WHOLE: i64 = 1 << 20;
 
-/// By region and group: an objective at the ends at least, if the region runs there.
+/// Lower bound on an objective at the ends if the region runs on the group, by region and group.
 pub type Forced = Vec<Vec<i64>>;
 
-/// What all costs at least, and the part of the weight that is counted; none yet of a region that was not come to.
+/// Minimum cost, and the part of the weight that is counted; `None` for a region that was not reached.
 type Part = Option<(i64, i64)>;
 
-/// By level and class: of the regions left that are charged there, what plans end with at least in which one runs there, the least first; only so many as
-/// devices have to be paid for.
+/// For each level and class: lower bounds on the final cost of plans in which one of the remaining charged regions runs
+/// there, in ascending order, as many as devices must be paid for.
 pub type Opened = Vec<Vec<Vec<i64>>>;
 
 /// The graph of an objective without multipliers.
@@ -29,9 +29,9 @@ pub struct Known<'k> {
     pub class: &'k [usize],
     /// By region: the groups on which it may run.
     pub allowed: &'k [Vec<usize>],
-    /// By region and class: what the variable grows by at least.
+    /// Minimum growth of the variable, by region and class.
     pub grows: &'k [Vec<i64>],
-    /// What passing from group to group adds at least.
+    /// Minimum cost of passing from group to group.
     pub distances: &'k Distances,
 }
 
@@ -58,7 +58,7 @@ pub fn along(problem: &Problem, known: &Known, ahead: &[Vec<i64>]) -> Forced {
     behind
 }
 
-/// What has to be opened yet; `forced` is by objective.
+/// Lower bounds for devices that are still to be opened; `forced` is by objective.
 pub fn opened(
     problem: &Problem,
     charges: &Charges,

@@ -1,6 +1,6 @@
-//! What is searched for, and how far a search is.
+//! Goals and progress of a search.
 
-/// What is searched for.
+/// Goal of a search.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Goal {
     /// All plans of which none is better in every objective; one of each cost.
@@ -13,7 +13,7 @@ pub enum Goal {
 }
 
 impl Goal {
-    /// What decides between plans; none if many are wanted.
+    /// Sort key of plans; `None` if many plans are wanted.
     pub(crate) fn key(&self, cost: &[i64]) -> Option<Vec<i128>> {
         let exact = cost.iter().map(|c| i128::from(*c));
         match self {

@@ -1,14 +1,14 @@
-//! What rules most pairs of labels out at a glance.
+//! Quick rejection of most pairs of labels.
 //!
-//! A label dominates another only if it is no worse in each of many figures. Some of these, and sums of the others, are compared first: they
-//! lie in one piece, and nearly all pairs differ in one.
+//! A label dominates another only if it is no worse in each of many figures. Some of these, and sums of the others, are
+//! compared first: they are contiguous in memory, and nearly all pairs differ in one.
 
 use crate::compare::{Canonical, Compare};
 use crate::search::Fault;
 
 /// Objectives that are looked at; there are seldom more.
 const COSTS: usize = 3;
-/// Of [`Canonical::figures`], the first ones.
+/// Number of leading figures of [`Canonical::figures`].
 const OTHERS: usize = 3;
 /// Sums of what is used: groups of devices share them.
 const USES: usize = 18;
@@ -19,7 +19,7 @@ const FIGURES: usize = COSTS + OTHERS + USES;
 #[derive(Clone, Copy)]
 pub struct Head {
     figures: [i64; FIGURES],
-    /// What is used beyond what is of no account, by device and variable: several may share a bit.
+    /// A bit for each device and variable with use beyond its floor; several may share a bit.
     used: u64,
 }
 
@@ -43,7 +43,7 @@ impl Glance {
     }
 }
 
-/// What figures lie between, among labels that are compared.
+/// Range of each figure among the labels that are compared.
 pub struct Scale {
     least: [i64; FIGURES],
     most: [i64; FIGURES],
@@ -100,7 +100,7 @@ impl Compare<'_> {
         head
     }
 
-    /// Of each device what is used beyond its floor, group by group; gives [`Head::used`].
+    /// Sums each device's use beyond its floor, group by group; returns [`Head::used`].
     fn sum_uses(&self, canonical: &Canonical, sums: &mut [i64]) -> u64 {
         let (mut bits, mut rank, mut before) = (0u64, 0, None);
         for (group, row) in canonical.groups.iter().zip(canonical.rows.chunks_exact(self.width())) {
@@ -123,7 +123,8 @@ mod tests {
     use super::{FIGURES, Head, Scale};
     use base_time::Rng;
 
-    /// What is no worse in all figures is no worse at a glance; most of what is worse somewhere is seen.
+    /// The quick comparison never rejects a label that is no worse in all figures, and rejects most that are worse in
+    /// one.
     #[test]
     fn a_glance_never_says_no_where_all_figures_say_yes() {
         let mut rng = Rng::new(1);

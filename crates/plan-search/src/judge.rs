@@ -11,7 +11,7 @@ use crate::state::{self, State};
 use plan_model::{Factor, Prop};
 use std::rc::Rc;
 
-/// Where everything runs.
+/// A complete plan.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
     /// By region: the device.
@@ -27,7 +27,7 @@ pub struct Plan {
 pub struct Judged {
     /// By objective; less is better.
     pub cost: Vec<i64>,
-    /// By region: packets in front of it and behind it.
+    /// By region: packets in front of it and after it.
     pub states: Vec<(State, State)>,
     /// By device and device variable: what is used.
     pub used: Vec<Vec<i64>>,
@@ -35,7 +35,7 @@ pub struct Judged {
     pub charged: Vec<Vec<i64>>,
     /// By capacity.
     pub loads: Vec<i64>,
-    /// What is not kept.
+    /// Violated constraints.
     pub violations: Vec<Violation>,
 }
 
@@ -51,14 +51,14 @@ pub enum Violation {
     NotOffered {
         /// The region.
         node: usize,
-        /// What cannot be proved.
+        /// Propositions that cannot be proved.
         missing: Vec<Prop>,
     },
     /// A derivation cannot be used in the state, or there is a tighter one.
     NotUsable {
         /// The region.
         node: usize,
-        /// Its need, by place.
+        /// Index of the need.
         need: usize,
     },
     /// Packets cannot pass a link, because of their size or what its ports ask.
@@ -182,7 +182,7 @@ fn arrive(problem: &Problem, plan: &Plan, node: usize, judged: &mut Judged) -> O
     Some(joined.unwrap_or_else(|| problem.nodes[node].start.clone()))
 }
 
-/// Packets behind a region; what it uses and is charged.
+/// State of packets after a region, with the use and charges of its device.
 fn execute(
     problem: &Problem,
     plan: &Plan,
@@ -243,7 +243,7 @@ fn measure(problem: &Problem, measure: &Measure, judged: &Judged, runs: &[usize]
     }
 }
 
-/// What a capacity is of, for people.
+/// Subject of a capacity, for people.
 pub fn capacity_name(problem: &Problem, capacity: usize) -> String {
     let capacity = &problem.network.capacities[capacity];
     match capacity.of {

@@ -11,7 +11,7 @@ pub type Cost = SmallVec<[i64; 4]>;
 /// The first regions of the order, placed.
 #[derive(Clone, Default, Debug)]
 pub struct Label {
-    /// What was chosen, the last first.
+    /// Choices so far, latest first.
     pub trail: Option<Rc<Trail>>,
     /// Placed regions that what follows looks at.
     pub live: SmallVec<[Live; 2]>,
@@ -30,9 +30,9 @@ pub struct Trail {
     pub before: Option<Rc<Trail>>,
     /// The region.
     pub node: usize,
-    /// Its device.
+    /// Device of the region.
     pub device: usize,
-    /// Its derivations.
+    /// Derivations of the region's needs.
     pub picks: Rc<[u16]>,
     /// The paths to it.
     pub routes: Vec<(usize, Route)>,
@@ -51,9 +51,9 @@ impl Trail {
 pub struct Live {
     /// The region.
     pub node: usize,
-    /// Its device.
+    /// Device of the region.
     pub device: usize,
-    /// Packets behind it.
+    /// Packets after it.
     pub after: State,
 }
 

@@ -1,4 +1,4 @@
-//! What regions do and use at least, whatever is chosen.
+//! Minimum effects and use of regions over all choices.
 
 use crate::Measure;
 use crate::equal::{EqualDevices, Slot};
@@ -14,7 +14,7 @@ pub const WHOLE: i64 = 1_000_000;
 /// Rates at least, if regions run only on some classes.
 #[derive(Default)]
 pub struct LeastRates {
-    /// By region: behind it.
+    /// By region: after it.
     pub after: Vec<i64>,
     /// By edge: the load that it makes where a hand-over crosses it.
     pub flow: Vec<i64>,
@@ -54,7 +54,7 @@ impl LeastRates {
     }
 }
 
-/// The least that a rate becomes behind a region, on the path on which it is largest.
+/// The least that a rate becomes after a region, on the path on which it is largest.
 fn shrunk(offer: &Offer, rate: usize, before: i64) -> i64 {
     let through = |value: i64, need: &usize| {
         let changed = |d: &crate::Derivation| {
@@ -66,7 +66,8 @@ fn shrunk(offer: &Offer, rate: usize, before: i64) -> i64 {
     offer.paths.iter().map(|path| path.iter().fold(before, through)).max().unwrap_or(before)
 }
 
-/// Of the devices of a class, if each has one link: the most that one, all together, takes in, takes in by its link, and sends.
+/// If each device of the class has one link: largest rates that one device receives in all, receives over its link, and
+/// sends.
 pub fn ports(problem: &Problem, equal: &EqualDevices, class: usize) -> Option<[i64; 3]> {
     let mut most = [0i64; 3];
     for device in (0..problem.class.len()).filter(|d| problem.class[*d] == class) {
@@ -95,7 +96,7 @@ pub fn is_certain(problem: &Problem, class: usize, var: usize) -> bool {
     pairs.all(|(least, most)| least == most)
 }
 
-/// What passing from group to group adds at least; `leaders` is by group.
+/// Minimum growth of a variable from group to group; `leaders` is by group.
 pub fn distances(problem: &Problem, equal: &EqualDevices, leaders: &[usize], var: usize) -> Distances {
     let roles = &problem.roles;
     let hops = &problem.network.hops;
@@ -133,7 +134,7 @@ pub fn per_offer(problem: &Problem, of: impl Fn(usize, &Offer) -> Vec<i64>) -> V
     problem.offers.iter().map(row).collect()
 }
 
-/// What a region uses of a device variable at least.
+/// Minimum use of a device variable by a region.
 pub fn least_used(offer: &Offer, var: usize) -> i64 {
     let of = |list: &[(usize, i64)]| list.iter().find(|(at, _)| *at == var).map_or(0, |(_, v)| *v);
     let needs = offer.needs.iter().map(|(_, all)| all.iter().map(|d| of(&d.adds)).min().unwrap_or(0));
@@ -148,7 +149,7 @@ pub fn fraction(part: i64, whole: i64) -> i64 {
     }
 }
 
-/// By region and class: what the objective grows by at least; none if rules can make it smaller.
+/// Minimum growth of an objective by region and class; `None` if rules can reduce it.
 pub fn grows(problem: &Problem, measure: &Measure) -> Option<Vec<Vec<i64>>> {
     let Measure::Worst(var) = measure else { return None };
     let added = |derivation: &crate::Derivation| -> Option<i64> {

@@ -1,4 +1,4 @@
-//! What a plan is judged by.
+//! Objectives of plans.
 
 use crate::Scopes;
 use plan_model::{Scope, Signature, VarId};
@@ -9,7 +9,7 @@ use smol_str::SmolStr;
 pub struct Objective {
     /// As the user wrote it.
     pub name: SmolStr,
-    /// What is measured.
+    /// Measure of the objective.
     pub measure: Measure,
 }
 
@@ -22,7 +22,7 @@ pub enum Measure {
     Least(usize),
     /// The charges of all devices.
     Charges(usize),
-    /// What is used of these variables on all devices.
+    /// Total use of these variables on all devices.
     Used(Vec<usize>),
     /// Devices in use.
     Devices,

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The best plan of a set of placements is what the search finds. What is left of the set without it falls into a set for each region:
-//! those before it as in the plan, it itself elsewhere, those behind it anywhere (Lawler 1972). The best of all sets comes next, and
+//! those before it as in the plan, it itself elsewhere, those after it anywhere (Lawler 1972). The best of all sets comes next, and
 //! only its set is divided. One placement is given once, with its best rules and routes, and one of those that differ only by an
 //! exchange of equal devices.
 
@@ -42,7 +42,7 @@ pub struct Ordered {
 struct Set {
     /// So many regions, in the order in which they are placed, are where the plan has them.
     fixed: usize,
-    /// The next one runs on one of these; those behind it anywhere.
+    /// The next one runs on one of these; those after it anywhere.
     on: Vec<usize>,
     cost: Vec<i64>,
     plan: Plan,
@@ -68,7 +68,7 @@ impl Ordered {
         }
     }
 
-    /// Its problem.
+    /// The problem.
     pub fn problem(&self) -> &Problem {
         &self.problem
     }

@@ -1,4 +1,4 @@
-//! What a region can do to packets on a device: one outcome for each choice of derivations that is worth having.
+//! Effects of a region on packets and its device: one outcome for each useful choice of derivations.
 
 use crate::derive::{self, Derivation};
 use crate::problem::{Offer, Problem, Tiers};
@@ -11,11 +11,11 @@ use std::rc::Rc;
 pub struct Outcome {
     /// For each need of the offer: which of its derivations.
     pub picks: Rc<[u16]>,
-    /// Packets behind the region.
+    /// Packets after the region.
     pub after: State,
     /// Charges of the device, by place.
     pub once: Vec<(usize, i64)>,
-    /// What it uses of the device, by place.
+    /// Use of the device, by variable.
     pub adds: Vec<(usize, i64)>,
 }
 
@@ -33,7 +33,7 @@ pub fn usable<'o>(
     (0..).zip(derivations).filter(|(_, d)| is_usable(d)).collect()
 }
 
-/// Packets behind a region, each of whose needs has a pick.
+/// Packets after a region, each of whose needs has a pick.
 pub fn after(offer: &Offer, before: &State, picks: &[u16]) -> State {
     let mut along = Along::new(offer, before);
     along.follow(offer, picks);
@@ -151,7 +151,7 @@ pub fn shifts(problem: &Problem) -> Vec<bool> {
     shifts
 }
 
-/// What of a path variable the rest of a plan can depend on.
+/// Parts of a path variable on which the rest of a plan can depend.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Matters {
     /// Higher low ends are better.
@@ -192,7 +192,7 @@ fn is_no_worse(a: &Partial, b: &Partial, matters: &[Matters]) -> bool {
             .all(|(a, b)| a.iter().zip(b).zip(matters).all(|((a, b), matters)| matters.is_no_worse(*a, *b)))
 }
 
-/// What can matter of each path variable in a problem.
+/// Parts of each path variable that can matter in a problem.
 pub fn matters(problem: &Problem) -> Vec<Matters> {
     let mut matters = vec![Matters::default(); problem.scopes.path.len()];
     let mut bounded = |(var, low, high): &(usize, i64, i64), of_tiers: bool| {

@@ -1,12 +1,13 @@
-//! How much of what items use does not fit into bins, if items may be divided: a maximum flow from items to bins.
+//! Use of items that does not fit into bins, if items may be divided: total size minus the maximum flow from items to
+//! bins.
 
 use std::collections::VecDeque;
 
 /// An item: how much room it wants, and the bins that it may go to.
 pub struct Item {
-    /// How much.
+    /// Size of the item.
     pub size: i64,
-    /// Where.
+    /// Bins that may hold it.
     pub bins: Vec<usize>,
 }
 
@@ -44,12 +45,12 @@ pub fn overflow(items: &[Item], room: &[i64]) -> Overflow {
     found
 }
 
-/// What is put where so far.
+/// Flow so far.
 struct Flow<'i> {
     items: &'i [Item],
-    /// By bin: what is free.
+    /// Free room of each bin.
     room: Vec<i64>,
-    /// By item and bin.
+    /// Flow by item and bin.
     put: Vec<i64>,
 }
 
@@ -125,7 +126,7 @@ mod tests {
     use super::{Item, overflow};
     use base_time::Rng;
 
-    /// What does not fit, by the sets of items whose bins are too small for them.
+    /// Overflow by the sets of items whose bins are too small for them.
     fn by_sets(items: &[Item], room: &[i64]) -> i64 {
         let over = |set: u32| {
             let of = || (0..items.len()).filter(move |item| set >> item & 1 == 1);

@@ -7,8 +7,9 @@
 //!       a placement                                                         whoever asks finds its plans, and may lower the bound on paths
 //! ```
 //!
-//! What regions use and what hand-overs add is the least that is known, and links bear anything: a placement that is left out is no plan's, one that is found may be. Partial
-//! placements from which none was found are remembered, without what no longer makes a difference.
+//! Uses and growth are lower bounds, and links are unlimited: a placement that is left out belongs to no plan, one that
+//! is found may belong to one. Partial placements without a result are remembered, reduced to the state that still
+//! matters.
 
 mod state;
 #[cfg(test)]
@@ -27,13 +28,13 @@ use std::rc::Rc;
 /// So many partial placements are remembered.
 const MAX_FAILED: usize = 200_000;
 
-/// What placements are looked for.
+/// Constraints on the placements to find.
 pub struct Pack<'p> {
     /// The problem.
     pub problem: &'p Problem,
     /// Equal devices.
     pub equal: &'p EqualDevices,
-    /// What devices are charged.
+    /// Charges of devices.
     pub charges: &'p Charges,
     /// By class: so many devices are paid for.
     pub counts: Counts,
@@ -47,7 +48,7 @@ pub struct Pack<'p> {
     pub var: usize,
     /// By region and class: what it grows by at least.
     pub grows: Rc<Vec<Vec<i64>>>,
-    /// What passing from group to group adds to it at least.
+    /// Minimum growth from group to group.
     pub distances: Rc<Distances>,
     /// By edge: the load of its hand-over, at least.
     pub flow: Vec<i64>,
@@ -63,7 +64,7 @@ pub struct Placement {
     pub least: i64,
 }
 
-/// What a look for a placement gave.
+/// Result of a step of the search.
 pub enum Packed {
     /// One.
     Placement(Placement),
@@ -94,7 +95,7 @@ pub struct Packing<'p> {
     of: Pack<'p>,
     /// The path variable has to stay below this; it may only be lowered.
     pub below: i64,
-    /// What it would have to be above, at least, for other placements than these.
+    /// Smallest bound above which there are other placements.
     pub nearest: i64,
     /// Partial placements looked at.
     pub looked: u64,
@@ -107,13 +108,13 @@ pub struct Packing<'p> {
     frames: Vec<Frame>,
     failed: FxHashSet<Box<[u64]>>,
     found: u64,
-    /// By region and group: the path variable behind it, and what follows, at least.
+    /// By region and group: the path variable after it, and what follows, at least.
     behind: Vec<i64>,
     ahead: Vec<i64>,
 }
 
 impl<'p> Packing<'p> {
-    /// Of placements with paths below a bound.
+    /// Search for placements whose paths stay below a bound.
     pub fn new(of: Pack<'p>, below: i64) -> Packing<'p> {
         let problem = of.problem;
         let nodes = problem.nodes.len();
@@ -232,7 +233,7 @@ impl<'p> Packing<'p> {
         Placement { least: behind.max().unwrap_or(0), devices }
     }
 
-    /// What follows from what is placed. False if nothing is left of a region.
+    /// Propagates consequences of the partial placement. False if a region has no device left.
     fn follow(&mut self, state: &mut State) -> bool {
         let mut is_changed = true;
         while is_changed {
@@ -356,7 +357,7 @@ impl<'p> Packing<'p> {
         Some(open)
     }
 
-    /// What devices that may yet be paid for have at most.
+    /// Largest capacity of a variable that devices yet to be paid for can add.
     fn most_opened(&self, state: &State, var: usize, may_open: &[bool]) -> i64 {
         let of_class = |class: usize| {
             let here = (0..may_open.len()).filter(|d| may_open[*d] && self.of.problem.class[*d] == class);
@@ -367,7 +368,8 @@ impl<'p> Packing<'p> {
         (0..state.left.len()).map(of_class).fold(0, i64::saturating_add)
     }
 
-    /// How much of what the regions left use at least does not fit, if regions could be divided; `is_shut` has nothing for regions that are charged there.
+    /// Minimum use of the remaining regions that does not fit, if regions could be divided; devices in `is_shut` take
+    /// no charged regions.
     fn overflow(&self, state: &State, var: usize, is_shut: &[bool]) -> Overflow {
         let problem = self.of.problem;
         let mut nodes = vec![];

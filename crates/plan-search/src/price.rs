@@ -22,7 +22,7 @@ use smallvec::SmallVec;
 pub const NEVER: i64 = i64::MAX;
 /// The weight of all that enters programs.
 const UNIT: i64 = 1 << 10;
-/// What the cheapest paths use is followed in so many parts.
+/// Number of parts in which the flow on the cheapest paths is counted.
 const MASS: i64 = 1 << 20;
 
 /// Steps without a better bound after which the distance to the value aimed at is halved.
@@ -98,7 +98,7 @@ pub struct Prices {
     starts: Vec<i64>,
     /// By what there is little of.
     takes: Vec<Knapsack>,
-    /// Of the whole problem.
+    /// Lower bound for the whole problem.
     pub least: i64,
 }
 
@@ -139,7 +139,7 @@ impl Prices {
         &self.multiplier
     }
 
-    /// By edge and group: what follows on it behind a region there.
+    /// By edge and group: what follows on it after a region there.
     pub fn follows(&self) -> &[Vec<i64>] {
         &self.follows
     }
@@ -158,7 +158,7 @@ pub struct Partial<'l> {
     pub label: &'l Label,
     /// So many regions are placed.
     pub level: usize,
-    /// Its rate, and what that is at least: what becomes of it loads links so much more than is known of all.
+    /// Rate and its minimum: the factor by which completions load links more than the general minimum.
     pub faster: (i64, i64),
 }
 
@@ -212,7 +212,7 @@ pub struct Walk {
     pub cost: Vec<Vec<i64>>,
     /// The bound, in steps of 1/1024.
     pub sum: i64,
-    /// By edge and place of the group among those of the region in front: the place of the group behind.
+    /// By edge and place of the group among those of the region in front: the place of the group after.
     choice: Vec<Vec<usize>>,
     /// By region and group's place: what the variable grows by on the cheapest paths from there on, the region with it.
     grown: Vec<Vec<i64>>,

@@ -28,7 +28,7 @@ pub struct Settings {
     pub one_region_per_device: bool,
     /// So many of the shortest routes between two devices are tried.
     pub routes: usize,
-    /// What plans are judged by.
+    /// Objectives of plans.
     pub objectives: Vec<Objective>,
     /// Devices that may not be used.
     pub without: Vec<usize>,
@@ -42,7 +42,7 @@ pub struct Settings {
 /// A region on the devices of a class.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Offer {
-    /// What any path needs, and the ways to prove it there.
+    /// Needs of any path, and the derivations of each.
     pub needs: Vec<(Prop, Vec<Derivation>)>,
     /// The needs of each path that change packets, by their places, in order and as often as the path comes to them; no two paths are equal.
     pub paths: Vec<Vec<usize>>,
@@ -53,7 +53,7 @@ pub struct Offer {
 pub struct Node {
     /// The program, and the region's place there.
     pub app: usize,
-    /// Its place in the program.
+    /// Index in the program.
     pub region: usize,
     /// Edges that lead to it.
     pub into: Vec<usize>,
@@ -67,7 +67,7 @@ pub struct Node {
     pub on: Vec<usize>,
     /// Whether it is bound to a device.
     pub is_bound: bool,
-    /// What packets are where a program starts.
+    /// State of packets at the start of a program.
     pub start: State,
 }
 
@@ -76,9 +76,9 @@ pub struct Node {
 pub struct Arc {
     /// The region before.
     pub from: usize,
-    /// The region behind.
+    /// The region after.
     pub to: usize,
-    /// What a hand-over adds.
+    /// Bits that a hand-over adds.
     pub bits: i64,
     /// Share of the program's stream that takes this edge.
     pub share: Factor,
@@ -88,11 +88,11 @@ pub struct Arc {
 
 /// A model ready to be searched.
 pub struct Problem {
-    /// What it was made from.
+    /// Model of the problem.
     pub model: Model,
     /// How it is read.
     pub settings: Settings,
-    /// Where the variables' values are.
+    /// Positions of the variables' values.
     pub scopes: Scopes,
     /// Regions, in the order of programs.
     pub nodes: Vec<Node>,
@@ -418,7 +418,7 @@ fn too_many(span: Span, title: String, most: usize) -> Diagnostic {
     Diagnostic::error(codes::TOO_LARGE, title).at(span, format!("at most {most} are looked at"))
 }
 
-/// What of each path changes packets; each path only once.
+/// Needs of each path that change packets, without duplicates.
 fn paths(paths: &[Vec<Prop>], needs: &[(Prop, Vec<Derivation>)]) -> Vec<Vec<usize>> {
     let changes = |place: &usize| needs[*place].1.iter().any(|derivation| !derivation.path.is_empty());
     let mut all: Vec<Vec<usize>> = paths

@@ -1,7 +1,7 @@
-//! What the regions that are not placed yet can still do, at most.
+//! Maximum use by the regions that are not placed yet.
 //!
-//! Where 100 % of an FPGA are enough for all that may come, it does not matter whether 10 or 20 % are used: values below a
-//! *floor* count as equal.
+//! If 100 % of an FPGA suffices for everything that may come, it does not matter whether 10 or 20 % are used: values
+//! below a *floor* count as equal.
 
 use crate::equal::{EqualDevices, Slot};
 use crate::problem::{Offer, Problem};
@@ -20,7 +20,7 @@ pub struct Remaining {
 }
 
 impl Remaining {
-    /// The floors of the values of a device behind its charges.
+    /// The floors of the values of a device after its charges.
     pub fn floors(&self, level: usize, device: usize) -> &[i64] {
         &self.floors[level][self.group[device]]
     }
@@ -175,7 +175,7 @@ pub fn flows(problem: &Problem) -> Flows {
     flows
 }
 
-/// The most that a rate becomes behind a region.
+/// The most that a rate becomes after a region.
 fn grown(offer: &Offer, rate: usize, before: i64) -> i64 {
     let mut value = before;
     for (_, derivations) in &offer.needs {

@@ -1,8 +1,13 @@
 //! Whether the remaining capacity can suffice for the regions that are not placed.
 //!
-//! The uses of a device add up to one of few sums, so of 30 % left perhaps only 28 % can be used. And for any weights of the classes' resources: if the weighted minimum
-//! use of the remaining regions exceeds the weighted capacity, there is no plan (Farkas' lemma). The weights are found by a
-//! subgradient method.
+//! The uses of a device add up to one of few sums, so of 30 % left perhaps only 28 % can be used. And with weights w(c, v) >= 0
+//! for variable v of class c, there is no plan if
+//!
+//! ```text
+//! sum over remaining regions r of min over classes c of r ( sum over v of w(c, v) use(r, c, v) )  >  sum over c, v of w(c, v) left(c, v)
+//! ```
+//!
+//! This is Farkas' lemma. The weights are found by a subgradient method.
 
 use crate::charges::{Charges, Counts};
 use crate::label::Label;
@@ -39,7 +44,7 @@ struct Weights {
     rest: Vec<i128>,
 }
 
-/// What a room is made from.
+/// Input of a room.
 pub struct Uses<'u> {
     /// Devices.
     pub charges: &'u Charges,

@@ -21,19 +21,19 @@ pub struct Hop {
     pub from: usize,
     /// The device that receives.
     pub to: usize,
-    /// Of the link with what a frame takes on the wire besides its own bytes, and inside the device that receives.
+    /// Delay of the link with the overhead of a frame on the wire, and of the device that receives.
     pub delay: i64,
-    /// Of the link, if it is known.
+    /// Rate of the link, if known.
     pub rate: Option<i64>,
-    /// Of the link: the longest packet.
+    /// Longest packet that the link carries.
     pub longest: Option<i64>,
-    /// Of the link: bytes that a frame takes besides its own.
+    /// Bytes that a frame takes on the link beside its own.
     pub overhead: i64,
-    /// Of the link: the length to which frames are padded.
+    /// Length to which the link pads frames.
     pub shortest: i64,
-    /// What has to hold of packets on it, the rate apart.
+    /// Conditions on packets, except for the rate.
     pub admits: Admits,
-    /// What it loads: itself, and the device that receives.
+    /// Capacities it loads: its own, and those of the device that receives.
     pub loads: Vec<usize>,
 }
 
@@ -62,7 +62,7 @@ pub enum Kind {
 /// The load that a stream makes, by [`Kind`].
 pub type Load = [i64; 3];
 
-/// What a capacity is of.
+/// Subject of a capacity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CapacityOf {
     /// A link in a direction; its ports, if nothing is known of the link.
@@ -81,7 +81,7 @@ type Known = RefCell<BTreeMap<(usize, usize), Rc<[Route]>>>;
 pub struct Network {
     /// Two for each link.
     pub hops: Vec<Hop>,
-    /// What can be too full.
+    /// Capacities that may be exceeded.
     pub capacities: Vec<Capacity>,
     /// By device: the capacity that counts its frames.
     frames: Vec<Option<usize>>,
@@ -256,7 +256,7 @@ impl Network {
     }
 }
 
-/// What a hand-over does to packets on one link; the load that it adds. None if they may not pass.
+/// Effect of a hand-over on packets on one link. Returns the added load; `None` if the packets may not pass.
 pub fn cross(hop: &Hop, roles: &Roles, arc: &crate::problem::Arc, box_: &mut [(i64, i64)]) -> Option<Load> {
     if !state::is_admitted(box_, &hop.admits, roles.rate, arc.share) {
         return None;
@@ -288,7 +288,8 @@ pub fn cross(hop: &Hop, roles: &Roles, arc: &crate::problem::Arc, box_: &mut [(i
     Some(load)
 }
 
-/// What a stream loads where packets of at least `size` bytes carry so many more, on a link that pads them and adds an overhead.
+/// Load of a stream whose packets of at least `size` bytes carry `carried` more, on a link that pads them and adds an
+/// overhead.
 pub fn load(rate: i64, size: Option<i64>, carried: i64, shortest: i64, overhead: i64) -> Load {
     let Some(size) = size.filter(|size| *size > 0) else { return [rate, rate, 0] };
     let times = |bytes: i64| {
@@ -321,7 +322,7 @@ fn sending(size: i64, rate: i64) -> i64 {
     i64::try_from(bits.saturating_mul(1_000_000_000_000) / i128::from(rate)).unwrap_or(i64::MAX)
 }
 
-/// What a hand-over from a device does to packets before its first link.
+/// Effect of a hand-over on packets before the first link.
 pub fn leave(roles: &Roles, arc: &crate::problem::Arc, from: &Device, box_: &mut [(i64, i64)]) {
     if let Some(at) = roles.bits {
         state::change(box_, at, Change::Add(arc.bits));

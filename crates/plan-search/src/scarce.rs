@@ -14,15 +14,15 @@ pub const UNITS: usize = 127;
 pub struct Scarce {
     /// The class.
     pub class: usize,
-    /// What it is.
+    /// Kind of use.
     pub what: What,
-    /// Where its value is among those of a device in use.
+    /// Position of the value among those of a device in use.
     pub place: usize,
-    /// What a device has, the most.
+    /// Largest capacity of a device.
     pub size: i64,
     /// So many devices may have some of it used.
     pub devices: usize,
-    /// Of these, only devices that are paid for count.
+    /// True if only devices that are paid for count.
     pub is_paid: bool,
     /// By region or edge: the units that it uses at least; zero too where that cannot be.
     pub uses: Vec<usize>,
@@ -32,11 +32,11 @@ pub struct Scarce {
     pub is_exact: bool,
     /// A device has so many units.
     pub units: i64,
-    /// What is lost at least when something is used, in parts of a unit, `size` of them.
+    /// Minimum loss when something is used, in parts of a unit, of which there are `size`.
     pub lost: i64,
 }
 
-/// What there is little of.
+/// Kinds of use of a scarce resource.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum What {
     /// Regions use it.
@@ -90,7 +90,7 @@ impl Scarce {
         self.is_exact = true;
     }
 
-    /// What it is, among all that there are.
+    /// Identity among all scarce resources.
     pub fn name(&self) -> (usize, What, usize) {
         (self.class, self.what, self.place)
     }

@@ -2,7 +2,7 @@
 
 use plan_model::{Role, Scope, Signature, VarId};
 
-/// Where each variable's value is.
+/// Position of each variable's value.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Scopes {
     places: Vec<(Option<Scope>, usize)>,
@@ -10,7 +10,7 @@ pub struct Scopes {
     pub path: Vec<VarId>,
     /// Charges.
     pub once: Vec<VarId>,
-    /// What devices have.
+    /// Capacities of devices.
     pub device: Vec<VarId>,
     roles: Vec<(Role, usize)>,
 }

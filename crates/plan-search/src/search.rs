@@ -71,7 +71,7 @@ pub enum Fault {
     Loads,
     /// Charges that one label has yet to pay and the other has paid.
     Owed,
-    /// Where the live regions are.
+    /// Positions of the live regions.
     Places,
 }
 
@@ -93,7 +93,7 @@ impl Default for Switches {
     }
 }
 
-/// What was found.
+/// Result of a search.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Found {
     /// Plans with their costs, in ascending order.

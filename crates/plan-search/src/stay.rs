@@ -18,9 +18,9 @@ const MAX_LIVE: usize = 3;
 
 /// Hand-overs within groups of equal devices.
 pub struct Stays {
-    /// By edge and group: what a step within the group bears.
+    /// Cost of the hand-over in a step within the group, by edge and group.
     bears: Vec<Vec<i64>>,
-    /// By edge and class: what a device gets back that has both ends.
+    /// Cost of the hand-over that a device with both ends gets back, by edge and class.
     back: Vec<Vec<i64>>,
     /// By class: of what its devices have little, the one by which sets of regions are looked for.
     carrier: Vec<Option<usize>>,
@@ -68,17 +68,17 @@ impl Stays {
         Stays { bears, back, carrier, levels }
     }
 
-    /// What a step within a group bears.
+    /// Cost of the hand-over in a step within a group.
     pub fn bears(&self, arc: usize, group: usize) -> i64 {
         self.bears[arc][group]
     }
 
-    /// What a device of a class gets back that has both ends of an edge.
+    /// Cost of the hand-over that a device of the class gets back if it has both ends of the edge.
     pub fn back(&self, arc: usize, class: usize) -> i64 {
         self.back[arc][class]
     }
 
-    /// Of what there is little of: by what sets of regions are looked for.
+    /// Scarce resources that sets of regions are looked for by.
     pub fn carriers(&self) -> impl Iterator<Item = usize> + '_ {
         self.carrier.iter().flatten().copied()
     }

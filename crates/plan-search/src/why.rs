@@ -10,9 +10,9 @@ use plan_model::{Factor, Model, Role, Scope, VarId};
 /// A constraint without which there would be a plan.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Relaxation {
-    /// What is in the way, with its number.
+    /// Obstacle, with its number.
     pub constraint: String,
-    /// What would be enough.
+    /// Value that would suffice.
     pub enough: String,
 }
 
@@ -144,7 +144,7 @@ pub fn relaxations(model: &Model, settings: &Settings, go_on: &mut dyn FnMut() -
     found
 }
 
-/// How much there is of something: on each device that does not say otherwise, or on one.
+/// Capacity of a variable: on one device, or by default on all.
 #[derive(Clone, Copy)]
 struct Limit {
     var: VarId,

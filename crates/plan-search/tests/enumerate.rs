@@ -88,7 +88,7 @@ fn the_front_is_that_of_all_plans() {
     assert!(points > compared as usize / 2 && impossible > 0, "{points} points, {impossible} impossible");
 }
 
-/// What is best is refused, again and again: what takes its place is found.
+/// If the best placement is refused repeatedly, the next best is found.
 #[test]
 fn refused_placements_are_replaced() {
     let mut refusals = 0;

@@ -75,7 +75,7 @@ fn permute(list: &mut Vec<usize>, from: usize, all: &mut Vec<Vec<usize>>) {
     }
 }
 
-/// What decides between plans.
+/// Sort key of plans.
 fn key(goal: &Goal, cost: &[i64]) -> Vec<i64> {
     match goal {
         Goal::Weighted(weights) => {
@@ -130,7 +130,7 @@ fn all_plans_come_once_and_in_order() {
         let equal = symmetries(&problem(seed));
         let orbits: BTreeSet<_> = given.iter().map(|(_, placement)| least(&equal, placement)).collect();
         assert_eq!(orbits.len(), given.len(), "seed {seed}");
-        // What does not come is what another is, with devices exchanged that make no difference to any plan.
+        // A placement that is left out equals another one with devices exchanged that make no difference to any plan.
         let alike = exchanges(&problem(seed), &table);
         let orbits: BTreeSet<_> = given.iter().map(|(_, placement)| least(&alike, placement)).collect();
         let missing = table.keys().find(|placement| !orbits.contains(&least(&alike, placement)));
@@ -141,7 +141,7 @@ fn all_plans_come_once_and_in_order() {
     assert!(compared > cases() / 6 && plans as u64 > 4 * cases() / 5, "{compared} compared, {plans} plans");
 }
 
-/// Of as many as are wanted none is missing; behind them it says that it does not know.
+/// None of the wanted plans is missing; after them the search reports that it does not know.
 #[test]
 fn only_what_is_wanted_is_kept() {
     let mut cut_short = 0;

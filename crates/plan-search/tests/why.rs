@@ -1,4 +1,4 @@
-//! What is said where there is no plan, and of a plan.
+//! Explanations of an infeasible problem, and of a plan.
 
 use expect_test::expect;
 use plan_model::{App, Device, Edge, Factor, Link, Model, Port, Region, Signature, read_rules};

@@ -1,6 +1,6 @@
 //! The Python module `p4rack`: a `Switch` to send packets to, and the command.
 //!
-//! What runs racks is the command's: `crates/python/p4rack/__init__.py` asks it for JSON.
+//! The command runs racks: `crates/python/p4rack/__init__.py` asks it for JSON.
 
 use base_diag::{Diagnostic, SourceMap, Span, Style, render};
 use base_time::{Duration, Time};
@@ -160,7 +160,7 @@ impl Switch {
         Ok(all)
     }
 
-    /// What registers, counters and meters hold, as `p4rack run --state --format json` has it.
+    /// State of registers, counters and meters, in the form of `p4rack run --state --format json`.
     fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let text = state::json(&state::objects(&self.switch)).to_string();
         py.import("json")?.call_method1("loads", (text,))

@@ -141,7 +141,7 @@ fn start_programs(emulator: &mut Emulator, rack: &Rack, mut captures: Captures) 
         for (pair, side, socket) in started.sockets {
             let host = emulator.pairs.get((first + pair) as usize).map_or(0, |ends| ends.at(side));
             let sockets = &mut emulator.hosts[host as usize].sockets;
-            // The first one counts what nobody else has use for.
+            // The first one counts frames that no other program uses.
             if *sockets.entry(socket).or_insert(first + pair) != first + pair && socket != Socket::Rest {
                 let host = rack.node_name(NodeId::Host(HostId(host)));
                 let why = format!("workload `{name}` has the same frames as another one at host `{host}`");

@@ -1,12 +1,12 @@
 //! Frames that go round and round: a broadcast in a ring of switches never ends, and its copies fill every link.
 //!
-//! Now and then the emulator compares what the links carry with what the hosts have sent. Where that is much more, it writes down for a
-//! while which frame passes which wire, by the digest of the frame's bytes. A frame that passes the same wire again, and another one,
-//! and so back to the first, goes round.
+//! At intervals, the emulator compares the frames on links with the frames sent by hosts. If there are many more, it
+//! records for a while which frame passes which wire, by the digest of the frame's bytes. A frame that passes the same
+//! wire again, and another one, and so back to the first, goes round.
 //!
-//! Frames that programs change on each round, as by their TTL, are known by what is behind Ethernet, IPv4 and the ports. Not every
-//! payload is different, so such a loop counts only where devices make copies all the while: one that counts a TTL down to zero
-//! ends, but its copies fill the links before.
+//! Frames that programs change on each round, as by their TTL, are recognised by the bytes after Ethernet, IPv4 and the
+//! ports. Not every payload is different, so such a loop counts only where devices make copies all the while: one that
+//! counts a TTL down to zero ends, but its copies fill the links before.
 
 use crate::emulator::Emulator;
 use crate::log;
@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 const LOOK_EVERY: u64 = 1 << 15;
 /// That many frames on links for each that hosts have made are suspicious. Hosts answer copies, too.
 const MANY: u64 = 8;
-/// Where the payload of most frames begins: behind Ethernet, IPv4 without options, and UDP or the head of an echo.
+/// Offset of the payload in most frames: after Ethernet, IPv4 without options, and UDP or the header of an echo.
 const HEADERS: usize = 14 + 20 + 8;
 /// Frames that are written down then.
 const TRAIL: usize = 1 << 15;
@@ -34,7 +34,7 @@ pub struct LoopReport {
     pub path: String,
     /// When it was found, in picoseconds.
     pub found_ps: u64,
-    /// Packets that were under way then.
+    /// Packets in flight then.
     pub in_flight: u64,
     /// The frames differ from round to round, but for their payload.
     pub changing: bool,
@@ -42,14 +42,14 @@ pub struct LoopReport {
 
 /// A frame on a wire.
 struct Passing {
-    /// Of all its bytes.
+    /// Digest of all bytes.
     digest: u64,
-    /// Of its payload.
+    /// Digest of the payload.
     payload: u64,
     wire: u32,
 }
 
-/// What there was at a look.
+/// Counters at a check.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     /// Frames on links.
@@ -60,7 +60,7 @@ struct Seen {
     copies: u64,
 }
 
-/// What is known of loops.
+/// State of the loop detection.
 #[derive(Default)]
 pub(crate) struct Circles {
     /// At the last look.

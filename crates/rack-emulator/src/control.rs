@@ -1,4 +1,4 @@
-//! What those do who steer devices while the rack runs.
+//! Control of devices while the rack runs.
 
 use crate::emulator::Emulator;
 use crate::log::{Entry, digest};
@@ -9,8 +9,8 @@ use rack_model::DeviceId;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Emulator {
-    /// Lets somebody work on a device, who says whether it runs another program now; then what was inside or in its queues is lost,
-    /// and counted. Nothing happens for a device of another rack.
+    /// Runs `work` on a device; it returns true if the device runs another program now, and then packets inside and in
+    /// its queues are lost, and counted. Does nothing for a device that does not exist.
     pub fn steer(
         &mut self,
         id: DeviceId,
@@ -34,7 +34,7 @@ impl Emulator {
         self.network.keeps_frames()
     }
 
-    /// What has passed the ports of a device that have links.
+    /// Frames through each port of a device that has a link.
     pub fn passed(&self, id: DeviceId) -> BTreeMap<Port, Passed> {
         self.network.passed(id.0)
     }
@@ -54,12 +54,12 @@ impl Emulator {
         self.network.is_down(id.0)
     }
 
-    /// Faults that are under way, by their places in the rack.
+    /// Active faults, by their indices in the rack.
     pub fn active_faults(&self) -> impl Iterator<Item = usize> {
         (0..).zip(&self.faults).filter(|(_, fault)| fault.is_active).map(|(at, _)| at)
     }
 
-    /// Something has happened that the log and the report are to tell.
+    /// Adds an event to the log and the report.
     pub fn note(&mut self, what: String) {
         let entry = Entry::Noted { note: self.notes.len() as u32, digest: digest(what.as_bytes()) };
         self.notes.push((self.network.now, what));

@@ -23,11 +23,11 @@ use std::fmt;
 pub struct RackDevice {
     /// The device's name in the rack.
     pub name: String,
-    /// What runs its program, for the report: `interp`, `native`.
+    /// Engine, for the report: `interp`, `native`.
     pub engine: String,
     /// It.
     pub device: Box<dyn Device>,
-    /// What its frame externs tell of the time that calls take.
+    /// Reports of the frame externs about the time that calls take.
     pub spent: Spent,
 }
 
@@ -72,9 +72,9 @@ pub struct PacketBalance {
 /// machine. **Invariant**: packets are conserved; see [`Violation`].
 pub struct Emulator {
     pub(crate) rack: Rack,
-    /// Its devices and links in the rack's order; hosts are its ends.
+    /// Devices and links, in the rack's order; hosts are its ends.
     pub(crate) network: Network<Event>,
-    /// What runs the program of each device.
+    /// Engine of each device.
     pub(crate) engines: Vec<String>,
     pub(crate) hosts: Vec<HostNode>,
     /// One for each pair of each workload.
@@ -83,11 +83,11 @@ pub struct Emulator {
     pub(crate) programs: Vec<Running>,
     /// The same.
     pub(crate) watched: Vec<Watched>,
-    /// Programs with something left to send or under way.
+    /// Programs with packets to send or in flight.
     pub(crate) active: u64,
     /// Since when there are none.
     pub(crate) inactive_since: Time,
-    /// For what programs want done: empty between events.
+    /// Effects of programs; empty between events.
     pub(crate) effects: Effects,
     /// One for each fault of the rack.
     pub(crate) faults: Vec<FaultState>,
@@ -104,9 +104,9 @@ pub struct Emulator {
     pub(crate) recordings: Vec<Option<Pcap>>,
     /// Devices that are up again, since somebody asked.
     pub(crate) restarted: Vec<DeviceId>,
-    /// What others than packets have done, and when.
+    /// Events outside of the data plane, with their times.
     pub(crate) notes: Vec<(Time, String)>,
-    /// What is known of frames that go round without end.
+    /// State of the loop detection.
     pub(crate) circles: Circles,
     pub(crate) stopped: Option<Violation>,
 }
@@ -120,7 +120,7 @@ impl Emulator {
         Emulator::with_captures(rack, devices, Captures::new())
     }
 
-    /// The same, with what the captures of its workloads have, by the paths that the rack names.
+    /// The same with the captures of its workloads, by the paths that the rack names.
     pub fn with_captures(
         rack: &Rack,
         devices: Vec<RackDevice>,
@@ -140,7 +140,7 @@ impl Emulator {
         Ok(self.happens(Time::MAX)?.then_some(self.network.now))
     }
 
-    /// Lets the next events up to and at `time` happen, as far as the [`limit`](Self::limit): at most `most`, and none behind one
+    /// Lets the next events up to and at `time` happen, as far as the [`limit`](Self::limit): at most `most`, and none after one
     /// by which a device is up again. How many.
     pub fn run_events(&mut self, time: Time, most: u64) -> Result<u64, Violation> {
         self.go_on()?;
@@ -204,7 +204,7 @@ impl Emulator {
         self.finish()
     }
 
-    /// What [`run`](Self::run) does when it is over, for those who step.
+    /// Final checks of [`run`](Self::run), for callers that step.
     pub fn finish(&mut self) -> Result<RunEnd, Violation> {
         let limit = self.limit();
         self.network.check_all().map_err(|violation| self.stop(*violation))?;
@@ -248,7 +248,7 @@ impl Emulator {
         }
     }
 
-    /// What a listening host has received since the last call.
+    /// Frames that a listening host has received since the last call.
     pub fn take_received(&mut self, host: HostId) -> Vec<Received> {
         let node = self.hosts.get_mut(host.0 as usize);
         node.and_then(|n| n.listener.as_mut()).map(std::mem::take).unwrap_or_default()
@@ -289,7 +289,7 @@ impl Emulator {
         Some(recording.as_mut()?.take())
     }
 
-    /// Frames that are on a link now, both ways.
+    /// Frames on a link now, in both directions.
     pub fn on_link(&self, link: LinkId) -> u64 {
         self.network.wires.iter().filter(|wire| wire.link == link.0).map(|wire| wire.flying()).sum()
     }

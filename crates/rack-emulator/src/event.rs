@@ -1,6 +1,6 @@
 //! The emulator's own events.
 
-/// What happens besides what packets do. The numbers are places in the emulator's lists.
+/// Events beside those of packets. Numbers are indices in the emulator's lists.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
     /// A frame that was handed in from outside leaves its host.

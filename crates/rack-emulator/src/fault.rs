@@ -1,4 +1,4 @@
-//! Faults: they begin, and the wires and devices concerned suffer; they end, and what is left of them is worked out anew.
+//! Faults: when one begins or ends, the effect on wires and devices is computed anew.
 
 use crate::emulator::Emulator;
 use crate::event::Event;
@@ -12,7 +12,7 @@ use rack_model::{DeviceId, FaultKind};
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct FaultState {
     pub is_active: bool,
-    /// Packets that ended since it began where a link or device was down: on the way, inside, in queues.
+    /// Packets lost since it began because a link or device went down: in flight, inside, in queues.
     pub swept: u64,
 }
 
@@ -45,7 +45,7 @@ impl Emulator {
         Ok(())
     }
 
-    /// What all active faults together do to a wire.
+    /// Combined effect of all active faults on a wire.
     fn harm_of(&self, wire: &Wire) -> Harm {
         let mut harm = Harm::default();
         for (fault, state) in self.rack.faults.iter().zip(&self.faults) {

@@ -16,7 +16,7 @@ use std::net::{IpAddr, Ipv4Addr};
 pub struct Received {
     /// When its last bit arrived.
     pub at: Time,
-    /// Its bytes, padding included.
+    /// The frame, padding included.
     pub frame: Vec<u8>,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct HostNode {
     pub listener: Option<Vec<Received>>,
 }
 
-/// Whose a frame is.
+/// Owner of a frame.
 pub(crate) enum Found<'f> {
     /// A pair's.
     Pair { pair: u32, from: Mac, packet: Option<Ipv4<'f>>, stamp: Option<Stamp> },
@@ -39,7 +39,7 @@ pub(crate) enum Found<'f> {
 }
 
 impl HostNode {
-    /// `host`, with what it must know of all `hosts`, at a link that takes IP packets of `mtu` bytes.
+    /// `host` with the facts about all `hosts`, at a link that accepts IP packets of `mtu` bytes.
     pub fn new(host: &Host, hosts: &[Host], mtu: u32) -> HostNode {
         let on_link = |address: Ipv4Addr| host.ip.iter().any(|n| n.value.contains(IpAddr::V4(address)));
         let all = hosts.iter().flat_map(|h| h.ip.iter().map(|n| (n.value.v4(), h.mac.value)));
@@ -54,7 +54,7 @@ impl HostNode {
         HostNode { station, sockets: BTreeMap::new(), listener: None }
     }
 
-    /// Whose a frame is.
+    /// Owner of a frame.
     pub fn find<'f>(&self, frame: &'f [u8]) -> Found<'f> {
         self.examine(frame).unwrap_or_else(|reason| Found::Nobody(reason, None))
     }
@@ -134,7 +134,7 @@ impl HostNode {
     }
 }
 
-/// The EtherType behind all VLAN tags, if it is not IPv4's.
+/// The EtherType after all VLAN tags, if it is not IPv4's.
 fn ether_type(frame: &[u8]) -> Option<u16> {
     let types = [12, 16, 20].map(|at| word(frame, at));
     types.into_iter().flatten().find(|kind| !TAGS.contains(kind)).filter(|kind| *kind != IPV4)

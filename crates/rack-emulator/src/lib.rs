@@ -3,8 +3,8 @@
 //! [`Emulator`] takes a [`Rack`](rack_model::Rack) and something that runs as each of its devices, and lets
 //! events happen in the order of (time, sequence). One seed, one result, byte for byte.
 //!
-//! Devices, links and queues are a [`device_network`]; this crate has what stands around it: hosts and their workloads,
-//! faults, what is counted, logged and reported.
+//! Devices, links and queues are a [`device_network`]; this crate adds hosts and their workloads, faults, counters, the
+//! log and reports.
 //!
 //! ```
 //! use rack_emulator::Emulator;

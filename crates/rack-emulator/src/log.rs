@@ -100,7 +100,7 @@ impl Entry {
     }
 }
 
-/// A digest of a frame's bytes: four lanes of every fourth word, then what is left, then the lanes.
+/// A digest of a frame's bytes: four lanes of every fourth word, then the rest, then the lanes.
 pub(crate) fn digest(frame: &[u8]) -> u64 {
     let mut lanes = [1, 2, 3, frame.len() as u64];
     let (blocks, rest) = frame.as_chunks::<32>();

@@ -8,7 +8,7 @@ use base_time::Time;
 use device_network::{Network, Place};
 use rack_model::{DeviceId, End, HostId, NodeId, Rack};
 
-/// What names are made from.
+/// Sources of names.
 pub(crate) struct Names<'a> {
     pub rack: &'a Rack,
     pub network: &'a Network<Event>,
@@ -24,7 +24,7 @@ impl Names<'_> {
         })
     }
 
-    /// Where a wire comes from, and where it leads. A link has two, one after the other.
+    /// Source and destination of a wire. A link has two consecutive wires.
     pub fn ends(&self, wire: u32) -> Option<(End, End)> {
         let [a, b] = self.rack.links.get(wire as usize / 2)?.ends;
         Some(if wire.is_multiple_of(2) { (a, b) } else { (b, a) })

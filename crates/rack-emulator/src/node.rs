@@ -4,7 +4,7 @@ use base_time::Rng;
 use device_network::{Medium, Node, Plug, WireSettings};
 use rack_model::{DeviceId, End, HostId, Link, NodeId};
 
-/// Where a link of a rack is plugged in.
+/// Plug of a link's end in the network.
 pub(crate) fn plug(end: &End) -> Plug {
     let node = match end.node {
         NodeId::Device(DeviceId(device)) => Node::Device(device),
@@ -37,7 +37,7 @@ pub(crate) fn settings(link: &Link) -> WireSettings {
     }
 }
 
-/// What becomes of frames in one direction of a link; `stream` gives the randomness with a label.
+/// One direction of a link; `stream` gives the random generator for a label.
 pub fn medium(link: &Link, stream: impl Fn(&str) -> Rng) -> Medium {
     Medium::new(settings(link), stream)
 }

@@ -1,6 +1,6 @@
 //! Recordings in the pcap format, with nanoseconds.
 //!
-//! The format is that of `draft-ietf-opsawg-pcap`: a header of 24 bytes, then each frame behind 16 bytes of
+//! The format is that of `draft-ietf-opsawg-pcap`: a header of 24 bytes, then each frame after 16 bytes of
 //! time and length; little-endian.
 
 use base_time::Time;
@@ -33,7 +33,7 @@ impl Pcap {
         Pcap { bytes }
     }
 
-    /// Adds a frame. What is longer than 262144 bytes is cut.
+    /// Adds a frame, truncated to 262144 bytes.
     pub fn add(&mut self, at: Time, frame: &[u8]) {
         let kept = &frame[..frame.len().min(SNAP_LENGTH as usize)];
         let seconds = (at.as_ns() / 1_000_000_000) as u32;

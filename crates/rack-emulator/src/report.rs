@@ -1,4 +1,4 @@
-//! What a run has shown, as plain data: integers and strings only, so that equal runs give equal reports.
+//! Results of a run as plain data: integers and strings only, so that equal runs give equal reports.
 
 use crate::circle::LoopReport;
 use crate::emulator::{Emulator, PacketBalance};
@@ -41,7 +41,7 @@ pub struct RunReport {
     pub faults: Vec<FaultReport>,
     /// Loops in which frames go round without end, as far as they were found.
     pub loops: Vec<LoopReport>,
-    /// What the controller did, in the order in which it happened.
+    /// Actions of the controller, in order.
     pub notes: Vec<NoteReport>,
 }
 
@@ -50,29 +50,29 @@ pub struct RunReport {
 pub struct NoteReport {
     /// When, in picoseconds.
     pub at_ps: u64,
-    /// What.
+    /// Description.
     pub what: String,
 }
 
 /// Something that went wrong.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct FaultReport {
-    /// What and where: `link-down tor:3 - nic:1`.
+    /// Kind and place: `link-down tor:3 - nic:1`.
     pub what: String,
     /// When it began, in picoseconds.
     pub begins_ps: u64,
     /// When it was over; none if it never was to be.
     pub ends_ps: Option<u64>,
-    /// It is under way at the end of the run.
+    /// It is active at the end of the run.
     pub is_active: bool,
-    /// Packets that ended the moment it began: on the way, inside, in queues.
+    /// Packets lost when it began: in flight, inside, in queues.
     pub swept: u64,
 }
 
-/// What a workload has sent and what has come.
+/// Results of a workload.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct WorkloadReport {
-    /// Its name.
+    /// Name of the workload.
     pub name: String,
     /// As in the rack's file.
     pub kind: String,
@@ -94,28 +94,29 @@ pub struct WorkloadReport {
     pub reordered: u64,
     /// Packets that came changed.
     pub corrupted: u64,
-    /// The same by what was wrong: a checksum, ports, the payload.
+    /// The same by kind of change: a checksum, ports, the payload.
     pub corrupted_by: BTreeMap<String, u64>,
-    /// Where its packets ended before anybody had use for them, and why, as far as it is known whose a packet was.
+    /// Drops of its packets before they were used, by place and reason, as far as the owner is known.
     pub drops: Vec<DropReport>,
-    /// What arrived in the header fields that it watches.
+    /// Values of the header fields that it watches, on arrival.
     pub watched: Vec<WatchReport>,
-    /// Payload received from the first to the last packet, in bits per second; of a capture, whole frames; of TCP until now,
-    /// if transfers are under way. None of a ping, or if there were not two.
+    /// Payload received from the first to the last packet, in bits per second; of a capture, whole frames; of TCP until
+    /// now, if transfers are in progress. None of a ping, or if there were not two.
     pub goodput_bits_per_s: Option<u64>,
     /// From sending to receiving, of a ping or a request there and back, of TCP from the first packet to the last byte;
     /// none if nothing came, or of a capture.
     pub latency: Option<LatencyReport>,
-    /// What its program has measured beside all that, by name.
+    /// Other measures of its program, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub measures: BTreeMap<String, u64>,
-    /// What was sent and not received is lost; if not, it may have been cut short by the end of the run.
+    /// True if packets that were sent and not received are lost; false if they may still be in flight at the end of the
+    /// run.
     #[serde(skip)]
     pub is_loss_known: bool,
 }
 
 impl WorkloadReport {
-    /// What was received, and what is lost as `lost` has it; nothing is said of transfers that the end of the run has cut short.
+    /// Received packets, and `lost` for losses; `-` for transfers that the end of the run has cut short.
     pub(crate) fn came(&self, lost: String) -> [String; 2] {
         match (self.is_loss_known, self.received) {
             (true, received) => [received.to_string(), lost],
@@ -173,11 +174,11 @@ pub struct ValueReport {
 /// A device and its own counters.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct DeviceReport {
-    /// Its name.
+    /// Name of the device.
     pub name: String,
-    /// Its class, as in the rack's file.
+    /// Class, as in the rack's file.
     pub class: String,
-    /// What ran its program.
+    /// Engine of its program.
     pub engine: String,
     /// Frames that its program received.
     pub received: u64,
@@ -200,9 +201,9 @@ pub struct LinkReport {
     pub to: String,
     /// Frames sent, those lost included.
     pub frames: u64,
-    /// Their bytes, padding included.
+    /// Bytes of these frames, padding included.
     pub bytes: u64,
-    /// Frames lost under way.
+    /// Frames lost in flight.
     pub lost: u64,
     /// Frames lost since the link was down.
     pub cut: u64,
@@ -220,7 +221,7 @@ pub struct LinkReport {
     pub longest_queue: u32,
     /// How many waited there on average, in thousandths.
     pub mean_queue_milli: u64,
-    /// Its rate in bits per second.
+    /// Rate in bits per second.
     pub rate_bits_per_s: u64,
     /// The share of time in which it was sending, in millionths.
     pub utilisation_ppm: u32,
@@ -287,7 +288,7 @@ impl Emulator {
             pairs: workload.pairs().count() as u64,
             sent: tally.sent,
             received: tally.received,
-            // A capture's receiver counts what nobody else has use for: there may be more.
+            // A capture's receiver counts frames that no other program uses: there may be more.
             lost: tally.sent.saturating_sub(tally.received),
             duplicated: tally.duplicated,
             reordered: tally.reordered,

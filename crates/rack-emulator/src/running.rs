@@ -14,7 +14,7 @@ pub(crate) struct Running {
     pub is_active: bool,
 }
 
-/// Who sends to whom.
+/// Sender and receiver, as host indices.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ends {
     pub from: u32,

@@ -1,4 +1,4 @@
-//! What came, one by one, for those who want more than percentiles.
+//! Arrivals one by one, for evaluations that need more than percentiles.
 
 use crate::emulator::Emulator;
 use crate::running::Running;
@@ -14,7 +14,7 @@ pub struct Sample {
     pub from: HostId,
     /// The receiver.
     pub to: HostId,
-    /// Its number among those of its pair of hosts, from 0.
+    /// Sequence number in its pair of hosts, from 0.
     pub sequence: u32,
     /// When it was sent or begun.
     pub sent: Time,
@@ -30,8 +30,8 @@ impl Emulator {
         }
     }
 
-    /// What has come since the last call, by time and then by workload. Captures have no samples: nobody knows when their
-    /// frames were sent.
+    /// Arrivals since the last call, by time and then by workload. Captures have no samples, since the time of sending
+    /// is unknown.
     pub fn take_samples(&mut self) -> Vec<Sample> {
         let mut samples = vec![];
         for (workload, Running { tally, .. }) in self.programs.iter_mut().enumerate() {

@@ -7,7 +7,7 @@ use rack_model::Stage;
 const STAGES: [&str; 10] =
     ["<workload", "<phase", "sent", "received", "lost", "goodput", "median", "p99", "max", "<paper"];
 
-/// Of each workload a row for each stage, by the stages' names and reports; what was to be repeated stands beside it.
+/// A table with a row for each workload and phase, from the phases' names and reports, beside the values to reproduce.
 pub fn stage_table(model: &[Stage], stages: &[(String, RunReport)]) -> Table {
     let mut names: Vec<&str> = vec![];
     for workload in stages.iter().flat_map(|(_, report)| &report.workloads) {

@@ -17,8 +17,8 @@ const RATE_UNITS: [(&str, u64); 5] = [
 ];
 
 impl RunReport {
-    /// The report for people: what the hosts measured, then devices, links and drops. Times and rates are rounded
-    /// to four digits.
+    /// The report for people: measurements of the hosts, then devices, links and drops. Times and rates are rounded to
+    /// four digits.
     pub fn to_table(&self) -> String {
         let packets = self.packets;
         let head = format!(
@@ -37,7 +37,7 @@ impl RunReport {
         self.tables().iter().fold(head, |text, table| format!("{text}\n{table}"))
     }
 
-    /// What the text has below its head: those tables that have rows.
+    /// Tables of the report's text below its head: those that have rows.
     pub fn tables(&self) -> Vec<Table> {
         let tables = [
             Table::new(&WORKLOADS, self.workloads.iter().map(workload_row)),
@@ -56,7 +56,7 @@ impl RunReport {
     }
 }
 
-/// A table for people. The first column says what a row is about.
+/// A table for people. The first column names the subject of the row.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Table {
     /// Titles of the columns, and true of those that are aligned at the left.

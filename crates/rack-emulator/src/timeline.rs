@@ -6,12 +6,12 @@ use base_time::{Duration, Time};
 /// Moments that are kept at most; then every second one goes.
 const MOST: usize = 1024;
 
-/// What had happened by a time.
+/// Counters at a time.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Moment {
-    /// Of each workload what it had received, as in [`WorkloadReport`](crate::WorkloadReport).
+    /// Count received, by workload, as in [`WorkloadReport`](crate::WorkloadReport).
     pub received: Vec<u64>,
-    /// Of each direction of each link the bytes sent, in the order of [`RunReport::links`](crate::RunReport::links).
+    /// Bytes sent, by direction of each link, in the order of [`RunReport::links`](crate::RunReport::links).
     pub bytes: Vec<u64>,
     /// Packets dropped by anybody.
     pub dropped: u64,
@@ -41,7 +41,7 @@ impl Timeline {
         &self.moments
     }
 
-    /// Has to be called behind every event: keeps the moments that have passed before the next.
+    /// Has to be called after every event: keeps the moments that have passed before the next.
     pub fn watch(&mut self, emulator: &Emulator) {
         let next = emulator.next_time().unwrap_or(emulator.now()).min(emulator.limit());
         while self.next() < next {

@@ -1,4 +1,4 @@
-//! Where the emulator and host programs meet: timers and frames in, timers and frames out.
+//! Interface between the emulator and host programs: timers and frames in, timers and frames out.
 
 use crate::emulator::Emulator;
 use crate::event::Event;

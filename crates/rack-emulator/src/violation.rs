@@ -8,9 +8,9 @@ use std::fmt;
 pub struct Violation {
     /// When it was seen.
     pub at: Time,
-    /// Where: a device, a host, a direction of a link, or the rack.
+    /// Place: a device, a host, a direction of a link, or the rack.
     pub place: String,
-    /// What does not add up, with the numbers.
+    /// Description, with the numbers that disagree.
     pub message: String,
 }
 

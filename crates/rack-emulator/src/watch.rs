@@ -9,7 +9,7 @@ use std::net::Ipv4Addr;
 /// Different values of a watched field that are counted on their own.
 const MOST_VALUES: usize = 16;
 
-/// Of each watched field at senders (false) and receivers (true), how often each value came.
+/// Counts of each value, by watched field and side: sender (false) or receiver (true).
 pub(crate) type Watched = BTreeMap<(usize, bool), Values>;
 
 /// The values of a header field: none where a frame has no such field.

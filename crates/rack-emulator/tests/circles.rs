@@ -87,7 +87,7 @@ fn floods_in_a_tree_are_not_loops() {
     assert_eq!((paths(&report), report.workloads[0].lost), (vec![], 0));
 }
 
-/// What is between the length and the TTL of an IPv4 header counts down: no two rounds are alike.
+/// Decrements the 32 bits between the length and the TTL of an IPv4 header, so that no two rounds are equal.
 fn count(frame: &mut [u8]) {
     let left = u32::from_be_bytes(frame[18..22].try_into().unwrap());
     frame[18..22].copy_from_slice(&left.wrapping_sub(1).to_be_bytes());

@@ -1,4 +1,4 @@
-//! What goes wrong, and that it is over when it is over.
+//! Faults, and their ends.
 
 mod common;
 

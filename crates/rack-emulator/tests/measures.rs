@@ -1,4 +1,4 @@
-//! What hosts measure agrees with what links and devices are set to.
+//! Measurements of hosts agree with the settings of links and devices.
 
 mod common;
 

@@ -46,9 +46,9 @@ struct Calls {
     route: Route,
     back: Route,
     begun: u32,
-    /// By number: when the call began, and when it was asked last.
+    /// Open calls: number, start, time of the last request.
     open: Vec<(u32, Time, Time)>,
-    /// What the server is about: number, and when it answers.
+    /// Calls in progress at the server: number, and time of the answer.
     owed: Vec<(u32, Time)>,
 }
 

@@ -13,7 +13,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// Reads `10.0.1.1/24` or `fd00::1/64`; the error says what is wrong and what to write.
+    /// Reads `10.0.1.1/24` or `fd00::1/64`; the error names the mistake and the expected form.
     pub fn parse(text: &str) -> Result<Network, String> {
         let (address, prefix) = match text.split_once('/') {
             Some((address, prefix)) => (address, Some(prefix)),

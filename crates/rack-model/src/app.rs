@@ -11,7 +11,7 @@
 //! devices = ["nic"]             # where its regions may run besides; default: what `map` names, or all devices if there is one app
 //! map = { Acl = "nic" }         # what does not run at the origin; "plan": what is best by the objectives of `[plan]`
 //!                               # Acl = { device = "nic", policy = "call" }: by a policy of its own
-//! policy = "direct"             # behind a region control goes to where it is needed next; "call": back to the device around it first
+//! policy = "direct"             # after a region control goes to where it is needed next; "call": back to the device around it first
 //! regions = "marked"            # what can be placed: what the program marks, or each use of a table or extern ("tables"), each
 //!                               # named block and control ("blocks"), the bodies in links ("chain"), what the origin's class
 //!                               # cannot do ("beyond"), or all that can be cut ("auto")
@@ -21,7 +21,8 @@
 //! long_frames = "refuse"        # frames that are too long for a link once they are handed over: "drop" accepts their loss
 //! ```
 //!
-//! A rack may have several apps, each on devices of its own. To one app another's devices are what hosts are: where frames come from.
+//! A rack may have several apps, each on devices of its own. To one app, another app's devices are like hosts: frames
+//! come from them.
 
 use crate::names::Names;
 use crate::section::{Item, Reader, Section};
@@ -33,7 +34,7 @@ use toml::de::DeValue;
 /// A program that the rack runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct App {
-    /// Its name.
+    /// Name of the app.
     pub name: Spanned<String>,
     /// The path of the program, as written.
     pub program: Spanned<String>,
@@ -46,14 +47,14 @@ pub struct App {
     /// The device that owns ports and traffic manager.
     pub origin: Spanned<DeviceId>,
     /// Other switches that run the program for packets of their own, with the same helpers.
-    pub twins: Vec<Spanned<DeviceId>>,
+    pub other_origins: Vec<Spanned<DeviceId>>,
     /// Other devices that it names as its own.
     pub helpers: Vec<Spanned<DeviceId>>,
-    /// Where its regions run.
+    /// Placement of the regions.
     pub map: Regions,
-    /// What its regions are.
+    /// Method of finding regions.
     pub cuts: Cuts,
-    /// How much of what comes in passes regions, at most; of a region that is not named nothing is known.
+    /// Largest share of the app's packets that enters a region; unknown for regions not listed.
     pub shares: Vec<(Spanned<String>, Spanned<Probability>)>,
     /// The number of the plan, carried by hand-overs.
     pub epoch: u32,
@@ -61,7 +62,7 @@ pub struct App {
     pub drops_long_frames: bool,
     /// Packets of one flow may leave in another order than they came in; else there is a warning where they may.
     pub any_order: bool,
-    /// Where it is described.
+    /// Place in the file.
     pub span: Span,
 }
 
@@ -73,23 +74,23 @@ impl App {
             Regions::Planned => &[],
         };
         let placed = placed.iter().map(|placement| &placement.device);
-        std::iter::once(&self.origin).chain(&self.twins).chain(&self.helpers).chain(placed).cloned()
+        std::iter::once(&self.origin).chain(&self.other_origins).chain(&self.helpers).chain(placed).cloned()
     }
 }
 
-/// Where regions run.
+/// Placement of regions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Regions {
     /// As the file says, in its order; others at the origin. The splitter knows which exist.
     ByHand(Vec<Placement>),
-    /// Where the planner puts them.
+    /// Chosen by the planner.
     Planned,
 }
 
-/// What is a region.
+/// Method of finding regions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Cuts {
-    /// What the program marks.
+    /// Regions marked in the program.
     #[default]
     Marked,
     /// Each statement that applies a table or calls an extern.
@@ -98,7 +99,7 @@ pub enum Cuts {
     Blocks,
     /// The bodies, link by link.
     Chain,
-    /// Each statement that does what the origin's class cannot.
+    /// Each statement that the origin's class cannot execute.
     Beyond,
     /// All that can be cut: links, and inside of them each statement that applies a table or calls an extern.
     Auto,
@@ -118,13 +119,13 @@ const CUTS: [(&str, Option<Cuts>); 6] = [
 pub struct Placement {
     /// The name that marks the region in the program.
     pub region: Spanned<String>,
-    /// Where it runs.
+    /// Device of the region.
     pub device: Spanned<DeviceId>,
     /// How control leaves it.
     pub policy: Policy,
 }
 
-/// Where control goes behind a region.
+/// Device that continues after a region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Policy {
     /// To where it is needed next.
@@ -189,7 +190,7 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<App>
         include: include.map_or(vec![], |i| i.value),
         entries,
         origin: origins.next()?,
-        twins: origins.collect(),
+        other_origins: origins.collect(),
         helpers: helpers.map_or(vec![], |h| h.value),
         map: map.map_or(Regions::ByHand(vec![]), |m| m.value),
         cuts: cuts.map_or(Cuts::Marked, |c| c.value),

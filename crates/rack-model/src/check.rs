@@ -1,4 +1,4 @@
-//! What must agree between the parts of the file.
+//! Checks across the sections of the file.
 
 use crate::read::Draft;
 use crate::section::{Reader, unknown_name};
@@ -110,8 +110,8 @@ fn check_apps(r: &mut Reader, draft: &Draft) {
     }
 }
 
-/// The workload can run at all: two hosts of IPv4, a way out, frames that the sender's link takes. Of several pairs, the
-/// first that cannot is told.
+/// Checks that the workload can run: two IPv4 hosts, a route, frames that the sender's link accepts. Of several pairs,
+/// the first that cannot is reported.
 fn check_workload(r: &mut Reader, draft: &Draft, workload: &Workload) {
     let before = r.diagnostics.error_count();
     let (from, to) = (&workload.from, &workload.to);
@@ -159,7 +159,7 @@ fn check_pair(r: &mut Reader, draft: &Draft, workload: &Workload, sender: HostId
     check_gateway(r, to, from, workload.to.span);
 }
 
-/// What two workloads of one kind have to agree about.
+/// Checks the constraints between two workloads of one kind.
 fn check_rules(r: &mut Reader, workloads: &[&Workload]) {
     let mut ports: BTreeMap<(&str, HostId, HostId, u16), Span> = BTreeMap::new();
     let mut sizes: BTreeMap<(&str, HostId), &Workload> = BTreeMap::new();
@@ -207,7 +207,7 @@ fn check_size<'w>(
     }
 }
 
-/// The last packet is sent within the range of virtual time, with as much left for its way.
+/// Checks that the last packet is sent within the range of virtual time, with equal time left for its path.
 fn check_ends(r: &mut Reader, workload: &Workload) {
     let (load, pairs) = (&workload.load, workload.pairs().count() as u64);
     let last = load.time_of(load.count.saturating_sub(1)) + load.stagger * pairs;

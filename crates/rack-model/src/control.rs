@@ -20,7 +20,7 @@ use base_time::{Duration, Time};
 /// The channels between the controller and the agents.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Control {
-    /// Of a message, one way.
+    /// One-way delay of a message.
     pub delay: Duration,
     /// How many messages are lost.
     pub loss: Probability,
@@ -37,9 +37,9 @@ impl Default for Control {
 pub struct Replace {
     /// When it is asked for.
     pub at: Time,
-    /// Where regions run from then on; what is not named runs at the origin.
+    /// Placement from then on; regions not listed run at the origin.
     pub map: Vec<Placement>,
-    /// Where it is described.
+    /// Place in the file.
     pub span: Span,
 }
 

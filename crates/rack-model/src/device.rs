@@ -23,32 +23,32 @@ use toml::de::DeValue;
 /// A device of the rack.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Device {
-    /// Its name.
+    /// Name of the device.
     pub name: Spanned<String>,
-    /// What kind of machine it is.
+    /// Class of the device.
     pub class: DeviceClass,
-    /// How long a packet is under way inside, without waiting.
+    /// Time of a packet inside the device, without waiting.
     pub service: Duration,
     /// How many packets are inside at once. Its rate is `parallel` packets every `service`.
     pub parallel: u32,
     /// How many packets may wait to get inside.
     pub backlog: u32,
-    /// Of a legacy switch: the device that it stands for, port for port.
+    /// For a legacy switch: the device whose ports it provides.
     pub extends: Option<Spanned<String>>,
     /// The path of its own entries, as written.
     pub entries: Option<Spanned<String>>,
     /// The frame externs and value externs it offers.
     pub externs: Vec<Spanned<String>>,
-    /// What calls of them cost; of those that are not named nothing.
+    /// Costs of extern calls, by extern; calls of externs not listed are free.
     pub calls: Vec<(String, Call)>,
-    /// How much of what there is little of it has: names of variables with quantities, as written.
+    /// Capacities of scarce resources: variable and quantity, as written.
     pub resources: Vec<(Spanned<String>, Spanned<String>)>,
 }
 
-/// What calls of an extern cost on a device.
+/// Costs of a call of an extern on a device.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Call {
-    /// How much longer a packet takes.
+    /// Added latency of a packet.
     pub time: Duration,
     /// How fast frames go through; none if they never wait for one another.
     pub rate: Option<Rate>,
@@ -57,7 +57,7 @@ pub struct Call {
 }
 
 impl Device {
-    /// What it says that a call of the extern `name` costs.
+    /// Cost of a call of the extern `name`.
     pub fn call(&self, name: &str) -> Call {
         let known = self.calls.iter().find(|(known, _)| known == name);
         known.map_or(Call::default(), |(_, call)| *call)
@@ -88,7 +88,7 @@ fn classes() -> [(&'static str, Option<DeviceClass>); 7] {
 
 const BACKLOG: u32 = 1024;
 
-/// Names, and what calls cost.
+/// Names, and the costs of calls.
 type Externs = (Vec<Spanned<String>>, Vec<(String, Call)>);
 
 /// A list of names, or names with costs.

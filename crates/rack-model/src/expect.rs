@@ -1,4 +1,4 @@
-//! `expect` of a workload: what a run has to show of it.
+//! `expect` of a workload: the required results of a run.
 //!
 //! ```toml
 //! expect = "lost"                                    # nothing arrives: a firewall that blocks
@@ -29,7 +29,7 @@ pub struct Expect {
 /// A bound of one measure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bound {
-    /// What is bounded.
+    /// Measure that is bounded.
     pub measure: Measure,
     /// On which side.
     pub relation: Relation,
@@ -61,7 +61,7 @@ pub enum Amount {
     Time(Duration),
 }
 
-/// What can be bounded.
+/// Measures that can be bounded.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Measure {
     /// Different packets that arrived.
@@ -135,7 +135,7 @@ impl Measure {
 }
 
 impl Expect {
-    /// True if a run in which nothing arrives may be what is wanted.
+    /// True if a run in which nothing arrives may be as expected.
     pub fn allows_silence(&self) -> bool {
         let allows = |bound: &Bound| match (bound.measure, bound.relation, bound.amount) {
             (Measure::Received, Relation::AtMost, _) => true,
@@ -199,7 +199,7 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>) -> Option<Expect> {
     }
 }
 
-/// One bound or a list of them; wrong ones are told and left out.
+/// One bound or a list of them; wrong ones are reported and left out.
 fn read_bounds(r: &mut Reader, item: Item<'_>, measure: Measure) -> Vec<Spanned<Bound>> {
     let items = match item.value {
         DeValue::Array(array) => {

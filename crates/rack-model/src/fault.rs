@@ -1,4 +1,4 @@
-//! `[[fault]]`: what goes wrong, and when.
+//! `[[fault]]`: faults and their times.
 //!
 //! ```toml
 //! [[fault]]
@@ -60,22 +60,22 @@ use base_time::{Duration, Time};
 /// Something that goes wrong for a while.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
-    /// What.
+    /// Kind of the fault.
     pub kind: FaultKind,
     /// When it begins.
     pub at: Time,
     /// How long it lasts; none: to the end.
     pub lasts: Option<Duration>,
-    /// Where it is described.
+    /// Place in the file.
     pub span: Span,
 }
 
 /// The kinds of faults.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FaultKind {
-    /// A link carries nothing; what is on it is lost.
+    /// A link carries nothing; frames on it are lost.
     LinkDown(LinkId),
-    /// A link loses frames, by the seed, besides what it loses anyway.
+    /// A link loses frames at random, in addition to its own losses.
     Loss {
         /// The link.
         link: LinkId,
@@ -84,14 +84,14 @@ pub enum FaultKind {
         /// How many.
         share: Probability,
     },
-    /// Frames on a link are under way longer.
+    /// Frames on a link take longer.
     Delay {
         /// The link.
         link: LinkId,
-        /// How much longer.
+        /// Added delay.
         by: Duration,
     },
-    /// A device takes and sends nothing; what is inside is lost, and what it remembers.
+    /// A device neither receives nor sends; packets inside and its state are lost.
     DeviceDown(DeviceId),
     /// A device takes this many times as long for each packet.
     Slow {
@@ -102,14 +102,15 @@ pub enum FaultKind {
     },
     /// All links between some nodes and all others are down.
     Partition(Vec<NodeId>),
-    /// Messages between the controller and a device, or all, are under way longer.
+    /// Messages between the controller and a device, or all devices, take longer.
     ControlDelay {
         /// The device.
         device: Option<DeviceId>,
-        /// How much longer.
+        /// Added delay.
         by: Duration,
     },
-    /// Messages between the controller and a device, or all, are lost, by the seed, besides what is lost anyway.
+    /// Messages between the controller and a device, or all devices, are lost at random, in addition to the usual
+    /// losses.
     ControlLoss {
         /// The device.
         device: Option<DeviceId>,

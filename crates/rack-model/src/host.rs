@@ -19,18 +19,18 @@ use toml::de::DeValue;
 /// A host of the rack. Its one network card is port 0.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Host {
-    /// Its name.
+    /// Name of the host.
     pub name: Spanned<String>,
     /// The address of its network card.
     pub mac: Spanned<Mac>,
-    /// Its IP addresses, at least one.
+    /// IP addresses, at least one.
     pub ip: Vec<Spanned<Network>>,
     /// The MAC address that leads to other networks.
     pub gateway: Option<Mac>,
 }
 
 impl Host {
-    /// Its first address of IPv4.
+    /// First IPv4 address.
     pub fn v4(&self) -> Option<Ipv4Addr> {
         self.ip.iter().find_map(|n| n.value.v4())
     }

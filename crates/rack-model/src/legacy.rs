@@ -10,7 +10,7 @@ use base_diag::codes::rack;
 use base_diag::{Diagnostic, Span};
 use std::collections::BTreeMap;
 
-/// A way between two ends that are no legacy switches.
+/// A path between two ends that are not legacy switches.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cable {
     /// Hosts, or devices that run programs.
@@ -42,13 +42,14 @@ impl Rack {
         links.map(|(_, at_core, here)| (at_core, here)).collect()
     }
 
-    /// The cables as hosts and programs see them: links that meet in a legacy switch are one. What leads nowhere is left out.
+    /// The cables as hosts and programs see them: links that meet in a legacy switch are one. Cables without a second
+    /// end are left out.
     pub fn cables(&self) -> Vec<Cable> {
         let mut cables = vec![];
         for (id, link) in (0..).map(LinkId).zip(&self.links) {
             let Some(at) = link.ends.iter().position(|end| self.legacy(end.node).is_none()) else { continue };
             let Some((links, end)) = self.follow(id, link.ends[1 - at]) else { continue };
-            // Of two links that end a cable, the first tells it.
+            // A cable is listed at the first of its two links.
             if links.last() >= Some(&id) {
                 cables.push(Cable { ends: [link.ends[at], end], links });
             }
@@ -80,7 +81,7 @@ impl Rack {
     }
 }
 
-/// Says what is wrong with legacy switches.
+/// Reports mistakes about legacy switches.
 pub(crate) fn check(whole: &Rack) -> Vec<Diagnostic> {
     let mut wrong = vec![];
     let mut known: BTreeMap<DeviceId, Span> = BTreeMap::new();

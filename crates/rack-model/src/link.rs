@@ -27,7 +27,7 @@ use base_diag::codes::rack;
 use base_diag::{Diagnostic, Span};
 use base_time::{Duration, Rate};
 
-/// Bytes of an Ethernet header without tags: what an MTU does not count.
+/// Bytes of an Ethernet header without tags, which an MTU does not count.
 pub const ETHERNET_HEADER: u32 = 14;
 
 /// The rate of a link whose file does not say one.
@@ -39,7 +39,7 @@ pub const SHORTEST_FRAME: u32 = 60;
 /// A cable between two ports; all its settings hold in each direction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Link {
-    /// Where it is plugged in.
+    /// Both ends.
     pub ends: [End; 2],
     /// How fast a sender puts frames on it.
     pub rate: Rate,
@@ -57,9 +57,9 @@ pub struct Link {
     pub duplicate: Probability,
     /// How often a frame is delayed so that others overtake it, by the seed.
     pub reorder: Probability,
-    /// How much later such a frame comes.
+    /// Added delay of a reordered frame.
     pub reorder_delay: Duration,
-    /// The longest frame that passes has this many bytes behind its Ethernet header of 14.
+    /// The longest frame that passes has this many bytes after its Ethernet header of 14.
     pub mtu: u32,
     /// How many frames wait before it at each end, for each priority.
     pub queue: u32,
@@ -67,7 +67,7 @@ pub struct Link {
     pub overhead: u32,
     /// Frames shorter than [`SHORTEST_FRAME`] are padded with zeros.
     pub pad: bool,
-    /// Where it is described.
+    /// Place in the file.
     pub span: Span,
 }
 
@@ -76,9 +76,9 @@ pub struct Link {
 pub struct End {
     /// The device or host.
     pub node: NodeId,
-    /// Its port; 0 of a host.
+    /// Port of the device; 0 for a host.
     pub port: u32,
-    /// Where it is written.
+    /// Place in the file.
     pub span: Span,
 }
 

@@ -13,7 +13,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Adds the node of a `[device.NAME]` or `[host.NAME]`; a name that is used already is told.
+    /// Adds the node of a `[device.NAME]` or `[host.NAME]`; reports a duplicate name.
     pub fn add(&mut self, r: &mut Reader, entry: &Entry<'_>, node: NodeId) {
         if !is_name(entry.key) {
             let why = "names consist of letters, digits, `_`, `-` and `.`";
@@ -41,7 +41,7 @@ impl Names {
         }
     }
 
-    /// The node called `name`; told if there is none.
+    /// The node called `name`; reported if missing.
     pub fn node(&self, r: &mut Reader, name: Spanned<&str>) -> Option<NodeId> {
         let found = self.nodes.iter().find(|(known, ..)| known == name.value);
         if found.is_none() {
@@ -51,7 +51,7 @@ impl Names {
         found.map(|(.., node)| *node)
     }
 
-    /// The device called `name`; told if there is none.
+    /// The device called `name`; reported if missing.
     pub fn device(&self, r: &mut Reader, name: Spanned<&str>) -> Option<DeviceId> {
         let pick = |node| if let NodeId::Device(id) = node { Some(id) } else { None };
         self.one_of(r, name, "device", pick)
@@ -62,7 +62,7 @@ impl Names {
         self.nodes.iter().filter_map(|(.., node)| if let NodeId::Host(id) = node { Some(*id) } else { None })
     }
 
-    /// The host called `name`; told if there is none.
+    /// The host called `name`; reported if missing.
     pub fn host(&self, r: &mut Reader, name: Spanned<&str>) -> Option<HostId> {
         let pick = |node| if let NodeId::Host(id) = node { Some(id) } else { None };
         self.one_of(r, name, "host", pick)

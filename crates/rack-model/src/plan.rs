@@ -1,4 +1,4 @@
-//! `[plan]`: what is asked of plans.
+//! `[plan]`: settings of the planner.
 //!
 //! ```toml
 //! [plan]
@@ -14,14 +14,14 @@ use crate::section::{Entry, Reader, Section};
 use crate::value;
 use base_time::Rate;
 
-/// What is asked of plans.
+/// Settings of the planner.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Planning {
     /// Paths of rules, as written.
     pub rules: Vec<Spanned<String>>,
-    /// What plans are judged by.
+    /// Objectives of plans.
     pub objectives: Vec<Spanned<String>>,
-    /// How much comes in.
+    /// Rate of incoming traffic.
     pub rate: Option<Rate>,
     /// Bytes of a packet.
     pub size: u32,

@@ -1,4 +1,4 @@
-//! The whole rack, and what can be asked of it.
+//! The whole rack, with queries.
 
 use crate::{App, Control, Device, End, Fault, Host, Link, Planning, Replace, Spanned, Stage, Workload};
 use base_time::Time;
@@ -27,7 +27,7 @@ pub enum NodeId {
 /// A rack as its file describes it; all lists are in the order of the file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rack {
-    /// Its name.
+    /// Name of the rack.
     pub name: Spanned<String>,
     /// The seed of all chance.
     pub seed: u64,
@@ -43,7 +43,7 @@ pub struct Rack {
     pub apps: Vec<App>,
     /// Traffic.
     pub workloads: Vec<Workload>,
-    /// What goes wrong.
+    /// Faults to inject.
     pub faults: Vec<Fault>,
     /// The channels between the controller and the agents.
     pub control: Control,
@@ -51,7 +51,7 @@ pub struct Rack {
     pub replaces: Vec<Replace>,
     /// The steps of its experiment, if it has one.
     pub stages: Vec<Stage>,
-    /// What is asked of plans.
+    /// Settings of the planner.
     pub plan: Planning,
 }
 

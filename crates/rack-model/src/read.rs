@@ -12,7 +12,7 @@ use base_diag::{Diagnostic, Span};
 use host_programs::Kind;
 use toml::de::{DeTable, DeValue};
 
-/// What the file was read as, some of it perhaps missing because it is wrong.
+/// Content of a file that may have errors: the parts that could be read.
 pub(crate) struct Draft {
     pub rack: Rack,
     /// In the order of the file, so that places are ids.
@@ -63,7 +63,7 @@ fn read_text(r: &mut Reader, text: &str) -> Option<Rack> {
     Some(rack)
 }
 
-/// The toml crate's message, which is `what is wrong, expected this`.
+/// The toml crate's message, which has the form `mistake, expected this`.
 fn syntax_error(r: &Reader, error: &toml::de::Error) -> Diagnostic {
     let (title, label) = error.message().split_once(", ").unwrap_or((error.message(), ""));
     let span = error.span().map_or(Span::NONE, |range| r.span(range));

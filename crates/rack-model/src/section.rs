@@ -1,4 +1,4 @@
-//! Reading a table of the file key by key: every mistake gets a place, and keys that nobody asked for are told.
+//! Reading a table of the file key by key: every mistake gets a place, and unknown keys are reported.
 
 use crate::Spanned;
 use base_diag::codes::rack;
@@ -29,14 +29,14 @@ pub(crate) struct Item<'t> {
 pub(crate) struct Section<'t> {
     /// As messages call it: "device `tor`", "this link".
     what: String,
-    /// What is underlined when a key is missing.
+    /// Place to underline when a key is missing.
     pub place: Span,
     /// In the order of the file.
     entries: Vec<Entry<'t>>,
     known: Vec<&'static str>,
     /// Keys that a later version will know.
     later: Vec<&'static str>,
-    /// Required keys that are not there, each with what to say.
+    /// Missing required keys, each with its error.
     missing: Vec<(&'static str, Diagnostic)>,
 }
 
@@ -97,7 +97,7 @@ impl Reader {
         self.push(Diagnostic::error(rack::BAD_VALUE, title).at(span, why));
     }
 
-    /// Says that something will come later, and what to do until then.
+    /// Reports an unsupported feature, with advice.
     pub fn not_yet(&mut self, span: Span, what: &str, help: impl Into<String>) {
         let title = format!("{what} not supported yet");
         self.push(Diagnostic::error(rack::NOT_SUPPORTED, title).at(span, "not supported yet").help(help));
@@ -171,7 +171,7 @@ impl<'t> Section<'t> {
         Some(Spanned::new(parse(r, item)?, item.span))
     }
 
-    /// As [`optional`](Section::optional); [`finish`](Section::finish) tells if the key is missing, with an
+    /// As [`optional`](Section::optional), but [`finish`](Section::finish) reports the key if it is missing, with an
     /// `example` of its value.
     pub fn required<T>(
         &mut self,
@@ -198,8 +198,8 @@ impl<'t> Section<'t> {
         }
     }
 
-    /// Tells about all keys that nobody asked for and all that are missing. A missing key is not told if
-    /// another seems to be a slip of it.
+    /// Reports all unknown keys and all missing keys. A missing key is not reported if an unknown key seems to be a
+    /// misspelling of it.
     pub fn finish(self, r: &mut Reader) {
         let asked = |e: &&Entry<'_>| self.known.contains(&e.key) || self.later.contains(&e.key);
         let mut slips = vec![];
@@ -217,7 +217,7 @@ impl<'t> Section<'t> {
         self.missing.into_iter().filter(|(key, _)| !slips.contains(key)).for_each(|(_, d)| r.push(d));
     }
 
-    /// As [`finish`](Section::finish), where not all keys were asked for: tells only what is missing.
+    /// As [`finish`](Section::finish), if not all keys were read: reports only missing keys.
     pub fn give_up(self, r: &mut Reader) {
         self.missing.into_iter().for_each(|(_, d)| r.push(d));
     }

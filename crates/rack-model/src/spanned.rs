@@ -9,7 +9,7 @@ use base_diag::Span;
 pub struct Spanned<T> {
     /// The value.
     pub value: T,
-    /// Its place; [`Span::NONE`] if it is from no file.
+    /// Place in the file; [`Span::NONE`] without a file.
     pub span: Span,
 }
 

@@ -1,4 +1,4 @@
-//! Single values: what text means, and what is said when it means nothing.
+//! Single values: their text forms, and errors for other text.
 
 use crate::section::{Item, Reader, quoted};
 use crate::{Mac, Network, Probability, Spanned};
@@ -32,7 +32,7 @@ pub(crate) fn name(r: &mut Reader, item: Item<'_>) -> Option<String> {
     })
 }
 
-/// True for what can name a device, a host, an app.
+/// True for names of devices, hosts and apps.
 pub(crate) fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
 }
@@ -162,7 +162,7 @@ pub(crate) fn network(r: &mut Reader, item: Item<'_>) -> Option<Network> {
     }
 }
 
-/// An array of what `parse` reads; wrong elements are told and left out.
+/// An array with elements read by `parse`; wrong elements are reported and left out.
 pub(crate) fn list<'t, T>(
     r: &mut Reader,
     item: Item<'t>,

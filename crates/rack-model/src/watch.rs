@@ -12,7 +12,7 @@ use crate::value;
 pub enum Field {
     /// The Ethernet frame's sender.
     EthernetSource,
-    /// Its receiver.
+    /// Destination address.
     EthernetDestination,
     /// The EtherType after all VLAN tags.
     EthernetType,
@@ -30,9 +30,9 @@ pub enum Field {
     Ipv4Source,
     /// The IPv4 receiver.
     Ipv4Destination,
-    /// Of a UDP datagram or TCP segment.
+    /// Source port of a UDP datagram or TCP segment.
     SourcePort,
-    /// Of a UDP datagram or TCP segment.
+    /// Destination port of a UDP datagram or TCP segment.
     DestinationPort,
 }
 

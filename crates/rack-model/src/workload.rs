@@ -1,4 +1,4 @@
-//! `[[workload]]`: what hosts send to each other.
+//! `[[workload]]`: traffic between hosts.
 //!
 //! ```toml
 //! [[workload]]
@@ -85,24 +85,24 @@ use toml::de::DeValue;
 /// Traffic from hosts to others: for each pair of a sender and a receiver the same.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Workload {
-    /// Its name; `ping-1` if it is the first workload and has no name.
+    /// Name; by default the kind and a number, such as `ping-1`.
     pub name: Spanned<String>,
-    /// What is sent, and when.
+    /// Kind and keys of the traffic.
     pub load: Load,
     /// The senders.
     pub from: Spanned<Vec<HostId>>,
     /// The receivers.
     pub to: Spanned<Vec<HostId>>,
-    /// What a run has to show of it.
+    /// Expected results of a run.
     pub expect: Option<Expect>,
     /// Header fields whose values are counted where its packets arrive.
     pub watch: Vec<Field>,
-    /// Where it is described.
+    /// Place in the file.
     pub span: Span,
 }
 
 impl Workload {
-    /// Who sends to whom. No host sends to itself.
+    /// Pairs of sender and receiver. No host sends to itself.
     pub fn pairs(&self) -> impl Iterator<Item = (HostId, HostId)> {
         let to_all = |from: HostId| self.to.value.iter().map(move |to| (from, *to));
         self.from.value.iter().copied().flat_map(to_all).filter(|(from, to)| from != to)

@@ -116,7 +116,7 @@ fn regions_have_policies() {
     assert_eq!(policies(&others), [call, direct, call, call]);
 }
 
-/// Of several apps each has the devices that it names, which others may name too; one app has all.
+/// With several apps, each has the devices that it names, which others may name too; a single app has all.
 #[test]
 fn devices_are_of_the_apps_that_name_them() {
     let apps_of = |text: &str| {

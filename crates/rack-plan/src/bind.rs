@@ -1,7 +1,7 @@
 //! `--why-not REGION=DEVICE`: the problem with a region on a device.
 //!
-//! Only the region moves. What already rules the device out is an error that names it: a pin, an excluded device, a device that
-//! runs no regions.
+//! Only the region moves. If a constraint already excludes the device, the error names it: a pin, an excluded device, a
+//! device that runs no regions.
 
 use super::Result;
 use base_diag::codes::plan as codes;

@@ -24,7 +24,7 @@ pub(super) struct Cut {
 }
 
 impl Cut {
-    /// By trying what the splitter lets go.
+    /// Finds the cut by trying what the splitter accepts.
     pub fn new(program: &Program) -> Result<Cut> {
         let marks = marks(program)?;
         let all = sharing(program, &marks);
@@ -59,7 +59,7 @@ impl Cut {
         self.groups.iter().flatten().any(|name| *name == section.region)
     }
 
-    /// The region graph, behind what the origin parses. `shares` is what the rack states of regions.
+    /// The region graph, after the origin's parser. `shares` are the rack's shares of regions.
     pub fn app(&self, rack: &Rack, at: usize, program: &Program) -> Result<App> {
         let Some(app) = rack.apps.get(at) else { return Err(vec![]) };
         let origin = app.origin.value.0 as usize;
@@ -104,7 +104,7 @@ fn reasons(found: &[Diagnostic]) -> String {
     analysis::reasons(found).join("; ")
 }
 
-/// What a section needs of its device.
+/// Needs of a section.
 fn needs(rack: &Rack, section: &SectionInfo) -> Vec<Prop> {
     let timed = calls(rack);
     let functions = section.externs.iter().flat_map(|name| {
@@ -130,7 +130,7 @@ fn sharing(program: &Program, marks: &[Mark]) -> Vec<Vec<Name>> {
     let mut groups: Vec<Vec<&Mark>> = vec![];
     for mark in marks {
         let joins = |other: &&Mark| {
-            // A region around another uses what the other does: that alone binds nothing.
+            // A region around another one also uses its objects: that alone does not bind them.
             !is_inside(mark, &other.name) && uses(mark).iter().any(|name| uses(other).contains(name))
         };
         let (with, rest): (Vec<_>, Vec<_>) = groups.into_iter().partition(|group| group.iter().any(joins));

@@ -25,7 +25,7 @@ pub struct Request {
     pub focus: Vec<String>,
     /// Several regions may share a device, whatever the configuration says.
     pub shared: bool,
-    /// What is asked besides.
+    /// Options of the user.
     pub wishes: Wishes,
 }
 

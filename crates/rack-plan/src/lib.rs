@@ -1,4 +1,4 @@
-//! What is planned: a rack with its app, or abstract programs in the files of Flightplan's planner.
+//! Planning problems: of a rack with its app, or of abstract programs in the files of Flightplan's planner.
 
 mod bind;
 mod cut;
@@ -22,7 +22,7 @@ use plan_model::find_name;
 use plan_search::{Goal, Problem};
 use rack_model::{Planning, Spanned};
 
-/// What is asked of plans besides what the files say.
+/// Options of the user, beside the files.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Wishes {
     /// The rate at the start, if another.
@@ -31,12 +31,12 @@ pub struct Wishes {
     pub any_tier: bool,
     /// Devices that may not be used.
     pub without: Vec<String>,
-    /// What plans are judged by, if by something else.
+    /// Objectives that replace those of the files; empty: none do.
     pub objectives: Vec<String>,
 }
 
 impl Wishes {
-    /// Puts them in the place of what a RACK.toml says.
+    /// Replaces settings of a RACK.toml.
     pub fn fill(&self, plan: &mut Planning) -> Result<()> {
         if let Some(rate) = &self.rate {
             plan.rate = Some(rate.parse().map_err(|why: ParseUnitError| vec![not_a_rate(why.to_string())])?);

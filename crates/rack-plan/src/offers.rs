@@ -1,4 +1,4 @@
-//! Externs of the user's own in plans: what holds on a device that offers one, and what a call costs there.
+//! The user's externs in plans: properties of devices that offer one, and costs of calls.
 
 use plan_model::Prop;
 use rack_model::{Call, Device, Rack};
@@ -9,23 +9,23 @@ pub(super) fn offered(rack: &Rack) -> impl Iterator<Item = &str> {
     rack.devices.iter().flat_map(|device| &device.externs).map(|name| name.value.as_str())
 }
 
-/// What holds on a device that offers an extern.
+/// Property of a device that offers an extern.
 pub(super) fn offer(name: &str) -> Prop {
     format!("offers.{name}").into()
 }
 
-/// What a call of an extern needs besides, where calls take time.
+/// Property needed by a call of an extern if calls take time.
 pub(super) fn call_time(name: &str) -> Prop {
     format!("time.{name}").into()
 }
 
-/// What holds on a device on which a call costs so much.
+/// Property of a device on which a call has this cost.
 pub(super) fn takes(name: &str, call: Call) -> Prop {
     let rate = call.rate.map_or(String::new(), |rate| format!(".{rate}"));
     format!("takes.{name}.{}{rate}", call.time).into()
 }
 
-/// What a call of an extern costs on a device: what the device says or, if it says nothing, what the extern does.
+/// Cost of a call of an extern on a device: the device's own, or by default the extern's.
 pub fn call_cost(device: &Device, name: &str) -> Call {
     if device.calls.iter().any(|(known, _)| known == name) {
         return device.call(name);
@@ -34,7 +34,7 @@ pub fn call_cost(device: &Device, name: &str) -> Call {
     Call { time: declared.unwrap_or_default(), ..Call::default() }
 }
 
-/// Externs with what a call costs, on each device that offers them; none if no call costs anything.
+/// Externs with the cost of a call, for each device that offers them; empty if no call costs anything.
 pub(super) fn calls(rack: &Rack) -> BTreeSet<(&str, Call)> {
     let all = rack.devices.iter().flat_map(|device| {
         device.externs.iter().map(|name| (name.value.as_str(), call_cost(device, &name.value)))

@@ -134,7 +134,7 @@ fn drawing(out: &mut String, problem: &Problem, plan: &Plan) {
     for (device, (x, y)) in &place {
         let class = if runs(*device).next().is_some() { "device" } else { "through" };
         let provides = problem.model.devices[*device].provides.join(", ");
-        // Of what it provides the classes; functions are in the title.
+        // Only classes, of the properties it provides; functions are in the title.
         let class_words = problem.model.devices[*device].provides.iter().filter(|word| !word.contains('.'));
         let classes = class_words.map(|word| word.as_str()).collect::<Vec<_>>().join(", ");
         let name = short(&format!("{} ({classes})", problem.device_name(*device)));
@@ -187,7 +187,7 @@ fn rows(problem: &Problem, plan: &Plan) -> Vec<Vec<usize>> {
         let (next, rest): (Vec<usize>, Vec<usize>) = left.iter().partition(|device| is_next(device));
         left = rest;
         rows.push(std::mem::replace(&mut row, next));
-        // What no link leads to stands by itself.
+        // Devices without links are on their own.
         if row.is_empty() {
             row = left.pop().into_iter().collect();
         }

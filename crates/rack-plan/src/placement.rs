@@ -1,4 +1,4 @@
-//! Where the regions of an app run, as the splitter wants to know it: by hand, or as a plan says.
+//! Placements of an app's regions for the splitter: by hand, or from a plan.
 
 use crate::Result;
 use base_diag::Diagnostic;
@@ -32,7 +32,7 @@ pub fn by_hand(
     placement(rack, app, regions.iter().map(site).collect())
 }
 
-/// A placement of regions of one of the rack's apps; what is not named runs at the origin.
+/// A placement of regions of one of the rack's apps; regions not listed run at the origin.
 pub fn placement(rack: &Rack, at: usize, sites: BTreeMap<ir::Name, Site>) -> Result<Placement> {
     let Some(app) = rack.apps.get(at) else { return Err(vec![]) };
     let index = |id: rack_model::DeviceId| DeviceIndex(id.0);
@@ -40,7 +40,7 @@ pub fn placement(rack: &Rack, at: usize, sites: BTreeMap<ir::Name, Site>) -> Res
         app: at as u64 + 1,
         epoch: u64::from(app.epoch),
         devices: rack.devices.iter().map(|d| d.name.value.as_str().into()).collect(),
-        home: std::iter::once(&app.origin).chain(&app.twins).map(|d| index(d.value)).collect(),
+        home: std::iter::once(&app.origin).chain(&app.other_origins).map(|d| index(d.value)).collect(),
         sites,
         ports: BTreeMap::new(),
         lengths: BTreeMap::new(),

@@ -10,8 +10,9 @@
 //! link into a device    its delay, what a frame takes on the wire besides its own bytes, the device's service time and frames per second
 //! ```
 //!
-//! Regions that use the same state stay together; one that the splitter does not let go runs at the origin. A plan is
-//! split before it is shown: the search knows most of what the splitter refuses, not all, and goes on without what is refused.
+//! Regions that use the same state stay together; a region that the splitter cannot move runs at the origin. A plan is
+//! split before it is shown: the search knows most reasons of the splitter to refuse plans, not all, and continues
+//! without refused plans.
 
 use super::Result;
 use super::bind::bind;
@@ -43,7 +44,7 @@ const MAX_REFUSED: usize = 64;
 /// Partial plans that are looked at where nobody watches.
 const MAX_LABELS: u64 = 2_000_000;
 
-/// What is planned, and what a plan means for the rack.
+/// A planning problem, and the meaning of its plans for the rack.
 pub struct RackProblem {
     /// The problem.
     pub problem: Problem,
@@ -53,9 +54,9 @@ pub struct RackProblem {
     /// The app, by its place.
     app: usize,
     program: Arc<Program>,
-    /// By region of the problem: the program's region it belongs to.
+    /// The program's region for each region of the problem.
     regions: Vec<Option<Name>>,
-    /// What the splitter has made of plans that were found, by their devices.
+    /// Splits of plans, by the plan's devices.
     splits: BTreeMap<Vec<usize>, Split>,
 }
 
@@ -154,7 +155,7 @@ impl RackProblem {
         self.splits.get(&*plan.device)
     }
 
-    /// Has a plan split; an error is what the splitter has against it.
+    /// Splits a plan; errors: the splitter's reasons to refuse it.
     fn try_split(&mut self, plan: &Plan) -> Result<()> {
         if self.split(plan).is_none() {
             // The costs of a plan know of no packets that pass by a device for nothing.
@@ -166,7 +167,7 @@ impl RackProblem {
         Ok(())
     }
 
-    /// What the splitter has against a plan; nothing if it makes it.
+    /// Reasons why the splitter refuses a plan; `None` if it accepts it.
     pub fn refuses(&mut self, plan: &Plan) -> Option<Refused> {
         self.try_split(plan).err().map(|why| Refused { map: self.map(plan), why })
     }
@@ -181,9 +182,9 @@ impl RackProblem {
         objectives.map(cost).collect()
     }
 
-    /// The plans that `goal` asks for, all of which the splitter makes: what it refuses is not looked at again. `refused` has
-    /// what it said, each with the map it was about. Not complete if too much is refused. `is_near` if the search is to be stopped: plans that are near
-    /// all others come first then.
+    /// The plans of `goal` that the splitter accepts; a refused placement is not tried again. `refused` has the
+    /// reasons, each with the placement. Incomplete after too many refusals. If `is_near`, plans near all others come
+    /// first, for a search that may be stopped.
     pub fn search(
         &mut self,
         goal: &Goal,
@@ -220,7 +221,7 @@ impl RackProblem {
         }
     }
 
-    /// The first plan in the order of the objectives, what the splitter makes of it, and what it costs.
+    /// The first plan in the order of the objectives, with its split and its costs.
     pub fn best(&mut self) -> Result<(Placement, Split, Vec<Cost>)> {
         let mut watch = |p: &Progress| if p.labels > MAX_LABELS { Stop::Yes } else { Stop::No };
         let (found, refused) = self.search(&Goal::First, false, &mut watch)?;
@@ -236,7 +237,7 @@ impl RackProblem {
     }
 }
 
-/// What a plan says of an objective.
+/// Cost of a plan in one objective.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cost {
     /// As the file has it.
@@ -252,7 +253,7 @@ pub struct Cost {
 pub struct Refused {
     /// Regions away from the origin.
     pub map: BTreeMap<Name, DeviceIndex>,
-    /// What it says.
+    /// Reasons.
     pub why: Vec<Diagnostic>,
 }
 
@@ -277,7 +278,7 @@ impl RuleText {
     }
 }
 
-/// What the user's rules leave open: every class runs P4, and a section uses what its tables do.
+/// Rules beside the user's: every class runs P4, and a section uses the resources of its tables.
 fn generated(split: &Split, rack: &Rack, program: &Program, model: &Model) -> Vec<Rule> {
     let is_proved = |prop: &str| model.rules.iter().any(|rule| rule.head == prop);
     let rule = |name: &str, head: &str, needs: Vec<Prop>, effects: Vec<Effect>| Rule {
@@ -338,10 +339,10 @@ fn generated(split: &Split, rack: &Rack, program: &Program, model: &Model) -> Ve
 const TABLES: &str = "Tables";
 /// Bits of their entries, if all are full.
 const ENTRY_BITS: &str = "EntryBits";
-/// One of what has no unit, in steps.
+/// One, without a unit, in steps.
 const ONE: i64 = 1_000_000;
 
-/// What every rack has; the user's rules may declare more.
+/// Variables that every rack has; the user's rules may declare more.
 fn signature(rack: &Rack, origin: usize) -> Signature {
     let mut signature = Signature::default();
     let latency = rack.devices.get(origin).map_or(0, |device| steps(device.service.as_ps(), 1));
@@ -376,7 +377,7 @@ fn steps(value: u64, each: i64) -> i64 {
 fn devices(rack: &Rack, app: usize, signature: &Signature) -> Result<Vec<Device>> {
     let mut wrong = vec![];
     let mut devices = vec![];
-    let is_twin = |id: DeviceId| rack.apps[app].twins.iter().any(|twin| twin.value == id);
+    let is_other_origin = |id: DeviceId| rack.apps[app].other_origins.iter().any(|other| other.value == id);
     let origin = rack.apps[app].origin.value.0 as usize;
     let mut joined: BTreeMap<DeviceId, usize> = BTreeMap::new();
     for ends in own_cables(rack, app).map(|(_, ends)| ends) {
@@ -398,7 +399,7 @@ fn devices(rack: &Rack, app: usize, signature: &Signature) -> Result<Vec<Device>
         devices.push(Device {
             name: device.name.value.as_str().into(),
             provides: std::iter::once(class(rack, id).word().into()).chain(offers).collect(),
-            is_host: rack.is_of(id, app) && !is_twin(id),
+            is_host: rack.is_of(id, app) && !is_other_origin(id),
             limits,
             frames: frames(device),
             // Links to hosts and to devices of other apps lead to no other.
@@ -436,7 +437,7 @@ fn frames(device: &rack_model::Device) -> Option<i64> {
     Some(i64::try_from(frames).unwrap_or(i64::MAX))
 }
 
-/// What joins devices of the app, and these.
+/// Cables between devices of the app, with these devices.
 fn own_cables(rack: &Rack, app: usize) -> impl Iterator<Item = (Cable, [DeviceId; 2])> + '_ {
     let is_own = move |device: DeviceId| rack.is_of(device, app);
     rack.cables().into_iter().filter_map(move |cable| match cable.ends.map(|end| end.node) {
@@ -488,7 +489,7 @@ fn plug(devices: &mut [Device], device: usize, port: u32) -> (usize, usize) {
     (device, ports.len() - 1)
 }
 
-/// What passes frames on inside a legacy switch.
+/// A device that forwards frames inside a legacy switch.
 fn passage(rack: &Rack, legacy: DeviceId, name: String) -> Option<Device> {
     let (_, switch) = rack.legacy(NodeId::Device(legacy))?;
     Some(Device {
@@ -501,7 +502,7 @@ fn passage(rack: &Rack, legacy: DeviceId, name: String) -> Option<Device> {
     })
 }
 
-/// Those of the file; else latency, what rules charge, and devices.
+/// The objectives of the file; by default latency, charges of the rules, and devices.
 fn objectives(rack: &Rack, model: &Model, scopes: &Scopes) -> Result<Vec<Objective>> {
     let parse = |name: &str, span: Span| {
         Objective::parse(name, &model.signature, scopes).map_err(|why| {

@@ -1,11 +1,11 @@
-//! How much of the stream takes each edge, from shares that the rack states of regions.
+//! Share of the stream on each edge, from the shares that the rack states for regions.
 //!
 //! ```text
 //! parser -> ingress -> Acl            Acl = "20%"
 //!              \-> ingress.2 <-/      ingress -> Acl: 20 %; ingress -> ingress.2: 80 %, since all that passes Acl comes from ingress
 //! ```
 //!
-//! A packet leaves a region by one edge at most, so what is known to take one edge does not take another.
+//! A packet leaves a region by one edge at most, so the share known for one edge does not take another.
 
 use super::Result;
 use base_diag::Diagnostic;
@@ -15,10 +15,10 @@ use plan_model::{Factor, find_name};
 use rack_model::{Probability, Spanned};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is stated of sections, by their places.
+/// Stated shares, by section index.
 pub(super) type Stated = BTreeMap<usize, (Factor, usize)>;
 
-/// The sections in which regions begin, with what is stated of them.
+/// The sections in which regions begin, with their stated shares.
 pub(super) fn stated(split: &Split, shares: &[(Spanned<String>, Spanned<Probability>)]) -> Result<Stated> {
     let names: BTreeSet<&str> = split.sections.iter().map(|section| section.region.as_str()).collect();
     let mut stated = Stated::new();
@@ -37,8 +37,8 @@ pub(super) fn stated(split: &Split, shares: &[(Spanned<String>, Spanned<Probabil
     if wrong.is_empty() { Ok(stated) } else { Err(wrong) }
 }
 
-/// By edge: how much of what leaves its first section takes it, at most. The error is a section to which less comes than is stated, and how
-/// much comes there.
+/// Largest share of the packets leaving an edge's first section that takes the edge, by edge. Error: a section that
+/// fewer packets reach than stated, and their share.
 pub(super) fn of_edges(
     sections: usize,
     edges: &[(usize, usize)],
@@ -48,7 +48,7 @@ pub(super) fn of_edges(
     let into = |section: usize| (0..edges.len()).filter(move |at| edges[*at].1 == section);
     let out = |section: usize| (0..edges.len()).filter(move |at| edges[*at].0 == section);
     let known = |section: usize| stated.get(&section).map(|(share, _)| share.0);
-    // What takes an edge for certain: all that passes a section to which no other edge leads.
+    // The certain share of an edge: everything that passes a section without another incoming edge.
     let certain = |edge: usize| match known(edges[edge].1) {
         Some(share) if into(edges[edge].1).count() == 1 => share,
         _ => 0,
@@ -56,7 +56,7 @@ pub(super) fn of_edges(
     let mut most: Vec<Option<i64>> = vec![None; edges.len()];
     let mut shares = vec![Factor::ONE; edges.len()];
     let mut left: BTreeSet<usize> = (0..sections).collect();
-    // Sections come after those that lead to them; what is on a cycle, which there is none, keeps the whole.
+    // Sections in topological order; sections on a cycle, which do not exist, keep the whole share.
     while let Some(section) = left.iter().copied().find(|section| into(*section).all(|at| most[at].is_some()))
     {
         left.remove(&section);

@@ -10,7 +10,7 @@
 //!
 //! `ir-state` finds the mode of each object of a program.
 
-/// Where copies of a state object may be, and how they relate.
+/// Places of a state object's copies, and their relation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Mode {
     /// There is one, and no packet leaves its device between two uses.

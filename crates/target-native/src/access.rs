@@ -14,15 +14,15 @@ pub(crate) enum Access<'s> {
         switch: &'s Turns<Switch>,
         /// It is locked when it is first wanted, and then until the batch ends.
         guard: Option<MutexGuard<'s, Switch>>,
-        /// For what only the control plane asks for.
+        /// Outbox for reports to the control plane.
         outbox: &'s Outbox,
-        /// Of PSA: whose blocks it is asked about.
+        /// For PSA: the half whose blocks are asked for.
         half: Half,
     },
 }
 
 impl Access<'_> {
-    /// What the device keeps, and what it runs.
+    /// State of the device, and its program's blocks.
     pub(crate) fn parts(&mut self) -> (&mut Core, Blocks<'_>) {
         match self {
             Access::Own(core, blocks) => (core, *blocks),
@@ -33,7 +33,7 @@ impl Access<'_> {
         }
     }
 
-    /// What the device keeps.
+    /// State of the device.
     pub(crate) fn core(&mut self) -> &mut Core {
         self.parts().0
     }
@@ -46,7 +46,7 @@ impl Access<'_> {
         }
     }
 
-    /// What is asked from now on is about the blocks of this half of PSA.
+    /// Switches to the blocks of this half of PSA.
     pub(crate) fn turn_to(&mut self, to: Half) {
         match self {
             Access::Own(_, blocks) => *blocks = blocks.of(to),
@@ -72,7 +72,7 @@ impl Access<'_> {
         }
     }
 
-    /// What was told under the lock in this thread's place is this thread's.
+    /// Moves reports made under the lock to this thread's outbox.
     pub(crate) fn hand_over(&mut self) {
         if let Access::Shared { guard: Some(switch), outbox, .. } = self {
             outbox.tell(|told| told.append(switch.parts().0.take_told()));

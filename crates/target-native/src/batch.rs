@@ -1,4 +1,4 @@
-//! Batches: what runs many packets at one moment, the interpreter or machine code.
+//! Batches: a runner takes many packets at one moment; the interpreter and machine code implement it.
 
 use crate::access::Access;
 use crate::packet::Packet;
@@ -8,7 +8,7 @@ use dataplane_tables::Tables;
 use device::{AtWork, StageRunner};
 use ir_interp::Interpreter;
 
-/// Runs batches of packets, and what comes of them in smaller pieces.
+/// Runs batches of packets, and their results in smaller pieces.
 pub(crate) trait BatchRunner: StageRunner {
     /// Packets and all that comes of them, one after the other. Gives frames of packets that were copied, sent around or became too
     /// long for their buffers, in order; `came_of` gets the position of the packet that each came of.

@@ -1,4 +1,4 @@
-//! A program as machine code, without any state: what engines of the same program share.
+//! A program as machine code, without any state: the part that engines of the same program share.
 
 use crate::code::Part;
 use crate::facts::Facts;
@@ -39,8 +39,8 @@ impl Compiled {
         }
     }
 
-    /// Lowers and compiles a program; no device is asked. What no device runs is refused. `shares` says that several threads are to run
-    /// it at once.
+    /// Lowers and compiles a program; no device is needed. Programs that no device runs are refused. `shares`: several
+    /// threads will run it at once.
     pub fn new(program: &Program, drop_port: Port, shares: bool) -> Result<Compiled, Vec<Diagnostic>> {
         // Too large when everything is inlined: the interpreter runs it as it stands.
         let Ok(lowered) = ir_lower::lower(program) else {
@@ -68,27 +68,27 @@ impl Compiled {
     }
 }
 
-/// What was compiled, and how well.
+/// Result of a compilation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Report {
     /// False if the interpreter runs everything: the program is too large, or calls functions on frames and either copies packets in
     /// ingress, or has headers or stacks in its metadata.
     pub compiled: bool,
-    /// What is left to the interpreter: the kind of a statement, or `"block"`, with the block it stands in. Of PSA the interpreter
-    /// then runs the half.
+    /// Work left to the interpreter: the kind of a statement, or `"block"`, with its block. For PSA the interpreter
+    /// then runs the whole half.
     pub fallbacks: Vec<(BlockName, String)>,
     /// Bytes of a packet's frame.
     pub frame_bytes: usize,
 }
 
-/// What there is of code.
+/// Compiled code of a program.
 #[derive(Clone)]
 pub(crate) enum Made {
     /// The interpreter runs the program.
     Nothing,
-    /// Of a program for v1model.
+    /// Code of a program for v1model.
     Whole(Arc<Build>),
-    /// Of a program for PSA.
+    /// Code of a program for PSA.
     Halves(HalfBuilds),
 }
 
@@ -101,7 +101,7 @@ impl Made {
         build.map_or(Made::Nothing, |build| Made::Whole(Arc::new(build)))
     }
 
-    /// What there is of code: one, or that of each half.
+    /// All code: one build, or one of each half.
     pub(crate) fn builds(&self) -> impl Iterator<Item = &Arc<Build>> {
         let (one, halves) = match self {
             Made::Nothing => (None, None),
@@ -121,7 +121,7 @@ pub(crate) struct HalfBuilds {
 
 impl HalfBuilds {
     /// The code of a program for PSA; `None` if it is for the interpreter alone. `shares` says that several threads are to run it at
-    /// once: then tables of both halves change all at once, and the numbers of egress go on behind those of ingress.
+    /// once: then tables of both halves change all at once, and the numbers of egress go on after those of ingress.
     pub(crate) fn new(blocks: Blocks<'_>, shares: bool) -> Option<HalfBuilds> {
         let half = |half: Half, wanted: Wanted| {
             Build::new(blocks.of(half), Part::Half(half), shares, wanted).map(Arc::new)
@@ -159,7 +159,7 @@ fn is_plain(node: &Node) -> bool {
     }
 }
 
-/// The code of a program with what is known of it.
+/// The code of a program with the facts about it.
 pub(crate) struct Build {
     pub(crate) whole: Coded,
     /// The parts: made when somebody wants them first.
@@ -174,11 +174,11 @@ pub(crate) struct Build {
     pub(crate) wanted: Wanted,
     pub(crate) layout: Layout,
     pub(crate) zeros: Vec<Value>,
-    /// Runs what code leaves out.
+    /// Interpreter for parts without code.
     pub(crate) rest: Interpreter,
 }
 
-/// Code, and what it speaks of by number.
+/// Code, and the objects that it refers to by number.
 pub(crate) struct Coded {
     pub(crate) machine: Machine,
     pub(crate) notes: Notes,
@@ -193,7 +193,7 @@ impl Coded {
 }
 
 impl Build {
-    /// The code for the blocks, whose tables and cells are numbered behind those of `wanted`; `None` if the program is for the
+    /// The code for the blocks, whose tables and cells are numbered after those of `wanted`; `None` if the program is for the
     /// interpreter alone. `shares` says that several threads are to run it at once.
     pub(crate) fn new(blocks: Blocks<'_>, part: Part, shares: bool, mut wanted: Wanted) -> Option<Build> {
         let layout = Layout::new(blocks)?;

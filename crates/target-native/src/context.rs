@@ -1,4 +1,4 @@
-//! What compiled code and the rest agree on: the context that a batch is called with, and the numbers that they exchange.
+//! Conventions between compiled code and the rest: the context of a batch, and the numbers that they exchange.
 
 use dataplane_api::DropReason;
 use dataplane_tables::Table;
@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicU64;
 /// Rounds of loops, in steps of the interpreter.
 pub(crate) const FUEL: u64 = 4_000_000;
 
-/// What a call of the interpreter gives where a packet goes on.
+/// Result of an interpreter call after which the packet continues.
 pub(crate) const FINE: i64 = 0;
 /// The packet was dropped.
 pub(crate) const GONE: i64 = 1;
@@ -18,7 +18,7 @@ pub(crate) const ELSEWHERE: i64 = 2;
 /// The parser failed; the error is added.
 pub(crate) const REJECTED: i64 = 0x100;
 
-/// Numbers that a half is told: their positions in [`Context::told`].
+/// Arguments of a half: their positions in [`Context::told`].
 pub(crate) mod told {
     pub(crate) const INGRESS_PORT: usize = 0;
     pub(crate) const PATH: usize = 1;
@@ -31,7 +31,7 @@ pub(crate) mod told {
     pub(crate) const COUNT: usize = 7;
 }
 
-/// Where compiled code left a packet.
+/// Point at which compiled code left a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Left {
     /// At the end of ingress.
@@ -54,7 +54,7 @@ pub(crate) const REASONS: [DropReason; 10] = [
     DropReason::Internal,
 ];
 
-/// What compiled code is called with.
+/// Argument of compiled code.
 #[repr(C)]
 pub(crate) struct Context {
     pub(crate) frame: *mut u8,
@@ -64,15 +64,15 @@ pub(crate) struct Context {
     pub(crate) job: *mut c_void,
     /// In microseconds.
     pub(crate) now: u64,
-    /// Not 0 if packets of a batch are to be run ahead once for what their lookups will read.
+    /// Not 0 if packets of a batch are to be run ahead once, to prefetch memory for their lookups.
     pub(crate) ahead: u64,
     pub(crate) asked: *mut Asked,
-    /// For half of PSA: see [`told`].
+    /// Arguments of half of PSA: see [`told`].
     pub(crate) told: [u64; told::COUNT],
     /// For egress on its own.
     pub(crate) stay: Stay,
     pub(crate) sent: u64,
-    /// By reason.
+    /// Counts of dropped packets, by reason.
     pub(crate) dropped: [u64; REASONS.len()],
 }
 
@@ -89,9 +89,9 @@ pub(crate) struct TableRef {
     /// The arrays for the first bits, of tables of prefixes that have them now, or null: see [`dataplane_tables::FirstBits`].
     pub(crate) top: *const u32,
     pub(crate) chunks: *const u32,
-    /// What this worker has counted for the entries, two words for each slot, of tables that count.
+    /// This worker's counts for the entries of tables that count, two words for each slot.
     pub(crate) counts: *const AtomicU64,
-    /// Not 0 if it pays to ask for what a lookup reads in advance.
+    /// Not 0 if prefetching for lookups pays off.
     pub(crate) far: u64,
 }
 

@@ -54,7 +54,7 @@ impl Engine {
         &mut self.switch
     }
 
-    /// Its [`process`](Switch::process) is the compiled code's.
+    /// The switch; its [`process`](Switch::process) runs the compiled code.
     pub fn into_switch(self) -> Switch {
         let mut switch = self.switch;
         switch.run_by(self.runner);
@@ -71,8 +71,9 @@ impl Engine {
         self.runner.interpreted()
     }
 
-    /// Runs a batch of packets, one after the other, at one moment; queues are empty. [`Packet::fate`] says what became of each;
-    /// frames of packets that were copied, sent around or became too long for their buffers are returned, in order.
+    /// Runs a batch of packets, one after the other, at one moment; queues are empty. [`Packet::fate`] gives each
+    /// packet's fate; frames of packets that were copied, recirculated or became too long for their buffers are
+    /// returned, in order.
     pub fn process(&mut self, packets: &mut [Packet], now: Time) -> Vec<Output> {
         let (core, blocks) = self.switch.parts();
         if core.is_unwatched() {
@@ -87,7 +88,7 @@ impl Engine {
     }
 }
 
-/// What runs a program on a device: code, unless that runs another program.
+/// Runner of a program on a device: code, unless the code is of another program.
 fn runner(compiled: &Compiled, core: &mut Core) -> Box<dyn BatchRunner> {
     let code: Option<Box<dyn BatchRunner>> = match &compiled.code {
         Made::Nothing => None,

@@ -60,8 +60,8 @@ impl Exchange<'_> {
         }
     }
 
-    /// Copies what lies at `from` in another frame to `node`, which has the same type; headers are at their homes then. Arrays are
-    /// not copied.
+    /// Copies the value at `from` in another frame to `node`, which has the same type; headers are at their homes then.
+    /// Arrays are not copied.
     pub(crate) fn copy(&mut self, node: &Node, other: &Exchange, from: &Node) {
         match (node, from) {
             (Node::Scalar(to), Node::Scalar(from)) => self.set_scalar(*to, other.scalar(*from)),
@@ -76,7 +76,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// Zeros in the place of what lies at `node`, whose headers are invalid and at their homes then. Arrays are left as they are.
+    /// Clears the value at `node`; its headers are invalid and at their homes then. Arrays are not changed.
     pub(crate) fn clear(&mut self, node: &Node) {
         match node {
             Node::Scalar(index) => self.set_scalar(*index, 0),
@@ -99,7 +99,7 @@ impl Exchange<'_> {
         unsafe { header_bytes(address, header.shape.bytes() + varbit) }
     }
 
-    /// A header is at its home and has these bytes, and zeros behind them.
+    /// A header is at its home and has these bytes, and zeros after them.
     fn set_header(&mut self, index: usize, bytes: &[u8], valid: bool) {
         let header = &self.layout.headers[index];
         let room = self.memory.bytes_mut(header.home, header.shape.most_bytes());

@@ -1,4 +1,4 @@
-//! What is worked out about a program before its code is made.
+//! Facts about a program, computed before its code is made.
 
 use crate::layout::{Kind, Layout, kind_of};
 use crate::tables::Wanted;
@@ -25,7 +25,7 @@ const MOST_SEARCHED: usize = 256;
 pub(crate) struct Facts {
     pub(crate) parser: ParserId,
     pub(crate) controls: BTreeMap<BlockName, ControlId>,
-    /// What the parameters of each block are.
+    /// Roles of each block's parameters.
     pub(crate) roles: BTreeMap<BlockName, Vec<Role>>,
     pub(crate) drop_port: u32,
     /// Names of the fields of the standard metadata.
@@ -36,7 +36,7 @@ pub(crate) struct Facts {
     pub(crate) tables: BTreeMap<(ControlId, TableId), TableCode>,
     /// Objects whose cells code shares.
     pub(crate) cells: BTreeMap<InstanceId, CellsCode>,
-    /// By header: it is written at its home, which has to be cleared for each packet.
+    /// For each header: whether it is written at its home, which must then be cleared for each packet.
     pub(crate) written: Vec<bool>,
     /// Extracted headers are copied, since the packet's first bytes may be needed again.
     pub(crate) copies: bool,
@@ -53,7 +53,7 @@ pub(crate) struct Facts {
     value_set_widths: Vec<usize>,
     /// Calls of their methods leave the code.
     pub(crate) frame_externs: Vec<InstanceId>,
-    /// Where frames run on.
+    /// Positions at which frames continue.
     pub(crate) resumes: Vec<Path>,
     /// Several threads count in the same cells.
     pub(crate) shares: bool,
@@ -73,7 +73,7 @@ pub(crate) struct TableCode {
     pub(crate) notes_hits: bool,
     /// Nobody can change its entries, and they are few enough to be code.
     pub(crate) constant: Option<Constant>,
-    /// A profile says what an entry runs.
+    /// A profile chooses an entry's action.
     pub(crate) has_profile: bool,
 }
 
@@ -85,7 +85,7 @@ pub(crate) struct CellsCode {
     pub(crate) size: u64,
     /// Bytes of a cell.
     pub(crate) bytes: u32,
-    /// What a cell holds; of counters nothing that code asks for.
+    /// Kind of a cell; unused for counters, which code does not read.
     pub(crate) kind: Kind,
 }
 
@@ -125,7 +125,7 @@ impl Facts {
         facts.meters = facts.tables.values().any(|table| table.notes_hits);
         facts.look_at_parser(program);
         (facts.frame_externs, facts.resumes) = (blocks.frame_externs(), blocks.resumes());
-        // Exact marks would have to follow every place; what is only ever extracted is rare among what is small.
+        // Exact marks would have to follow every place; places that are only ever extracted are rare among small ones.
         facts.written.fill(true);
         facts
     }

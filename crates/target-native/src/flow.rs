@@ -1,6 +1,6 @@
-//! Flows: what packets several workers are to have in order.
+//! Flows: packets that several workers must keep in order.
 
-/// The same number for all packets of a flow, for whoever gives packets to workers: each flow to one of them.
+/// A number that is the same for all packets of a flow, for assigning each flow to one worker.
 ///
 /// ```
 /// # use target_native::flow;
@@ -8,9 +8,9 @@
 /// let worker = flow(&frame) % workers;
 /// ```
 ///
-/// Of IPv4 and IPv6 the addresses, of TCP and UDP over them the ports, too; of everything else the Ethernet addresses. Fragments have no
-/// ports to go by: all of a datagram's go by the addresses. Flows that the program tells apart by something else, or state that
-/// flows share in a certain order, are the caller's care.
+/// Depends on the addresses of IPv4 and IPv6, and on the ports of TCP and UDP over them; for other frames on the
+/// Ethernet addresses. Fragments lack ports, so all fragments of a datagram depend on the addresses. Callers must
+/// handle programs that distinguish flows by other fields, and state that flows share in a certain order.
 pub fn flow(frame: &[u8]) -> u64 {
     let (addresses, ports) = match frame.get(12..14) {
         Some([0x08, 0x00]) => (26..34, has_ports(frame).then_some(34..38)),

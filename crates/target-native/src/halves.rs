@@ -6,8 +6,8 @@
 //!               └── one port, nothing else asked for ──────^
 //! ```
 //!
-//! A half with anything that code cannot do is the interpreter's as a whole: between halves there are only bytes, and what
-//! deparsers give along. A packet of a batch that goes from one port to another stays in its buffer.
+//! A half that code cannot run completely is run by the interpreter as a whole: between halves there are only bytes,
+//! and metadata from deparsers. A packet of a batch that goes from one port to another stays in its buffer.
 
 use crate::access::Access;
 use crate::batch::BatchRunner;
@@ -147,7 +147,7 @@ impl BatchRunner for HalvesAtWork {
 }
 
 impl HalvesAtWork {
-    /// Runs the code on a device; packets there may take what `life` may.
+    /// Prepares the code for a device; `life` is the packet budget there.
     pub(crate) fn new(
         builds: &HalfBuilds,
         [of_ingress, of_egress]: [Mirrors; 2],
@@ -163,7 +163,7 @@ impl HalvesAtWork {
         }
     }
 
-    /// A packet goes through both halves; what else it asks for, and all that comes of that, is the interpreter's.
+    /// Runs a packet through both halves; the interpreter carries out all other effects that it asks for.
     fn through(&mut self, access: &mut Access, packet: &mut Packet, life: &Life, now: Time) -> Vec<Output> {
         if !packet.make_room(self.ingress.emitted()) {
             return self.all_of(access, packet, now);
@@ -227,7 +227,7 @@ impl HalvesAtWork {
         AtWork { core, blocks, runner: self }.process(packet.in_port, packet.frame().to_vec(), now)
     }
 
-    /// The interpreter goes on with a packet behind a half.
+    /// The interpreter goes on with a packet after a half.
     fn behind(
         &mut self,
         access: &mut Access,
@@ -255,7 +255,8 @@ impl Native {
         self.build.whole.notes.emitted
     }
 
-    /// Runs a packet, whose bytes are in `packet`, and what it takes along in the frame; false if it came to its end, and is counted.
+    /// Runs a packet with its bytes in `packet` and its carried metadata in the frame; false if it was dropped, and
+    /// counted.
     fn half(&mut self, access: &mut Access, packet: &mut Packet, start: &HalfStart<'_>, now: Time) -> bool {
         let mut numbers = [0; told::COUNT];
         numbers[told::INGRESS_PORT] = u64::from(start.ingress_port);
@@ -275,7 +276,7 @@ impl Native {
         Exchange { layout: &self.build.layout, memory: &mut self.memory, values: &mut self.values }
     }
 
-    /// What it made of the packet, as values.
+    /// Result of the half, as values.
     fn done(&mut self, packet: &Packet) -> HalfDone {
         let exchange = self.exchange();
         let layout = exchange.layout;
@@ -286,14 +287,14 @@ impl Native {
         }
     }
 
-    /// What the packet asks for, by the positions in [`asked`](crate::layout::asked).
+    /// Requests of the packet, indexed as in [`asked`](crate::layout::asked).
     fn asked(&mut self) -> [u64; asked::FIELDS.len()] {
         let exchange = self.exchange();
         let homes = exchange.layout.half.as_ref().map(|homes| homes.asked).unwrap_or_default();
         homes.map(|field| field.map_or(0, |index| exchange.scalar(index) as u64))
     }
 
-    /// Puts into the frame what a packet takes along; of other ways zeros.
+    /// Writes a packet's carried metadata to the frame; metadata of other paths is zero.
     fn take_along(&mut self, carried: Option<&(Carried, Value)>) {
         self.take_nothing_along();
         let mut exchange = self.exchange();
@@ -310,7 +311,7 @@ impl Native {
         exchange.layout.carried().for_each(|(_, node)| exchange.clear(node));
     }
 
-    /// Puts there what lies in another half's frame for this way; of other ways zeros.
+    /// Copies the carried metadata for this path from another half's frame; metadata of other paths is zero.
     fn take_along_from(&mut self, other: &mut Native, by: Carried) {
         self.take_nothing_along();
         let (mut exchange, other) = (self.exchange(), other.exchange());

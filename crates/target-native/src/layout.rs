@@ -1,10 +1,10 @@
-//! Where everything of a packet is while compiled code runs it.
+//! Layout of a packet's state while compiled code runs it.
 //!
 //! ```text
 //! scalar          a variable of the code generator; a home in the frame for when others look at it
 //! header          its bytes as on the wire: in the packet where it was extracted, else at its home in the frame;
 //!                 a pointer and a validity, which are variables with homes too
-//! stack, array    elements in the frame, one behind the other; next is a variable
+//! stack, array    elements in the frame, one after the other; next is a variable
 //! the rest        (wide and variable-length fields on their own, stacks of unions, ...) a value of the interpreter's,
 //!                 which only the interpreter touches
 //! ```
@@ -22,7 +22,7 @@ const MOST_BYTES: usize = 1 << 20;
 /// Bytes that stay zero, and bytes that nobody reads: where elements with an index out of range are.
 const NOWHERE: usize = 4096;
 
-/// What a scalar is.
+/// Kinds of scalars.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     /// So many bits, 128 at most where code computes with them.
@@ -63,7 +63,7 @@ pub(crate) fn kind_of(program: &Program, ty: &Type) -> Option<Kind> {
     }
 }
 
-/// Where a value is.
+/// Location of a value.
 #[derive(Clone, Debug)]
 pub(crate) enum Node {
     /// In [`Layout::scalars`].
@@ -92,7 +92,7 @@ pub(crate) struct Scalar {
 #[derive(Clone, Debug)]
 pub(crate) struct Header {
     pub(crate) shape: Shape,
-    /// Where its bytes are if not in the packet.
+    /// Offset of the bytes if they are not in the packet.
     pub(crate) home: i32,
     /// Home of the pointer to its bytes.
     pub(crate) pointer: i32,
@@ -114,7 +114,7 @@ pub(crate) struct Shape {
 /// The varbit of a header.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Varbit {
-    /// Where it begins: so many bits behind the header's start.
+    /// Offset in bits from the header's start.
     pub(crate) at: u32,
     /// How many bits it has at most.
     pub(crate) bits: u32,
@@ -146,7 +146,7 @@ impl Shape {
 /// A field of a header, or a struct in it.
 #[derive(Clone, Debug)]
 pub(crate) enum Part {
-    /// So many bits behind the header's start, not counting those of a varbit.
+    /// So many bits after the header's start, not counting those of a varbit.
     Field(u32, Kind),
     Struct(Vec<Part>),
     /// See [`Shape::varbit`].
@@ -154,7 +154,7 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    /// Where its first field begins; `None` if that is a varbit.
+    /// Offset of the first field; `None` if that is a varbit.
     fn first(&self) -> Option<u32> {
         match self {
             Part::Field(at, _) => Some(*at),
@@ -178,19 +178,19 @@ pub(crate) struct Stack {
 /// An element.
 #[derive(Clone, Debug)]
 pub(crate) enum Elem {
-    /// Its bytes, and at the end of the element its validity in one byte.
+    /// Bytes of the header, followed at the end of the element by its validity in one byte.
     Header(Shape),
     Scalar(Kind),
 }
 
 impl Stack {
-    /// Where in an element its validity is.
+    /// Offset of the validity in an element.
     pub(crate) fn valid(&self) -> i32 {
         self.stride - 1
     }
 }
 
-/// What every program has beside its variables. Homes only; see [`Layout`].
+/// Memory that every program has beside its variables. Homes only; see [`Layout`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Homes {
     /// Words in which keys of tables and value sets, and arguments for the interpreter, are put together.
@@ -208,7 +208,7 @@ pub(crate) struct Homes {
 pub(crate) struct Layout {
     pub(crate) scalars: Vec<Scalar>,
     pub(crate) headers: Vec<Header>,
-    /// Types of what only the interpreter touches.
+    /// Types of the values that only the interpreter touches.
     pub(crate) values: Vec<Type>,
     /// Headers, metadata, standard metadata.
     pub(crate) roles: [Node; 3],
@@ -217,9 +217,9 @@ pub(crate) struct Layout {
     /// Stacks and arrays: from, to. They are zero when a packet comes.
     pub(crate) arrays: (i32, i32),
     pub(crate) registers: Registers,
-    /// The scalar that says in ingress and egress what is counted, if not the packet's length.
+    /// The scalar that gives the length for counters in ingress and egress; `None` for the packet's length.
     pub(crate) counted: Option<usize>,
-    /// Of half of PSA.
+    /// State of half of PSA.
     pub(crate) half: Option<HalfHomes>,
     pub(crate) homes: Homes,
     pub(crate) bytes: usize,
@@ -227,23 +227,24 @@ pub(crate) struct Layout {
     pub(crate) scratch_bytes: usize,
 }
 
-/// What half of PSA has beside, most of it among the scalars.
+/// State of half of PSA, most of it among the scalars.
 #[derive(Clone, Debug)]
 pub(crate) struct HalfHomes {
-    /// What packets take along, for each way with anything in it.
+    /// Metadata that packets carry, for each path that has any.
     pub(crate) carried: Vec<(Carried, Node)>,
     /// Ones' complement sums of `InternetChecksum`s.
     pub(crate) sums: BTreeMap<InstanceId, usize>,
-    /// The address of the direct counter of what the table applied last in the block gave, an entry or its default action; 0 if
-    /// there is none.
+    /// The address of the direct counter of the last table application in the block, of the entry or of the default
+    /// action; 0 if there is none.
     pub(crate) counter: usize,
     /// The parser's error.
     pub(crate) error: usize,
-    /// What it asks of the architecture, by the positions in [`asked`]; `None` if this half cannot ask for it.
+    /// Requested effects, indexed as in [`asked`]; `None` for those that this half cannot request.
     pub(crate) asked: [Option<usize>; asked::FIELDS.len()],
 }
 
-/// What a half of PSA may ask for: the fields of `psa_ingress_output_metadata_t` and `psa_egress_output_metadata_t`.
+/// Effects that a half of PSA may request: the fields of `psa_ingress_output_metadata_t` and
+/// `psa_egress_output_metadata_t`.
 pub(crate) mod asked {
     pub(crate) const FIELDS: [&str; 6] =
         ["clone", "drop", "resubmit", "multicast_group", "egress_port", "class_of_service"];
@@ -252,7 +253,7 @@ pub(crate) mod asked {
 /// Scalars that every program has, by their positions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Registers {
-    /// The packet's first byte, the next to be taken by the parser, and the one behind the last: addresses.
+    /// The packet's first byte, the next to be taken by the parser, and the one after the last: addresses.
     pub(crate) start: usize,
     pub(crate) cursor: usize,
     pub(crate) end: usize,
@@ -267,7 +268,7 @@ pub(crate) struct Registers {
     pub(crate) fuel: usize,
     pub(crate) ingress_port: usize,
     pub(crate) egress_port: usize,
-    /// Of the pass, in bytes.
+    /// Length at the start of the pass, in bytes.
     pub(crate) pass_length: usize,
 }
 
@@ -330,7 +331,7 @@ impl Layout {
         let Builder { scalars, headers, values, arrays, mut bytes, .. } = builder;
         let mut place = |size: usize| {
             let at = bytes.next_multiple_of(64);
-            // Bytes behind the end may be read where a load is wider than a field.
+            // Bytes after the end may be read where a load is wider than a field.
             bytes = at + size + 32;
             at as i32
         };
@@ -359,17 +360,17 @@ impl Layout {
         (layout.bytes <= MOST_BYTES).then_some(layout)
     }
 
-    /// Where the variables of a block are.
+    /// Locations of a block's variables.
     pub(crate) fn block(&self, block: BlockName) -> &[Node] {
         self.blocks.iter().find(|(name, _)| *name == block).map_or(&[], |(_, nodes)| nodes)
     }
 
-    /// Where packets keep what they take along, for each way.
+    /// Locations of the metadata that packets carry, by path.
     pub(crate) fn carried(&self) -> impl Iterator<Item = (Carried, &Node)> {
         self.half.iter().flat_map(|homes| &homes.carried).map(|(way, node)| (*way, node))
     }
 
-    /// The same for one way.
+    /// The same for one path.
     pub(crate) fn carried_by(&self, by: Carried) -> Option<&Node> {
         self.carried().find_map(|(way, node)| (way == by).then_some(node))
     }
@@ -439,7 +440,7 @@ impl Builder<'_> {
         }
     }
 
-    /// What is carried by a way: one place for all blocks.
+    /// Location of the metadata carried on a path: one for all blocks.
     fn carried(&mut self, half: &mut HalfHomes, way: Carried, ty: &Type) -> Node {
         if let Some((_, node)) = half.carried.iter().find(|(of, _)| *of == way) {
             return node.clone();
@@ -505,7 +506,7 @@ impl Builder<'_> {
     }
 
     fn header(&mut self, shape: Shape) -> Node {
-        // Up to 16 bytes behind its end are read or written where an access is wider than a field.
+        // Up to 16 bytes after its end are read or written where an access is wider than a field.
         let home = self.place(shape.most_bytes() + 16, 16);
         let (pointer, valid) = (self.place(8, 8), self.place(4, 4));
         let varbit = shape.varbit.map(|_| self.scalar(Kind::Bits(32)));

@@ -6,13 +6,14 @@
 //!                                       └──────────> device::Switch <──────┘
 //! ```
 //!
-//! [`Engine`] runs batches of packets; as a [`Switch`](device::Switch), from [`Engine::into_switch`], it does what the
-//! interpreter does, only faster. Entries, objects, groups and counters are the device's; compiled code shares the cells of
-//! registers and counters, and keeps copies of tables in fast structures. [`Shared`] does the same in several threads.
+//! [`Engine`] runs batches of packets; as a [`Switch`](device::Switch), from [`Engine::into_switch`], it has the
+//! interpreter's results, only faster. Entries, objects, groups and counters are the device's; compiled code shares the
+//! cells of registers and counters, and keeps copies of tables in fast structures. [`Shared`] does so in several
+//! threads.
 //!
-//! **Invariant**: no program is refused and none means something else. What code cannot do is done by the interpreter, on the same
-//! packet and state: one statement, or one stage. [`Report`] and [`Engine::interpreted`] say how often. Copies are made by the
-//! device's traffic manager, and run as machine code like any packet.
+//! **Invariant**: no program is refused and none means something else. Statements or stages that code cannot do are run
+//! by the interpreter, on the same packet and state. [`Report`] and [`Engine::interpreted`] count them. Copies are made
+//! by the device's traffic manager, and run as machine code like any packet.
 //!
 //! PSA's halves are compiled one by one: see `halves`.
 //!

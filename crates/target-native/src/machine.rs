@@ -1,4 +1,4 @@
-//! Machine code: made by the code generator, and called.
+//! One of the files that may use `unsafe`: it calls generated code.
 //!
 //! One of the files that may use `unsafe`: it calls what was generated.
 #![allow(unsafe_code)]
@@ -24,7 +24,7 @@ type Batch = unsafe extern "C" fn(*mut Context, *mut Packet, u64);
 /// A function for a batch of packets, in its last two forms.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct CodeText {
-    /// What packets go through in it: `packet`, or for PSA `ingress` and `egress`.
+    /// Part of the pipeline: `packet`, or for PSA `ingress` and `egress`.
     pub name: &'static str,
     /// As Cranelift gets it.
     pub clif: String,
@@ -41,7 +41,7 @@ pub(crate) struct Machine {
 
 // SAFETY: the module's memory is read-only by now, and belongs to it alone.
 unsafe impl Send for Machine {}
-// SAFETY: as above; what the code works on comes as arguments.
+// SAFETY: as above; the code's data are its arguments.
 unsafe impl Sync for Machine {}
 
 impl Machine {

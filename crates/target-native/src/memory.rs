@@ -13,7 +13,7 @@ pub(crate) struct Memory {
     layout: Layout,
 }
 
-// SAFETY: it owns what it points to, like a box.
+// SAFETY: it owns the memory that it points to, like a box.
 unsafe impl Send for Memory {}
 
 impl Memory {
@@ -25,7 +25,7 @@ impl Memory {
         Memory { start, layout }
     }
 
-    /// Its address, for compiled code.
+    /// Address for compiled code.
     pub(crate) fn address(&self) -> *mut u8 {
         self.start.as_ptr()
     }
@@ -47,7 +47,7 @@ impl Memory {
     /// A number of 16 bytes at most.
     pub(crate) fn number(&self, at: i32, bytes: usize) -> u128 {
         let from = self.bytes(at, bytes);
-        // As one load each: what is put together of pieces waits until they are written.
+        // As one load each: a value assembled from pieces waits until they are written.
         if let Ok(word) = from.try_into() {
             return u128::from(u64::from_le_bytes(word));
         }
@@ -78,7 +78,7 @@ impl Drop for Memory {
     }
 }
 
-/// The bytes of a header, which are in the frame or in the packet that is being processed.
+/// `address` is the address of `length` bytes of a header of this packet, written by compiled code, which waits.
 ///
 /// # Safety
 /// `address` is what compiled code has written as the address of `length` bytes of a header of this packet, and that code

@@ -1,4 +1,4 @@
-//! Code at work on a device: packets of a batch go through it, and what leaves it goes on in the device.
+//! Code at work on a device: packets of a batch run through it; packets that leave it continue in the device.
 
 use crate::access::Access;
 use crate::batch::BatchRunner;
@@ -20,7 +20,7 @@ use ir_interp::Interpreter;
 use ir_value::Value;
 use std::sync::Arc;
 
-/// The code of a program with what it works on.
+/// The code of a program with its data.
 pub(crate) struct Native {
     pub(crate) build: Arc<Build>,
     /// Stands for this engine.
@@ -34,7 +34,7 @@ pub(crate) struct Native {
     #[allow(clippy::vec_box)]
     pub(crate) free: Vec<Box<Parked>>,
     pub(crate) interpreted: u64,
-    /// Runs what code leaves out.
+    /// Interpreter for parts without code.
     pub(crate) rest: Interpreter,
 }
 
@@ -110,7 +110,8 @@ impl Native {
         }
     }
 
-    /// Runs packets by the code of a part, up to one that leaves it. In line, for what goes in and comes out is as long as a hop's copies.
+    /// Runs packets by the code of a part, up to one that leaves it. Inlined, because its arguments and results are as
+    /// long as a hop's copies.
     #[inline(always)]
     pub(crate) fn run(
         &mut self,
@@ -165,7 +166,7 @@ impl Native {
         ran
     }
 
-    /// What code works on beside its context, and the code.
+    /// Job for the code of a part: the state beside the context.
     #[inline(always)]
     pub(crate) fn job<'j, 'h>(
         &'j mut self,
@@ -211,20 +212,20 @@ impl Native {
     }
 }
 
-/// What a run gave.
+/// Result of a run.
 pub(crate) struct Ran {
     /// Frames that went out, with those in [`Native::outputs`].
     pub(crate) sent: u64,
     pub(crate) left: Option<Box<Leaving>>,
 }
 
-/// With what a packet begins.
+/// Start of a packet.
 pub(crate) enum Start<'p> {
     /// It came in; the program sees this as the time.
     Fresh { timestamp: u64 },
     /// It is in the frame, and has left its queue.
     Frame(Stay, Option<Life>),
-    /// Half of PSA is told these numbers.
+    /// Arguments of half of PSA.
     Half([u64; told::COUNT], Life),
     /// It is values, and has left its queue if it was in one.
     Values(&'p v1model::Packet, Stay),

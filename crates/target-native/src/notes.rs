@@ -1,4 +1,4 @@
-//! What code speaks of by number when it calls.
+//! Objects that code refers to by number in calls.
 
 use crate::exchange::{Exchange, value_of};
 use crate::facts::Facts;
@@ -34,7 +34,7 @@ impl Notes {
         !self.lacks_frame_calls && is_parsed && !facts.copies && is_kept(metadata) && is_kept(standard)
     }
 
-    /// What is left to the interpreter: the kind of a statement, or `"block"`, with the block.
+    /// Work left to the interpreter: the kind of a statement, or `"block"`, with the block.
     pub(crate) fn left(&self) -> impl Iterator<Item = (BlockName, String)> {
         let stmts = self.fallbacks.iter().map(|f| (f.block, format!("{:?}", kind_of(&f.stmt))));
         stmts.chain(self.stages.iter().map(|block| (*block, "block".to_string())))
@@ -76,7 +76,7 @@ fn is_kept(node: &Node) -> bool {
 pub(crate) struct Fallback {
     pub(crate) block: BlockName,
     pub(crate) stmt: Stmt,
-    /// What it mentions, with the tables that it applies.
+    /// Variables that it uses, including those of the tables that it applies.
     pub(crate) vars: BTreeSet<VarId>,
 }
 
@@ -84,7 +84,7 @@ pub(crate) struct Fallback {
 pub(crate) struct FrameCallNote {
     pub(crate) instance: InstanceId,
     pub(crate) method: Name,
-    /// Of its arguments, in bits.
+    /// Widths of the arguments in bits.
     pub(crate) widths: Vec<u32>,
 }
 
@@ -93,7 +93,7 @@ pub(crate) struct ValueCall {
     pub(crate) callee: ValueCallee,
     /// Arguments that are read.
     pub(crate) inputs: Vec<Given>,
-    /// Where its results are put: in the place of keys, a pair of words each.
+    /// Destinations of the results: in the place of keys, a pair of words each.
     pub(crate) slots: Vec<Slot>,
 }
 
@@ -105,9 +105,9 @@ pub(crate) struct Slot {
     pub(crate) from: Option<usize>,
 }
 
-/// What is told to somebody outside.
+/// Reports to the control plane.
 pub(crate) enum Message {
-    /// Its name, and the data.
+    /// A digest: name and data.
     Digest(Name, Given),
     /// A line of the log, with the data for its `{}`.
     Log(String, Option<Given>),

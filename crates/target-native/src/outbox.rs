@@ -1,11 +1,11 @@
-//! What a worker has for the control plane alone: nobody else waits for it, and it for nobody.
+//! Reports and counts of one worker for the control plane: workers and readers never wait for each other.
 //!
 //! ```text
 //! worker ──tell──>  digests, lines  ──take_told──> Shared::take_told
 //!        ──count─>  counters        ──settle─────> Shared::write
 //! ```
 //!
-//! State: at most as many digests and lines as [`Told`] keeps, in the order in which the worker told them.
+//! State: at most as many digests and lines as [`Told`] keeps, in the order in which the worker reported them.
 
 use crate::turns::lock;
 use dataplane_api::Counters;
@@ -17,7 +17,7 @@ use std::sync::Mutex;
 pub(crate) struct Outbox(Mutex<(Told, Counters)>);
 
 impl Outbox {
-    /// Adds to what is told.
+    /// Adds reports.
     pub(crate) fn tell(&self, add: impl FnOnce(&mut Told)) {
         add(&mut lock(&self.0).0);
     }
@@ -27,12 +27,12 @@ impl Outbox {
         add(&mut lock(&self.0).1);
     }
 
-    /// What was told since the last time.
+    /// Takes the reports since the last call.
     pub(crate) fn take_told(&self) -> Told {
         std::mem::take(&mut lock(&self.0).0)
     }
 
-    /// What was counted since the last time becomes the switch's.
+    /// Adds the counts since the last call to the switch's.
     pub(crate) fn settle(&self, core: &mut Core) {
         let Counters { received, sent, dropped, .. } = std::mem::take(&mut lock(&self.0).1);
         core.count(received, sent);

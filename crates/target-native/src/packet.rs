@@ -13,7 +13,7 @@ pub(crate) struct Buffer(pub(crate) [u8; BUFFER]);
 /// Bytes in front of a packet that has just come in: room for headers that are added.
 pub const HEADROOM: usize = 256;
 
-/// Bytes that stay free behind a packet, since loads may be wider than fields.
+/// Bytes that stay free after a packet, since loads may be wider than fields.
 const TAIL: usize = 32;
 
 /// The longest frame that a [`Packet`] holds; longer ones are for [`Switch::process`](device::Switch::process).
@@ -35,18 +35,18 @@ pub struct Packet {
     pub(crate) in_port: u32,
     pub(crate) out_port: u32,
     pub(crate) fate: u32,
-    /// Of one that waits.
+    /// Priority of a waiting packet.
     pub(crate) priority: u32,
 }
 
-/// What became of a packet.
+/// Fate of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
     /// It came to nothing.
     Dropped,
     /// It goes out by this port; its bytes are [`Packet::frame`].
     Sent(u32),
-    /// What came of it is among the outputs of the batch: it was copied, or did not fit into its buffer any more.
+    /// The packets made of it are among the outputs of the batch: it was copied, or became too long for its buffer.
     Elsewhere,
 }
 
@@ -83,7 +83,7 @@ impl Packet {
         true
     }
 
-    /// Where the bytes of a frame go that is about to come in, [`MOST_BYTES`] of them; [`arrive`](Packet::arrive) says what came.
+    /// Buffer for an arriving frame, [`MOST_BYTES`] long; call [`arrive`](Packet::arrive) afterwards.
     pub fn room(&mut self) -> &mut [u8] {
         &mut self.buffer.0[HEADROOM..HEADROOM + MOST_BYTES]
     }
@@ -94,7 +94,7 @@ impl Packet {
         (self.in_port, self.fate) = (port, DROPPED);
     }
 
-    /// What went out comes in by a port. To be called of frames that are no longer than [`MOST_BYTES`].
+    /// Lets a sent frame arrive by a port. The frame must be no longer than [`MOST_BYTES`].
     pub fn come_in(&mut self, port: u32) {
         let (start, length) = (self.start as usize, (self.length as usize).min(MOST_BYTES));
         if start != HEADROOM {
@@ -126,14 +126,14 @@ impl Packet {
         true
     }
 
-    /// Its bytes.
+    /// The frame.
     pub fn frame(&self) -> &[u8] {
         let first = (self.start as usize).min(BUFFER);
         let end = (first + self.length as usize).min(BUFFER);
         &self.buffer.0[first..end]
     }
 
-    /// What became of it in the last batch.
+    /// Fate in the last batch.
     pub fn fate(&self) -> Fate {
         match self.fate {
             SENT => Fate::Sent(self.out_port),
@@ -142,7 +142,7 @@ impl Packet {
         }
     }
 
-    /// What it came to: its frame, in this memory, or one that was too long for its buffer.
+    /// The output: the frame, in this memory, or one that was too long for the buffer.
     #[inline(always)]
     pub(crate) fn output(&self, mut memory: Vec<u8>, longer: &mut Vec<Output>) -> Option<Output> {
         let Fate::Sent(port) = self.fate() else { return longer.pop() };
@@ -174,18 +174,18 @@ impl Packet {
         self.fate = DROPPED;
     }
 
-    /// What comes of it is elsewhere.
+    /// Marks the packet's outputs as being elsewhere.
     pub(crate) fn leave(&mut self) {
         self.fate = ELSEWHERE;
     }
 
-    /// Where it goes, if it waits for egress.
+    /// Destination, if the packet waits for egress.
     pub(crate) fn waits(&self) -> Option<Replica> {
         let replica = Replica { port: self.out_port, priority: self.priority as u8 };
         (self.fate == WAITS).then_some(replica)
     }
 
-    /// Its bytes are `frame` now; false if it does not fit.
+    /// Replaces the bytes by `frame`; false if it does not fit.
     pub(crate) fn replace(&mut self, frame: &[u8]) -> bool {
         let port = self.in_port;
         self.receive(port, frame)

@@ -27,7 +27,7 @@ pub(crate) struct Parked {
     engine: Arc<()>,
     memory: Memory,
     values: Vec<Value>,
-    /// What it may still take, if that is no longer all.
+    /// Remaining budget, if some was used.
     pub(crate) life: Option<Life>,
 }
 
@@ -49,7 +49,7 @@ impl Parked {
         Arc::ptr_eq(&self.engine, engine)
     }
 
-    /// What it came to; see [`Packet::output`].
+    /// The output; see [`Packet::output`].
     #[inline(always)]
     pub(crate) fn output(&mut self, longer: &mut Vec<Output>) -> Option<Output> {
         self.packet.output(std::mem::take(&mut self.came), longer)

@@ -3,11 +3,11 @@
 //! ```text
 //! Work ──receive──> buffer, frame ──> ingress ─┬─ waits: Parked, in a queue ──fetch──> egress ──> sent
 //!                                              ├─ asks for copies: as values ──> the device's traffic manager
-//!                                              └─ calls a frame extern: Parked ──fetch──> runs on
+//!                                              └─ calls a frame extern: Parked ──fetch──> continues
 //! ```
 //!
-//! What comes of a packet beside that, the device's architecture does, and offers each packet of it here. A packet that does not fit
-//! into a buffer, or whose steps somebody watches, is given back and runs stage by stage, in the interpreter.
+//! Everything else is done by the device's architecture, which offers each resulting packet here. A packet that does
+//! not fit into a buffer, or that is traced, is returned and runs stage by stage, in the interpreter.
 
 use crate::access::Access;
 use crate::batch::BatchRunner;
@@ -150,7 +150,7 @@ impl StageRunner for Native {
             self.free.push(room);
             return Err(NotTaken);
         }
-        // What is recirculated is not cut.
+        // Recirculated packets are not truncated.
         let (again, truncate) = (packet.effects.recirculate.take(), packet.effects.truncate);
         if again.is_some() {
             packet.effects.truncate = None;
@@ -211,7 +211,7 @@ impl Native {
             self.free.push(room);
             return None;
         };
-        // What `packet_length` will be in egress.
+        // The future `packet_length` in egress.
         let length = self.build.layout.registers.length;
         let length = self.exchange().scalar(length) as i64;
         room.exchange(&mut self.memory, &mut self.values);
@@ -258,7 +258,7 @@ impl Native {
         Some(Called { instance, method, args, frame, kept: Kept::Own(room), life })
     }
 
-    /// The packet is in the frame as it was at the call, with its new bytes. Gives what it may still take.
+    /// Restores the packet in the frame as it was at the call, with its new bytes. Returns its remaining budget.
     fn restore(&mut self, kept: Kept, packet: &Packet) -> Option<device::Life> {
         let Kept::Own(kept) = kept else { return None };
         let mut parked = self.fetch(kept).ok()?;
@@ -279,7 +279,7 @@ impl Native {
         life
     }
 
-    /// The same, for the interpreter: what is kept of a packet as values. It has no headers, since it is parsed again.
+    /// The same for the interpreter: the packet's state as values, without headers, since it is parsed again.
     fn with_values(&mut self, core: &mut Core, blocks: Blocks<'_>, work: Work) -> Work {
         let Work::Carried(carried) = work else { return work };
         let Carried { kept, frame, at } = *carried;

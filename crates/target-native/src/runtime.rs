@@ -1,4 +1,4 @@
-//! What compiled code calls, and what it reads and writes beside the frame.
+//! Functions that compiled code calls, and the state that it reads and writes beside the frame.
 //!
 //! One of the files that may use `unsafe`: these functions get addresses from compiled code.
 #![allow(unsafe_code)]
@@ -27,7 +27,7 @@ use ir_value::{Value, numbers};
 use smallvec::SmallVec;
 
 impl Asked {
-    /// Asks for what the lookup of `key` reads.
+    /// Prefetches memory for the lookup of `key`.
     fn push(&mut self, table: &Table, key: &[u64]) {
         table.prefetch(key);
         self.pop();
@@ -55,7 +55,7 @@ pub(crate) struct Job<'j, 'h> {
     pub(crate) rest: &'j mut Interpreter,
     pub(crate) layout: &'j Layout,
     pub(crate) memory: &'j mut Memory,
-    /// What only the interpreter touches.
+    /// Values that only the interpreter touches.
     pub(crate) values: &'j mut [Value],
     pub(crate) zeros: &'j [Value],
     pub(crate) notes: &'j Notes,
@@ -64,24 +64,24 @@ pub(crate) struct Job<'j, 'h> {
     pub(crate) outputs: &'j mut Vec<Output>,
     /// Calls of the interpreter.
     pub(crate) interpreted: u64,
-    /// What direct meters answered, and in which block.
+    /// Results of direct meters, and the block that they belong to.
     pub(crate) colours: (Option<BlockName>, Vec<(ir::InstanceId, u8)>),
-    /// The record of what a profile said last.
+    /// The record that a profile chose last.
     pub(crate) chosen: Vec<u64>,
     /// The packet with which the batch ended.
     pub(crate) left: Option<Box<Leaving>>,
-    /// Of the packet, if it has one already.
+    /// Budget of the packet, if it has one already.
     pub(crate) life: Option<Life>,
 }
 
 /// A packet that asked for more than to be sent.
 pub(crate) struct Leaving {
     pub(crate) to: To,
-    /// Its address.
+    /// Address of the packet.
     pub(crate) packet: usize,
 }
 
-/// Who has a packet that left.
+/// Destination of a packet that left.
 // It is in a box with all that leaves: `Leaving`.
 #[allow(clippy::large_enum_variant)]
 pub(crate) enum To {
@@ -96,7 +96,7 @@ pub(crate) struct FrameCall {
     pub(crate) instance: ir::InstanceId,
     pub(crate) method: ir::Name,
     pub(crate) args: Vec<Bits>,
-    /// Of the packet, if it has one already.
+    /// Budget of the packet, if it has one already.
     pub(crate) life: Option<Life>,
 }
 
@@ -155,7 +155,7 @@ pub(crate) extern "C" fn copy(to: *mut u8, from: *const u8, bytes: u64) {
 }
 
 pub(crate) extern "C" fn clear(to: *mut u8, bytes: u64) {
-    // SAFETY: compiled code clears what is its own in the frame.
+    // SAFETY: compiled code clears its own part of the frame.
     unsafe { std::ptr::write_bytes(to, 0, bytes as usize) }
 }
 
@@ -176,7 +176,7 @@ pub(crate) extern "C" fn value_set(context: *mut Context, set: u32, count: u32) 
     u32::from(has.unwrap_or(false))
 }
 
-/// By the number that code gives.
+/// Algorithm with the number that code uses.
 fn algorithm(number: u32) -> Algorithm {
     use Algorithm::{Crc16, Crc16Custom, Crc32, Crc32Custom, Csum16, Identity, Xor16};
     let all = [Crc32, Crc32Custom, Crc16, Crc16Custom, Csum16, Xor16, Identity];
@@ -206,7 +206,7 @@ pub(crate) extern "C" fn hash(
     job.hash(algorithm(which), &[data, payload].concat())
 }
 
-/// Beside the number of an algorithm: zero bits go in front of a list, and not behind, to make whole bytes.
+/// Beside the number of an algorithm: zero bits go in front of a list, and not after, to make whole bytes.
 pub(crate) const FILL_IN_FRONT: u32 = 0x100;
 
 pub(crate) extern "C" fn hash_list(
@@ -240,7 +240,7 @@ pub(crate) extern "C" fn sum_list(list: *const [u64; 3], count: u64) -> u64 {
     (data.len().div_ceil(2) as u64) << 32 | words.sum::<u64>()
 }
 
-/// The bits of numbers with their widths, one behind the other.
+/// The bits of numbers with their widths, one after the other.
 fn packed(list: &[[u64; 3]]) -> Vec<u8> {
     let mut data = BitWriter::new();
     for [low, high, width] in list {
@@ -261,7 +261,7 @@ pub(crate) extern "C" fn looked_up(context: *mut Context, block: u32, table: u32
     }
 }
 
-/// The address of a record: of what the profile of an entry says.
+/// The address of the record that an entry's profile chooses.
 pub(crate) extern "C" fn choose(context: *mut Context, table: u32, entry: u64) -> u64 {
     // SAFETY: called by the code of the batch.
     let job = unsafe { job(context) };
@@ -299,7 +299,7 @@ pub(crate) extern "C" fn meter(
     colour.map_or(NONE as u64, u64::from)
 }
 
-/// What a direct meter answered in this block; [`NONE`] if nothing.
+/// Result of a direct meter in this block; [`NONE`] without one.
 pub(crate) extern "C" fn colour(context: *mut Context, block: u32, instance: u32) -> u64 {
     // SAFETY: called by the code of the batch.
     let job = unsafe { job(context) };
@@ -375,14 +375,14 @@ impl Job<'_, '_> {
         std::mem::take(&mut self.colours.1)
     }
 
-    /// What the program says that is counted in a block.
+    /// Length that the program gives for counters in a block.
     fn counted(&mut self, block: BlockName) -> Option<u64> {
         let index =
             self.layout.counted.filter(|_| matches!(block, BlockName::Ingress | BlockName::Egress))?;
         Some(self.exchange().scalar(index) as u64)
     }
 
-    /// Puts the record of what runs together; the keys for the selector are in the place of keys.
+    /// Assembles the record of the chosen action; the selector's keys are in the place of keys.
     fn choose(&mut self, table: usize, entry: u32) {
         let mirrors = self.mirrors;
         let exchange = self.exchange();
@@ -485,7 +485,7 @@ impl Job<'_, '_> {
         }
     }
 
-    /// Says what is left of the life of a packet that was run.
+    /// Subtracts the work of a packet from its budget.
     #[inline(always)]
     pub(crate) fn spend(&mut self) {
         let fuel = self.layout.registers.fuel;
@@ -592,7 +592,7 @@ impl Job<'_, '_> {
         ELSEWHERE as u32
     }
 
-    /// What a statement or block did that ended before its end: what is no exit and no error of the parser ends the packet.
+    /// Handles a statement or block that stopped early: unless that was an exit or a parser error, it ends the packet.
     fn stopped(&mut self, stop: Stop) -> u32 {
         match stop {
             Stop::Exit => FINE as u32,

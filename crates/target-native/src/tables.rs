@@ -30,16 +30,16 @@ pub(crate) struct Wanted {
 #[derive(Default)]
 pub(crate) struct Mirrors {
     mirrors: Vec<Mirror>,
-    /// Of copies that are still to be made.
+    /// Specs of tables whose copies are not made yet.
     specs: Vec<TableSpec>,
     copies: Option<(Control, Tables)>,
     /// Somebody else follows the originals, and gives the copies.
     is_reader: bool,
     /// The objects that have cells, with those that this worker uses.
     cells: Vec<(InstanceId, SharedCells)>,
-    /// Who counts: see [`Core::cells`].
+    /// Number of the counting worker: see [`Core::cells`].
     worker: usize,
-    /// What compiled code reads.
+    /// References for compiled code.
     refs: Vec<TableRef>,
     /// The copy of the tables that it is of, by its address and how often that was changed.
     refs_of: Option<(usize, u64)>,
@@ -63,19 +63,19 @@ struct Mirror {
     at: TableAt,
     layout: KeyLayout,
     data: Vec<Vec<(usize, Kind)>>,
-    /// Hits are noted, or a profile says what runs.
+    /// Hits are recorded, or a profile chooses the action.
     keeps_keys: bool,
-    /// Of a table that keeps keys, the entries by their numbers in the copy.
+    /// For a table with keys: entries by their numbers in the copy.
     numbers: Numbers,
     /// Hits are counted.
     counts_hits: bool,
-    /// Where they are, on a device.
+    /// Slots on the device.
     slots: Option<CountSlots>,
-    /// Of a table that counts hits, the slots that records name, by the entries' numbers in the copy; that of misses first.
+    /// For a table that counts hits: slots of the records, by the entries' numbers in the copy; that of misses first.
     counts: Vec<Arc<CountSlot>>,
     /// The cells of this worker for them.
     counted: Option<SharedCells>,
-    /// A profile says what runs: records of entries have their counters alone.
+    /// A profile chooses the action: records of entries have only their counters.
     has_profile: bool,
     /// Bits of the keys for its selector.
     chosen_by: Vec<u32>,
@@ -97,7 +97,7 @@ pub(crate) fn key_layout(keys: &[KeySpec]) -> Option<KeyLayout> {
     Some(KeyLayout::new(&keys.iter().map(field).collect::<Option<Vec<_>>>()?))
 }
 
-/// Entries by their numbers; readers look at what the one who follows writes.
+/// Entries by their numbers; the worker that follows the originals writes them, others read them.
 type Numbers = Arc<Mutex<Vec<Option<EntryKey>>>>;
 
 impl Wanted {
@@ -149,7 +149,7 @@ impl Mirrors {
         let mut mirrors = Mirrors { worker, ..Mirrors::default() };
         for (mirror, spec) in &wanted.tables {
             let slots = if mirror.counts_hits { Some(core.count_slots(mirror.at)?) } else { None };
-            // Where misses are not counted, nobody asks for what is in their slot.
+            // If misses are not counted, their slot is never read.
             let misses = slots.as_ref().map(|slots| core.misses(mirror.at).unwrap_or_else(|| slots.take()));
             let counts = misses.into_iter().collect();
             mirrors.mirrors.push(Mirror { slots, counts, numbers: Numbers::default(), ..mirror.clone() });
@@ -166,7 +166,7 @@ impl Mirrors {
         self.cells.push((object, cells));
     }
 
-    /// Brings what was written to the originals to the copies. To be called before each batch.
+    /// Copies the writes to the originals since the last call. Call this before each batch.
     pub(crate) fn follow(&mut self, access: &mut Access) {
         if self.is_reader {
             return;
@@ -189,7 +189,7 @@ impl Mirrors {
         Control::new(std::mem::take(&mut self.specs), &[], SEED)
     }
 
-    /// What was written to the originals since the last time; `None` if nothing was.
+    /// Writes to the originals since the last call; `None` if there were none.
     pub(crate) fn news_if_written(&mut self, core: &mut Core) -> Option<Vec<(usize, News)>> {
         (self.writes != Some(core.table_writes())).then(|| self.news(core))
     }
@@ -218,7 +218,7 @@ impl Mirrors {
         }
     }
 
-    /// What was written is published: nobody counts in what entries had before.
+    /// Ends a publication: nobody counts in slots of former entries any more.
     pub(crate) fn published(&mut self) {
         self.retired.clear();
     }
@@ -252,7 +252,7 @@ impl Mirrors {
         self.refs.extend(self.mirrors.iter_mut().enumerate().map(of));
     }
 
-    /// For another worker, which reads what this one follows.
+    /// Mirrors for another worker, which reads the copies that this one follows.
     pub(crate) fn reader(&self, core: &mut Core, worker: usize) -> Mirrors {
         // Slots of entries are kept by who follows.
         let reads = |mirror: &Mirror| {
@@ -332,7 +332,7 @@ impl Mirror {
         }
     }
 
-    /// An entry that is gone again has nothing to run; whoever told of it will tell of its end.
+    /// Inserts an entry. An entry that is gone again has no action; its removal is reported later.
     fn insert(
         &mut self,
         control: &mut Control,
@@ -359,7 +359,7 @@ impl Mirror {
         self.layout.entry_key(&entry.key.matches, entry.key.priority).ok()
     }
 
-    /// What the record of an entry says; `None` if it is gone again.
+    /// Record of an entry; `None` if the entry is gone again.
     fn run_of(&self, entry: &EntryView) -> Option<Run> {
         if self.has_profile {
             return Some(Run::Action(0, slot_of(entry.count.as_ref()).collect()));
@@ -371,7 +371,7 @@ impl Mirror {
         Run::Action(action.action, self.words(action, count))
     }
 
-    /// The data of an action as the words of a record, behind the slot of its counter if there is one.
+    /// The data of an action as the words of a record, after the slot of its counter if there is one.
     fn words(&self, action: &ActionView, count: Option<&Arc<CountSlot>>) -> Vec<u64> {
         let params = self.data.get(action.action as usize);
         let mut words: Vec<u64> = slot_of(count).collect();

@@ -13,7 +13,7 @@ use device::{Blocks, Blueprint, Options};
 use ir::Program;
 use std::sync::Arc;
 
-/// The functions of a lowered program; none if the interpreter runs it. What cannot be run is refused.
+/// The functions of a lowered program; none if the interpreter runs it. Programs that cannot be run are refused.
 pub fn code_text(lowered: Program) -> Result<Vec<CodeText>, Vec<Diagnostic>> {
     ir_interp::check(&lowered)?;
     let blueprint = Blueprint::new(Arc::new(lowered), Options::default().drop_port)?;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! lock ──> next ──> value      whoever waits for the value holds `next`;
-//!                              whoever has let go of the value queues up behind that one
+//!                              whoever has let go of the value queues up after that one
 //! ```
 //!
 //! A [`Mutex`] alone goes to who comes first when it is free, and that is who has just had it: a thread that runs batch
@@ -30,7 +30,7 @@ impl<T> Turns<T> {
     }
 }
 
-/// Locks it; what a thread left when it panicked is as good as any state.
+/// Locks it; the state left by a thread that panicked is as good as any.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

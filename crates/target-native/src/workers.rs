@@ -8,10 +8,10 @@
 //! ```
 //!
 //! **Invariant**: a batch sees all of a write or nothing, and neither waits for the other: tables are there twice
-//! ([`dataplane_tables::Shared`]), and a write locks the switch only while it changes the originals. Who wants the switch gets it
-//! in turn: a worker with batch after batch keeps no write out, and what it tells waits for none.
+//! ([`dataplane_tables::Shared`]), and a write locks the switch only while it changes the originals. Threads get the
+//! switch in turn: a worker with batch after batch delays no write, and its reports wait for none.
 //!
-//! Atomicity as the language has it (P4-16 §18.4.1): each call of an extern is atomic. A read of a register and the write behind it are
+//! Atomicity as the language has it (P4-16 §18.4.1): each call of an extern is atomic. A read of a register and the write after it are
 //! not, unless they stand in an `@atomic` block; of programs with such blocks, or with cells that a processor does not write
 //! at once, one batch runs at a time.
 //!
@@ -62,7 +62,7 @@ struct State {
     is_timed: bool,
 }
 
-/// What a thread runs packets with.
+/// Runs packets on one thread.
 pub struct Worker {
     shared: Shared,
     outbox: Arc<Outbox>,
@@ -121,15 +121,15 @@ impl Shared {
         self.0.compiled.clone()
     }
 
-    /// The switch, for as long as it is held. Batches see what is written to its tables when that is
-    /// [published](Shared::publish): a thread that holds the switch cannot do that.
+    /// Locks the switch. Batches see writes to its tables when these are [published](Shared::publish): a thread that
+    /// holds the switch cannot do that.
     pub fn lock(&self) -> MutexGuard<'_, Switch> {
         let mut switch = self.0.switch.lock();
         lock(&self.0.outboxes).iter().for_each(|outbox| outbox.settle(switch.parts().0));
         switch
     }
 
-    /// Brings what was written to the switch's tables to the batches that begin after this, all at once.
+    /// Publishes writes to the switch's tables to the batches that begin after this, all at once.
     pub fn publish(&self) {
         let State { switch, writer, tables, .. } = &*self.0;
         let mut writer = lock(writer);
@@ -141,17 +141,17 @@ impl Shared {
         mirrors.published();
     }
 
-    /// Does something with the switch, as its control plane does. Batches that begin behind this see what was written; those that run
-    /// may still note hits of an entry for the one that takes its place. Traces are not told; what workers tell is
-    /// [`take_told`](Shared::take_told)'s.
+    /// Runs an operation of the control plane on the switch. Batches that begin after this see its writes; running ones
+    /// may still record hits of an entry for its successor. Traces are not reported; for the reports of workers see
+    /// [`take_told`](Shared::take_told).
     pub fn write<R>(&self, work: impl FnOnce(&mut Switch) -> R) -> R {
         let result = work(&mut self.lock());
         self.publish();
         result
     }
 
-    /// What packets told since the last time, those of each worker in their order. To be called often enough that there is room for
-    /// what comes; who calls waits for nobody, and nobody for who calls.
+    /// Takes the reports of packets since the last call, each worker's in order. Call it often enough that there is
+    /// room for new ones; it never blocks, and blocks nobody.
     pub fn take_told(&self) -> Told {
         let mut all = Told::default();
         for outbox in lock(&self.0.outboxes).iter() {
@@ -185,7 +185,7 @@ impl Shared {
     fn outbox(&self) -> (usize, Arc<Outbox>) {
         let mut outboxes = lock(&self.0.outboxes);
         let left = outboxes.iter().position(|outbox| Arc::strong_count(outbox) == 1);
-        // What the one before did is done.
+        // The former owner's work is complete.
         fence(Ordering::Acquire);
         let number = left.unwrap_or_else(|| {
             outboxes.push(Arc::default());
@@ -258,7 +258,7 @@ impl Made {
         match self {
             Made::Nothing => Some(Mirrors::default()),
             Made::Whole(build) => build.mirrors(core),
-            // The numbers of egress go on behind those of ingress.
+            // The numbers of egress go on after those of ingress.
             Made::Halves(builds) => builds.egress.mirrors(core),
         }
     }

@@ -11,7 +11,7 @@ use device::{Options, Switch};
 use std::sync::Arc;
 use target_native::{Engine, Packet};
 
-/// Names and widths; bits behind each field in the packet.
+/// Names and widths; bits after each field in the packet.
 const TABLES: [(&str, u32, u32); 6] =
     [("a", 24, 0), ("b", 32, 0), ("c", 45, 3), ("d", 64, 0), ("e", 128, 0), ("f", 23, 1)];
 

@@ -50,7 +50,7 @@ fn batches_are_what_the_interpreter_gives() {
     assert!(switch.counters().sent > 500);
 }
 
-/// What random programs do not notice.
+/// A difference that random programs do not reveal.
 #[test]
 fn another_checksum_is_noticed() {
     let program = common::program("router");

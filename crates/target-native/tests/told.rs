@@ -1,4 +1,4 @@
-//! What workers tell the control plane: in order, within bounds, and without a word to each other or to who writes.
+//! Reports of workers to the control plane: in order, bounded, and without waiting for each other or for writers.
 
 mod common;
 
@@ -34,7 +34,7 @@ fn run(worker: &mut Worker, name: u8, first: usize, packets: usize) {
     }
 }
 
-/// Who told which number.
+/// Worker and number of each report.
 fn heard(told: &Told) -> Vec<(u8, usize)> {
     let number = |value: &Value| value.as_bits().and_then(Bits::to_u64).expect("a number");
     let heard = told.digests.iter().map(|digest| match &digest.data {

@@ -19,7 +19,7 @@ fn options() -> Options {
     Options { registry, ..Options::default() }
 }
 
-/// What `op` does, a port, and numbers of which many are alike.
+/// Frames with `op` for the operation, a port, and numbers of which many are alike.
 fn frames() -> Vec<Vec<u8>> {
     let mut rng = Rng::new(1);
     let frame = |_| {

@@ -4,7 +4,7 @@ use crate::literal::string;
 use crate::names::{qualify, relative};
 use ir::{Annotation, AnnotationBody, AnnotationValue, Annotations};
 
-/// `@a @b(1) ` with a blank behind, or nothing.
+/// `@a @b(1) ` with a blank after, or nothing.
 pub(crate) fn inline(annotations: &Annotations) -> String {
     annotations.iter().map(|a| format!("{} ", annotation(a))).collect()
 }

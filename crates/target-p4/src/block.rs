@@ -1,4 +1,4 @@
-//! What functions, parsers and controls have in common, and functions.
+//! Printing shared by functions, parsers and controls, and printing of functions.
 
 use crate::annotation::{annotation, inline};
 use crate::externs::direction;

@@ -1,4 +1,4 @@
-//! What P4 source cannot say.
+//! Constructs that P4 source cannot express.
 
 use crate::local::{note_calls, note_exprs};
 use base_bits::Bits;
@@ -17,7 +17,7 @@ pub fn check(program: &Program) -> Vec<Diagnostic> {
     found
 }
 
-/// What a pass made constant must be in range: at run time other rules hold.
+/// Indices that a pass has made constant must be in range: at run time other rules hold.
 fn constant_indices(program: &Program, found: &mut Vec<Diagnostic>) {
     let mut look = |e: &Expr| match &e.kind {
         ExprKind::SlicePlus { base, start, width } => {

@@ -1,4 +1,4 @@
-//! Types, errors, match kinds. What core.p4 and the architecture's file declare is not declared again.
+//! Types, errors, match kinds. Declarations of core.p4 and of the architecture's file are not repeated.
 
 use crate::annotation::{annotation, inline};
 use crate::print::Printer;

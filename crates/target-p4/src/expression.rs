@@ -1,6 +1,6 @@
 //! Expressions.
 //!
-//! A constant stands without its width where the place gives the type: behind `=`, beside an operand that is no
+//! A constant stands without its width where the place gives the type: after `=`, beside an operand that is no
 //! constant, as an argument whose parameter has a type of its own. Elsewhere it carries it.
 
 use crate::print::Printer;
@@ -101,7 +101,7 @@ impl Printer<'_> {
         steps
     }
 
-    /// A type, and if it is a newtype what it is made of, down to a type that is none.
+    /// A type, and for a newtype its underlying types.
     fn made_of(&self, ty: &Type) -> Vec<Type> {
         let under = |ty: &Type| match ty {
             Type::Named(id) => match &self.program.types.get(id.index())?.kind {
@@ -267,7 +267,7 @@ fn position_type(expr: &Expr) -> Option<&Type> {
     Some(&expr.ty).filter(|ty| **ty == Type::Bit(32))
 }
 
-/// True for what takes its type from its place.
+/// True for expressions that take their type from their place.
 fn is_literal(expr: &Expr) -> bool {
     matches!(expr.kind, ExprKind::Const(_) | ExprKind::InvalidHeader | ExprKind::Aggregate(_))
 }

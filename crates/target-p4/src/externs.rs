@@ -114,7 +114,7 @@ fn type_params(names: &[Name]) -> String {
     }
 }
 
-/// `inout ` with a blank behind, or nothing.
+/// `inout ` with a blank after, or nothing.
 pub(crate) fn direction(direction: Direction) -> &'static str {
     match direction {
         Direction::None => "",

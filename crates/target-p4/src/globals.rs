@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 /// Names that core.p4 declares.
 const CORE: [&str; 5] = ["packet_in", "packet_out", "verify", "NoAction", "static_assert"];
 
-/// What everything at the top level is called in the source, by its index in the program.
+/// Names of top-level declarations in the source, by index in the program.
 pub(crate) struct Globals {
     arch: Option<&'static Architecture>,
-    /// What the architecture's file declares.
+    /// Names that the architecture's file declares.
     pub declared: Declared,
     pub types: Vec<String>,
     pub externs: Vec<String>,
@@ -204,7 +204,7 @@ fn shared_instances(program: &Program) -> BTreeSet<InstanceId> {
         let owner = Owner::Parser(index.into());
         parser.states.iter().for_each(|s| note_instances(&s.stmts, &mut |id| note(owner, id)));
     }
-    // What a global one is made with is global too.
+    // Arguments of a global instance are global too.
     for (at, instance) in program.instances.iter().enumerate().rev() {
         let is_global = instance.owner == Owner::Program || shared.contains(&InstanceId::from(at));
         for arg in instance.args.iter().filter(|_| is_global) {

@@ -1,11 +1,11 @@
 //! An elaborated program as P4-16 source for v1model.
 //!
-//! What is printed is a program that a person can read, that any P4 compiler accepts, and that elaborates to the
-//! program it was printed from: the same types, blocks, tables and control-plane names. Constants stand as
-//! literals, generics as their instances; names are the program's own, with a number behind them where two would
-//! meet. Where the place of a declaration does not give its control-plane name, `@name` does.
+//! The output is a program that a person can read, that any P4 compiler accepts, and that elaborates to the program it
+//! was printed from: the same types, blocks, tables and control-plane names. Constants are printed as literals,
+//! generics as their instances; names are the program's own, with a number appended where two would collide. If the
+//! position of a declaration does not give its control-plane name, `@name` does.
 //!
-//! [`check`] tells what this form cannot say; [`print()`] then still prints the rest.
+//! [`check`] reports constructs that source cannot express; [`print()`] then still prints the rest.
 
 mod annotation;
 mod block;

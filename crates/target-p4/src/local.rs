@@ -10,7 +10,7 @@ use ir::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What everything in a block is called in the source.
+/// Names of a block's declarations in the source.
 #[derive(Default)]
 pub(crate) struct Local<'p> {
     pub vars: &'p [Var],
@@ -108,7 +108,7 @@ impl<'p> Printer<'p> {
         let controls = sub_block_names(&applied, &prefix, path, &mut taken);
         names.stmts(&control.locals, &mut taken);
         for action in &control.actions {
-            // Its parameters are control-plane names: they may hide what the action does not use.
+            // Its parameters are control-plane names: they may hide names that the action does not use.
             let mut inside = names.used(|uses| uses.stmts(&action.body.stmts));
             let around = names.params.clone();
             names.params(&action.params, &mut inside);
@@ -183,7 +183,7 @@ impl<'p> Printer<'p> {
     }
 }
 
-/// The last part of the path of what is applied, if it is a path under `prefix`; else the block's whole path.
+/// The last part of the path of an applied block, if it is a path under `prefix`; else its whole path.
 fn sub_block_names<'a, I: Ord + Copy>(
     applied: &BTreeSet<I>,
     prefix: &str,
@@ -198,7 +198,7 @@ fn sub_block_names<'a, I: Ord + Copy>(
     applied.iter().map(name).collect()
 }
 
-/// Instances of controls that nothing applies: what is in them still shows to the control plane.
+/// Instances of controls that are never applied: the control plane still sees their objects.
 fn idle_controls(program: &Program) -> impl Iterator<Item = ControlId> {
     let mut applied = BTreeSet::new();
     for control in &program.controls {
@@ -351,7 +351,7 @@ impl<'a> VarNames<'a> {
         self.stmts(&block.stmts, &mut taken);
     }
 
-    /// `taken` has what the statements refer to, and what stands beside them.
+    /// `taken` has names that the statements use, and names beside them.
     fn stmts(&mut self, stmts: &[Stmt], taken: &mut Taken) {
         for stmt in stmts {
             match &stmt.kind {
@@ -373,7 +373,7 @@ impl<'a> VarNames<'a> {
         }
     }
 
-    /// The names; what is declared nowhere gets one of its own.
+    /// The names; undeclared objects get new ones.
     fn finish(self) -> Vec<String> {
         let vars = self.vars.iter();
         let mut rest = Taken::of(self.names.iter().flatten().cloned().collect());

@@ -80,7 +80,7 @@ pub(crate) fn identifier(name: &str) -> String {
 pub(crate) struct Taken(BTreeSet<String>);
 
 impl Taken {
-    /// Takes `name`, or what comes nearest to it and is free: `name_2`, `name_3`, ...
+    /// Takes `name`, or the first free one of `name_2`, `name_3`, ...
     pub(crate) fn pick(&mut self, name: &str) -> String {
         let name = identifier(name);
         let mut free = name.clone();
@@ -97,7 +97,7 @@ impl Taken {
         Taken(names)
     }
 
-    /// What is taken in either.
+    /// Names taken in either.
     pub(crate) fn and(&self, other: &Taken) -> Taken {
         Taken(self.0.union(&other.0).cloned().collect())
     }
@@ -113,7 +113,7 @@ impl Taken {
     }
 }
 
-/// The control-plane name of something named `local` inside what is named `prefix` (P4-16 §18.3).
+/// The control-plane name of `local` inside `prefix` (P4-16 §18.3).
 pub(crate) fn qualify(prefix: &str, local: &str) -> String {
     match local.strip_prefix('.') {
         Some(absolute) => absolute.to_string(),
@@ -122,7 +122,7 @@ pub(crate) fn qualify(prefix: &str, local: &str) -> String {
     }
 }
 
-/// What `@name` must say inside `prefix` so that the control-plane name is `full`.
+/// Argument of `@name` inside `prefix` for the control-plane name `full`.
 pub(crate) fn relative(prefix: &str, full: &str) -> String {
     if prefix.is_empty() {
         return full.to_string();

@@ -5,7 +5,7 @@ use crate::print::Printer;
 use ir::{Arch, Direction, Package, PackageArg, StageKind, Type, Var, VarId, VarKind};
 
 impl Printer<'_> {
-    /// Packages of the program's own architecture, with a type for each block: what was generic is not any more.
+    /// Packages of the program's own architecture, with a type for each block instead of generic ones.
     pub(crate) fn package_declarations(&mut self) {
         if !matches!(self.program.arch, Arch::Other(_)) {
             return;
@@ -15,7 +15,7 @@ impl Printer<'_> {
         self.package_declaration(&program.main, &mut taken);
     }
 
-    /// The name of the package type, declared behind what its parameters need.
+    /// The name of the package type, declared after what its parameters need.
     fn package_declaration(&mut self, package: &Package, taken: &mut Taken) -> String {
         let mut params = vec![];
         for (param, arg) in &package.args {
@@ -50,11 +50,11 @@ impl Printer<'_> {
         let name = taken.pick(&format!("{stage}_t"));
         let param = |(at, id): (usize, &VarId)| {
             let var = vars.get(id.index())?;
-            let way = match (var.kind, &var.ty) {
-                (VarKind::Param(way), ty) if !matches!(ty, Type::Extern(..)) => way,
+            let direction = match (var.kind, &var.ty) {
+                (VarKind::Param(direction), ty) if !matches!(ty, Type::Extern(..)) => direction,
                 _ => Direction::None,
             };
-            Some(format!("{}{} p{at}", crate::externs::direction(way), self.ty(&var.ty)))
+            Some(format!("{}{} p{at}", crate::externs::direction(direction), self.ty(&var.ty)))
         };
         let params: Vec<String> = params.iter().enumerate().filter_map(param).collect();
         self.blank();

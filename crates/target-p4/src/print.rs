@@ -92,7 +92,7 @@ impl<'p> Printer<'p> {
         }
     }
 
-    /// Lines between braces: `head {`, what `body` prints, `}tail`.
+    /// Lines between braces: `head {`, the output of `body`, `}tail`.
     pub(crate) fn braces(&mut self, head: &str, tail: &str, body: impl FnOnce(&mut Self)) {
         self.line(&format!("{head} {{"));
         self.indented(body);

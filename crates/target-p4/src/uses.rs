@@ -27,7 +27,7 @@ impl Uses<'_> {
         self.stmts(&function.body.stmts);
     }
 
-    /// All that a parser refers to behind its parameters.
+    /// All that a parser refers to after its parameters.
     pub(crate) fn parser(&mut self, parser: &Parser) {
         parser.instances.iter().for_each(|id| self.construction(*id));
         parser.value_sets.iter().for_each(|set| self.ty(&set.ty));
@@ -43,7 +43,7 @@ impl Uses<'_> {
         }
     }
 
-    /// All that a control refers to behind its parameters.
+    /// All that a control refers to after its parameters.
     pub(crate) fn control(&mut self, control: &Control) {
         control.instances.iter().for_each(|id| self.construction(*id));
         self.stmts(&control.locals);
@@ -88,7 +88,7 @@ impl Uses<'_> {
         }
     }
 
-    /// What a statement names beside its expressions.
+    /// Names that a statement uses outside of its expressions.
     fn head(&mut self, stmt: &Stmt) {
         match &stmt.kind {
             StmtKind::Declare(var, _) | StmtKind::ForIn { var, .. } => {

@@ -1,8 +1,8 @@
-//! Lines that are too long are broken behind commas and before `&&` and `||`.
+//! Lines that are too long are broken after commas and before `&&` and `||`.
 
 const WIDTH: usize = 100;
 
-/// `text` with long lines broken; what follows a break is indented twice more than the line.
+/// `text` with long lines broken; continuation lines are indented by two more levels.
 pub(crate) fn wrap(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.lines() {
@@ -33,8 +33,8 @@ fn wrap_line(line: &str, out: &mut String) {
     out.push('\n');
 }
 
-/// Where to break the line, outside of strings: before `limit` the last place of those in the fewest brackets,
-/// if it leaves no short line; else the first place behind `limit`.
+/// Position of a line break outside of strings: before `limit`, the last position within the fewest brackets if it
+/// leaves no short line; else the first position after `limit`.
 fn break_at(line: &str, limit: usize, indent: usize) -> Option<usize> {
     let places = places(line, indent);
     let fitting = || places.iter().filter(|(at, _)| *at <= limit);

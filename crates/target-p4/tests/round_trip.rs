@@ -1,4 +1,4 @@
-//! What is printed elaborates to what it was printed from, and reads as a person would write it.
+//! Printed programs elaborate to the programs they were printed from, and look as if written by a person.
 
 mod support;
 

@@ -1,5 +1,5 @@
-//! What controllers of one device and of a split rack wait for, over gRPC: writes of 100,000 entries, and 1,000 writes a
-//! second under half of the load that the ports take. `cargo bench -p agent`; `-- SECONDS` says how long that lasts (10).
+//! Latencies of controllers of one device and of a split rack, over gRPC: writes of 100,000 entries, and 1,000 writes a
+//! second under half of the load that the ports sustain. `cargo bench -p agent`; `-- SECONDS` sets the duration (10).
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 

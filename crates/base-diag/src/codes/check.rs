@@ -23,7 +23,7 @@ codes! {
     MISMATCH = 0210,
     /// An operator that its operands do not support.
     OPERANDS = 0211,
-    /// A type, width or type argument that nothing tells.
+    /// A type, width or type argument that cannot be inferred.
     CANNOT_INFER = 0212,
     /// A cast between types that do not convert.
     BAD_CAST = 0213,

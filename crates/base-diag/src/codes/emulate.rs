@@ -7,15 +7,15 @@ codes! {
     EXTERN_NOT_OFFERED = 0703,
     /// A rack runs no app, or more than one.
     ONE_APP = 0704,
-    /// What the emulator found wrong with itself or a device.
+    /// The emulator found a fault in itself or in a device.
     EMULATION = 0706,
     /// A statement that is no entry stands among the entries.
     NOT_AN_ENTRY = 0707,
-    /// A part calls what `simple_switch` does not have.
+    /// A part needs something that `simple_switch` lacks.
     NOT_IN_BMV2 = 0708,
-    /// Nothing of what a workload sent has arrived.
+    /// No packet of a workload has arrived.
     NOTHING_ARRIVED = 0709,
-    /// A run does not show what a workload's `expect` says.
+    /// A run does not meet a workload's `expect`.
     NOT_AS_EXPECTED = 0710,
     /// Frames go round in a loop of devices.
     LOOP = 0711,

@@ -17,11 +17,11 @@ codes! {
     MALFORMED = 0407,
     /// A value extern that the device does not have, or that refuses its arguments.
     VALUE_EXTERN = 0408,
-    /// A value extern that is declared otherwise than it is offered.
+    /// A value extern that does not match the device's declaration.
     VALUE_SIGNATURE = 0409,
     /// A line of an STF test that is no statement.
     STF_SYNTAX = 0420,
-    /// An STF statement that names what the program does not have, or that the device refuses.
+    /// An STF statement that names something that the program lacks, or that the device refuses.
     STF_REFUSED = 0421,
     /// An STF test whose packets are not those it expects.
     STF_FAILED = 0422,
@@ -35,6 +35,6 @@ codes! {
     UNWRITABLE = 0443,
     /// A port that the architecture's type cannot hold.
     BAD_PORT = 0444,
-    /// A command that only shows something, or that is about what a single device does not have.
+    /// A command that only shows something, or that concerns something that a single device lacks.
     COMMAND_PASSED_OVER = 0445,
 }

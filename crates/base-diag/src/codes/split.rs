@@ -11,7 +11,7 @@ codes! {
     MISPLACED_REGION = 0504,
     /// A state object is used on both sides of a cut.
     SEPARATED_STATE = 0505,
-    /// A hand-over cannot hold what it would have to.
+    /// A hand-over cannot carry a value.
     LAYOUT = 0507,
     /// Two devices that hand over to one another are not linked.
     NO_LINK = 0508,

@@ -9,7 +9,7 @@ codes! {
     UNTERMINATED_STRING = 0103,
     /// A number that lacks digits or has digits of another base.
     MALFORMED_NUMBER = 0104,
-    /// A width prefix beyond what can be represented.
+    /// A width prefix that is too large.
     LITERAL_WIDTH = 0105,
     /// `#include` of a file that is not there.
     INCLUDE_NOT_FOUND = 0110,

@@ -81,7 +81,7 @@ impl File {
         self.base
     }
 
-    /// Its text.
+    /// Text of the file.
     pub fn text(&self) -> &str {
         match &self.text {
             Text::Loaded(t) => t,
@@ -89,7 +89,7 @@ impl File {
         }
     }
 
-    /// Its text, shared.
+    /// Text of the file, shared.
     pub fn shared_text(&self) -> Arc<str> {
         match &self.text {
             Text::Loaded(t) => t.clone(),

@@ -12,7 +12,7 @@ use p4_entries::{Match, Statement};
 const ROUTES: usize = 1000;
 const RULES: usize = 1000;
 
-/// What a rule wants; addresses are as wide as the family's.
+/// Match of a rule; addresses are as wide as the family's.
 struct Rule {
     source: Option<(u128, u32)>,
     destination: Option<(u128, u32)>,

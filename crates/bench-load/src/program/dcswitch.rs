@@ -44,7 +44,7 @@ impl Station {
         0x2001_0db8 << 96 | u128::from(self.domain) << 80 | u128::from(self.number)
     }
 
-    /// Its frame: from a trunk with a tag.
+    /// A frame of the station; from a trunk with a tag.
     fn frame(&self, to: u64, ether_type: u16) -> Frame {
         match self.port > 16 {
             true => Frame::ethernet(to, self.mac, VLAN).vlan(100 + self.domain as u16, ether_type),
@@ -166,7 +166,7 @@ fn ports() -> Vec<Statement> {
     entries
 }
 
-/// What is known of stations: where they are, how they are reached.
+/// Entries for stations: location and port.
 fn stations() -> Vec<Statement> {
     let mut entries = vec![];
     for station in (0..STATIONS).map(Station::of) {
@@ -191,16 +191,16 @@ fn routing(prefixes: &[(u32, u32)], prefixes6: &[(u128, u32)], rng: &mut Rng) ->
         entries.push(entry("reverse_paths", keys, "NoAction", &[]));
     }
     for vrf in 1..=2u64 {
-        let way = |rng: &mut Rng| match rng.next_bool() {
+        let choice = |rng: &mut Rng| match rng.next_bool() {
             true => ("set_ecmp", rng.between(1, GROUPS)),
             false => ("set_next_hop", rng.between(1, NEXT_HOPS)),
         };
         for (prefix, length) in prefixes {
-            let (action, number) = way(rng);
+            let (action, number) = choice(rng);
             entries.push(entry("ipv4_routes", vec![is(vrf), begins(*prefix, *length)], action, &[number]));
         }
         for (prefix, length) in prefixes6 {
-            let (action, number) = way(rng);
+            let (action, number) = choice(rng);
             entries.push(entry("ipv6_routes", vec![is(vrf), begins(*prefix, *length)], action, &[number]));
         }
     }

@@ -1,4 +1,4 @@
-//! Stations behind access ports 1 to 14 and trunks 15 and 16, all known.
+//! Stations after access ports 1 to 14 and trunks 15 and 16, all known.
 
 use super::trace;
 use crate::addresses::station_mac;

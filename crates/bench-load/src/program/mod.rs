@@ -17,11 +17,11 @@ use base_time::Zipf;
 /// A program that is measured.
 #[derive(Debug)]
 pub struct Program {
-    /// What it is called, here and in `examples/bench`.
+    /// Name, here and in `examples/bench`.
     pub name: &'static str,
-    /// What it does, in few words.
+    /// Summary in a few words.
     pub title: &'static str,
-    /// Its P4 source.
+    /// P4 source.
     pub p4: &'static str,
     /// The same job in C, for `examples/bench/c/peer.c`.
     pub c: &'static str,
@@ -91,7 +91,7 @@ fn trace(shape: &Shape, rng: &Rng, packet: impl FnMut(&mut Rng, &mut Rng, usize)
     (0..shape.packets).map(|_| next()).collect()
 }
 
-/// Now and then a packet that a router drops: the IPv4 header behind `before` bytes has no hop left, or a checksum
+/// Now and then a packet that a router drops: the IPv4 header after `before` bytes has no hop left, or a checksum
 /// that is wrong.
 fn spoil(bytes: &mut [u8], before: usize, rng: &mut Rng) {
     if !rng.chance(1, 64) {

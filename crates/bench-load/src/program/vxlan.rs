@@ -1,4 +1,4 @@
-//! 64 networks with 8192 stations at access ports 1 to 8 and 32,768 behind 256 tunnels, network ports 9 to 16.
+//! 64 networks with 8192 stations at access ports 1 to 8 and 32,768 after 256 tunnels, network ports 9 to 16.
 
 use super::{spoil, trace};
 use crate::addresses::{station_mac, within};
@@ -9,7 +9,7 @@ use base_time::Rng;
 
 const NETWORKS: u64 = 64;
 const LOCAL: u64 = 8192;
-/// Numbered behind the local ones.
+/// Numbered after the local ones.
 const REMOTE: u64 = 32_768;
 const TUNNELS: u64 = 256;
 const OURS: u32 = 0x0a09_0001;

@@ -117,7 +117,7 @@ pub fn run(args: &Args) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// What `--traffic` asks for.
+/// Result of `--traffic`.
 fn measured(
     args: &Args,
     program: Arc<Program>,
@@ -212,7 +212,7 @@ fn write_edges(out: &mut String, edges: &Result<Vec<Edge>, Vec<String>>) {
     }
 }
 
-/// Who writes each value, and who reads it.
+/// Writers and readers of each value.
 fn write_uses(out: &mut String, live: &[Live]) {
     for value in live {
         let writer =

@@ -19,10 +19,10 @@ pub struct Args {
     programs: Vec<String>,
     #[command(flatten)]
     preprocessor: Preprocessor,
-    /// Disable one warning, or all
+    /// Disable the warning NAME, or all warnings without NAME; an unknown NAME lists the names
     #[arg(long = "Wdisable", value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
     disable: Vec<String>,
-    /// Turn one warning into an error, or all
+    /// Turn the warning NAME into an error, or all warnings without NAME
     #[arg(long = "Werror", value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
     error: Vec<String>,
     /// Output format

@@ -11,7 +11,7 @@ use p4rack::Disk;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// Write the two files that a controller pushes to `p4rack switch`: P4Info and the device config
+/// Write the files that a controller pushes to `p4rack switch`: P4Info and the device config, once more as the JSON file that controllers for BMv2 push
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack compile router.p4 -o build")]
@@ -48,11 +48,13 @@ pub fn run(args: &Args) -> ExitCode {
     let stem = source.file_stem().unwrap_or_default().to_string_lossy();
     let info = args.output.join(format!("{stem}.p4.p4info.{}", form.extension()));
     let config = args.output.join(format!("{stem}.p4"));
+    let as_json = args.output.join(format!("{stem}.json"));
     let written = std::fs::create_dir_all(&args.output)
         .map_err(|error| format!("`{}` cannot be created: {error}", args.output.display()))
         .and_then(|()| output::unread(&config, &read))
         .and_then(|()| output::write(&info, &pushed.p4info, &read))
-        .and_then(|()| output::write(&config, pushed.device_config.as_bytes(), &read));
+        .and_then(|()| output::write(&config, pushed.device_config.as_bytes(), &read))
+        .and_then(|()| output::write(&as_json, pushed.as_json.as_bytes(), &read));
     if let Err(why) = written {
         tell!("p4rack: {why}");
         return ExitCode::FAILURE;
@@ -61,15 +63,17 @@ pub fn run(args: &Args) -> ExitCode {
         Format::Text => {
             output::diagnostics_text(&compiled.diagnostics, &map);
             output::print(&format!(
-                "P4Info         {}\ndevice config  {}\n",
+                "P4Info         {}\ndevice config  {}\nas JSON        {}\n",
                 info.display(),
-                config.display()
+                config.display(),
+                as_json.display()
             ));
         }
         Format::Json => output::json(&json!({
             "ok": true,
             "p4info": info,
             "device_config": config,
+            "device_config_json": as_json,
             "diagnostics": output::diagnostics_json(&compiled.diagnostics, &map),
         })),
     }

@@ -117,7 +117,7 @@ enum PortChange {
     },
     /// Detach a port
     Remove {
-        /// Its number
+        /// Number
         number: u32,
     },
 }
@@ -138,7 +138,7 @@ pub fn run(args: &Args) -> ExitCode {
 }
 
 fn done(args: &Args, format: Format) -> Result<ExitCode, OperatorError> {
-    // A wrong file is told before anybody is asked.
+    // A wrong file is reported before the switch is contacted.
     let replace = match &args.command {
         Command::Replace { rack } => match regions(rack) {
             Ok(replace) => Some(replace),
@@ -227,7 +227,7 @@ fn watch(
     Ok(())
 }
 
-/// What the switch says, as JSON, or as text.
+/// Prints an answer of the switch as JSON or as text.
 fn print<M: Message>(format: Format, message: &M, text: impl FnOnce() -> String) {
     match (format, to_json(message)) {
         (Format::Json, Ok(json)) => output::print(&format!("{}\n", json.trim_end())),

@@ -15,7 +15,7 @@ pub struct Args {
     format: Format,
 }
 
-/// What a machine cannot do is no error.
+/// Missing abilities of the machine are not an error.
 pub fn run(args: &Args) -> ExitCode {
     let findings = doctor();
     match args.format {

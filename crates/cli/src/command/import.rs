@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub struct Args {
     /// topology.json or p4app.json, or a directory with one
     path: PathBuf,
-    /// Output file; `-` is standard output. Paths in it begin in its directory
+    /// Output file; `-` is standard output. Paths in the file are relative to its directory
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
     /// Program of all switches

@@ -87,7 +87,7 @@ enum Command {
         #[arg(long, value_enum, default_value = "text")]
         format: Format,
     },
-    /// List the labs that run
+    /// List the running labs
     #[command(after_help = "Examples:
   p4rack lab list")]
     List {
@@ -95,7 +95,7 @@ enum Command {
         #[arg(long, value_enum, default_value = "text")]
         format: Format,
     },
-    /// End what labs that were killed have left
+    /// End processes that killed labs have left
     #[command(after_help = "Examples:
   p4rack lab clean")]
     Clean,
@@ -136,7 +136,10 @@ fn start(args: &Args) -> ExitCode {
         Ok(network) => network,
         Err(code) => return code,
     };
-    args.options.log.begin();
+    if let Err(why) = args.options.log.begin() {
+        tell!("p4rack: {why}");
+        return ExitCode::FAILURE;
+    }
     let ending = lab::on_signals(&network.id, network.registry.clone(), !args.no_prompt);
     output::print(&lab::welcome(&network));
     if args.no_prompt {
@@ -182,7 +185,10 @@ fn test(script: &Path, path: &Path, options: &Options, format: Format) -> ExitCo
         Ok(network) => network,
         Err(code) => return code,
     };
-    options.log.begin();
+    if let Err(why) = options.log.begin() {
+        tell!("p4rack: {why}");
+        return ExitCode::FAILURE;
+    }
     lab::on_signals(&network.id, network.registry.clone(), true);
     let outcomes = lab::run_script(&network, &steps, |outcome| {
         if format == Format::Text {

@@ -3,6 +3,7 @@
 pub mod analyze;
 pub mod bench;
 pub mod check;
+pub mod cli;
 pub mod compile;
 pub mod completions;
 pub mod ctl;

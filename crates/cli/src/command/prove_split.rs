@@ -71,7 +71,7 @@ pub fn run(args: &Args) -> ExitCode {
     if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// What is asked for of one app.
+/// Proof of one app.
 fn prove(
     args: &Args,
     app: &SplitApp,

@@ -109,7 +109,7 @@ pub fn run(args: Args) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// What there is.
+/// List of experiments.
 fn list(format: Format) {
     match format {
         Format::Text => {

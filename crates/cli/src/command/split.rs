@@ -39,7 +39,7 @@ pub struct Args {
     format: Format,
 }
 
-/// The steps of the splitter, each with what it does.
+/// The steps of the splitter, each with its description.
 fn steps() -> clap::builder::PossibleValuesParser {
     let value = |step: &ir_split::Step| clap::builder::PossibleValue::new(step.name).help(step.about);
     ir_split::STEPS.iter().map(value).collect::<Vec<_>>().into()
@@ -93,7 +93,7 @@ pub fn run(args: &Args) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Prints what the steps leave, also of an app that a later step refuses.
+/// Prints the results of steps, also for an app that a later step refuses.
 fn print_after(args: &Args, map: &mut SourceMap) -> ExitCode {
     let shown: Vec<&str> = args.print_after.iter().map(String::as_str).collect();
     let traced = match rack::trace(&args.rack, &args.define, &shown, map) {
@@ -131,7 +131,7 @@ fn write(racked: &Racked, directory: &Path, target: Target) -> Result<(), String
     Ok(())
 }
 
-/// What runs where and what travels.
+/// Placement of the regions, and the values that travel.
 pub fn summary(racked: &Racked) -> String {
     let mut out = String::new();
     for (model, app) in racked.rack.apps.iter().zip(&racked.apps) {
@@ -186,7 +186,7 @@ fn app_summary(app: &SplitApp) -> String {
     out
 }
 
-/// The devices that run a section: of what the origin runs, every origin.
+/// The devices of a section; a section of the origin has every origin.
 fn devices_of<'a>(app: &'a SplitApp, section: &SectionInfo) -> Vec<&'a str> {
     let name = |device| app.placement.name(device);
     match section.device == app.placement.origin() {

@@ -73,7 +73,7 @@ pub fn run(args: &Args) -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    // What is worked on, on the terminal; warnings come before anything runs.
+    // Progress on the terminal; warnings come before anything runs.
     let tells = args.format == Format::Text && std::io::stderr().is_terminal();
     let mut tell = |step: Step<'_>| {
         if tells {
@@ -158,7 +158,7 @@ pub fn run(args: &Args) -> ExitCode {
     if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// What is to be said of a run of a rack: frames that go round, workloads of which nothing came, and those that are not as expected.
+/// Warnings about a run of a rack: frames that loop, workloads of which nothing arrived, and unmet expectations.
 fn judged(racked: &Racked, rack: &Rack, report: &RunReport) -> Vec<Diagnostic> {
     let warnings = up::endless(report).into_iter().chain(up::silence(racked, rack, report));
     warnings.chain(up::unmet(rack, report)).collect()
@@ -167,7 +167,7 @@ fn judged(racked: &Racked, rack: &Rack, report: &RunReport) -> Vec<Diagnostic> {
 /// Events from one time that files are written to the next.
 const SAVE_EVERY: u64 = 50_000;
 
-/// What looks on while a rack runs.
+/// Observers of a running rack.
 struct Watch {
     log: Option<Output>,
     samples: Option<Output>,
@@ -185,7 +185,7 @@ struct Progress {
     /// None where nobody wants to know.
     shown: Option<Instant>,
     on_terminal: bool,
-    /// A loop was told.
+    /// A loop was reported.
     told_loop: bool,
 }
 
@@ -301,7 +301,7 @@ impl Watch {
         file.write(up::page(racked, emulator, report, timeline).as_bytes())
     }
 
-    /// Writes what there is.
+    /// Writes buffered data.
     fn save(&mut self, emulator: &mut Emulator) -> Result<(), String> {
         let text = emulator.take_log();
         if let Some(log) = &mut self.log {

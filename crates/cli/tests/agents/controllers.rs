@@ -91,7 +91,7 @@ impl Client {
         Some((table, actions.into_iter().find(|preamble| preamble.name == "CountIngress.to")?.id))
     }
 
-    /// What packets by a port do: go to port 2.
+    /// Entry that sends packets of a port to port 2.
     fn entry((table, action): (u32, u32), port: u8) -> String {
         format!(
             "table_entry {{ table_id: {table} match {{ field_id: 1 exact {{ value: \"\\{port:03o}\" }} }} action {{ action {{ action_id: {action} params {{ param_id: 1 value: \"\\002\" }} }} }} }}"
@@ -210,7 +210,7 @@ fn no_acknowledged_write_is_lost_with_a_controller() {
     assert_eq!(rack.pass(1), (1, 1));
 }
 
-/// What is in memory alone is lost with the two who had it: only what `docs/ctl.md` says, and no more.
+/// A controller and an agent lost together lose only the state that `docs/ctl.md` names.
 #[test]
 fn a_controller_and_an_agent_that_are_lost_together_lose_what_that_agent_held() {
     let mut rack = Rack::new();
@@ -242,7 +242,7 @@ fn a_controller_and_an_agent_that_are_lost_together_lose_what_that_agent_held() 
     assert_eq!(rack.pass(2), (2, 2));
 }
 
-/// One process is killed after the other, while somebody writes: what was acknowledged is there afterwards.
+/// Processes are killed one after the other during writes: acknowledged writes are never lost.
 ///
 /// `P4RACK_KILLS` says how often; `./test --all` does it 200 times.
 #[test]
@@ -295,8 +295,8 @@ fn no_acknowledged_write_is_lost_in_many_kills() {
     assert_eq!(number, 7);
 }
 
-/// Writes entries of ports, and deletes those that are there, until it is told to stop or nobody answers. What is there as far
-/// as it was acknowledged, the ports of which nobody knows, and how many writes were acknowledged.
+/// Inserts and deletes entries of ports until it is told to stop or no answer comes. Returns the acknowledged entries,
+/// the ports with unknown outcome, and the number of acknowledged writes.
 fn write_on(
     address: &str,
     stop: &AtomicBool,

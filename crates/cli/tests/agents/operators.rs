@@ -1,4 +1,4 @@
-//! What operators see and mistype.
+//! Output for operators, and their typing errors.
 
 use crate::setup::{Rack, Switch, ctl, directory, secret, text};
 use serde_json::{Deserializer, Value};

@@ -1,6 +1,7 @@
-//! Ports that come and go, and what is said of those that cannot be.
+//! Ports that are attached and detached, and errors for impossible ones.
 
 use crate::setup::{Switch, ctl, secret, text};
+use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/bench/router/router.p4");
@@ -61,4 +62,78 @@ fn a_switch_with_a_port_that_cannot_be_does_not_start() {
             .starts_with("error: invalid value 'x@lo' for '--interface <PORT>': `x` is not a port number")
     );
     assert!(told(2, &["-i", "1@hub:a"]).contains("`hub` is not a kind of port"));
+}
+
+/// A switch by one of BMv2's names, and what it said until it listened.
+fn named(name: &str, directory: &std::path::Path, args: &[&str]) -> (std::process::Child, Vec<String>) {
+    let link = directory.join(name);
+    let _ = std::fs::remove_file(&link);
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_p4rack"), &link).unwrap();
+    let mut command = Command::new(&link);
+    command.args(args).current_dir(directory).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut process = secret(&mut command).spawn().expect("the binary runs");
+    let mut told = vec![];
+    for line in BufReader::new(process.stderr.take().expect("it is piped")).lines() {
+        told.push(line.expect("it is text"));
+        if told.last().is_some_and(|line| line.contains(" listens on ")) {
+            return (process, told);
+        }
+    }
+    let _ = process.wait();
+    panic!("it ended early: {told:#?}");
+}
+
+#[test]
+fn every_option_of_simple_switch_grpc_is_taken() {
+    let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("simple_switch");
+    std::fs::create_dir_all(directory.join("pcaps")).unwrap();
+    let compiled = Command::new(env!("CARGO_BIN_EXE_p4rack"))
+        .args(["compile", PROGRAM, "-o", "build"])
+        .current_dir(&directory)
+        .output();
+    assert!(compiled.expect("the binary runs").status.success());
+    let without_effect = "--nanolog ipc:///tmp/a --notifications-addr ipc:///tmp/b --debugger --debugger-addr ipc:///tmp/c --restore-state state \
+         --dump-packet-data 64 --packet-in ipc:///tmp/d --max-port-count 64 --warn-on-invalid-hdr-read --ret-zero-on-invalid-hdr-read \
+         --log-file-max-size 1000 --log-file-max-files 2 -- --priority-queues 8 --enable-swap --disable-swap --dp-grpc-server-addr 127.0.0.1:1 \
+         --max-mc-groups 8 --max-l1-entries 8 --max-l2-entries 8 --load-modules a.so";
+    let with_effect = "-i 7@udp:127.0.0.1:0,127.0.0.1:1 --pcap=pcaps build/router.json --log-file s1.log -L debug --log-flush --thrift-port 0";
+    let target = "--grpc-server-addr 0.0.0.0:0 --cpu-port 510 --drop-port 511";
+    let args: Vec<&str> =
+        [with_effect, without_effect, target].iter().flat_map(|part| part.split_whitespace()).collect();
+    let (mut process, told) = named("simple_switch_grpc", &directory, &args);
+    let _ = process.kill();
+    let _ = process.wait();
+    let notes = told.iter().filter(|line| line.contains(" has no effect: ")).count();
+    let options =
+        without_effect.split_whitespace().filter(|word| word.len() > 2 && word.starts_with("--")).count();
+    assert_eq!(notes, options, "{told:#?}");
+    let (last, rest) = told.split_last().unwrap();
+    assert!(last.starts_with("p4rack: device 0 listens on 0.0.0.0:"), "{last}");
+    assert!(rest.iter().any(|line| line == "p4rack: anyone who reaches 0.0.0.0:0 can control the switch"));
+    assert!(rest.iter().any(|line| line.starts_with("p4rack: Thrift on 127.0.0.1:")));
+    assert_eq!(rest.len(), notes + 2, "{rest:#?}");
+    assert!(directory.join("pcaps/port7_in.pcap").exists() && directory.join("s1.log").exists());
+}
+
+#[test]
+fn files_stand_for_interfaces() {
+    let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("use_files");
+    std::fs::create_dir_all(&directory).unwrap();
+    let mut capture =
+        base_pcap::Writer::new(std::fs::File::create(directory.join("veth0_in.pcap")).unwrap()).unwrap();
+    capture.frame(base_pcap::Frame::whole(0, &[0; 60])).unwrap();
+    capture.flush().unwrap();
+    let (mut process, _) = named(
+        "simple_switch",
+        &directory,
+        &[PROGRAM, "-i", "1@veth0", "--use-files", "1", "--thrift-port", "0"],
+    );
+    let came = || directory.join("veth0_out.pcap").exists();
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while !came() && std::time::Instant::now() < until {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let _ = process.kill();
+    let _ = process.wait();
+    assert!(came());
 }

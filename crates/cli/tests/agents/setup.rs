@@ -1,4 +1,4 @@
-//! The processes, and what they are asked.
+//! The processes, and requests to them.
 
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-/// Where the secret of the tests is, so that the user's own is left alone.
+/// Directory of the tests' secret, so that the user's own is left alone.
 pub fn state() -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("agents_state")
 }
@@ -63,11 +63,11 @@ pub struct Rack {
     pub controller: Switch,
     pub inside: [String; 2],
     ports: [UdpSocket; 2],
-    /// What who calls a switch has to say.
+    /// Options for clients of a switch.
     client: Vec<String>,
 }
 
-/// Where agents listen, and their ports.
+/// Addresses of agents, and their ports.
 struct Places {
     tor: String,
     nic: String,
@@ -217,7 +217,7 @@ impl Rack {
         self.ports[0].send(&frame(number, 0)).unwrap();
     }
 
-    /// What comes out next: what it was sent as, and how the rack has numbered it.
+    /// Next frame that comes out: its number, and the rack's.
     pub fn receive(&self) -> (u32, u32) {
         let mut buffer = [0; 2048];
         let length = self.ports[1].recv(&mut buffer).expect("a frame comes");

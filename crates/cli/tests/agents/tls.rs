@@ -1,4 +1,4 @@
-//! Who has no certificate, or one that somebody else has signed, neither steers a rack nor is taken for one of its devices.
+//! A client without a certificate of the rack's authority can neither control a rack nor pass for one of its devices.
 
 use crate::setup::{Rack, Switch, are_sound, ctl, directory, state, text};
 use agent::{ClientTls, Operator};
@@ -249,7 +249,8 @@ fn short(directory: &Path, name: &str, seconds: u64) {
     fs::write(directory.join(format!("{name}.key")), key.serialize_pem()).unwrap();
 }
 
-/// Certificates end, and files change, while a switch runs: who is connected goes on, who comes is judged by what is now.
+/// Certificates expire, and files change, while a switch runs: open connections continue, new ones are checked against
+/// the present files.
 #[test]
 fn certificates_that_expire_or_are_replaced() {
     let directory = empty("agents_expiring");

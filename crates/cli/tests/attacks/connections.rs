@@ -132,7 +132,7 @@ fn hand_shakes_that_flood_keep_nobody_out() {
     victim.is_as_before(before, "a flood of hand-shakes");
 }
 
-/// Who has the role, or had it, with an election id.
+/// Opens a stream for the role with an election id.
 async fn role(client: &mut Client, role: &str, election: u64) -> Option<(bool, impl Sized + use<>)> {
     let (say, said) = mpsc::channel(4);
     let role = if role.is_empty() { String::new() } else { format!("role {{ name: \"{role}\" }}") };

@@ -1,4 +1,4 @@
-//! All kinds of attacks against one process, again and again: what each of them leaves behind adds up.
+//! All kinds of attacks against one process, repeatedly: leaks of each add up.
 //!
 //! `P4RACK_LEAK_SECONDS` says for how long; `./test --all` does it for five minutes.
 
@@ -13,8 +13,8 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Rounds in which memory is looked at for what it goes up to: it goes up and down between some 15 and 50 MiB, as the allocator
-/// keeps memory of threads that ended or gives it back.
+/// Rounds after which the maximum of the memory is measured: it varies between some 15 and 50 MiB, as the allocator
+/// keeps memory of ended threads or frees it.
 const WARM_UP: u64 = 60;
 
 /// Another text of the program that runs in each round, and in every third one a wrong one.

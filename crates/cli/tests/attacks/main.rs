@@ -1,7 +1,9 @@
-//! What hostile, clumsy and unlucky clients do to the built command, which has 1 GB of memory: it goes on, gives back what it took,
-//! and serves others meanwhile. How long those wait is told and not judged, as a test's machine may do anything else beside.
+//! Attacks of hostile, clumsy and unlucky clients on the built command, which has 1 GB of memory: it keeps running,
+//! frees the memory it took, and serves others meanwhile. The waits of other clients are printed but not judged, since
+//! a test's machine may have other load.
 //!
-//! The attacks are small; with `P4RACK_ALL=1`, as `./test --all` sets it, they are as large as those that were found to do harm.
+//! The attacks are small; with `P4RACK_ALL=1`, as `./test --all` sets it, they are as large as those that once did
+//! harm.
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 

@@ -186,7 +186,7 @@ const SHAPES: [Shape; 4] = [
     }),
 ];
 
-/// What entries of each kind take is no more than what is taken into account for them.
+/// The measured memory of entries of each kind is no more than its estimate.
 #[test]
 fn entries_take_no_more_than_what_is_counted() {
     let _alone = alone();

@@ -164,7 +164,7 @@ fn frames_pass_while_a_table_is_read() {
     }
 }
 
-/// What operators ask compiled in the thread that runs frames, after what controllers push did not any more.
+/// Operators' requests once compiled in the thread that runs frames, after controllers' requests no longer did.
 #[test]
 fn frames_pass_while_an_operator_replaces_the_plan() {
     let _alone = alone();

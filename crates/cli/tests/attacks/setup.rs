@@ -31,7 +31,7 @@ pub fn at_length() -> bool {
     std::env::var_os("P4RACK_ALL").is_some()
 }
 
-/// One attack at a time: what is measured is the machine's.
+/// One attack at a time, since the whole machine is measured.
 pub fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -62,7 +62,7 @@ impl Victim {
         command
     }
 
-    /// How a switch ends that does not start, and what it says.
+    /// Exit status and message of a switch that does not start.
     pub fn refused(limit: &str, args: &[&str]) -> (ExitStatus, String) {
         let output = Victim::command(limit, args).output().unwrap();
         (output.status, String::from_utf8_lossy(&output.stderr).to_string())
@@ -102,13 +102,14 @@ impl Victim {
         fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
     }
 
-    /// What an operator asks.
+    /// Sends an operator's request.
     pub fn ctl(&self, args: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
         command.args(["ctl", "--addr", &self.address]).args(args).output().unwrap()
     }
 
-    /// It still runs, and its memory is what it was but for a tenth, or 16 MiB, which an allocator may keep in pieces.
+    /// The switch still runs, and its memory is as before, except for a tenth or 16 MiB, which an allocator may keep in
+    /// fragments.
     pub fn is_as_before(&mut self, before: u64, attack: &str) {
         assert!(self.process.try_wait().unwrap().is_none(), "{attack}: it has ended");
         let started = Instant::now();
@@ -206,8 +207,8 @@ pub async fn count(client: &mut Client, request: ReadRequest) -> Result<usize, t
     Ok(count)
 }
 
-/// A controller that goes on with its work, and one that does the same on a switch beside it, which nobody attacks: what both wait for
-/// is the machine, and what the first one waits for longer is the attack.
+/// A controller under attack, and one that does the same on a second switch that is not attacked: waits of both are the
+/// machine's, and additional waits of the first are caused by the attack.
 pub struct Honest {
     attacked: Working,
     beside: Working,

@@ -1,4 +1,4 @@
-//! What tests of pages share.
+//! Helpers for tests of pages.
 
 /// Tags that are opened and not closed, or closed and not opened.
 pub fn unbalanced(page: &str) -> Vec<String> {

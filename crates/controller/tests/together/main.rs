@@ -1,5 +1,4 @@
-//! Calls that are under way together: what goes at one time, what comes in order, and that the end is the same as one after the
-//! other.
+//! Concurrent calls: which run at one time, which in order, and that the result equals that of one after the other.
 
 mod overlap;
 mod rig;

@@ -1,4 +1,4 @@
-//! What goes at one time, and what comes in order.
+//! Concurrent calls, and calls in order.
 
 use crate::rig::{DELAY, Passage, Rig, entry};
 use base_time::Time;

@@ -27,7 +27,7 @@ use state_modes::{Merge, Mode};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// What each device holds, by id.
+/// Ids of the objects that each device has.
 const HOLDS: [&[u32]; 4] = [&[1, 5, 7, 50, 60, 100], &[2, 5, 60, 100], &[3, 5, 61, 100], &[4, 5, 8, 50, 100]];
 
 /// One way between the controller and an agent.
@@ -41,7 +41,7 @@ const TIMING: Timing = Timing {
     lease: Duration::from_ms(400),
 };
 
-/// What becomes of an ask.
+/// Fate of a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Passage {
     Through,
@@ -61,7 +61,7 @@ fn whole() -> P4Info {
     from_text(include_str!("rack.p4info.txtpb")).unwrap()
 }
 
-/// What one device offers of it.
+/// P4Info of one device.
 fn held(device: usize) -> P4Info {
     let mut info = whole();
     let is_here = |id: Option<u32>| id.is_some_and(|id| HOLDS[device].contains(&id));
@@ -102,7 +102,7 @@ impl Planner for Rack {
 
 struct Maker;
 
-/// A device that counts what it is told that it has counted.
+/// A device that reports given counts.
 #[derive(Default)]
 struct Device {
     counters: BTreeMap<(u32, u64), Count>,
@@ -259,7 +259,7 @@ impl Rig {
         self.replies.get(&ticket).expect("a reply").0
     }
 
-    /// What a read has found.
+    /// Result of a read.
     pub fn found(&self, ticket: Ticket) -> Vec<Entity> {
         match &self.replies.get(&ticket).expect("a reply").1 {
             Reply::Found(found, Ok(())) => found.entities().collect(),
@@ -267,7 +267,7 @@ impl Rig {
         }
     }
 
-    /// What a device holds of what fits a query.
+    /// Entities of a device that match a query.
     pub fn holds(&self, device: usize, query: &str) -> Vec<Entity> {
         match self.agents[device].read(vec![from_text(query).unwrap()]) {
             Answer::Found(found) => found,

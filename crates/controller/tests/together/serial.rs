@@ -1,5 +1,5 @@
-//! Several clients at once, over ways that refuse, lose and half do: the end is what the calls that have worked give one after
-//! the other, in the order in which they came.
+//! Several clients at once, over channels that refuse, lose and interrupt requests: the result equals that of the
+//! successful calls, one after the other in order.
 
 use crate::rig::{Passage, Rig, entry, request};
 use base_time::{Duration, Rng};
@@ -42,7 +42,7 @@ fn update(rng: &mut Rng) -> String {
     }
 }
 
-/// All that the devices hold, and what the northbound side is told there is.
+/// All entities of the devices, and those reported to northbound controllers.
 fn contents(rig: &mut Rig) -> Vec<String> {
     let mut all = vec![];
     for kind in KINDS {
@@ -74,7 +74,7 @@ fn break_some(rig: &mut Rig, mut rng: Rng, odds: Rc<Cell<u64>>, seen: Rc<Cell<u6
     });
 }
 
-/// What a run has come by: faults, the most calls at once, calls that were refused.
+/// Counts of a run: faults, the most concurrent calls, refused calls.
 fn run(seed: u64) -> (u64, usize, u64) {
     let mut rng = Rng::new(seed);
     let (odds, seen) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
@@ -138,7 +138,7 @@ fn calls_that_overlap_end_as_those_that_do_not() {
     assert!(broken > seeds && refused > seeds && most > 3, "{broken} {refused} {most}");
 }
 
-/// What is refused is told of the call that asked for it, and calls beside it are not.
+/// An error is reported to the call that caused it, and not to concurrent calls.
 #[test]
 fn a_call_is_answered_for_itself() {
     let mut rig = Rig::started();

@@ -29,7 +29,7 @@ impl Loader for Disk {
     }
 }
 
-/// Port 1 to port 2 and back, without what is longer than 1518 bytes.
+/// Port 1 to port 2 and back, without frames longer than 1518 bytes.
 fn wire() -> Path {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/interfaces/wire.p4");
     let parsed = p4_syntax::parse(path, &Disk, &p4_syntax::Options::default(), &mut SourceMap::new());
@@ -205,7 +205,7 @@ fn what_is_sent_by_an_interface_does_not_come_in_by_it() {
         assert!(cable.send(&frame));
     }
     until("all are sent", || lanes.counts().get(&2).is_some_and(|count| count.received == 100));
-    // What comes behind them has come in.
+    // What comes after them has come in.
     host.run(|| {
         ip("address add 10.0.0.1/24 dev eth0");
         ip("neighbour add 10.0.0.2 lladdr 02:00:00:00:00:09 dev eth0");

@@ -15,7 +15,8 @@ pub struct Host {
     outside: String,
 }
 
-/// The thread of the test, and what it starts from now on, is in a namespace of its own. False where that is not allowed, which is said.
+/// Moves the test's thread, and everything it starts, to a network namespace. False, with a message, if that is not
+/// allowed.
 pub fn enter() -> bool {
     match unshare(CloneFlags::CLONE_NEWNET) {
         Ok(()) => {

@@ -61,13 +61,13 @@ impl Bench {
         });
     }
 
-    /// Of a run over a range of the traffic.
+    /// Times runs over the whole traffic.
     pub fn time(&mut self, name: &str, run: impl FnMut(Range<usize>) -> u64) {
         self.time_some(name, LOOKUPS, run);
     }
 
-    /// Of the first `n` lookups. They are timed in pieces, and of each piece the best run counts: a piece is short enough for
-    /// some run of it to be undisturbed.
+    /// Times the first `n` lookups, in pieces; of each piece the fastest run counts. A piece is short enough that some
+    /// run of it is undisturbed.
     pub fn time_some(&mut self, name: &str, n: usize, mut run: impl FnMut(Range<usize>) -> u64) {
         let piece = PIECE.min(n);
         let mut best = vec![f64::MAX; n / piece];

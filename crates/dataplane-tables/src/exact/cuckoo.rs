@@ -45,7 +45,7 @@ pub(crate) struct Cuckoo {
     len: usize,
 }
 
-/// Where a key may be.
+/// Bucket and tag of a key.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Probe {
     first: usize,
@@ -57,7 +57,7 @@ impl Cuckoo {
         Cuckoo { buckets: vec![Bucket::default()], seed: Seed::new(seed), len: 0 }
     }
 
-    /// Where `key` may be.
+    /// Bucket and tag of `key`.
     #[inline(always)]
     pub(crate) fn probe(&self, key: &[u64]) -> Probe {
         let hash = self.seed.hash(key);

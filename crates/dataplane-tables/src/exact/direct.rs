@@ -31,7 +31,7 @@ impl Direct {
         Direct { entries: vec![MISS; 1 << bits(layout).min(MOST_BITS)] }
     }
 
-    /// By key.
+    /// Entry numbers, indexed by key.
     pub(crate) fn entries(&self) -> &[u32] {
         &self.entries
     }

@@ -7,7 +7,7 @@ pub(crate) const STRIDE: u32 = 6;
 
 /// A string of bits.
 pub(crate) trait BitString: Copy {
-    /// The six bits from `depth` on; behind the end there are zeros.
+    /// The six bits from `depth` on; after the end there are zeros.
     fn piece(self, depth: u32) -> u32;
 
     /// The 1 to 10 pieces from `depth` on, the first in the highest bits of `6 * count`.

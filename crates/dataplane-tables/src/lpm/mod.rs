@@ -196,7 +196,7 @@ impl Lpm {
         self.prefixes -= 1;
     }
 
-    /// What is done once for all updates of a batch.
+    /// Work done once for all updates of a batch.
     pub(crate) fn settle(&mut self) {
         let is_there = self.shortcut.is_some();
         let is_wanted = self.exact.is_none() && Shortcut::is_worth(self.prefixes, self.field.width, is_there);

@@ -19,13 +19,13 @@ use super::trie::{Descent, Root, Tries};
 /// Bits that choose a slot of `top`.
 const TOP: u32 = 3 * STRIDE;
 
-/// Bits that slots of chunks have behind them.
+/// Bits that slots of chunks have after them.
 pub(crate) const DEPTH: u32 = TOP + STRIDE;
 
 /// So many prefixes make it worth its memory.
 const FROM: usize = 64;
 
-/// In a slot: the rest is the number of a chunk or of a way, and else the slot is an entry number.
+/// Flag in a slot: the rest is the number of a chunk or of a node; otherwise the slot is an entry number.
 const FURTHER: u32 = FirstBits::FURTHER;
 
 /// Slots of a chunk.
@@ -35,7 +35,7 @@ const SLOTS: usize = 1 << STRIDE;
 #[repr(C, align(64))]
 struct Chunk([u32; SLOTS]);
 
-/// Where the arrays of the module begin, for who reads them by code of its own. They stay where they are until the table changes.
+/// Addresses of the module's arrays, for generated code that reads them. They are valid until the table changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FirstBits {
     /// A slot for each value of the first [`TOP`](FirstBits::TOP) bits.
@@ -60,7 +60,7 @@ pub(crate) struct Shortcut {
     chunks: Vec<Chunk>,
     free: Vec<u32>,
     /// For each chunk a run of them.
-    ways: Arena<Descent>,
+    descents: Arena<Descent>,
     /// A bit for each slot of `top` that is to be computed.
     stale: Vec<u64>,
     /// The words of `stale` that are not zero.
@@ -79,7 +79,7 @@ impl Shortcut {
             top: vec![0; 1 << TOP],
             chunks: vec![],
             free: vec![],
-            ways: Arena::new(),
+            descents: Arena::new(),
             stale: vec![u64::MAX; (1 << TOP) / 64],
             touched: (0..(1 << TOP) / 64).collect(),
         }
@@ -109,14 +109,18 @@ impl Shortcut {
         }
     }
 
-    /// What the first [`DEPTH`] bits of a key lead to.
+    /// Result of the first [`DEPTH`] bits of a key.
     #[inline(always)]
     pub(crate) fn find(&self, key: impl BitString) -> Descent {
         let mut slot = self.top[Shortcut::index(key)];
         if slot & FURTHER != 0 {
             slot = self.chunks[(slot & !FURTHER) as usize].0[key.piece(TOP) as usize % SLOTS];
         }
-        if slot & FURTHER != 0 { *self.ways.get(slot & !FURTHER) } else { Descent { best: slot, node: 0 } }
+        if slot & FURTHER != 0 {
+            *self.descents.get(slot & !FURTHER)
+        } else {
+            Descent { best: slot, node: 0 }
+        }
     }
 
     /// The slots of keys that begin with the first `length` bits of `key` are stale.
@@ -132,7 +136,7 @@ impl Shortcut {
         }
     }
 
-    /// Computes what is stale.
+    /// Recomputes stale slots.
     pub(crate) fn refresh(&mut self, tries: &Tries, root: &Root) {
         for word in std::mem::take(&mut self.touched) {
             let mut stale = std::mem::take(&mut self.stale[word as usize]);
@@ -152,9 +156,9 @@ impl Shortcut {
         let old = self.top[slot];
         let chunk = (old & FURTHER != 0).then_some(old & !FURTHER);
         if let Some(chunk) = chunk {
-            let ways = self.chunks[chunk as usize].0.iter().filter(|slot| **slot & FURTHER != 0);
-            let first = ways.clone().min().map_or(0, |way| way & !FURTHER);
-            self.ways.give(first, ways.count() as u32);
+            let further = self.chunks[chunk as usize].0.iter().filter(|slot| **slot & FURTHER != 0);
+            let first = further.clone().min().map_or(0, |slot| slot & !FURTHER);
+            self.descents.give(first, further.count() as u32);
         }
         if found.node == 0 {
             self.free.extend(chunk);
@@ -162,8 +166,8 @@ impl Shortcut {
             return;
         }
         let next: [Descent; SLOTS] = std::array::from_fn(|piece| tries.next(root, found, TOP, piece as u32));
-        let further = next.iter().filter(|way| way.node != 0).count() as u32;
-        let mut way = if further > 0 { self.ways.take(further) } else { 0 };
+        let further = next.iter().filter(|descent| descent.node != 0).count() as u32;
+        let mut place = if further > 0 { self.descents.take(further) } else { 0 };
         let chunk = chunk.or_else(|| self.free.pop()).unwrap_or(self.chunks.len() as u32);
         if chunk as usize == self.chunks.len() {
             self.chunks.push(Chunk([0; SLOTS]));
@@ -171,9 +175,9 @@ impl Shortcut {
         for (slot, next) in self.chunks[chunk as usize].0.iter_mut().zip(next) {
             *slot = next.best;
             if next.node != 0 {
-                *self.ways.get_mut(way) = next;
-                *slot = FURTHER | way;
-                way += 1;
+                *self.descents.get_mut(place) = next;
+                *slot = FURTHER | place;
+                place += 1;
             }
         }
         self.top[slot] = FURTHER | chunk;
@@ -184,7 +188,7 @@ impl Shortcut {
         let words = self.top.capacity() + self.free.capacity() + self.touched.capacity();
         words * 4
             + self.chunks.capacity() * size_of::<Chunk>()
-            + self.ways.bytes()
+            + self.descents.bytes()
             + self.stale.capacity() * 8
     }
 }

@@ -8,8 +8,9 @@
 //!   child, value        where the runs of children and of entry numbers begin: full ones first, then short
 //! ```
 //!
-//! Below the first 24 bits, a way that goes on without a branch or a prefix is one node too, a jump: `full` has up to ten
-//! pieces of six bits, `short` says how many, `child` where they lead to. It has no children, which tells it from others.
+//! Below the first 24 bits, a path without a branch or a prefix is a single node, a jump: `full` has up to ten pieces
+//! of six bits, `short` their number, `child` their target. A jump has no children, which distinguishes it from other
+//! nodes.
 //!
 //! A prefix is in exactly one node, so that the trie needs no second structure to be updated from: insert and remove
 //! touch one path. State: 32 bytes a node, two nodes in a cache line, and 4 bytes a prefix, up to twice that for room
@@ -33,7 +34,7 @@ pub(crate) struct Node {
     value: u32,
 }
 
-/// Where a trie begins.
+/// Root of a trie.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Root {
     node: Node,
@@ -48,7 +49,7 @@ pub(crate) struct Tries {
     values: Arena<u32>,
 }
 
-/// Jumps begin at this depth or below: above it, [`Shortcut`](super::shortcut::Shortcut) has what they would save.
+/// Jumps begin at this depth or below: above it, [`Shortcut`](super::shortcut::Shortcut) saves more.
 const FIRST_JUMP: u32 = super::shortcut::DEPTH;
 
 /// In pieces. Over one, a node is as good.
@@ -88,7 +89,7 @@ impl Node {
         self.children >> piece & 1 == 1
     }
 
-    /// Where the child is that exists.
+    /// Position of an existing child.
     #[inline(always)]
     fn child_at(&self, piece: u32) -> u32 {
         self.child + below(self.children, piece)
@@ -100,7 +101,7 @@ impl Node {
         (self.full >> piece & 1) | (self.short & SHORTER[piece as usize]) != 0
     }
 
-    /// Where the value of the longest prefix of `piece` is. There must be one.
+    /// Position of the value of the longest prefix of `piece`. One must exist.
     #[inline(always)]
     fn longest(&self, piece: u32) -> u32 {
         let short = self.short & SHORTER[piece as usize];
@@ -108,7 +109,7 @@ impl Node {
         self.value_at(found)
     }
 
-    /// Where the value of a prefix is that exists: 64 + `piece` for a full one, else its bit in `short`.
+    /// Position of the value of an existing prefix: 64 + `piece` for a full one, else its bit in `short`.
     #[inline(always)]
     fn value_at(&self, prefix: u32) -> u32 {
         self.value + self.rank(prefix)
@@ -157,16 +158,16 @@ impl Node {
 /// Keys that [`Tries::resume_all`] takes at once.
 pub(crate) const AT_ONCE: usize = 16;
 
-/// Where the lookup of a key is.
+/// Position of a lookup in the trie.
 #[derive(Clone, Copy, Default)]
 struct Cursor {
     node: u32,
     depth: u32,
-    /// Where the value of the longest prefix so far is.
+    /// Position of the value of the longest prefix so far.
     value: Option<u32>,
 }
 
-/// What was found above a node, and the node.
+/// Result of a descent: the best entry so far, and the node.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Descent {
     /// The entry with the longest prefix above, or [`MISS`].
@@ -348,7 +349,7 @@ impl Tries {
         self.store(root, home, node);
     }
 
-    /// What a new child at `depth` is on the way to a new node at `last`: a jump if there is room for one, else empty.
+    /// Node for a new child at `depth` above a new node at `last`: a jump if the distance allows one, else empty.
     fn way_to(&mut self, key: impl BitString, depth: u32, last: u32) -> Node {
         let count = ((last - depth) / STRIDE).min(LONGEST_JUMP);
         if count < SHORTEST_JUMP || depth < FIRST_JUMP {
@@ -359,8 +360,8 @@ impl Tries {
         Node::jump(key.pieces(depth, count), count, target)
     }
 
-    /// The node and its depth that the jump at `at` leads to, made to lead to one on the way to `last`: where the
-    /// ways part there is a node then.
+    /// The node and its depth that the jump at `at` leads to, after shortening the jump so that it leads to a node on
+    /// the path to `last`: the paths part at a node then.
     fn follow(&mut self, at: u32, key: impl BitString, depth: u32, last: u32) -> (u32, u32) {
         let (pieces, count, target) = self.nodes.get(at).as_jump();
         let differs = key.pieces(depth, count) ^ pieces;

@@ -1,18 +1,18 @@
-//! What ternary, range and optional entries want, by entry number.
+//! Matches of ternary, range and optional entries, indexed by entry number.
 //!
 //! ```text
 //! rule = | rank : 2 | next, tag | home | value ... | mask ... | least ..., greatest ... of each range |
 //! ```
 //!
 //! For ranges, `value` and `mask` have the leading bits that all numbers of the range share, so that a rule is first
-//! compared by words and then, if its table has ranges at all, by bounds. State: 8 words and a cache line for two words
-//! of key without ranges.
+//! compared by words and then, if its table has ranges, by bounds. State: 8 words and a cache line for two words of key
+//! without ranges.
 
 use crate::cpu::{self, Line};
 use crate::key::EntryKey;
 use crate::layout::{KeyLayout, MatchKind, Place, ones};
 
-/// Where an entry stands among those that fit: the greater wins. 0 is less than any entry's.
+/// Rank of an entry among those that match a key: the greatest wins. 0 is below every entry's.
 pub(crate) type Rank = u128;
 
 const RANK: usize = 0;
@@ -90,7 +90,7 @@ impl Rules {
         self.rule(entry)[VALUE..VALUE + 2 * self.words].split_at(self.words)
     }
 
-    /// The entry behind this one in its chain, and its tag.
+    /// The entry after this one in its chain, and its tag.
     #[inline(always)]
     pub(crate) fn link(&self, entry: u32) -> (u32, u32) {
         let link = self.rule(entry)[LINK];
@@ -102,7 +102,7 @@ impl Rules {
         cpu::words_mut(&mut self.lines)[at] = u64::from(tag) << 32 | u64::from(next);
     }
 
-    /// Where the structure in use has put the entry.
+    /// Position of the entry in the structure in use.
     pub(crate) fn home(&self, entry: u32) -> usize {
         self.rule(entry)[HOME] as usize
     }

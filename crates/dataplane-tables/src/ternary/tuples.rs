@@ -125,7 +125,7 @@ impl Tuples {
         tuple.stale |= tuple.best == rules.rank(entry);
     }
 
-    /// What is done once for all updates of a batch.
+    /// Work done once for all updates of a batch.
     pub(crate) fn settle(&mut self, rules: &Rules) {
         for tuple in self.tuples.iter_mut().filter(|t| t.stale) {
             let heads = tuple.heads.iter().filter(|head| **head != MISS);
@@ -169,7 +169,7 @@ impl Tuple {
         &mut self.heads[at]
     }
 
-    /// Puts an entry behind the better ones of its chain.
+    /// Puts an entry after the better ones of its chain.
     fn chain(&mut self, rules: &mut Rules, entry: u32, tag: u32) {
         let rank = rules.rank(entry);
         let (mut before, mut next) = (MISS, *self.head(tag));
@@ -189,7 +189,7 @@ impl Tuple {
         self.set_next(rules, before, tag, next);
     }
 
-    /// `next` comes behind `before`, or first in the chain of `tag`.
+    /// `next` comes after `before`, or first in the chain of `tag`.
     fn set_next(&mut self, rules: &mut Rules, before: u32, tag: u32, next: u32) {
         match before {
             MISS => *self.head(tag) = next,

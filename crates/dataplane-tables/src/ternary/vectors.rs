@@ -6,12 +6,13 @@
 //! key ── its four bits in each place choose a row ──> and of all rows ──> the rules that fit
 //! ```
 //!
-//! Any masks are alike to it: nothing depends on how many different ones there are. Ranges of fields that lie on
-//! multiples of four bits are in the rows as well as four bits can say, and the rules that are left are compared in full.
-//! State: half a byte for each bit of the key and rule, so 52 bytes a rule for a 5-tuple. Cost: a vector operation for
-//! each 256 rules and four bits until no rule is left, and the places that tell rules apart come first; a block whose best rule loses is skipped. An update writes one bit in each row; rules are
-//! sorted, so that the first block that fits ends a lookup, when as many as an eighth of them have come unsorted.
-//! Lakshman, Stiliadis (SIGCOMM 1998) have bit vectors by field; four bits are Baker's field split (StrideBV, 2012).
+//! The number of different masks does not matter. Ranges of fields that lie on multiples of four bits are represented
+//! in the rows as well as four bits allow, and the remaining rules are compared in full. State: half a byte for each
+//! bit of the key and rule, so 52 bytes a rule for a 5-tuple. Cost: a vector operation for each 256 rules and four bits
+//! until no rule is left, and the places that distinguish rules best come first; a block whose best rule loses is
+//! skipped. An update writes one bit in each row; rules are sorted, so that the first block that fits ends a lookup,
+//! when as many as an eighth of them have come unsorted. Lakshman, Stiliadis (SIGCOMM 1998) have bit vectors by field;
+//! four bits are Baker's field split (StrideBV, 2012).
 
 use super::rules::{Rank, Rules};
 use crate::table::MISS;
@@ -23,10 +24,10 @@ const BLOCK: usize = 256;
 /// that are missing.
 const PLACES_AT_ONCE: usize = 4;
 
-/// Words of a key that places are in; what is behind them only the rules themselves look at.
+/// Number of words of a key with places; later words are compared only in the rules themselves.
 const MOST_WORDS: usize = 8;
 
-/// Rules that are asked which places tell them apart best.
+/// Number of rules used to rank the places.
 const ASKED: usize = 1024;
 
 /// A bit for each rule of a block.
@@ -45,7 +46,7 @@ struct Place {
 struct Block {
     /// No rule of it is better.
     best: Rank,
-    /// Its rules are in order, the best first.
+    /// True if the block's rules are sorted, best first.
     is_sorted: bool,
 }
 
@@ -56,7 +57,7 @@ pub(crate) struct Vectors {
     blocks: Vec<Block>,
     /// For each block and place 16 of them.
     rows: Vec<Row>,
-    /// By slot: 256 for each block.
+    /// Entry numbers by slot: 256 for each block.
     entries: Vec<u32>,
     free: Vec<u32>,
     /// Rules that have come since the last sorting.
@@ -64,7 +65,7 @@ pub(crate) struct Vectors {
 }
 
 impl Vectors {
-    /// Of these entries, whose rules are there.
+    /// Builds the structure for entries that have rules.
     pub(crate) fn build(rules: &mut Rules, mut entries: Vec<u32>) -> Vectors {
         entries.sort_by_key(|entry| std::cmp::Reverse(rules.rank(*entry)));
         let mut cared = vec![0; rules.words()];
@@ -78,7 +79,7 @@ impl Vectors {
         let asked: Vec<u32> = entries.iter().step_by(asked).copied().collect();
         places.sort_by_cached_key(|place| left_over(rules, &asked, *place));
         if places.is_empty() {
-            // The rows tell free slots from rules that want anything.
+            // The rows distinguish free slots from rules that match anything.
             places.push(Place { word: 0, shift: 0 });
         }
         let whole = places.len().next_multiple_of(PLACES_AT_ONCE);
@@ -191,7 +192,7 @@ impl Vectors {
         self.entries.iter().copied().filter(|entry| *entry != MISS).collect()
     }
 
-    /// What a lookup costs at most, in rows.
+    /// Maximum cost of a lookup, in rows.
     pub(crate) fn cost(&self) -> usize {
         self.blocks.len() * self.places.len()
     }
@@ -203,8 +204,8 @@ impl Vectors {
     }
 }
 
-/// How many of some rules a place leaves, summed up over keys that are like the rules: what leaves few is to be looked at first,
-/// since most lookups end where none is left.
+/// Sum of the rules that a place leaves, over keys like the rules: places that leave few are looked at first, since
+/// most lookups end when none is left.
 fn left_over(rules: &Rules, entries: &[u32], place: Place) -> u64 {
     let mut allow = [0u64; 16];
     for entry in entries {

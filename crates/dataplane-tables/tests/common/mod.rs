@@ -92,7 +92,7 @@ pub fn value(rng: &mut Rng, width: u32) -> Bits {
     value
 }
 
-/// What an entry may want of a field, in normal form.
+/// Random match on a field, in normal form.
 pub fn field_match(rng: &mut Rng, field: &Field) -> Match {
     let width = field.width;
     let one = value(rng, width);

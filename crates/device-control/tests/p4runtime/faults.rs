@@ -1,5 +1,5 @@
-//! Asks to devices are refused, lost and half done, answers are lost: afterwards a rack holds what one without faults holds.
-//! `P4RACK_FAULT_SEEDS` says how many seeds are tried.
+//! Requests to devices are refused, lost and interrupted, answers are lost: afterwards a rack has the state of one
+//! without faults. `P4RACK_FAULT_SEEDS` sets the number of seeds.
 
 use crate::setup::{arbitration, rack, read_request, replied, write_request};
 use base_time::{Rng, Time};
@@ -55,7 +55,7 @@ pub const KINDS: [&str; 13] = [
     "packet_replication_engine_entry { clone_session_entry {} }",
 ];
 
-/// All that the devices hold, and what the north is told there is.
+/// All entities of the devices, and those reported to northbound controllers.
 fn contents<C: Channel>(rack: &mut RackSwitch<C>, now: Time) -> Vec<String> {
     let mut all = vec![];
     for kind in KINDS {
@@ -174,7 +174,7 @@ impl Twins {
         assert!(self.whole.stale().is_empty());
     }
 
-    /// What could not be led back in time is brought back later.
+    /// Repairs devices that could not be rolled back in time.
     fn bring_back(&mut self) {
         self.broken.channel.odds = 0;
         for round in 0.. {
@@ -192,7 +192,7 @@ impl Twins {
         assert_eq!(replied(self.whole.call(self.now, Ticket(1), call)), "OK\n");
     }
 
-    /// Writes of several clients. What has worked is done once more, one after the other in the order in which it came.
+    /// Writes of several clients. Successful ones are repeated on the other rack, one after the other in order.
     fn write(&mut self, rng: &mut Rng) {
         let mut requests = vec![];
         for _ in 0..rng.between(1, 4) {
@@ -255,7 +255,7 @@ impl Twins {
     }
 }
 
-/// What broke, and how often.
+/// Runs random calls on a faulty and a reliable rack. Returns how often each fault occurred.
 fn run(seed: u64) -> BTreeMap<String, u32> {
     let mut rng = Rng::new(seed);
     let chaos = Chaos { rng: rng.split("chaos"), odds: 0, seen: BTreeMap::new() };

@@ -198,7 +198,7 @@ fn replication_keeps_to_the_architecture() {
     });
 }
 
-/// Eight entries with 60 MB each made their table unreadable: nothing bounded what a controller keeps with an entity.
+/// Eight entries with 60 MB each made their table unreadable: metadata of entities was unbounded.
 #[test]
 fn what_is_written_can_be_read() {
     both(|mut bench| {

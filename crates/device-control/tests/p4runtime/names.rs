@@ -44,7 +44,7 @@ fn say(bench: &mut Bench, text: &str) -> String {
     bench.message(0, &request)
 }
 
-/// What one table writes another matches, wherever it runs.
+/// A string has the same value in all tables, on all devices.
 #[test]
 fn strings_stand_for_values() {
     both_named(|mut bench| {
@@ -171,7 +171,7 @@ fn what_is_no_string_is_refused() {
     });
 }
 
-/// What is rolled back has its values still, and a new program gives them again.
+/// Strings keep their values over rollbacks and over new programs.
 #[test]
 fn strings_outlive_failures_and_programs() {
     both_named(|mut bench| {

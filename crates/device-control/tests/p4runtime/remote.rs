@@ -1,4 +1,4 @@
-//! The front of a rack, whose agents say what the test wants.
+//! The front of a rack, whose agents answer as the test wants.
 
 use crate::setup::front;
 use base_time::{Duration, Time};
@@ -7,7 +7,7 @@ use device_control::{Event, RemoteRack, Served};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_server::Status;
 
-/// All agents come, and refuse for so many seconds to say what their devices hold. What the front asks meanwhile.
+/// All agents connect, and refuse to report their entities for some seconds. Returns the number of requests meanwhile.
 fn refused(front: &mut RemoteRack, code: Code, seconds: u64) -> usize {
     let mut now = Time::ZERO;
     let mut events = front.call(now, Ticket(1), Call::Start(Box::default(), vec![]));

@@ -1,6 +1,6 @@
-//! Requests that nobody would send: no panic, and one device and a rack that looks like it answer the same and hold the same
-//! afterwards; a request that is refused as a whole changes nothing; what is read can be written to a switch that is new.
-//! `P4RACK_FUZZ_REQUESTS` says how many are sent, `P4RACK_FUZZ_SEED` where they begin.
+//! Random requests: no panic, and one device and a rack that looks like it have the same answers and the same state
+//! afterwards; a request that is refused as a whole changes nothing; everything read can be written to a new switch.
+//! `P4RACK_FUZZ_REQUESTS` sets their number, `P4RACK_FUZZ_SEED` the first seed.
 
 use crate::faults::{KINDS, update};
 use crate::setup::{arbitration, one_device, rack, read_request, write_request};
@@ -118,7 +118,7 @@ impl Pair {
         pair
     }
 
-    /// What both answer.
+    /// Answer of both switches, which must be the same.
     fn call(&mut self, call: Call) -> Vec<String> {
         let one = codes(&self.one.call(Time::ZERO, Ticket(1), call.clone()));
         let rack = codes(&self.rack.call(Time::ZERO, Ticket(1), call.clone()));
@@ -147,7 +147,7 @@ impl Pair {
     }
 }
 
-/// What makes the contents of a switch that is new.
+/// Updates that give a new switch these contents.
 fn making(contents: &[Entity], own: &[Entity]) -> Vec<Update> {
     let new = contents.iter().filter(|entity| !own.contains(entity));
     let how = |entity: &Entity| match &entity.entity {

@@ -328,7 +328,7 @@ fn no_frame_sees_some_of_an_atomic_batch() {
     }
 }
 
-/// What is done ahead is what the request needs: the plan is the one that was made, and its epoch is no other's.
+/// A plan prepared ahead is the plan that runs, and its epoch is used once.
 #[test]
 fn programs_are_prepared_beside_frames() {
     for mut switch in served() {
@@ -365,7 +365,7 @@ fn programs_are_prepared_beside_frames() {
     }
 }
 
-/// What operators ask compiled in the thread that owned the switch.
+/// Compiling for `reset` and `replace` once blocked the thread that owned the switch.
 #[test]
 fn what_operators_ask_is_prepared_beside_frames() {
     // The machine code of a device's own program is kept.

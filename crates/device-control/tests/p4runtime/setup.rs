@@ -258,12 +258,12 @@ impl Bench {
         self.switch().answers().get_config(&request).unwrap().config.unwrap()
     }
 
-    /// What an operator asks; the answer.
+    /// Sends an operator's request; returns the answer.
     pub fn steer(&mut self, steer: Steer) -> String {
         self.call(Call::Steer(None, steer))
     }
 
-    /// What the switch is made of.
+    /// Description of the switch.
     pub fn show(&mut self) -> ShowResponse {
         self.switch().show()
     }
@@ -287,7 +287,7 @@ impl Bench {
         self.switch().link(port, is_up);
     }
 
-    /// A controller says something; what is told to whom, and what leaves.
+    /// Sends a controller's message; returns messages to controllers, and frames.
     pub fn message(&mut self, stream: u64, message: &StreamMessageRequest) -> String {
         let now = self.now;
         told(self.switch().message(now, StreamId(stream), message))
@@ -298,7 +298,7 @@ impl Bench {
         told(self.switch().close(now, StreamId(stream)))
     }
 
-    /// A frame in; port and bytes of what comes out, and what controllers are told.
+    /// Sends a frame; returns ports and bytes of the output, and messages to controllers.
     pub fn packet(&mut self, port: u32, hex: &str) -> String {
         self.now += Duration::from_ms(1);
         let now = self.now;

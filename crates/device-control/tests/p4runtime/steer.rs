@@ -1,4 +1,4 @@
-//! What operators do to a switch.
+//! Requests of operators.
 
 use crate::setup::{Bench, both, both_bare, device, info, maker, racked, splitter};
 use base_time::Duration;
@@ -179,7 +179,7 @@ fn one_device_has_no_plan() {
     });
 }
 
-/// What is made ahead is the plan by the new map, and what is run then: another one would have another epoch.
+/// The plan prepared ahead uses the new map and is the one that runs: another would have another epoch.
 #[test]
 fn the_plan_that_was_made_ahead_is_the_one_that_runs() {
     let config = ForwardingPipelineConfig::default();

@@ -10,7 +10,7 @@ use dataplane_api::DropReason;
 use device::Cause;
 use device::trace::hex_text;
 
-/// Where a step stands, in the user's file.
+/// Place of a step in the user's file.
 fn position(map: &SourceMap, span: Span) -> Option<Position> {
     if span.is_none() {
         return None;
@@ -18,7 +18,7 @@ fn position(map: &SourceMap, span: Span) -> Option<Position> {
     map.position(map.call_site(span).lo)
 }
 
-/// What stands there, on one line.
+/// Source text of the step, on one line.
 fn source(map: &SourceMap, span: Span) -> String {
     let text = map.text(map.call_site(span));
     text.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -36,7 +36,7 @@ pub fn traces(events: &[Event], at: Time, map: &SourceMap) -> Vec<bm::PacketTrac
             parents.insert(*id, parent);
         }
     }
-    // Children come behind their parents: from the last on, each is put into its own.
+    // Children come after their parents: from the last on, each is put into its own.
     let mut roots = vec![];
     for id in order.iter().rev() {
         let Some(mut node) = nodes.remove(id) else { continue };

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// Cells in memory that compiled code shares.
 pub type SharedCells = Arc<[AtomicU64]>;
 
-/// Words that stay free behind the cells of a worker: no line that it writes has cells of another, and none is loaded with one that has.
+/// Words that stay free after the cells of a worker: no line that it writes has cells of another, and none is loaded with one that has.
 pub(crate) const GAP: usize = 16;
 
 /// Counts one packet more.
@@ -39,7 +39,7 @@ pub(crate) fn cells(counters: usize) -> SharedCells {
     (0..counters * 2 + GAP).map(|_| AtomicU64::new(0)).collect()
 }
 
-/// What workers have counted in the cells with this number.
+/// Sum of all workers' counts for one cell.
 pub(crate) fn counted(workers: &[SharedCells], at: usize) -> Count {
     let of = |cells: &SharedCells| match cells.get(at * 2..at * 2 + 2) {
         Some([packets, bytes]) => Count { packets: packets.load(Relaxed), bytes: bytes.load(Relaxed) },
@@ -52,7 +52,7 @@ pub(crate) fn counted(workers: &[SharedCells], at: usize) -> Count {
 #[derive(Debug)]
 pub(crate) struct Counter {
     pub(crate) size: u64,
-    /// Where it is not zero.
+    /// Cells that are not zero.
     base: BTreeMap<u64, Count>,
     workers: Vec<SharedCells>,
 }
@@ -138,7 +138,7 @@ mod tests {
         assert!(counter.write(0, Count::default()) && counter.write(3, count(1, 2)));
         assert!(!counter.write(4, count(1, 2)));
         assert_eq!(counter.cells(), [(3, count(1, 2))]);
-        // What is counted behind a write adds to it.
+        // Counts after a write add to it.
         first[6].fetch_add(1, Relaxed);
         counter.count(3, 8);
         assert_eq!(counter.read(3), Some(count(3, 10)));

@@ -1,7 +1,7 @@
 //! `direct_counter`: a counter for each entry of a table.
 //!
-//! An entry's counter is the sum of a base and of what workers count in its *slot*, as in [`counter`](super::counter). Slots are numbers;
-//! each worker has an array with a cell for each slot, which it makes longer itself between two batches.
+//! An entry's counter is the sum of a base and of the workers' counts in its *slot*, as in [`counter`](super::counter).
+//! Slots are numbers; each worker has an array with a cell for each slot, which it extends itself between two batches.
 //!
 //! ```text
 //! Added ──> EntryCounter::share ──> slot 5 ──> record of the entry ──> code: cells of the worker [5]
@@ -22,7 +22,7 @@ pub(crate) struct EntryCounter {
 }
 
 impl EntryCounter {
-    /// What it counted.
+    /// The count.
     pub(crate) fn read(&self) -> Count {
         sum(self.base, self.slot.get().map_or(Count::default(), |slot| slot.counted()))
     }
@@ -37,7 +37,7 @@ impl EntryCounter {
         add(&mut self.base, bytes);
     }
 
-    /// Where compiled code counts.
+    /// Slot for compiled code to count in.
     pub(crate) fn share(&self, slots: &CountSlots) -> Arc<CountSlot> {
         Arc::clone(self.slot.get_or_init(|| slots.take()))
     }
@@ -74,7 +74,7 @@ struct Slots {
 #[derive(Debug)]
 pub struct CountSlot {
     at: u32,
-    /// What others had counted there before.
+    /// Count of the slot's former users.
     before: Count,
     of: Arc<Mutex<Slots>>,
 }
@@ -112,7 +112,7 @@ impl CountSlots {
 }
 
 impl CountSlot {
-    /// Its number.
+    /// Number of the slot.
     pub fn at(&self) -> u32 {
         self.at
     }

@@ -18,7 +18,7 @@ pub const RED: u8 = 2;
 pub struct BucketView {
     /// How fast it fills, and how much it holds.
     pub rate: Rate,
-    /// What the last packet left in it.
+    /// Tokens left by the last packet.
     pub tokens: u64,
 }
 
@@ -101,7 +101,7 @@ pub(crate) struct MeterArray {
     pub(crate) bytes: bool,
     /// Those that are configured.
     cells: BTreeMap<u64, Meter>,
-    /// What every other one is like.
+    /// State of every other cell.
     others: Meter,
 }
 
@@ -158,7 +158,7 @@ impl MeterArray {
         self.cells.get(&index).unwrap_or(&self.others).rates()
     }
 
-    /// What every meter without a state of its own is like.
+    /// State of every meter without a state of its own.
     pub(crate) fn others(&self) -> &Meter {
         &self.others
     }

@@ -1,4 +1,4 @@
-//! State objects: what extern instances keep from one packet to the next.
+//! State objects: the state of extern instances.
 //!
 //! Cells that were never written are not stored: a size is a bound, not an allocation.
 
@@ -43,7 +43,7 @@ pub(crate) enum Object {
 
 /// Objects that are arrays of cells of one kind.
 pub(crate) trait Array: Sized {
-    /// What users call them.
+    /// Name of the kind, for users.
     const KIND: &str;
 
     /// Such an object.

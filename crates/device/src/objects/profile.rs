@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug)]
 pub(crate) struct Profile {
     size: u64,
-    /// Of a selector.
+    /// Hash algorithm of a selector.
     pub(crate) algorithm: Algorithm,
     /// `action_selector`: it may have groups.
     selects: bool,
@@ -35,7 +35,7 @@ const MOST_CHOICES: u64 = 1 << 16;
 /// An action with its data.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Member {
-    /// Its control-plane name.
+    /// Control-plane name.
     pub(crate) action: Name,
     pub(crate) data: Vec<Value>,
 }

@@ -15,12 +15,12 @@ pub(crate) struct Register {
     cells: Cells,
 }
 
-/// Where the cells are.
+/// Storage of the cells.
 #[derive(Clone, Debug)]
 enum Cells {
     /// Those that are not zero.
     Sparse(BTreeMap<u64, Value>),
-    /// All, one behind the other as numbers of [`cell_bytes`](Register::cell_bytes): compiled code reads and writes them.
+    /// All, one after the other as numbers of [`cell_bytes`](Register::cell_bytes): compiled code reads and writes them.
     Flat(Arc<[AtomicU64]>),
 }
 

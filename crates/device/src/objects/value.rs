@@ -5,7 +5,7 @@ use base_time::Time;
 use dataplane_api::ValueExtern;
 use ir::{CallEffect, ExternFunctionId, InstanceId, Program, Signature};
 
-/// A value extern with what its program says of it.
+/// A value extern with its declaration in the program.
 pub(crate) struct ValueObject {
     pub(crate) object: Box<dyn ValueExtern>,
     /// For each method of the declaration; a function has one.
@@ -15,18 +15,18 @@ pub(crate) struct ValueObject {
 /// A method of the declaration.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ValueMethod {
-    /// Its position in what is offered.
+    /// Index of the method in the extern's offer.
     pub(crate) number: usize,
     pub(crate) effect: CallEffect,
 }
 
 impl ValueObject {
-    /// What its methods give depends on more than their arguments.
+    /// True if results depend on more than the arguments.
     pub(crate) fn has_memory(&self) -> bool {
         self.methods.iter().any(|method| method.effect != CallEffect::Pure)
     }
 
-    /// Calls a method of the declaration. What is given has the widths that the slots had.
+    /// Calls a method of the declaration. Outputs keep the widths of the given slots.
     pub(crate) fn call(&mut self, method: ValueMethod, inputs: &[Bits], outputs: &mut [Bits], now: Time) {
         let widths: smallvec::SmallVec<[u32; 8]> = outputs.iter().map(Bits::width).collect();
         self.object.call(method.number, inputs, outputs, now);
@@ -38,7 +38,7 @@ impl ValueObject {
     }
 }
 
-/// What a call of a value extern is of.
+/// Callee of a value extern.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ValueCallee {
     /// A method of an instance.
@@ -48,7 +48,7 @@ pub enum ValueCallee {
 }
 
 impl ValueCallee {
-    /// Of a call, if it is of a value extern.
+    /// Value extern that a call invokes; `None` for other calls.
     pub fn of(program: &Program, callee: &ir::Callee) -> Option<ValueCallee> {
         match callee {
             ir::Callee::ExternFunction(id) => {

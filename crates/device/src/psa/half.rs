@@ -19,46 +19,46 @@ pub enum Half {
 pub struct HalfStart<'p> {
     /// Which half.
     pub half: Half,
-    /// Its bytes.
+    /// The frame.
     pub frame: &'p [u8],
     /// A member of `PSA_PacketPath_t`.
     pub path: u32,
-    /// By which port it came in.
+    /// Ingress port.
     pub ingress_port: Port,
-    /// By which port it goes out; egress only.
+    /// Egress port; egress only.
     pub egress_port: Port,
-    /// Of its queue; egress only.
+    /// Class of service of the queue; egress only.
     pub class_of_service: u64,
     /// Which copy it is; egress only.
     pub instance: u16,
-    /// What the program sees as the time.
+    /// Timestamp for the program.
     pub timestamp: u64,
-    /// What a deparser gave it along, and for which way.
+    /// Metadata from a deparser, and the path that it travels.
     pub carried: Option<&'p (Carried, Value)>,
-    /// What it may still take.
+    /// The packet's budget.
     pub life: &'p Life,
 }
 
-/// What a half made of a packet.
+/// Result of a half.
 #[derive(Clone, Debug)]
 pub struct HalfDone {
-    /// What the program asks for: of the type of [`Role::Output`].
+    /// Requests of the program, of the type of [`Role::Output`].
     pub output: Value,
-    /// What the deparser gave along, for each way.
+    /// Metadata from the deparser, by path.
     pub carried: Vec<(Carried, Value)>,
     /// The deparsed packet.
     pub frame: Vec<u8>,
 }
 
 impl HalfDone {
-    /// What the deparser gave along for this way.
+    /// Metadata from the deparser for this path.
     pub(super) fn carried(&self, by: Carried) -> Option<(Carried, Value)> {
         self.carried.iter().find(|(way, _)| *way == by).cloned()
     }
 }
 
 impl Half {
-    /// Its control.
+    /// The half's control.
     pub fn control(self) -> BlockName {
         match self {
             Half::Ingress => BlockName::Ingress,

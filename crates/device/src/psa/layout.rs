@@ -1,4 +1,4 @@
-//! Where PSA's stages and their metadata are in a program.
+//! Positions of PSA's stages and metadata in a program.
 
 use super::half::Half;
 use crate::stage::{BlockName, Stage};
@@ -6,7 +6,7 @@ use base_diag::Diagnostic;
 use base_diag::codes::run as codes;
 use ir::{Program, Role, Type};
 
-/// What is worked out once for a program.
+/// Facts about a program, computed once.
 pub(crate) struct Layout {
     ingress: Blocks,
     egress: Blocks,
@@ -53,7 +53,7 @@ impl Layout {
         }
     }
 
-    /// Of headers, metadata and what is asked for.
+    /// Types of headers, metadata and output metadata.
     pub(crate) fn types(&self, half: Half) -> [Type; 3] {
         let control = &self.half(half).control;
         [Role::Headers, Role::Metadata, Role::Output].map(|role| control.ty(role))

@@ -10,7 +10,7 @@ use crate::objects::register::Register;
 use ir::{Instance, Program};
 use ir_value::Value;
 
-/// What an instance of the extern type `name` keeps; `None` for a type that PSA does not have.
+/// State object of an instance of the extern type `name`; `None` for a type that PSA lacks.
 pub(crate) fn object(program: &Program, instance: &Instance, name: &str) -> Option<Result<Object, String>> {
     Some(Ok(match name {
         "PacketReplicationEngine" | "BufferingQueueingEngine" | "InternetChecksum" | "Random" | "Digest" => {
@@ -18,7 +18,7 @@ pub(crate) fn object(program: &Program, instance: &Instance, name: &str) -> Opti
         }
         "Hash" | "Checksum" => match algorithm(program, instance) {
             Some(algorithm) => Object::Hash(algorithm),
-            None => return Some(Err("this hash algorithm cannot be run".into())),
+            None => return Some(Err("the hash algorithm is not supported".into())),
         },
         "Register" => match instance.type_args.first() {
             Some(ty) => {
@@ -26,7 +26,7 @@ pub(crate) fn object(program: &Program, instance: &Instance, name: &str) -> Opti
                 let initial = initial.unwrap_or_else(|| Value::zero(program, ty));
                 Object::Register(Register::new(number(instance, 0), initial))
             }
-            None => return Some(Err("it has no element type".into())),
+            None => return Some(Err("the register has no element type".into())),
         },
         "Counter" => Object::Counter(Counter::new(number(instance, 0))),
         "DirectCounter" => Object::DirectCounter,
@@ -35,7 +35,7 @@ pub(crate) fn object(program: &Program, instance: &Instance, name: &str) -> Opti
         "ActionProfile" => Object::Profile(Profile::new(number(instance, 0), None)),
         "ActionSelector" => match algorithm(program, instance) {
             Some(algorithm) => Object::Profile(Profile::new(number(instance, 1), Some(algorithm))),
-            None => return Some(Err("this hash algorithm cannot be run".into())),
+            None => return Some(Err("the hash algorithm is not supported".into())),
         },
         _ => return None,
     }))

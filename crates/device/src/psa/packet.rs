@@ -1,4 +1,4 @@
-//! A packet on its way through the device.
+//! A packet inside the device.
 
 use super::half::HalfStart;
 use crate::core::Core;
@@ -9,22 +9,22 @@ use ir::Carried;
 use ir_value::Value;
 use p4_arch::psa::packet_path;
 
-/// A packet between the halves: bytes, and what the switch knows of it. Nothing else crosses.
+/// A packet between the halves: bytes, and the switch's own metadata. Nothing else crosses.
 #[derive(Clone)]
 pub(super) struct Packet {
     pub(super) frame: Vec<u8>,
     /// How it came here: a member of `PSA_PacketPath_t`.
     pub(super) path: u32,
-    /// By which port it is, or was, received.
+    /// Port of arrival, of the packet or of the packet it was made from.
     pub(super) ingress_port: Port,
     pub(super) egress_port: Port,
     pub(super) class_of_service: u64,
     /// Which copy it is.
     pub(super) instance: u16,
-    /// What a deparser gave it along, and for which way.
+    /// Metadata from a deparser, and the path that it travels.
     pub(super) carried: Option<(Carried, Value)>,
     pub(super) life: Life,
-    /// Its number in the trace.
+    /// Number in the trace.
     pub(super) trace: PacketId,
 }
 
@@ -44,7 +44,7 @@ impl Packet {
         }
     }
 
-    /// What came to a half that code ran; nobody watches.
+    /// Packet of a half that code ran; not traced.
     pub(super) fn at(start: HalfStart<'_>) -> Packet {
         Packet {
             frame: start.frame.to_vec(),
@@ -60,18 +60,18 @@ impl Packet {
     }
 }
 
-/// What a packet is while it is in ingress or in egress.
+/// State of a packet while it is in ingress or in egress.
 pub(super) struct Pass {
     pub(super) headers: Value,
     pub(super) metadata: Value,
-    /// What the program asks for.
+    /// Requests of the program.
     pub(super) output: Value,
     /// The bytes that the parser left.
     pub(super) payload: Vec<u8>,
-    /// The length as it entered, in bytes: what counters and meters see.
+    /// Length on arrival, in bytes, for counters and meters.
     pub(super) length: u64,
     /// For the blocks' input metadata: fields by name.
     pub(super) facts: Vec<(&'static str, u128)>,
-    /// What the deparser gave along, for each way.
+    /// Metadata from the deparser, by path.
     pub(super) carried: Vec<(Carried, Value)>,
 }

@@ -28,7 +28,7 @@ pub(crate) struct PsaSwitch<'c> {
 }
 
 impl<'c> PsaSwitch<'c> {
-    /// Of a program with this layout.
+    /// Switch for a program with this layout.
     pub(crate) fn of(
         core: &'c mut Core,
         blocks: Blocks<'c>,
@@ -60,7 +60,7 @@ impl<'c> PsaSwitch<'c> {
         }
     }
 
-    /// What comes of a packet that a runner of whole packets left at the end of a half.
+    /// Continues with a packet after a half that a runner of whole packets has run.
     pub(crate) fn after_half(
         &mut self,
         start: HalfStart<'_>,
@@ -176,7 +176,7 @@ impl<'c> PsaSwitch<'c> {
         stages.run(packet, facts, initial).map_err(|stop| self.core.stopped(&stop)).ok()
     }
 
-    /// A field of what a half asks for.
+    /// A field of a half's output metadata.
     fn asked(&self, half: Half, pass: &HalfDone, name: &str) -> u64 {
         fields::get(&self.core.program, &self.layout.half(half).control.ty(Role::Output), &pass.output, name)
     }

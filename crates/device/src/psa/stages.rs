@@ -13,7 +13,7 @@ use base_time::Time;
 use ir::{Carried, ErrorId, Name, Role};
 use ir_value::{Value, fields};
 
-/// What stages need beside the packet.
+/// Context of stages, beside the packet.
 pub(super) struct Stages<'c> {
     pub(super) core: &'c mut Core,
     pub(super) runner: &'c mut (dyn StageRunner + 'c),
@@ -49,7 +49,7 @@ impl Stages<'_> {
         self.stage(&self.half.control, &mut pass, vec![]).end?;
         let visit = self.stage(&self.half.deparser, &mut pass, vec![]);
         visit.end?;
-        // What the deparser gives along stays in `pass`.
+        // Metadata from the deparser stays in `pass`.
         let mut frame = visit.emitted;
         frame.extend(&pass.payload);
         Ok(HalfDone { output: pass.output, carried: pass.carried, frame })
@@ -72,7 +72,7 @@ impl Stages<'_> {
         Ok(())
     }
 
-    /// Runs a stage: binds its parameters, and takes back what the parameters became.
+    /// Runs a stage: sets its parameters before, and stores them afterwards.
     fn stage(&mut self, stage: &Stage, pass: &mut Pass, frame: Vec<u8>) -> Visit {
         self.tell(&stage.name, true);
         let mut visit = Visit {
@@ -105,7 +105,7 @@ impl Stages<'_> {
         self.core.state.trace.add(|| EventKind::Stage { stage: stage.clone(), enter });
     }
 
-    /// What a parameter is at the start of its stage; `None` if it is without a value.
+    /// Value of a parameter at the start of its stage; `None` if it has none.
     fn enter(&self, param: &Param, pass: &mut Pass) -> Option<Value> {
         let program = &self.core.program;
         Some(match param.role {
@@ -128,7 +128,7 @@ impl Stages<'_> {
     }
 }
 
-/// What a parameter has become at the end of its stage.
+/// Stores the value of a parameter at the end of its stage.
 fn leave(param: &Param, pass: &mut Pass, value: Value) {
     match param.role {
         Role::Headers => pass.headers = value,

@@ -65,7 +65,7 @@ fn supports_timeout(table: &ir::Table) -> bool {
 }
 
 fn broken(table: &ir::Table) -> Diagnostic {
-    Diagnostic::error(codes::NOT_SUPPORTED, "this table cannot be run")
+    Diagnostic::error(codes::NOT_SUPPORTED, "the table cannot be run")
         .at(table.span, "it names unknown actions")
 }
 
@@ -124,7 +124,7 @@ fn add_entry(
     for (spec, (_, keyset)) in built.keys.iter().zip(matched) {
         let wanted = key_match(program, keyset).ok_or_else(|| not_constant(entry.span))?;
         keys.push(spec.normal(&wanted).map_err(|e| {
-            Diagnostic::error(codes::BAD_ENTRY, "this entry does not fit its table").at(entry.span, e.message)
+            Diagnostic::error(codes::BAD_ENTRY, "the entry does not fit its table").at(entry.span, e.message)
         })?);
     }
     let priority = if built.has_priorities() { priority(table, entry, position) } else { 0 };
@@ -187,8 +187,8 @@ fn data(program: &Program, args: &[Expr], span: Span) -> Result<Vec<Value>, Diag
 }
 
 fn not_constant(span: Span) -> Diagnostic {
-    Diagnostic::error(codes::NOT_SUPPORTED, "this is not known before packets come")
-        .at(span, "entries and action data are constants")
+    Diagnostic::error(codes::NOT_SUPPORTED, "the value is not known before packets arrive")
+        .at(span, "entries and action data must be constants")
 }
 
 /// The value of a constant expression.

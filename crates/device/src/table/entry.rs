@@ -1,4 +1,4 @@
-//! What a table holds: entries and the action each one runs.
+//! Contents of a table: entries and their actions.
 
 use crate::objects::direct_counter::EntryCounter;
 use crate::objects::meter::Meter;
@@ -9,26 +9,26 @@ use ir_value::Value;
 /// An entry.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Entry {
-    /// Counts up from 0 in each table; what writers name it by.
+    /// Handle for writers; counts up from 0 in each table.
     pub(crate) handle: u64,
     pub(crate) run: Run,
     /// From the source, and not to be changed.
     pub(crate) is_const: bool,
     pub(crate) direct: DirectCells,
-    /// Where the control plane wants to know when it is idle.
+    /// Idle timer, if the control plane asked for one.
     pub(crate) idle: Option<Box<IdleTimer>>,
 }
 
-/// What an entry has of the direct objects of its table; cells that nothing uses take no room.
+/// Cells of an entry in the table's direct objects; unused cells take no memory.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct DirectCells {
-    /// Of the direct counter.
+    /// Cell of the direct counter.
     pub(crate) count: EntryCounter,
-    /// Of the direct meter.
+    /// Cell of the direct meter.
     pub(crate) meter: Meter,
 }
 
-/// What an entry runs.
+/// Action, member or group that an entry runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Run {
     /// An action of the table's list with the data for its parameters without direction.
@@ -43,7 +43,7 @@ pub(crate) enum Run {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct ActionSpec {
     pub(crate) control_plane_name: Name,
-    /// Its parameters without direction.
+    /// Parameters without direction.
     pub(crate) data: Vec<(Name, Type)>,
     /// `@defaultonly`: not for entries.
     pub(crate) default_only: bool,

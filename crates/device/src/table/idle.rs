@@ -1,7 +1,7 @@
 //! Entries that no packet hits: `support_timeout` of v1model.
 //!
-//! As in BMv2 an entry stays when its time has run out; the control plane is told and decides. It is told once,
-//! and again only after another hit.
+//! As in BMv2, an idle entry stays; it is reported to the control plane, which decides. It is reported once, and again
+//! only after another hit.
 
 use super::Table;
 use crate::names::refused;
@@ -45,7 +45,7 @@ pub struct IdleEntry {
     pub at: Time,
 }
 
-/// Of a table, those that are kept until they are taken; then the newest are lost.
+/// Limit on a table's idle reports that are kept until they are taken; then the newest are lost.
 const KEPT: usize = 4096;
 
 impl Table {
@@ -59,7 +59,7 @@ impl Table {
         let name = &self.control_plane_name;
         if !self.idle_timeouts {
             return Err(EntryError {
-                message: format!("the entries of `{name}` have no timeouts"),
+                message: format!("the entries of `{name}` have no idle timeouts"),
                 help: Some("write `support_timeout = true;` in the table".to_string()),
             });
         }
@@ -69,7 +69,7 @@ impl Table {
                 entry.idle = timeout.map(|timeout| Box::new(IdleTimer::new(timeout, now)));
                 Ok(())
             }
-            None => Err(refused(format!("`{name}` has no entry with the handle {handle}"))),
+            None => Err(refused(format!("`{name}` has no entry with handle {handle}"))),
         }
     }
 

@@ -1,11 +1,11 @@
-//! What was written to a table since compiled code last looked: it keeps a copy in structures of its own.
+//! Writes to a table since compiled code last looked, for its own copy of the table.
 
 use control_writes::EntryKey;
 
 /// Writes that are noted at most; with more it is cheaper to copy the table anew.
 const KEPT: usize = 1 << 16;
 
-/// A write. What an entry runs is read from the table when the change is followed.
+/// A write. The action of an entry is read from the table when the change is followed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Change {
     Added(EntryKey),
@@ -38,7 +38,7 @@ impl Journal {
         }
     }
 
-    /// Too much was written to be told.
+    /// Forgets the writes: there were too many.
     pub(crate) fn forget(&mut self) {
         self.0 = None;
     }

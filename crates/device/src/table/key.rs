@@ -1,4 +1,4 @@
-//! One key element: how it matches, and what an entry says about it.
+//! One key element: its match kind, and an entry's match on it.
 
 use crate::names::refused;
 use base_bits::Bits;
@@ -14,9 +14,9 @@ pub struct KeySpec {
     pub name: Name,
     /// How it matches.
     pub kind: MatchKind,
-    /// Its type.
+    /// Type of the key.
     pub ty: Type,
-    /// Of the key as a number.
+    /// Width of the key as a number, in bits.
     pub width: u32,
     /// Ranges compare as `int<N>`.
     pub signed: bool,
@@ -54,7 +54,7 @@ impl KeySpec {
             Match::Lpm { value, prefix_len } => (self.fit(value)?, *prefix_len),
             Match::Ternary { value, mask } => match self.fit(mask)?.prefix_len() {
                 Some(length) => (self.fit(value)?, length),
-                None => return Err(refused(format!("the mask of `{}` is no prefix", self.name))),
+                None => return Err(refused(format!("the mask of `{}` is not a prefix", self.name))),
             },
             Match::Any => (Bits::zero(self.width), 0),
             Match::Range { .. } => return Err(self.unfit(wanted)),
@@ -76,7 +76,7 @@ impl KeySpec {
         Ok(Match::Range { lo, hi })
     }
 
-    /// True if `value` is what the normal form `wanted` wants.
+    /// True if `value` matches the normal form `wanted`.
     pub(crate) fn matches(&self, wanted: &Match, value: &Bits) -> bool {
         let value = &value.resize(self.width);
         match wanted {
@@ -136,7 +136,7 @@ pub(crate) fn entry_key(
     priority: Option<i64>,
 ) -> Result<EntryKey, EntryError> {
     if keys.is_empty() && matches.is_empty() {
-        return Err(refused(format!("`{table}` has no key: only its default can be set")));
+        return Err(refused(format!("`{table}` has no key: only its default action can be set")));
     }
     let matches = normal_of(table, "keys", keys, matches)?.into();
     Ok(EntryKey { matches, priority: if ranked { priority.unwrap_or(0) } else { 0 } })

@@ -39,18 +39,18 @@ pub(crate) struct Table {
     pub(crate) actions: Vec<ActionSpec>,
     pub(crate) default: (u32, Vec<Value>),
     default_is_const: bool,
-    /// Of the default action, where misses are counted and metered: in PSA they are, v1model counts hits.
+    /// Cells of the default action, if misses are counted and metered: PSA does, v1model counts only hits.
     pub(crate) of_default: Option<DirectCells>,
-    /// What the source says, for a reset.
+    /// Default action of the source, for a reset.
     first_default: (u32, Vec<Value>),
-    /// In no order: what was first shows in the handles.
+    /// Entries, unordered: their handles give the order of insertion.
     pub(crate) entries: IndexMap<EntryKey, Entry, FxBuildHasher>,
     const_entries: bool,
     size: u64,
     rank: Rank,
     pub(crate) implementation: Option<InstanceId>,
     pub(crate) counters: Option<InstanceId>,
-    /// Where compiled code counts for the entries.
+    /// Slots in which compiled code counts hits of entries.
     pub(crate) count_slots: CountSlots,
     pub(crate) meters: Option<InstanceId>,
     next_handle: u64,
@@ -58,7 +58,7 @@ pub(crate) struct Table {
     of_source: usize,
     /// `support_timeout`.
     pub(crate) idle_timeouts: bool,
-    /// To be told to the control plane.
+    /// Idle entries to report to the control plane.
     idle: Vec<IdleEntry>,
     pub(crate) journal: Journal,
 }

@@ -1,4 +1,4 @@
-//! What the control plane does to a table.
+//! Control-plane writes to a table.
 
 use super::{ActionSpec, Change, Entry, EntryOf, Run, Table, entry_key, fit};
 use crate::names::{refused, resolve_action};
@@ -24,7 +24,7 @@ impl Table {
         if is_full {
             return Err(EntryError {
                 message: format!("`{}` is full: it has {} entries", self.control_plane_name, self.size),
-                help: Some("declare a greater `size` in the program".to_string()),
+                help: Some("declare a larger `size` in the program".to_string()),
             });
         }
         let handle = self.next_handle;
@@ -41,7 +41,7 @@ impl Table {
         match self.entries.get(&key) {
             None => Err(refused(format!("`{}` has no such entry", self.control_plane_name))),
             Some(entry) if entry.is_const => {
-                Err(refused(format!("this entry of `{}` is constant", self.control_plane_name)))
+                Err(refused(format!("the entry of `{}` is constant", self.control_plane_name)))
             }
             Some(_) => {
                 self.entries.swap_remove(&key);
@@ -51,7 +51,7 @@ impl Table {
         }
     }
 
-    /// Replaces what an entry runs.
+    /// Replaces the action of an entry.
     pub(crate) fn modify(
         &mut self,
         keys: &[Match],
@@ -62,7 +62,7 @@ impl Table {
         match self.entries.get_mut(&key) {
             None => Err(refused(format!("`{}` has no such entry", self.control_plane_name))),
             Some(entry) if entry.is_const => {
-                Err(refused(format!("this entry of `{}` is constant", self.control_plane_name)))
+                Err(refused(format!("the entry of `{}` is constant", self.control_plane_name)))
             }
             Some(entry) => {
                 entry.run = run;
@@ -78,7 +78,7 @@ impl Table {
         self.journal.forget();
     }
 
-    /// Replaces the default action; `None` takes back what the source says.
+    /// Replaces the default action; `None` restores the source's.
     pub(crate) fn set_default(&mut self, run: Option<(u32, Vec<Value>)>) -> Result<(), EntryError> {
         if self.default_is_const {
             return Err(refused(format!("the default action of `{}` is constant", self.control_plane_name)));

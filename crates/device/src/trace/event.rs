@@ -1,4 +1,4 @@
-//! The steps of a packet's way, as data.
+//! The steps of a packet, as data.
 
 use base_bits::Bits;
 use base_diag::Span;
@@ -13,11 +13,11 @@ pub struct PacketId(pub u32);
 /// One step.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Event {
-    /// Whose step it is.
+    /// Packet of the step.
     pub packet: PacketId,
-    /// The statement, expression or state; [`Span::NONE`] for what the device does by itself.
+    /// The statement, expression or state; [`Span::NONE`] for actions of the device itself.
     pub span: Span,
-    /// What happened.
+    /// Kind of the step.
     pub kind: EventKind,
 }
 
@@ -33,11 +33,11 @@ pub struct Shown {
 /// One key of a table as it is looked up.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KeyRead {
-    /// Its control-plane name.
+    /// Control-plane name.
     pub name: Name,
     /// How it matches.
     pub kind: MatchKind,
-    /// What it is.
+    /// Value of the key.
     pub value: Shown,
 }
 
@@ -61,12 +61,12 @@ pub enum Cause {
     Received,
     /// A frame extern made it.
     FrameExtern,
-    /// Of the packet it comes from, as it entered ingress.
+    /// A clone of the source packet as it entered ingress.
     IngressClone {
         /// The session.
         session: u32,
     },
-    /// Of the packet it comes from, at the end of egress.
+    /// A clone of the source packet at the end of egress.
     EgressClone {
         /// The session.
         session: u32,
@@ -82,7 +82,7 @@ pub enum Cause {
     Recirculated,
 }
 
-/// What happened.
+/// Kinds of steps.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum EventKind {
     /// The packet comes into being.
@@ -91,9 +91,9 @@ pub enum EventKind {
         from: PacketId,
         /// Why.
         cause: Cause,
-        /// By which port it came in or, for a copy, will go out.
+        /// Port of arrival or, for a copy, of departure.
         port: Option<Port>,
-        /// Its length in bytes.
+        /// Length in bytes.
         bytes: u64,
     },
     /// A stage begins or ends.
@@ -105,7 +105,7 @@ pub enum EventKind {
     },
     /// A parser or control that another applies begins or ends, or an action ends.
     Block {
-        /// Its name.
+        /// Name of the block.
         block: Name,
         /// It begins.
         enter: bool,
@@ -125,7 +125,7 @@ pub enum EventKind {
         state: Name,
         /// The next one, `accept` or `reject`.
         next: Name,
-        /// What is selected on: where it stands and what it is. Empty without `select`.
+        /// Place and value of each key of the `select`; empty without `select`.
         keys: Vec<(Span, Shown)>,
         /// The case that fits; `None` without `select`, and if none fits.
         case: Option<Span>,
@@ -136,7 +136,7 @@ pub enum EventKind {
         header: String,
         /// How many bits.
         bits: u64,
-        /// What it holds now.
+        /// Fields of the header.
         fields: Vec<(Name, Shown)>,
     },
     /// Bits are skipped.
@@ -151,20 +151,20 @@ pub enum EventKind {
     },
     /// A table is applied.
     Table {
-        /// Its control-plane name.
+        /// Control-plane name.
         table: Name,
-        /// What is looked up.
+        /// Keys of the lookup.
         keys: Vec<KeyRead>,
         /// The entry; `None` on a miss.
         hit: Option<Hit>,
-        /// What runs.
+        /// Action that runs.
         action: Name,
     },
     /// An action runs.
     Action {
-        /// Its control-plane name.
+        /// Control-plane name.
         action: Name,
-        /// Parameters and what they start with.
+        /// Parameters and their initial values.
         args: Vec<(Name, Shown)>,
     },
     /// An `if`, or the test of a loop.
@@ -181,23 +181,23 @@ pub enum EventKind {
     Write {
         /// `hdr.ipv4.ttl`
         place: String,
-        /// What it was; `None` for a new variable.
+        /// Old value; `None` for a new variable.
         old: Option<Shown>,
-        /// What it is.
+        /// New value.
         new: Shown,
     },
     /// A header becomes valid or invalid.
     Validity {
         /// `hdr.vlan`
         header: String,
-        /// What it becomes.
+        /// New validity.
         valid: bool,
     },
     /// `push_front` or `pop_front`.
     Shift {
         /// The stack.
         stack: String,
-        /// By how many elements; to the back if positive.
+        /// Number of elements; positive towards the back.
         by: i64,
     },
     /// An extern function, or a method of an instance, is called.
@@ -213,7 +213,7 @@ pub enum EventKind {
         counter: Name,
         /// Which cell; of a direct counter, the handle of the entry.
         index: u64,
-        /// Its length as it is counted.
+        /// Length for the counter.
         bytes: u64,
     },
     /// A cell of a meter, or the direct meter of an entry or of the default action, gives the packet a colour.
@@ -237,9 +237,9 @@ pub enum EventKind {
     },
     /// A digest is sent.
     Digest {
-        /// Its name.
+        /// Name of the digest.
         name: Name,
-        /// What it says.
+        /// Data of the digest.
         data: Shown,
     },
     /// `exit`
@@ -252,7 +252,7 @@ pub enum EventKind {
         ty: Name,
         /// How many bits.
         bits: u64,
-        /// What it holds.
+        /// Fields of the header.
         fields: Vec<(Name, Shown)>,
     },
     /// The traffic manager or a frame extern does something with the packet.
@@ -264,9 +264,9 @@ pub enum EventKind {
     },
     /// The packet is sent.
     Transmit {
-        /// By which port.
+        /// Port of departure.
         port: Port,
-        /// Its bytes.
+        /// The frame.
         frame: Vec<u8>,
     },
     /// The packet ends here.

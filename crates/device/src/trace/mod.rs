@@ -1,6 +1,6 @@
-//! What happened to a packet, step by step, as data.
+//! Trace of a packet, step by step, as data.
 //!
-//! Switched off, a step costs one test of a flag: nothing is worked out for the trace.
+//! Switched off, a step costs one test of a flag: nothing is computed for the trace.
 
 mod event;
 mod show;
@@ -20,11 +20,11 @@ const KEPT: usize = 1 << 20;
 pub struct Trace {
     on: bool,
     events: Vec<Event>,
-    /// Whose steps these are.
+    /// Packet of the following steps.
     packet: PacketId,
     /// The last number given to a packet.
     last: u32,
-    /// What is running.
+    /// Place of the running code.
     at: Span,
 }
 
@@ -48,18 +48,18 @@ impl Trace {
         PacketId(0)
     }
 
-    /// What follows are steps of `packet`. Gives whose they were.
+    /// Attributes the following steps to `packet`. Returns the former packet.
     pub(crate) fn turn_to(&mut self, packet: PacketId) -> PacketId {
         self.at = Span::NONE;
         std::mem::replace(&mut self.packet, packet)
     }
 
-    /// Whose steps are being made.
+    /// Packet of the present steps.
     pub(crate) fn packet(&self) -> PacketId {
         self.packet
     }
 
-    /// What follows stands at `span` in the source.
+    /// Sets the place of the following steps to `span`.
     pub fn stand_at(&mut self, span: Span) {
         if self.on {
             self.at = span;

@@ -108,7 +108,7 @@ pub fn differences(
                 differences(program, &field.ty, &part(&field.name), a, b, differs);
             }
         }
-        // What an invalid header holds cannot be read.
+        // Fields of an invalid header cannot be read.
         (Value::Header(a), Value::Header(b), _) if !a.valid && !b.valid => {}
         (Value::Struct(a), Value::Struct(b), Type::Tuple(types)) => {
             for (((ty, a), b), at) in types.iter().zip(a).zip(b).zip(0..) {

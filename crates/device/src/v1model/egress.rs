@@ -34,7 +34,7 @@ impl V1Switch<'_> {
         self.end_egress(packet, now)
     }
 
-    /// What follows the program's egress.
+    /// Continues after the program's egress.
     pub(crate) fn end_egress(&mut self, mut packet: Packet, now: Time) -> EgressResult {
         let mut result = EgressResult::default();
         if let Some(order) = packet.effects.clone.take() {
@@ -70,7 +70,7 @@ impl V1Switch<'_> {
         frame.map_err(|stop| self.core.stopped(&stop)).ok()
     }
 
-    /// Sets what v1model tells egress of a packet's stay in its queue.
+    /// Sets egress's metadata about a packet's time in its queue.
     pub(super) fn tell_egress(&mut self, packet: &mut Packet, stay: Stay) {
         let fields = [
             ("egress_global_timestamp", stay.left.into()),

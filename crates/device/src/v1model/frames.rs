@@ -19,7 +19,7 @@ use ir::InstanceId;
 use ir_value::Value;
 
 impl V1Switch<'_> {
-    /// Hands the packet to the frame extern that it called, and gives what runs on.
+    /// Passes the packet to the frame extern that it called. Returns the work that follows.
     pub(super) fn call_frame_extern(&mut self, called: Called, now: Time) -> Vec<Work> {
         let Called { instance, method, args, frame, kept, life } = called;
         let name = self.core.program.instance(instance).control_plane_name.clone();
@@ -53,7 +53,7 @@ impl V1Switch<'_> {
         more.into_iter().flat_map(|work| self.run_ingress(work, now)).collect()
     }
 
-    /// What they emit; what one emits shares a budget.
+    /// Runs the timers that are due. Returns the emitted frames; all frames of one instance share a budget.
     fn tick_all(&mut self, now: Time) -> Vec<(InstanceId, Life, Emitted)> {
         let objects = self.core.state.objects.iter().enumerate();
         let mut due: Vec<(Time, usize)> =
@@ -86,9 +86,9 @@ impl V1Switch<'_> {
         out.take()
     }
 
-    /// The packet that called goes on with its metadata and variables; headers, payload and the length that
-    /// egress sees come from the frame given back. What the parser writes into metadata is forgotten. Resubmit
-    /// and ingress clones still give the frame as it entered the pass.
+    /// The packet that called goes on with its metadata and variables; headers, payload and the length that egress sees
+    /// come from the returned frame. The parser's writes to metadata are discarded. Resubmit and ingress clones still
+    /// use the frame of the start of the pass.
     pub(super) fn carry_on(
         &mut self,
         packet: &mut Packet,
@@ -118,7 +118,8 @@ impl V1Switch<'_> {
         Some(Work::Fresh(Box::new(packet), at))
     }
 
-    /// Where a frame goes on, among [`Blocks::resumes`](crate::Blocks::resumes); it is dropped if the program has no such place.
+    /// Position at which a frame continues, in [`Blocks::resumes`](crate::Blocks::resumes); the frame is dropped if the
+    /// program lacks it.
     fn place(&mut self, instance: InstanceId, resume: &ResumeAt) -> Option<usize> {
         let calls = self.blocks.frame_externs();
         let at = match resume {

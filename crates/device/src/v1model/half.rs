@@ -1,4 +1,4 @@
-//! The halves of v1model, ingress and egress, with what goes in and what comes out: see
+//! Inputs and results of v1model's halves, ingress and egress: see
 //! [`StageRunner::v1model_ingress`](crate::StageRunner::v1model_ingress).
 //!
 //! ```text
@@ -30,21 +30,21 @@ pub enum Work {
 /// A frame as it came in.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Received {
-    /// By which port.
+    /// Port of arrival.
     pub port: Port,
-    /// Its bytes.
+    /// The frame.
     pub frame: Vec<u8>,
-    /// What the program sees as the time, in microseconds.
+    /// Timestamp for the program, in microseconds.
     pub timestamp: u64,
 }
 
-/// A packet that called a frame extern, and what came back.
+/// A packet that called a frame extern, and the returned frame.
 pub struct Carried {
     /// The packet as it was at the call.
     pub kept: Kept,
-    /// Its bytes now.
+    /// The frame as it is now.
     pub frame: Vec<u8>,
-    /// Where it runs on, among [`Blocks::resumes`](crate::Blocks::resumes).
+    /// Position at which the frame continues, in [`Blocks::resumes`](crate::Blocks::resumes).
     pub at: usize,
 }
 
@@ -70,7 +70,7 @@ pub enum Ingress {
 
 /// The call of a frame extern.
 pub struct Called {
-    /// Whose method is called.
+    /// Instance whose method is called.
     pub instance: InstanceId,
     /// The method's name.
     pub method: Name,
@@ -78,9 +78,9 @@ pub struct Called {
     pub args: Vec<Bits>,
     /// The deparsed packet.
     pub frame: Vec<u8>,
-    /// What is kept of it.
+    /// State of the packet that is kept.
     pub kept: Kept,
-    /// What it may still take.
+    /// The packet's budget.
     pub life: Life,
 }
 

@@ -60,14 +60,13 @@ impl V1Switch<'_> {
         old
     }
 
-    /// Runs a packet through ingress and traffic manager, and all that starts again on the way.
+    /// Runs a packet through ingress and traffic manager, including everything that restarts on the way.
     pub(super) fn run_ingress(&mut self, work: Work, now: Time) -> Vec<Queued> {
         let done = self.ingress(work, now);
         self.after_ingress(done, now)
     }
 
-    /// All that comes of a packet that ended in ingress, up to the queues: what a packet gives rise to runs before the packets behind
-    /// it.
+    /// Continues after ingress, up to the queues: all effects of a packet are complete before the next packet.
     pub(crate) fn after_ingress(&mut self, done: Ingress, now: Time) -> Vec<Queued> {
         // Nearly all of them: nothing else comes of it.
         if let Ingress::Waits(packet) = done {
@@ -84,7 +83,7 @@ impl V1Switch<'_> {
         queued
     }
 
-    /// What is to run in ingress next.
+    /// Work that follows a run of ingress.
     fn follow(&mut self, done: Ingress, queued: &mut Vec<Queued>, now: Time) -> Vec<Work> {
         match done {
             Ingress::Waits(packet) => {

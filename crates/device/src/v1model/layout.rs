@@ -1,4 +1,4 @@
-//! Where v1model's stages, metadata and field lists are in a program.
+//! Positions of v1model's stages, metadata and field lists in a program.
 
 use crate::region::Regions;
 use crate::stage::{BlockName, Stage};
@@ -8,9 +8,9 @@ use base_diag::codes::run as codes;
 use ir::{AnnotationBody, AnnotationValue, Name, Program, Role, Type};
 use ir_value::Value;
 
-/// What is worked out once for a program.
+/// Facts about a program, computed once.
 pub(crate) struct Layout {
-    /// By [`BlockName`].
+    /// Stages, indexed by [`BlockName`].
     stages: [Stage; 6],
     standard_fields: Vec<(Name, u32)>,
     pub(super) headers: Type,
@@ -20,13 +20,13 @@ pub(crate) struct Layout {
     pub(super) field_lists: Vec<(Vec<u32>, Vec<u32>)>,
     /// The field of the user's metadata with `@counted_length`.
     counted_length: Option<u32>,
-    /// Where frames may run on in ingress.
+    /// Positions in ingress at which frames may continue.
     pub(crate) regions: Regions,
     /// The port that means "drop".
     pub(crate) drop_port: u32,
 }
 
-/// By [`BlockName`].
+/// Names of the stages, indexed by [`BlockName`].
 const NAMES: [&str; 6] = ["parser", "verify_checksum", "ingress", "egress", "compute_checksum", "deparser"];
 
 impl Layout {
@@ -82,7 +82,7 @@ impl Layout {
         })
     }
 
-    /// What runs in a stage.
+    /// Block of a stage.
     pub(crate) fn stage(&self, name: BlockName) -> &Stage {
         &self.stages[name as usize]
     }

@@ -10,12 +10,12 @@ use crate::objects::register::Register;
 use ir::{Instance, Program};
 use ir_value::Value;
 
-/// What an instance of the extern type `name` keeps; `None` for a type that v1model does not have.
+/// State object of an instance of the extern type `name`; `None` for a type that v1model lacks.
 pub(crate) fn object(program: &Program, instance: &Instance, name: &str) -> Option<Result<Object, String>> {
     Some(Ok(match name {
         "register" => match instance.type_args.first() {
             Some(ty) => Object::Register(Register::new(number(instance, 0), Value::zero(program, ty))),
-            None => return Some(Err("it has no element type".into())),
+            None => return Some(Err("the register has no element type".into())),
         },
         "counter" => Object::Counter(Counter::new(number(instance, 0))),
         "direct_counter" => Object::DirectCounter,
@@ -25,7 +25,7 @@ pub(crate) fn object(program: &Program, instance: &Instance, name: &str) -> Opti
         "action_profile" => Object::Profile(Profile::new(number(instance, 0), None)),
         "action_selector" => match member(program, instance, 0).and_then(|name| Algorithm::by_name(&name)) {
             Some(algorithm) => Object::Profile(Profile::new(number(instance, 1), Some(algorithm))),
-            None => return Some(Err("this hash algorithm cannot be run".into())),
+            None => return Some(Err("the hash algorithm is not supported".into())),
         },
         _ => return None,
     }))

@@ -1,4 +1,4 @@
-//! A packet on its way through the device.
+//! A packet inside the device.
 
 use crate::environment::Source;
 use crate::life::Life;
@@ -12,38 +12,39 @@ use ir_value::Value;
 /// A packet between stages, as values.
 #[derive(Clone, Debug)]
 pub struct Packet {
-    /// Of the type of the headers.
+    /// Value of the headers' type.
     pub headers: Value,
-    /// Of the type of the user's metadata.
+    /// Value of the user metadata's type.
     pub metadata: Value,
-    /// Of the type `standard_metadata_t`.
+    /// Value of the type `standard_metadata_t`.
     pub standard: Value,
     /// As it entered this pass.
     pub frame: Vec<u8>,
     /// The bytes that the parser left.
     pub payload: Vec<u8>,
-    /// By which port it came in.
+    /// Ingress port.
     pub ingress_port: Port,
-    /// By which port it goes out; egress only.
+    /// Egress port; egress only.
     pub egress_port: Port,
-    /// What else belongs to it. `length` is what `packet_length` will be in egress. Copies and what starts again forget `truncate`.
+    /// Lengths and requested effects. `length` becomes `packet_length` in egress. Copies and restarted packets do not
+    /// inherit `truncate`.
     pub effects: Effects,
-    /// What is left of its frame's budget.
+    /// Remaining budget of the packet's frame.
     pub life: Life,
-    /// Its number in the trace.
+    /// Number in the trace.
     pub trace: PacketId,
 }
 
 impl Packet {
-    /// Cuts its payload so that it has `most` bytes with its headers, as far as `packet_length` tells them. Where they alone are
-    /// longer, what is sent is cut.
+    /// Truncates the payload so that the packet has `most` bytes with its headers, as far as `packet_length` gives
+    /// them. If the headers alone are longer, the frame is truncated on transmission.
     pub(super) fn cut(&mut self, most: u32) {
         let payload = self.payload.len();
         let headers = usize::try_from(self.effects.length).unwrap_or(0).saturating_sub(payload);
         let most_bytes = most as usize;
         let kept = payload.min(most_bytes.saturating_sub(headers));
         self.payload.truncate(kept);
-        // What the pass began with goes on to end in the payload, and is what is counted.
+        // The start of the pass remains at the end of the payload, and is what counters see.
         self.frame.truncate(self.frame.len().saturating_sub(payload - kept));
         self.effects.counted = self.frame.len() as u64;
         self.effects.length = self.effects.length.min(most.into());

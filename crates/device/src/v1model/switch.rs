@@ -1,4 +1,4 @@
-//! A device for v1model at work: what its files have in common.
+//! A device for v1model at work: parts shared by its files.
 
 use super::half::{Received, Work};
 use super::layout::Layout;
@@ -20,7 +20,7 @@ pub(crate) struct V1Switch<'c> {
 }
 
 impl<'c> V1Switch<'c> {
-    /// Of a program with this layout.
+    /// Switch for a program with this layout.
     pub(crate) fn of(
         core: &'c mut Core,
         blocks: Blocks<'c>,

@@ -1,4 +1,4 @@
-//! The traffic manager: what is done with a packet at the end of ingress, in `simple_switch`'s order.
+//! The traffic manager: effects at the end of ingress, in `simple_switch`'s order.
 
 use super::half::Work;
 use super::packet::Packet;
@@ -12,8 +12,8 @@ use ir_value::Value;
 use p4_arch::v1model::instance_type;
 
 impl V1Switch<'_> {
-    /// The effects asked for in ingress: clone, then resubmit, multicast, drop or unicast. Gives what starts
-    /// again.
+    /// Carries out the effects requested in ingress: clone, then resubmit, multicast, drop or unicast. Returns packets
+    /// that restart.
     pub(super) fn manage(&mut self, mut packet: Packet, now: Time, queued: &mut Vec<Queued>) -> Option<Work> {
         if let Some(order) = packet.effects.clone.take() {
             queued.extend(self.clone_ingress(&packet, order, now));

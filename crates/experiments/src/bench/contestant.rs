@@ -1,4 +1,4 @@
-//! What takes part.
+//! Contestants of the benchmark.
 
 use super::events::Events;
 use bench_load::wire::Outcome;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// Does a program's job on a load.
 pub trait Contestant: Send {
-    /// What it took to get ready.
+    /// Cost of getting ready.
     fn setup(&self) -> Setup;
 
     /// Each packet of the load once, in order. To be called first: the state is still empty.
@@ -17,7 +17,7 @@ pub trait Contestant: Send {
         None
     }
 
-    /// What is left to the interpreter: statements of the program, and how often it was called for a packet.
+    /// Statements that the interpreter runs for the engine, and its calls per packet.
     fn left(&self) -> Option<(usize, f64)> {
         None
     }
@@ -32,7 +32,7 @@ pub trait Contestant: Send {
     fn time(&mut self, milliseconds: u64) -> Result<Timing, String>;
 }
 
-/// What it took to get ready.
+/// Cost of getting ready.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Setup {
     /// From source to something that runs.
@@ -52,9 +52,9 @@ pub struct Updates {
     pub entries: u64,
     /// Processor time of the thread that writes.
     pub cpu: Duration,
-    /// Time on the wall that writes took: with what they waited for.
+    /// Wall-clock time of the writes, including all waiting.
     pub wall: Duration,
-    /// What the other thread did meanwhile.
+    /// Packets that the other thread forwarded meanwhile.
     pub forwarded: Timing,
 }
 

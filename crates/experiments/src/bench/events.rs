@@ -1,9 +1,9 @@
 //! Cycles and instructions, where the kernel lets them be counted (`perf_event_open`): those of user code.
 
-/// What a thread or process did.
+/// Processor events of a thread or process.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Events {
-    /// Of the processor.
+    /// Cycles.
     pub cycles: u64,
     /// Instructions that it has retired.
     pub instructions: u64,
@@ -30,7 +30,7 @@ impl Counters {
         Ok(Counters([counter(Hardware::CPU_CYCLES)?, counter(Hardware::INSTRUCTIONS)?]))
     }
 
-    /// What was counted until now.
+    /// Events so far.
     pub fn read(&mut self) -> Option<Events> {
         let [cycles, instructions] = &mut self.0;
         Some(Events { cycles: cycles.read().ok()?, instructions: instructions.read().ok()? })

@@ -9,7 +9,7 @@ pub(super) const BATCH: usize = 64;
 /// Batches between two looks at the clock.
 pub(super) const BATCHES: usize = 32;
 
-/// Frames one behind the other, as the peers have them, and buffers for a batch.
+/// Frames one after the other, as the peers have them, and buffers for a batch.
 pub(super) struct Feed {
     bytes: Vec<u8>,
     /// The port, and where the frame ends.

@@ -1,4 +1,4 @@
-//! The reference interpreter: what is right, and one of those that are timed.
+//! The reference interpreter: defines the expected output, and is one of the contestants.
 
 use super::contestant::{Contestant, Setup, Timing};
 use super::{clock, source};

@@ -21,7 +21,7 @@ const TURNS: u64 = 5;
 pub struct Result {
     /// Which program.
     pub program: &'static Program,
-    /// Of what the load was made.
+    /// Parameters of the load.
     pub shape: Shape,
     /// Entries of the load.
     pub entries: usize,
@@ -44,10 +44,10 @@ pub enum Outcome {
     Failed(String),
 }
 
-/// What was measured.
+/// Measurements of a contestant.
 #[derive(Debug)]
 pub struct Measured {
-    /// What is left to the interpreter: statements, and calls a packet.
+    /// Statements that the interpreter runs for the engine, and its calls per packet.
     pub left: Option<(usize, f64)>,
     /// Entries written while packets run.
     pub updates: Option<Updates>,
@@ -60,7 +60,7 @@ pub struct Measured {
 pub struct Run {
     /// How many.
     pub workers: usize,
-    /// What it took to get one of them ready; all of them, if they share their state.
+    /// Cost of getting one of them ready; of all, if they share their state.
     pub setup: Setup,
     /// How fast they were.
     pub speed: Speed,
@@ -71,9 +71,9 @@ pub struct Run {
 pub struct Speed {
     /// Nanoseconds of processor time for a packet.
     pub nanoseconds: f64,
-    /// Of the fastest turn.
+    /// Speed of the fastest turn.
     pub best: f64,
-    /// Of the slowest turn.
+    /// Speed of the slowest turn.
     pub worst: f64,
     /// Packets a second of all workers together, if each has a processor for itself.
     pub packets_per_second: f64,
@@ -91,7 +91,7 @@ struct Ready {
 }
 
 impl Ready {
-    /// Who runs if there are to be so many at once.
+    /// Workers for a run with this number of them.
     fn at_once(&mut self, number: usize) -> &mut [Box<dyn Contestant>] {
         let shares = number > 1 && !self.sharing.is_empty();
         let workers = if shares { &mut self.sharing } else { &mut self.workers };
@@ -164,7 +164,7 @@ pub fn measure(settings: &Settings, program: &'static Program) -> std::result::R
     Ok(Result { program, shape, entries: load.entries.len(), dropped, outcomes, uncounted })
 }
 
-/// One worker's slice of time, with what can be counted meanwhile.
+/// One worker's slice of time, with processor events.
 fn slice(worker: &mut Box<dyn Contestant>, time: u64) -> std::result::Result<Timing, String> {
     let mut counters = Counters::start(worker.process()).ok();
     let timing = worker.time(time)?;
@@ -190,7 +190,7 @@ fn speed(turns: &[Vec<Timing>]) -> Speed {
     Speed { best, worst, ..at(by_turn.len() / 2) }
 }
 
-/// Of one turn.
+/// Speed of one turn.
 fn speed_of(turn: &[Timing]) -> Speed {
     let nanoseconds = turn.iter().map(Timing::nanoseconds).sum::<f64>() / turn.len() as f64;
     let packets = turn.iter().map(|timing| timing.packets).sum::<u64>().max(1) as f64;

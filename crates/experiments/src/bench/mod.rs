@@ -1,8 +1,8 @@
 //! Packets per second of the engine, beside others that do the same job.
 //!
-//! For each program a [`Load`](bench_load::Load) is made from a seed. The reference interpreter says what comes out of its packets;
-//! each contestant has to give the same bytes before it is timed. Then they take turns, a slice of time each, so that
-//! what disturbs the machine disturbs all. Time is processor time.
+//! For each program a [`Load`](bench_load::Load) is made from a seed. The reference interpreter defines the output of
+//! its packets; each contestant must give the same bytes before it is timed. Then they take turns, a slice of time
+//! each, so that other load on the machine affects all alike. Time is processor time.
 
 mod clock;
 mod contestant;
@@ -29,7 +29,7 @@ pub use sharing::Sharing;
 
 use bench_load::{Program, Shape};
 
-/// Who may take part.
+/// Kinds of contestants.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Kind {
     /// The native engine.
@@ -45,7 +45,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What tables call it.
+    /// Name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Native => "native",
@@ -57,18 +57,18 @@ impl Kind {
     }
 }
 
-/// What is measured, and how.
+/// Settings of a benchmark.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Which programs.
     pub programs: Vec<&'static Program>,
-    /// Who takes part; what others are compared with stands first.
+    /// Contestants; the others are compared with the first.
     pub kinds: Vec<Kind>,
     /// How many at once, each on packets of its own.
     pub workers: Vec<usize>,
     /// For each contestant and number of workers, in milliseconds.
     pub time: u64,
-    /// What loads look like; the skew is the program's own if `skew` is none.
+    /// Parameters of loads; the skew is the program's own if `skew` is `None`.
     pub shape: Shape,
     /// The exponent of the flows' popularity in thousandths.
     pub skew: Option<u32>,

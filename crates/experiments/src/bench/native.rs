@@ -1,4 +1,4 @@
-//! The native engine: what the others are compared with.
+//! The native engine, with which the others are compared.
 
 use super::contestant::{Contestant, Setup, Timing, Updates};
 use super::feed::{BATCH, BATCHES, Feed};
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use target_native::{Engine, Fate, Packet, Shared};
 
-/// Entries that are written between two looks at what packets told.
+/// Entries written between two reads of the packets' reports.
 const TAKEN: u64 = 64;
 
 /// A compiled program with its entries.
@@ -131,7 +131,7 @@ impl Contestant for Native {
     }
 }
 
-/// Adds what came of a batch.
+/// Adds the output of a batch.
 pub(super) fn note(outcome: &mut Outcome, packets: &[Packet], others: Vec<Output>) {
     let mut others = others.into_iter();
     for packet in packets {

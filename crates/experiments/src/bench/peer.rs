@@ -28,7 +28,7 @@ impl Scratch {
         }
     }
 
-    /// Where it is.
+    /// Path of the directory.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -63,7 +63,7 @@ pub fn compile_c(program: &Program, scratch: &Scratch) -> Result<PathBuf, String
     Ok(binary)
 }
 
-/// Runs a command to its end; what it says on standard error is the error.
+/// Runs a command to its end; on failure, its standard error is the error.
 pub fn run(command: &mut Command) -> Result<(), String> {
     let name = command.get_program().to_string_lossy().to_string();
     let output = command.output().map_err(|e| format!("`{name}` cannot be run: {e}"))?;

@@ -6,8 +6,8 @@
 //!                simple_switch_CLI ──^ entries, in the seconds before it reads
 //! ```
 //!
-//! Each turn is a process of its own, which takes the whole load once. What counts is its processor time, all threads together, from the
-//! last entry on until nothing more comes out. What it tells controllers is not looked at.
+//! Each turn is a process of its own, which takes the whole load once. The measure is the processor time of all its
+//! threads, from the last entry until the output ends. Its messages to controllers are ignored.
 
 use super::clock;
 use super::contestant::{Contestant, Setup, Timing};
@@ -27,7 +27,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Its command line takes some thousand entries a second at most: more are not for it.
+/// Limit on the entries of a load for this switch: its command line writes at most some thousand entries a second.
 const MOST_ENTRIES: usize = 20_000;
 
 /// It has ended when it does nothing for so long.
@@ -36,7 +36,7 @@ const QUIET: Duration = Duration::from_millis(1000);
 /// It is given up after so long.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// What has to be installed.
+/// Programs that must be installed.
 #[derive(Clone, Debug)]
 pub struct Tools {
     compiler: PathBuf,
@@ -45,7 +45,7 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// Those on a search path; the error says what is missing.
+    /// Finds the programs on a search path; error: the missing ones.
     pub fn find(path: &OsStr) -> Result<Tools, String> {
         let find =
             |name: &str| std::env::split_paths(path).map(|dir| dir.join(name)).find(|file| file.is_file());
@@ -61,7 +61,7 @@ impl Tools {
         })
     }
 
-    /// Compiles a program below `dir`; gives what the switch loads.
+    /// Compiles a program below `dir`; returns the file for the switch.
     pub fn compile(&self, program: &Program, dir: &Path) -> Result<PathBuf, String> {
         let source = dir.join(program.name).join(format!("{}.p4", program.name));
         write(&dir.join("headers.p4"), HEADERS.as_bytes())?;
@@ -91,7 +91,7 @@ pub struct SimpleSwitch {
     dir: PathBuf,
     commands: String,
     load: Arc<Load>,
-    /// By which ports packets are to go out.
+    /// Expected output, and the ports in it.
     wanted: Arc<Outcome>,
     ports: BTreeSet<u16>,
     /// Until it reads: in these it is filled.
@@ -115,7 +115,7 @@ impl SimpleSwitch {
             let placed = resolver.statement(statement).map_err(super::source::first)?;
             writes.extend(placed.into_iter().map(|placed| placed.write));
         }
-        // Queues as long as the load: what is read at once is not to be lost.
+        // Queues as long as the load, so that no packet is lost when it is read at once.
         let mut commands = format!("set_queue_depth {}\n", load.packets.len().max(1));
         commands.push_str(&fill_commands(&ir, &writes));
         let received = load.packets.iter().map(|packet| packet.port);
@@ -230,7 +230,7 @@ impl SimpleSwitch {
         }
     }
 
-    /// What came out, packet by packet: each has the next frames of the ports that it is to go out by.
+    /// Output of each packet: the next frames of the ports on which output is expected.
     fn outcome(&self) -> Result<Outcome, String> {
         let mut frames: BTreeMap<u16, VecDeque<Vec<u8>>> = BTreeMap::new();
         for port in &self.ports {
@@ -249,7 +249,7 @@ impl SimpleSwitch {
             .iter()
             .map(|wanted| wanted.iter().filter_map(|(port, _)| next(port)).collect())
             .collect();
-        // What nobody wanted is the last one's.
+        // Unexpected packets count as the last packet's.
         if let Some(last) = sent.last_mut() {
             for (port, frames) in frames {
                 last.extend(frames.into_iter().map(|frame| (port, frame)));
@@ -320,7 +320,7 @@ mod tests {
     use bench_load::wire::difference;
     use std::os::unix::fs::PermissionsExt;
 
-    /// Stands in for the real one: gives what lies beside it when it was filled.
+    /// A stand-in for the real switch: outputs the frames stored beside it.
     const SWITCH: &str = r#"#!/usr/bin/env python3
 import os, re, shutil, sys, time
 here = os.path.dirname(os.path.abspath(sys.argv[0]))

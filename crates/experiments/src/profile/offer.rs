@@ -5,21 +5,21 @@
 //!                  full: dropped                    latency: from due to done
 //! ```
 //!
-//! Nothing waits for the function: a frame is due when the rate says so. What comes while a frame is handled is put into the queue, or
-//! dropped, as soon as the function is back; until then nothing leaves the queue, so that this is what happens to it at the moment when it
-//! is due. Time is the [`Clock`]'s.
+//! Frames do not wait for the function: a frame is due at the time that the rate determines. Frames that arrive while
+//! another is handled are queued, or dropped, as soon as the function returns; until then nothing leaves the queue, so
+//! the result is the same as at the moment when they are due. Time is the [`Clock`]'s.
 
 use std::collections::VecDeque;
 
 /// Time in nanoseconds since some moment.
 pub trait Clock {
-    /// What time it is.
+    /// Present time in nanoseconds.
     fn now(&mut self) -> u64;
-    /// Waits until it is `time`, or a little later; what time it is then.
+    /// Waits until `time`, or a little longer; returns the present time.
     fn wait(&mut self, time: u64) -> u64;
 }
 
-/// What handles frames. Times are nanoseconds since frames began to come.
+/// Handler of frames. Times are nanoseconds since the first frame.
 pub trait Handler {
     /// Begins anew, as if no frame had come. It takes no time that counts.
     fn begin(&mut self);
@@ -42,7 +42,7 @@ pub struct Load<'a> {
     pub span: u64,
 }
 
-/// What became of the frames of a load.
+/// Results for the frames of a load.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Trial {
     /// Nanoseconds from due to done of each frame that was handled, in the order of the frames until they are [`sorted`](Trial::sorted).
@@ -70,7 +70,7 @@ impl Trial {
         self
     }
 
-    /// Of a sorted trial: what so many of 100 frames take at most; 0 if there are none.
+    /// Percentile of a sorted trial; 0 if it is empty.
     pub fn percentile(&self, of_100: usize) -> u64 {
         let at = (self.latencies.len() * of_100).div_ceil(100).saturating_sub(1);
         self.latencies.get(at).copied().unwrap_or(0)
@@ -127,8 +127,9 @@ fn once(load: &Load<'_>, dues: &[u64], clock: &mut dyn Clock, handler: &mut dyn 
     }
 }
 
-/// Climbs until a rate is not borne: doubles `least`, at most to `most`, then halves the gap until it is a 32nd of the rate.
-/// Gives the rates that are borne, in order, with what `trial` says of each, and the lowest that is not.
+/// Searches the highest sustained rate: doubles `least`, at most up to `most`, then halves the gap until it is a 32nd
+/// of the rate. Returns the sustained rates in order, with the results of `trial`, and the lowest rate that is not
+/// sustained.
 pub fn climb<T>(
     least: u64,
     most: u64,
@@ -163,7 +164,7 @@ mod tests {
     use std::cell::Cell;
     use std::rc::Rc;
 
-    /// A clock that passes as it is told to, and comes back from waiting so much later than it should.
+    /// A clock that advances by given steps, and overshoots waits by a given time.
     struct Made {
         now: Rc<Cell<u64>>,
         late: u64,

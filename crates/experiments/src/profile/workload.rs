@@ -1,4 +1,4 @@
-//! Frames for each function: what it meets where it runs.
+//! Frames for each function, as it receives them in use.
 
 use base_bits::Bits;
 use base_time::{Rng, Time, Zipf};

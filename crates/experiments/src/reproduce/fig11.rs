@@ -16,7 +16,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// The plans, their files, and what the paper says of throughput, latency and power.
+/// The plans, their files, and the paper's throughput, latency and power.
 const PLANS: [(&str, &str, &str, &str); 3] = [
     ("maximum performance", "RACK.toml", "least", "6.25Gbit/s, below 10us"),
     ("resource saver", "resource-saver.toml", "50W more", "6.25Gbit/s, below 10us"),
@@ -74,7 +74,7 @@ fn row(
     ]
 }
 
-/// What the plans of all apps say of an objective.
+/// Sum of an objective over the plans of all apps.
 pub fn total(racked: &Racked, objective: &str, unit: Unit) -> String {
     let costs = racked.apps.iter().flat_map(|app| &app.costs);
     unit.show(costs.filter(|cost| cost.objective == objective).map(|cost| cost.value).sum())

@@ -1,4 +1,4 @@
-//! Figure 14: what header compression does to the queue of a full link.
+//! Figure 14: the effect of header compression on the queue of a full link.
 
 use super::lab::{alone, only};
 use super::{Experiment, Lab, Shown};
@@ -19,7 +19,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// Bytes of payload, and what is on the wire besides: Ethernet, IPv4, UDP, overhead.
+/// Bytes of payload, and bytes on the wire beside it: Ethernet, IPv4, UDP, overhead.
 const PAYLOAD: u64 = 1000;
 const BESIDES: u64 = 14 + 20 + 8 + 24;
 /// Packets of a run.

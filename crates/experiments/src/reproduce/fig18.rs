@@ -16,7 +16,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// What is shown of round trips: its name, how it is found, and how much more the paper has.
+/// A measure of round trips: name, function, and the paper's excess.
 type Measure = (&'static str, fn(&(Emulator, RunReport)) -> Option<u64>, &'static str);
 
 const MEASURES: [Measure; 4] =

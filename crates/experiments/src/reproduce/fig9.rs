@@ -18,7 +18,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// Of each plan: its name, file, rate in Mbit/s, whether servers stand for FPGAs, and the paper's latency, power, cost and area.
+/// A plan: name, file, rate in Mbit/s, whether servers replace FPGAs, and the paper's latency, power, cost and area.
 type Case = (&'static str, &'static str, u64, bool, [&'static str; 4]);
 
 const CASES: [Case; 4] = [
@@ -28,7 +28,7 @@ const CASES: [Case; 4] = [
     ("server offload (Arista)", "legacy-extender.toml", 20, true, ["14.69ms", "860W", "26", "0%"]),
 ];
 
-/// What calls take on a server, in microseconds.
+/// Time of a call on a server, in microseconds.
 const SERVER: [(&str, u64); 5] = [
     ("kv-cache", 1000),
     ("fec-encode", 300),

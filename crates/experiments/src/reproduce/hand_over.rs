@@ -19,7 +19,8 @@ pub const PAYLOAD: u64 = 500;
 const PACKETS: u64 = 20_000;
 /// How many send bursts.
 const SOURCES: u64 = 4;
-/// What is on the cable of a handed-over packet besides the payload, about: Ethernet, IPv4, UDP, overhead, the hand-over's own.
+/// Approximate bytes of a handed-over packet on the cable beside the payload: Ethernet, IPv4, UDP, overhead, the
+/// hand-over header.
 const BESIDES: u64 = 14 + 20 + 8 + 24 + 21;
 
 /// Everything on one switch.

@@ -1,4 +1,4 @@
-//! Where experiments run: racks of a directory, as they are or changed.
+//! Runs of racks from a directory, as they are or changed.
 
 use base_diag::codes::emulate as codes;
 use base_diag::{Diagnostic, SourceMap};
@@ -9,7 +9,7 @@ use rack_emulator::{Emulator, RunReport};
 use rack_model::Rack;
 use std::path::PathBuf;
 
-/// Where racks are, and how they are to run.
+/// Directory of the racks, and options of runs.
 pub struct Lab<'a> {
     /// The directory of the racks.
     pub racks: PathBuf,
@@ -17,9 +17,9 @@ pub struct Lab<'a> {
     pub full_rate: bool,
     /// When runs end at the latest, if not when their files say.
     pub until: Option<Time>,
-    /// The sources of what was read.
+    /// Source map of the files read.
     pub map: &'a mut SourceMap,
-    /// Is told what is being run.
+    /// Callback for the progress.
     pub tell: &'a mut dyn FnMut(&str),
 }
 
@@ -58,7 +58,7 @@ impl Lab<'_> {
     }
 }
 
-/// Lets a stage follow none, so that it has what it adds itself and nothing else.
+/// Detaches a phase from its predecessor, so that it has only its own additions.
 pub fn alone(rack: &mut Rack, name: &str) {
     for stage in rack.stages.iter_mut().filter(|stage| stage.name.value == name) {
         stage.after = None;

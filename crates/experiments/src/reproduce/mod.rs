@@ -1,5 +1,5 @@
-//! Experiments of Flightplan's (NSDI'21), run again: each figure and table in a file of its own, with the paper's number beside ours, what was
-//! set, and what the model leaves out.
+//! Experiments of Flightplan's (NSDI'21), run again: each figure and table in a file of its own, with the paper's
+//! number beside ours, the chosen parameters, and the effects that the model leaves out.
 
 mod fig10;
 mod fig11;
@@ -26,11 +26,11 @@ use serde_json::{Map, Value, json};
 pub struct Experiment {
     /// As the command line names it.
     pub name: &'static str,
-    /// What the paper shows there, in a line.
+    /// Summary of the paper's result in a line.
     pub about: &'static str,
-    /// Flows, rates, sizes: what the numbers depend on.
+    /// Chosen parameters: flows, rates, sizes.
     pub set: &'static str,
-    /// What the model has not.
+    /// Effects that the model leaves out.
     pub leaves_out: &'static str,
     run: fn(&mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>>,
 }
@@ -51,7 +51,7 @@ pub const EXPERIMENTS: [&Experiment; 12] = [
     &table3::EXPERIMENT,
 ];
 
-/// What an experiment has shown.
+/// Results of an experiment.
 pub struct Shown {
     /// Our numbers, with the paper's in the last columns.
     pub table: Table,
@@ -71,7 +71,7 @@ impl Experiment {
         (self.run)(lab)
     }
 
-    /// What was shown, for people.
+    /// Results as text for people.
     pub fn text(&self, shown: &Shown) -> String {
         let set = wrapped(&format!("Set: {}", self.set));
         let leaves_out = wrapped(&format!("The model leaves out: {}", self.leaves_out));

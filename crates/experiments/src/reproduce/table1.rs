@@ -1,4 +1,4 @@
-//! Table 1: what functions do on different hardware.
+//! Table 1: functions on different hardware.
 
 use super::table3::{at_best, measured};
 use super::{Experiment, Lab, Shown};

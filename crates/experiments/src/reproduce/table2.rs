@@ -1,4 +1,4 @@
-//! Table 2: what cuts of Crosspod cost in headers, tables, state and branches.
+//! Table 2: costs of cuts of Crosspod in headers, tables, state and branches.
 
 use super::{Experiment, Lab, Shown};
 use base_diag::Diagnostic;

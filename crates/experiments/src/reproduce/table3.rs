@@ -57,7 +57,7 @@ fn run(lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
     Ok(Table::new(&["<function", "<target", "Mbit/s", "us", "paper's Mbit/s", "paper's us"], rows).into())
 }
 
-/// What one core of this machine does.
+/// Measures a function on one core of this machine.
 pub fn measured(lab: &mut Lab<'_>, function: &str) -> Result<Vec<Point>, Vec<Diagnostic>> {
     (lab.tell)(function);
     let class = "cpu".to_string();

@@ -1,14 +1,15 @@
-//! How much may be under way: CUBIC (RFC 9438), as in Linux.
+//! Congestion window: CUBIC (RFC 9438), as in Linux.
 //!
-//! After a loss the window is seven tenths of what it was. From there it grows as a cubic function of time, first back to what it was,
-//! slowly there, then beyond:
+//! After a loss the window is multiplied by 0.7. From there it grows as a cubic function of time, quickly at first,
+//! slowly near its value before the loss, then beyond:
 //!
 //! ```text
 //! W(t) = C (t - K)³ + W_max        C = 0.4 segments/s³, K = cbrt((W_max - W(0)) / C)
 //! ```
 //!
-//! or, where that is more, by 9/17 of a segment each round trip, which takes as much of a link as the classic window of RFC 5681. In
-//! racks round trips are so short that this second rule decides. Before the first loss it doubles each round trip.
+//! If 9/17 of a segment each round trip gives a larger window, that is used; it takes as much of a link as the classic
+//! window of RFC 5681. In racks round trips are so short that this second rule decides. Before the first loss the
+//! window doubles each round trip.
 
 use base_time::{Duration, Time};
 
@@ -20,10 +21,10 @@ const PARTS: u64 = 1 << 16;
 /// The congestion window of a connection.
 #[derive(Clone, Debug)]
 pub(super) struct Window {
-    /// Of a segment, in parts of a byte; all that follow likewise.
+    /// Segment size. This and the following sizes are in fractions of a byte.
     mss: u64,
     window: u64,
-    /// Where slow start ends.
+    /// Window at which slow start ends.
     threshold: u64,
     /// The window before the last loss; of one that came before the window was back, less.
     most: u64,
@@ -48,7 +49,7 @@ impl Window {
         Window { mss, window: FIRST * mss, threshold: u64::MAX, most: 0, growth: None }
     }
 
-    /// True if a segment may be sent while so many are under way.
+    /// True if a segment may be sent while `flying` bytes are in flight.
     pub fn has_room(&self, flying: u64) -> bool {
         flying.saturating_add(1).saturating_mul(self.mss) <= self.window.max(self.mss)
     }
@@ -82,7 +83,7 @@ impl Window {
         self.window += share(left, target - window, window);
     }
 
-    /// A loss: what is under way may be `flying` segments at most by now.
+    /// A loss while `flying` bytes are in flight: reduces the window.
     pub fn shrink(&mut self, flying: u64) {
         let used = self.window.min(flying.saturating_mul(self.mss)).max(self.mss);
         // A window that did not come back leaves room for others: fast convergence.

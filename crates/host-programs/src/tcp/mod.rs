@@ -3,8 +3,8 @@
 //! | | |
 //! |---|---|
 //! | [`transfer`] | connections are opened, closed and given up |
-//! | [`sender`], [`receiver`] | what a connection does about losses, and what it acknowledges |
-//! | [`cubic`], [`round_trip`] | how much may be under way, and how long an answer is waited for |
+//! | [`sender`], [`receiver`] | handling of losses, and acknowledgements |
+//! | [`cubic`], [`round_trip`] | the congestion window, and timeouts |
 //! | [`segment`] | bytes, by smoltcp |
 
 mod cubic;
@@ -25,19 +25,19 @@ use crate::unused::Unused;
 use base_time::{Duration, Time};
 use transfer::{TcpEnd, Transfers};
 
-/// What most transfers a workload can do.
+/// Limit on the transfers of a workload.
 pub const MOST_TRANSFERS: u64 = 10_000;
 
 /// The receiver's port of the first workload of a rack.
 const FIRST_TCP_PORT: u16 = 5001;
 
-/// What most a transfer can carry, in bytes.
+/// Limit on the length of a transfer, in bytes.
 pub const MOST_TRANSFER: u32 = 1 << 30;
 
-/// What most bytes of a transfer can be under way: the default.
+/// Default limit on the bytes of a transfer in flight.
 pub const MOST_WINDOW: u32 = 4 << 20;
 
-/// See the module. Segments are told apart by both hosts and the receiver's port.
+/// See the module. Both hosts and the receiver's port identify a workload's segments.
 pub static TCP: Kind = Kind {
     word: "tcp",
     count: Count { most: MOST_TRANSFERS, default: None },
@@ -57,7 +57,7 @@ pub static TCP: Kind = Kind {
 struct Tcp {
     load: Load,
     pairs: Vec<Connected>,
-    /// Pairs that have a transfer left to begin, and those with some under way.
+    /// Pairs with transfers left to begin, and pairs with transfers in progress.
     sending: u32,
     busy: u32,
 }
@@ -102,7 +102,7 @@ fn start(setup: Setup<'_>) -> Begun {
 }
 
 impl Tcp {
-    /// Lets both ends of a pair do what they can do now.
+    /// Lets both ends of a pair send what they can send now.
     fn run(&mut self, pair: u32, desk: &mut Desk<'_>) {
         let now = desk.now;
         let Some(Connected { transfers, route, back, .. }) = self.pairs.get_mut(pair as usize) else {

@@ -1,8 +1,9 @@
-//! The receiving half of a connection: what has come, what came out of order, when to say so.
+//! The receiving half of a connection: bytes received in order, ranges received out of order, and the times of
+//! acknowledgements.
 //!
-//! Every second segment in order is acknowledged at once, one alone after a while (RFC 1122 §4.2.3.2); what is out of order, fills a
-//! gap or came already is at once (RFC 5681 §4.2). The first of the ranges that an acknowledgement has is the one that grew last
-//! (RFC 2018 §4).
+//! Every second segment in order is acknowledged at once, a single one after a delay (RFC 1122 §4.2.3.2); segments that
+//! are out of order, fill a gap or are duplicates are acknowledged at once (RFC 5681 §4.2). The first of the ranges
+//! that an acknowledgement has is the one that grew last (RFC 2018 §4).
 
 use super::sender::MOST_DELAYED_ACK;
 use base_time::Time;
@@ -15,9 +16,9 @@ pub(super) struct Receiver {
     window: u32,
     /// Everything before it has come.
     next: u32,
-    /// What came out of order: from, and behind the last, in order and apart.
+    /// Segments received out of order, as disjoint half-open ranges of sequence numbers, sorted.
     ranges: Vec<(u32, u32)>,
-    /// Where the ranges began that grew last, the last first.
+    /// First sequence numbers of the ranges, most recently extended first.
     recent: Vec<u32>,
     /// Segments that are not acknowledged.
     unsaid: u32,
@@ -51,7 +52,8 @@ impl Receiver {
         self.next > self.length
     }
 
-    /// Takes the bytes from `from` to `to`, and the end of the stream with them if it `ends`. Not what lies too far ahead.
+    /// Accepts the bytes from `from` to `to`, and the end of the stream after them if it `ends`. Bytes too far ahead
+    /// are dropped.
     pub fn take(&mut self, from: u32, to: u32, ends: bool, now: Time) {
         let to = to.saturating_add(u32::from(ends));
         if to > self.next.saturating_add(self.window) || to > self.length + 1 {
@@ -69,7 +71,7 @@ impl Receiver {
 
     fn insert(&mut self, mut from: u32, mut to: u32) {
         if from > self.next {
-            // Ranges are apart: one that this one does not touch is not touched by what both come to.
+            // Ranges are disjoint: one that this range does not touch does not touch the merged range either.
             self.ranges.retain(|range| {
                 let is_apart = range.1 < from || range.0 > to;
                 if !is_apart {
@@ -97,7 +99,7 @@ impl Receiver {
         self.due
     }
 
-    /// The acknowledgement that is sent now: everything before an offset has come, and these ranges behind it.
+    /// The acknowledgement that is sent now: everything before an offset has come, and these ranges after it.
     pub fn acknowledge(&mut self) -> (u32, [Option<(u32, u32)>; 3]) {
         (self.unsaid, self.due) = (0, None);
         let mut sacks = [None; 3];
@@ -143,7 +145,7 @@ mod tests {
         }
         receiver.take(300, 350, false, at(1));
         assert_eq!(receiver.acknowledge(), (0, [Some((200, 350)), Some((800, 900)), Some((600, 700))]));
-        // What came already is acknowledged again.
+        // Duplicates are acknowledged again.
         receiver.take(200, 300, false, at(2));
         assert_eq!(receiver.acknowledge().0, 0);
         receiver.take(0, 250, false, at(3));

@@ -10,7 +10,7 @@ use std::net::Ipv4Addr;
 /// Bytes of an IPv4 and a TCP header without options.
 pub(super) const HEADERS: u32 = 40;
 
-/// Windows are told in units of so many doublings of a byte.
+/// Scale of windows: the number of doublings of a byte.
 pub(super) const SCALE: u8 = 7;
 
 /// One direction of a connection: addresses and ports.
@@ -20,7 +20,7 @@ pub(super) struct Direction {
     pub to: (Ipv4Addr, u16),
 }
 
-/// What a segment says, besides its payload.
+/// Header fields of a segment.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) struct Head {
     pub syn: bool,
@@ -37,7 +37,7 @@ pub(super) struct Head {
     pub scale: Option<u8>,
     /// The sender understands selective acknowledgements; with SYN only.
     pub takes_sack: bool,
-    /// Sequence numbers that came out of order: from, and behind the last.
+    /// Sequence numbers that came out of order: from, and after the last.
     pub sacks: [Option<(u32, u32)>; 3],
 }
 

@@ -1,12 +1,12 @@
-//! The sending half of a connection: which segments are under way, which are lost, how many may be.
+//! The sending half of a connection: segments in flight, lost segments, and the window.
 //!
 //! | what | from |
 //! |---|---|
-//! | the scoreboard of selective acknowledgements, and what may be sent during recovery | RFC 2018, RFC 6675 |
+//! | the scoreboard of selective acknowledgements, and sending during recovery | RFC 2018, RFC 6675 |
 //! | losses found by time: a segment is lost if one that was sent later has arrived, and a round trip has passed | RACK, RFC 8985 |
 //! | a probe two round trips after the last segment, for losses at the end | TLP, RFC 8985 |
 //! | the retransmission timer | RFC 6298 |
-//! | how many segments may be under way | [`cubic`](super::cubic), RFC 9438 |
+//! | the congestion window | [`cubic`](super::cubic), RFC 9438 |
 //! | new segments for the first acknowledgements out of order | RFC 3042, which the scoreboard includes |
 //!
 //! A transfer is cut into segments once; they are known by their number, and sent again as they are. The last one ends the stream.
@@ -16,7 +16,7 @@ use super::round_trip::RoundTrip;
 use base_time::{Duration, Time};
 use std::collections::VecDeque;
 
-/// The least time that a probe or the wait for what was overtaken takes: timers of hosts are coarse. As in Linux.
+/// Minimum of the timers for probes and for reordered segments: timers of hosts are coarse. As in Linux.
 const LEAST_TIMER: Duration = Duration::from_ms(2);
 /// Segments out of order that make a loss sure without waiting.
 const SURE: u32 = 3;
@@ -28,12 +28,12 @@ pub(super) const MOST_DELAYED_ACK: Duration = Duration::from_ms(40);
 pub(super) struct Sender {
     mss: u32,
     length: u32,
-    /// Of all segments; there is at least one.
+    /// Number of segments, at least 1.
     count: u32,
     /// The segments that were sent and not acknowledged; the first is number `first`.
     segments: VecDeque<Segment>,
     first: u32,
-    /// Of those under way: how many came out of order, and how many are lost and not sent again.
+    /// Among segments in flight: the number received out of order, and the number lost and not sent again.
     sacked: u32,
     lost: u32,
     /// The highest segment of which the receiver has said that it came out of order, and one.
@@ -48,16 +48,16 @@ pub(super) struct Sender {
     newest: Newest,
     /// Segments have overtaken others.
     reorders: bool,
-    /// When the retransmission timer, the probe's and that of the wait for what was overtaken run out.
+    /// Expiry of the retransmission timer, the probe timer and the reordering timer.
     timeout: Option<Time>,
     probe: Option<Time>,
     overtaken: Option<Time>,
-    /// The number behind the last segment when the last one was sent again as a probe; none if no such probe is out.
+    /// The number after the last segment when the last one was sent again as a probe; none if no such probe is out.
     probed: Option<u32>,
     pub counts: Counts,
 }
 
-/// What a connection had to do because of losses.
+/// Counts of a connection's reactions to losses.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) struct Counts {
     pub resent: u64,
@@ -89,7 +89,7 @@ enum Phase {
     Timeout(u32),
 }
 
-/// Of the segments that arrived the one that was sent last: when, its number, and its round trip.
+/// The most recently sent segment among those that arrived: time of sending, number, round trip.
 #[derive(Clone, Copy, Default, Debug)]
 struct Newest {
     sent: (Time, u32),
@@ -128,7 +128,7 @@ impl Sender {
         }
     }
 
-    /// Where a segment begins and ends, and whether the stream ends with it.
+    /// Range of a segment in the stream, and whether it is the last.
     pub fn range(&self, Number(number): Number) -> (u32, u32, bool) {
         let from = number.saturating_mul(self.mss).min(self.length);
         let to = from.saturating_add(self.mss).min(self.length);
@@ -153,8 +153,8 @@ impl Sender {
         [self.timeout, self.probe, self.overtaken].into_iter().flatten().min()
     }
 
-    /// The receiver has all up to `offset`, and what is between each two of `sacks`; it takes `window` bytes from there on.
-    /// True if it has more than before.
+    /// An acknowledgement: the receiver has everything up to `offset`, and the ranges in `sacks`; it accepts `window`
+    /// bytes from there on. True if it has more than before.
     pub fn acknowledged(&mut self, offset: u32, sacks: &[(u32, u32)], window: u64, now: Time) -> bool {
         self.allowed = self.allowed.max(u64::from(offset) + window);
         let before = (self.first, self.sacked);
@@ -181,7 +181,7 @@ impl Sender {
         has_progress
     }
 
-    /// Lets timers that have run out do what they do.
+    /// Handles expired timers.
     pub fn tick(&mut self, now: Time) -> Option<Number> {
         if self.overtaken.is_some_and(|at| at <= now) {
             self.overtaken = None;
@@ -197,7 +197,7 @@ impl Sender {
         None
     }
 
-    /// The next segment that may be sent now, which from now on is under way.
+    /// The next segment that may be sent now; it counts as in flight afterwards.
     pub fn next(&mut self, now: Time) -> Option<Number> {
         let flying = self.segments.len() as u64 - u64::from(self.sacked + self.lost);
         let has_room = self.window.has_room(flying);
@@ -293,7 +293,7 @@ impl Sender {
         }
     }
 
-    /// RACK: what arrived may be what was sent last of all that arrived.
+    /// RACK: updates the most recently sent segment among those that arrived.
     fn arrived(&mut self, segment: Segment, number: u32, now: Time) {
         let trip = now.since(segment.at);
         // An acknowledgement that comes too soon is of the first of two.
@@ -314,7 +314,7 @@ impl Sender {
         }
     }
 
-    /// RACK: what was sent before something that arrived, and longer ago than a round trip, is lost.
+    /// RACK: segments sent before one that arrived, and longer than a round trip ago, are lost.
     fn find_losses(&mut self, now: Time) {
         let wait = self.newest.trip + self.patience();
         let (mut latest, mut found) = (None, 0);
@@ -397,7 +397,8 @@ impl Sender {
         Some(Number(next - 1))
     }
 
-    /// TLP: an acknowledgement of what followed the probe, without one for a second copy, says that the first copy was lost.
+    /// TLP: an acknowledgement of data after the probe, without one for a second copy, shows that the first copy was
+    /// lost.
     fn judge_probe(&mut self, has_progress: bool) {
         let Some(end) = self.probed else { return };
         if self.first > end {
@@ -410,7 +411,7 @@ impl Sender {
         }
     }
 
-    /// Sets the timers for what is under way.
+    /// Sets the timers for segments in flight.
     fn plan(&mut self, now: Time) {
         if self.segments.is_empty() {
             (self.timeout, self.probe, self.overtaken) = (None, None, None);
@@ -437,7 +438,7 @@ mod tests {
         Time::ZERO + Duration::from_us(us)
     }
 
-    /// A sender that has measured a round trip of 100 us, and the numbers of what it sends at once.
+    /// A sender that has measured a round trip of 100 us, and the numbers of the segments that it sends at once.
     fn sender(segments: u32) -> Sender {
         let mut trip = RoundTrip::default();
         trip.add(Duration::from_us(100));
@@ -491,7 +492,7 @@ mod tests {
         sent(&mut sender, at(0));
         sender.acknowledged(0, &[sack(1, 10)], 1 << 20, at(100));
         assert_eq!(sent(&mut sender, at(100)), [0, 10, 11, 12, 13, 14, 15]);
-        // What was sent after it has come, and it has not.
+        // A later segment has arrived, this one has not.
         sender.acknowledged(0, &[sack(1, 16)], 1 << 20, at(200));
         assert_eq!(sent(&mut sender, at(200)).first(), Some(&0));
         assert_eq!(sender.counts, Counts { resent: 2, timeouts: 0, probes: 0 });

@@ -1,8 +1,9 @@
 //! TCP transfers, driven by virtual time.
 //!
-//! A pair has a host at each end: the sender's opens a connection for each transfer, the receiver's listens. What a connection does
-//! about losses is the [`super::sender`]'s, what it acknowledges the [`super::receiver`]'s; here they are opened, closed and given up. The kept stack
-//! for virtual time, smoltcp, gives the [`super::segment`]s; its connections have no selective acknowledgements on the sending side.
+//! A pair has a host at each end: the sender's opens a connection for each transfer, the receiver's listens.
+//! [`super::sender`] handles losses, [`super::receiver`] acknowledgements; this module opens, closes and aborts
+//! connections. The kept stack for virtual time, smoltcp, gives the [`super::segment`]s; its connections have no
+//! selective acknowledgements on the sending side.
 //!
 //! ```text
 //! client          SYN ->  <- SYN-ACK  data -> ... data+FIN ->  <- ACK+FIN  ACK ->
@@ -18,7 +19,7 @@ use crate::unused::Unused;
 use base_time::{Duration, Rng, Time};
 use std::net::Ipv4Addr;
 
-/// Transfers of a pair at once; what would begin beyond that does not.
+/// Limit on the open transfers of a pair; further ones do not begin.
 const MOST_OPEN: usize = 128;
 
 /// A connection without progress for so long is given up.
@@ -27,7 +28,7 @@ const PATIENCE: Duration = Duration::from_s(10);
 /// Client ports are this plus the transfer's number.
 const FIRST_PORT: u16 = 10_000;
 
-/// What a peer takes that does not say how long its segments may be (RFC 9293 §3.7.1).
+/// Segment size of a peer that announces none (RFC 9293 §3.7.1).
 const DEFAULT_MSS: u16 = 536;
 
 /// One end of a pair: where it is, and how long its packets may be.
@@ -52,7 +53,7 @@ pub(crate) struct Transfers {
     pub planned: Option<Time>,
 }
 
-/// Who talks to whom.
+/// Both ends of a connection.
 #[derive(Clone, Copy, Debug)]
 struct Ends {
     client: TcpEnd,
@@ -78,7 +79,7 @@ struct Client {
     peer: Option<(u32, u8)>,
     /// Set when the handshake is over.
     sender: Option<Sender>,
-    /// Of the handshake.
+    /// Round-trip time of the handshake.
     trip: RoundTrip,
     /// When its SYN was sent first, and when it is sent again.
     syn: (Time, Option<Time>),
@@ -110,16 +111,17 @@ struct Server {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ServerState {
     Listening,
-    /// Its SYN is out.
+    /// SYN sent.
     Opening,
     Open,
-    /// Its FIN is out.
+    /// FIN sent.
     Closing,
     Closed,
 }
 
 impl Transfers {
-    /// Transfers of `size` bytes, of which `window` may be under way, to a port of the server, for the flow with this number.
+    /// Transfers of `size` bytes, with at most `window` bytes in flight, to a port of the server, for the flow with
+    /// this number.
     pub fn new(
         flow: u32,
         client: TcpEnd,
@@ -141,12 +143,12 @@ impl Transfers {
         }
     }
 
-    /// Transfers are under way.
+    /// True if transfers are in progress.
     pub fn is_busy(&self) -> bool {
         !self.open.is_empty()
     }
 
-    /// Begins the next transfer; if too many are under way it counts as begun and never completes.
+    /// Begins the next transfer; if too many are open, it counts as begun and never completes.
     pub fn begin(&mut self, now: Time) {
         let number = self.begun;
         self.begun += 1;
@@ -252,7 +254,7 @@ impl Transfer {
         let window = u64::from(head.window) << scale.min(14);
         let sacks: Vec<(u32, u32)> =
             head.sacks.iter().flatten().map(|(from, to)| (offset(*from), offset(*to))).collect();
-        // Beyond what was sent, or long ago.
+        // Acknowledges bytes that were never sent, or long ago.
         if offset(ack) <= size.saturating_add(1) && sender.acknowledged(offset(ack), &sacks, window, now) {
             self.progress = now;
         }
@@ -393,7 +395,7 @@ impl Transfer {
     }
 }
 
-/// Packets that leave, and what is the same in all of them.
+/// Packets that leave, and their common header fields.
 struct Out {
     ends: Ends,
     packets: Vec<(Side, Vec<u8>)>,
@@ -420,7 +422,7 @@ fn local_port(number: u32) -> u16 {
     FIRST_PORT + (number % 50_000) as u16
 }
 
-/// What byte `at` of a transfer is.
+/// Byte `at` of transfer `number`.
 fn content(number: u32, at: u32) -> u8 {
     (at ^ at >> 8 ^ at >> 16).wrapping_add(number) as u8
 }

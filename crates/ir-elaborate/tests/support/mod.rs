@@ -68,7 +68,7 @@ pub fn lines(source: &str, marks: &[&str]) -> String {
     found.map(|line| format!("{}\n", line.trim())).collect()
 }
 
-/// What is said about a program that is refused: code, title, and each label with the text it points at.
+/// Diagnostics of a refused program: code, title, and each label with the text it points at.
 #[track_caller]
 pub fn refusal(source: &str) -> String {
     let (program, diagnostics, map) = compile(source);

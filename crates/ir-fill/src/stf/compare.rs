@@ -1,11 +1,11 @@
 //! Expected and real output.
 //!
-//! On every port that the test names there must be exactly as many packets as expected, in that order; each at
-//! least as long as its pattern and equal to it but for `*`. More bytes may follow unless the pattern ends in
-//! `$`. Ports the test never names are not looked at.
+//! On every port that the test names there must be exactly as many packets as expected, in that order; each at least as
+//! long as its pattern and equal to it except at `*`. More bytes may follow unless the pattern ends in `$`. Ports that
+//! the test never names are ignored.
 //!
-//! Where a port's packets are not those expected, both lists are first laid side by side so that as many as
-//! possible agree; what is left between two that agree is told as differing, missing or unexpected.
+//! If a port's packets differ from the expected ones, both lists are first aligned so that as many as possible agree;
+//! the rest is reported as differing, missing or unexpected.
 
 use super::{Expected, Received};
 use base_diag::Diagnostic;
@@ -23,7 +23,7 @@ const ROW: usize = 16;
 /// Rows of a difference that are shown.
 const MOST_ROWS: usize = 8;
 
-/// What differs.
+/// Differences as diagnostics.
 pub(super) fn compare(expected: &[Expected], named: &BTreeSet<Port>, sent: &[Received]) -> Vec<Diagnostic> {
     let mut problems = vec![];
     for port in named {
@@ -136,7 +136,7 @@ fn spaced(digits: &[char]) -> String {
     digits.chunks(2).map(|byte| byte.iter().collect::<String>()).collect::<Vec<_>>().join(" ")
 }
 
-/// The rows in which a packet is not what is expected, one above the other.
+/// The rows in which a packet differs from the expected one, one above the other.
 fn differs(want: &Expected, have: &Received) -> Diagnostic {
     let problem = Diagnostic::error(STF_FAILED, format!("packet differs on port {}", want.port));
     let Some(pattern) = &want.data else { return problem };

@@ -1,7 +1,7 @@
 //! Runs an STF test on a switch (semantics of BMv2's test harness).
 //!
-//! Statements run in order; a packet and all that comes of it run to the end before the next statement. What
-//! comes out is compared at the end, port by port and in order: see [`compare`].
+//! Statements run in order; a packet and its effects are complete before the next statement. The output is compared at
+//! the end, port by port and in order: see [`compare`].
 
 mod compare;
 mod entries;
@@ -20,11 +20,11 @@ use std::collections::BTreeSet;
 /// How a test went.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct StfReport {
-    /// What is wrong; empty if the test passes.
+    /// Differences; empty if the test passes.
     pub problems: Vec<Diagnostic>,
     /// All frames that came out, in order, also on ports that the test does not name.
     pub outputs: Vec<Output>,
-    /// What the reading statements (`register_read`, ...) found.
+    /// Results of the reading statements (`register_read`, ...).
     pub readings: Vec<String>,
 }
 
@@ -61,7 +61,7 @@ pub struct StfRun<'s> {
     sent: Vec<Received>,
     /// Ports that the test names.
     named: BTreeSet<Port>,
-    /// How much had come out before the last packet.
+    /// Number of frames before the last packet.
     before: usize,
     /// The last packet.
     packet: Span,
@@ -83,7 +83,7 @@ struct Received {
 }
 
 impl<'s> StfRun<'s> {
-    /// Begins on `switch`, with `interval` between two packets. `resolver` knows what was written to the switch before.
+    /// Begins on `switch`, with `interval` between two packets. `resolver` has the earlier writes to the switch.
     pub fn new(switch: &'s mut Switch, resolver: &'s mut Resolver, interval: Duration) -> StfRun<'s> {
         StfRun {
             driver: Driver::new(switch),
@@ -104,7 +104,7 @@ impl<'s> StfRun<'s> {
         &mut self.driver
     }
 
-    /// What came out from the `from`-th frame on, with its time.
+    /// Frames from number `from` on, with their times.
     pub fn sent(&self, from: usize) -> impl Iterator<Item = (Time, &Output)> {
         self.sent.iter().skip(from).map(|r| (r.at, &r.output))
     }
@@ -123,7 +123,7 @@ impl<'s> StfRun<'s> {
         self.collect();
     }
 
-    /// Compares what came out with what is expected.
+    /// Compares output and expectation.
     pub fn report(mut self) -> StfReport {
         self.problems.extend(compare::compare(&self.expected, &self.named, &self.sent));
         let outputs = self.sent.into_iter().map(|r| r.output).collect();
@@ -226,7 +226,7 @@ impl<'s> StfRun<'s> {
     }
 }
 
-/// Where clones go, in words.
+/// Destinations of clones, in words.
 fn to_text(to: &CloneSession) -> String {
     let ports = to.replicas.iter().map(|replica| format!("port {}", replica.port));
     let group = to.group.map(|group| format!("group {group}"));
@@ -240,7 +240,7 @@ fn two_rates(rates: &[Rate]) -> Result<Rates, EntryError> {
     }
 }
 
-/// True for statements that write to the device: what a file of entries may hold.
+/// True for statements that write to the device, which files of entries may contain.
 pub fn is_entry(statement: &Statement) -> bool {
     !matches!(
         statement,
@@ -257,7 +257,7 @@ pub fn is_entry(statement: &Statement) -> bool {
 }
 
 impl Resolver {
-    /// What a statement of STF writes, and where it stands; nothing if it is about packets or reads.
+    /// Writes of a statement of STF, with its place; none for packets and reads.
     pub fn stf(&mut self, statement: &Spanned) -> Result<Vec<Placed>, Vec<Diagnostic>> {
         let span = statement.span;
         match self.stf_writes(&statement.kind) {
@@ -270,7 +270,7 @@ impl Resolver {
         }
     }
 
-    /// What a statement writes; `None` if it is about packets or reads.
+    /// Writes of a statement; `None` for packets and reads.
     fn stf_writes(&mut self, statement: &Statement) -> Result<Option<Vec<Write>>, EntryError> {
         Ok(Some(match statement {
             Statement::Add { table, priority, keys, action, entry } => {

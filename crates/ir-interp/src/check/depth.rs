@@ -69,7 +69,7 @@ fn total_depth(
     Some(depth + deepest)
 }
 
-/// What a unit may call; the actions of its tables for a control.
+/// Units that a unit may call; for a control also the actions of its tables.
 fn callees(program: &Program, unit: Unit) -> Vec<Unit> {
     let mut found = vec![];
     let within = match unit {

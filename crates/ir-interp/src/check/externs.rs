@@ -5,7 +5,7 @@ use base_diag::Diagnostic;
 use base_diag::codes::run as codes;
 use ir::{Call, Callee, Program};
 
-/// What an architecture says of a call of the extern function of this name.
+/// Check of an architecture for calls of an extern function, given by name.
 pub(crate) type CheckCall = fn(&Program, Unit, &Call, &str) -> Option<Diagnostic>;
 
 /// Refuses calls that cannot be run.

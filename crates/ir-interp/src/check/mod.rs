@@ -1,5 +1,5 @@
-//! What a program must keep to be run: sizes, nesting, and externs that are known. Checked when the device is
-//! made, so that nothing is refused at packet time.
+//! Limits for running a program: sizes, nesting, and known externs. Checked when the device is made, so that nothing is
+//! refused at packet time.
 
 mod depth;
 mod externs;
@@ -13,7 +13,7 @@ use base_diag::Diagnostic;
 use base_diag::codes::run as codes;
 use ir::{Block, Call, Expr, Program, Stmt, StmtKind, visit};
 
-/// Refuses what cannot be run. Nesting comes first: the other checks walk the tree with the machine's stack.
+/// Refuses programs that cannot be run. Nesting comes first: the other checks walk the tree with the machine's stack.
 pub(crate) fn check(program: &Program, check_call: CheckCall) -> Result<(), Vec<Diagnostic>> {
     depth::check(program)?;
     well_formed(program)?;
@@ -37,9 +37,9 @@ fn well_formed(program: &Program) -> Result<(), Vec<Diagnostic>> {
 pub(crate) enum Unit {
     Function(usize),
     Parser(usize),
-    /// Its locals, tables and body.
+    /// A control: locals, tables and body.
     Control(usize),
-    /// By control and position.
+    /// An action, by control and position.
     Action(usize, usize),
 }
 

@@ -5,7 +5,7 @@ use base_diag::Diagnostic;
 use base_diag::codes::run as codes;
 use ir::{Call, Program};
 
-/// Of PSA and core.p4.
+/// Extern functions of PSA and core.p4.
 const FUNCTIONS: [&str; 9] = [
     "assert",
     "assume",

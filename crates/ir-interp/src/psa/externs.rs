@@ -17,7 +17,7 @@ use ir_value::fields;
 use p4_arch::psa::PORT_RECIRCULATE;
 use std::collections::BTreeMap;
 
-/// What PSA keeps of a packet while a stage runs.
+/// PSA's state of a packet while a stage runs.
 pub(crate) struct PsaArch {
     now: Time,
     effects: Effects,
@@ -27,7 +27,7 @@ pub(crate) struct PsaArch {
     checksums: BTreeMap<InstanceId, Sum>,
 }
 
-/// What a checksum object holds. It starts empty in each stage.
+/// Content of a checksum object. It starts empty in each stage.
 enum Sum {
     /// `Checksum`: all that was given.
     Data(BitWriter),
@@ -46,7 +46,7 @@ impl StageArch for PsaArch {
     }
 }
 
-/// The members of `PSA_MeterColor_t` for what meters answer.
+/// Members of `PSA_MeterColor_t` for the results of meters.
 const COLOURS: [(u8, &str); 3] = [(GREEN, "GREEN"), (YELLOW, "YELLOW"), (RED, "RED")];
 
 type Psa<'a> = Machine<'a, PsaArch>;
@@ -143,7 +143,7 @@ impl Psa<'_> {
         Ok(fields::get(self.program, &metadata.ty, &value, name))
     }
 
-    /// What an instance's `at`th type argument is.
+    /// Type argument number `at` of an instance.
     fn type_arg(&self, id: InstanceId, at: usize) -> Result<&Type, Stop> {
         let args = self.program.instances.get(id.index()).map(|i| i.type_args.as_slice());
         let ty = args.and_then(|args| args.get(at)).ok_or(Stop::Broken("a missing type argument"))?;
@@ -228,7 +228,7 @@ impl Psa<'_> {
         Ok(())
     }
 
-    /// What a call counts: DPDK's calls say it, the others mean the packet's length.
+    /// Bytes that a call counts: an argument in DPDK's calls, else the packet's length.
     fn bytes(&mut self, said: Option<&Option<Expr>>) -> Result<u64, Stop> {
         match said {
             Some(Some(bytes)) => self.eval_number(bytes),
@@ -243,7 +243,7 @@ impl Psa<'_> {
         Ok(())
     }
 
-    /// A meter's answer. `rest` are the arguments behind the index: the packet's colour, and for DPDK's calls its
+    /// A meter's answer. `rest` are the arguments after the index: the packet's colour, and for DPDK's calls its
     /// length; without a colour it is green.
     fn execute(
         &mut self,

@@ -1,4 +1,4 @@
-//! What PSA's externs do (PSA 1.2 §7).
+//! PSA's externs (PSA 1.2 §7).
 
 mod check;
 mod externs;

@@ -1,4 +1,4 @@
-//! What each of v1model's extern functions and methods does.
+//! v1model's extern functions and methods.
 
 use super::externs::V1;
 use crate::externs::arg;
@@ -145,8 +145,8 @@ impl Machine<'_, V1> {
         }
     }
 
-    /// What counters and meters of bytes see: in ingress and egress the metadata field with `@counted_length`, else the length
-    /// of the frame as it came in.
+    /// Length for counters and meters of bytes: in ingress and egress the metadata field with `@counted_length`, else
+    /// the length of the frame on arrival.
     pub(super) fn counted_length(&self) -> u64 {
         let said = || {
             let (block, var, field) = self.arch.counted_length?;
@@ -168,7 +168,7 @@ impl Machine<'_, V1> {
         }
     }
 
-    /// What the meter answered when the table was hit; after a miss the result is left alone.
+    /// Result of the meter from the hit of its table; after a miss the result argument is unchanged.
     pub(super) fn direct_meter_read(&mut self, id: InstanceId, result: &Expr) -> Result<(), Stop> {
         match self.arch.effects.colours.iter().find(|(instance, _)| *instance == id) {
             Some((_, colour)) => self.give(result, u128::from(*colour)),
@@ -176,7 +176,7 @@ impl Machine<'_, V1> {
         }
     }
 
-    /// Notes the call of a frame extern; what comes of it is done when the control has been left.
+    /// Records the call of a frame extern; it is carried out when the control has been left.
     pub(super) fn frame_call(
         &mut self,
         instance: InstanceId,

@@ -5,7 +5,7 @@ use base_diag::Diagnostic;
 use device::hash::Algorithm;
 use ir::{Call, Const, ExprKind, Program, Type, TypeKind};
 
-/// Of v1model and core.p4.
+/// Extern functions of v1model and core.p4.
 const FUNCTIONS: [&str; 18] = [
     "assert",
     "assume",
@@ -68,7 +68,7 @@ fn check_stage(program: &Program, unit: Unit, call: &Call, name: &str) -> Option
     misplaced.then(|| refused(call, format!("`{name}` works in the stage `{stage}` only")))
 }
 
-/// `HashAlgorithm.random` is declared, but nothing says what it computes.
+/// `HashAlgorithm.random` is declared, but not defined.
 fn check_algorithm(program: &Program, call: &Call) -> Option<Diagnostic> {
     for arg in call.args.iter().flatten() {
         let (ExprKind::Const(Const::Enum(at)), Type::Named(id)) = (&arg.kind, &arg.ty) else { continue };

@@ -11,13 +11,13 @@ use device::trace::EventKind;
 use ir::{Call, ExternFunctionId, InstanceId, VarId};
 use ir_value::Value;
 
-/// What v1model keeps of a packet while a stage runs.
+/// v1model's state of a packet while a stage runs.
 pub(crate) struct V1 {
     pub(super) now: Time,
     pub(super) drop_port: u32,
     pub(super) effects: Effects,
     pub(super) payload: Vec<u8>,
-    /// The block, its parameter with the user's metadata, and the field there that says what is counted.
+    /// The block, its parameter with the user's metadata, and the field with `@counted_length`.
     pub(super) counted_length: Option<(Block, VarId, u32)>,
     pub(super) frame_call: Option<FrameCall>,
 }

@@ -1,4 +1,4 @@
-//! What v1model's externs do.
+//! v1model's externs.
 
 mod calls;
 mod check;

@@ -107,7 +107,7 @@ fn no_errors(map: &SourceMap, found: &[Diagnostic]) {
     assert!(errors.is_empty(), "{}", errors.join("\n"));
 }
 
-/// Of a device that offers what the programs of `testdata` call.
+/// Options of a device that offers the externs of `testdata`.
 pub fn options() -> Options {
     let mut registry = Registry::default();
     netfn_values::register(&mut registry);

@@ -15,9 +15,9 @@ pub struct EntrySpec {
     pub keys: Vec<Match>,
     /// The action's control-plane name.
     pub action: Name,
-    /// Its data.
+    /// Action data.
     pub args: Vec<Bits>,
-    /// Where the table has priorities; all different.
+    /// Priority, if the table has priorities; all are different.
     pub priority: Option<i64>,
 }
 

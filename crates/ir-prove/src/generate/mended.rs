@@ -29,7 +29,7 @@ impl<'p> MendedPackets<'p> {
     }
 }
 
-/// The program without its ingress and egress: what comes out has the checksums that the program computes.
+/// The program without its ingress and egress: its output has the checksums that the program computes.
 fn mender(program: &Arc<Program>, registry: &Registry) -> Option<Switch> {
     let mut program = Program::clone(program);
     for stage in ["ingress", "egress", "verify_checksum"] {

@@ -1,4 +1,4 @@
-//! Packets along random ways through the parser.
+//! Packets along random paths through the parser.
 
 use super::pool::Pool;
 use base_bits::{BitWriter, Bits};
@@ -9,8 +9,8 @@ use ir::{
 };
 use std::collections::BTreeMap;
 
-/// Most states a way goes through.
-const LONGEST_WAY: usize = 48;
+/// Limit on the states of a path.
+const LONGEST_PATH: usize = 48;
 
 /// Makes packets for a program.
 pub struct PacketMaker<'a> {
@@ -18,7 +18,7 @@ pub struct PacketMaker<'a> {
     parser: Option<&'a Parser>,
 }
 
-/// A header on the way: which place it was extracted into, and its fields.
+/// A header on the path: the place it was extracted into, and its fields.
 struct Made {
     place: Place,
     fields: Vec<Bits>,
@@ -27,11 +27,11 @@ struct Made {
 /// A variable of the outermost parser and the fields below it.
 type Place = (VarId, Vec<u32>);
 
-/// What the parameters of the running parser stand for; empty for the outermost.
+/// Arguments of the parameters of the running parser; empty for the outermost.
 type Bound = BTreeMap<VarId, Place>;
 
-/// A way that is being made.
-struct Way<'w> {
+/// A path under construction.
+struct Path<'w> {
     made: Vec<Made>,
     /// States that may still be entered.
     left: usize,
@@ -55,7 +55,7 @@ impl<'a> PacketMaker<'a> {
             let length = rng.index(80);
             return rng.bytes(length);
         }
-        let made = self.way(pool, rng);
+        let made = self.path(pool, rng);
         let mut writer = BitWriter::new();
         made.iter().flat_map(|m| &m.fields).for_each(|f| writer.push(f));
         let mut bytes = writer.finish();
@@ -68,32 +68,32 @@ impl<'a> PacketMaker<'a> {
         bytes
     }
 
-    fn way(&self, pool: &mut Pool, rng: &mut Rng) -> Vec<Made> {
-        let mut way = Way { made: vec![], left: LONGEST_WAY, pool, rng };
+    fn path(&self, pool: &mut Pool, rng: &mut Rng) -> Vec<Made> {
+        let mut path = Path { made: vec![], left: LONGEST_PATH, pool, rng };
         if let Some(parser) = self.parser {
-            self.walk(parser, None, &mut way);
+            self.walk(parser, None, &mut path);
         }
-        way.made
+        path.made
     }
 
     /// Through the states of a parser, and of those that it applies.
-    fn walk(&self, parser: &Parser, bound: Option<&Bound>, way: &mut Way) {
+    fn walk(&self, parser: &Parser, bound: Option<&Bound>, path: &mut Path) {
         let mut at = 0;
-        while let (Some(state), Some(left)) = (parser.states.get(at), way.left.checked_sub(1)) {
-            way.left = left;
+        while let (Some(state), Some(left)) = (parser.states.get(at), path.left.checked_sub(1)) {
+            path.left = left;
             for stmt in &state.stmts {
                 match &stmt.kind {
                     StmtKind::Extract { header, .. } => {
-                        let made = self.header(header, bound, way);
-                        way.made.extend(made);
+                        let made = self.header(header, bound, path);
+                        path.made.extend(made);
                     }
-                    StmtKind::Call(call) => self.apply(call, bound, way),
+                    StmtKind::Call(call) => self.apply(call, bound, path),
                     _ => {}
                 }
             }
             let next = match &state.transition {
                 Transition::Goto(next) => *next,
-                Transition::Select(select) => self.take_case(select, bound, way),
+                Transition::Select(select) => self.take_case(select, bound, path),
             };
             match next {
                 StateRef::State(id) => at = id.index(),
@@ -102,18 +102,18 @@ impl<'a> PacketMaker<'a> {
         }
     }
 
-    fn apply(&self, call: &Call, bound: Option<&Bound>, way: &mut Way) {
+    fn apply(&self, call: &Call, bound: Option<&Bound>, path: &mut Path) {
         let Callee::Parser(id) = call.callee else { return };
         let Some(parser) = self.program.parsers.get(id.index()) else { return };
         let places = parser.params.iter().zip(&call.args);
         let places = places.filter_map(|(param, arg)| Some((*param, target(arg.as_ref()?, bound)?)));
-        self.walk(parser, Some(&places.collect()), way);
+        self.walk(parser, Some(&places.collect()), path);
     }
 
-    fn header(&self, header: &Expr, bound: Option<&Bound>, way: &mut Way) -> Option<Made> {
+    fn header(&self, header: &Expr, bound: Option<&Bound>, path: &mut Path) -> Option<Made> {
         let place = target(header, bound)?;
         let mut fields = vec![];
-        self.fields(&header.ty, &mut |width| fields.push(way.pool.draw(width, way.rng)));
+        self.fields(&header.ty, &mut |width| fields.push(path.pool.draw(width, path.rng)));
         Some(Made { place, fields })
     }
 
@@ -129,15 +129,15 @@ impl<'a> PacketMaker<'a> {
     }
 
     /// Chooses a case and makes the fields it looks at fit.
-    fn take_case(&self, select: &Select, bound: Option<&Bound>, way: &mut Way) -> StateRef {
-        // Ways that go on see more of the program than those that end here.
+    fn take_case(&self, select: &Select, bound: Option<&Bound>, path: &mut Path) -> StateRef {
+        // Paths that continue see more of the program than those that end here.
         let on: Vec<_> = select.cases.iter().filter(|c| matches!(c.next, StateRef::State(_))).collect();
         let any: Vec<_> = select.cases.iter().collect();
-        let cases = if on.is_empty() || way.rng.chance(1, 5) { &any } else { &on };
-        let Some(case) = way.rng.pick(cases) else { return StateRef::Reject };
+        let cases = if on.is_empty() || path.rng.chance(1, 5) { &any } else { &on };
+        let Some(case) = path.rng.pick(cases) else { return StateRef::Reject };
         if case.keys.len() == select.exprs.len() {
             for (expr, key) in select.exprs.iter().zip(&case.keys) {
-                fit(expr, key, bound, way);
+                fit(expr, key, bound, path);
             }
         }
         case.next
@@ -145,9 +145,9 @@ impl<'a> PacketMaker<'a> {
 }
 
 /// Makes the field that `expr` looks at, if it is one, match `key`.
-fn fit(expr: &Expr, key: &Keyset, bound: Option<&Bound>, way: &mut Way) {
+fn fit(expr: &Expr, key: &Keyset, bound: Option<&Bound>, path: &mut Path) {
     let Some((place, index)) = field_of(expr, bound) else { return };
-    let Some(header) = way.made.iter_mut().rev().find(|m| m.place == place) else { return };
+    let Some(header) = path.made.iter_mut().rev().find(|m| m.place == place) else { return };
     let Some(field) = header.fields.get_mut(index as usize) else { return };
     match key {
         Keyset::Value(e) => set(field, constant(e)),
@@ -159,8 +159,8 @@ fn fit(expr: &Expr, key: &Keyset, bound: Option<&Bound>, way: &mut Way) {
                 set(field, Some(kept.or(&value.and(&mask))));
             }
         }
-        Keyset::Range(lo, hi) => set(field, constant(if way.rng.next_bool() { lo } else { hi })),
-        Keyset::DontCare | Keyset::ValueSet(_) => set(field, Some(way.pool.draw(field.width(), way.rng))),
+        Keyset::Range(lo, hi) => set(field, constant(if path.rng.next_bool() { lo } else { hi })),
+        Keyset::DontCare | Keyset::ValueSet(_) => set(field, Some(path.pool.draw(field.width(), path.rng))),
     }
 }
 
@@ -193,7 +193,7 @@ fn field_of(expr: &Expr, bound: Option<&Bound>) -> Option<(Place, u32)> {
     }
 }
 
-/// Where a header is extracted to; all elements of a stack are one place.
+/// Place that a header is extracted to; all elements of a stack are one place.
 fn target(expr: &Expr, bound: Option<&Bound>) -> Option<Place> {
     match &expr.kind {
         ExprKind::Next(stack) => place_of(stack, bound),

@@ -12,7 +12,7 @@ use ir::{Name, Program, Type};
 /// Most groups and sessions, and most ports of a group.
 const MOST: usize = 12;
 
-/// What the control plane has written.
+/// State written by the control plane.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Setup {
     /// Table entries.

@@ -4,8 +4,8 @@
 //! a.apply(); if (c) { t.apply(); u.apply(); } b.apply();
 //! ```
 //!
-//! Where `t` alone is no legal cut, `t` with `u`, the whole `if`, or the `if` with `b` may be one: [`around`] gives them with the
-//! fewest tables first.
+//! If `t` alone is no legal cut, `t` with `u`, the whole `if`, or the `if` with `b` may be one: [`around`] gives them
+//! with the fewest tables first.
 
 use super::{Border, Cut, bodies, walk};
 use crate::arch;
@@ -13,10 +13,10 @@ use ir::{Block, Name, Program, StmtKind, SwitchOn, visit};
 use ir_state::uses_of_block;
 use std::collections::BTreeSet;
 
-/// How many statements more than its own a cut may have in front of or behind these, unless it goes to the block's end.
+/// How many statements more than its own a cut may have in front of or after these, unless it goes to the block's end.
 const STEPS: [usize; 6] = [0, 1, 2, 3, 5, 8];
 
-/// The control-plane name of the table that the statement behind a border applies itself.
+/// The control-plane name of the table that the statement after a border applies itself.
 pub fn table_at(program: &Program, border: &Border) -> Option<Name> {
     let stage = border.half.duty();
     let control = program.control(arch::control(program, stage)?);

@@ -95,7 +95,7 @@ impl Generator<'_> {
     /// A packet that leaves from egress is packed and comes around through the parser.
     fn leave_egress(&mut self) -> Stmt {
         let mut leave = self.runtime.send(self, Duty::Egress, self.cut.egress);
-        // What the program decided travels as live value; here it would drop the hand-over.
+        // The program's decision travels as a live value; here it would drop the hand-over.
         leave.push(build::assign(self.standard(Duty::Egress, Meaning::ToPort), build::bits(PORT_BITS, 0)));
         let recirculate = self.recirculate_function();
         let mut list = 0;
@@ -160,7 +160,7 @@ impl Generator<'_> {
         Some(build::if_then(here, vec![to_port]))
     }
 
-    /// Ports that join devices carry hand-overs only: what the program sends there is dropped and counted.
+    /// Ports that join devices carry hand-overs only: frames that the program sends there are dropped and counted.
     fn keep_off_links(&mut self) -> Vec<Stmt> {
         let first = self.region_value(u64::from(self.cut.sections.first(Half::Egress).0));
         let to_egress = build::equals(self.region_of(Duty::Ingress), first);
@@ -187,7 +187,7 @@ impl Generator<'_> {
         targets.into_iter().map(|id| self.runtime.save(self, at, id)).collect()
     }
 
-    /// Sends what was packed here, and looks up the port of whatever leaves.
+    /// Sends hand-overs that were packed here, and looks up the port of every hand-over that leaves.
     fn leave_ingress(&mut self) -> Option<Stmt> {
         let mut targets = self.leaving_from_ingress();
         let mut leave = vec![];

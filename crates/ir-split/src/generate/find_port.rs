@@ -27,7 +27,7 @@ impl Generator<'_> {
                 led.push((own, found));
             }
         }
-        // The last policy leads what no other does.
+        // The last policy leads all remaining hand-overs.
         let mut found = led.pop().map_or(vec![], |(_, found)| found);
         for (own, stmts) in led.into_iter().rev() {
             let is_it = |id: &SectionId| {

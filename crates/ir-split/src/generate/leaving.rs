@@ -21,8 +21,8 @@ impl Generator<'_> {
         targets
     }
 
-    /// Sections that go on elsewhere and whose hand-overs this device sends on as they are, each with the number of the origin
-    /// that it is for, where that tells it from one that goes on here.
+    /// Sections whose hand-overs this device forwards unchanged, with the number of the origin that the hand-over is
+    /// for if that distinguishes it from one for this device.
     pub fn sent_on(&self) -> Vec<(SectionId, Option<u64>)> {
         let origin = |id: SectionId, target: DeviceIndex| {
             let is_ours = self.cut.sections.get(id).device == self.role();
@@ -30,7 +30,7 @@ impl Generator<'_> {
         };
         let mut all: Vec<_> =
             self.cut.routes.sent_on(self.device).map(|(id, target)| (id, origin(id, target))).collect();
-        // What egress has packed comes around and finds its port in the same way.
+        // Hand-overs packed by egress are recirculated and find their port in the same way.
         all.extend(self.leaving_from_egress().into_iter().map(|id| (id, None)));
         let (sections, placement) = (self.cut.sections, self.cut.placement);
         let hears =

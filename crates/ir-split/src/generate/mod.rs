@@ -54,29 +54,29 @@ use std::collections::BTreeMap;
 pub struct Cut<'a> {
     /// The whole program, locals of its bodies hoisted.
     pub program: &'a Program,
-    /// Its leaves.
+    /// Leaves of the program.
     pub places: &'a Places,
-    /// Its sections.
+    /// Sections of the program.
     pub sections: &'a Sections,
-    /// What travels.
+    /// Layout of hand-overs.
     pub layout: &'a Layout,
-    /// Where everything runs.
+    /// Device of each region.
     pub placement: &'a Placement,
     /// The policies that lead hand-overs, in order.
     pub policies: &'static [&'static dyn EdgePolicy],
-    /// The ways of hand-overs.
+    /// Paths of hand-overs.
     pub routes: &'a Routes,
     /// The control before the traffic manager.
     pub ingress: ControlId,
-    /// The control behind it.
+    /// The control after it.
     pub egress: ControlId,
     /// The parser.
     pub parser: ParserId,
-    /// What the runtime's names begin with.
+    /// Prefix of the runtime's names.
     pub prefix: &'a str,
     /// For each header with a varbit, by its path: the metadata field with that varbit's length in bits.
     pub lengths: &'a Lengths,
-    /// What the program orders.
+    /// Effects that the program asks of the traffic manager.
     pub orders: &'a Orders,
     /// Headers whose originals travel, in the order in which the parser extracts them.
     pub originals: &'a [HeaderIndex],
@@ -93,7 +93,7 @@ pub struct Cut<'a> {
 }
 
 impl<'a> Cut<'a> {
-    /// What the generator reads of an analysed program; `None` if it has no parser.
+    /// Input of the generator from an analysed program; `None` if the program has no parser.
     pub fn new(a: &'a Analysis<'_>, policies: &'static [&'static dyn EdgePolicy]) -> Option<Cut<'a>> {
         let parser = a.program.stages.iter().find_map(|s| match s.kind {
             ir::StageKind::Parse(id) => Some(id),
@@ -160,7 +160,8 @@ pub struct Generator<'a> {
     /// Field numbers in the metadata struct.
     pub region: usize,
     pub leaving: usize,
-    /// What edge policies keep from the hand-over that came to the one that leaves, by the names of their fields.
+    /// Metadata field of each value that edge policies keep from the incoming to the outgoing hand-over, by the name of
+    /// the hand-over's field.
     pub kept: BTreeMap<Name, usize>,
     /// The field list of copies that a policy makes.
     pub clone_list: u32,
@@ -230,7 +231,7 @@ impl<'a> Generator<'a> {
         params.get(position).copied()
     }
 
-    /// Notes that something is missing: no program comes of it. What is given stands in until then.
+    /// Records that something is missing, so that no program results. `stand_in` is used until then.
     pub fn lacks<T>(&self, what: String, stand_in: T) -> T {
         self.missing.borrow_mut().get_or_insert(what);
         stand_in
@@ -309,7 +310,7 @@ impl<'a> Generator<'a> {
         self.named_field(self.header_field(stage, self.common), name)
     }
 
-    /// What a policy keeps on this device of a field of hand-overs.
+    /// Value that a policy keeps of a hand-over's field; `None` if none on this device does.
     pub fn kept_field(&self, stage: Duty, name: &str) -> Option<Expr> {
         let number = *self.kept.get(name)?;
         let ty = self.out.fields(&self.metadata_type)[number].ty.clone();

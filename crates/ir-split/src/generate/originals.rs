@@ -1,4 +1,4 @@
-//! The packet as it came in, for clones and resubmission behind a cut of ingress.
+//! The packet as it came in, for clones and resubmission after a cut of ingress.
 //!
 //! ```text
 //! ingress, first pass        p4rack_orig_X := X, for each header the parser extracts; they travel with every hand-over

@@ -1,6 +1,6 @@
-//! Remove what a device does not use: tables, actions, instances and variables of sections that run elsewhere.
+//! Remove unused parts of a device's program: tables, actions, instances and variables of sections that run elsewhere.
 //!
-//! What no device uses stays at the origin.
+//! Parts that no device uses stay at the origin.
 
 use super::rename::Renumber;
 use crate::parser_places::successors;
@@ -14,7 +14,8 @@ use ir::{
 use ir_state::{Touch, Uses, calls_of_block, uses_of_block};
 use std::collections::BTreeSet;
 
-/// Removes unused tables and actions from every control, then unused instances from the program. What is in `kept` stays.
+/// Removes unused tables and actions from every control, then unused instances from the program, except those in
+/// `kept`.
 pub fn prune(program: &mut Program, kept: &Idle) {
     let mut instances = kept.instances.clone();
     if kept.tables.is_empty() {
@@ -147,8 +148,8 @@ fn prune_locals(control: &mut Control) {
     }
 }
 
-/// What a hoisted variable holds until a section sets it, said so that every compiler knows. A restored one is set by
-/// its hand-over, which a compiler cannot see.
+/// Initial value of a hoisted variable, stated so that every compiler knows it. A restored variable is set by its
+/// hand-over, which a compiler cannot see.
 fn zero(ty: &Type) -> Option<Expr> {
     let value = match ty {
         Type::Bit(width) | Type::Int(width) => Const::Bits(Bits::zero(*width)),

@@ -1,7 +1,7 @@
 //! `return`: control goes back to the origin that the packet came from, whatever section runs there next.
 //!
-//! Hand-overs have a field of its own, `origin`: the number of the origin to return to. A helper of several origins keeps it in
-//! its metadata and writes it into what it sends.
+//! Hand-overs have a field of its own, `origin`: the number of the origin to return to. A helper of several origins
+//! keeps it in its metadata and writes it into hand-overs that it sends.
 
 use super::{EdgePolicy, PortKey, PortTable};
 use crate::generate::Generator;
@@ -16,7 +16,7 @@ pub struct Return;
 /// The field of hand-overs.
 const ORIGIN: &str = "origin";
 
-/// Of a hand-over that a helper of one origin sends: there is no other to return to.
+/// Origin in a hand-over from a helper of a single origin.
 const ANY_ORIGIN: u64 = 0;
 
 impl EdgePolicy for Return {

@@ -1,9 +1,9 @@
 //! Clones of packets that come to ingress again.
 //!
-//! `simple_switch` parses a clone of ingress with the port by which the device received the packet. Of a packet that was
-//! handed over and then sent around that is the port of a link, by which only the runtime's parser knows frames: it looks at
-//! their first bytes. This tells nothing where the program's parser takes as many bytes at once, or fails as well; others
-//! are refused, but for clones that are made where `instance_type` says that the packet is new.
+//! `simple_switch` parses a clone of ingress with the port by which the device received the packet. For a packet that
+//! was handed over and then recirculated, that is the port of a link, whose frames only the runtime's parser handles:
+//! it looks at their first bytes. This makes no difference if the program's parser takes as many bytes at once, or also
+//! fails; other programs are refused, except for clones made where `instance_type` shows that the packet is new.
 
 use crate::arch;
 use crate::attempt::CutHalves;
@@ -77,8 +77,8 @@ fn is_standard(program: &Program, ty: &Type) -> bool {
     matches!(ty, Type::Named(id) if Some(program.type_decl(*id).name.as_str()) == name)
 }
 
-/// The program's parser finds the same in a packet whatever its port, and also behind the runtime's: its first step is to
-/// extract what the runtime looks at.
+/// True if the program's parser finds the same headers whatever the port, and also after the runtime's parser: its
+/// first step must extract the bytes that the runtime looks at.
 fn is_parsed_alike(program: &Program) -> bool {
     let Some((parser, _)) = parser_of(program) else { return false };
     let mut state = parser.states.first();

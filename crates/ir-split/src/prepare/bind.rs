@@ -3,9 +3,10 @@
 //! Before: `action decap(inout headers h) { h.outer.setInvalid(); }` in a list of actions as `decap(hdr)`
 //! After:  `action decap() { hdr.outer.setInvalid(); }`, listed as `decap`
 //!
-//! Why: copying all headers in and out hides which of them an action touches, and what a varbit's length is behind the copy.
-//! Nothing changes as long as the action reaches the control's parameter by that one name. Only what holds a varbit is bound, in
-//! actions that no other control has: these are printed once for all controls.
+//! Why: copying all headers in and out hides which of them an action touches, and the length of a varbit after the
+//! copy. The meaning stays if the action accesses the control's parameter by this name only. Only arguments that
+//! contain a varbit are bound, and only in actions of a single control: shared actions are printed once for all
+//! controls.
 
 use super::lent::run_by;
 use super::varbit::holds_varbit;
@@ -18,7 +19,7 @@ use ir::{
 use p4_arch::Duty;
 use std::collections::BTreeSet;
 
-/// Binds what can be bound in ingress and egress.
+/// Binds suitable arguments in ingress and egress.
 pub fn bind_whole_arguments(program: &mut Program) {
     for stage in [Duty::Ingress, Duty::Egress] {
         if let Some(id) = arch::control(program, stage) {

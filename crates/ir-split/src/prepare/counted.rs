@@ -3,8 +3,8 @@
 //! Before: `bytes.count(5);`
 //! After:  at the start of ingress `meta.p4rack_length = (bit<16>)std.packet_length;`, in a field with `@counted_length`
 //!
-//! Why: v1model counts the length with which a frame came to the device, which behind a cut is that of the hand-over.
-//! Devices of p4rack count what the annotated field says. Clones keep it as they keep a field list.
+//! Why: v1model counts the length of the frame on arrival, which after a cut is that of the hand-over. p4rack's devices
+//! count the annotated field instead. Clones keep it like a field list.
 
 use super::{add_metadata, field_list, role_type};
 use crate::arch;

@@ -1,4 +1,4 @@
-//! `record-digests`: what a program tells the control plane is kept, and told at the end of its half.
+//! `record-digests`: digests are stored, and sent at the end of their half.
 //!
 //! Before: `digest<learn_t>(1, { hdr.ethernet.src, port }); ...`
 //! After:  `meta.p4rack_digest1 = 1; meta.p4rack_digest1_a = hdr.ethernet.src; meta.p4rack_digest1_b = port; ...
@@ -70,7 +70,7 @@ fn digest<'s>(program: &Program, stmt: &'s Stmt) -> Option<&'s Call> {
     (arch::call(function) == Some(CutCall::Digest)).then_some(call)
 }
 
-/// Digests in the order in which they may be told.
+/// Digests in an order in which they may be sent.
 struct Order<'a> {
     program: &'a Program,
     control: ControlId,
@@ -133,7 +133,7 @@ impl Order<'_> {
     }
 }
 
-/// Where a digest is kept.
+/// Storage of a digest until it is sent.
 struct Site {
     flag: Expr,
     /// Each scalar of the data and its field.
@@ -193,7 +193,7 @@ fn parts(program: &Program, value: &Expr, owner: ir::TypeId, out: &mut Vec<Expr>
     Some(())
 }
 
-/// Of structs and tuples.
+/// Types of the components of a struct or tuple.
 fn component_types(program: &Program, ty: &Type) -> Option<Vec<Type>> {
     match ty {
         Type::Tuple(types) => Some(types.clone()),

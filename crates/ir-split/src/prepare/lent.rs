@@ -61,7 +61,7 @@ fn has(table: &Table, object: InstanceId) -> bool {
     table.meters == Some(object) || table.counters == Some(object)
 }
 
-/// A call of the meter's `read` and the type of what it gives.
+/// A call of the meter's `read`, and the type of its result.
 struct Read {
     call: Call,
     ty: Type,
@@ -186,8 +186,8 @@ pub fn drop_lent(program: &mut Program, lent: &Lent) {
     }
 }
 
-/// Whether an action that several controls of a program have calls what is lent: it is declared once for all of them, and
-/// the others have nothing to call.
+/// True if an action shared by several controls reads a lent meter: it is declared once for all of them, and the others
+/// have no such meter.
 pub fn is_torn(program: &Program, lent: &Lent) -> bool {
     let calls = |action: &Action| {
         let mut found = false;
@@ -215,7 +215,7 @@ fn drop_calls(block: &mut Block, object: InstanceId) {
     }
 }
 
-/// Sections that only call what another table has do not use it.
+/// Sections that only read another table's meter do not use it.
 pub fn forget_lent(uses: &mut Uses, control: ControlId, lent: &Lent) {
     for (owner, object, table) in lent {
         if *owner == control && !uses.tables.contains(table) {

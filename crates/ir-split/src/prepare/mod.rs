@@ -5,7 +5,7 @@
 //! bind      whole headers and metadata that actions get, by their own name
 //! wrap      the headers and metadata structs inside structs of ours, where they are used as one value
 //! lent      colours of direct meters as values, where actions of other tables read them
-//! counted   the length that counters of bytes see, where one counts behind a cut
+//! counted   the length that counters of bytes see, where one counts after a cut
 //! varbit    the length of each varbit in a metadata field
 //! tracked   the length that egress sees, where a hand-over would be counted otherwise
 //! digests   their data as values, told at the end

@@ -1,7 +1,7 @@
 //! `normalize`: jumps, calls of controls and of functions with effects become structure, where a cut program has them.
 //!
-//! A cut lies in the structure of a body, and control passes over it by the number of a section: what ends the body from
-//! within, or runs elsewhere, has to be in that structure. Programs without such things stay as they are.
+//! A cut lies in the structure of a body, and control passes over it by the number of a section, so exits from within
+//! the body, and code outside of it, must become part of that structure. Other programs do not change.
 
 use crate::arch;
 use crate::arch::{Effect, function_effect};

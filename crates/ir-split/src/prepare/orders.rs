@@ -1,4 +1,5 @@
-//! `record-orders`: what a program asks of the traffic manager becomes values, and is asked for at the end of its half.
+//! `record-orders`: effects that a program asks of the traffic manager become values, and are requested at the end of
+//! the half.
 //!
 //! Before: `if (c) { clone(CloneType.I2E, 5); } ...`
 //! After:  `if (c) { meta.p4rack_clone = 1; meta.p4rack_clone_session = 5; } ...
@@ -26,7 +27,7 @@ use ir::{
 use p4_arch::{CutCall, Duty, Meaning};
 use std::cell::RefCell;
 
-/// What the generator has to know of a program's orders.
+/// Effects that a program asks of the traffic manager, for the generator.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Orders {
     /// A packet may be cloned in an ingress that is cut: its original headers travel.
@@ -148,7 +149,7 @@ fn makes_copies(program: &Program) -> bool {
 struct Recorder<'a> {
     program: &'a mut Program,
     prefix: &'a str,
-    /// What was not there that has to be: nothing is guessed in its place.
+    /// Missing declarations, as errors: nothing is guessed in their place.
     missing: RefCell<Vec<Diagnostic>>,
 }
 
@@ -159,8 +160,8 @@ struct Noted {
 }
 
 impl Recorder<'_> {
-    /// Records the calls of the `wanted` kind in `controls` in fields called `name`, and adds to `at_end` what is asked for
-    /// at the end of `last`. False if there are none.
+    /// Records the calls of the `wanted` kind in `controls` in fields called `name`, and adds the requests at the end
+    /// of `last` to `at_end`. False if there are no such calls.
     fn record(
         &mut self,
         controls: &[ControlId],
@@ -209,7 +210,7 @@ impl Recorder<'_> {
         true
     }
 
-    /// Copies of a group are not sent around again, nor cut, by what their packet ordered.
+    /// Copies to a group are neither recirculated nor truncated because of effects that their packet asked for.
     fn forget_at_group(&mut self, ingress: ControlId, name: &str) {
         let Some(noted) = self.noted(name) else { return };
         let (Some(group), field) = (self.standard(ingress, Meaning::Group), self.field(ingress, &noted))
@@ -255,7 +256,7 @@ impl Recorder<'_> {
         Some(Restart { resumed, restart, restarted, width, lists })
     }
 
-    /// Notes that something is missing: the program is refused for it. What is given stands in until then.
+    /// Records that something is missing, so that the program is refused. `stand_in` is used until then.
     fn lacks<T>(&self, what: &str, stand_in: T) -> T {
         self.missing.borrow_mut().push(broken(what));
         stand_in

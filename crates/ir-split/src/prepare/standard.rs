@@ -38,8 +38,8 @@ fn is_field(program: &Program, place: &Expr, standard: &Type, name: &str) -> boo
     base.ty == *standard && program.fields(standard).get(*n as usize).is_some_and(|f| f.name == name)
 }
 
-/// `keep-port`: the port that a packet leaves by, in a metadata field of its own, where egress overwrites
-/// `egress_port`: what it writes there does not change where the packet goes.
+/// `keep-port`: the output port in a metadata field of its own, if egress overwrites `egress_port`: such a write does
+/// not change the packet's destination.
 pub fn keep_port(program: &mut Program, prefix: &str) -> Option<usize> {
     if !writes_standard(program, Meaning::OutPort) {
         return None;

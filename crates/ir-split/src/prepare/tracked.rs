@@ -29,7 +29,7 @@ use p4_arch::{Duty, Meaning};
 
 const WIDTH: u32 = 32;
 
-/// Tracks the length. Refuses what changes it where no metadata is at hand.
+/// Tracks the length. Refuses changes of the length where no metadata is available.
 pub fn track_length(program: &mut Program, prefix: &str, lengths: &Lengths) -> Result<(), Vec<Diagnostic>> {
     let refused = untracked(program);
     if !refused.is_empty() {
@@ -66,7 +66,7 @@ pub fn track_length(program: &mut Program, prefix: &str, lengths: &Lengths) -> R
     if refused.is_empty() { Ok(()) } else { Err(refused) }
 }
 
-/// What changes the length where there is no metadata, or in a way that is not known.
+/// Changes of the length where there is no metadata, or by an unknown amount.
 fn untracked(program: &Program) -> Vec<Diagnostic> {
     let mut found = vec![];
     let mut look = |stmts: &[Stmt], place: &str| {
@@ -96,7 +96,7 @@ fn untracked(program: &Program) -> Vec<Diagnostic> {
     found
 }
 
-/// A control and what it has at hand.
+/// A control and the metadata available in it.
 struct At<'a> {
     control: ControlId,
     metadata: Expr,
@@ -124,7 +124,7 @@ impl<'a> At<'a> {
         Ok(build::field(self.standard.clone(), number, fields[number].ty.clone()))
     }
 
-    /// What egress starts with.
+    /// Statements at the start of egress that set the length.
     fn show(&self, program: &Program, arrived: Expr, tracked: Expr) -> Result<Vec<Stmt>, Vec<Diagnostic>> {
         let kind = self.standard(program, Meaning::Kind)?;
         let clone = build::equals(kind, build::bits(32, u64::from(INGRESS_CLONE)));

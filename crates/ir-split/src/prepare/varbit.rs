@@ -3,9 +3,9 @@
 //! Before: `packet.extract(hdr.options, n);`
 //! After:  `p4rack_bits = n; packet.extract(hdr.options, n); meta.p4rack_len_options = p4rack_bits;`
 //!
-//! The length may look ahead, or read what is extracted; an extraction that fails leaves the varbit as it was.
+//! The length may look ahead, or read an extracted field; a failing extraction does not change the varbit.
 //!
-//! Why: who takes a hand-over has to know how much to extract, and P4 has no way to ask a varbit for its length.
+//! Why: the receiver of a hand-over must know how much to extract, and P4 has no operator for a varbit's length.
 
 use super::{add_metadata, role_type};
 use crate::expressions::{constant, root};
@@ -56,7 +56,7 @@ pub fn measure_varbits(program: &mut Program, prefix: &str) -> Result<Lengths, V
                 let mut pass = Pass::new(&types, &lengths, vars(&control.params), &mut refused);
                 pass.block(&mut control.body);
                 control.actions.iter_mut().for_each(|a| pass.block(&mut a.body));
-                // An action works on copies of what it is given, whose lengths nobody notes.
+                // An action works on copies of its arguments, whose lengths are not recorded.
                 for run in control.tables.iter().flat_map(|t| &t.actions) {
                     let action = &control.actions[run.action.index()];
                     for (arg, param) in run.args.iter().zip(&action.params) {
@@ -114,7 +114,7 @@ struct Pass<'a> {
     lengths: &'a Lengths,
     headers: Option<VarId>,
     metadata: Option<(VarId, Type)>,
-    /// Where the parser keeps the length of what it extracts.
+    /// Variable in which the parser keeps the length it extracts.
     taken: Option<VarId>,
     refused: &'a mut Vec<Diagnostic>,
 }
@@ -144,7 +144,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// What has to stand before and behind a statement.
+    /// Statements to insert before and after a statement.
     fn around(&mut self, stmt: &Stmt) -> (Option<Stmt>, Option<Stmt>) {
         match &stmt.kind {
             StmtKind::Extract { header, varbit_bits: Some(bits), .. } => {

@@ -1,12 +1,12 @@
-//! Runtimes: what a hand-over carries, and the code that stands around the program's own on each device.
+//! Runtimes: the content of hand-overs, and the code around the program's own on each device.
 //!
 //! ```text
 //! full        hand-overs carry all live values and headers in front of the payload
 //! ```
 //!
-//! The generator of a device's program (`generate`) is the same for all runtimes: which sections run here, in which order, and
-//! which table gives the port. It asks the runtime for everything that depends on how a packet travels. `docs/how-to/add-a-runtime.md`
-//! tells how to add one.
+//! The generator of a device's program (`generate`) is the same for all runtimes: which sections run here, in which
+//! order, and which table gives the port. It asks the runtime for everything that depends on how a packet travels. See
+//! `docs/how-to/add-a-runtime.md`.
 
 mod full;
 
@@ -32,7 +32,7 @@ pub(crate) trait Runtime: Sync {
     /// Cost: the bits that stand in front of the packet in a hand-over to this section.
     fn header_bits(&self, layout: &Layout, section: SectionId) -> u32;
 
-    /// Limits: what the placement asks and hand-overs of this layout cannot do.
+    /// Refuses placements that hand-overs of this layout cannot support.
     fn refuse(&self, a: &Analysis<'_>, layout: &Layout) -> Vec<Diagnostic>;
 
     /// Declares the runtime's types, headers and metadata.
@@ -44,10 +44,10 @@ pub(crate) trait Runtime: Sync {
     /// True in this stage for a packet that came as a hand-over, or leaves as one.
     fn is_hand_over(&self, g: &Generator<'_>, stage: Duty) -> Expr;
 
-    /// The start of ingress, for hand-overs: what came is noted, and what cannot be known is dropped.
+    /// The start of ingress, for hand-overs: records their fields, and drops unknown ones.
     fn arrive(&self, g: &mut Generator<'_>) -> Vec<Stmt>;
 
-    /// The start of ingress at an origin, for ordinary packets: what is noted of them for hand-overs to come.
+    /// The start of ingress at an origin, for ordinary packets: records facts that later hand-overs need.
     fn begin(&self, g: &mut Generator<'_>) -> Vec<Stmt>;
 
     /// In front of a section's code: the values that a hand-over has brought.
@@ -56,7 +56,7 @@ pub(crate) trait Runtime: Sync {
     /// The port that a hand-over to a section of egress is for.
     fn port_of(&self, g: &Generator<'_>, section: SectionId) -> Option<Expr>;
 
-    /// The packet is to go on at this section elsewhere: what travels there is put aside.
+    /// Stores the values for a section on another device, where the packet is to continue.
     fn save(&self, g: &mut Generator<'_>, at: At, section: SectionId) -> Stmt;
 
     /// Makes the packet a hand-over.
@@ -66,7 +66,7 @@ pub(crate) trait Runtime: Sync {
     fn emit(&self, g: &mut Generator<'_>);
 }
 
-/// Where statements stand.
+/// Position of generated statements.
 #[derive(Clone, Copy)]
 pub(crate) struct At {
     /// The stage whose parameters they use.

@@ -1,10 +1,10 @@
-//! The type that an expression must have by what it is made of.
+//! The type of an expression, inferred from its parts.
 //!
 //! The writer leaves a type out where this gives it, the reader puts it back, and the verifier compares.
 
 use crate::{BinaryOp, Call, Callee, Const, Expr, ExprKind, Name, Program, Signature, Type, UnaryOp, Var};
 
-/// The type of an expression of this kind in a block with these variables.
+/// `None` if the parts do not determine it: casts, `{#}`, lookahead, and references to missing declarations.
 ///
 /// `None` where the parts do not say it: casts, `{#}`, lookahead, and anything that refers to what is not there.
 pub(crate) fn infer(program: &Program, vars: &[Var], kind: &ExprKind) -> Option<Type> {
@@ -83,7 +83,7 @@ fn infer_call(program: &Program, vars: &[Var], call: &Call) -> Option<Type> {
 /// The type parameters of an extern object, each with the argument of an instance.
 pub(crate) type Bindings<'a> = (&'a [Name], &'a [Type]);
 
-/// What is declared about the extern function or method that is called.
+/// Declaration of the extern function or method that `callee` names.
 pub(crate) fn signature<'a>(
     program: &'a Program,
     vars: &'a [Var],
@@ -111,7 +111,7 @@ pub(crate) fn signature<'a>(
     }
 }
 
-/// What a type parameter stands for in a call; none if nothing says so.
+/// Type that a type parameter stands for in a call; `None` if the call does not determine it.
 pub(crate) fn bound<'a>(
     signature: &Signature,
     outer: Bindings<'a>,
@@ -125,7 +125,7 @@ pub(crate) fn bound<'a>(
     }
 }
 
-/// `ty` with what `bound` knows in the place of type parameters.
+/// `ty` with the bindings of `bound` in place of type parameters.
 pub(crate) fn substitute<'a>(ty: &Type, bound: &dyn Fn(&Name) -> Option<&'a Type>) -> Type {
     match ty {
         Type::Param(name) => bound(name).unwrap_or(ty).clone(),

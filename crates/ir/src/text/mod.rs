@@ -32,9 +32,9 @@
 //! }
 //! ```
 //!
-//! A type is left out where the parts of an expression give it, and else written behind it: `({1, 2} : pair)`.
+//! A type is left out where the parts of an expression give it, and else written after it: `({1, 2} : pair)`.
 //! Names that are not unique carry their index: `x#7`. The body of an
-//! annotation stands right behind its name: `@region("a")`. Spans are not part of the text.
+//! annotation stands right after its name: `@region("a")`. Spans are not part of the text.
 
 pub(crate) mod infer;
 pub(crate) mod names;

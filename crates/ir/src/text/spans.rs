@@ -3,7 +3,7 @@
 use crate::{Block, Expr, Keyset, Package, PackageArg, Program, Stmt, StmtKind, Transition, Var, visit};
 use base_diag::Span;
 
-/// Sets every span in `program` to [`Span::NONE`]: what is left is what the text form holds.
+/// Sets every span in `program` to [`Span::NONE`]; the text form contains everything else.
 pub fn erase_spans(program: &mut Program) {
     program.types.iter_mut().for_each(|t| t.span = Span::NONE);
     for object in &mut program.externs {

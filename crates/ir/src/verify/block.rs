@@ -1,4 +1,4 @@
-//! What functions, parsers and controls have in common, and functions.
+//! Checks shared by functions, parsers and controls, and checks of functions.
 
 use super::Verifier;
 use super::scope::{Code, Scope};
@@ -6,7 +6,7 @@ use crate::{Function, Stmt, StmtKind, Type, Var, VarId};
 use base_diag::Span;
 
 impl<'p> Verifier<'p> {
-    /// What blocks declare about themselves.
+    /// Checks the signatures of all blocks and functions.
     pub(super) fn signatures(&mut self) {
         let program = self.program;
         for function in &program.functions {

@@ -25,7 +25,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// Where calls of this kind may stand.
+    /// Checks that a call of this kind may stand here.
     fn callee(&mut self, callee: &Callee, span: Span) {
         let code = self.scope.code;
         let good = match callee {
@@ -46,13 +46,13 @@ impl Verifier<'_> {
         match (owner, self.scope.code) {
             (Some(Owner::Control(owner)), Code::Control(here) | Code::Action(here)) => owner >= here,
             (Some(Owner::Parser(_)), Code::Parser(_)) => true,
-            // An abstract method's implementation sees what surrounds its instance.
+            // An abstract method's implementation sees the scope of its instance.
             (Some(_), Code::Function) | (Some(Owner::Program), _) => true,
             _ => false,
         }
     }
 
-    /// The parameters of what is called.
+    /// The parameters of the callee.
     fn params(&self, call: &Call) -> Option<Vec<Param>> {
         let program = self.program;
         match &call.callee {

@@ -1,4 +1,4 @@
-//! Expressions: what they are made of, and that their type is the right one.
+//! Expressions: their parts, and their types.
 
 use super::Verifier;
 use super::scope::Code;
@@ -75,7 +75,7 @@ impl Verifier<'_> {
         });
     }
 
-    /// True if the parts of `expr` may be put together this way.
+    /// True if the parts of `expr` may be combined.
     fn is_well_formed(&self, expr: &Expr) -> bool {
         let program = self.program;
         match &expr.kind {

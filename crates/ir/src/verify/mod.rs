@@ -1,7 +1,7 @@
 //! Checks every promise that the data definitions make.
 //!
-//! What fails here is not a user's mistake but a bug in whoever built or changed the program: the elaborator, a
-//! pass, the splitter. Run it after each of them in debug builds.
+//! A failure is not a user's mistake but a bug in whoever built or changed the program: the elaborator, a pass, the
+//! splitter. Run it after each of them in debug builds.
 
 mod block;
 mod call;
@@ -28,9 +28,9 @@ use std::fmt;
 pub struct VerifyError {
     /// The declaration it stands in: `control ingress, table acl`.
     pub place: String,
-    /// Its place in the source, if it has one.
+    /// Place in the source; `Span::NONE` if there is none.
     pub span: Span,
-    /// What is wrong.
+    /// Description of the error.
     pub message: String,
 }
 
@@ -85,7 +85,7 @@ impl<'p> Verifier<'p> {
         self.at("main".to_string(), Self::main);
     }
 
-    /// `check`, with errors told to be in `place`.
+    /// Runs `check`; its errors are reported in `place`.
     fn at(&mut self, place: String, check: impl FnOnce(&mut Self)) {
         self.place.push(place);
         check(self);

@@ -48,14 +48,14 @@ impl Verifier<'_> {
         self.acyclic("actions", &actions);
     }
 
-    /// Marks what calls only marked ones, until nothing changes.
+    /// Marks functions that call only marked ones, until nothing changes.
     fn acyclic(&mut self, what: &str, calls: &[Vec<usize>]) {
         let mut done = vec![false; calls.len()];
         let mut changed = true;
         while changed {
             changed = false;
             for (node, callees) in calls.iter().enumerate() {
-                // What is missing is told elsewhere.
+                // Missing callees are reported elsewhere.
                 if !done[node] && callees.iter().all(|callee| done.get(*callee).is_none_or(|d| *d)) {
                     done[node] = true;
                     changed = true;

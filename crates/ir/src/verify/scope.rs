@@ -1,4 +1,4 @@
-//! What is visible where in the block that is being checked.
+//! Names visible at each point of the block that is being checked.
 
 use super::Verifier;
 use crate::{Action, ControlId, ParserId, Table, Type, ValueSet, Var, VarId, VarKind};
@@ -23,12 +23,12 @@ pub(super) struct Scope<'p> {
     pub value_sets: &'p [ValueSet],
     pub states: usize,
     pub code: Code,
-    /// What `return` gives.
+    /// Return type of the function that is being checked.
     pub returns: Option<Type>,
     /// How many loops are open.
     pub loops: u32,
     visible: Vec<bool>,
-    /// What is visible, in the order in which it became so.
+    /// Visible variables, in the order in which they became visible.
     shown: Vec<VarId>,
     /// Declared somewhere, be it visible now or not.
     declared: Vec<bool>,
@@ -44,7 +44,7 @@ impl<'p> Scope<'p> {
         self.visible.get(var.index()).is_some_and(|visible| *visible)
     }
 
-    /// How much is visible now, to come back to.
+    /// Number of visible variables, to return to at the end of a block.
     fn mark(&self) -> usize {
         self.shown.len()
     }
@@ -89,7 +89,7 @@ impl<'p> Verifier<'p> {
         });
     }
 
-    /// `check`, with what it declares forgotten behind it.
+    /// Runs `check`, and then forgets its declarations.
     pub(super) fn scoped(&mut self, check: impl FnOnce(&mut Self)) {
         let mark = self.scope.mark();
         check(self);

@@ -290,7 +290,7 @@ impl<'p> Verifier<'p> {
     }
 }
 
-/// A statement that the head of a loop may have behind its start.
+/// A statement that the head of a loop may have after its start.
 fn is_step(stmt: &Stmt) -> bool {
     matches!(stmt.kind, StmtKind::Assign(..) | StmtKind::AssignOp(..) | StmtKind::Call(_))
 }

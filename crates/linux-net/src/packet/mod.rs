@@ -13,7 +13,7 @@ pub use send::{Sender, Work};
 
 use base_offload::{Large, Offload, Partial, Protocol};
 
-/// Bytes of the head in which socket and kernel say what is left to the card (`virtio_net_hdr`).
+/// Bytes of the header that describes the work left to the card (`virtio_net_hdr`).
 const HEAD: usize = 10;
 
 const NEEDS_CHECKSUM: u8 = 1;
@@ -24,7 +24,7 @@ const UDP: u8 = 5;
 /// A flag beside the others: the sender knows congestion notifications.
 const NOTIFIES: u8 = 0x80;
 
-/// What is left to the card; `None` if it is something that is not done in software here.
+/// Work left to the card; `None` if this module cannot do it in software.
 fn offload(head: &[u8; HEAD]) -> Option<Offload> {
     let word = |at: usize| usize::from(u16::from_ne_bytes([head[at], head[at + 1]]));
     let checksum = (head[0] & NEEDS_CHECKSUM != 0).then(|| Partial { start: word(6), offset: word(8) });

@@ -1,4 +1,4 @@
-//! What comes.
+//! Receiving frames.
 
 use super::{HEAD, offload};
 use crate::sys::{self, Mapped};
@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 /// Slots of a ring.
 const SLOTS: usize = 2048;
 
-/// Bytes of a slot that are not for the frame: the kernel's head, its address, and what is left to the card.
+/// Bytes of a slot that are not for the frame: the kernel's header, its address, and the work left to the card.
 const BESIDE: usize = 128;
 
 /// Bytes of Ethernet's header with two VLAN tags.
@@ -45,15 +45,15 @@ pub struct Receiver {
 /// A frame that has come.
 #[derive(Debug)]
 pub struct Frame {
-    /// Where its bytes are.
+    /// Place of the bytes.
     pub place: Place,
-    /// What is left to the card; `None` if that is not done in software here.
+    /// Work left to the card; `None` if it cannot be done in software here.
     pub offload: Option<Offload>,
     /// The VLAN tag that is not in the frame: protocol and control.
     pub tag: Option<(u16, u16)>,
 }
 
-/// Where a frame's bytes are.
+/// Place of a frame's bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     /// In the ring, until it is [given back](Receiver::give_back): the first byte, and how many.
@@ -160,7 +160,7 @@ impl Receiver {
         self.lost
     }
 
-    /// Takes away an error that has been told, so that waiting for the socket is no longer answered at once.
+    /// Clears a reported error, so that waiting for the socket does not return at once.
     pub fn clear_error(&self) -> Option<Errno> {
         let mut error = 0;
         let read = sys::option(self.socket.as_fd(), libc::SOL_SOCKET, libc::SO_ERROR, &mut error);

@@ -1,4 +1,4 @@
-//! What goes.
+//! Sending frames.
 
 use super::{HEAD, NEEDS_CHECKSUM, TCP_V4, TCP_V6};
 use crate::sys;
@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, OwnedFd};
 /// Bytes that wait for the interface.
 const WAITING: i32 = 4 << 20;
 
-/// What is left to the card, before a frame.
+/// Work left to the card, as the header before a frame.
 pub struct Work([u8; HEAD]);
 
 impl Work {
@@ -41,7 +41,7 @@ impl Work {
 pub struct Sender(OwnedFd);
 
 impl Sender {
-    /// By the interface with a number.
+    /// Opens a socket on the interface with this number.
     pub fn open(index: u32) -> io::Result<Sender> {
         let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
         let socket = socket(AddressFamily::Packet, SockType::Raw, flags, None)?;

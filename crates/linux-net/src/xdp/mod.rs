@@ -26,16 +26,16 @@ const BATCH: usize = 64;
 /// Bytes of the longest frame.
 pub const LONGEST: usize = 2048 - 256;
 
-/// Calls that send what waits, at most: one sends 32 frames.
+/// Limit on the calls to send waiting frames: one call sends 32 frames.
 const CALLS: usize = 16;
 
 /// The sockets of one interface, one for each queue.
 pub struct Sockets {
-    // The program goes first: then no frame is on its way to the others.
+    // The program is detached first: then no frame goes to the sockets any more.
     _attached: Attached,
     /// How they get frames.
     pub mode: Mode,
-    /// By queue.
+    /// Sockets by queue.
     pub all: Vec<Socket>,
 }
 
@@ -48,7 +48,7 @@ pub struct Socket {
     umem: Umem,
 }
 
-/// Packets on their way, first in, first out.
+/// Packets in flight, first in, first out.
 #[derive(Default)]
 struct Few {
     packets: VecDeque<Packet>,
@@ -175,7 +175,8 @@ impl Socket {
         sent
     }
 
-    /// Puts what was collected into the ring; false if that is full, and the rest is lost. There are no more frames than places.
+    /// Puts collected frames into the ring; false if it is full, and the rest is lost. There are no more frames than
+    /// places.
     fn pass(&mut self) -> bool {
         if let Some(ring) = &mut self.rings.tx_ring {
             // SAFETY: see `open`.
@@ -188,12 +189,12 @@ impl Socket {
         is_done
     }
 
-    /// The kernel sends what is in the ring.
+    /// Lets the kernel send the frames in the ring.
     fn wake(&mut self) {
         for _ in 0..CALLS {
             match send(self.socket.as_raw_fd(), &[], MsgFlags::MSG_DONTWAIT) {
                 Err(Errno::EAGAIN | Errno::EBUSY | Errno::EINTR) => {}
-                // What is left goes with the next ones.
+                // The rest goes with the next ones.
                 _ => break,
             }
         }
@@ -206,7 +207,7 @@ impl Socket {
         })
     }
 
-    /// What can be waited for.
+    /// File descriptor for polling.
     pub fn file(&self) -> RawFd {
         self.socket.as_raw_fd()
     }

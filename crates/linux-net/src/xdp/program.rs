@@ -16,7 +16,7 @@ const XSK_MAP: u32 = 17;
 const XDP_PROGRAM: u32 = 6;
 const XDP: u32 = 37;
 
-/// Where a program runs.
+/// Hook of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
     /// In the driver, before the kernel makes a packet of a frame.
@@ -67,7 +67,7 @@ impl Attached {
         Attached::new(index, mode, &program, Some(map))
     }
 
-    /// Frames of an interface go nowhere: what nothing is faster than.
+    /// Drops all frames of an interface: an upper bound on speed.
     pub(super) fn drop_all(index: u32, mode: Mode) -> io::Result<Attached> {
         Attached::new(index, mode, &drop_all(), None)
     }

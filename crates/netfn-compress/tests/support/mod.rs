@@ -20,7 +20,7 @@ pub fn decompressor(contexts: u16) -> Box<dyn FrameExtern> {
     make("header-decompress", &[contexts]).unwrap()
 }
 
-/// What a call gives, if anything.
+/// Frame that a call emits, if any.
 pub fn call(function: &mut dyn FrameExtern, port: u16, frame: &[u8]) -> Option<Vec<u8>> {
     let mut out = Emitter::default();
     function.call("", &[Bits::new(16, port.into())], frame, Time::ZERO, &mut out);
@@ -42,7 +42,7 @@ pub struct Flow {
     pub is_tcp: bool,
     pub number: u16,
     pub ip_options: usize,
-    /// Of TCP, in bytes; 12 are timestamps.
+    /// TCP options in bytes; 12 are timestamps.
     pub options: usize,
     pub class: u8,
     pub ttl: u8,
@@ -78,7 +78,7 @@ impl Flow {
         flow
     }
 
-    /// The next frame, with `payload` bytes of it and `trailer` behind the packet.
+    /// The next frame, with `payload` bytes of it and `trailer` after the packet.
     pub fn frame(&mut self, rng: &mut Rng, payload: usize, trailer: usize) -> Vec<u8> {
         let transport = if self.is_tcp { 20 + self.options } else { 8 };
         let length = transport + payload;

@@ -38,7 +38,7 @@ pub fn number(frame: &[u8]) -> u32 {
     u32::from_be_bytes(frame[14..18].try_into().unwrap())
 }
 
-/// What comes of a call.
+/// Output of a call.
 pub fn encode(encoder: &mut dyn FrameExtern, frame: &[u8], k: u8, h: u8, now: Time) -> Vec<Emitted> {
     let args = [Bits::new(16, 7), Bits::new(8, 2), Bits::new(8, k.into()), Bits::new(8, h.into())];
     let mut out = Emitter::default();

@@ -1,8 +1,8 @@
 //! Arguments: each checked against its parameter, types of unknown parameters inferred from them (P4-16 §6.7,
 //! §8.27).
 //!
-//! Arguments whose type depends on what is wanted (numbers without width, lists, `...`) come after the others, so
-//! `f(1, 8w2)` with `f<T>(in T a, in T b)` finds that `T` is `bit<8>`.
+//! Arguments whose type depends on the parameter (numbers without width, lists, `...`) come after the others, so `f(1,
+//! 8w2)` with `f<T>(in T a, in T b)` finds that `T` is `bit<8>`.
 
 use base_diag::{Diagnostic, Span};
 use p4_syntax::ast;
@@ -16,11 +16,11 @@ use crate::typed::{Arg, ArgValue, Direction, Expr, ExprKind, Id, Substitution, T
 /// The callee, as far as arguments are concerned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Rule {
-    /// Functions and methods: what has no direction is known at compile time or an object.
+    /// Functions and methods: arguments without a direction are known at compile time or are objects.
     Function,
     /// Constructors and packages: everything is known at compile time.
     Constructor,
-    /// Actions called directly: what has no direction is `in`.
+    /// Actions called directly: parameters without a direction are `in`.
     Action,
     /// `apply` of parsers and controls.
     Apply,
@@ -28,12 +28,12 @@ pub(crate) enum Rule {
     ActionData,
 }
 
-/// An argument on its way.
+/// An argument whose check is not finished.
 enum Pending {
     Done(ArgValue),
     /// Not looked at yet.
     Hint(usize),
-    /// An `int` whose width another argument may tell.
+    /// An `int` whose width may follow from another argument.
     Number(Expr),
 }
 
@@ -142,7 +142,7 @@ impl Checker {
         }
     }
 
-    /// A number for a parameter whose type other arguments may have told by now.
+    /// A number for a parameter whose type other arguments may have determined.
     fn number_argument(&mut self, e: Expr, want: &Type) -> Expr {
         if matches!(self.infer.shallow(want), Type::Infer(_)) {
             self.unsized_number(e.span);
@@ -172,7 +172,7 @@ impl Checker {
         Expr::error(e.span)
     }
 
-    /// True if the argument is sound; what is wrong with it is reported.
+    /// True if the argument is correct; mistakes are reported.
     fn check_argument(&mut self, arg: &Arg, param: Id<Var>, rule: Rule) -> bool {
         let ArgValue::Given(e) = &arg.value else { return true };
         if e.ty.is_error() {
@@ -202,8 +202,8 @@ impl Checker {
         true
     }
 
-    /// Checks what a type variable turned out to be: parameters with a direction are values with a size, and
-    /// functions take no parsers and controls.
+    /// Checks the type inferred for a type variable: parameters with a direction are values with a size, and functions
+    /// take no parsers and controls.
     fn check_inferred(&mut self, arg: &Arg, want: &Type, rule: Rule) -> bool {
         let Some(e) = arg.expr() else { return true };
         let ty = self.infer.shallow(want);
@@ -241,7 +241,7 @@ impl Checker {
         args
     }
 
-    /// Puts what is inferred in place in an argument and its aggregate parts.
+    /// Replaces inferred types in an argument and its parts.
     pub(crate) fn resolve_expr(&self, e: &mut Expr) {
         if !self.infer.has_any() {
             return;

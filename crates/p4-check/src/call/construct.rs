@@ -81,7 +81,7 @@ impl Checker {
         Some((Construct { of, type_args, args, span }, ty))
     }
 
-    /// Of several controls, parsers or packages of one name, the one whose constructor the arguments fit.
+    /// Among controls, parsers or packages of one name, the one whose constructor fits the arguments.
     fn overloaded(&mut self, ty: &ast::Type, args: &[ast::Arg]) -> Option<Type> {
         let (path, type_args) = match &ty.kind {
             ast::TypeKind::Named(path) => (path, None),

@@ -149,7 +149,7 @@ impl Checker {
         true
     }
 
-    /// True if no call can tell the two apart.
+    /// True if no call can distinguish the two.
     fn same_parameters(&self, a: Id<Function>, b: Id<Function>) -> bool {
         let names = |id: Id<Function>| -> Vec<&str> {
             self.program.functions[id]

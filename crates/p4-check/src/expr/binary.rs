@@ -1,4 +1,4 @@
-//! Binary operations: which operands they take, what they give (P4-16 §8.4 to §8.9, §8.12.2).
+//! Binary operations: operand types and results (P4-16 §8.4 to §8.9, §8.12.2).
 
 use base_diag::{Diagnostic, Span};
 use num_bigint::BigInt;
@@ -333,7 +333,7 @@ impl Checker {
     }
 }
 
-/// True for forms whose type depends on what is wanted.
+/// True for forms whose type depends on the expected one.
 pub(crate) fn needs_hint(e: &ast::Expr) -> bool {
     matches!(
         e.kind,

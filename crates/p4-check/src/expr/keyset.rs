@@ -1,4 +1,4 @@
-//! Keysets: what a `select` case or a table entry matches (P4-16 §8.15).
+//! Keysets of `select` cases and table entries (P4-16 §8.15).
 
 use std::borrow::Cow;
 

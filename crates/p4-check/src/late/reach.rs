@@ -113,7 +113,7 @@ fn bodies(p: &Program, v: &mut dyn Visitor, reach: &Reach) {
     }
 }
 
-/// Finds what a body uses.
+/// Finds the declarations that a body uses.
 struct Finder<'a> {
     todo: &'a mut Vec<Todo>,
 }

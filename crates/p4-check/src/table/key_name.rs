@@ -1,7 +1,7 @@
 //! The names that control planes give to keys without `@name` (P4-16 §18.3.1).
 //!
-//! `hdr.ipv4.dst` is itself, `h.isValid()` is `h.$valid$`, `a[7:0]` and `s[0].f` keep their brackets. What has no such
-//! name needs a `@name`. Numbers keep the base they are written in: `hdr.ipv4.dst & 0xff00`.
+//! `hdr.ipv4.dst` is itself, `h.isValid()` is `h.$valid$`, `a[7:0]` and `s[0].f` keep their brackets. Other expressions
+//! need a `@name`. Numbers keep the base they are written in: `hdr.ipv4.dst & 0xff00`.
 
 use base_diag::Span;
 use p4_syntax::ast::{self, Radix};

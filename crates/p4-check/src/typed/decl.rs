@@ -1,4 +1,4 @@
-//! Declarations: what a program's names stand for.
+//! Declarations, which a program's names refer to.
 
 use base_diag::Span;
 use smol_str::SmolStr;
@@ -371,7 +371,7 @@ pub struct Instance {
     pub span: Span,
 }
 
-/// An abstract method and what implements it.
+/// An abstract method and its implementation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Implementation {
     /// The abstract method of the extern.

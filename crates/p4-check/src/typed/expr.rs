@@ -1,8 +1,8 @@
 //! Expressions, l-values and calls (P4-16 §8).
 //!
-//! Every implicit cast is an explicit [`ExprKind::Cast`] here, so the operands of an operation have exactly the
-//! types that the operation needs. What is known at compile time without constructor parameters and type
-//! variables is folded into literals.
+//! Every implicit cast is an explicit [`ExprKind::Cast`] here, so the operands of an operation have exactly the types
+//! that the operation needs. Values known at compile time without constructor parameters and type variables are folded
+//! into literals.
 
 use base_diag::Span;
 use num_bigint::BigInt;
@@ -47,7 +47,7 @@ pub enum ExprKind {
     Const(Id<Const>),
     /// An instance.
     Instance(Id<Instance>),
-    /// A table, as what `apply` is called on.
+    /// A table, as the target of `apply`.
     Table(Id<Table>),
     /// A value set, as a key of a `select`.
     ValueSet(Id<ValueSet>),

@@ -1,8 +1,8 @@
 //! The typed tree: a program with every name resolved and every type known.
 //!
-//! It is what `p4_check::check` returns and all that later stages read. Nothing is left to look up: a use
-//! of a name is an [`Id`] into one of the arenas of [`Program`], a call names its callee, lists its type
-//! arguments and has one argument for each parameter, and every implicit cast is written out.
+//! It is the result of `p4_check::check`, and the only input of later stages. Nothing is left to look up: a use of a
+//! name is an [`Id`] into one of the arenas of [`Program`], a call names its callee, lists its type arguments and has
+//! one argument for each parameter, and every implicit cast is written out.
 //!
 //! Generic declarations stay generic: their bodies mention [`Type::Var`], and whoever specialises them applies
 //! the [`Substitution`] of the call or instance. Constructor parameters are variables
@@ -10,7 +10,7 @@
 //!
 //! A tree that comes with errors has [`Type::Error`] and [`ExprKind::Error`] where they are: do not elaborate it.
 
-// Fields are named after the parts of the grammar; those without a comment are what the name says.
+// Fields are named after the parts of the grammar; those without a comment are described by their names.
 #![allow(missing_docs)]
 
 mod annotation;

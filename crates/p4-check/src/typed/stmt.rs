@@ -49,14 +49,14 @@ pub enum StmtKind {
         target: Expr,
         /// The operation of a compound assignment. `+=` is [`BinaryOp::Add`] and so on.
         op: Option<BinaryOp>,
-        /// Of the target's type, but for shifts.
+        /// Value of the target's type, except for shifts.
         value: Expr,
     },
     /// A call whose result is not used.
     Call(Call),
     /// `if`
     If {
-        /// Of type `bool`.
+        /// Condition of type `bool`.
         condition: Expr,
         /// The branch taken if true.
         then: Block,
@@ -75,7 +75,7 @@ pub enum StmtKind {
         annotations: Annotations,
         /// Run once.
         init: Vec<Stmt>,
-        /// Of type `bool`.
+        /// Condition of type `bool`.
         condition: Expr,
         /// Run after the body and after `continue`.
         update: Vec<Stmt>,

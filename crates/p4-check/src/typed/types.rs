@@ -17,7 +17,8 @@ pub type TypeArgs = Arc<[Type]>;
 /// A type.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Type {
-    /// The type of what is already reported as wrong. It agrees with every type and silences what depends on it.
+    /// The type of an expression that is already reported as wrong. It agrees with every type and silences dependent
+    /// errors.
     Error,
     /// `void`.
     Void,

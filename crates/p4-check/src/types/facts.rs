@@ -43,7 +43,7 @@ impl Facts {
         Facts { size, leaves: 1, nesting: 0, varbit: false, comparable, has_default, emitted: false }
     }
 
-    /// Of a value made of parts; `emitted` if all parts are.
+    /// Facts of a value made of parts; `emitted` if all parts are.
     fn of_parts(parts: impl Iterator<Item = Facts>) -> Facts {
         let none = Facts {
             size: Some((0, 0)),

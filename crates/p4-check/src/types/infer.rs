@@ -33,7 +33,7 @@ impl InferTable {
         }
     }
 
-    /// Makes what is unknown in `ty` the type `as_type`.
+    /// Replaces unknown parts of `ty` by `as_type`.
     pub(crate) fn close(&mut self, ty: &Type, as_type: &Type) {
         let mut open = vec![];
         self.resolve(ty).any(&mut |t| {
@@ -52,7 +52,7 @@ impl InferTable {
         self.known.clone()
     }
 
-    /// Forgets what was learnt since the mark.
+    /// Undoes everything learnt since the mark.
     pub(crate) fn undo(&mut self, mark: Vec<Option<Type>>) {
         self.known = mark;
     }

@@ -64,7 +64,7 @@ impl Checker {
         Type::Error
     }
 
-    /// Checks a type that has just got its arguments: what was a variable in its declaration must fit there.
+    /// Checks a type that has just got its arguments: they must fit where its declaration has variables.
     pub(crate) fn check_specialized(&mut self, ty: Type, span: Span) -> Type {
         let Type::Struct(id, args) = &ty else { return ty };
         if args.is_empty() {

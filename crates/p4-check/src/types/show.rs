@@ -95,7 +95,7 @@ impl Program {
 }
 
 impl Checker {
-    /// The type as P4 writes it, with what is inferred so far.
+    /// The type in P4 syntax, with parts inferred so far.
     pub(crate) fn show(&self, ty: &Type) -> String {
         self.program.show_type(&self.infer.resolve(ty))
     }

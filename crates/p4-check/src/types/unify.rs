@@ -1,4 +1,4 @@
-//! Type equality with unknowns (P4-16 §8.27): finds what inference variables must be for two types to be equal.
+//! Type equality with unknowns (P4-16 §8.27): finds values of inference variables that make two types equal.
 //!
 //! A parser or control agrees with a declared parser or control type if their parameters agree one by one in
 //! direction and type.
@@ -7,7 +7,7 @@ use crate::cx::Checker;
 use crate::typed::{Direction, Id, Substitution, Type, TypeVar, Var, VarKind};
 
 impl Checker {
-    /// Makes the two types equal, if that is possible. What was learnt before a failure stays learnt.
+    /// Makes the two types equal, if possible. Everything learnt before a failure is kept.
     pub(crate) fn unify(&mut self, a: &Type, b: &Type) -> bool {
         self.unify_at(a, b, 0)
     }
@@ -138,7 +138,7 @@ impl Checker {
     }
 }
 
-/// The parameters of `apply`, and what the type's parameters stand for.
+/// The parameters of `apply`, and the types bound to the type's parameters.
 pub(crate) struct ApplySignature {
     pub(crate) is_parser: bool,
     pub(crate) params: Vec<Id<Var>>,

@@ -1,4 +1,4 @@
-//! `deprecated`: calls of what is marked `@deprecated("use another")`.
+//! `deprecated`: calls of declarations marked `@deprecated("use another")`.
 
 use base_diag::{Diagnostic, Diagnostics};
 

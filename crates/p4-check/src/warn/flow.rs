@@ -1,8 +1,8 @@
 //! `uninitialized-use`, `uninitialized-out-param` and `invalid-header`, by following control flow through each body.
 //!
 //! A value counts as set once it is assigned on every path. A header may be invalid here if a path leads here on which
-//! it was made or found invalid: headers of `in` and `inout` parameters are taken for valid, and so is what actions,
-//! tables and other calls may have changed.
+//! it was made or found invalid: headers of `in` and `inout` parameters are taken for valid, and so are headers that
+//! actions, tables and other calls may have changed.
 
 use base_diag::{Diagnostic, Diagnostics, Span};
 
@@ -197,7 +197,7 @@ impl<'a> Flow<'a> {
         self.muted = outer;
     }
 
-    /// Obeys `@noWarn` of a block or state; gives what was muted before.
+    /// Applies `@noWarn` of a block or state; returns the former settings.
     fn mute(&mut self, annotations: &Annotations) -> [bool; 2] {
         let muted = ["uninitialized-use", "invalid-header"].map(|name| silenced(annotations, name));
         let outer = self.muted;
@@ -280,8 +280,8 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// A loop: its body starts with what holds before it or after an earlier turn. In a silent turn of a loop around
-    /// it, that turn stands for the earlier one: else the time would double with each loop.
+    /// A loop: its body starts with the facts before it or after an earlier turn. In a silent turn of a loop around it,
+    /// that turn stands for the earlier one: else the time would double with each loop.
     fn turns(&mut self, turn: impl Fn(&mut Flow<'a>)) {
         if self.silent == 0 {
             let entry = self.state.clone();
@@ -424,7 +424,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// Reads an expression: what it names must be set.
+    /// Reads an expression: the places that it names must be set.
     fn read(&mut self, expr: &Expr) {
         self.check_header(expr);
         if let Some(place) = self.places.of(expr).cloned() {

@@ -115,7 +115,7 @@ impl Places {
         }
     }
 
-    /// The smallest place that is sure to hold what an expression names.
+    /// The smallest place that certainly contains an expression's place.
     pub(super) fn around(&self, expr: &Expr) -> Option<&Place> {
         self.of(expr).or_else(|| match &expr.kind {
             ExprKind::Field { base, .. }

@@ -1,4 +1,4 @@
-//! `parser-transition`: a state without `transition` rejects the packet; a case behind one that matches everything
+//! `parser-transition`: a state without `transition` rejects the packet; a case after one that matches everything
 //! never matches.
 
 use base_diag::{Diagnostic, Diagnostics};

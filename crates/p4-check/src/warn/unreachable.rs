@@ -1,4 +1,4 @@
-//! `unreachable`: statements behind `return`, `exit`, `break` and `continue`; states that no path from `start` leads to;
+//! `unreachable`: statements after `return`, `exit`, `break` and `continue`; states that no path from `start` leads to;
 //! `accept` where a parser never ends there.
 
 use base_diag::{Diagnostic, Diagnostics};

@@ -1,4 +1,4 @@
-//! Programs with syntax errors: what has none is checked, and nothing that may follow from one is said.
+//! Programs with syntax errors: declarations without errors are checked, and possible consequences are not reported.
 
 use expect_test::expect;
 

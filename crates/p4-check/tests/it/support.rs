@@ -1,7 +1,7 @@
 //! `check(expect![[...]])`: a program with its diagnostics drawn under its lines.
 //!
 //! A line of carets shows the primary place of the diagnostic on the line above it, then `error` or the name of the
-//! warning, the title, and behind `--` the label. `UPDATE_EXPECT=1 cargo test -p p4-check` draws them anew.
+//! warning, the title, and after `--` the label. `UPDATE_EXPECT=1 cargo test -p p4-check` draws them anew.
 
 use std::sync::Arc;
 

@@ -128,7 +128,7 @@ impl Reader {
         }
     }
 
-    /// What [`parse_match`] reads.
+    /// A match, by [`parse_match`].
     pub(super) fn matching(&mut self, item: Item) -> Option<Value<Match>> {
         let text = self.text(item, "a match", "\"10.0.0.0/8\"")?;
         match parse_match(&text) {

@@ -173,7 +173,7 @@ pub(super) fn clones(r: &mut Reader, item: Item, out: &mut Vec<Statement>) {
     }
 }
 
-/// What was given must be right: `None` if it is wrong.
+/// Propagates an error of an optional value: `None` if a value was given and is wrong.
 fn all<T>(value: Option<Option<T>>) -> Option<Option<T>> {
     match value {
         Some(value) => value.map(Some),

@@ -80,11 +80,11 @@ fn steps(name: &str) -> Option<Steps> {
     }
 }
 
-/// What a run has seen.
+/// Results of a run.
 #[derive(Default)]
 struct Seen {
     coverage: Coverage,
-    /// By step and summary: how many, and the first seed.
+    /// By step and summary: count and first seed.
     findings: BTreeMap<(p4_generate::check::Step, String), (u64, u64)>,
     /// Seeds from which no program came.
     panics: u64,

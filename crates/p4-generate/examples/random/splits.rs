@@ -26,7 +26,7 @@ const SHOWN: usize = 6;
 /// Entries for each key of a table.
 const ENTRIES: usize = 4;
 
-/// Of a hundred programs, how many are easy to cut.
+/// Percentage of programs that are easy to cut.
 const PLAIN: u64 = 60;
 
 /// The command's options.
@@ -77,7 +77,7 @@ impl Options {
     }
 }
 
-/// What a run has seen.
+/// Results of a run.
 #[derive(Default)]
 struct Seen {
     proved: u64,
@@ -86,9 +86,9 @@ struct Seen {
     packets: usize,
     frames: usize,
     hops: usize,
-    /// By reason.
+    /// Counts by reason.
     refused: BTreeMap<String, u64>,
-    /// By step and summary: how many, and the first seed with its source.
+    /// By step and summary: count, first seed, and its source.
     findings: BTreeMap<(Step, String), (u64, u64, String)>,
 }
 

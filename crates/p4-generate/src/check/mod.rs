@@ -1,8 +1,8 @@
-//! What every program has to satisfy.
+//! Properties of every program.
 //!
-//! It compiles, and the verifier finds nothing. Its tree, printed, is the same program. Its IR, written as text and
-//! read, is the same. It can be printed as P4-16; what is printed shows the control plane the same and does the same
-//! with the same packets. Behind every lowering pass, and as machine code, it still does.
+//! The program compiles, and the verifier finds no error. Its tree, printed, is the same program. Its IR, written as
+//! text and read, is the same. It can be printed as P4-16; the printed program has the same control plane and does the
+//! same with the same packets, and so does the program after every lowering pass, and as machine code.
 
 mod compile;
 mod native;
@@ -43,7 +43,7 @@ impl Steps {
     pub const NONE: Steps = Steps { syntax: false, text: false, print: false, passes: false, native: false };
 }
 
-/// What is wrong with a program: a bug of ours.
+/// Failed property of a program: a bug of p4rack.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
     /// Which step found it.
@@ -71,9 +71,9 @@ pub enum Step {
     Print,
     /// The printed program does something else.
     PrintedRun,
-    /// A lowering pass changes what the program does.
+    /// A lowering pass changes the program's behaviour.
     Pass,
-    /// Its parts on several devices do not compile, or do something else.
+    /// The parts on several devices do not compile, or differ from the whole.
     Split,
     /// Machine code does something else.
     Native,
@@ -84,7 +84,7 @@ pub enum Step {
 /// How a program that has nothing wrong ran.
 #[derive(Clone, Debug)]
 pub struct Passed {
-    /// What it did.
+    /// Behaviour of the program.
     pub outcome: Outcome,
 }
 
@@ -152,7 +152,7 @@ pub fn inputs_of(source: &str, packets: usize, seed: u64) -> Option<Inputs> {
     catch_unwind(work).ok().flatten()
 }
 
-/// The inputs as an STF test with what comes out of the program; none if it does not compile or run.
+/// The inputs as an STF test with the program's output; `None` if it does not compile or run.
 pub fn test_of(source: &str, inputs: &Inputs) -> Option<String> {
     let work = || {
         let program = Arc::new(compile(source).ok()?);

@@ -1,11 +1,11 @@
-//! Machine code does what the interpreter does.
+//! Machine code has the interpreter's results.
 
 use super::{Finding, Outcome, Step, finding, first_line, options, run_on};
 use crate::inputs::Inputs;
 use ir::Program;
 use target_native::Engine;
 
-/// Compiles `program` and runs it as `outcome` tells that the program ran.
+/// Compiles `program` and compares its run with `outcome`.
 pub(crate) fn check_native(program: &Program, inputs: &Inputs, outcome: &Outcome) -> Result<(), Finding> {
     let engine = Engine::compile(program, options()).map_err(|problems| {
         let text: Vec<&str> = problems.iter().map(|d| d.title.as_str()).collect();

@@ -5,8 +5,8 @@ use crate::inputs::Inputs;
 use ir::Program;
 use std::sync::Arc;
 
-/// Lowers `program`, every result well formed, and runs it as `outcome` tells that the program ran. Only where that differs, the result of
-/// each pass is run, to name the one that breaks it. A program that is refused as too large is let go.
+/// Lowers `program`, verifies every result, and compares the run with `outcome`. Only if they differ, the result of
+/// each pass is run, to name the faulty one. A program that is refused as too large passes.
 pub(super) fn check_passes(program: &Program, inputs: &Inputs, outcome: &Outcome) -> Result<(), Finding> {
     let mut wrong = None;
     let lowered = ir_lower::lower_until(program, &mut |pass, _, made| {
@@ -40,7 +40,7 @@ pub(super) fn check_passes(program: &Program, inputs: &Inputs, outcome: &Outcome
     Err(broken.unwrap_or_else(|| finding(Step::Pass, "differs at the end, but behind no pass", "")))
 }
 
-/// Does what `outcome` tells; else a summary and details.
+/// Compares the run with `outcome`; error: a summary and details.
 fn same(program: Program, inputs: &Inputs, outcome: &Outcome) -> Result<(), (String, String)> {
     let other = run(&Arc::new(program), inputs).map_err(|why| (first_line(&why), why.clone()))?;
     match outcome.difference(&other) {

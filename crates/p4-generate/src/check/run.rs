@@ -1,4 +1,4 @@
-//! What a program does with its inputs.
+//! Behaviour of a program on its inputs.
 
 use crate::inputs::Inputs;
 use dataplane_api::{Counters, Device, DropReason, Output, Registry};
@@ -17,7 +17,7 @@ pub struct Outcome {
     pub digests: Vec<Vec<Value>>,
     /// The lines each packet logged.
     pub logs: Vec<Vec<String>>,
-    /// What the program keeps, at the end.
+    /// State of the program at the end.
     pub state: BTreeMap<String, Vec<u8>>,
     /// Packets received, sent, made and dropped.
     pub counters: Counters,
@@ -89,7 +89,7 @@ pub fn run(program: &Arc<Program>, inputs: &Inputs) -> Result<Outcome, String> {
     run_with(program, inputs, options())
 }
 
-/// Of a device that offers what generated programs call.
+/// Options of a device that offers every extern that generated programs call.
 pub(crate) fn options() -> Options {
     Options { registry: registry(), ..Options::default() }
 }

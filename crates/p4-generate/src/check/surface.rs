@@ -1,4 +1,4 @@
-//! What the control plane sees of a program.
+//! Control-plane view of a program.
 
 use ir::{Program, Type};
 use std::collections::BTreeSet;

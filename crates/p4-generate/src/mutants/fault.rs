@@ -7,12 +7,12 @@ use ir_lower::PASSES;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// What goes wrong.
+/// Kinds of faults in the code that a pass makes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Fault {
     /// It is not made.
     Lost,
-    /// It is made behind what should follow it.
+    /// It is made after what should follow it.
     Late,
     /// The other arm is taken; the parser goes on elsewhere.
     Elsewhere,
@@ -25,9 +25,9 @@ const FAULTS: [Fault; 4] = [Fault::Lost, Fault::Late, Fault::Elsewhere, Fault::Z
 /// A pass that makes something wrong.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Mutant {
-    /// Its position in [`PASSES`].
+    /// Index in [`PASSES`].
     pass: usize,
-    /// Of what it makes.
+    /// Shape of the code that the pass makes.
     shape: &'static str,
     fault: Fault,
 }
@@ -239,7 +239,7 @@ fn applies(fault: Fault, shape: &str) -> bool {
     let is_transition = ["a transition", "a select"].contains(&shape);
     match fault {
         Fault::Lost => !is_transition,
-        // What stands behind a branch or loop has often nothing to do with it.
+        // What stands after a branch or loop has often nothing to do with it.
         Fault::Late => !branches.contains(&shape) && shape != "a loop",
         Fault::Elsewhere => branches.contains(&shape),
         Fault::Zero => {

@@ -1,4 +1,4 @@
-//! What a pass has made: statements and transitions that were not there before it ran.
+//! Statements and transitions that a pass has added.
 
 use ir::{Program, Stmt, StmtKind, Transition};
 use std::collections::BTreeMap;

@@ -12,7 +12,7 @@ use ir::{
 };
 use std::fmt;
 
-/// What is taken for something else.
+/// One construct mistaken for another.
 #[derive(Clone, Copy)]
 pub struct Misreading {
     says: &'static str,

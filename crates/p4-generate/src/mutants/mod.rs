@@ -36,7 +36,7 @@ pub fn killed(
 }
 
 /// Faults of lowering passes, drawn from all that 1 % of [`SHOWING`] programs show: each is a pass, what it makes, and what goes
-/// wrong with that wherever it is made. What the passes behind it make good, so that the same lowered program comes out, is no
+/// wrong with that wherever it is made. What the passes after it make good, so that the same lowered program comes out, is no
 /// fault of that program.
 pub fn mutants(count: usize, config: &Config, seed: u64) -> Vec<Mutant> {
     let compiled = (0..SHOWING).map(|at| {

@@ -94,7 +94,7 @@ impl Gen {
         self.scope.places.truncate(places);
     }
 
-    /// What an action gives back comes from calls and operators, too.
+    /// Assigns an action's `out` and `inout` parameters, also by calls and operators.
     fn use_directed(&mut self, param: &Param) {
         let Ty::Bit(width) = param.ty else { return };
         if param.dir == Dir::In {

@@ -6,7 +6,7 @@ use super::types::{Kind, Ty};
 use crate::feature::Feature as F;
 
 impl Gen {
-    /// Of type `ty`; where the type is known from around.
+    /// A value of type `ty`, where the context determines the type.
     pub(super) fn value(&mut self, ty: &Ty, depth: u32) -> String {
         match ty {
             Ty::Bit(n) => return self.bits(*n, depth),
@@ -155,7 +155,7 @@ impl Gen {
         format!("{{ {} }}", parts.join(", "))
     }
 
-    /// All numbers of a header, one behind the other, as real checksums are over.
+    /// All numbers of a header, one after the other, as real checksums are over.
     pub(super) fn header_list(&mut self) -> Option<String> {
         let header = self.some_place(|g, p| g.types.is_header(&p.ty) && !p.text.contains('['))?;
         let fields = self.types.fields(&header.ty).iter();

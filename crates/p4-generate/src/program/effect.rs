@@ -1,4 +1,4 @@
-//! What v1model's functions and standard metadata do.
+//! Calls of v1model's functions and uses of standard metadata.
 
 use super::scope::Place;
 use super::types::Ty;

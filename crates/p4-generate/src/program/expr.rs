@@ -26,7 +26,7 @@ const BITS: &[(u32, Make)] = &[
 ];
 
 impl Gen {
-    /// Of type `bit<width>`.
+    /// An expression of type `bit<width>`.
     pub(super) fn bits(&mut self, width: u32, depth: u32) -> String {
         if depth > 0 && self.chance(75) {
             let total: u32 = BITS.iter().map(|(weight, _)| weight).sum();
@@ -213,7 +213,7 @@ impl Gen {
         Some(format!("({width}w{} {op} {})", self.between(20, 255), self.between(1, 19)))
     }
 
-    /// What only a parser knows.
+    /// An expression that only parsers may use.
     fn parser_value(&mut self, width: u32, _depth: u32) -> Option<String> {
         if self.cx.place != Where::Parser {
             return None;
@@ -235,7 +235,7 @@ impl Gen {
         }
     }
 
-    /// Of type `int<width>`; at least two bits.
+    /// An expression of type `int<width>`, at least two bits wide.
     pub(super) fn ints(&mut self, width: u32, depth: u32) -> String {
         self.note(F::Signed);
         if depth == 0 || self.chance(25) {
@@ -284,7 +284,7 @@ impl Gen {
         if value > 0 && self.chance(40) { format!("(-{width}s{value})") } else { format!("{width}s{value}") }
     }
 
-    /// Of type `bool`.
+    /// An expression of type `bool`.
     pub(super) fn bools(&mut self, depth: u32) -> String {
         if depth == 0 {
             return self.bool_leaf();

@@ -40,7 +40,7 @@ use types::{Ty, Types};
 pub struct Generated {
     /// P4-16 for v1model.
     pub source: String,
-    /// What it contains.
+    /// Features of the program.
     pub features: BTreeSet<Feature>,
 }
 
@@ -78,7 +78,7 @@ pub fn generate(seed: u64, config: &Config) -> Generated {
     Generated { source: g.decls.join("\n"), features: g.features }
 }
 
-/// Where code stands: what it may do.
+/// Context of code: what it may use.
 #[derive(Clone, Debug, Default)]
 struct Context {
     place: Where,
@@ -88,7 +88,7 @@ struct Context {
     loops: u32,
     /// Blocks around.
     depth: u32,
-    /// What a function returns.
+    /// Return type in a function.
     returns: Option<Ty>,
     /// Tables that may be applied here, and have not been.
     tables: Vec<Table>,

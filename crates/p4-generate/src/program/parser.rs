@@ -61,7 +61,7 @@ impl Gen {
         self.headers = Ty::Named(at);
     }
 
-    /// What shows at the end what the program has computed.
+    /// Header that reports at the end what the program has computed.
     fn report_header(&mut self) -> usize {
         let mut fields = vec![];
         for (at, width) in self.types.widths.clone().into_iter().enumerate() {
@@ -200,13 +200,13 @@ impl Gen {
                 Some(subject) => self.looping_select(&subject, &names[at], &later),
                 None => self.transition(&later, sets),
             }
-            // Every way goes through the first state, but not through the others.
+            // Every path passes the first state, but not through the others.
             self.cx.valid.truncate(1);
             self.out.close("}");
         }
     }
 
-    /// What a state takes from the packet; for a stack the field that says if there are more.
+    /// Extractions of a state; for a stack returns the field that says whether more elements follow.
     fn state_body(
         &mut self,
         place: &str,
@@ -308,16 +308,16 @@ impl Gen {
             subject
         };
         self.out.open(format!("transition select({both}) {{"));
-        let mut ways = later.to_vec();
-        ways.push("accept".to_string());
+        let mut targets = later.to_vec();
+        targets.push("accept".to_string());
         if self.on(F::Reject) && !self.config.portable && self.chance(20) {
             self.note(F::Reject);
-            ways.push("reject".to_string());
+            targets.push("reject".to_string());
         }
-        for (at, way) in ways.iter().enumerate() {
+        for (at, target) in targets.iter().enumerate() {
             let first = self.select_key(width, at as u128);
             let key = if second { format!("({first}, {})", self.select_key(8, 1)) } else { first };
-            self.out.line(format!("{key}: {way};"));
+            self.out.line(format!("{key}: {target};"));
         }
         if let Some((set, _)) = sets.first()
             && width == 8

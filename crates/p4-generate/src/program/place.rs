@@ -93,7 +93,7 @@ impl Gen {
         }
     }
 
-    /// Of type `bit<8>` and not known at compile time.
+    /// An expression of type `bit<8>` that is not known at compile time.
     pub(super) fn run_time_number(&mut self) -> Option<String> {
         let constants = self.consts.clone();
         let place = self.some_place(|_, p| {

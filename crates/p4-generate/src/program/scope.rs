@@ -1,4 +1,4 @@
-//! What code can name.
+//! Names in scope.
 
 use super::types::Ty;
 use super::{Gen, Where};
@@ -131,7 +131,8 @@ impl Gen {
         }
     }
 
-    /// What fields of an invalid header hold is for each target to say: portable programs stay away.
+    /// True if the place has a defined value: fields of invalid headers depend on the target, so portable programs
+    /// avoid them.
     fn defined(&self, place: &Place) -> bool {
         match &place.header {
             Some(header) if self.config.portable && self.cx.place != Where::Checksum => {

@@ -1,4 +1,4 @@
-//! v1model's blocks behind the parser, and `main`.
+//! v1model's blocks after the parser, and `main`.
 
 use super::scope::Scope;
 use super::types::{Kind, Ty};
@@ -84,7 +84,7 @@ impl Gen {
         }
     }
 
-    /// The headers that the code behind takes for valid are so.
+    /// The headers that the code after takes for valid are so.
     fn start_valid(&mut self, ingress: bool) {
         if ingress {
             self.out.open("if (!hdr.base.isValid()) {");

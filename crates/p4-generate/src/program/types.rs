@@ -25,7 +25,7 @@ pub(crate) struct Field {
     pub(crate) ty: Ty,
 }
 
-/// What a declared type is.
+/// Kinds of declared types.
 #[derive(Clone, Debug)]
 pub(crate) enum Kind {
     Enum(Vec<String>),
@@ -51,7 +51,7 @@ pub(crate) struct Types {
     pub(crate) errors: Vec<String>,
     /// Widths that fields and variables have.
     pub(crate) widths: Vec<u32>,
-    /// Of `int<N>`.
+    /// Widths of `int<N>`.
     pub(crate) signed: Vec<u32>,
 }
 

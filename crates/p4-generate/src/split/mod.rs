@@ -1,8 +1,8 @@
-//! Random programs cut at random: the parts have to do what the whole does.
+//! Random programs cut at random: the parts must do what the whole does.
 //!
-//! A program gets random regions, some inside others, on two to four devices; packets leave a device and come back.
-//! Its parts are printed, compiled, and proved, drained and pipelined. What the splitter refuses is drawn again with fewer
-//! regions.
+//! A program gets random regions, some inside others, on two to four devices; packets leave a device and come back. Its
+//! parts are printed, compiled, and proved, drained and pipelined. If the splitter refuses the cut, fewer regions are
+//! drawn.
 
 mod cuts;
 
@@ -21,7 +21,7 @@ const DRAWS: u64 = 8;
 
 /// A program with regions that the splitter accepts.
 pub struct CutProgram {
-    /// Its text, with the regions marked.
+    /// Source text, with the regions marked.
     pub source: String,
     /// It and its parts.
     pub case: Case,

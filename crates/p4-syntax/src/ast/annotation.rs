@@ -42,7 +42,7 @@ pub struct AnnotationToken {
     pub span: Span,
 }
 
-/// The kinds of token that readers of annotations tell apart.
+/// The kinds of token that readers of annotations distinguish.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AnnotationTokenKind {
     /// A name or keyword.

@@ -180,7 +180,7 @@ pub struct ActionDecl {
 pub struct Param {
     /// Before it; `@optional` is one of them.
     pub annotations: Vec<Annotation>,
-    /// Which way it is copied.
+    /// Direction in which it is copied.
     pub direction: Direction,
     pub ty: Type,
     pub name: Name,
@@ -399,7 +399,7 @@ pub struct TypedefDecl {
     /// In `typedef struct S { ... } T;`, the declaration of S: it is declared first, and `ty` names it. A
     /// [`Decl::Struct`] or [`Decl::Enum`].
     pub inline: Option<Box<Decl>>,
-    /// Of what.
+    /// The type that is renamed.
     pub ty: Type,
     /// The new name.
     pub name: Name,

@@ -81,7 +81,7 @@ pub enum ExprKind {
     Unary {
         /// Which.
         op: UnaryOp,
-        /// Of what.
+        /// Operand.
         operand: Box<Expr>,
     },
     /// `a + b`
@@ -107,7 +107,7 @@ pub enum ExprKind {
     Cast {
         /// The type wanted.
         ty: Box<Type>,
-        /// Of what.
+        /// Operand.
         operand: Box<Expr>,
     },
     /// `f(a)`, `f<T>(a)`, `x.m(a)`, `Counter<bit<8>>(4)`: a call or a constructor call, as `callee` turns out.

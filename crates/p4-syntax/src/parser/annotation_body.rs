@@ -1,4 +1,4 @@
-//! The bodies of unstructured annotations, read as expressions by those who know what they mean.
+//! The bodies of unstructured annotations, parsed as expressions by readers that know their meaning.
 
 use base_diag::{Diagnostic, Diagnostics, codes::syntax};
 

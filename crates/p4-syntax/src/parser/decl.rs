@@ -139,7 +139,7 @@ impl Parser<'_> {
         VariableOrInstance::Variable(variable)
     }
 
-    /// A variable behind its type, without `;`.
+    /// A variable after its type, without `;`.
     pub(super) fn variable_rest(&mut self, annotations: Vec<Annotation>, ty: Type, start: Span) -> VarDecl {
         let mut height = self.height;
         let name = self.name();
@@ -152,7 +152,7 @@ impl Parser<'_> {
         VarDecl { annotations, ty, name, init, span: self.since(start) }
     }
 
-    /// An instance behind its type, at `(`.
+    /// An instance after its type, at `(`.
     pub(super) fn instance_rest(
         &mut self,
         annotations: Vec<Annotation>,
@@ -193,7 +193,7 @@ impl Parser<'_> {
         Some(InstanceMember::Function(self.function_rest(annotations, ty, name, start)))
     }
 
-    /// A function behind its name.
+    /// A function after its name.
     fn function_rest(
         &mut self,
         annotations: Vec<Annotation>,

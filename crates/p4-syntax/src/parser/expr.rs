@@ -149,7 +149,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `[i]`, `[hi:lo]` or `[lo +: width]`; leaves the height of what stands inside.
+    /// `[i]`, `[hi:lo]` or `[lo +: width]`; does not count the nesting of the expressions inside.
     fn bracket(&mut self, base: Expr) -> ExprKind {
         let open = self.bump().span;
         let base = Box::new(base);

@@ -1,4 +1,4 @@
-//! Reporting what was not expected, and finding the place to go on.
+//! Reports unexpected tokens, and finds the place to continue.
 
 use base_diag::{Code, Diagnostic, Span, codes::syntax};
 
@@ -68,7 +68,7 @@ impl Parser<'_> {
             let title = format!("invalid character `{shown}`");
             let error = Diagnostic::error(syntax::INVALID_CHARACTER, title);
             let error = error.at(token.span, format!("expected {wanted}"));
-            // What stands in place of bytes that are not UTF-8.
+            // Replacement of bytes that are not UTF-8.
             let is_replaced = self.text().contains(char::REPLACEMENT_CHARACTER);
             return Some(if is_replaced { error.help("save the file as UTF-8") } else { error });
         }
@@ -121,7 +121,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `what` stands where it may not; parsing goes on behind it.
+    /// `what` is misplaced; parsing continues after it.
     pub(super) fn misplaced(&mut self, what: &str, span: Span, why: &str) {
         let error = Diagnostic::error(syntax::MISPLACED, format!("{what} is not allowed here"));
         self.report(error.at(span, why));

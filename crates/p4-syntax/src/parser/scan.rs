@@ -1,4 +1,4 @@
-//! Looking ahead: what do the tokens that follow begin? Nothing is consumed or reported here.
+//! Lookahead: the construct that the next tokens begin. Nothing is consumed or reported here.
 
 use super::Parser;
 use super::names::Sort;
@@ -193,7 +193,7 @@ impl Parser<'_> {
         named(end)
     }
 
-    /// True if `(` begins a cast: the parentheses hold a type, and what follows can be its operand.
+    /// True if `(` begins a cast: the parentheses contain a type, and the next token can begin its operand.
     pub(super) fn begins_cast(&self) -> bool {
         use TokenKind::*;
         let first = self.peek(1);
@@ -207,7 +207,7 @@ impl Parser<'_> {
             return true;
         }
         match self.sort_at(self.pos + 1 + usize::from(first == Dot)) {
-            // `bit<(T[1])>`: what looks like a type is the width.
+            // `bit<(T[1])>`: the apparent type is the width.
             Some(Sort::Type) => self.token_at(end + 1).kind != Gt,
             Some(Sort::Value) => false,
             None => {
@@ -218,7 +218,8 @@ impl Parser<'_> {
         }
     }
 
-    /// True if `<` begins the type arguments of a call rather than a comparison. Only what ends in a name has any.
+    /// True if `<` begins the type arguments of a call rather than a comparison. Only an expression that ends in a name
+    /// has any.
     pub(super) fn begins_type_args(&self) -> bool {
         if self.pos == 0 || !Self::is_name(self.token_at(self.pos - 1).kind) {
             return false;

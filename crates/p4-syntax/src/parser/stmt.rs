@@ -45,7 +45,7 @@ impl Parser<'_> {
         Block { annotations, stmts, span: self.since(start), close }
     }
 
-    /// A `}` is next, or what shows that it is missing.
+    /// A `}` is next, or a token that shows that it is missing.
     fn ends_block(&self) -> bool {
         match self.kind() {
             TokenKind::RBrace | TokenKind::Eof => true,
@@ -145,7 +145,7 @@ impl Parser<'_> {
         kind
     }
 
-    /// The `;` of a statement. Where it is missing, what does not look like the next statement is left out.
+    /// The `;` of a statement. If it is missing, tokens that do not begin another statement are skipped.
     pub(super) fn end_statement(&mut self) {
         let height = self.height;
         if !self.expect(TokenKind::Semicolon) {
@@ -390,7 +390,7 @@ impl Parser<'_> {
         None
     }
 
-    /// A target and what is called are made of names, members, indices and slices only.
+    /// Targets and callees consist of names, members, indices and slices only.
     fn check_target(&mut self, target: &Expr) {
         let mut at = target;
         loop {

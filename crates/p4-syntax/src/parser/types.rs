@@ -19,7 +19,7 @@ impl Parser<'_> {
         self.type_arg()
     }
 
-    /// `typeOrVoid`: what a function returns.
+    /// `typeOrVoid`: return type of a function.
     pub(super) fn return_type(&mut self) -> Type {
         if self.at(TokenKind::Void) { self.type_arg() } else { self.ty() }
     }
@@ -38,7 +38,7 @@ impl Parser<'_> {
         self.dimensions(ty, start)
     }
 
-    /// `[n]` any number of times behind a type or a declared name.
+    /// `[n]` any number of times after a type or a declared name.
     pub(super) fn dimensions(&mut self, mut ty: Type, start: Span) -> Type {
         let mut height = self.height;
         while self.at(TokenKind::LBracket) {
@@ -153,7 +153,7 @@ impl Parser<'_> {
         args
     }
 
-    /// `<A, B>` behind a declared name: new type variables, declared in the innermost scope.
+    /// `<A, B>` after a declared name: new type variables, declared in the innermost scope.
     pub(super) fn type_params(&mut self) -> Vec<Name> {
         let open = self.span();
         let mut names = vec![];

@@ -61,7 +61,7 @@ impl Preprocessor<'_> {
         operands
     }
 
-    /// `NAME` or `(NAME)` behind `defined`.
+    /// `NAME` or `(NAME)` after `defined`.
     fn defined(&mut self) -> Option<bool> {
         let first = self.raw_token();
         let parens = first.kind == TokenKind::LParen;

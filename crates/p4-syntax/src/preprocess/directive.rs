@@ -8,8 +8,8 @@ use crate::lexer::despliced;
 use crate::token::{Token, TokenKind};
 
 impl Preprocessor<'_> {
-    /// Follows the directive behind `hash`. A line that is none is dropped, as the assembler mode of `cpp`
-    /// and the lexer behind it do.
+    /// Follows the directive after `hash`. A line that is none is dropped, as the assembler mode of `cpp`
+    /// and the lexer after it do.
     pub(super) fn directive(&mut self, hash: Token) {
         let Some((name, span)) = self.directive_name(hash) else { return };
         match self.text(name) {
@@ -49,7 +49,7 @@ impl Preprocessor<'_> {
         self.finish_line();
     }
 
-    /// The word behind `hash`, and the place of both.
+    /// The word after `hash`, and the place of both.
     fn directive_name(&mut self, hash: Token) -> Option<(Token, Span)> {
         let name = self.spelled_on_line()?;
         Some((self.unspliced(name), hash.span.to(name.span)))

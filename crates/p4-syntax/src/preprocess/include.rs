@@ -1,4 +1,4 @@
-//! `#include`: where files are looked for, and what is opened.
+//! `#include`: search path, and opening of files.
 
 use std::sync::Arc;
 

@@ -38,7 +38,7 @@ pub(super) struct Params {
     pub variadic: bool,
 }
 
-/// One token of a body, or what stands in its place.
+/// One token of a body, or its replacement.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Piece {
     pub token: Token,
@@ -148,7 +148,7 @@ impl Preprocessor<'_> {
         self.macros.insert(Macro { name: text, definition: name.span, kind });
     }
 
-    /// `(a, b, c...)` at the start of `line`, and what follows.
+    /// `(a, b, c...)` at the start of `line`, and the rest.
     fn params<'t>(&self, line: &'t [Token]) -> Option<(Params, &'t [Token])> {
         let mut params = Params { names: vec![], variadic: false };
         let mut rest = line.get(1..)?;
@@ -178,7 +178,7 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// A macro's body. `##` at its ends, and `#` before what is no parameter, stand for themselves.
+    /// A macro's body. `##` at its ends, and `#` before a token that is not a parameter, are literal.
     fn body(&self, line: &[Token], params: Option<&Params>) -> Rc<[Piece]> {
         let index = |t: &Token| {
             let names = &params?.names;

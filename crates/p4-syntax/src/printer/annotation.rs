@@ -12,7 +12,7 @@ impl Printer {
         }
     }
 
-    /// On the same line, each with a space behind it.
+    /// On the same line, each with a space after it.
     pub(super) fn annotations_before(&mut self, annotations: &[Annotation]) {
         for annotation in annotations {
             self.annotation(annotation);

@@ -321,7 +321,7 @@ impl Printer {
         self.push(";");
     }
 
-    /// The dimensions of `typedef struct S { ... } T[4];`, which stand behind the name.
+    /// The dimensions of `typedef struct S { ... } T[4];`, which stand after the name.
     fn array_suffix(&mut self, d: &TypedefDecl) {
         let mut dimensions = vec![];
         let mut ty = &d.ty;

@@ -68,7 +68,7 @@ impl Printer {
         }
     }
 
-    /// An expression where only what binds at least as tightly as `min` may stand without parentheses.
+    /// An expression in a place where operators that bind less tightly than `min` need parentheses.
     fn operand(&mut self, e: &Expr, min: Level) {
         let is_guarded = self.guards && matches!(e.kind, ExprKind::Binary { op: BinaryOp::Lt, .. });
         let parens = binding(e) < min || is_guarded;

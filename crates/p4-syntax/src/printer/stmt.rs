@@ -1,4 +1,4 @@
-//! Statements, parser states and what they match.
+//! Statements, parser states and their keysets.
 
 use super::Printer;
 use super::expr::spelling;
@@ -112,7 +112,7 @@ impl Printer {
         }
     }
 
-    /// A statement behind a closing parenthesis or `else`: blocks on the same line, others on the next.
+    /// A statement after a closing parenthesis or `else`: blocks on the same line, others on the next.
     fn branch(&mut self, stmt: &Stmt) {
         if let StmtKind::Block(block) = &stmt.kind {
             self.push(" ");
@@ -220,7 +220,7 @@ impl Printer {
     }
 }
 
-/// True if an `else` behind `stmt` would belong to an `if` in it.
+/// True if an `else` after `stmt` would belong to an `if` in it.
 fn takes_else(mut stmt: &Stmt) -> bool {
     loop {
         stmt = match &stmt.kind {

@@ -108,7 +108,7 @@ pub fn check_entries(text: &str, expect: Expect) {
     expect.assert_eq(&to_text(&made).expect("shallow"));
 }
 
-/// What is said of a program that has no P4Info.
+/// Checks the errors of a program that has no P4Info.
 pub fn check_wrong(text: &str, expect: Expect) {
     let mut map = SourceMap::new();
     let found = p4info::p4info(&elaborated(text, &mut map)).expect_err("mistakes");

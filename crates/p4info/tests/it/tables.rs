@@ -160,7 +160,7 @@ fn constant_things_of_tables() {
     );
 }
 
-/// What can never run is not described; what runs inside of other things is.
+/// Code that can never run is not described; code inside of other blocks is.
 #[test]
 fn what_is_used() {
     let names = ids(&info(&in_ingress(

@@ -11,7 +11,7 @@ use p4_stf::Spanned;
 use p4runtime_store::Names;
 use std::path::Path;
 
-/// What a file fills a device with.
+/// Statements of one file for one device.
 pub struct Filling {
     statements: Statements,
     /// About commands that are passed over.
@@ -41,7 +41,7 @@ pub enum Form {
     P4RuntimeText,
     /// `.json`
     P4RuntimeJson,
-    /// `.json` with `table_entries`: what p4lang's tutorials call a runtime file
+    /// `.json` with `table_entries`: a runtime file of p4lang's tutorials
     Runtime,
 }
 
@@ -162,7 +162,7 @@ fn read_known(
     (form, known_by): (Form, KnownBy),
 ) -> Result<Filling, Vec<Diagnostic>> {
     read_form(program, text, start, form).map_err(|mut problems| {
-        // A file that was taken for another form is all mistakes: the first of them says what it was taken for.
+        // If the form was guessed wrong, everything is an error: the first one names the assumed form.
         if let Some(first) = problems.iter_mut().find(|p| p.severity == Severity::Error) {
             let (form, known_by) = (form.in_words(), known_by.in_words());
             first.notes.push(format!("`{}` was read as {form}, {known_by}", path.display()));
@@ -217,7 +217,7 @@ fn no_statement(statement: &Spanned) -> Diagnostic {
 }
 
 impl Filling {
-    /// What it writes, in order; `give` may refuse a write. All that is refused is told.
+    /// Resolves the file's writes in order and hands each to `give`, which may refuse it. Returns all errors.
     pub fn resolve(
         &self,
         resolver: &mut Resolver,

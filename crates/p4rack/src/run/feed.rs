@@ -14,28 +14,28 @@ use std::io::Read;
 /// A packet that comes in.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Frame {
-    /// When.
+    /// Time of arrival.
     pub at: Time,
-    /// Where.
+    /// Port of arrival.
     pub port: Port,
-    /// Its bytes.
+    /// The frame.
     pub bytes: Vec<u8>,
 }
 
 /// The same, where its bytes were read; they are there until the next one is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FrameRef<'f> {
-    /// When.
+    /// Time of arrival.
     pub at: Time,
-    /// Where.
+    /// Port of arrival.
     pub port: Port,
-    /// Its bytes.
+    /// The frame.
     pub bytes: &'f [u8],
     /// See [`Feed::epoch_nanos`].
     pub epoch_nanos: u64,
 }
 
-/// Where packets come from.
+/// Source of packets: packets in hex, then captures merged by time.
 #[derive(Default)]
 pub struct Feed<'r> {
     hex: std::collections::VecDeque<HexPacket>,
@@ -60,7 +60,7 @@ struct Capture<'r> {
     /// The next packet, if there is one.
     next: Record,
     is_over: bool,
-    /// What is wrong behind the packets that were read.
+    /// Error of a capture, reported after the packets read before it.
     wrong: Option<Diagnostic>,
 }
 

@@ -49,7 +49,7 @@ fn sent(sent: &Sent, decode: bool) -> Value {
     value
 }
 
-/// What was counted.
+/// Counters as JSON.
 pub fn counters(counters: &Counters) -> Value {
     json!({
         "received": counters.received,

@@ -1,4 +1,4 @@
-//! One program on one device: entries, packets from STF, capture files or hex, and what comes of them.
+//! One program on one device: entries, packets from STF, capture files or hex, and the results.
 //!
 //! [`Job`] makes the device; [`Job::test`] and [`Job::feed`] run packets and hand each [`Step`] to whoever watches.
 //! [`text`] and [`json`] write steps; `device-text` has traces and state objects.
@@ -27,25 +27,25 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use step::{Gatherer, Step};
 
-/// What is run, but for the packets.
+/// Everything of a run except the packets.
 pub struct Job {
     /// The program.
     pub program: Arc<Program>,
-    /// What fills the device, in order.
+    /// Entries files, in order.
     pub fillings: Vec<Filling>,
-    /// Seeds what the program draws.
+    /// Random seed of the program.
     pub seed: u64,
     /// Between two packets that have no times of their own; with captures, between any two.
     pub interval: Option<Duration>,
     /// The port whose packets are for the controller.
     pub cpu_port: Option<u32>,
-    /// Steps tell the way of the packet.
+    /// Steps contain a trace of the packet.
     pub trace: bool,
-    /// What runs the program.
+    /// Engine of the device.
     pub engine: Engine,
 }
 
-/// What runs a program. What it does is the same.
+/// Engine that runs a program. All give the same results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Engine {
     /// The reference interpreter.
@@ -56,7 +56,7 @@ pub enum Engine {
 
 /// How a run ended.
 pub struct Ended {
-    /// What was received, sent and dropped.
+    /// Counts of packets received, sent and dropped.
     pub counters: Counters,
     /// Registers, counters, meters.
     pub state: Vec<Object>,
@@ -91,7 +91,7 @@ impl Job {
         Options { registry: netfn_registry::all(), seed: self.seed, ..Options::default() }
     }
 
-    /// A device with its entries, and what was resolved for them.
+    /// A device with its entries, and the resolver's state after them.
     pub fn device(&self) -> Result<(Switch, Resolver), Vec<Diagnostic>> {
         let mut switch = match self.engine {
             Engine::Native if !self.trace => {
@@ -104,7 +104,7 @@ impl Job {
         Ok((switch, resolver))
     }
 
-    /// Writes the entries to a device; gives what was resolved for them.
+    /// Writes the entries to a device; returns the resolver's state after them.
     fn fill(&self, switch: &mut Switch) -> Result<Resolver, Vec<Diagnostic>> {
         check_ports(switch.port_numbers(), self.cpu_port)?;
         let mut resolver = Resolver::new(&self.program)?;

@@ -1,6 +1,8 @@
-//! Packets from captures to captures, where nobody looks at each of them: machine code, in memory that is used again.
+//! Packets from captures to captures where no output of single packets is asked for: machine code, with buffers that
+//! are reused.
 //!
-//! What comes out is what [`Job::feed`] gives: each packet runs at its own time, and all that comes of it before the next.
+//! The output equals that of [`Job::feed`]: each packet runs at its own time, and all its effects are complete before
+//! the next packet.
 
 use super::feed::Feed;
 use super::step::{Gatherer, Step};
@@ -10,7 +12,7 @@ use base_time::Time;
 use dataplane_api::Port;
 use target_native::{Fate, Packet};
 
-/// Looks at what leaves, and at what packets tell; an error ends the run.
+/// Observes sent frames and reports of packets; an error ends the run.
 pub trait Watcher {
     /// A packet comes in.
     fn packet(&mut self, number: u64, at: Time) -> Result<(), Vec<Diagnostic>>;

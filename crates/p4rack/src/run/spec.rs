@@ -1,4 +1,4 @@
-//! What the command line says about ports and packets: `1@in.pcap,out.pcap`, `1:0a 0b 0c`.
+//! Ports and packets of the command line: `1@in.pcap,out.pcap`, `1:0a 0b 0c`.
 
 use std::path::PathBuf;
 
@@ -16,9 +16,9 @@ pub struct PortFiles {
 /// A packet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HexPacket {
-    /// Where it comes in.
+    /// Port of arrival.
     pub port: u32,
-    /// Its bytes.
+    /// The packet.
     pub bytes: Vec<u8>,
 }
 

@@ -9,12 +9,12 @@ use ir::Program;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a device did with a packet, or by its timers.
+/// Effects of one packet, or of the device's timers.
 #[derive(Clone, Debug)]
 pub struct Step {
     /// Packets in so far, this one included.
     pub number: u64,
-    /// When.
+    /// Time of the step.
     pub at: Time,
     /// Nanoseconds that the captures' time is ahead of virtual time.
     pub epoch_nanos: u64,
@@ -24,13 +24,13 @@ pub struct Step {
     pub sent: Vec<Sent>,
     /// How many packets ended, by reason.
     pub dropped: Vec<(DropReason, u64)>,
-    /// By name, with their data.
+    /// Digests: name and data.
     pub digests: Vec<(String, Shown)>,
-    /// What `log_msg` wrote.
+    /// Lines written by `log_msg`.
     pub log: Vec<String>,
     /// Entries that were not hit for as long as they may be.
     pub idle: Vec<Idle>,
-    /// The packet's way; empty if nobody asked for it.
+    /// Trace of the packet; empty unless asked for.
     pub trace: Vec<Event>,
 }
 
@@ -41,22 +41,22 @@ pub struct Idle {
     pub at: Time,
     /// The table.
     pub table: String,
-    /// What it matches, as entries write it; empty if it is not there any more.
+    /// Key of the entry, as in files of entries; empty if the entry has been deleted.
     pub key: String,
 }
 
 /// A packet that went out.
 #[derive(Clone, Debug)]
 pub struct Sent {
-    /// When.
+    /// Time of transmission.
     pub at: Time,
-    /// By which port.
+    /// Port of transmission.
     pub port: Port,
-    /// Its bytes.
+    /// The frame.
     pub frame: Vec<u8>,
     /// For the controller.
     pub packet_in: bool,
-    /// What the deparser emitted; empty without a trace.
+    /// Headers emitted by the deparser; empty without a trace.
     pub headers: Vec<Decoded>,
 }
 
@@ -71,7 +71,7 @@ pub struct Decoded {
     pub fields: Vec<(String, Shown)>,
 }
 
-/// What packets told; see [`Step`].
+/// Reports of packets to the control plane; see [`Step`].
 struct Messages {
     digests: Vec<(String, Shown)>,
     log: Vec<String>,
@@ -81,7 +81,7 @@ struct Messages {
 /// Between two looks at the entries with timeouts: all of them are looked at.
 const IDLE_PACE: Duration = Duration::from_ms(10);
 
-/// Makes steps of what a device tells.
+/// Makes steps of a device's reports.
 pub(super) struct Gatherer {
     program: Arc<Program>,
     cpu_port: Option<u32>,
@@ -105,7 +105,7 @@ impl Gatherer {
         }
     }
 
-    /// What happened since the last time; `None` if nothing did.
+    /// Collects everything since the last call; `None` if nothing happened.
     pub(super) fn gather(
         &mut self,
         driver: &mut Driver,
@@ -150,7 +150,8 @@ impl Gatherer {
         })
     }
 
-    /// What packets told since the last time; `None` if it is nothing. What was sent and dropped is left out.
+    /// Collects digests, log lines and idle entries since the last call, but not packets sent or dropped; `None` if
+    /// there are none.
     pub(super) fn told(&mut self, switch: &mut Switch, at: Time) -> Option<Step> {
         let Messages { digests, log, idle } = self.messages(switch, at);
         if digests.is_empty() && log.is_empty() && idle.is_empty() {
@@ -178,7 +179,7 @@ impl Gatherer {
         }
     }
 
-    /// Entries that have become idle, told at most [`IDLE_PACE`] late.
+    /// Entries that have become idle, reported at most [`IDLE_PACE`] late.
     fn idle(&mut self, switch: &mut Switch, now: Time) -> Vec<Idle> {
         if now.since(self.asked) < IDLE_PACE {
             return vec![];

@@ -1,13 +1,14 @@
-//! The channels between the controller and the agents: messages are under way for a while, in order, and some are lost.
+//! The channels between the controller and the agents: messages take time, stay in order, and some are lost.
 
 use base_time::{Rng, Time};
 use rack_model::{Control, DeviceId, FaultKind, Rack};
 use std::collections::BTreeMap;
 
-/// Messages that are under way, and where to. Times are those of the controller, which begins before the rack's.
+/// Messages in flight, and their destinations. Times are those of the controller, whose clock starts before the rack's.
 pub(super) struct Channel<M> {
     control: Control,
-    /// Of each device: chance, and when the last message there and the last one back arrive.
+    /// For each device: a random generator for losses and delays, and the arrival times of the last message to it and
+    /// from it.
     devices: Vec<(Rng, [Time; 2])>,
     under_way: BTreeMap<(Time, u64), M>,
     sent: u64,
@@ -30,7 +31,7 @@ impl<M> Channel<M> {
         Channel { control, devices: devices.collect(), under_way: BTreeMap::new(), sent: 0, lost: 0 }
     }
 
-    /// A message begins; it is lost by chance, and if the device `is_down`. `faults` are under way.
+    /// Sends a message; it is lost at random, and if the device `is_down`. `faults` are the active faults.
     pub(super) fn send<'f>(
         &mut self,
         now: Time,

@@ -32,8 +32,8 @@ use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 
-/// Agents do what they are asked in no time: answers take as long as messages are under way. What links have lost is known, so that
-/// the rack is never quiet with something inside.
+/// Agents carry out requests in zero time: answers take only the messages' delays. The losses of links are known, so
+/// that the rack never counts as empty with packets inside.
 pub(super) const TIMING: Timing = Timing {
     drain: Duration::from_ms(1_000),
     quiet: Duration::from_ms(1_000),
@@ -48,7 +48,7 @@ const TRIES: u32 = 20;
 /// See the module.
 pub(super) struct Control {
     rack: Rack,
-    /// By device; `None` where nothing is to run.
+    /// Agents, indexed by device; `None` where the device runs nothing.
     agents: Vec<Option<Agent<Maker>>>,
     domains: Vec<Domain>,
     channel: Channel<Message>,
@@ -64,10 +64,10 @@ pub(super) struct Control {
     next: Option<Time>,
 }
 
-/// What is one switch.
+/// Devices that one controller presents as one switch.
 pub(super) struct Domain {
     controller: Controller<Plan>,
-    /// Its devices in the rack's order.
+    /// Indices of the devices in the rack.
     devices: Vec<usize>,
     wires: Wires,
     /// Devices that were not as they should be when somebody looked last.
@@ -80,7 +80,7 @@ enum Message {
     BeganAnew { domain: usize, device: DeviceId },
 }
 
-/// What a run had to do before the rack's time began.
+/// Work of bring-up, before the rack's time begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct BringUp {
     /// How long it took, in picoseconds.
@@ -232,7 +232,7 @@ impl Control {
         Ok(self.began)
     }
 
-    /// The emulator, whose devices run what the agents have.
+    /// The emulator, whose devices run the agents' switches.
     fn emulate(
         &mut self,
         racked: &Racked,
@@ -246,7 +246,7 @@ impl Control {
             let other = ir_interp::switch(Arc::clone(&nothing), Options::default())?;
             let driven: Box<dyn dataplane_api::Device> = match (agent, racked.flow_rules(at)) {
                 (Some(agent), _) => Box::new(Driven::new(agent, other)),
-                // What runs is what is printed.
+                // The printed rules are the ones that run.
                 (None, Some(rules)) => {
                     Box::new(FlowSwitch::new(flow_rules::read(&rules).map_err(|why| refused(&why))?))
                 }
@@ -280,7 +280,7 @@ impl Control {
         !self.replaces.is_empty() || self.replacing > 0 || self.channel.next_time().is_some()
     }
 
-    /// Does what is due now, and looks at what has happened since the last call.
+    /// Does everything due now, and handles events since the last call.
     pub(super) fn watch(&mut self, emulator: &mut Emulator) -> Result<(), Violation> {
         let now = emulator.now() + self.began;
         let mut outputs = vec![];
@@ -417,7 +417,7 @@ impl Control {
         Ok(outputs.into_iter().map(|output| (domain, output)).collect())
     }
 
-    /// An agent does what it is asked.
+    /// An agent carries out a request.
     fn work(
         &mut self,
         now: Time,

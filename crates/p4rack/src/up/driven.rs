@@ -20,14 +20,14 @@ pub(super) struct Driven {
 }
 
 impl Driven {
-    /// Runs what the agent's switch is; `other` is what the agent has from now on.
+    /// A device that runs the agent's switch; the agent keeps `other` from now on.
     pub(super) fn new<B: Builder<Target = Controlled>>(agent: &mut Agent<B>, other: Switch) -> Driven {
         let mut driven = Driven { switch: other, idle: Idle::default(), runs: false };
         driven.take(agent);
         driven
     }
 
-    /// The agent works on the switch, or is told to forget it. True if another program runs then, or none any more.
+    /// Lends the switch to the agent. True if another program runs afterwards, or none.
     pub(super) fn lend<B: Builder<Target = Controlled>, R>(
         &mut self,
         agent: &mut Agent<B>,

@@ -1,4 +1,4 @@
-//! What a run was to show, and whether it has.
+//! Expectations of a run, and whether they are met.
 
 use base_diag::{Diagnostic, codes::emulate as codes};
 use rack_emulator::{LatencyReport, RunReport, WorkloadReport, rate_words, time_words};
@@ -25,7 +25,7 @@ pub fn unmet(rack: &Rack, report: &RunReport) -> Vec<Diagnostic> {
     found
 }
 
-/// Where most packets of a workload ended before anybody had use for them.
+/// Place where most dropped packets of a workload were dropped, as a sentence; `None` if none was.
 pub(super) fn where_most_ended(told: &WorkloadReport) -> Option<String> {
     let most = told.drops.iter().max_by_key(|drop| drop.packets)?;
     let all: u64 = told.drops.iter().map(|drop| drop.packets).sum();
@@ -73,7 +73,7 @@ fn value(measure: Measure, told: &WorkloadReport) -> Option<u64> {
     }
 }
 
-/// What was found, in words.
+/// The measured value, in words.
 fn shown(measure: Measure, told: &WorkloadReport) -> String {
     let (word, found) = (measure.word(), value(measure, told));
     match (measure, found) {

@@ -27,9 +27,9 @@ use rack_emulator::{Emulator, RunReport, Violation};
 
 /// A rack that is up.
 pub struct Running {
-    /// Its devices, links and hosts.
+    /// Devices, links and hosts.
     pub emulator: Emulator,
-    /// What it took to bring it up.
+    /// Work of bring-up.
     pub bring_up: BringUp,
     control: Control,
 }
@@ -56,7 +56,7 @@ impl Running {
         self.run_watched(u64::MAX, &mut |_| Ok(()))
     }
 
-    /// The same: `watch` is called behind each event whose number is divisible by `every`, and at the end. Its error ends the run.
+    /// The same: `watch` is called after each event whose number is divisible by `every`, and at the end. Its error ends the run.
     pub fn run_watched(
         &mut self,
         every: u64,
@@ -86,13 +86,13 @@ impl Running {
         self.emulator.run_until(time)
     }
 
-    /// Lets what comes next up to and at `time` happen, at most `most` events: how many. 0 if there is nothing before the run's
+    /// Runs the events up to and at `time`, at most `most`; returns their number, 0 if there are none before the run's
     /// limit.
     fn go_on(&mut self, time: Time, most: u64) -> Result<u64, Violation> {
         let Running { emulator, control, .. } = self;
         let limit = emulator.limit().min(time);
         let event = emulator.next_time().filter(|at| *at <= limit);
-        // What the controller waits for does not keep a rack alive in which nothing happens any more.
+        // The controller's timeouts do not keep an otherwise idle rack running.
         let may_wait = event.is_some() || control.is_busy() || emulator.keeps_frames() || time < Time::MAX;
         let due = control.next_time().filter(|_| may_wait);
         if event.is_some_and(|event| due.is_none_or(|due| event <= due)) {

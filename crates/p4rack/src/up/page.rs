@@ -1,4 +1,4 @@
-//! A run as one page of HTML that needs nothing else: the rack with what runs where, latencies, what happened when, all tables.
+//! A run as one self-contained page of HTML: the rack and its placement, latencies, timeline, all tables.
 
 use super::topology::{self, topology};
 use crate::rack::Racked;
@@ -10,7 +10,7 @@ use std::fmt::Write;
 
 /// Points of a line at most.
 const POINTS: usize = 240;
-/// What happens at one moment is this part of a chart wide.
+/// Width of an event without duration: this fraction of a chart's width.
 const NARROW: f64 = 300.0;
 /// Links whose load is drawn at most.
 const LINKS: usize = 24;
@@ -50,17 +50,17 @@ pub fn page(racked: &Racked, emulator: &Emulator, report: &RunReport, timeline: 
     markup::page(&title, &[STYLE, topology::STYLE, chart::STYLE].concat(), &body, SCRIPT)
 }
 
-/// The rack as a picture, with what was used of its links.
+/// The rack as a picture, with the use of its links.
 pub(super) fn runs_where(racked: &Racked, rack: &Rack, report: &RunReport) -> String {
     format!("<div class=\"scroll\">{}</div>", topology(rack, report, &runs(racked)))
 }
 
-/// Of each device what it runs.
+/// Names of the sections and functions of each device, indexed by device.
 fn runs(racked: &Racked) -> Vec<Vec<String>> {
     let mut runs = vec![vec![]; racked.rack.devices.len()];
     let sections = racked.apps.iter().flat_map(|app| app.split.sections.iter().map(move |s| (app, s)));
     for (app, section) in sections.filter(|(_, section)| !section.is_plain_end()) {
-        // What one origin runs, all of them run.
+        // Sections of one origin run on all of them.
         let devices: Vec<_> = match section.device == app.placement.origin() {
             true => app.placement.origins().collect(),
             false => vec![section.device],
@@ -104,7 +104,7 @@ fn latencies(out: &mut String, emulator: &Emulator, report: &RunReport) {
     let _ = writeln!(out, "<h2>Latencies</h2>\n{}<div class=\"scroll\">{}</div>", key(report), chart.svg());
 }
 
-/// What each workload received, what each link carried, and what was wrong meanwhile.
+/// Charts over time: packets received by workload, bytes by link, and the faults.
 fn over_time(out: &mut String, report: &RunReport, timeline: &Timeline) {
     let moments = timeline.moments();
     let still = moments.iter().rev().zip(moments.iter().rev().skip(1)).take_while(|(a, b)| a == b).count();

@@ -1,9 +1,9 @@
 //! A rack whose controller replaces the plan while generated packets are inside, beside the same rack whose plan stays: the same
 //! frames have to come out at the same hosts.
 //!
-//! Each packet has the rack for itself: others would overtake it on other paths. Links between devices are slow, so that hand-overs are
-//! under way while the controller works, and some of its messages are lost once the rack is up. A program whose frames depend on the time
-//! of their way is known by a third run with faster links, and nothing is said of it.
+//! Each packet has the rack for itself: others would overtake it on other paths. Links between devices are slow, so
+//! that hand-overs are in flight while the controller works, and some of its messages are lost once the rack is up. A
+//! third run with faster links detects programs whose frames depend on delays; they have no verdict.
 
 use super::control::TIMING;
 use super::{Running, bring_up_with, refused};
@@ -26,7 +26,7 @@ const PERIOD: Duration = Duration::from_ms(200);
 /// Every so many packets meet another plan.
 const EVERY: usize = 3;
 
-/// How long a hand-over is under way.
+/// Delay of a hand-over.
 const SLOW: Duration = Duration::from_ms(2);
 
 /// The same where it is quick.
@@ -38,7 +38,7 @@ const LOSS: Probability = Probability::from_ppb(20_000_000);
 /// So many packets are drawn for one that is put in.
 const MOST_DRAWS: usize = 100;
 
-/// What was tried.
+/// Counts of a trial.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Replaced {
     /// Packets put in.
@@ -49,12 +49,12 @@ pub struct Replaced {
     pub plans: u64,
 }
 
-/// What came of it.
+/// Result of a trial.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// The same frames came out.
     Same(Replaced),
-    /// Others did.
+    /// Other frames came out.
     Differs {
         /// The packet that was put in.
         packet: Vec<u8>,
@@ -63,7 +63,7 @@ pub enum Verdict {
         /// With plans that change.
         found: Vec<(HostId, Vec<u8>)>,
     },
-    /// What comes out depends on the time that packets take: nothing can be said.
+    /// The output depends on delays, so nothing can be compared.
     DependsOnTime,
     /// Plans of this rack cannot be replaced, or no host is at a port of its origin.
     NotReplaceable,
@@ -122,7 +122,7 @@ fn hosts(rack: &Rack, app: &SplitApp) -> Vec<(HostId, u32)> {
     ends.filter_map(host).collect()
 }
 
-/// Where regions run by the rack's own plan.
+/// The rack's own placement, as a map by hand.
 fn map(app: &SplitApp) -> Vec<Placement> {
     let site = |region: &ir::Name| Placement {
         region: Spanned::from(region.as_str()),
@@ -167,7 +167,7 @@ fn quiet(rack: &Rack, delay: Duration, packets: usize) -> Rack {
     rack
 }
 
-/// Packets of the program and of what fills its tables, with the hosts that send them: mostly such that something comes of.
+/// Packets for the program and its entries, with the sending hosts: mostly packets that cause output.
 fn packets(
     app: &SplitApp,
     hosts: &[(HostId, u32)],
@@ -195,7 +195,7 @@ fn packets(
     Ok(packets)
 }
 
-/// What an entry's key and data say.
+/// Values of an entry's key and action data.
 fn values(write: &ir_fill::Write) -> Vec<Bits> {
     let Write::Entry { key, to: Some(entry), .. } = write else { return vec![] };
     let matched = |field: &Match| match field {
@@ -210,7 +210,7 @@ fn values(write: &ir_fill::Write) -> Vec<Bits> {
     key.matches.iter().filter_map(matched).chain(args).collect()
 }
 
-/// What comes of each packet, and how many plans took over.
+/// Runs the packets. Returns the frames that arrived for each packet, and the number of plans that took over.
 fn run(
     racked: &mut Racked,
     rack: Rack,
@@ -231,7 +231,7 @@ fn run(
     Ok((came, running.control.replaced))
 }
 
-/// What has come to hosts until just before `time`.
+/// Frames that reached hosts before `time`.
 fn came(
     running: &mut Running,
     hosts: &[HostId],
@@ -276,7 +276,7 @@ mod tests {
         assert!(racked.rack == before);
     }
 
-    /// No other run has a controller that could forget the frames that are under way.
+    /// No other run has a controller that could ignore frames in flight.
     #[test]
     fn a_controller_that_does_not_wait_for_hand_overs_is_noticed() {
         let hasty = Timing { drain: Duration::ZERO, quiet: Duration::ZERO, ..TIMING };

@@ -1,4 +1,4 @@
-//! What may be the matter with a run: a workload of which nothing arrived, frames that go round.
+//! Notes on likely mistakes of a run: a workload of which nothing arrived, frames that loop.
 
 use super::expect::where_most_ended;
 use crate::rack::Racked;
@@ -11,7 +11,7 @@ use rack_model::{Expect, Rack};
 /// without entries. `rack` is the one that ran, with its stage.
 pub fn silence(racked: &Racked, rack: &Rack, report: &RunReport) -> Option<Diagnostic> {
     let workloads = rack.workloads.iter().zip(&report.workloads);
-    // Of a transfer that is under way goodput tells.
+    // The goodput shows whether an unfinished transfer progresses.
     let is_silent = |told: &WorkloadReport| {
         told.sent > 0 && told.received == 0 && told.goodput_bits_per_s.unwrap_or(0) == 0
     };

@@ -8,11 +8,11 @@ use rack_emulator::{Emulator, RunReport, WorkloadReport, rate_words, stage_table
 use rack_model::Stage;
 use std::fmt::Write;
 
-/// What is called now and then while a stage runs.
+/// Callback, called at intervals while a phase runs.
 pub type Watch<'a> = dyn FnMut(&Stage, &mut Emulator) -> Result<(), String> + 'a;
 
-/// Runs all stages one after the other; each begins anew at time 0. Gives their names with what they have shown.
-/// `begin` is called before each, `watch` as by [`run_watched`](super::Running::run_watched).
+/// Runs all phases one after the other; each starts at time 0. Returns their names with their reports. `begin` is
+/// called before each phase, `watch` as in [`run_watched`](super::Running::run_watched).
 pub fn run_stages(
     racked: &Racked,
     every: u64,
@@ -32,7 +32,7 @@ pub fn run_stages(
 /// A measure of a workload: its title, how much it is, and how that is written.
 type Measure = (&'static str, fn(&WorkloadReport) -> Option<u64>, fn(u64) -> String);
 
-/// What is drawn of each workload.
+/// Measures drawn for each workload.
 const MEASURES: [Measure; 4] = [
     ("goodput", |w| w.goodput_bits_per_s, rate_words),
     ("percent received", received, |permille| format!("{}.{}", permille / 10, permille % 10)),

@@ -19,7 +19,7 @@ use rack_model::Rack;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a domain runs.
+/// Programs of a domain.
 pub(super) enum Plan {
     Rack(Box<Splitter>),
     Device { info: Arc<P4Info>, initial: Vec<Update>, part: Box<Part> },

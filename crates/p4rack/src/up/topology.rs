@@ -1,5 +1,6 @@
-//! A rack as a picture: hosts below, devices above them by their distance from hosts, a line for each direction of each link. Rows that
-//! would be wider than a screen have boxes with nothing but names, or bare ones; what they leave out is told where the mouse points.
+//! A rack as a picture: hosts below, devices above them by their distance from hosts, a line for each direction of each
+//! link. Rows that would be wider than a screen have boxes with names only, or empty ones; the rest is shown as a
+//! tooltip.
 
 use base_page::markup::{self, escape};
 use rack_emulator::{LinkReport, RunReport};
@@ -34,7 +35,7 @@ struct Spot {
     detail: Detail,
 }
 
-/// How much a box says.
+/// Amount of text in a box.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Detail {
     Full,
@@ -42,7 +43,7 @@ enum Detail {
     Nothing,
 }
 
-/// How wide the boxes of a row are, and the gaps between them, and what they say.
+/// Amount of text, and width, of the boxes in a row.
 fn layout(row: &[NodeId]) -> (Detail, usize) {
     let all: usize = row.iter().map(|node| full_size(*node) + GAP).sum();
     match () {
@@ -52,7 +53,7 @@ fn layout(row: &[NodeId]) -> (Detail, usize) {
     }
 }
 
-/// The picture. `runs` says for each device what it runs.
+/// The picture. `runs` has the names for each device.
 pub(super) fn topology(rack: &Rack, report: &RunReport, runs: &[Vec<String>]) -> String {
     let rows = rows(rack);
     let lines = |node: NodeId| match node {
@@ -79,7 +80,7 @@ pub(super) fn topology(rack: &Rack, report: &RunReport, runs: &[Vec<String>]) ->
             spots.push(Spot { node: *node, x, y, width: wide, height: high, detail });
             x += wide + gap;
         }
-        // Links to many need more room to be told apart.
+        // Links to many devices need more room between them.
         let between = if detail == Detail::Full { BETWEEN } else { BETWEEN * 2 };
         y += row.iter().map(|node| high(*node)).max().unwrap_or(0) + between;
     }
@@ -150,7 +151,7 @@ fn node(out: &mut String, spot: &Spot, class: &str, name: &str, second: &str, re
     }
 }
 
-/// One direction: to the right of the way it goes; the wider and redder, the more it was used; dashed if frames were lost.
+/// One direction, drawn to the right of its direction; wider and redder with its use; dashed if frames were lost.
 fn line(out: &mut String, from: &Spot, to: &Spot, names: &[String; 2], link: Option<&LinkReport>) {
     let middle = |spot: &Spot| (spot.x + spot.width / 2, spot.y + spot.height / 2);
     let ((x1, y1), (x2, y2)) = (middle(from), middle(to));
@@ -183,8 +184,8 @@ d=\"M{:.1},{:.1} Q{:.1},{:.1} {:.1},{:.1}\"><title>{name}{}</title></path>",
     );
 }
 
-/// Hosts, then devices by how many links the nearest host is away; those without a way to a host come last. In each row what hangs
-/// together below stands together.
+/// Hosts, then devices by the number of links to the nearest host; those without a path to a host come last. In each
+/// row, connected nodes are adjacent.
 fn rows(rack: &Rack) -> Vec<Vec<NodeId>> {
     let hosts = (0..rack.hosts.len() as u32).map(|n| NodeId::Host(rack_model::HostId(n)));
     let mut left: Vec<NodeId> =
@@ -200,7 +201,7 @@ fn rows(rack: &Rack) -> Vec<Vec<NodeId>> {
         }
         rows.push(row);
     }
-    // Hosts stand in the order of the devices above them, everything else in that of what is below.
+    // Hosts are in the order of the devices above them, everything else in that of the nodes below.
     for (at, neighbour) in std::iter::once((0, 1)).chain((1..rows.len()).map(|at| (at, at - 1))) {
         let Some(beside) = rows.get(neighbour).cloned() else { continue };
         let position = |node: &NodeId| {

@@ -1,4 +1,4 @@
-//! What the tests of this crate share.
+//! Helpers that the tests of this crate share.
 #![allow(dead_code)]
 
 use base_diag::{Diagnostic, SourceMap, Style, render};

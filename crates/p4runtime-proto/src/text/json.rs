@@ -1,6 +1,6 @@
-//! Where fields stand in a JSON text.
+//! Places of fields in a JSON text.
 //!
-//! The text has been read as JSON before: what this scanner does not understand it leaves out, and places end there.
+//! The text has been read as JSON before: parts that this scanner does not understand have no places.
 
 use super::tree::{Field, FieldName, Value, ValueKind};
 
@@ -76,7 +76,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// What stands between quotes, with its escapes: names of fields have none.
+    /// Text between quotes, with its escapes: names of fields have none.
     fn string(&mut self) -> Option<&str> {
         let start = self.at + 1;
         self.at = start;

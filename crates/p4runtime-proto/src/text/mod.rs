@@ -24,14 +24,14 @@ pub(crate) use print::print;
 use prost_reflect::{DynamicMessage, MessageDescriptor};
 use std::ops::Range;
 
-/// What is wrong with a text, and where.
+/// Error in a text, and its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TextError {
     /// A sentence without its period.
     pub message: String,
     /// Bytes of the text.
     pub at: Range<usize>,
-    /// What was meant, where it can be guessed.
+    /// Suggested correction, if there is one.
     pub help: Option<String>,
 }
 
@@ -41,7 +41,7 @@ impl TextError {
     }
 }
 
-/// Where the fields of a JSON text stand that has been read.
+/// Places of the fields in a JSON text that has been read.
 pub(crate) fn json_places(input: &str) -> Places {
     Places::new(json::fields(input))
 }

@@ -1,4 +1,4 @@
-//! Where the fields of a text stand.
+//! Places of the fields in a text.
 
 use super::tree::{Field, FieldName, Value, ValueKind};
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::ops::Range;
 /// A field, and which of its elements if it is repeated.
 pub type Step<'a> = (&'a str, usize);
 
-/// Where the fields of a text stand.
+/// Places of the fields in a text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Places {
     fields: Vec<Field>,

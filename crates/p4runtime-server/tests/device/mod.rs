@@ -1,4 +1,4 @@
-//! A device that does nothing but note what it is asked, and break when it is told to.
+//! A device that records requests, and fails when it is told to.
 
 use control_writes::{Count, Data, EntryKey};
 use p4runtime_proto::from_text;
@@ -8,7 +8,7 @@ use p4runtime_server::{Builder, Built, Status, Target};
 use p4runtime_store::{Catalog, Change, Live, Numbers, Result, Within, fault};
 use std::sync::Arc;
 
-/// What a device says to controllers by itself, and what it was asked.
+/// A device that records requests and sends prepared reports.
 #[derive(Default)]
 pub struct Device {
     /// Changes, in order, since somebody looked.

@@ -15,7 +15,7 @@ use std::ops::Range;
 /// Limit on the cells of an object that one query reads.
 const MOST_CELLS: u64 = 1 << 21;
 
-/// What has cells.
+/// Objects with cells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Indexed {
     /// A counter.
@@ -31,7 +31,7 @@ pub(super) enum Indexed {
 pub enum Wanted {
     /// Each of them, as P4Runtime reads them. There is a limit on how many.
     All,
-    /// Those that have been written: what is zero, or has no rates, is left out.
+    /// Only written cells: those that are zero, or have no rates, are left out.
     Written,
 }
 

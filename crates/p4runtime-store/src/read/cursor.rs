@@ -20,9 +20,9 @@ use std::ops::{Bound, Range};
 /// How many cells take as long as another entity.
 const ENTITY: u64 = 8;
 
-/// A query, and what is left of its answer.
+/// A query, and the position in its answer.
 ///
-/// It names what comes next by its key: what is written between two pieces is found if it comes later.
+/// It refers to the next entity by its key: an entity written between two pieces is found if it comes later.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Cursor {
     query: Entity,
@@ -32,13 +32,13 @@ pub struct Cursor {
 /// Entities of one kind that are next to one another.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Part {
-    /// Of an object.
+    /// Cells of an object.
     Cells(Indexed, Range<u64>, Wanted),
-    /// Of a table.
+    /// Entries of a table.
     Entries(u32, Keys<EntryKey>),
     /// The default entry of a table.
     Default(u32),
-    /// By profile and number.
+    /// Members by (profile, id).
     Members(Keys<(u32, u32)>),
     Groups(Keys<(u32, u32)>),
     ValueSet(u32),
@@ -60,7 +60,7 @@ impl<K: Ord + Clone> Keys<K> {
         Keys(Bound::Included(first), Bound::Included(last))
     }
 
-    /// Reads what the map has of these keys, as far as there is room. True if that is all.
+    /// Reads the entries of these keys, as far as there is room. True if all were read.
     fn read<V>(
         &mut self,
         map: &BTreeMap<K, V>,
@@ -108,7 +108,8 @@ impl Cursor {
 }
 
 impl Store {
-    /// The position before the first entity that fits `query`. Nothing is read yet; what cannot be answered is refused.
+    /// The position before the first entity that matches `query`. Nothing is read yet; queries that cannot be answered
+    /// are refused.
     pub fn find(&self, query: &v1::Entity, wanted: Wanted) -> Result<Cursor> {
         let Some(query) = &query.entity else {
             return fault("the query is empty", "it must name a kind of entity");

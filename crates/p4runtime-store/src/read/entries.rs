@@ -1,4 +1,4 @@
-//! Entries of tables, and what they have of direct objects.
+//! Entries of tables, and their direct objects.
 
 use super::cursor::{Keys, Part};
 use super::{Live, counter_data, signed};
@@ -95,7 +95,7 @@ impl Store {
         Ok(has(table).then_some(Part::Entries(table, Keys::all())).into_iter().collect())
     }
 
-    /// What a query finds of an entry, if it fits.
+    /// Answer of a query for an entry; `None` if the entry does not match.
     pub(super) fn found_of_entry(
         &self,
         query: &Entity,
@@ -120,7 +120,7 @@ impl Store {
         })
     }
 
-    /// What a query finds of a table's default entry.
+    /// Answer of a query for a table's default entry; `None` if it does not match.
     pub(super) fn found_of_default(
         &self,
         query: &Entity,
@@ -139,8 +139,8 @@ impl Store {
         })
     }
 
-    /// The default entry of a table, the controller's or the program's, with what the data plane has written where `query` asks
-    /// for it.
+    /// The default entry of a table, the controller's or the program's, with values of the data plane where `query`
+    /// asks for them.
     pub(crate) fn default_entry_message(
         &self,
         table: &Table,
@@ -155,7 +155,7 @@ impl Store {
         Ok(message)
     }
 
-    /// True if an entry says of the default entry of its table what this store does, direct objects aside.
+    /// True if a message for the default entry of its table equals this store's, except for direct objects.
     pub fn is_initial_default(&self, entry: &TableEntry) -> bool {
         let own = self.catalog.table(entry.table_id).map(|table| self.default_message(table));
         #[allow(deprecated)]
@@ -166,7 +166,7 @@ impl Store {
         })
     }
 
-    /// The same, without what is direct.
+    /// The same without direct objects.
     pub(super) fn default_message(&self, table: &Table) -> TableEntry {
         let id = table.id();
         let set = self.default_entry(id);
@@ -203,7 +203,7 @@ impl Store {
         initial.arguments.iter().map(param).collect()
     }
 
-    /// An entry as a message, with what the data plane has written where `query` asks for it.
+    /// An entry as a message, with values of the data plane where `query` asks for them.
     pub(crate) fn entry_message(
         &self,
         table: &Table,
@@ -224,7 +224,7 @@ impl Store {
         Ok(message)
     }
 
-    /// Adds what an entry has in direct objects, where `query` asks for it.
+    /// Adds an entry's direct objects where `query` asks for them.
     fn add_direct(
         &self,
         message: &mut TableEntry,
@@ -243,7 +243,7 @@ impl Store {
         Ok(())
     }
 
-    /// An entry as a message, without what the data plane writes.
+    /// An entry as a message, without values of the data plane.
     pub fn plain_entry(&self, table: &Table, key: &EntryKey, entry: &Entry) -> TableEntry {
         #[allow(deprecated)]
         TableEntry {

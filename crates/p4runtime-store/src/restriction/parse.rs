@@ -1,4 +1,5 @@
-//! Conditions with their types. What binds stronger stands further below: `;`, `->`, `||`, `&&`, comparisons, `!` and `-`.
+//! Conditions with their types, in ascending order of binding strength: `;`, `->`, `||`, `&&`, comparisons, `!` and
+//! `-`.
 
 use super::lex::{Token, words};
 use super::{Expr, Scope, Type, Wanted};

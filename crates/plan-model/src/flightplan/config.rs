@@ -5,7 +5,7 @@ use super::json::{Node, Result, parse};
 use crate::{Role, Scope, Signature, Unit, Variable};
 use smol_str::SmolStr;
 
-/// What the file says.
+/// Content of the file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
     /// The variables.

@@ -5,7 +5,7 @@ use base_diag::codes::plan as codes;
 use base_diag::{Diagnostic, Span};
 use serde_json::Value;
 
-/// A value with the way to it: `[3].ports[0]`.
+/// A value with its path: `[3].ports[0]`.
 #[derive(Clone)]
 pub struct Node<'v> {
     value: &'v Value,

@@ -1,4 +1,4 @@
-//! Rules of what each function costs on each class: JSON, or the table they are generated from.
+//! Rules with the costs of each function on each class: JSON, or the table they are generated from.
 
 use super::bare;
 use super::json::{Node, Result, parse};
@@ -55,7 +55,7 @@ pub fn read_performance_json(text: &str, base: u32, signature: &Signature) -> Re
     Ok(rules)
 }
 
-/// What `aF` lists.
+/// Resources listed by `aF`.
 const AREAS: [&str; 3] = ["LUTs", "BRAMs", "FFs"];
 
 fn area(of: &Node<'_>, signature: &Signature, rule: &mut Rule) -> Result<()> {

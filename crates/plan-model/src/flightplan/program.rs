@@ -4,8 +4,8 @@ use super::bare;
 use super::json::{Node, Result, parse};
 use crate::{App, Edge, Factor, Region};
 
-/// Reads a program called `name`. Aliases of the start run on the device `focus`. An edge carries what is handed over to the segment
-/// behind it.
+/// Reads a program called `name`. Aliases of the start run on the device `focus`. An edge carries the hand-over to the
+/// segment after it.
 pub fn read_program(text: &str, base: u32, name: &str, focus: usize) -> Result<App> {
     let value = parse(text, base)?;
     let root = Node::root(&value, base);

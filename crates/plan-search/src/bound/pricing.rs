@@ -182,7 +182,7 @@ impl<'p> Bound<'p> {
         self.whole = Some(Whole { allowed: self.allowed.clone(), scarce, stays });
     }
 
-    /// What sets of regions are looked for by takes all that runs there.
+    /// Charges the use of sets of regions to the sets, by the resource that carries them.
     fn fill_by_region(&mut self) {
         for thing in self.stays.iter().flat_map(Stays::carriers) {
             let class = self.scarce[thing].class;

@@ -88,7 +88,7 @@ impl State {
         bits(&self.left_of[node * self.words..][..self.words])
     }
 
-    /// Their groups, each once.
+    /// Groups of the devices left for a region, each once.
     pub fn groups(&self, equal: &EqualDevices, node: usize) -> Vec<usize> {
         let mut groups: Vec<usize> = self.devices(node).map(|device| equal.group[device]).collect();
         groups.sort_unstable();
@@ -96,7 +96,7 @@ impl State {
         groups
     }
 
-    /// What is free of each device variable, and how many regions may yet run there.
+    /// Free amount of each device variable, then the number of regions that may still run there.
     pub fn free(&self, device: usize) -> &[i64] {
         &self.free[device * self.vars..][..self.vars]
     }
@@ -187,7 +187,8 @@ impl State {
             && !self.is_used[b]
     }
 
-    /// What tells it from others as far as the regions left are concerned: the devices left of programs with such regions, and what is free on these, as much as they can use.
+    /// Key of the state for the remaining regions: devices left for programs with such regions, and the free amounts on
+    /// these, capped at the possible use.
     pub fn key(&self, of: &Pack, apps: &[Vec<usize>]) -> Box<[u64]> {
         let mut key = vec![];
         let mut used = vec![0i64; self.free.len()];

@@ -109,7 +109,7 @@ fn app(rng: &mut Rng, size: usize) -> App {
     App { name: "app".into(), regions, edges, together, ..App::default() }
 }
 
-/// What is known of a problem.
+/// Facts about a problem.
 struct Known<'p> {
     problem: &'p Problem,
     equal: &'p EqualDevices,
@@ -150,7 +150,7 @@ impl Known<'_> {
         is_borne.then(|| (0..problem.classes).map(of_class).collect())
     }
 
-    /// What the latency is at the ends; none if devices do not bear the placement.
+    /// Latency at the ends; `None` if the placement exceeds a device's capacity.
     fn ends(&self, placement: &[usize]) -> Option<i64> {
         let Known { problem, equal, charges, counts, bound } = self;
         let paid = self.paid(placement)?;
@@ -171,7 +171,7 @@ impl Known<'_> {
         behind.into_iter().max()
     }
 
-    /// What the latency is, with hand-overs between equal devices, too.
+    /// Latency, including hand-overs between equal devices.
     fn length(&self, placement: &[usize]) -> i64 {
         let Known { problem, bound, .. } = self;
         let delay = |device: usize| {

@@ -31,7 +31,7 @@ const LABELS: u64 = 2000;
 /// A set of plans that is not covered by any plan found so far.
 struct Open {
     counts: Counts,
-    /// Its plans end with no less.
+    /// Lower bound on the final cost of its plans.
     end: Cost,
     /// Number of annealings so far.
     times: u32,

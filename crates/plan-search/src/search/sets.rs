@@ -17,7 +17,7 @@ pub(super) const TRY: Effort = Effort { steps: 20, rounds: 1 };
 
 /// Labels that were not explored.
 pub(super) struct Left {
-    /// Their set.
+    /// Counts of the set.
     pub counts: Counts,
     /// Number of placed regions.
     pub level: usize,

@@ -18,7 +18,7 @@ type Packets = Vec<(i64, i64)>;
 /// Thousandths of a byte in a bit.
 const BIT: i64 = 125;
 
-/// What a plan decides.
+/// Decisions of a plan.
 #[derive(Clone, Default, Debug)]
 pub struct Choice<'m> {
     /// By region of all programs: its device.
@@ -70,7 +70,7 @@ struct Edge {
     to: usize,
     bits: i64,
     passes: i64,
-    /// Of the stream that starts the program.
+    /// Share of the stream that starts the program.
     share: Factor,
 }
 
@@ -199,7 +199,7 @@ impl<'p> Walk<'p> {
         }
     }
 
-    /// What a program starts with.
+    /// Packets at the start of a program.
     fn start(&self, app: usize) -> Packets {
         let mut packets: Packets =
             self.model.signature.variables.iter().map(|v| (v.initial, v.initial)).collect();
@@ -241,7 +241,7 @@ impl<'p> Walk<'p> {
         found.into_iter().map(|(.., links)| links).collect()
     }
 
-    /// Of links one after the other, the receiving devices included.
+    /// Delay of a sequence of links, the receiving devices included.
     fn delay(&self, from: usize, links: &[usize]) -> i64 {
         let mut at = from;
         let step = |number: &usize| {
@@ -380,7 +380,7 @@ impl<'p> Walk<'p> {
         }
     }
 
-    /// What a placement as a whole has to keep.
+    /// Constraints on a placement as a whole.
     fn allows(&self, devices: &[usize]) -> bool {
         let settings = &self.problem.settings;
         let mut first = 0;

@@ -1,4 +1,4 @@
-//! What adds up over a plan: the use of devices, charges, and traffic.
+//! Sums over a plan: use of devices, charges, and traffic.
 
 use super::Proof;
 use plan_model::{Bound, Change, Effect, Model, Role, Scope, VarId};
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// A device and one of its ports; a link and a direction.
 type Place = (usize, usize);
 
-/// What bears traffic.
+/// Carriers of traffic.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Bearer {
     Link(Place),
@@ -17,7 +17,7 @@ enum Bearer {
     Frames(usize),
 }
 
-/// What crosses a link.
+/// Traffic over a link.
 pub struct Stream {
     /// The highest rate.
     pub rate: i64,

@@ -13,7 +13,7 @@ use rack_emulator::{Emulator, RackDevice, Spent};
 use rack_model::{DeviceClass, DeviceId, Host, HostId, Link, Mac, Network, NodeId, Rack, Spanned, Workload};
 use std::collections::BTreeMap;
 
-/// What a toy does with a frame that came in by a port.
+/// Processing of a frame by a toy device.
 pub type Forward = fn(&mut Toy, Port, Vec<u8>, Time) -> Vec<(Replica, Vec<u8>)>;
 
 /// A device made of a function; egress hands the frame out.

@@ -1,7 +1,7 @@
 //! A fat tree (Al-Fares, Loukissas, Vahdat: A scalable, commodity data center network architecture, 2008).
 //!
-//! With k ports each: k pods of k/2 edge and k/2 aggregation switches, (k/2)^2 core switches, k^3/4 hosts. Edge switch e of
-//! pod p has hosts 10.p.e.2 and up; what is not below a switch goes up, spread by flow.
+//! With k ports each: k pods of k/2 edge and k/2 aggregation switches, (k/2)^2 core switches, k^3/4 hosts. Edge switch
+//! e of pod p has hosts 10.p.e.2 and up; traffic for hosts that are not below a switch goes up, spread by flow.
 
 use super::router::Router;
 use super::{File, ROUTER, link};

@@ -20,9 +20,9 @@ const ROUTER: &str = include_str!("../../../../examples/fat-tree/router.p4");
 /// A file of a generated rack.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct File {
-    /// Where it belongs, below the rack's directory.
+    /// Path below the rack's directory.
     pub path: String,
-    /// What is in it.
+    /// Content.
     pub text: String,
 }
 

@@ -6,7 +6,7 @@ use crate::Mac;
 use std::fmt::Write;
 use std::net::Ipv4Addr;
 
-/// What most a switch is linked to: ports 1 to 510 of a v1model device.
+/// Limit on the links of a switch: ports 1 to 510 of a v1model device.
 const MOST: u32 = 250;
 
 const SWITCH: Mac = Mac([2, 1, 0, 0, 0, 1]);

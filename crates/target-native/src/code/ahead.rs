@@ -1,12 +1,12 @@
-//! Packets run ahead, so that what their lookups read is in the caches when they run in earnest.
+//! Packets run ahead, so that the memory that their lookups read is in the caches when they really run.
 //!
 //! ```text
 //! for each packet of the batch    parse, ingress: nothing is stored, far lookups are asked for and taken as misses
 //! for each packet of the batch    everything
 //! ```
 //!
-//! The same code is made twice, and nothing but speed depends on the first: it writes no packet, no object and no variable in the
-//! frame, so what it computes may be wrong, and it may end anywhere.
+//! The same code is generated twice, and only speed depends on the first copy: it writes no packet, no object and no
+//! variable in the frame, so its results may be wrong, and it may end anywhere.
 
 use super::table::Applied;
 use super::{Code, PLAIN};
@@ -15,11 +15,11 @@ use crate::facts::CellsCode;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use std::mem::offset_of;
 
-/// Rounds of loops: what they wait for may never be stored.
+/// Limit on rounds of loops: the values that a loop waits for may never be stored.
 pub(crate) const FUEL: u64 = 16;
 
 impl<'a> Code<'a, '_> {
-    /// Ends the packet here; what is made behind is never run.
+    /// Ends the packet here; later code is never run.
     pub(crate) fn end_ahead(&mut self) {
         self.b.ins().jump(self.next, &[]);
         let dead = self.b.create_block();

@@ -1,4 +1,4 @@
-//! What code can do: asked before it is made, so that nothing is left half made.
+//! Abilities of code: asked before it is made, so that nothing is left half made.
 
 use super::place::{HeaderAt, Index, Places};
 use crate::layout::{Kind, Shape, kind_of};

@@ -66,7 +66,7 @@ impl<'a> Code<'a, '_> {
         Ok(Applied { hit: self.b.use_var(hit), action: self.b.use_var(action) })
     }
 
-    /// Its parameters: whether an entry fitted, and the action's data.
+    /// A block with parameters: whether an entry matched, and the action's data.
     fn action_block(&mut self, data: &[(usize, Kind)]) -> Block {
         let block = self.b.create_block();
         self.b.append_block_param(block, types::I8);
@@ -171,7 +171,7 @@ impl<'a> Code<'a, '_> {
         self.b.ins().jump(actions[at], &args);
     }
 
-    /// The default action is what its record says.
+    /// The default action is read from its record.
     fn run_default(&mut self, facts: &TableCode, hit: Value, actions: &[Block]) {
         let tables = self.b.ins().load(types::I64, PLAIN, self.context, offset_of!(Context, tables) as i32);
         let at = (facts.index * size_of::<TableRef>() + offset_of!(TableRef, actions)) as i32;

@@ -79,7 +79,7 @@ impl<'a> Code<'a, '_> {
         }
     }
 
-    /// The interpreter deparses; it sends what does not fit into the packet's buffer.
+    /// The interpreter deparses; it sends frames that do not fit into the packet's buffer.
     fn deparse_elsewhere(&mut self) {
         let code = self.interpret_stage(BlockName::Deparser);
         let away = self.b.ins().icmp_imm_u(IntCC::Equal, code, crate::context::ELSEWHERE);

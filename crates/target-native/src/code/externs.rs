@@ -314,7 +314,7 @@ impl<'a> Code<'a, '_> {
                     code.b.ins().store(PLAIN, value, address, 0);
                     return Ok(());
                 }
-                // Writing what is there already would take the line from the other workers.
+                // Writing a value that is already there would take the line from the other workers.
                 let old = code.b.ins().load(super::wire::int(cells.bytes), PLAIN, address, 0);
                 let is_new = code.b.ins().icmp(IntCC::NotEqual, old, value);
                 let write = |code: &mut Self| {
@@ -354,8 +354,8 @@ impl<'a> Code<'a, '_> {
         Ok(true)
     }
 
-    /// What counters and meters of bytes see: in ingress and egress what the program says, else the length of the packet as it
-    /// came in.
+    /// Length for counters and meters of bytes: in ingress and egress the program's own, if it has one, else the length
+    /// of the packet on arrival.
     pub(crate) fn counted(&mut self) -> Value {
         let is_said = matches!(self.block, BlockName::Ingress | BlockName::Egress);
         if let Some(index) = self.layout.counted.filter(|_| is_said) {

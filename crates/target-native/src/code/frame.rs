@@ -56,12 +56,12 @@ impl<'a> Code<'a, '_> {
         }
     }
 
-    /// Where a packet goes that was dropped and counted.
+    /// Block that continues after a packet was dropped and counted.
     fn gone(&mut self) -> cranelift_codegen::ir::Block {
         self.next
     }
 
-    /// Leaves the packet, and those behind it for later.
+    /// Leaves the packet, and those after it for later.
     pub(crate) fn finish(&mut self, left: Left) {
         self.spill_packet();
         let left = self.number(types::I32, left as u64);
@@ -76,7 +76,7 @@ impl<'a> Code<'a, '_> {
         roles.iter().for_each(|node| self.spill(node));
     }
 
-    /// The packet is what lies in the frame.
+    /// Fills the packet from the frame.
     pub(crate) fn fill_packet(&mut self) {
         self.fill_registers();
         let roles = &self.layout.roles;
@@ -148,7 +148,7 @@ impl<'a> Code<'a, '_> {
             Node::Header(index) => {
                 let header = &self.layout.headers[*index];
                 if self.facts.written[*index] {
-                    // In pieces of 16: behind each home there are as many bytes to spare.
+                    // In pieces of 16: after each home there are as many bytes to spare.
                     let home = self.at(header.home);
                     self.clear(home, header.shape.bytes().next_multiple_of(16));
                 }

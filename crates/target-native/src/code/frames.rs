@@ -8,7 +8,7 @@ use device::stage::BlockName;
 use ir::{Expr, InstanceId, Name};
 
 impl<'a> Code<'a, '_> {
-    /// Leaves the packet, and those behind it for later: all of it, and the block's variables, are in the frame.
+    /// Leaves the packet, and those after it for later: all of it, and the block's variables, are in the frame.
     pub(crate) fn call_frame(&mut self, instance: InstanceId, method: &Name, args: &[&'a Expr]) -> Made<()> {
         if self.ahead {
             self.end_ahead();
@@ -44,8 +44,8 @@ impl<'a> Code<'a, '_> {
         self.deparser()
     }
 
-    /// From one of the places where frames run on, to the end of ingress: headers come from the bytes, and from the frame what
-    /// the packet that called had, or what a fresh one has.
+    /// From one of the positions at which frames continue to the end of ingress: headers come from the bytes; other
+    /// values from the frame of the calling packet, or initial values for a fresh frame.
     pub(crate) fn resume(&mut self, at: usize, is_fresh: bool) -> Made<()> {
         self.fill_packet();
         let start = self.scalar(self.layout.registers.start);

@@ -64,7 +64,7 @@ impl<'a> Code<'a, '_> {
         self.give_colour(&place, kind, colour)
     }
 
-    /// What the meter answered when the table was hit; after a miss the result is left alone.
+    /// Reads the meter's result from the hit of its table; after a miss the result argument is unchanged.
     pub(crate) fn read_meter(&mut self, instance: InstanceId, result: &'a Expr) -> Made<bool> {
         let Some((place, kind)) = self.places().scalar(result) else { return Ok(false) };
         if self.ahead {

@@ -1,5 +1,5 @@
-//! Half of PSA: parser, control and deparser around a packet's bytes. What is asked of the architecture, and what the packet is to
-//! take along, lies in the frame behind it.
+//! Half of PSA: parser, control and deparser around a packet's bytes. Output metadata and carried metadata are in the
+//! frame afterwards.
 
 use super::{Code, Made, PLAIN};
 use crate::context::{Context, told};
@@ -12,7 +12,7 @@ use ir::{Role, Type};
 use std::mem::offset_of;
 
 impl<'a> Code<'a, '_> {
-    /// The packet comes with its bytes and what it takes along, and goes with them.
+    /// Input and output are the packet's bytes and its carried metadata.
     pub(crate) fn half(&mut self, half: Half) -> Made<()> {
         self.begin();
         let steps = self.told(told::STEPS);
@@ -82,7 +82,7 @@ impl<'a> Code<'a, '_> {
         self.b.ins().load(types::I64, PLAIN, self.context, at)
     }
 
-    /// The packet is at its end, from `start` to `end`: what it asks for, and what it takes along, is in the frame.
+    /// Ends the packet, whose bytes go from `start` to `end`: its output and carried metadata are in the frame.
     pub(crate) fn end_half(&mut self) {
         let asked = &self.layout.roles[2];
         self.spill(asked);

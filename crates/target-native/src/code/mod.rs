@@ -1,15 +1,15 @@
 //! The code generator.
 //!
-//! One function for a program: it takes a batch of packets and runs all stages on each, one packet behind the other.
+//! One function for a program: it takes a batch of packets and runs all stages on each, one packet after the other.
 //!
 //! ```text
 //! for each packet   parser -> verify -> ingress -> traffic manager -> egress -> compute -> deparser
 //!                                                  │ unicast: on      │
 //!                                                  │ drop: counted, next packet
-//!                                                  └ clone, group, resubmit, ...: the batch ends, and goes on behind the packet
+//!                                                  └ clone, group, resubmit, ...: the batch ends, and goes on after the packet
 //! ```
 //!
-//! - [`place`] finds out where things are, [`can`] what code can do with them. What it cannot is a call of the interpreter for one
+//! - [`place`] finds locations, [`can`] decides which statements code can do. The others are a call of the interpreter for one
 //!   statement, or for a stage.
 //! - [`wire`] reads and writes header fields, [`value`] makes values, [`stmt`], [`parser`], [`table`], [`constant`], [`externs`], [`pack`] and
 //!   [`deparser`] the rest; [`frames`] leaves packets to frame externs; [`half`] and [`psa`] are PSA's way and externs; [`given`] is about externs that the runtime does, [`varbit`] about headers of variable length.
@@ -52,7 +52,7 @@ use place::Places;
 use std::collections::BTreeMap;
 use std::mem::offset_of;
 
-/// What code is made for.
+/// Part of the pipeline that code is made for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Part {
     /// All that happens to a packet.
@@ -61,11 +61,12 @@ pub(crate) enum Part {
     Ingress,
     /// From the start of egress on, with variables as they lie in the frame.
     Egress,
-    /// From the parser to the end of ingress, with metadata as they lie in the frame: what starts again.
+    /// From the parser to the end of ingress, with metadata from the frame: for restarted packets.
     Again,
     /// The deparser alone, with variables as they lie in the frame.
     Deparse,
-    /// Of a packet that a frame extern gave: from one of the places where they run on to the end of ingress. True if it is fresh.
+    /// From one of the positions at which frames of frame externs continue to the end of ingress. True for a fresh
+    /// frame.
     Resume(usize, bool),
     /// Half of PSA.
     Half(Half),
@@ -81,9 +82,9 @@ pub(crate) struct Code<'a, 'b> {
     pub(crate) facts: &'a Facts,
     pub(crate) calls: Calls<FuncRef>,
     pub(crate) notes: &'a mut Notes,
-    /// Of [`Layout::scalars`].
+    /// Variables of [`Layout::scalars`].
     pub(crate) scalars: Vec<Variable>,
-    /// Of [`Layout::headers`].
+    /// Variables of [`Layout::headers`].
     pub(crate) pointers: Vec<Variable>,
     pub(crate) valids: Vec<Variable>,
     /// The context that the function was called with.
@@ -94,17 +95,17 @@ pub(crate) struct Code<'a, 'b> {
     /// The block of the program whose code is being made, and its variables.
     pub(crate) block: BlockName,
     pub(crate) nodes: &'a [Node],
-    /// Where to go with the next packet.
+    /// Block for the next packet.
     pub(crate) next: Block,
-    /// Where packets are dropped.
+    /// Blocks that drop packets, by reason.
     pub(crate) drops: BTreeMap<DropReason, Block>,
-    /// Where the parser fails: the error is the block's parameter.
+    /// Block for parser errors: the error is its parameter.
     pub(crate) reject: Option<Block>,
-    /// The packet is only run ahead, without effects, for what its lookups will read: see [`ahead`].
+    /// The packet is only run ahead, without effects, to prefetch memory for its lookups: see [`ahead`].
     pub(crate) ahead: bool,
 }
 
-/// What compiled code should be able to do after all: [`can`] said so.
+/// A construct that code cannot do although [`can`] said so: a bug.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Unable(pub(crate) &'static str);
 
@@ -218,7 +219,7 @@ impl<'a, 'b> Code<'a, 'b> {
         self.b.ins().iadd_imm_s(self.frame, i64::from(offset))
     }
 
-    /// Two blocks and the one behind them: `yes` runs if `cond` holds, else `no`.
+    /// Two blocks and the one after them: `yes` runs if `cond` holds, else `no`.
     pub(crate) fn branch(
         &mut self,
         cond: Value,

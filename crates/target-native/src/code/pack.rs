@@ -1,4 +1,4 @@
-//! What hashes and checksums are of: the bits of a list of fields, without those of invalid headers.
+//! Data of hashes and checksums: the bits of a list of fields, without those of invalid headers.
 //!
 //! ```text
 //! Internet checksum of a header's fields, pairs of bytes that lie together   sums of words in place
@@ -19,19 +19,19 @@ use ir::{Const, Expr, ExprKind, Type, TypeKind};
 const MOST_ITEMS: usize = 60;
 const MOST_BITS: u32 = 8 * 2000;
 
-/// Where in the scratch the list of numbers begins.
+/// Offset of the list of numbers in the scratch.
 const LIST: i32 = 2048;
 
 /// A hash that code can make.
 pub(crate) struct HashPlan<'a> {
     algorithm: Algorithm,
     items: Vec<Item<'a>>,
-    /// Zero bits go in front, and not behind, to make whole bytes.
+    /// Zero bits go in front, and not after, to make whole bytes.
     fills_in_front: bool,
 }
 
 impl HashPlan<'_> {
-    /// The same with zero bits in front to whole bytes, and not behind.
+    /// The same with zero bits in front to whole bytes, and not after.
     pub(crate) fn filled_in_front(self) -> Self {
         HashPlan { fills_in_front: true, ..self }
     }
@@ -41,7 +41,7 @@ impl HashPlan<'_> {
 struct Item<'a> {
     expr: &'a Expr,
     width: u32,
-    /// Where it is, if it is a place.
+    /// The place, if the expression is one.
     place: Option<Place<'a>>,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Code<'a, '_> {
         self.plan(Algorithm::by_name(name)?, data)
     }
 
-    /// What a sum of 16-bit words is made of.
+    /// Parts of a sum of 16-bit words.
     pub(crate) fn plan_sum(&self, data: &'a Expr) -> Option<HashPlan<'a>> {
         self.plan(Algorithm::Csum16, data)
     }
@@ -200,7 +200,7 @@ impl<'a> Code<'a, '_> {
         [cursor, self.b.ins().isub(end, cursor)]
     }
 
-    /// All items one behind the other, from the highest bit of the first word on, and how many bits they are.
+    /// All items one after the other, from the highest bit of the first word on, and how many bits they are.
     fn words(&mut self, plan: &HashPlan<'a>) -> Made<(Vec<Value>, u32)> {
         let all: u32 = plan.items.iter().map(|item| item.width).sum();
         let front = if plan.fills_in_front { all.next_multiple_of(8) - all } else { 0 };

@@ -19,7 +19,7 @@ pub(crate) const INVALID_ARGUMENT: u64 = 6;
 /// States in a row that take nothing before the parser counts as stuck.
 const IDLE_STATES: i64 = 1024;
 
-/// What became of an extraction.
+/// Result of an extraction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Extracted {
     Done,
@@ -28,7 +28,7 @@ pub(crate) enum Extracted {
 }
 
 impl<'a> Code<'a, '_> {
-    /// All states; behind them the parser is done, and the value is the error.
+    /// All states; after them the parser is done, and the value is the error.
     pub(crate) fn parser(&mut self) -> Made<Value> {
         let parser = self.program.parser(self.facts.parser);
         let done = self.b.create_block();
@@ -77,7 +77,7 @@ impl<'a> Code<'a, '_> {
         self.leave_if(stuck, block, &[]);
     }
 
-    /// Where a transition goes, and the error if that is the end.
+    /// Goes to the target of a transition; with the error if that is the end.
     fn go(&mut self, next: StateRef, states: &[Block], done: Block) {
         match next {
             StateRef::State(state) => {
@@ -354,7 +354,7 @@ fn is_cyclic(parser: &ir::Parser) -> bool {
         let of = |r: &StateRef| if let StateRef::State(id) = r { Some(id.index()) } else { None };
         refs.iter().filter_map(of).collect()
     };
-    // States without a way in, taken away one after the other: what stays is on a cycle or behind one.
+    // Removes states without predecessors, one after the other: the rest is on a cycle or after one.
     let mut ways = vec![0usize; parser.states.len()];
     parser.states.iter().flat_map(next).for_each(|to| ways[to] += 1);
     let mut free: Vec<usize> = (0..ways.len()).filter(|at| ways[*at] == 0).collect();

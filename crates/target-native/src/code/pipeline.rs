@@ -1,4 +1,5 @@
-//! The whole way of a packet: what `device`'s v1model does, in the same order, as long as nothing rare happens.
+//! The whole path of a packet: the same steps as `device`'s v1model, in the same order, as long as nothing rare
+//! happens.
 
 use super::Part;
 use super::{Code, Made, PLAIN, type_of};
@@ -70,7 +71,7 @@ impl<'a> Code<'a, '_> {
         Ok(())
     }
 
-    /// A loop over packets, one behind the other.
+    /// A loop over packets, one after the other.
     fn each_packet(
         &mut self,
         packets: Value,
@@ -218,7 +219,7 @@ impl<'a> Code<'a, '_> {
         self.stmts(&control.body.stmts)
     }
 
-    /// A packet that came in: all metadata zero but for what v1model sets.
+    /// A new packet: all metadata is zero except for fields that v1model sets.
     pub(crate) fn begin(&mut self) {
         let field =
             |code: &mut Self, offset: usize, ty| code.b.ins().load(ty, PLAIN, code.packet, offset as i32);
@@ -381,7 +382,7 @@ impl<'a> Code<'a, '_> {
         self.tell_egress(stay);
     }
 
-    /// What v1model tells egress of the packet's stay in its queue.
+    /// Sets egress's metadata about the packet's time in its queue.
     fn tell_egress(&mut self, [left, entered, depth_entered, waited, depth_left]: [Value; 5]) {
         let registers = self.layout.registers;
         let zero = self.number(types::I64, 0);
@@ -402,7 +403,7 @@ impl<'a> Code<'a, '_> {
         self.set_field_to("egress_spec", u64::from(self.facts.drop_port) + 1);
     }
 
-    /// What asked for a clone or to be recirculated is left.
+    /// Leaves packets that ask for a clone or to be recirculated.
     fn clone_or_recirculate(&mut self) {
         let registers = self.layout.registers;
         let mut rare: Option<Value> = None;

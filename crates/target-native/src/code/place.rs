@@ -38,7 +38,7 @@ pub(crate) enum Index<'l> {
 pub(crate) struct Places<'l> {
     pub(crate) program: &'l Program,
     pub(crate) layout: &'l Layout,
-    /// Of the running block's variables.
+    /// Variables of the running block.
     pub(crate) nodes: &'l [Node],
 }
 
@@ -160,7 +160,7 @@ impl<'l> Places<'l> {
     }
 }
 
-/// Where the bits of a scalar of a header are, from the header's start: the first and how many.
+/// Offset and width in bits of a header's scalar, from the header's start.
 pub(crate) fn span(place: &Place) -> Option<(u32, u32)> {
     match place {
         Place::Part(_, Part::Field(at, kind)) => Some((*at, kind.width())),
@@ -172,7 +172,8 @@ pub(crate) fn span(place: &Place) -> Option<(u32, u32)> {
     }
 }
 
-/// True if the place is not in a header, or in 16 bytes of one. Slices are of what code can hold, or in a header.
+/// True if the place is not in a header, or in 16 bytes of one. Slices are of values that code can hold, or in a
+/// header.
 fn is_near(place: &Place) -> bool {
     match span(place) {
         Some((at, width)) => (at + width).div_ceil(8) - at / 8 <= 16,

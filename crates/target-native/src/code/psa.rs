@@ -9,11 +9,12 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use ir::{Call, Callee, Const, Expr, ExprKind, InstanceId, Type, TypeKind};
 use p4_arch::psa::PORT_RECIRCULATE;
 
-/// What meters answer, by the numbers of the interpreter's objects.
+/// Results of meters, indexed as in the interpreter.
 const COLOURS: [&str; 3] = ["GREEN", "YELLOW", "RED"];
 
 impl<'a> Code<'a, '_> {
-    /// What a call gives goes to a place, or to nobody; false, and nothing is made, if only the interpreter can do it.
+    /// Makes a call whose result goes to a place or is ignored. Returns false, and makes nothing, if only the
+    /// interpreter can do it.
     pub(crate) fn answer(&mut self, to: Option<&'a Expr>, call: &'a Call) -> Made<bool> {
         if self.layout.half.is_none() {
             return Ok(false);
@@ -99,7 +100,7 @@ impl<'a> Code<'a, '_> {
         }
     }
 
-    /// What the functions say of what is asked for.
+    /// Makes a call of the functions that look at requested effects.
     fn is_asked(&mut self, name: &str, args: &[&'a Expr]) -> Made<Option<Value>> {
         let field = |at: usize, name| args.get(at).and_then(|of| self.field_of(of, name));
         let [clone, drop, again] = ["clone", "drop", "resubmit"].map(|name| field(0, name));

@@ -400,7 +400,7 @@ impl<'a> Code<'a, '_> {
         self.leave_if(empty, block, &[]);
         let fuel = self.b.ins().isub(fuel, steps);
         self.set_scalar(index, fuel);
-        // Copies share what is left.
+        // Copies share the remaining budget.
         self.spill_scalar(index);
     }
 }

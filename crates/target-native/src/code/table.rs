@@ -9,11 +9,11 @@ use dataplane_tables::{FirstBits, Order};
 use ir::{MatchKind, TableId};
 use std::mem::offset_of;
 
-/// What an application gave.
+/// Result of an application.
 pub(crate) struct Applied {
     /// An entry fitted.
     pub(crate) hit: Value,
-    /// What ran, by its position in the table's list.
+    /// The action that ran, by its position in the table's list.
     pub(crate) action: Value,
 }
 
@@ -76,7 +76,7 @@ impl<'a> Code<'a, '_> {
         Ok(Some(applied))
     }
 
-    /// Looks a key up, and runs what is found.
+    /// Looks a key up, and runs the action found.
     fn apply_key(&mut self, table: &'a ir::Table, facts: &'a TableCode, key: &[Value]) -> Made<Applied> {
         let tables = self.b.ins().load(types::I64, PLAIN, self.context, offset_of!(Context, tables) as i32);
         let at = (facts.index * size_of::<TableRef>()) as i32;
@@ -215,7 +215,7 @@ impl<'a> Code<'a, '_> {
         )
     }
 
-    /// The record of what an entry's profile says.
+    /// The record that an entry's profile chooses.
     fn choose(
         &mut self,
         table: &'a ir::Table,

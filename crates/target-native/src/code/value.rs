@@ -148,7 +148,7 @@ impl<'a> Code<'a, '_> {
         self.b.ins().sshr(up, amount)
     }
 
-    /// Of up to 64 bits, if signed of up to 62: computed in 64.
+    /// Saturating arithmetic for up to 64 bits, signed up to 62: computed in 64.
     fn saturating(&mut self, op: BinaryOp, signed: bool, a: Value, b: Value, width: u32) -> Value {
         let from = self.b.func.dfg.value_type(a);
         let (a, b) = (self.resize(a, types::I64), self.resize(b, types::I64));
@@ -211,7 +211,7 @@ impl<'a> Code<'a, '_> {
         if !signed {
             return self.shift(a, of, by, |code, value, amount| code.b.ins().ushr(value, amount));
         }
-        // As many bits as there are, or more: what is left is the sign, as after one bit less.
+        // Shifts by the width or more: the result is the sign, as after one bit less.
         let value = self.extend_sign(a, width);
         let bits = self.b.func.dfg.value_type(value).bits();
         let amount = match self.known(by) {
@@ -407,7 +407,7 @@ impl<'a> Code<'a, '_> {
         Ok(())
     }
 
-    /// The address of an element. Out of range it reads zeros, and what is written is lost.
+    /// The address of an element. Out of range, reads give zeros, and writes are lost.
     fn element(&mut self, stack: &Stack, index: &Index<'a>, reach: Reach) -> Made<Value> {
         let index = match index {
             Index::Known(at) => return Ok(self.at(stack.base + *at as i32 * stack.stride)),
@@ -428,7 +428,7 @@ impl<'a> Code<'a, '_> {
     }
 }
 
-/// What is to be done at an address.
+/// Access to an address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Reach {
     Read,

@@ -12,7 +12,7 @@ use ir::{Call, Direction, Expr};
 /// Numbers that a call gives at most: there is room for so many pairs of words in the place of keys.
 const MOST_GIVEN: usize = 32;
 
-/// Where a number goes that a call gives.
+/// Destination of a call's numeric result.
 type Target<'a> = (Place<'a>, Kind);
 
 impl<'a> Code<'a, '_> {

@@ -1,7 +1,7 @@
 //! Headers of variable length: those with one varbit.
 //!
 //! ```text
-//! fields | varbit, as long as it is now | fields     the bytes as on the wire; fields behind the varbit are the interpreter's
+//! fields | varbit, as long as it is now | fields     the bytes as on the wire; fields after the varbit are the interpreter's
 //! ```
 //!
 //! Beside its pointer and validity such a header has the length of its varbit in bytes. Only extractions and copies give it one.
@@ -15,7 +15,8 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use ir::Expr;
 
 impl<'a> Code<'a, '_> {
-    /// Of [`Layout::scalars`](crate::layout::Layout), the length of a header's varbit in bytes; `None` if it has none.
+    /// Index in [`Layout::scalars`](crate::layout::Layout) of the length of a header's varbit in bytes; `None` if it
+    /// has none.
     fn varbit(&self, header: &HeaderAt) -> Option<usize> {
         match header {
             HeaderAt::Own(index) => self.layout.headers[*index].varbit,

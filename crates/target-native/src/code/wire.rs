@@ -21,7 +21,7 @@ pub(crate) fn int(bytes: u32) -> Type {
 }
 
 impl Code<'_, '_> {
-    /// The field of `width` bits that begins `at` bits behind `pointer`.
+    /// The field of `width` bits that begins `at` bits after `pointer`.
     pub(crate) fn load_field(&mut self, pointer: Value, at: u32, width: u32, kind: Kind) -> Value {
         let to = type_of(kind);
         if width == 0 {
@@ -66,7 +66,7 @@ impl Code<'_, '_> {
         }
     }
 
-    /// Writes the field of `width` bits that begins `at` bits behind `pointer`; `value` has no more bits. `pointer` is that of a header
+    /// Writes the field of `width` bits that begins `at` bits after `pointer`; `value` has no more bits. `pointer` is that of a header
     /// of at least `known` bytes.
     ///
     /// A single byte is written with its neighbour where it has one: a checksum reads both in one piece soon, and would wait until

@@ -115,7 +115,7 @@ pub fn run(args: &Args) -> ExitCode {
     }
 }
 
-/// Why the arguments do not fit together, where only their values tell.
+/// Error for arguments that do not fit together, as far as only their values show it.
 fn misplaced(args: &Args) -> Option<String> {
     if args.config.is_some() {
         return None;
@@ -259,7 +259,7 @@ fn end_of_all(args: &Args, found: &Found) -> String {
     }
 }
 
-/// What is to be planned.
+/// Problem to plan.
 enum Asked {
     Rack(Box<RackProblem>),
     Abstract(Box<Problem>),

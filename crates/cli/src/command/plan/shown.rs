@@ -1,4 +1,4 @@
-//! What `p4rack plan` prints.
+//! Output of `p4rack plan`.
 
 use ir_split::{DeviceIndex, SectionId};
 use plan_search::{Found, Plan, Problem, explain, judge};
@@ -68,7 +68,7 @@ impl Shown<'_> {
         out
     }
 
-    /// The line for RACK.toml, and what is handed over.
+    /// The line for RACK.toml, and the hand-overs.
     fn on_rack(&self, rack: &RackProblem, plan: &Plan) -> String {
         let mut out = format!("  {}\n", self.map_line(&rack.map(plan)));
         if let Some(split) = rack.split(plan) {

@@ -52,7 +52,7 @@ impl Captures {
         written.map_err(|e| unwritable(&self.path(port).unwrap_or_default(), &e))
     }
 
-    /// Where the frames of a port go, if anywhere.
+    /// Capture file for the frames of a port, if there is one.
     fn path(&self, port: u32) -> Option<PathBuf> {
         let named = self.named.get(&port).cloned();
         named.or_else(|| Some(self.directory.as_ref()?.join(format!("{port}.pcap"))))
@@ -80,7 +80,7 @@ impl Captures {
     }
 }
 
-/// The file of traces that is being written. Messages one behind the other are one message with all their fields,
+/// The file of traces that is being written. Messages one after the other are one message with all their fields,
 /// in both forms: nothing is kept.
 pub struct Traces {
     path: PathBuf,

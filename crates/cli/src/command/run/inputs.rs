@@ -1,4 +1,4 @@
-//! What is to be run, and where packets come from.
+//! Inputs of a run: program, entries, and sources of packets.
 
 use super::Args;
 use base_diag::codes::emulate::UNREADABLE_FILE;
@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// Programs with what each is run on.
+/// Programs with the inputs of each.
 pub struct Inputs {
     /// In order.
     pub programs: Vec<(String, Vec<Case>)>,
@@ -59,7 +59,7 @@ impl Inputs {
             }
         }
         if args.tests.is_empty() {
-            // Of a program that is not there the front end tells: a missing packet is the smaller mistake.
+            // The front end reports a missing program; a missing packet is the smaller mistake.
             if !feeds && args.program.exists() {
                 return Err("no packets: give a test, --interface or --packet".to_string());
             }

@@ -150,7 +150,7 @@ impl Args {
         self.trace || self.decode || self.trace_file.is_some()
     }
 
-    /// What runs the program.
+    /// Engine of the run: the interpreter if traces are asked for.
     fn engine(&self) -> Engine {
         if self.traces() { Engine::Interp } else { self.engine }
     }

@@ -12,7 +12,7 @@ const BETWEEN_LOOKS: u64 = 256;
 /// Time between two lines of progress.
 const PACE: Duration = Duration::from_millis(500);
 
-/// What progress asks of the system.
+/// Interface of the progress display to the system.
 pub trait Surroundings {
     /// Whether standard error is a terminal.
     fn is_terminal(&mut self) -> bool;
@@ -91,7 +91,7 @@ mod tests {
     use super::{Progress, Surroundings};
     use std::time::Duration;
 
-    /// Counts what is asked; a look at the clock takes 10 ms.
+    /// Counts calls; reading the clock takes 10 ms.
     #[derive(Default)]
     struct Counting {
         is_terminal: bool,
@@ -116,7 +116,7 @@ mod tests {
         }
     }
 
-    /// Before, both were asked for each packet once half a second had passed. No test saw it: what is printed was the same.
+    /// Once, both were called for each packet after half a second. No test noticed it, since the output was the same.
     #[test]
     fn packets_cost_no_questions() {
         for is_terminal in [false, true] {

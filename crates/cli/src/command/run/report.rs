@@ -1,4 +1,4 @@
-//! What a run prints, as it goes and at its end.
+//! Output of a run, during the run and at its end.
 
 use super::Args;
 use super::files::{Captures, Traces};
@@ -20,7 +20,7 @@ pub struct Report<'a> {
     args: &'a Args,
     captures: Captures,
     traces: Option<Traces>,
-    /// Where the JSON goes.
+    /// Position in the JSON output.
     stream: Stream,
     program: String,
     passed: usize,
@@ -164,7 +164,7 @@ impl<'a> Report<'a> {
         self.stream.end_run(|| head(program, engine), tail);
     }
 
-    /// What it says behind the steps.
+    /// JSON after the steps.
     fn tail(&self, ended: &Ended) -> Value {
         let mut run = json!({ "counts": json::counters(&ended.counters) });
         if self.args.state {
@@ -173,7 +173,7 @@ impl<'a> Report<'a> {
         run
     }
 
-    /// Something to be read is wrong: `what` was not run, or not to its end.
+    /// Reports an input that is wrong: `what` was not run, or not to its end.
     pub fn wrong(&mut self, what: &str, found: &[Diagnostic], map: &SourceMap) {
         self.failed += 1;
         if self.as_text() {
@@ -215,7 +215,7 @@ fn prints_packets(args: &Args) -> bool {
     args.packets || args.trace || args.decode || !(of_test || to_files)
 }
 
-/// What JSON says of a run at its beginning.
+/// JSON at the beginning of a run.
 fn head(program: &str, engine: super::Engine) -> Value {
     let engine = if engine == super::Engine::Native { "native" } else { "interp" };
     json!({ "program": program, "engine": engine })

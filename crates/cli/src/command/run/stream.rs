@@ -5,7 +5,7 @@
 use crate::output;
 use serde_json::{Map, Value};
 
-/// Where in the value the next text belongs.
+/// Position in the JSON value at which the next text belongs.
 #[derive(Default)]
 pub struct Stream {
     /// Runs that were begun.
@@ -49,7 +49,7 @@ impl Stream {
     }
 }
 
-/// The fields of an object, each behind a comma.
+/// The fields of an object, each after a comma.
 fn fields(object: &Value) -> String {
     let none = Map::new();
     let fields = object.as_object().unwrap_or(&none).iter();

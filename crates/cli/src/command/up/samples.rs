@@ -1,4 +1,4 @@
-//! `--samples`: what came, one line each.
+//! `--samples`: arrivals, one per line.
 
 use super::{Args, Output};
 use p4rack::Racked;
@@ -17,7 +17,7 @@ pub fn open(args: &Args, racked: &Racked) -> Result<Option<Output>, String> {
     Ok(file)
 }
 
-/// Writes what has come since the last call. All names are made of letters, digits, `_`, `-` and `.`: nothing is quoted.
+/// Writes the arrivals since the last call. Names consist of letters, digits, `_`, `-` and `.`, so nothing is quoted.
 pub fn write(file: &mut Output, stage: &str, emulator: &mut Emulator) -> Result<(), String> {
     let mut text = String::new();
     let samples = emulator.take_samples();

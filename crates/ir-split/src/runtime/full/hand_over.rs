@@ -1,4 +1,4 @@
-//! Hand-overs in the controls: what is packed before leaving, and unpacked where control goes on.
+//! Hand-overs in the controls: packing before leaving, and unpacking where control continues.
 
 use crate::generate::{Generator, Moved};
 use crate::layout::{EPOCH_BITS, ETHER_TYPE, Form, LiveField, VERSION};

@@ -1,7 +1,7 @@
-//! Hand-overs are never so short that a link pads them: padding behind the payload would pass for payload.
+//! Hand-overs are never so short that a link pads them: padding after the payload would pass for payload.
 //!
 //! A packet whose hand-over could be shorter than Ethernet's 60 bytes takes `p4rack_pad` along, a header that fills up
-//! what `p4rack_t` lacks. Its length when it came in, less what the parser takes at most, says whether it could.
+//! what `p4rack_t` lacks. Its length on arrival minus the most that the parser extracts decides this.
 
 use crate::generate::Generator;
 use crate::layout::SHORTEST_BITS;
@@ -29,7 +29,7 @@ impl Generator<'_> {
         Some(build::if_then(build::and(ordinary, is_short), vec![note]))
     }
 
-    /// A clone has lost what its packet knew.
+    /// A clone lacks the metadata of its packet.
     pub fn clone_is_short(&self) -> Option<Stmt> {
         self.recirculates().then_some(())?;
         Some(build::assign(self.short_of(Duty::Egress)?, build::bits(1, 1)))

@@ -1,4 +1,4 @@
-//! The parser's way for hand-overs.
+//! The parser's states for hand-overs.
 //!
 //! ```text
 //! start                 select(ingress_port) { p4rack_links: p4rack_peek; default: p4rack_own | the program's start }
@@ -99,7 +99,7 @@ impl Generator<'_> {
         parser.states[0] = start;
     }
 
-    /// Ordinary frames are dropped at a helper, but what a frame extern gives back has to be parsed.
+    /// Ordinary frames are dropped at a helper, but frames returned by a frame extern must be parsed.
     fn parses_packets(&self) -> bool {
         self.is_origin() || self.has_frame_externs()
     }
@@ -143,7 +143,7 @@ impl Generator<'_> {
         id
     }
 
-    /// Moves the program's `start` behind the other states under another name, so that ours can be first.
+    /// Moves the program's `start` after the other states under another name, so that ours can be first.
     fn rename_start(&mut self) -> StateRef {
         let parser = &mut self.out.parsers[self.cut.parser.index()];
         let moved = StateId::from(parser.states.len());
@@ -156,8 +156,8 @@ impl Generator<'_> {
         StateRef::State(moved)
     }
 
-    /// Where a frame from a link, and one that egress has packed, are told from others. A packet that the program sends
-    /// around shows port 0 and is never a hand-over.
+    /// The parser's start state: recognises frames from a link, and frames that egress has packed. A packet that the
+    /// program recirculates shows port 0 and is never a hand-over.
     fn start_state(
         &self,
         set: ValueSetId,

@@ -358,7 +358,7 @@ impl Reader<'_> {
         let mut annotations = vec![];
         while self.eat("@") {
             let name = self.name()?;
-            // A body follows at once: what stands behind a blank is what is annotated.
+            // A body follows directly: after a blank comes the annotated declaration.
             let body = if self.stands_apart() {
                 AnnotationBody::Empty
             } else if self.eat("(") {

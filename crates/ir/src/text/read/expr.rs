@@ -46,7 +46,7 @@ impl Reader<'_> {
     fn node(&self, kind: ExprKind, height: u32) -> Result<Tree> {
         match infer(&self.program, &self.scope.vars, &kind) {
             Some(ty) => self.typed(kind, ty, height),
-            // Only an ascription can say it; it stands behind the expression and replaces this.
+            // Only an ascription can say it; it stands after the expression and replaces this.
             None => self.typed(kind, Type::Void, height),
         }
     }

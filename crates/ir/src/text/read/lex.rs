@@ -8,7 +8,7 @@ pub(super) enum Token {
     Word(String),
     /// A name in backquotes: never a keyword.
     Quoted(String),
-    /// `$cast`: the word behind the `$`.
+    /// `$cast`: the word after the `$`.
     Builtin(String),
     /// As written: `8w0x1f`, `8s-3`, `12`.
     Number(String),

@@ -26,7 +26,7 @@ pub struct TextError {
     pub line: usize,
     /// In characters, from 1.
     pub column: usize,
-    /// What is wrong there.
+    /// Description of the error.
     pub message: String,
 }
 
@@ -50,7 +50,7 @@ impl fmt::Display for TextError {
 
 impl std::error::Error for TextError {}
 
-/// The program that `text` describes, with no spans. The text may be anything; what it says is not verified.
+/// The program that `text` describes, with no spans. The text may be anything; the program is not verified.
 pub fn read(text: &str) -> Result<Program, TextError> {
     let mut reader = Reader {
         text,
@@ -108,7 +108,7 @@ struct Reader<'t> {
     scope: Scope,
 }
 
-/// What the block that is being read declares.
+/// Declarations of the block that is being read.
 #[derive(Default)]
 struct Scope {
     vars: Vec<Var>,
@@ -121,7 +121,7 @@ struct Scope {
     value_sets: Names,
 }
 
-/// A written reference: a name, or none for `?`, and an index if one stands behind.
+/// A written reference: a name, or none for `?`, and an index if one stands after.
 struct Reference {
     name: Option<String>,
     index: Option<usize>,
@@ -161,7 +161,7 @@ impl Reader<'_> {
         self.error_at(self.here(), message)
     }
 
-    /// "expected `what`", and what is there instead.
+    /// "expected `what`", and the text found instead.
     fn expected<T>(&self, what: &str) -> Result<T> {
         let found = match self.peek() {
             Token::Word(word) => format!("`{word}`"),
@@ -256,7 +256,7 @@ impl Reader<'_> {
         Ok(Reference { name, index, at })
     }
 
-    /// The index of what a reference names.
+    /// The index of a reference's target.
     fn resolve<I: From<usize>>(&self, names: &Names, what: &str, reference: &Reference) -> Result<I> {
         let index = match (&reference.name, reference.index) {
             (Some(name), index) => match names.resolve(what, name, index) {
@@ -271,7 +271,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What `item` reads, any number of times, with commas between, up to and with `end`.
+    /// Reads items separated by commas, up to and including `end`.
     fn list<T>(&mut self, end: &str, mut item: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         let mut items = vec![];
         while !self.eat(end) {

@@ -9,7 +9,7 @@ struct Outline {
     user: bool,
     name: Name,
     annotations: Annotations,
-    /// The token behind the name.
+    /// The token after the name.
     content: usize,
 }
 
@@ -34,7 +34,7 @@ impl Reader<'_> {
         for outline in others.into_iter().chain(instances) {
             self.declaration(outline)?;
         }
-        // What blocks declare about themselves first: bodies may refer to any of them.
+        // Signatures of blocks first: bodies may refer to any of them.
         let mut bodies = vec![];
         for outline in blocks {
             let (keyword, name) = (outline.keyword, outline.name);

@@ -189,7 +189,7 @@ impl Writer<'_> {
     }
 }
 
-/// `@a @b(1) ` with a blank behind, or nothing.
+/// `@a @b(1) ` with a blank after, or nothing.
 pub(super) fn annotations(annotations: &Annotations) -> String {
     annotations.iter().map(|a| format!("{} ", annotation(a))).collect()
 }
@@ -227,7 +227,7 @@ fn type_params(names: &[Name]) -> String {
     }
 }
 
-/// `inout ` with a blank behind, or nothing.
+/// `inout ` with a blank after, or nothing.
 pub(super) fn direction(direction: Direction) -> &'static str {
     match direction {
         Direction::None => "",
@@ -254,7 +254,7 @@ fn role(role: Role) -> &'static str {
     }
 }
 
-/// A name of a declared type's member behind the type: `E::A`.
+/// A name of a declared type's member after the type: `E::A`.
 pub(super) fn member(ty: &str, name: &str) -> String {
     format!("{ty}::{}", guarded(name))
 }

@@ -54,7 +54,7 @@ pub(super) struct Writer<'p> {
     indent: usize,
 }
 
-/// What the block that is being printed declares.
+/// Declarations of the block that is being printed.
 #[derive(Default)]
 struct Scope<'p> {
     vars: &'p [Var],
@@ -147,7 +147,7 @@ impl<'p> Writer<'p> {
         self.out.push('\n');
     }
 
-    /// Lines between braces: `head {`, what `body` prints, `}tail`.
+    /// Lines between braces: `head {`, the output of `body`, `}tail`.
     fn braces(&mut self, head: &str, tail: &str, body: impl FnOnce(&mut Self)) {
         self.line(&format!("{head} {{"));
         self.indent += 1;

@@ -33,7 +33,7 @@ impl Writer<'_> {
     pub(super) fn action_list(&self, table: &Table) -> Names {
         let mut names = Names::default();
         for action in &table.actions {
-            // What refers to nothing still takes its place in the list.
+            // A dangling reference still takes its place in the list.
             names.push(self.scope.actions.name(action.action.index()).cloned().unwrap_or("?".into()));
         }
         names

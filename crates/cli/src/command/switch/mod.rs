@@ -1,15 +1,20 @@
 //! `p4rack switch`
 
+mod bmv2;
+
 use super::Preprocessor;
 use crate::ExitCode;
 use crate::log::LogArgs;
 use crate::output;
 use crate::tls::{ClientArgs, ServerArgs};
+pub use bmv2::normalized;
+
 use agent::{AgentAt, Limits, PortSpec, Setup, SplitProgram, Switch, most_memory};
 use base_diag::{Diagnostic, SourceMap, codes};
+use clap::builder::ArgPredicate;
 use compiler::{Until, compile};
 use p4rack::{Disk, rack};
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, TcpListener, ToSocketAddrs};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +30,10 @@ pub struct Args {
     #[command(flatten)]
     preprocessor: Preprocessor,
     /// Address to listen on for controllers
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9559", value_parser = address)]
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9559", 
+        // It serves no P4Runtime: others of its kind run on the same machine.
+        default_value_if("called", "simple-switch", "127.0.0.1:0"),
+        value_parser = address)]
     grpc_server_addr: SocketAddr,
     /// Allow plaintext connections beyond the loopback, from controllers and to agents. Anyone who can reach the switch can control it,
     /// and anyone who can read the traffic to an agent learns the secret
@@ -38,11 +46,16 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = Limits::default().updates, value_parser = at_least_one)]
     max_updates: usize,
     /// Maximum memory for the program's tables and objects and what they hold, in MiB. A program that would need more when its tables are
-    /// full is refused. By default two fifths of the memory that the process may use, less 384 MiB for requests
+    /// full is refused. By default two fifths of the memory that remains to the process after 384 MiB for requests
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..))]
     max_memory: Option<u64>,
     /// P4Runtime device id
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "1",
+        default_value_if("called", ArgPredicate::IsPresent, "0")
+    )]
     device_id: u64,
     /// Attach a port: NUMBER@INTERFACE, NUMBER@packet:INTERFACE, NUMBER@afxdp:INTERFACE, NUMBER@tap:NAME, NUMBER@pcap:IN,OUT or
     /// NUMBER@udp:LOCAL,REMOTE. The ports of a rack are those of its origin
@@ -63,7 +76,7 @@ pub struct Args {
     /// Port for packet-in and packet-out
     #[arg(long, value_name = "PORT")]
     cpu_port: Option<u32>,
-    /// Port number that means "drop"
+    /// Port number that means "drop"; by default the architecture's, 511 for v1model
     #[arg(long, value_name = "PORT")]
     drop_port: Option<u32>,
     /// Accept pushed configurations that contain BMv2 JSON: the running program stays, without its entries
@@ -75,25 +88,36 @@ pub struct Args {
     /// Address to serve Prometheus metrics on, at /metrics
     #[arg(long, value_name = "HOST:PORT", value_parser = address)]
     metrics_addr: Option<SocketAddr>,
+    /// TCP port for BMv2's Thrift services, which `simple_switch_CLI` uses
+    #[arg(long, value_name = "PORT", default_value_if("called", ArgPredicate::IsPresent, "9090"))]
+    thrift_port: Option<u16>,
+    /// Address for BMv2's Thrift services; beyond the loopback only with --insecure
+    #[arg(long, value_name = "IP", default_value = "127.0.0.1", requires = "thrift_port")]
+    thrift_ip: IpAddr,
     #[command(flatten)]
     log: LogArgs,
     #[command(flatten)]
     server: ServerArgs,
     #[command(flatten)]
     agents: ClientArgs,
+    #[command(flatten)]
+    bmv2: bmv2::Bmv2Args,
 }
 
 /// Exit status 1 if the program has an error, a port cannot be opened or the address is taken.
 pub fn run(args: Args) -> ExitCode {
     crate::memory::return_at_once();
-    args.log.begin();
+    if let Err(why) = args.log.begin() {
+        return failed(&why);
+    }
+    args.bmv2.tell();
     // Of a rack's controller they are for the way to its agents.
     let own = args.agents.certificates().filter(|_| args.agent.is_empty());
     let tls = match args.server.read(own) {
         Ok(tls) => tls,
         Err(why) => return failed(&why),
     };
-    // Those who call a controller need no secret: it is for the way to its agents.
+    // A controller's clients need no secret: it is for the connections to its agents.
     let secrets = match args.agent.is_empty() {
         true => args.agents.named_secret().map(|secret| (secret, None)),
         false => args.agents.agents_secret().map(|secret| (None, secret)),
@@ -105,7 +129,11 @@ pub fn run(args: Args) -> ExitCode {
     if args.agents.names_authority() && args.agent.is_empty() {
         return failed("--cacert is for connections to agents: add --agent");
     }
-    if !args.grpc_server_addr.ip().is_loopback() && tls.is_none() && !args.insecure {
+    let is_open = !args.grpc_server_addr.ip().is_loopback() && tls.is_none();
+    // Scripts that call `simple_switch_grpc` say where it listens, and expect that it does.
+    if is_open && args.bmv2.is_called_so() {
+        tell!("p4rack: anyone who reaches {} can control the switch", args.grpc_server_addr);
+    } else if is_open && !args.insecure {
         return failed(&format!(
             "{} can be reached from other machines, and without certificates anyone who reaches it can control the switch: \
              add --certificates with the directory that the rack's controller created for this agent, or --grpc-server-cert, --grpc-server-key and \
@@ -117,13 +145,25 @@ pub fn run(args: Args) -> ExitCode {
         Ok(switch) => switch,
         Err(code) => return code,
     };
+    let record = match args.bmv2.record() {
+        Ok(record) => record,
+        Err(why) => return failed(&why),
+    };
+    let thrift = match args.thrift_listener() {
+        Ok(thrift) => thrift,
+        Err(why) => return failed(&why),
+    };
+    let (ports, ports_after) = args.bmv2.ports(&args.interface);
     let setup = Setup {
         switch,
         device_id: args.device_id,
         address: args.grpc_server_addr,
         tls,
         metrics: args.metrics_addr,
-        ports: args.interface,
+        thrift,
+        ports,
+        ports_after,
+        record,
         cables: vec![],
         workers: args.workers,
         cpu_port: args.cpu_port,
@@ -155,9 +195,32 @@ pub fn run(args: Args) -> ExitCode {
     }
 }
 
+impl Args {
+    /// Where Thrift is served, if anywhere.
+    fn thrift_listener(&self) -> Result<Option<TcpListener>, String> {
+        let Some(port) = self.thrift_port else { return Ok(None) };
+        if !self.thrift_ip.is_loopback() && !self.insecure {
+            return Err(format!(
+                "--thrift-ip {} can be reached from other machines, and anyone who reaches it can control the switch: add --insecure",
+                self.thrift_ip
+            ));
+        }
+        let address = SocketAddr::from((self.thrift_ip, port));
+        let listener = TcpListener::bind(address)
+            .map_err(|error| format!("cannot listen on {address} for Thrift (`--thrift-port`): {error}"))?;
+        if let Ok(address) = listener.local_addr() {
+            tell!("p4rack: Thrift on {address}");
+        }
+        Ok(Some(listener))
+    }
+}
+
 /// A program on one device, or a rack with all it names.
 fn switch(args: &Args) -> Result<Switch, ExitCode> {
-    let Some(file) = &args.program else {
+    if args.bmv2.is_without_program() && args.program.is_some() {
+        tell!("p4rack: --no-p4: the program is not used");
+    }
+    let Some(file) = args.program.as_ref().filter(|_| !args.bmv2.is_without_program()) else {
         return match args.agent.is_empty() {
             true => Ok(Switch::One(None)),
             false => Err(failed("--agent needs a rack: name its RACK.toml")),
@@ -200,6 +263,13 @@ fn switch(args: &Args) -> Result<Switch, ExitCode> {
     }
     if !args.agent.is_empty() {
         return Err(failed("--agent needs a rack: name a RACK.toml instead of a program"));
+    }
+    if path.extension().is_some_and(|extension| extension == "json") {
+        let program = p4rack::program_json::read(path, &mut map);
+        return program.map(|program| Switch::One(Some(program))).map_err(|found| {
+            output::diagnostics_text(&found, &map);
+            ExitCode::FAILURE
+        });
     }
     let compiled = compile(file, &Disk, &args.preprocessor.options(), Until::Elaborated, &mut map);
     output::diagnostics_text(&compiled.diagnostics, &map);
@@ -245,7 +315,7 @@ fn at_least_one(text: &str) -> Result<usize, String> {
         .ok_or_else(|| "expected a number of at least 1".to_string())
 }
 
-/// Where to listen: numbers, or a name that the machine knows.
+/// Address to listen on: numbers, or a name that the machine resolves.
 fn address(text: &str) -> Result<SocketAddr, String> {
     let found = text.to_socket_addrs().ok().and_then(|mut all| all.next());
     found.ok_or_else(|| "write an address of this machine and a port, as in 127.0.0.1:9559".to_string())

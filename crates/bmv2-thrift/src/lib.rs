@@ -1,0 +1,17 @@
+//! BMv2's Thrift over TCP: its services for the switch of this process ([`serve`]), and a client ([`Client`]).
+//!
+//! ```text
+//! connections ── admission ── bytes to messages ──calls──> one thread: bmv2::Services ──> Local, as whoever runs the switch
+//! ```
+//!
+//! Calls of all connections are done one after the other. Anybody who reaches the address can control the switch: it belongs on the loopback.
+
+// Connections are served in real time.
+#![allow(clippy::disallowed_methods)]
+
+mod client;
+mod local;
+mod server;
+
+pub use client::Client;
+pub use server::serve;

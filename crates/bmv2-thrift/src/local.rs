@@ -1,0 +1,64 @@
+//! The switch of this process, as the services see it.
+
+use bmv2::{Port, Switch};
+use p4runtime_grpc::{Local, Status};
+use p4runtime_proto::p4::config::v1::P4Info;
+use p4runtime_proto::p4::v1::{Entity, Update};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use tracing::info;
+
+/// See the module.
+pub struct LocalSwitch {
+    local: Local,
+    started: Instant,
+}
+
+impl LocalSwitch {
+    pub fn new(local: Local) -> LocalSwitch {
+        LocalSwitch { local, started: Instant::now() }
+    }
+}
+
+impl Switch for LocalSwitch {
+    fn p4info(&mut self) -> Result<Option<P4Info>, Status> {
+        self.local.p4info()
+    }
+
+    fn write(&mut self, updates: Vec<Update>) -> Result<(), Status> {
+        self.local.write(updates)
+    }
+
+    fn read(&mut self, queries: Vec<Entity>) -> Result<Vec<Entity>, Status> {
+        self.local.read(queries)
+    }
+
+    fn reset(&mut self) -> Result<(), Status> {
+        self.local.reset()
+    }
+
+    fn ports(&mut self) -> Result<Vec<Port>, Status> {
+        let port = |port: p4runtime_proto::p4rack::v1::Port| Port {
+            number: port.number,
+            name: port.kind.strip_prefix("packet:").unwrap_or(&port.kind).to_string(),
+            is_up: port.is_up,
+        };
+        Ok(self.local.ports()?.into_iter().map(port).collect())
+    }
+
+    fn add_port(&mut self, number: u32, interface: &str) -> Result<(), Status> {
+        self.local.add_port(format!("{number}@{interface}"))
+    }
+
+    fn remove_port(&mut self, number: u32) -> Result<(), Status> {
+        self.local.remove_port(number)
+    }
+
+    fn times_us(&mut self) -> (i64, i64) {
+        let us = |time: std::time::Duration| i64::try_from(time.as_micros()).unwrap_or(i64::MAX);
+        (us(self.started.elapsed()), us(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()))
+    }
+
+    fn note(&mut self, method: &str, why: &str) {
+        info!(method, "{why}");
+    }
+}

@@ -1,0 +1,89 @@
+//! The server.
+
+use crate::local::LocalSwitch;
+use bmv2::wire::{Message, decode, encode};
+use bmv2::{About, Services};
+use p4runtime_grpc::{Admission, Answering, Front, Rules};
+use std::net::TcpListener;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::sync::{mpsc, oneshot};
+use tracing::{debug, warn};
+
+/// Connections. A prompt may be idle for long; when another client comes, the one that has been idle longest makes room.
+const RULES: Rules = Rules {
+    connections: 64,
+    per_address: 64,
+    reserve: 0,
+    first_call: Duration::from_secs(24 * 60 * 60),
+    idle: Duration::from_secs(24 * 60 * 60),
+    reserved_for: Duration::from_secs(24 * 60 * 60),
+};
+
+/// How long a client may take to read an answer, and to send the rest of a call.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Bytes that are read at a time.
+const READ: usize = 16 << 10;
+
+type Call = (Message, oneshot::Sender<Option<Message>>);
+
+/// Serves on a listener until the process ends. An error says why it cannot.
+pub fn serve(listener: TcpListener, front: &Front, device_id: u64) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("cannot serve Thrift: {error}");
+    listener.set_nonblocking(true).map_err(failed)?;
+    let about = About { device_id, thrift_port: listener.local_addr().map_err(failed)?.port() };
+    let listener = tokio::net::TcpListener::from_std(listener).map_err(failed)?;
+    let mut services = Services::new(LocalSwitch::new(front.local()), about);
+    let (calls, mut called) = mpsc::channel::<Call>(RULES.connections);
+    let work = move || {
+        while let Some((message, reply)) = called.blocking_recv() {
+            // The client may be gone.
+            let _ = reply.send(services.handle(&message));
+        }
+    };
+    std::thread::Builder::new().name("thrift".to_string()).spawn(work).map_err(failed)?;
+    tokio::spawn(async move {
+        let admission = Admission::new(RULES);
+        loop {
+            let guarded = admission.accept(&listener).await;
+            tokio::spawn(connection(guarded.answering(), calls.clone()));
+        }
+    });
+    Ok(())
+}
+
+async fn connection(mut stream: Answering, calls: mpsc::Sender<Call>) {
+    let mut bytes = Vec::new();
+    loop {
+        match decode(&bytes) {
+            Err(why) => {
+                warn!("a Thrift connection is closed: {why}");
+                return;
+            }
+            Ok(Some((message, length))) => {
+                bytes.drain(..length);
+                debug!(call = message.name, "Thrift");
+                let (reply, answer) = oneshot::channel();
+                if calls.send((message, reply)).await.is_err() {
+                    return;
+                }
+                let Ok(answer) = answer.await else { return };
+                let Some(answer) = answer else { continue };
+                let written = tokio::time::timeout(PATIENCE, stream.write_all(&encode(&answer))).await;
+                if !matches!(written, Ok(Ok(()))) {
+                    return;
+                }
+            }
+            Ok(None) => {
+                bytes.reserve(READ);
+                // Who has begun a call has to go on with it.
+                let patience = if bytes.is_empty() { RULES.idle } else { PATIENCE };
+                match tokio::time::timeout(patience, stream.read_buf(&mut bytes)).await {
+                    Ok(Ok(1..)) => {}
+                    _ => return,
+                }
+            }
+        }
+    }
+}

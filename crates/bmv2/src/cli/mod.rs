@@ -1,0 +1,105 @@
+//! The commands of `simple_switch_CLI`: a line of words to calls, and what comes back to text.
+//!
+//! ```text
+//! table_add ipv4_lpm forward 10.0.1.0/24 => 1   ──> standard:bm_mt_add_entry(...) ──> Entry has been added with handle 0
+//! ```
+//!
+//! Lines that read the same print the same, as far as scripts look at them.
+
+mod commands;
+mod program;
+mod show;
+mod words;
+
+use crate::wire::{Fields, Value};
+use base_diag::did_you_mean;
+use commands::COMMANDS;
+use program::Program;
+
+/// Why a call did not give a result.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NotDone {
+    /// The exception that the method declares, with its code.
+    Declared(i32),
+    /// Anything else, as text.
+    Failed(String),
+}
+
+/// A connection to a switch.
+pub trait Caller {
+    /// Calls `SERVICE:METHOD`; nothing comes back of methods without a result.
+    fn call(&mut self, method: &str, arguments: Fields) -> Result<Option<Value>, NotDone>;
+}
+
+/// The commands for one switch.
+pub struct Cli<C> {
+    caller: C,
+    program: Program,
+}
+
+impl<C: Caller> Cli<C> {
+    /// Asks the switch for its program.
+    pub fn new(mut caller: C) -> Result<Cli<C>, String> {
+        let program = read_program(&mut caller)?;
+        Ok(Cli { caller, program })
+    }
+
+    /// Does a line. What is printed, or why nothing was done.
+    pub fn run(&mut self, line: &str) -> Result<String, String> {
+        let line = line.split('#').next().unwrap_or_default();
+        let mut words = line.split_whitespace();
+        let Some(name) = words.next() else { return Ok(String::new()) };
+        let words: Vec<&str> = words.collect();
+        if name == "help" || name == "?" {
+            return help(words.first().copied());
+        }
+        let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
+            return Err(unknown(name));
+        };
+        let mut line = words::Line { words: &words, form: command.form, name, program: &self.program };
+        (command.run)(&mut line, &mut self.caller)
+    }
+
+    /// The names that may stand at the end of this text, and where the last word begins.
+    pub fn complete(&self, before: &str) -> (usize, Vec<String>) {
+        let start = before.rfind(char::is_whitespace).map_or(0, |space| space + 1);
+        let (earlier, word) = before.split_at(start);
+        let earlier: Vec<&str> = earlier.split_whitespace().collect();
+        let mut all = words::candidates(&self.program, &earlier);
+        all.retain(|name| name.starts_with(word) || name.contains(&format!(".{word}")) && !word.is_empty());
+        all.sort();
+        all.dedup();
+        (start, all)
+    }
+
+    /// What may be written after this text, which ends in a space.
+    pub fn hint(&self, before: &str) -> Option<String> {
+        let words: Vec<&str> = before.split_whitespace().collect();
+        before.ends_with(' ').then(|| words::hint(&self.program, &words)).flatten()
+    }
+}
+
+fn read_program(caller: &mut impl Caller) -> Result<Program, String> {
+    match caller.call("standard:bm_get_config", vec![]) {
+        Ok(Some(Value::String(json))) => Program::read(&String::from_utf8_lossy(&json)),
+        Ok(_) => Err("the switch gives no configuration".to_string()),
+        Err(NotDone::Failed(why)) => Err(why),
+        Err(NotDone::Declared(code)) => Err(format!("the switch gives no configuration: error {code}")),
+    }
+}
+
+fn help(name: Option<&str>) -> Result<String, String> {
+    match name {
+        None => Ok(COMMANDS.iter().map(|command| format!("  {} {}\n", command.name, command.form)).collect()),
+        Some(name) => match COMMANDS.iter().find(|command| command.name == name) {
+            Some(command) => Ok(format!("{} {}\n    {}\n", command.name, command.form, command.what)),
+            None => Err(unknown(name)),
+        },
+    }
+}
+
+fn unknown(name: &str) -> String {
+    let near = did_you_mean(name, COMMANDS.iter().map(|command| command.name));
+    let hint = near.map_or("`help` lists the commands".to_string(), |near| format!("did you mean `{near}`?"));
+    format!("there is no command `{name}`: {hint}")
+}

@@ -1,0 +1,111 @@
+//! Handles of entries: small numbers that BMv2's clients name entries by, where P4Runtime names them by their keys.
+
+use p4runtime_proto::p4::v1::TableEntry;
+use prost::Message;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Handles of all tables.
+#[derive(Default)]
+pub struct Handles(BTreeMap<u32, OfTable>);
+
+#[derive(Default)]
+struct OfTable {
+    keys: BTreeMap<u32, TableEntry>,
+    handles: BTreeMap<Vec<u8>, u32>,
+    /// Below the next one that was never given.
+    free: BTreeSet<u32>,
+    next: u32,
+}
+
+/// What names an entry, in one order.
+fn key_of(entry: &TableEntry) -> TableEntry {
+    let mut matches = entry.r#match.clone();
+    matches.sort_by_key(|field| field.field_id);
+    TableEntry {
+        table_id: entry.table_id,
+        r#match: matches,
+        priority: entry.priority,
+        ..TableEntry::default()
+    }
+}
+
+impl OfTable {
+    fn handle(&mut self, entry: &TableEntry) -> u32 {
+        let key = key_of(entry);
+        let bytes = key.encode_to_vec();
+        if let Some(handle) = self.handles.get(&bytes) {
+            return *handle;
+        }
+        let handle = self.free.pop_first().unwrap_or_else(|| {
+            self.next += 1;
+            self.next - 1
+        });
+        self.keys.insert(handle, key);
+        self.handles.insert(bytes, handle);
+        handle
+    }
+
+    fn forget(&mut self, handle: u32) {
+        if let Some(key) = self.keys.remove(&handle) {
+            self.handles.remove(&key.encode_to_vec());
+            self.free.insert(handle);
+        }
+    }
+}
+
+impl Handles {
+    /// True if the entries of a table have been looked at.
+    pub fn knows(&self, table: u32) -> bool {
+        self.0.contains_key(&table)
+    }
+
+    /// The key of an entry.
+    pub fn key(&self, table: u32, handle: u32) -> Option<&TableEntry> {
+        self.0.get(&table)?.keys.get(&handle)
+    }
+
+    /// The handle of an entry, which is given one if it has none.
+    pub fn handle(&mut self, entry: &TableEntry) -> u32 {
+        self.0.entry(entry.table_id).or_default().handle(entry)
+    }
+
+    /// An entry is gone.
+    pub fn forget(&mut self, table: u32, handle: u32) {
+        if let Some(of) = self.0.get_mut(&table) {
+            of.forget(handle);
+        }
+    }
+
+    /// These are all entries of a table: handles of others are free, and new ones get theirs in this order. Sorted by handles.
+    pub fn note(&mut self, table: u32, entries: Vec<TableEntry>) -> Vec<(u32, TableEntry)> {
+        let of = self.0.entry(table).or_default();
+        let there: BTreeSet<Vec<u8>> = entries.iter().map(|entry| key_of(entry).encode_to_vec()).collect();
+        let gone: Vec<u32> =
+            of.handles.iter().filter(|(key, _)| !there.contains(*key)).map(|(_, handle)| *handle).collect();
+        gone.into_iter().for_each(|handle| of.forget(handle));
+        let mut all: Vec<_> = entries.into_iter().map(|entry| (of.handle(&entry), entry)).collect();
+        all.sort_by_key(|(handle, _)| *handle);
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(priority: i32) -> TableEntry {
+        TableEntry { table_id: 1, priority, ..TableEntry::default() }
+    }
+
+    #[test]
+    fn a_handle_stays_with_its_entry_and_is_used_again_when_that_is_gone() {
+        let mut handles = Handles::default();
+        assert_eq!([3, 4, 5].map(|priority| handles.handle(&entry(priority))), [0, 1, 2]);
+        assert_eq!(handles.handle(&entry(4)), 1);
+        handles.forget(1, 0);
+        assert_eq!(handles.key(1, 0), None);
+        let noted = handles.note(1, vec![entry(9), entry(5)]);
+        assert_eq!(noted, [(0, entry(9)), (2, entry(5))]);
+        assert_eq!(handles.handle(&entry(4)), 1);
+    }
+}

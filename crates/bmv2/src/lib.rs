@@ -1,0 +1,31 @@
+//! BMv2's interfaces to its control plane, over P4Runtime's entities: Thrift's binary protocol ([`wire`]), the services `standard`, `simple_pre_lag`
+//! and `simple_switch` ([`Services`]), and the JSON that clients read tables and actions from ([`description`]).
+//!
+//! ```text
+//! bytes ─ decode ─> Message ─ Services::handle ─> reads and writes of a Switch ─> Message ─ encode ─> bytes
+//! ```
+//!
+//! [`cli`] has the commands of `simple_switch_CLI`, as calls of these services.
+//!
+//! All is kept in the switch: what a Thrift client writes, a P4Runtime controller reads, and the other way round. Names, numbers and types of the services
+//! are those that BMv2 publishes.
+
+mod call;
+mod catalog;
+pub mod cli;
+mod description;
+mod entry;
+mod handles;
+mod management;
+mod multicast;
+mod objects;
+mod profiles;
+mod services;
+mod switch;
+mod tables;
+mod value;
+pub mod wire;
+
+pub use description::description;
+pub use services::{About, Services};
+pub use switch::{Port, Switch};

@@ -1,0 +1,260 @@
+//! Methods about the switch itself, and the service `simple_switch`: mirroring sessions, times, queues.
+
+use crate::call::{Answer, Args, VOID, code, declared, unable, why};
+use crate::catalog::{Named, find};
+use crate::multicast::{replica, replica_of};
+use crate::services::{Services, updated};
+use crate::switch::Switch;
+use crate::wire::{Type, Value};
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::v1::packet_replication_engine_entry::Type as Pre;
+use p4runtime_proto::p4::v1::{
+    CloneSessionEntry, MulticastGroupEntry, PacketReplicationEngineEntry, Replica, entity::Entity as Of,
+    update,
+};
+
+/// Codes of exceptions that have one for everything here.
+const DEV_MGR_ERROR: i32 = 1;
+const INVALID_CALCULATION_NAME: i32 = 1;
+const CONFIG_SWAP_DISABLED: i32 = 1;
+const SESSION_NOT_FOUND: i32 = 1;
+const INVALID_RESOURCE_TYPE: i32 = 0;
+const INVALID_RESOURCE_NAME: i32 = 1;
+const LEARN_ERROR: i32 = 3;
+
+impl<S: Switch> Services<S> {
+    pub(crate) fn management(&mut self, method: &str, args: &Args<'_>) -> Option<Answer> {
+        const NO_CRC: &str = "hashes are those of the program; a custom one is set by P4Runtime's entries file or `p4rack run`";
+        Some(match method {
+            "bm_get_config" => Ok(Value::text(self.config.clone())),
+            "bm_get_config_md5" => Ok(Value::String(md5::compute(self.config.as_bytes()).0.to_vec())),
+            "bm_mgmt_get_info" => Ok(Value::Struct(vec![
+                (1, Value::I64(i64::try_from(self.about.device_id).unwrap_or(i64::MAX))),
+                (2, Value::I32(self.about.thrift_port.into())),
+            ])),
+            "bm_reset_state" => self.reset_state(),
+            "bm_get_id_from_name" => self.id_from_name(args),
+            "bm_dev_mgr_show_ports" => self.show_ports(),
+            "bm_dev_mgr_add_port" => self.add_port(args),
+            "bm_dev_mgr_remove_port" => self.remove_port(args),
+            "bm_load_new_config" | "bm_swap_configs" => declared(
+                CONFIG_SWAP_DISABLED,
+                "a program is pushed by P4Runtime: `p4rack compile` writes what a controller sends",
+            ),
+            "bm_set_crc16_custom_parameters"
+            | "bm_set_crc32_custom_parameters"
+            | "bm_set_toeplitz_hash_key" => declared(INVALID_CALCULATION_NAME, NO_CRC),
+            // Digests go to P4Runtime's streams, and are acknowledged there.
+            "bm_learning_ack" | "bm_learning_ack_buffer" => VOID,
+            "bm_learning_set_timeout" | "bm_learning_set_buffer_size" => {
+                declared(LEARN_ERROR, "digests are set by P4Runtime's DigestEntry")
+            }
+            "bm_serialize_state" => unable("state is read by P4Runtime or table by table"),
+            _ => return None,
+        })
+    }
+
+    /// Entries, groups and sessions go; registers, counters and default actions begin anew.
+    fn reset_state(&mut self) -> Answer {
+        for table in self.info.tables.clone() {
+            let entries = self.entries(&table)?.into_iter().filter(|entry| !entry.is_const);
+            let deletions = entries.map(|entry| {
+                let key = p4runtime_proto::p4::v1::TableEntry {
+                    action: None,
+                    idle_timeout_ns: 0,
+                    time_since_last_hit: None,
+                    ..entry
+                };
+                updated(update::Type::Delete, Of::TableEntry(key))
+            });
+            let deletions: Vec<_> = deletions.collect();
+            self.switch.write(deletions).or_else(|status| unable(why(&status)))?;
+            if table.const_default_action_id == 0 && !table.match_fields.is_empty() {
+                let default = p4runtime_proto::p4::v1::TableEntry {
+                    table_id: table.id(),
+                    is_default_action: true,
+                    ..Default::default()
+                };
+                self.write(update::Type::Modify, Of::TableEntry(default))
+                    .or_else(|status| unable(why(&status)))?;
+            }
+        }
+        let groups = Pre::MulticastGroupEntry(MulticastGroupEntry::default());
+        let sessions = Pre::CloneSessionEntry(CloneSessionEntry::default());
+        for query in [
+            Of::ActionProfileGroup(Default::default()),
+            Of::ActionProfileMember(Default::default()),
+            Of::PacketReplicationEngineEntry(PacketReplicationEngineEntry { r#type: Some(sessions) }),
+            Of::PacketReplicationEngineEntry(PacketReplicationEngineEntry { r#type: Some(groups) }),
+        ] {
+            let found = self.read(query).or_else(|status| unable(why(&status)))?;
+            let deletions = found.into_iter().map(|of| updated(update::Type::Delete, of)).collect();
+            self.switch.write(deletions).or_else(|status| unable(why(&status)))?;
+        }
+        self.switch.reset().or_else(|status| unable(why(&status)))?;
+        (self.handles, self.nodes) = Default::default();
+        VOID
+    }
+
+    fn id_from_name(&mut self, args: &Args<'_>) -> Answer {
+        let (kind, name) = (args.number(2)?, args.text(3)?);
+        let info = &self.info;
+        let id = match kind {
+            0 => find(&info.tables, name).map(Named::id),
+            1 => find(&info.action_profiles, name).map(Named::id),
+            2 => find(&info.counters, name).map(Named::id),
+            3 => find(&info.meters, name).map(Named::id),
+            4 => find(&info.registers, name).map(Named::id),
+            _ => return declared(INVALID_RESOURCE_TYPE, format!("there are no resources of kind {kind}")),
+        };
+        match id {
+            Some(id) => Ok(Value::I32(id as i32)),
+            None => declared(INVALID_RESOURCE_NAME, format!("there is no `{name}`")),
+        }
+    }
+
+    fn show_ports(&mut self) -> Answer {
+        let ports = self.switch.ports().or_else(|status| declared(DEV_MGR_ERROR, why(&status)))?;
+        let port = |port: crate::switch::Port| {
+            Value::Struct(vec![
+                (1, Value::I32(port.number as i32)),
+                (2, Value::text(port.name)),
+                (3, Value::Bool(port.is_up)),
+                (4, Value::Map(Type::String, Type::String, vec![])),
+            ])
+        };
+        Ok(Value::List(Type::Struct, ports.into_iter().map(port).collect()))
+    }
+
+    fn add_port(&mut self, args: &Args<'_>) -> Answer {
+        let (interface, number) = (args.text(1)?, args.index(2)?);
+        if args.text(3).is_ok_and(|path| !path.is_empty()) {
+            self.switch
+                .note("bm_dev_mgr_add_port", "captures of ports are set by --pcap when the switch starts");
+        }
+        self.switch.add_port(number, interface).or_else(|status| declared(DEV_MGR_ERROR, why(&status)))?;
+        VOID
+    }
+
+    fn remove_port(&mut self, args: &Args<'_>) -> Answer {
+        let number = args.index(1)?;
+        self.switch.remove_port(number).or_else(|status| declared(DEV_MGR_ERROR, why(&status)))?;
+        VOID
+    }
+
+    /// The service `simple_switch`.
+    pub(crate) fn simple_switch(&mut self, method: &str, args: &Args<'_>) -> Option<Answer> {
+        Some(match method {
+            "mirroring_session_add" => self.set_session(args),
+            "mirroring_session_delete" => self.delete_session(args),
+            "mirroring_session_get" => self.get_session(args),
+            "mirroring_mapping_add" => self.map_session(args),
+            "mirroring_mapping_delete" => {
+                Ok(Value::I32(if self.delete_session(args).is_ok() { 0 } else { 1 }))
+            }
+            "mirroring_mapping_get_egress_port" => {
+                let port = args.index(1).and_then(|session| self.session(session));
+                Ok(Value::I32(
+                    port.ok()
+                        .flatten()
+                        .and_then(|replicas| replicas.first().map(replica_of))
+                        .map_or(-1, |(port, _)| port as i32),
+                ))
+            }
+            "set_egress_priority_queue_depth"
+            | "set_egress_queue_depth"
+            | "set_all_egress_queue_depths"
+            | "set_egress_priority_queue_rate"
+            | "set_egress_queue_rate"
+            | "set_all_egress_queue_rates" => {
+                self.switch.note(method, "it has no effect: ports have no queues");
+                Ok(Value::I32(0))
+            }
+            "get_time_elapsed_us" => Ok(Value::I64(self.switch.times_us().0)),
+            "get_time_since_epoch_us" => Ok(Value::I64(self.switch.times_us().1)),
+            _ => return None,
+        })
+    }
+
+    fn session(&mut self, session_id: u32) -> Answer<Option<Vec<Replica>>> {
+        let query = CloneSessionEntry { session_id, ..CloneSessionEntry::default() };
+        let query = PacketReplicationEngineEntry { r#type: Some(Pre::CloneSessionEntry(query)) };
+        match self.read(Of::PacketReplicationEngineEntry(query)) {
+            Err(status) if code(&status) == Code::NotFound => Ok(None),
+            Err(status) => unable(why(&status)),
+            Ok(found) => Ok(found.into_iter().find_map(|of| match of {
+                Of::PacketReplicationEngineEntry(PacketReplicationEngineEntry {
+                    r#type: Some(Pre::CloneSessionEntry(session)),
+                }) => Some(session.replicas),
+                _ => None,
+            })),
+        }
+    }
+
+    fn put_session(&mut self, session_id: u32, replicas: Vec<Replica>) -> Answer {
+        let how = match self.session(session_id)? {
+            Some(_) => update::Type::Modify,
+            None => update::Type::Insert,
+        };
+        let session = CloneSessionEntry { session_id, replicas, ..CloneSessionEntry::default() };
+        let entry = PacketReplicationEngineEntry { r#type: Some(Pre::CloneSessionEntry(session)) };
+        self.write(how, Of::PacketReplicationEngineEntry(entry)).or_else(|status| unable(why(&status)))?;
+        VOID
+    }
+
+    /// A session goes to a port, or to the replicas that a multicast group has now.
+    fn set_session(&mut self, args: &Args<'_>) -> Answer {
+        let (session, config) = (args.index(1)?, args.fields(2)?);
+        let replicas = match (config.optional_number(1)?, config.optional_number(2)?) {
+            (_, Some(group)) => {
+                let query = MulticastGroupEntry {
+                    multicast_group_id: group as u32,
+                    ..MulticastGroupEntry::default()
+                };
+                let query = PacketReplicationEngineEntry { r#type: Some(Pre::MulticastGroupEntry(query)) };
+                let found = self
+                    .read(Of::PacketReplicationEngineEntry(query))
+                    .or_else(|status| unable(why(&status)))?;
+                found.into_iter().find_map(|of| match of {
+                    Of::PacketReplicationEngineEntry(PacketReplicationEngineEntry {
+                        r#type: Some(Pre::MulticastGroupEntry(group)),
+                    }) => Some(group.replicas),
+                    _ => None,
+                })
+            }
+            (Some(port), None) => Some(vec![replica(port as u32, 0)]),
+            (None, None) => None,
+        };
+        match replicas {
+            Some(replicas) => self.put_session(session, replicas),
+            None => unable("a session needs a port, or a multicast group that is there"),
+        }
+    }
+
+    fn map_session(&mut self, args: &Args<'_>) -> Answer {
+        let (session, port) = (args.index(1)?, args.index(2)?);
+        self.put_session(session, vec![replica(port, 0)])?;
+        Ok(Value::I32(0))
+    }
+
+    fn delete_session(&mut self, args: &Args<'_>) -> Answer {
+        let session_id = args.index(1)?;
+        let session = CloneSessionEntry { session_id, ..CloneSessionEntry::default() };
+        let entry = PacketReplicationEngineEntry { r#type: Some(Pre::CloneSessionEntry(session)) };
+        self.write(update::Type::Delete, Of::PacketReplicationEngineEntry(entry)).or_else(
+            |status| match code(&status) {
+                Code::NotFound => declared(SESSION_NOT_FOUND, why(&status)),
+                _ => unable(why(&status)),
+            },
+        )?;
+        VOID
+    }
+
+    fn get_session(&mut self, args: &Args<'_>) -> Answer {
+        let session = args.index(1)?;
+        match self.session(session)?.and_then(|replicas| replicas.first().map(replica_of)) {
+            Some((port, _)) => Ok(Value::Struct(vec![(1, Value::I32(port as i32))])),
+            None => declared(SESSION_NOT_FOUND, format!("there is no session {session}")),
+        }
+    }
+}

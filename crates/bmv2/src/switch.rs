@@ -1,0 +1,46 @@
+//! What the services stand on.
+
+use p4runtime_proto::p4::config::v1::P4Info;
+use p4runtime_proto::p4::v1::{Entity, Update};
+use p4runtime_server::Status;
+
+/// A port of a switch.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Port {
+    /// Number.
+    pub number: u32,
+    /// Interface, or whatever it is.
+    pub name: String,
+    /// Something is at the other end.
+    pub is_up: bool,
+}
+
+/// A switch, as whoever runs it sees it.
+pub trait Switch {
+    /// The P4Info of the program that runs; `None` without one.
+    fn p4info(&mut self) -> Result<Option<P4Info>, Status>;
+
+    /// Does all updates or none.
+    fn write(&mut self, updates: Vec<Update>) -> Result<(), Status>;
+
+    /// What the queries find.
+    fn read(&mut self, queries: Vec<Entity>) -> Result<Vec<Entity>, Status>;
+
+    /// Registers and counters begin anew.
+    fn reset(&mut self) -> Result<(), Status>;
+
+    /// The ports.
+    fn ports(&mut self) -> Result<Vec<Port>, Status>;
+
+    /// A port more, by an interface.
+    fn add_port(&mut self, number: u32, interface: &str) -> Result<(), Status>;
+
+    /// A port less.
+    fn remove_port(&mut self, number: u32) -> Result<(), Status>;
+
+    /// Microseconds since the switch started, and since 1970.
+    fn times_us(&mut self) -> (i64, i64);
+
+    /// Something to be logged: that a call has no effect, or why one was refused.
+    fn note(&mut self, method: &str, why: &str);
+}

@@ -1,0 +1,240 @@
+//! The options of `simple_switch` and `simple_switch_grpc` that `p4rack switch` does not have of its own, and their habits.
+//!
+//! A program named `simple_switch` or `simple_switch_grpc` that is a link to `p4rack` is `p4rack switch` with BMv2's defaults.
+
+use agent::{PortKind, PortSpec};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Options of `simple_switch_grpc`.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Options of simple_switch_grpc")]
+pub struct Bmv2Args {
+    /// Write the frames of each port to `INTERFACE_in.pcap` and `INTERFACE_out.pcap` in DIR, by default the current directory
+    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".")]
+    pcap: Option<PathBuf>,
+    /// Instead of interfaces, use files: `INTERFACE_in.pcap` and `INTERFACE_out.pcap`, beginning after so many seconds
+    #[arg(long, value_name = "SECONDS", conflicts_with = "pcap")]
+    use_files: Option<u64>,
+    /// Start without a program; a controller pushes it
+    #[arg(long)]
+    no_p4: bool,
+    /// Use TLS; needs --grpc-server-cert and --grpc-server-key, which turn it on without this, too
+    #[arg(long, requires = "grpc_server_cert")]
+    grpc_server_ssl: bool,
+    /// Require certificates of controllers; --grpc-server-cacert does so without this, too
+    #[arg(long, requires = "grpc_server_cacert")]
+    grpc_server_with_client_auth: bool,
+    /// Defaults of a program named `simple_switch` or `simple_switch_grpc`
+    #[arg(long, hide = true, value_enum, value_name = "NAME")]
+    called: Option<Called>,
+    #[command(flatten)]
+    ignored: Ignored,
+}
+
+/// What is accepted for the sake of scripts and does nothing.
+#[derive(clap::Args)]
+struct Ignored {
+    /// Has no effect: ports have no queues
+    #[arg(long, value_name = "N")]
+    priority_queues: Option<u32>,
+    /// Has no effect: the number of ports is not limited
+    #[arg(long, value_name = "N")]
+    max_port_count: Option<u64>,
+    /// Has no effect: the number of multicast groups is limited by memory alone
+    #[arg(long, value_name = "N")]
+    max_mc_groups: Option<u64>,
+    /// Has no effect: see --max-mc-groups
+    #[arg(long, value_name = "N")]
+    max_l1_entries: Option<u64>,
+    /// Has no effect: see --max-mc-groups
+    #[arg(long, value_name = "N")]
+    max_l2_entries: Option<u64>,
+    /// Has no effect: programs can always be pushed
+    #[arg(long)]
+    enable_swap: bool,
+    /// Has no effect: programs can always be pushed
+    #[arg(long)]
+    disable_swap: bool,
+    /// Has no effect: `p4rack ctl trace` shows the path of a packet
+    #[arg(long, value_name = "ADDR")]
+    nanolog: Option<String>,
+    /// Has no effect: P4Runtime streams have digests and idle timeouts
+    #[arg(long, value_name = "ADDR")]
+    notifications_addr: Option<String>,
+    /// Has no effect: `p4rack ctl trace` shows the path of a packet
+    #[arg(long)]
+    debugger: bool,
+    /// Has no effect: see --debugger
+    #[arg(long, value_name = "ADDR")]
+    debugger_addr: Option<String>,
+    /// Has no effect: BMv2's state files are not read; a controller writes entries
+    #[arg(long, value_name = "FILE")]
+    restore_state: Option<PathBuf>,
+    /// Has no effect: --pcap records frames
+    #[arg(long, value_name = "BYTES")]
+    dump_packet_data: Option<u64>,
+    /// Has no effect: frames come by the ports of -i
+    #[arg(long, value_name = "ADDR")]
+    packet_in: Option<String>,
+    /// Has no effect: frames come by the ports of -i
+    #[arg(long, value_name = "ADDR")]
+    dp_grpc_server_addr: Option<String>,
+    /// Has no effect: externs are part of p4rack
+    #[arg(long, value_name = "MODULES")]
+    load_modules: Option<String>,
+    /// Has no effect: invalid headers are read without a warning
+    #[arg(long)]
+    warn_on_invalid_hdr_read: bool,
+    /// Has no effect: fields of invalid headers keep their values
+    #[arg(long)]
+    ret_zero_on_invalid_hdr_read: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Called {
+    SimpleSwitch,
+    SimpleSwitchGrpc,
+}
+
+impl Ignored {
+    /// The options that are given, each with why it has no effect.
+    fn notes(&self) -> Vec<(&'static str, &'static str)> {
+        const SWAP: &str = "programs can always be pushed";
+        const TRACE: &str = "`p4rack ctl trace` shows the path of a packet";
+        const GROUPS: &str = "memory alone limits multicast groups";
+        const PORTS: &str = "frames come by the ports of -i";
+        let all = [
+            ("--priority-queues", self.priority_queues.is_some(), "ports have no queues"),
+            ("--max-port-count", self.max_port_count.is_some(), "the number of ports is not limited"),
+            ("--max-mc-groups", self.max_mc_groups.is_some(), GROUPS),
+            ("--max-l1-entries", self.max_l1_entries.is_some(), GROUPS),
+            ("--max-l2-entries", self.max_l2_entries.is_some(), GROUPS),
+            ("--enable-swap", self.enable_swap, SWAP),
+            ("--disable-swap", self.disable_swap, SWAP),
+            ("--nanolog", self.nanolog.is_some(), TRACE),
+            (
+                "--notifications-addr",
+                self.notifications_addr.is_some(),
+                "P4Runtime streams have digests and idle timeouts",
+            ),
+            ("--debugger", self.debugger, TRACE),
+            ("--debugger-addr", self.debugger_addr.is_some(), TRACE),
+            (
+                "--restore-state",
+                self.restore_state.is_some(),
+                "BMv2's state files are not read; a controller writes entries",
+            ),
+            ("--dump-packet-data", self.dump_packet_data.is_some(), "--pcap records frames"),
+            ("--packet-in", self.packet_in.is_some(), PORTS),
+            ("--dp-grpc-server-addr", self.dp_grpc_server_addr.is_some(), PORTS),
+            ("--load-modules", self.load_modules.is_some(), "externs are part of p4rack"),
+            (
+                "--warn-on-invalid-hdr-read",
+                self.warn_on_invalid_hdr_read,
+                "invalid headers are read without a warning",
+            ),
+            (
+                "--ret-zero-on-invalid-hdr-read",
+                self.ret_zero_on_invalid_hdr_read,
+                "fields of invalid headers keep their values",
+            ),
+        ];
+        all.into_iter().filter(|(_, is_given, _)| *is_given).map(|(option, _, why)| (option, why)).collect()
+    }
+}
+
+impl Bmv2Args {
+    /// Tells which of the options do nothing.
+    pub fn tell(&self) {
+        for (option, why) in self.ignored.notes() {
+            tell!("p4rack: {option} has no effect: {why}");
+        }
+    }
+
+    /// True for a program named `simple_switch` or `simple_switch_grpc`.
+    pub fn is_called_so(&self) -> bool {
+        self.called.is_some()
+    }
+
+    /// True if no program is wanted, whatever is named.
+    pub fn is_without_program(&self) -> bool {
+        self.no_p4
+    }
+
+    /// The directory for captures, which has to be there.
+    pub fn record(&self) -> Result<Option<PathBuf>, String> {
+        match &self.pcap {
+            Some(directory) if !directory.is_dir() => {
+                Err(format!("--pcap: `{}` is not a directory", directory.display()))
+            }
+            pcap => Ok(pcap.clone()),
+        }
+    }
+
+    /// The ports, and time until they are opened: with `--use-files`, interfaces are files.
+    pub fn ports(&self, ports: &[PortSpec]) -> (Vec<PortSpec>, Duration) {
+        let Some(seconds) = self.use_files else { return (ports.to_vec(), Duration::ZERO) };
+        let file = |name: &str, way: &str| Some(PathBuf::from(format!("{name}_{way}.pcap")));
+        let as_files = |spec: &PortSpec| {
+            let kind = match &spec.kind {
+                PortKind::Packet(name) => {
+                    PortKind::Pcap { input: file(name, "in"), output: file(name, "out") }
+                }
+                other => other.clone(),
+            };
+            PortSpec { kind, ..spec.clone() }
+        };
+        (ports.iter().map(as_files).collect(), Duration::from_secs(seconds))
+    }
+}
+
+/// The command line in p4rack's own form: a link's name becomes a command, `--` before target options goes, and `--pcap` takes the word after it only if
+/// that is a directory.
+pub fn normalized<A: Into<OsString>>(arguments: impl IntoIterator<Item = A>) -> Vec<OsString> {
+    let mut given: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    let name = given.first().and_then(|name| Path::new(name).file_name()).and_then(OsStr::to_str);
+    let called = match name {
+        Some("simple_switch") => Some("simple-switch"),
+        Some("simple_switch_grpc") => Some("simple-switch-grpc"),
+        _ => None,
+    };
+    if let Some(called) = called {
+        given.splice(1..1, ["switch", "--called", called].map(OsString::from));
+    }
+    if given.get(1).is_none_or(|command| command != "switch") {
+        return given;
+    }
+    given.retain(|word| word != "--");
+    for at in 0..given.len() {
+        let is_directory = given.get(at + 1).is_some_and(|next| Path::new(next).is_dir());
+        if given[at] == "--pcap" && !is_directory {
+            given[at] = "--pcap=.".into();
+        }
+    }
+    given
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(text: &str) -> String {
+        let words = normalized(text.split(' ')).into_iter().map(|word| word.into_string().unwrap());
+        words.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn links_are_commands_and_target_options_are_options() {
+        assert_eq!(
+            line("/usr/bin/simple_switch_grpc --no-p4 -- --grpc-server-addr 0.0.0.0:50051 --cpu-port 255"),
+            "/usr/bin/simple_switch_grpc switch --called simple-switch-grpc --no-p4 --grpc-server-addr 0.0.0.0:50051 --cpu-port 255"
+        );
+        assert_eq!(line("simple_switch x.json"), "simple_switch switch --called simple-switch x.json");
+        assert_eq!(line("p4rack switch x.p4 -- --drop-port 3"), "p4rack switch x.p4 --drop-port 3");
+        assert_eq!(line("p4rack lab exec h1 -- ls"), "p4rack lab exec h1 -- ls");
+        assert_eq!(line("p4rack switch --pcap x.p4"), "p4rack switch --pcap=. x.p4");
+        assert_eq!(line("p4rack switch --pcap / x.p4"), "p4rack switch --pcap / x.p4");
+    }
+}

@@ -1,0 +1,91 @@
+//! Whoever runs the switch, in its own process: the calls of a controller and an operator, without a connection and without an election id.
+//!
+//! Calls block: they are not for the threads that serve connections.
+
+use crate::command::{Command, Front, Reply};
+use controller::Steer;
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::config::v1::P4Info;
+use p4runtime_proto::p4::v1::get_forwarding_pipeline_config_request::ResponseType;
+use p4runtime_proto::p4::v1::{
+    Entity, GetForwardingPipelineConfigRequest, ReadRequest, Update, WriteRequest,
+};
+use p4runtime_proto::p4rack::v1::Port;
+use p4runtime_server::Status;
+use tokio::sync::oneshot;
+
+/// See the module.
+#[derive(Clone)]
+pub struct Local(Front);
+
+fn gone() -> Status {
+    Status::new(Code::Unavailable, "the device has stopped")
+}
+
+impl Front {
+    /// For whoever runs the switch.
+    pub fn local(&self) -> Local {
+        Local(self.clone())
+    }
+}
+
+impl Local {
+    fn ask<T>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<T, Status> {
+        let (reply, answer) = oneshot::channel();
+        self.0.send_blocking(command(reply)).then_some(()).ok_or_else(gone)?;
+        answer.blocking_recv().map_err(|_| gone())?
+    }
+
+    /// Does these updates, all or none.
+    pub fn write(&self, updates: Vec<Update>) -> Result<(), Status> {
+        use p4runtime_proto::p4::v1::write_request::Atomicity;
+        let request =
+            WriteRequest { updates, atomicity: Atomicity::RollbackOnError as i32, ..WriteRequest::default() };
+        self.ask(|reply| Command::Operate(Box::new(request), reply))
+    }
+
+    /// What the queries find.
+    pub fn read(&self, entities: Vec<Entity>) -> Result<Vec<Entity>, Status> {
+        let (reply, answer) = oneshot::channel();
+        let request = ReadRequest { entities, ..ReadRequest::default() };
+        let sent = self.0.send_blocking(Command::Read(request, self.0.budget.hold(None), reply));
+        sent.then_some(()).ok_or_else(gone)?;
+        let (found, ended) = answer.blocking_recv().map_err(|_| gone())?;
+        ended.map(|()| found.entities().collect())
+    }
+
+    /// The P4Info of the program that runs; `None` without one.
+    pub fn p4info(&self) -> Result<Option<P4Info>, Status> {
+        let request = GetForwardingPipelineConfigRequest {
+            response_type: ResponseType::P4infoAndCookie as i32,
+            ..GetForwardingPipelineConfigRequest::default()
+        };
+        match self.ask(|reply| Command::GetConfig(request, reply)) {
+            Ok(response) => Ok(response.config.and_then(|config| config.p4info)),
+            Err(status) if status.code == Code::FailedPrecondition => Ok(None),
+            Err(status) => Err(status),
+        }
+    }
+
+    /// Registers and counters begin anew.
+    pub fn reset(&self) -> Result<(), Status> {
+        self.ask(|reply| Command::Steer(None, Steer::Reset, reply))
+    }
+
+    /// The ports, and what has passed them.
+    pub fn ports(&self) -> Result<Vec<Port>, Status> {
+        let (reply, answer) = oneshot::channel();
+        self.0.send_blocking(Command::Show(reply)).then_some(()).ok_or_else(gone)?;
+        answer.blocking_recv().map(|shown| shown.ports).map_err(|_| gone())
+    }
+
+    /// One port more, as `-i` says it.
+    pub fn add_port(&self, port: String) -> Result<(), Status> {
+        self.ask(|reply| Command::AddPort(port, reply))
+    }
+
+    /// One port less.
+    pub fn remove_port(&self, port: u32) -> Result<(), Status> {
+        self.ask(|reply| Command::RemovePort(port, reply))
+    }
+}
