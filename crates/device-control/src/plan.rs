@@ -82,7 +82,7 @@ impl Splitter {
             regions.insert(region, Site::new(DeviceIndex(index as u32), policy));
         }
         // A region that comes back to its origin is called again when it leaves it again.
-        let called = self.placement.sites.iter().filter(|(_, site)| site.policy != Policy::Direct);
+        let called = self.placement.sites.iter().filter(|(_, site)| site.policy == Policy::Call);
         for (region, site) in called {
             let home = Site { devices: vec![], policy: site.policy };
             regions.entry(region.clone()).or_insert(home);
@@ -234,7 +234,7 @@ pub fn make_part(
     let mut part = Part::new(name, config, updates(linkage, &info)?, &info, whole)?;
     let edge = |entry: &ir_split::LinkEntry| {
         let at = if entry.table.ends_with("return") { "origin" } else { "section" };
-        Some((format!("{at} {}", entry.key), u32::try_from(entry.port).ok()?))
+        Some((format!("{at} {}", entry.keys.first()?), u32::try_from(entry.port()?).ok()?))
     };
     part.edges = linkage.entries.iter().filter_map(edge).collect();
     Ok(part)
@@ -255,16 +255,18 @@ fn updates(linkage: &Linkage, info: &P4Info) -> Result<Vec<Update>, Status> {
     let mut all = vec![];
     for (name, members) in &linkage.value_sets {
         let id = id(name, &info.value_sets)?;
-        let members = members.iter().map(|member| ValueSetMember { r#match: vec![exact(*member)] }).collect();
+        let members =
+            members.iter().map(|member| ValueSetMember { r#match: vec![exact(1, *member)] }).collect();
         let entry = Kind::ValueSetEntry(ValueSetEntry { value_set_id: id, members });
         all.push(Update { r#type: Type::Modify as i32, entity: Some(Entity { entity: Some(entry) }) });
     }
     for entry in &linkage.entries {
-        let port = Param { param_id: 1, value: bytes(entry.port) };
-        let action = Action { action_id: id(&entry.action, &info.actions)?, params: vec![port] };
+        let param = |(param_id, value): (u32, &u64)| Param { param_id, value: bytes(*value) };
+        let params = (1..).zip(&entry.args).map(param).collect();
+        let action = Action { action_id: id(&entry.action, &info.actions)?, params };
         let entry = Kind::TableEntry(TableEntry {
             table_id: id(&entry.table, &info.tables)?,
-            r#match: vec![exact(entry.key)],
+            r#match: (1..).zip(&entry.keys).map(|(field, value)| exact(field, *value)).collect(),
             action: Some(TableAction { r#type: Some(table_action::Type::Action(action)) }),
             ..TableEntry::default()
         });
@@ -273,9 +275,9 @@ fn updates(linkage: &Linkage, info: &P4Info) -> Result<Vec<Update>, Status> {
     Ok(all)
 }
 
-fn exact(value: u64) -> FieldMatch {
+fn exact(field_id: u32, value: u64) -> FieldMatch {
     let exact = field_match::Exact { value: bytes(value) };
-    FieldMatch { field_id: 1, field_match_type: Some(field_match::FieldMatchType::Exact(exact)) }
+    FieldMatch { field_id, field_match_type: Some(field_match::FieldMatchType::Exact(exact)) }
 }
 
 /// The shortest bytes of a number.

@@ -9,7 +9,7 @@ use base_bits::Bits;
 use base_diag::Diagnostic;
 use control_writes::Match;
 use dataplane_api::{Device, EntryError, Registry};
-use device::{Environment, Options, PassThrough, Switch};
+use device::{Environment, Options, PassThrough, Session, Switch};
 use ir::{InstanceId, Name, Program};
 use ir_split::{DeviceIndex, Linkage, PORT_BITS, Part, Placement};
 use std::collections::{BTreeMap, BTreeSet};
@@ -237,10 +237,15 @@ pub fn link(switch: &mut Switch, linkage: &Linkage) -> Result<(), EntryError> {
         }
     }
     for entry in &linkage.entries {
-        let width = switch.table_keys(&entry.table)?.first().map_or(0, |key| key.width);
-        let key = Match::Exact(Bits::new(width, u128::from(entry.key)));
-        let port = Bits::new(PORT_BITS, u128::from(entry.port));
-        switch.table_add(&entry.table, &[key], &entry.action, &[port], None)?;
+        // Devices fit values to the widths that the program says.
+        let bits = |value: &u64| Bits::new(u64::BITS, u128::from(*value));
+        let keys: Vec<Match> = entry.keys.iter().map(|key| Match::Exact(bits(key))).collect();
+        let args: Vec<Bits> = entry.args.iter().map(bits).collect();
+        switch.table_add(&entry.table, &keys, &entry.action, &args, None)?;
+    }
+    for &(session, port) in &linkage.sessions {
+        let port = u32::try_from(port).ok();
+        switch.clone_session_set(session, Some(Session { port, ..Session::default() }));
     }
     Ok(())
 }

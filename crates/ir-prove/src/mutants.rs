@@ -81,7 +81,8 @@ pub fn mutants(parts: &[Option<Part>]) -> Vec<Mutant> {
         }
         for index in 0..part.linkage.entries.len() {
             let mut broken = part.clone();
-            let LinkEntry { port, .. } = &mut broken.linkage.entries[index];
+            let LinkEntry { args, leads, .. } = &mut broken.linkage.entries[index];
+            let Some(port) = args.last_mut().filter(|_| *leads) else { continue };
             *port ^= 1;
             let name = format!("device {device}: wrong port: entry {index}");
             all.push(with_part(parts, device, name, broken));

@@ -17,6 +17,10 @@ pub struct OwnExterns {
     pub counter: CounterFacts,
     /// Marks a packet to be dropped; with the name of its parameter, the standard metadata.
     pub drop: (&'static str, &'static str),
+    /// Copies a packet as it came in.
+    pub clone: CloneFacts,
+    /// Cuts a packet short; with the name of its parameter, a number of bytes.
+    pub truncate: (&'static str, &'static str),
     /// Sends a packet around; with the name of its parameter, a field list.
     pub recirculate: (&'static str, &'static str),
 }
@@ -35,6 +39,18 @@ pub struct CounterFacts {
     pub generic_since: u32,
 }
 
+/// A function that copies packets: its parameters are a kind, a session, and a field list.
+pub struct CloneFacts {
+    /// The function.
+    pub name: &'static str,
+    /// Its parameters.
+    pub params: [&'static str; 3],
+    /// The enum of kinds, which copies of what came in are the first of.
+    pub kinds: &'static str,
+    /// Its members.
+    pub members: [&'static str; 2],
+}
+
 /// Those of v1model.
 pub const OWN_EXTERNS: OwnExterns = OwnExterns {
     counter: CounterFacts {
@@ -45,6 +61,13 @@ pub const OWN_EXTERNS: OwnExterns = OwnExterns {
         generic_since: 20_200_408,
     },
     drop: ("mark_to_drop", "standard_metadata"),
+    clone: CloneFacts {
+        name: "clone_preserving_field_list",
+        params: ["type", "session", "index"],
+        kinds: "CloneType",
+        members: ["I2E", "E2E"],
+    },
+    truncate: ("truncate", "length"),
     recirculate: ("recirculate_preserving_field_list", "index"),
 };
 

@@ -5,6 +5,7 @@ use crate::analysis::Analysis;
 use crate::arch;
 use crate::arch::{Effect, frame_extern, function_effect, object_effect};
 use crate::check_shape::{check_headers, check_shape, check_stale, check_verified};
+use crate::check_spares;
 use crate::flow::Flow;
 use crate::layout::{APP_BITS, NotCarried};
 use crate::mark::Mark;
@@ -47,10 +48,13 @@ const fn check(
 #[rustfmt::skip]
 pub const CHECKS: &[Check] = &[
     Check { stops: true, ..check("placement", "every region that is placed is marked", "mark", |a| check_placement(&a.marks, a.placement)) },
+    Check { stops: true, ..check("spares", "devices with spares have one place each", "mark", |a| check_spares::check_sites(a.placement)) },
     check("modes", "annotations of state say modes that there are", "mark", |a| ir_state::check(&a.program)),
     Check { stops: true, ..check("stages", "the program has all parts of a v1model pipeline", "mark", |a| if_cut(a, || check_stages(&a.program))) },
     check("program", "every call and jump can be cut", "port", |a| if_cut(a, || check_program(&a.program))),
     check("links", "a path joins the ends of every cut edge", "layout", |a| check_links(&a.sections, a.placement, &a.routes)),
+    check("spare link", "links join senders with preferred devices and spares", "layout", |a| check_spares::check_links(&a.sections, a.placement)),
+    check("spare data", "what spares may lack is replicated or soft", "layout", |a| check_spares::check_state(&a.program, &a.sections, a.placement, &a.uses)),
     check("origins", "no helper of several origins holds state", "layout", |a| check_origins(&a.program, &a.sections, a.placement, &a.uses)),
     check("state", "every object is on one device, and no packet leaves the device between two uses", "layout", |a| check_state(&a.program, &a.sections, a.placement, &a.separated)),
     check("bytes", "the length of every counted packet is known", "layout", |a| if_cut(a, || check_bytes(&a.program, &a.counted, &a.sections))),

@@ -21,6 +21,9 @@ pub const VERSION: u64 = 1;
 /// Bits of the version.
 pub const VERSION_BITS: u32 = 4;
 
+/// The field by which a policy tells frames of its own from hand-overs of packets, which have 0 there.
+pub const KIND: &str = "kind";
+
 /// Bits of a frame's length.
 pub const FRAME_LENGTH_BITS: u32 = 16;
 
@@ -46,6 +49,8 @@ pub struct Layout {
     pub sections: BTreeMap<SectionId, Vec<LiveField>>,
     /// The value of `region` that names no section.
     pub unknown_region: u64,
+    /// The value of `region` of a frame that a policy has dealt with: nothing runs.
+    pub ended_region: u64,
     /// Bits of the header that makes short hand-overs long enough; 0 if none is needed.
     pub pad_bits: u32,
 }
@@ -121,6 +126,9 @@ impl Layout {
             return Err(refused);
         }
         let unknown_region = sections.list.len() as u64;
+        let ended_region = unknown_region + 1;
+        let last_region =
+            if of_policies.iter().any(|field| field.name == KIND) { ended_region } else { unknown_region };
         let field = |name: &str, width: u32| LayoutField { name: name.into(), width };
         let mut common = vec![
             field("dst_addr", 48),
@@ -129,7 +137,7 @@ impl Layout {
             field("version", VERSION_BITS),
             field("app", APP_BITS),
             field("epoch", EPOCH_BITS),
-            field("region", bits_for(unknown_region)),
+            field("region", bits_for(last_region)),
         ];
         common.extend(of_policies);
         common.extend(places.of_packet().map(|(_, h)| field(&format!("has_{}", h.name), 1)));
@@ -149,7 +157,7 @@ impl Layout {
         pad(&mut common);
         let bits: u32 = common.iter().map(|f| f.width).sum();
         let pad_bits = SHORTEST_BITS.saturating_sub(bits);
-        Ok(Layout { common, sections: live, unknown_region, pad_bits })
+        Ok(Layout { common, sections: live, unknown_region, ended_region, pad_bits })
     }
 
     /// Bits of `p4rack_t`.

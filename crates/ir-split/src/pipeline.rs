@@ -13,6 +13,7 @@ use crate::generate;
 use crate::mark::{Mark, marks};
 use crate::passes;
 use crate::placement::{DeviceIndex, Order, Placement};
+use crate::policies::LEADING;
 use crate::prepare;
 use crate::routes::Routes;
 use crate::runtime::runtime;
@@ -279,7 +280,7 @@ fn original(a: &mut Analysis<'_>) -> Result<(), Stop> {
 }
 
 fn layout(a: &mut Analysis<'_>) -> Result<(), Stop> {
-    a.layout = runtime(a.placement).layout(a);
+    a.layout = runtime(a.placement).layout(a, LEADING);
     Ok(())
 }
 
@@ -304,7 +305,7 @@ fn generate(a: &mut Analysis<'_>) -> Result<(), Stop> {
         a.split.devices = Split::whole(&a.source, a.placement).devices;
         return Ok(());
     }
-    let Some(cut) = generate::Cut::new(a) else { return Err(Stop::Whole) };
+    let Some(cut) = generate::Cut::new(a, LEADING) else { return Err(Stop::Whole) };
     let has_part = |device: DeviceIndex| {
         let runs_something = a.sections.list.iter().any(|s| s.device == a.placement.role(device));
         runs_something || a.routes.sent_on(device).next().is_some()

@@ -34,12 +34,15 @@ pub enum Policy {
     Direct,
     /// The device around the region calls it and gets control back before anything else runs.
     Call,
+    /// A preferred device and spares: where one fails, hand-overs go to the next. Control goes on as with `Direct`.
+    Failover,
 }
 
 /// Devices and policy of a region.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Site {
-    /// The devices that run it; none if it runs at the origins.
+    /// The devices that run it; none if it runs at the origins. With several, the first is preferred and the others are its spares, in
+    /// order.
     pub devices: Vec<DeviceIndex>,
     /// How control comes there and goes on.
     pub policy: Policy,
@@ -158,14 +161,32 @@ impl Placement {
         self.origins().zip(0..).find(|(origin, _)| *origin == device).map(|(_, number)| number)
     }
 
-    /// Index of the device in a map of regions: every origin is represented by the first.
+    /// Index of the device in a map of regions: the first origin represents every origin, and a preferred device its spares.
     pub fn role(&self, device: DeviceIndex) -> DeviceIndex {
-        if self.home.contains(&device) { self.origin() } else { device }
+        if self.home.contains(&device) {
+            return self.origin();
+        }
+        let has_it = |site: &&Site| site.devices.contains(&device);
+        self.sites.values().find(has_it).and_then(|site| site.devices.first().copied()).unwrap_or(device)
     }
 
-    /// The devices that play a role.
+    /// The devices that play a role; a preferred device stands before its spares.
     pub fn players(&self, role: DeviceIndex) -> Vec<DeviceIndex> {
-        if role == self.origin() { self.home.clone() } else { vec![role] }
+        if role == self.origin() {
+            return self.home.clone();
+        }
+        let led = self.sites.values().find(|site| site.devices.first() == Some(&role));
+        led.map_or_else(|| vec![role], |site| site.devices.clone())
+    }
+
+    /// True if the device that plays this role has spares.
+    pub fn has_spares(&self, role: DeviceIndex) -> bool {
+        role != self.origin() && self.players(role).len() > 1
+    }
+
+    /// True if some region has spares.
+    pub fn has_any_spares(&self) -> bool {
+        self.sites.values().any(|site| site.devices.len() > 1)
     }
 
     /// A device's name.

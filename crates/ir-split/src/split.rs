@@ -115,8 +115,10 @@ pub struct Part {
 pub struct Linkage {
     /// Control-plane name and members.
     pub value_sets: Vec<(Name, Vec<u64>)>,
-    /// Table entries with one exact key.
+    /// Table entries with exact keys.
     pub entries: Vec<LinkEntry>,
+    /// Clone sessions with their ports.
+    pub sessions: Vec<(u32, u64)>,
     /// Prefix of the names of the runtime's own tables, actions, objects and fields; empty where there are none.
     pub prefix: String,
     /// Bits of the number by which a hand-over names the section to go on at.
@@ -139,15 +141,24 @@ impl Linkage {
     }
 }
 
-/// An entry `key -> action(port)`.
+/// An entry `keys -> action(args)`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LinkEntry {
     /// Control-plane name.
     pub table: Name,
-    /// The region or the origin.
-    pub key: u64,
+    /// The region or the origin; for others what their policy looks up.
+    pub keys: Vec<u64>,
     /// The action's control-plane name.
     pub action: Name,
-    /// The action's argument.
-    pub port: u64,
+    /// The action's arguments.
+    pub args: Vec<u64>,
+    /// The last argument is a port that joins devices.
+    pub leads: bool,
+}
+
+impl LinkEntry {
+    /// The port that joins devices, if the entry gives one.
+    pub fn port(&self) -> Option<u64> {
+        self.args.last().copied().filter(|_| self.leads)
+    }
 }

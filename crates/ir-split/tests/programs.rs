@@ -5,6 +5,7 @@
 //! ```text
 //! // place: R = nic, S = fpga       regions and their devices; what is not named runs at `tor`
 //! // call: S                        of these, regions that are called
+//! // spares: nic2, nic3             devices that stand in for that of each region, in order
 //! // origins: tor, tor2             switches that run the same program
 //! // links: tor-nic, nic-fpga       pairs of devices; without it all are joined
 //! // frames: 1514, 1514             the longest frame from outside, the longest on each link
@@ -71,9 +72,10 @@ fn placement(source: &str) -> Placement {
         let pair = |link: &String| link.split_once('-').map(|(a, b)| (a.to_string(), b.to_string()));
         links.iter().map(|link| pair(link).expect("DEVICE-DEVICE")).collect()
     });
+    let spares = directive(source, "spares").unwrap_or_default();
     let mut devices = origins.clone();
     let linked = links.iter().flatten().flat_map(|(a, b)| [a, b]);
-    for name in placed.iter().map(|(_, device)| device).chain(linked) {
+    for name in placed.iter().map(|(_, device)| device).chain(&spares).chain(linked) {
         if !devices.contains(name) {
             devices.push(name.clone());
         }
@@ -106,6 +108,10 @@ fn placement(source: &str) -> Placement {
         ..whole
     };
     place(&mut placement, placed.collect(), &called, origins[1..].iter().map(index).collect());
+    for site in placement.sites.values_mut().filter(|_| !spares.is_empty()) {
+        site.policy = Policy::Failover;
+        site.devices.extend(spares.iter().map(index));
+    }
     placement
 }
 

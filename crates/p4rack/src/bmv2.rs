@@ -25,7 +25,12 @@ pub fn commands(racked: &Racked, app: usize, device: usize) -> String {
         }
     }
     for entry in &part.linkage.entries {
-        let _ = writeln!(out, "table_add {} {} {} => {}", entry.table, entry.action, entry.key, entry.port);
+        let words = |values: &[u64]| values.iter().map(u64::to_string).collect::<Vec<_>>().join(" ");
+        let (keys, args) = (words(&entry.keys), words(&entry.args));
+        let _ = writeln!(out, "table_add {} {} {keys} => {args}", entry.table, entry.action);
+    }
+    for (session, port) in &part.linkage.sessions {
+        let _ = writeln!(out, "mirroring_add {session} {port}");
     }
     let writes = racked.fill(app, device);
     let mut told = Told { best: best(&writes), ..Told::new(&part.program, out) };

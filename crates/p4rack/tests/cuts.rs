@@ -629,7 +629,7 @@ fn a_helper_that_returns_all_to_one_switch_is_noticed() {
     let mut case = case(compile_text(&source, &mut SourceMap::new()), two_switches(&["R"]));
     let mut returns = 0;
     for entry in &mut case.parts[1].as_mut().expect("a part").linkage.entries {
-        (entry.port, returns) = (301, returns + 1);
+        (entry.args, returns) = (vec![301], returns + 1);
     }
     assert_eq!(returns, 2);
     assert!(prove(&case, &Effort { packets: 100, ..Effort::default() }).is_err());

@@ -26,6 +26,8 @@ impl Generator<'_> {
                     control.body = Block::default();
                     control.locals.clear();
                 }
+                let copies = self.cut.policies.iter().flat_map(|policy| policy.in_egress(self)).collect();
+                self.out.controls[self.cut.egress.index()].body = build::block(copies);
             }
         }
     }

@@ -8,7 +8,7 @@ use ir::{
     Callee, Const, Direction, Expr, ExprKind, ExternFunctionId, ExternId, InstanceId, Owner, Role, Signature,
     SignatureParam, Stmt, Type, build,
 };
-use p4_arch::Duty;
+use p4_arch::{Duty, Meaning};
 
 /// Cells of the counter `p4rack_drops`.
 #[derive(Clone, Copy)]
@@ -21,23 +21,66 @@ pub enum Drop {
     NoPort = 2,
     /// The program sends to a port that joins devices.
     LinkPort = 3,
+    /// A hand-over that came before, or too late to know.
+    Again = 4,
 }
-
-const DROP_CELLS: u64 = 4;
 
 impl Generator<'_> {
     /// Counts and drops.
     pub fn drop(&mut self, stage: Duty, reason: Drop) -> Vec<Stmt> {
         let counter = self.drop_counter(stage);
+        let count = build::call(Callee::Method(counter, 0), vec![], vec![build::bits(32, reason as u64)]);
+        std::iter::once(count).chain(self.drop_silently(stage)).collect()
+    }
+
+    /// Drops what is no packet.
+    pub fn drop_silently(&mut self, stage: Duty) -> Vec<Stmt> {
         let mark = self.mark_to_drop_function();
         let metadata = build::var(
             self.sure_role_var(stage, Role::StandardMetadata),
             &self.shared_type(stage, Role::StandardMetadata),
         );
-        vec![
-            build::call(Callee::Method(counter, 0), vec![], vec![build::bits(32, reason as u64)]),
-            build::call(Callee::ExternFunction(mark), vec![], vec![metadata]),
-        ]
+        vec![build::call(Callee::ExternFunction(mark), vec![], vec![metadata])]
+    }
+
+    /// Cells of the counter of drops: one for each reason that can be.
+    fn drop_cells(&self) -> u64 {
+        if self.cut.placement.has_any_spares() { Drop::Again as u64 + 1 } else { Drop::Again as u64 }
+    }
+
+    /// A copy of the packet as it came in goes back by the port that it came by; it passes egress as a clone.
+    pub fn clone_to_port(&mut self) -> Vec<Stmt> {
+        let own = &OWN_EXTERNS.clone;
+        let kinds = self.out.types.iter().position(|t| t.name == own.kinds);
+        let Some(kinds) = kinds.map(|at| Type::Named(ir::TypeId::from(at))) else {
+            return self.lacks("the kinds of clones".to_string(), vec![]);
+        };
+        let found = self.out.extern_functions.iter().position(|f| f.name == own.name && !f.user);
+        let function = found.map(ExternFunctionId::from).unwrap_or_else(|| {
+            let types = [
+                (Direction::In, kinds.clone()),
+                (Direction::In, Type::Bit(32)),
+                (Direction::None, Type::Bit(8)),
+            ];
+            let param = |(name, (direction, ty)): (&str, (Direction, Type))| SignatureParam {
+                name: name.into(),
+                direction,
+                ty,
+                optional: false,
+            };
+            let params = own.params.into_iter().zip(types).map(param).collect();
+            self.add_function(own.name, params)
+        });
+        let kind = Expr { kind: ExprKind::Const(Const::Enum(0)), ty: kinds, span: Span::NONE };
+        let session = build::cast(self.standard(Duty::Ingress, Meaning::InPort), Type::Bit(32));
+        let list = build::bits(8, u64::from(self.clone_list));
+        vec![build::call(Callee::ExternFunction(function), vec![], vec![kind, session, list])]
+    }
+
+    /// Cuts the packet that leaves to its first bytes.
+    pub fn truncate_to(&mut self, bytes: u32) -> Stmt {
+        let function = self.function(OWN_EXTERNS.truncate, Direction::In, Type::Bit(32));
+        build::call(Callee::ExternFunction(function), vec![], vec![build::bits(32, bytes.into())])
     }
 
     fn drop_counter(&mut self, stage: Duty) -> InstanceId {
@@ -59,7 +102,7 @@ impl Generator<'_> {
             object,
             type_args: index,
             args: vec![
-                build::bits(32, DROP_CELLS),
+                build::bits(32, self.drop_cells()),
                 // The first member: packets.
                 Expr { kind: ExprKind::Const(Const::Enum(0)), ty: kind, span: Span::NONE },
             ],
@@ -130,6 +173,11 @@ impl Generator<'_> {
             return ExternFunctionId::from(found);
         }
         let params = vec![SignatureParam { name: param.into(), direction, ty, optional: false }];
+        self.add_function(name, params)
+    }
+
+    fn add_function(&mut self, name: &str, params: Vec<SignatureParam>) -> ExternFunctionId {
+        let functions = &mut self.out.extern_functions;
         functions.push(ir::ExternFunction {
             name: name.into(),
             user: false,

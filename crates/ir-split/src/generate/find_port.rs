@@ -7,7 +7,7 @@ use super::Generator;
 use super::externs::Drop;
 use crate::arch::PORT_BITS;
 use crate::placement::DeviceIndex;
-use crate::policy::{LEADING, PortKey, PortTable};
+use crate::policy::{PortKey, PortTable};
 use crate::section::SectionId;
 use crate::split::LinkEntry;
 use ir::{ActionId, Stmt, StmtKind, TableId, Type, VarId, build};
@@ -17,32 +17,34 @@ impl Generator<'_> {
     /// `if (region is one of a policy's) { p4rack_POLICY.apply(); } else { the next policy's }`
     pub fn find_port(&mut self, targets: &[SectionId]) -> Vec<Stmt> {
         let clear_group = build::assign(self.standard(Duty::Ingress, Meaning::Group), build::bits(16, 0));
-        let forward = self.forward_action();
-        let miss = self.drop(Duty::Ingress, Drop::NoPort);
-        let miss = self.add_own_action(self.cut.ingress, "no_port", vec![], miss);
         let mut led = vec![];
-        for policy in LEADING {
+        for policy in self.cut.policies {
             let (sections, placement) = (self.cut.sections, self.cut.placement);
             let own = targets.iter().copied().filter(|id| policy.leads(*id, sections, placement));
             let own: Vec<SectionId> = own.collect();
             if !own.is_empty() {
-                let table = policy.table(&own, sections, placement);
-                let apply = StmtKind::Apply(self.add_port_table(policy.name(), &table, [forward, miss]));
-                led.push((own, build::stmt(apply)));
+                let found = policy.lead(self, &own);
+                led.push((own, found));
             }
         }
         // The last policy leads all remaining hand-overs.
-        let mut found = led.pop().map_or(vec![], |(_, apply)| vec![apply]);
-        for (own, apply) in led.into_iter().rev() {
+        let mut found = led.pop().map_or(vec![], |(_, found)| found);
+        for (own, stmts) in led.into_iter().rev() {
             let is_it = |id: &SectionId| {
                 build::equals(self.region_of(Duty::Ingress), self.region_value(u64::from(id.0)))
             };
             if let Some(any) = own.iter().map(is_it).reduce(build::or) {
-                found = vec![build::if_else(any, vec![apply], found)];
+                found = vec![build::if_else(any, stmts, found)];
             }
         }
         found.insert(0, clear_group);
         found
+    }
+
+    /// Applies a table that gives the port.
+    pub fn look_up(&mut self, policy: &str, table: &PortTable) -> Vec<Stmt> {
+        let actions = [self.forward_action(), self.no_port_action()];
+        vec![build::stmt(StmtKind::Apply(self.add_port_table(policy, table, actions)))]
     }
 
     fn add_port_table(&mut self, policy: &str, led: &PortTable, actions: [ActionId; 2]) -> TableId {
@@ -63,7 +65,7 @@ impl Generator<'_> {
     }
 
     /// The port by which the path to a device begins.
-    fn port_to(&self, device: DeviceIndex) -> Option<u64> {
+    pub fn port_to(&self, device: DeviceIndex) -> Option<u64> {
         let next = self.cut.routes.next(self.device, device)?;
         self.cut.placement.ports.get(&(self.device, next)).copied()
     }
@@ -72,10 +74,26 @@ impl Generator<'_> {
         let control = self.out.control(self.cut.ingress);
         let table = control.tables[table.index()].control_plane_name.clone();
         let action = format!("{}.{}", control.control_plane_name, self.own("forward")).into();
-        self.linkage.entries.extend(port.map(|port| LinkEntry { table, key, action, port }));
+        self.linkage.entries.extend(port.map(|port| LinkEntry {
+            table,
+            keys: vec![key],
+            action,
+            args: vec![port],
+            leads: true,
+        }));
+    }
+
+    fn no_port_action(&mut self) -> ActionId {
+        let drop = self.drop(Duty::Ingress, Drop::NoPort);
+        self.add_own_action(self.cut.ingress, "no_port", vec![], drop)
     }
 
     fn forward_action(&mut self) -> ActionId {
+        let name = self.own("forward");
+        let known = &self.out.control(self.cut.ingress).actions;
+        if let Some(found) = known.iter().position(|action| action.name == name) {
+            return ActionId::from(found);
+        }
         let control = &mut self.out.controls[self.cut.ingress.index()];
         let port = VarId::from(control.vars.len());
         control.vars.push(build::data_param("port", Type::Bit(PORT_BITS)));

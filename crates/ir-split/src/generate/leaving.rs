@@ -32,6 +32,10 @@ impl Generator<'_> {
             self.cut.routes.sent_on(self.device).map(|(id, target)| (id, origin(id, target))).collect();
         // Hand-overs packed by egress are recirculated and find their port in the same way.
         all.extend(self.leaving_from_egress().into_iter().map(|id| (id, None)));
+        let (sections, placement) = (self.cut.sections, self.cut.placement);
+        let hears =
+            |id: &SectionId| self.cut.policies.iter().any(|policy| policy.hears(*id, sections, placement));
+        all.extend(self.entered_from_here().into_iter().filter(hears).map(|id| (id, None)));
         all.sort();
         all.dedup();
         all

@@ -16,6 +16,7 @@
 //! only on packets that do not leave as such.
 
 mod body;
+mod brought;
 mod checksums;
 mod externs;
 mod find_port;
@@ -32,6 +33,7 @@ use crate::layout::Layout;
 use crate::parsed::parsed_bytes;
 use crate::place::{HeaderIndex, Leaf, Places, RoleKey};
 use crate::placement::{DeviceIndex, Placement};
+use crate::policy::EdgePolicy;
 use crate::prepare::{Lengths, Lent, Orders, drop_lent};
 use crate::refuse::broken;
 use crate::routes::Routes;
@@ -60,6 +62,8 @@ pub struct Cut<'a> {
     pub layout: &'a Layout,
     /// Device of each region.
     pub placement: &'a Placement,
+    /// The policies that lead hand-overs, in order.
+    pub policies: &'static [&'static dyn EdgePolicy],
     /// Paths of hand-overs.
     pub routes: &'a Routes,
     /// The control before the traffic manager.
@@ -90,7 +94,7 @@ pub struct Cut<'a> {
 
 impl<'a> Cut<'a> {
     /// Input of the generator from an analysed program; `None` if the program has no parser.
-    pub fn new(a: &'a Analysis<'_>) -> Option<Cut<'a>> {
+    pub fn new(a: &'a Analysis<'_>, policies: &'static [&'static dyn EdgePolicy]) -> Option<Cut<'a>> {
         let parser = a.program.stages.iter().find_map(|s| match s.kind {
             ir::StageKind::Parse(id) => Some(id),
             _ => None,
@@ -101,6 +105,7 @@ impl<'a> Cut<'a> {
             sections: &a.sections,
             layout: a.layout.as_ref().ok()?,
             placement: a.placement,
+            policies,
             routes: &a.routes,
             ingress: a.ingress,
             egress: a.egress,
@@ -130,6 +135,7 @@ pub fn device_program(cut: &Cut<'_>, device: DeviceIndex) -> Result<DeviceProgra
     drop_lent(&mut generator.out, cut.lent);
     let kept = if generator.is_origin() { idle(cut.program) } else { Idle::default() };
     prune::prune(&mut generator.out, &kept);
+    brought::put_in_order(&mut generator.out, cut);
     match generator.missing.into_inner() {
         Some(what) => Err(broken(&what)),
         None => Ok(DeviceProgram { program: generator.out, linkage: generator.linkage }),
@@ -157,6 +163,8 @@ pub struct Generator<'a> {
     /// Metadata field of each value that edge policies keep from the incoming to the outgoing hand-over, by the name of
     /// the hand-over's field.
     pub kept: BTreeMap<Name, usize>,
+    /// The field list of copies that a policy makes.
+    pub clone_list: u32,
     /// Set where egress packs a packet itself, in programs that send packets around too; with its field list.
     pub packed: Option<(usize, u32)>,
     /// Set where a hand-over could be shorter than links carry without padding.
@@ -192,6 +200,7 @@ impl<'a> Generator<'a> {
             region: 0,
             leaving: 0,
             kept: BTreeMap::new(),
+            clone_list: 0,
             packed: None,
             short: None,
             original_lengths: BTreeMap::new(),
@@ -256,6 +265,18 @@ impl<'a> Generator<'a> {
         }
     }
 
+    /// The field of the standard metadata with that name.
+    pub fn standard_field(&self, stage: Duty, name: &str, width: u32) -> Expr {
+        let base = build::var(
+            self.sure_role_var(stage, Role::StandardMetadata),
+            &self.shared_type(stage, Role::StandardMetadata),
+        );
+        match self.out.fields(&base.ty).iter().position(|field| field.name == name) {
+            Some(number) => build::field(base, number, Type::Bit(width)),
+            None => self.lacks(format!("the field `{name}` of the standard metadata"), base),
+        }
+    }
+
     pub fn shared_type(&self, stage: Duty, role: Role) -> Type {
         let var = self.role_var(stage, role);
         let vars = match arch::stage(&self.out, stage).map(|s| s.kind) {
@@ -291,8 +312,9 @@ impl<'a> Generator<'a> {
 
     /// Value that a policy keeps of a hand-over's field; `None` if none on this device does.
     pub fn kept_field(&self, stage: Duty, name: &str) -> Option<Expr> {
-        let width = self.cut.layout.width_of(name);
-        Some(build::field(self.metadata(stage), *self.kept.get(name)?, Type::Bit(width)))
+        let number = *self.kept.get(name)?;
+        let ty = self.out.fields(&self.metadata_type)[number].ty.clone();
+        Some(build::field(self.metadata(stage), number, ty))
     }
 
     /// The most bits of a header.

@@ -1,6 +1,6 @@
 //! `call`: a region is a handler, which gives control back to the device around it.
 //!
-//! The section after the call runs at the caller. Hand-overs to the handler and back are led by [`super::LEADING`], like all
+//! The section after the call runs at the caller. Hand-overs to the handler and back are led by [`crate::policies::LEADING`], like all
 //! others.
 
 use super::EdgePolicy;

@@ -4,32 +4,21 @@
 //! direct   a region's number -> the port towards the one device that runs it
 //! return   an origin's number -> the port back to it
 //! call     no table of its own: control is led to the handler and back by the two above
+//! failover an edge and its target in use -> the port towards that device; which one is in use is decided by code of its own
 //! ```
 
 #[path = "return.rs"]
-mod back;
-mod call;
-mod direct;
+pub(crate) mod back;
+pub(crate) mod call;
+pub(crate) mod direct;
+pub(crate) mod failover;
 
 use crate::generate::Generator;
 use crate::layout::LayoutField;
-use crate::placement::{DeviceIndex, Placement, Policy};
+use crate::placement::{DeviceIndex, Placement};
 use crate::section::{SectionId, Sections};
-use back::Return;
-use call::Call;
-use direct::Direct;
 use ir::Stmt;
 use p4_arch::Duty;
-
-impl Policy {
-    /// The implementation.
-    pub(crate) fn rules(self) -> &'static dyn EdgePolicy {
-        match self {
-            Policy::Direct => &Direct,
-            Policy::Call => &Call,
-        }
-    }
-}
 
 /// An edge policy.
 pub(crate) trait EdgePolicy: Sync {
@@ -56,6 +45,22 @@ pub(crate) trait EdgePolicy: Sync {
         PortTable::default()
     }
 
+    /// Finds the port of hand-overs to these sections; none of them is led by another policy. By default a look-up in [`EdgePolicy::table`].
+    fn lead(&self, g: &mut Generator<'_>, own: &[SectionId]) -> Vec<Stmt> {
+        let table = self.table(own, g.cut.sections, g.cut.placement);
+        g.look_up(self.name(), &table)
+    }
+
+    /// The sender of hand-overs to this section gets frames back that name it.
+    fn hears(&self, _target: SectionId, _sections: &Sections, _placement: &Placement) -> bool {
+        false
+    }
+
+    /// Frames of its own that come to this device beside hand-overs of packets: the parser takes the common header alone, and no section runs.
+    fn own_frame(&self, _placement: &Placement, _device: DeviceIndex) -> Option<OwnFrame> {
+        None
+    }
+
     /// The fields that are its own in every hand-over: a number of a sequence, a wish for an acknowledgement.
     fn fields(&self, _placement: &Placement) -> Vec<LayoutField> {
         vec![]
@@ -63,6 +68,11 @@ pub(crate) trait EdgePolicy: Sync {
 
     /// The fields that a device keeps in its metadata from the hand-over that came to the one that leaves.
     fn keeps(&self, _placement: &Placement, _device: DeviceIndex) -> Vec<LayoutField> {
+        vec![]
+    }
+
+    /// Those that copies of the packet made by [`Generator::clone_to_port`] keep.
+    fn keeps_in_clones(&self, _placement: &Placement, _device: DeviceIndex) -> Vec<LayoutField> {
         vec![]
     }
 
@@ -75,10 +85,23 @@ pub(crate) trait EdgePolicy: Sync {
     fn receive(&self, _g: &mut Generator<'_>) -> Vec<Stmt> {
         vec![]
     }
+
+    /// Egress of a helper: copies that it has made.
+    fn in_egress(&self, _g: &mut Generator<'_>) -> Vec<Stmt> {
+        vec![]
+    }
 }
 
-/// All policies that lead hand-overs, in the order in which a device asks them.
-pub(crate) const LEADING: [&dyn EdgePolicy; 2] = [&Return, &Direct];
+/// How a policy's own frames are told from hand-overs of packets.
+#[derive(Clone, Copy)]
+pub(crate) struct OwnFrame {
+    /// A field of hand-overs.
+    pub field: &'static str,
+    /// Its value in hand-overs of packets.
+    pub packet: u64,
+    /// Its value in the policy's frames.
+    pub own: u64,
+}
 
 /// A table from a number in a hand-over to the device that it is for.
 #[derive(Default)]

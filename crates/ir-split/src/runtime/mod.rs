@@ -13,7 +13,8 @@ mod full;
 use crate::analysis::Analysis;
 use crate::generate::{Generator, Moved};
 use crate::layout::{Layout, NotCarried};
-use crate::placement::Placement;
+use crate::placement::{DeviceIndex, Placement};
+use crate::policy::EdgePolicy;
 use crate::section::SectionId;
 use base_diag::Diagnostic;
 use full::Full;
@@ -26,7 +27,7 @@ pub(crate) trait Runtime: Sync {
     fn name(&self) -> &'static str;
 
     /// The bits of each hand-over, or the values that it cannot carry.
-    fn layout(&self, a: &Analysis<'_>) -> Result<Layout, Vec<NotCarried>>;
+    fn layout(&self, a: &Analysis<'_>, policies: &[&dyn EdgePolicy]) -> Result<Layout, Vec<NotCarried>>;
 
     /// Cost: the bits that stand in front of the packet in a hand-over to this section.
     fn header_bits(&self, layout: &Layout, section: SectionId) -> u32;
@@ -74,6 +75,14 @@ pub(crate) struct At {
     pub control: ControlId,
     /// How members of egress are numbered there.
     pub moved: Moved,
+}
+
+/// `02:52:41:43:4b:00`: locally administered, "RACK". Hand-overs are addressed to it.
+pub(crate) const ADDRESS: u64 = 0x0252_4143_4b00;
+
+/// The source address of hand-overs that a device sends.
+pub(crate) fn sender_address(device: DeviceIndex) -> u64 {
+    ADDRESS + 1 + u64::from(device.0)
 }
 
 /// The runtime of a placement.

@@ -2,14 +2,10 @@
 
 use crate::generate::{Generator, Moved};
 use crate::layout::{EPOCH_BITS, ETHER_TYPE, Form, LiveField, VERSION};
-use crate::policy::LEADING;
-use crate::runtime::At;
+use crate::runtime::{ADDRESS, At, sender_address};
 use crate::section::SectionId;
 use ir::{Const, ControlId, ErrorId, Expr, ExprKind, Stmt, Type, build};
 use p4_arch::Duty;
-
-/// `02:52:41:43:4b:00`: locally administered, "RACK".
-const ADDRESS: u64 = 0x0252_4143_4b00;
 
 impl Generator<'_> {
     /// `if (hdr.p4rack_S.isValid()) { p4rack_restore_S(); }`, if the section is entered over a cut. Validity and
@@ -107,7 +103,7 @@ impl Generator<'_> {
         let placement = self.cut.placement;
         let values = [
             ("dst_addr", ADDRESS),
-            ("src_addr", ADDRESS + 1 + u64::from(self.device.0)),
+            ("src_addr", sender_address(self.device)),
             ("ether_type", u64::from(ETHER_TYPE)),
             ("version", VERSION),
             ("app", placement.app),
@@ -122,7 +118,7 @@ impl Generator<'_> {
             }
         }
         stmts.push(build::assign(self.named_field(common.clone(), "region"), self.region_of(stage)));
-        for policy in LEADING {
+        for policy in self.cut.policies {
             stmts.extend(policy.send(self, stage));
         }
         for (&index, &copy) in &self.sent {

@@ -18,7 +18,7 @@ use crate::analysis::Analysis;
 use crate::fit::{check_fit, too_long};
 use crate::generate::{Drop, Generator};
 use crate::layout::{Layout, NotCarried};
-use crate::policy::LEADING;
+use crate::policy::EdgePolicy;
 use crate::section::SectionId;
 use base_diag::Diagnostic;
 use ir::{ControlId, Expr, Stmt, build};
@@ -31,9 +31,9 @@ impl Runtime for Full {
         "full"
     }
 
-    fn layout(&self, a: &Analysis<'_>) -> Result<Layout, Vec<NotCarried>> {
+    fn layout(&self, a: &Analysis<'_>, policies: &[&dyn EdgePolicy]) -> Result<Layout, Vec<NotCarried>> {
         let kept = a.originals.as_deref().unwrap_or_default();
-        let of_policies = LEADING.iter().flat_map(|policy| policy.fields(a.placement)).collect();
+        let of_policies = policies.iter().flat_map(|policy| policy.fields(a.placement)).collect();
         Layout::new(&a.program, a.places(), &a.sections, &a.at, kept, of_policies)
     }
 
@@ -59,7 +59,7 @@ impl Runtime for Full {
     }
 
     fn arrive(&self, g: &mut Generator<'_>) -> Vec<Stmt> {
-        let mut stmts: Vec<Stmt> = LEADING.iter().flat_map(|policy| policy.receive(g)).collect();
+        let mut stmts: Vec<Stmt> = g.cut.policies.iter().flat_map(|policy| policy.receive(g)).collect();
         for number in [Some(g.common), g.pad].into_iter().flatten() {
             let header = g.header_field(Duty::Ingress, number);
             let gone = build::set_valid(header.clone(), false);

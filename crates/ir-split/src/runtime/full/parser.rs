@@ -17,6 +17,7 @@ use crate::arch::{PORT_BITS, frame_extern};
 use crate::generate::Generator;
 use crate::layout::{EPOCH_BITS, ETHER_TYPE, ETHERNET_BITS, VERSION};
 use crate::place::HeaderIndex;
+use crate::policy::OwnFrame;
 use crate::routes::Leg;
 use crate::section::SectionId;
 use base_diag::Span;
@@ -53,10 +54,11 @@ impl Generator<'_> {
         let pads = self.pad.map(|_| (states.reserve(), states.reserve()));
         let done = states.reserve();
         let passes = (!sent_on.is_empty()).then(|| states.reserve());
+        let ended = self.own_frame().map(|_| states.reserve());
         let last = pads.map_or(done, |(has, _)| has);
         let behind = has_original.first().copied().unwrap_or(last);
         states.list.push(self.peek_state(hand_over, own_start));
-        states.list.push(self.hand_over_state(&entered, &at, &sent_on, passes));
+        states.list.push(self.hand_over_state(&entered, &at, &sent_on, passes, ended));
         let first_header = has.first().copied().unwrap_or(behind);
         for &id in &entered {
             states.list.push(self.section_state(id, first_header));
@@ -90,6 +92,7 @@ impl Generator<'_> {
         }
         states.list.push(self.done_state());
         states.list.extend(passes.map(|_| self.sent_on_state()));
+        states.list.extend(ended.map(|_| self.ended_state()));
         let start = self.start_state(set, peek, own_start, &mut states);
         let parser = &mut self.out.parsers[parser_id.index()];
         parser.states.extend(states.list);
@@ -111,6 +114,12 @@ impl Generator<'_> {
         let into = self.cut.routes.legs.iter().filter(|leg| leg.to == self.device);
         let port = |leg: &Leg| self.cut.placement.ports.get(&(self.device, leg.from)).copied();
         let mut ports: Vec<u64> = into.filter_map(port).collect();
+        let (sections, placement) = (self.cut.sections, self.cut.placement);
+        let hears =
+            |id: &SectionId| self.cut.policies.iter().any(|policy| policy.hears(*id, sections, placement));
+        let back = self.entered_from_here().into_iter().filter(hears);
+        let back = back.flat_map(|id| placement.players(sections.get(id).device));
+        ports.extend(back.filter_map(|target| placement.ports.get(&(self.device, target)).copied()));
         ports.sort_unstable();
         ports.dedup();
         ports
@@ -215,6 +224,7 @@ impl Generator<'_> {
         at: &[StateRef],
         sent_on: &[(SectionId, Option<u64>)],
         passes: Option<StateRef>,
+        ended: Option<StateRef>,
     ) -> ParserState {
         let unknown = self.region_value(self.cut.layout.unknown_region);
         let stmts = vec![
@@ -226,20 +236,24 @@ impl Generator<'_> {
         // Only an origin that sends on to others looks at whose packet it is.
         let has_origin = sent_on.iter().any(|(_, origin)| origin.is_some());
         exprs.extend(has_origin.then(|| field("origin")));
+        let own = self.own_frame();
+        exprs.extend(own.map(|own| field(own.field)));
         let placement = self.cut.placement;
-        let known = |id: SectionId, origin: Option<u64>, next: StateRef| {
+        let known = |id: SectionId, origin: Option<u64>, kind: Option<u64>, next: StateRef| {
             let values = [VERSION, placement.app, placement.epoch % (1 << EPOCH_BITS), u64::from(id.0)];
-            let values = values.map(Some).into_iter().chain([origin]);
+            let values = values.map(Some).into_iter().chain(has_origin.then_some(origin)).chain([kind]);
             let widths = exprs.iter().map(|e| if let Type::Bit(n) = e.ty { n } else { 0 });
             let key = |(value, width): (Option<u64>, u32)| {
                 value.map_or(Keyset::DontCare, |value| Keyset::Value(build::bits(width, value)))
             };
             SelectCase { keys: values.zip(widths).map(key).collect(), next, span: Span::NONE }
         };
-        let others = sent_on.iter().filter_map(|&(id, origin)| Some(known(id, origin, passes?)));
+        let others = sent_on.iter().filter_map(|&(id, origin)| Some(known(id, origin, None, passes?)));
         let mine = placement.origin_number(self.device).filter(|_| has_origin);
-        let mut cases: Vec<_> =
-            entered.iter().zip(at).map(|(&id, &next)| known(id, mine, next)).chain(others).collect();
+        let packet = own.map(|own| own.packet);
+        let frames = entered.iter().filter_map(|&id| Some(known(id, mine, Some(own?.own), ended?)));
+        let entered = entered.iter().zip(at).map(|(&id, &next)| known(id, mine, packet, next));
+        let mut cases: Vec<_> = entered.chain(frames).chain(others).collect();
         cases.push(case(Keyset::DontCare, StateRef::Accept));
         self.state("hand_over", stmts, select(exprs, cases))
     }
@@ -299,6 +313,17 @@ impl Generator<'_> {
             build::assign(self.leaving_of(Duty::Parse), build::bits(1, 1)),
         ];
         self.state("sent_on", stmts, Transition::Goto(StateRef::Accept))
+    }
+
+    /// A frame of a policy's own: nothing of the program runs.
+    fn ended_state(&self) -> ParserState {
+        let ended = self.region_value(self.cut.layout.ended_region);
+        let stmts = vec![build::assign(self.region_of(Duty::Parse), ended)];
+        self.state("ended", stmts, Transition::Goto(StateRef::Accept))
+    }
+
+    fn own_frame(&self) -> Option<OwnFrame> {
+        self.cut.policies.iter().find_map(|policy| policy.own_frame(self.cut.placement, self.device))
     }
 
     fn done_state(&self) -> ParserState {

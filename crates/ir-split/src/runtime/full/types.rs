@@ -4,7 +4,6 @@ use crate::arch::OWN_EXTERNS;
 use crate::field_lists::unused_list;
 use crate::generate::{Generator, shift_types};
 use crate::place::HeaderIndex;
-use crate::policy::LEADING;
 use crate::prepare::field_list;
 use crate::section::SectionId;
 use ir::build::struct_field;
@@ -79,9 +78,25 @@ impl Generator<'_> {
             fields.len() - 1
         });
         let mut kept = vec![];
-        for field in LEADING.iter().flat_map(|policy| policy.keeps(self.cut.placement, self.device)) {
+        for field in self.cut.policies.iter().flat_map(|policy| policy.keeps(self.cut.placement, self.device))
+        {
             kept.push((field.name.clone(), fields.len()));
             fields.push(struct_field(&self.own(&field.name), Type::Bit(field.width)));
+        }
+        let copied = self
+            .cut
+            .policies
+            .iter()
+            .flat_map(|policy| policy.keeps_in_clones(self.cut.placement, self.device));
+        let copied: Vec<_> = copied.collect();
+        if !copied.is_empty() {
+            self.clone_list = unused_list(&self.out, &self.metadata_type);
+        }
+        for field in copied {
+            kept.push((field.name.clone(), fields.len()));
+            let mark = field_list(vec![ir::AnnotationValue::Int(self.clone_list.into())]);
+            let own = struct_field(&self.own(&field.name), Type::Bit(field.width));
+            fields.push(Field { annotations: vec![mark], ..own });
         }
         let mut lengths = vec![];
         for &index in self.cut.originals {
@@ -137,6 +152,13 @@ impl Generator<'_> {
         if !self.out.types.iter().any(|t| t.name == counter.kinds) {
             let kind = TypeKind::Enum(counter.members.map(Into::into).to_vec());
             let name = counter.kinds.into();
+            decls.push(TypeDecl { name, kind, annotations: vec![], span: base_diag::Span::NONE });
+        }
+        let clone = &OWN_EXTERNS.clone;
+        if self.cut.placement.has_spares(self.role()) && !self.out.types.iter().any(|t| t.name == clone.kinds)
+        {
+            let kind = TypeKind::Enum(clone.members.map(Into::into).to_vec());
+            let name = clone.kinds.into();
             decls.push(TypeDecl { name, kind, annotations: vec![], span: base_diag::Span::NONE });
         }
         (self.types_at, self.types_added) = (at, decls.len() as u32);

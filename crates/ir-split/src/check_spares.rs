@@ -1,0 +1,87 @@
+//! What a placement with spares has to keep: each device has one place, links join senders with all targets, and state may differ.
+
+use crate::placement::{DeviceIndex, Placement};
+use crate::section::{SectionId, Sections};
+use base_diag::{Diagnostic, codes::split as codes};
+use ir::{InstanceId, Program};
+use ir_state::{Apart, Mode, Uses, apart, mode_of, refuse_apart};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Sites that share a device share all of them: a device has the same part as its spares.
+pub fn check_sites(placement: &Placement) -> Vec<Diagnostic> {
+    let mut known: BTreeMap<DeviceIndex, &[DeviceIndex]> = BTreeMap::new();
+    let mut found = vec![];
+    for (name, site) in &placement.sites {
+        let mut seen = BTreeSet::new();
+        for &device in &site.devices {
+            let is_alone = site.devices.len() == 1;
+            let others = *known.entry(device).or_insert(&site.devices);
+            let why = match () {
+                () if !seen.insert(device) => "it is named twice",
+                () if !is_alone && placement.home.contains(&device) => "it is an origin",
+                () if others != site.devices.as_slice() && !(is_alone && others.len() == 1) => {
+                    "other regions have it without the same devices in the same order"
+                }
+                () => continue,
+            };
+            let title = format!("`{}` cannot be a device of region `{name}`", placement.name(device));
+            found.push(Diagnostic::error(codes::NOT_SPLIT_YET, title).note(why).help(
+                "a preferred device and its spares run the same regions: name the same devices for each",
+            ));
+        }
+    }
+    found
+}
+
+/// A sender sees the failure of a target on the link to it.
+pub fn check_links(sections: &Sections, placement: &Placement) -> Vec<Diagnostic> {
+    let mut missing = BTreeSet::new();
+    for (before, section) in sections.cut_edges() {
+        let role = sections.get(section).device;
+        let is_led = placement.has_spares(role);
+        for from in placement.players(sections.get(before).device).into_iter().filter(|_| is_led) {
+            let apart = |to: &DeviceIndex| {
+                let joins = |pair| placement.ports.contains_key(&pair);
+                !joins((from, *to)) || !joins((*to, from))
+            };
+            missing.extend(placement.players(role).into_iter().filter(apart).map(|to| (from, to)));
+        }
+    }
+    let report = |&(from, to): &(DeviceIndex, DeviceIndex)| {
+        let (a, b) = (placement.name(from), placement.name(to));
+        Diagnostic::error(codes::NO_LINK, format!("no link from `{a}` to `{b}`"))
+            .note("`failover` notices a failure on the link between the two")
+            .help("add a link between the two devices, or name another spare")
+    };
+    missing.iter().map(report).collect()
+}
+
+/// Objects that a spare would not have as the preferred device left them.
+pub fn check_state(
+    program: &Program,
+    sections: &Sections,
+    placement: &Placement,
+    uses: &BTreeMap<SectionId, Uses>,
+) -> Vec<Diagnostic> {
+    let mut found: BTreeMap<InstanceId, SectionId> = BTreeMap::new();
+    let is_free = |object: &InstanceId| {
+        apart(program, *object) == Apart::May
+            || matches!(mode_of(program, *object), Mode::Replicated | Mode::Soft)
+    };
+    for (&id, used) in uses.iter().filter(|(id, _)| placement.has_spares(sections.get(**id).device)) {
+        for &object in used.instances.keys().filter(|object| !is_free(object)) {
+            found.entry(object).or_insert(id);
+        }
+    }
+    let report = |(&object, &id): (&InstanceId, &SectionId)| {
+        let (instance, section) = (program.instance(object), sections.get(id));
+        let title = format!("a spare would lack what `{}` holds", instance.control_plane_name);
+        let names = placement.players(section.device);
+        let names: Vec<_> = names.into_iter().map(|device| format!("`{}`", placement.name(device))).collect();
+        refuse_apart(program, object, title)
+            .at(instance.span, format!("each of {} would have one", names.join(", ")))
+            .note("packets write it, and a spare takes over without the values")
+            .help("write `@soft` before the declaration if the values may be lost, or place the region on one device")
+    };
+    found.iter().map(report).collect()
+}

@@ -1,0 +1,306 @@
+//! `failover`: a preferred device and its spares; the sender goes over to the next one when the one in use has failed.
+//!
+//! `edge.p4` has the machines of the crate `failover` as two controls. `Leave` stands where a hand-over finds its port, and takes reports
+//! and ticks, too; `Arrive` stands at the start of ingress of a target. `docs/internals/failover.md` describes frames and registers.
+//!
+//! ```text
+//! sender    p4rack_leave.apply(kind, ask, generation, sequence, gaps, region, now, leaves, port); if (leaves == 0) { drop }
+//! target    p4rack_arrive.apply(ask, generation, sequence, gaps, region, sender, verdict, reports);
+//!           if (reports == 1) { clone }   if (verdict != 0) { drop }
+//! egress    if (the clone) { p4rack := the report; truncate to p4rack_t }
+//! ```
+
+use super::{EdgePolicy, OwnFrame, PortTable};
+use crate::generate::{Drop, Generator};
+use crate::layout::{KIND, LayoutField};
+use crate::placement::{DeviceIndex, Placement};
+use crate::runtime::sender_address;
+use crate::section::{SectionId, Sections};
+use crate::split::LinkEntry;
+use failover::{GAPS_BITS, GENERATION_BITS, SEQUENCE_BITS, Thresholds};
+use ir::{Callee, Expr, Name, Stmt, build};
+use p4_arch::v1model::instance_type::INGRESS_CLONE;
+use p4_arch::{Duty, Meaning};
+use std::collections::{BTreeMap, BTreeSet};
+
+pub struct Failover;
+
+/// Values of the field `kind`, as in `edge.p4`.
+const PACKET: u64 = 0;
+const PROBE: u64 = 1;
+const REPORT: u64 = 2;
+const KIND_BITS: u32 = 2;
+
+/// Bits of `region` and of addresses in `edge.p4`.
+const ADDRESS_BITS: u32 = 48;
+
+/// Metadata of a sender: the hand-over leaves.
+const LEAVES: &str = "leaves";
+
+/// Metadata of a target.
+const VERDICT: &str = "verdict";
+const REPORTS: &str = "reports";
+const STAMP: [(&str, u32); 3] =
+    [("generation", GENERATION_BITS), ("sequence", SEQUENCE_BITS), ("gaps", GAPS_BITS)];
+
+fn field(name: &str, width: u32) -> LayoutField {
+    LayoutField { name: name.into(), width }
+}
+
+impl EdgePolicy for Failover {
+    fn name(&self) -> &'static str {
+        "failover"
+    }
+
+    fn most_devices(&self) -> usize {
+        failover::targets::MOST_TARGETS
+    }
+
+    fn leads(&self, target: SectionId, sections: &Sections, placement: &Placement) -> bool {
+        placement.has_spares(sections.get(target).device)
+    }
+
+    fn table(&self, _: &[SectionId], _: &Sections, _: &Placement) -> PortTable {
+        PortTable::default()
+    }
+
+    fn fields(&self, placement: &Placement) -> Vec<LayoutField> {
+        if !placement.has_any_spares() {
+            return vec![];
+        }
+        let kinds = [field(KIND, KIND_BITS), field("ask", 1)];
+        kinds.into_iter().chain(STAMP.map(|(name, width)| field(name, width))).collect()
+    }
+
+    fn keeps(&self, placement: &Placement, device: DeviceIndex) -> Vec<LayoutField> {
+        if !placement.has_any_spares() {
+            return vec![];
+        }
+        let mut all = vec![field(LEAVES, 1)];
+        if placement.has_spares(placement.role(device)) {
+            all.extend([field(VERDICT, 2), field(REPORTS, 1)]);
+        }
+        all
+    }
+
+    fn keeps_in_clones(&self, placement: &Placement, device: DeviceIndex) -> Vec<LayoutField> {
+        let is_target = placement.has_spares(placement.role(device));
+        if is_target { STAMP.map(|(name, width)| field(name, width)).to_vec() } else { vec![] }
+    }
+
+    fn own_frame(&self, placement: &Placement, device: DeviceIndex) -> Option<OwnFrame> {
+        let is_target = placement.has_spares(placement.role(device));
+        is_target.then_some(OwnFrame { field: KIND, packet: PACKET, own: PROBE })
+    }
+
+    fn hears(&self, target: SectionId, sections: &Sections, placement: &Placement) -> bool {
+        self.leads(target, sections, placement)
+    }
+
+    fn send(&self, g: &mut Generator<'_>, stage: Duty) -> Vec<Stmt> {
+        let zero = |f: LayoutField| build::assign(g.common_field(stage, &f.name), build::bits(f.width, 0));
+        self.fields(g.cut.placement).into_iter().map(zero).collect()
+    }
+
+    fn lead(&self, g: &mut Generator<'_>, own: &[SectionId]) -> Vec<Stmt> {
+        let stage = Duty::Ingress;
+        let groups = groups(g, own);
+        let most = groups.iter().map(|(_, targets, _)| targets.len()).max().unwrap_or(1);
+        let (control, path) = g.bring(&source(g, most, groups.len()), "leave");
+        fill_leave(g, &path, &groups);
+        let Some(leaves) = g.kept_field(stage, LEAVES) else {
+            return g.lacks("a field of fail-over".to_string(), vec![]);
+        };
+        let common = |name| g.common_field(stage, name);
+        let now = g.standard_field(stage, "ingress_global_timestamp", ADDRESS_BITS);
+        let port = g.standard(stage, Meaning::ToPort);
+        let args = vec![
+            common(KIND),
+            common("ask"),
+            common("generation"),
+            common("sequence"),
+            common("gaps"),
+            common("region"),
+            now,
+            leaves.clone(),
+            port,
+        ];
+        let is_packet = build::equals(common(KIND), build::bits(KIND_BITS, PACKET));
+        let stays = build::equals(leaves, build::bits(1, 0));
+        // A tick comes from elsewhere, and leaves as a probe from here.
+        let sender = build::assign(common("src_addr"), build::bits(ADDRESS_BITS, sender_address(g.device)));
+        let counted = g.drop(stage, Drop::NoPort);
+        let silent = g.drop_silently(stage);
+        vec![
+            build::call(Callee::Control(control), vec![], args),
+            sender,
+            build::if_then(stays, vec![build::if_else(is_packet, counted, silent)]),
+        ]
+    }
+
+    fn receive(&self, g: &mut Generator<'_>) -> Vec<Stmt> {
+        let stage = Duty::Ingress;
+        if !g.cut.placement.has_spares(g.role()) {
+            return vec![];
+        }
+        let senders = senders(g);
+        let edges = senders.iter().map(|(_, from)| *from).collect::<BTreeSet<_>>();
+        let (control, path) = g.bring(&source(g, 1, edges.len()), "arrive");
+        fill_arrive(g, &path, &senders, &edges);
+        let kept: Option<Vec<Expr>> = [VERDICT, REPORTS]
+            .iter()
+            .chain(STAMP.map(|(name, _)| name).iter())
+            .map(|name| g.kept_field(stage, name))
+            .collect();
+        let Some(kept) = kept else { return g.lacks("a field of fail-over".to_string(), vec![]) };
+        let [verdict, reports, stamp @ ..] = kept.as_slice() else { return vec![] };
+        let mut stmts: Vec<Stmt> = stamp
+            .iter()
+            .zip(STAMP)
+            .map(|(to, (name, _))| build::assign(to.clone(), g.common_field(stage, name)))
+            .collect();
+        let mut args = vec![g.common_field(stage, "ask")];
+        args.extend(stamp.iter().cloned());
+        args.extend([
+            g.common_field(stage, "region"),
+            g.common_field(stage, "src_addr"),
+            verdict.clone(),
+            reports.clone(),
+        ]);
+        stmts.push(build::call(Callee::Control(control), vec![], args));
+        let clone = g.clone_to_port();
+        stmts.push(build::if_then(build::equals(reports.clone(), build::bits(1, 1)), clone));
+        let ended = build::assign(g.region_of(stage), g.region_value(g.cut.layout.ended_region));
+        let is_probe = build::equals(g.common_field(stage, KIND), build::bits(KIND_BITS, PROBE));
+        let mut silent = g.drop_silently(stage);
+        silent.push(ended.clone());
+        let mut counted = g.drop(stage, Drop::Again);
+        counted.push(ended);
+        let refused = build::differs(verdict.clone(), build::bits(2, 0));
+        let dropped = build::if_then(refused, counted);
+        stmts.push(build::stmt(ir::StmtKind::If(
+            is_probe,
+            build::block(silent),
+            build::block(vec![dropped]),
+        )));
+        // What is of another plan is dropped as unknown.
+        let is_known = build::differs(g.region_of(stage), g.region_value(g.cut.layout.unknown_region));
+        let came = g.runtime.is_hand_over(g, stage);
+        vec![build::if_then(build::and(came, is_known), stmts)]
+    }
+
+    fn in_egress(&self, g: &mut Generator<'_>) -> Vec<Stmt> {
+        let stage = Duty::Egress;
+        if !g.cut.placement.has_spares(g.role()) {
+            return vec![];
+        }
+        let set = |name: &str, width: u32, value: u64| {
+            build::assign(g.common_field(stage, name), build::bits(width, value))
+        };
+        let mut stmts = vec![
+            set(KIND, KIND_BITS, REPORT),
+            set("ask", 1, 0),
+            set("src_addr", ADDRESS_BITS, sender_address(g.device)),
+        ];
+        for (name, _) in STAMP {
+            if let Some(kept) = g.kept_field(stage, name) {
+                stmts.push(build::assign(g.common_field(stage, name), kept));
+            }
+        }
+        let bytes = g.cut.layout.common_bits() / 8;
+        stmts.push(g.truncate_to(bytes));
+        let kind = g.standard(stage, Meaning::Kind);
+        let is_clone = build::equals(kind, build::bits(32, u64::from(INGRESS_CLONE)));
+        vec![build::if_then(is_clone, stmts)]
+    }
+}
+
+/// The number of an edge, its targets, and the sections that it leads to.
+type Group = (u64, Vec<DeviceIndex>, Vec<SectionId>);
+
+/// The edges that leave a device: one for each site.
+fn groups(g: &Generator<'_>, own: &[SectionId]) -> Vec<Group> {
+    let mut by_role: BTreeMap<DeviceIndex, Vec<SectionId>> = BTreeMap::new();
+    for &id in own {
+        by_role.entry(g.cut.sections.get(id).device).or_default().push(id);
+    }
+    let group = |(number, (role, ids))| (number, g.cut.placement.players(role), ids);
+    (0..).zip(by_role).map(group).collect()
+}
+
+/// The sections that hand-overs come here for, each with the device that sends them.
+fn senders(g: &Generator<'_>) -> Vec<(SectionId, DeviceIndex)> {
+    let legs = g.cut.routes.legs.iter().filter(|leg| leg.to == g.device && leg.target == g.device);
+    let mut all: Vec<_> = legs.map(|leg| (leg.section, leg.from)).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+fn source(g: &Generator<'_>, targets: usize, edges: usize) -> String {
+    let region = g.cut.layout.width_of("region");
+    let port = crate::PORT_BITS;
+    format!(
+        "#define TARGETS {targets}\n#define EDGES {edges}\n#define REGION_BITS {region}\n#define ADDRESS_BITS {ADDRESS_BITS}\n\
+         #define PORT_BITS {port}\n#include <core.p4>\n#include <v1model.p4>\n{}{}",
+        include_str!("edge.p4"),
+        include_str!("pipeline.p4"),
+    )
+}
+
+fn fill_leave(g: &mut Generator<'_>, path: &Name, groups: &[Group]) {
+    let limits = Thresholds::default();
+    for (edge, targets, sections) in groups {
+        for id in sections {
+            let args = vec![
+                *edge,
+                (1 << targets.len()) - 1,
+                limits.ask_every.into(),
+                limits.ask_after,
+                limits.patience,
+                limits.most_missed.into(),
+                limits.most_gaps.into(),
+                u64::from(limits.window) - 1,
+            ];
+            add(g, path, "edge_of", vec![id.0.into()], "use", args, false);
+        }
+        for (n, target) in targets.iter().enumerate() {
+            if let Some(port) = g.port_to(*target) {
+                add(g, path, "port_of", vec![*edge, 1 << n], "forward", vec![port], true);
+            }
+        }
+    }
+}
+
+fn fill_arrive(
+    g: &mut Generator<'_>,
+    path: &Name,
+    senders: &[(SectionId, DeviceIndex)],
+    edges: &BTreeSet<DeviceIndex>,
+) {
+    let tolerance = u64::from(Thresholds::default().tolerance);
+    for (id, from) in senders {
+        let edge = edges.iter().position(|known| known == from).unwrap_or(0) as u64;
+        let keys = vec![id.0.into(), sender_address(*from)];
+        add(g, path, "edge_of", keys, "from", vec![edge, tolerance, (1 << tolerance) - 1], false);
+    }
+    for from in edges {
+        if let Some(&port) = g.cut.placement.ports.get(&(g.device, *from)) {
+            g.linkage.sessions.push((port as u32, port));
+        }
+    }
+}
+
+fn add(
+    g: &mut Generator<'_>,
+    path: &Name,
+    table: &str,
+    keys: Vec<u64>,
+    action: &str,
+    args: Vec<u64>,
+    leads: bool,
+) {
+    let table = format!("{path}.{table}").into();
+    let action = format!("{path}.{action}").into();
+    g.linkage.entries.push(LinkEntry { table, keys, action, args, leads });
+}

@@ -1,0 +1,572 @@
+//! The P4 of the policy `failover` beside the state machines of the crate `failover`: the same events, the same decisions, the same
+//! registers.
+
+use base_bits::Bits;
+use base_diag::{Severity, SourceMap, Style, render};
+use base_time::{Duration, Rng, Time};
+use control_writes::Match;
+use device::{Options, Switch};
+use failover::{Allowed, Receiver, Report, Sender, Sent, Stamp, Targets, Thresholds, Verdict};
+use ir_value::Value;
+use p4_syntax::{LoadError, Loader};
+use std::sync::Arc;
+
+const EDGE: &str = include_str!("../src/policy/failover/edge.p4");
+
+/// A frame says what happens, and comes back with what became of it.
+const DRIVER: &str = r#"
+#include <core.p4>
+#include <v1model.p4>
+#define TARGETS 3
+#define EDGES 2
+#define REGION_BITS 8
+#define ADDRESS_BITS 48
+#define PORT_BITS 9
+header event_t {
+    bit<8> arrives;
+    bit<2> kind;
+    bit<1> ask;
+    bit<5> padding;
+    bit<32> generation;
+    bit<32> sequence;
+    bit<16> gaps;
+    bit<8> region;
+    bit<48> sender;
+    bit<16> decision;
+    bit<16> port;
+}
+struct headers { event_t event; }
+struct metadata {}
+"#;
+
+const PIPELINE: &str = r#"
+parser P(packet_in p, out headers h, inout metadata m, inout standard_metadata_t s) {
+    state start { p.extract(h.event); transition accept; }
+}
+control In(inout headers h, inout metadata m, inout standard_metadata_t s) {
+    Leave() leave;
+    Arrive() arrive;
+    apply {
+        bit<1> one = 0;
+        bit<2> verdict = 0;
+        bit<9> port = 0;
+        if (h.event.arrives == 1) {
+            arrive.apply(h.event.ask, h.event.generation, h.event.sequence, h.event.gaps, h.event.region, h.event.sender, verdict, one);
+        } else {
+            leave.apply(h.event.kind, h.event.ask, h.event.generation, h.event.sequence, h.event.gaps, h.event.region, s.ingress_global_timestamp, one, port);
+        }
+        h.event.decision = (bit<16>) verdict << 8 | (bit<16>) one;
+        h.event.port = (bit<16>) port;
+        s.egress_spec = 1;
+    }
+}
+control Out(inout headers h, inout metadata m, inout standard_metadata_t s) { apply {} }
+control Checksum(inout headers h, inout metadata m) { apply {} }
+control D(packet_out p, in headers h) { apply { p.emit(h.event); } }
+V1Switch(P(), Checksum(), In(), Out(), Checksum(), D()) main;
+"#;
+
+struct Text(Arc<str>);
+
+impl Loader for Text {
+    fn read(&self, _: &str) -> Result<Arc<str>, LoadError> {
+        Ok(Arc::clone(&self.0))
+    }
+
+    fn builtin(&self, name: &str) -> Option<Arc<str>> {
+        p4_arch::include(name).map(Arc::from)
+    }
+}
+
+fn switch(source: &str) -> Switch {
+    let mut map = SourceMap::default();
+    let parsed = p4_syntax::parse("edge.p4", &Text(source.into()), &p4_syntax::Options::default(), &mut map);
+    let mut found: Vec<_> = parsed.diagnostics.iter().cloned().collect();
+    let (typed, more) = p4_check::check(&parsed.program);
+    found.extend(more);
+    let (program, more) = ir_elaborate::elaborate(&typed);
+    found.extend(more);
+    let errors = found.iter().filter(|d| d.severity == Severity::Error);
+    let errors: String = errors.map(|d| render(d, &map, Style::Plain)).collect();
+    assert!(errors.is_empty(), "{errors}");
+    let program = Arc::new(program.expect("a program"));
+    ir_interp::switch(program, Options::default()).expect("a device")
+}
+
+/// The edges 0 and 1 lead from regions 5 and 6, with three targets each.
+const REGIONS: [u8; 2] = [5, 6];
+const SENDER: u64 = 0x0252_4143_4b01;
+
+fn bits(width: u32, value: u64) -> Bits {
+    Bits::new(width, u128::from(value))
+}
+
+fn exact(width: u32, value: u64) -> Match {
+    Match::Exact(bits(width, value))
+}
+
+/// The program's registers and the machines', with the same thresholds.
+struct Twins {
+    switch: Switch,
+    limits: Thresholds,
+    senders: [Sender; 2],
+    allowed: [Allowed; 2],
+    receivers: [Receiver; 2],
+    now: u64,
+}
+
+impl Twins {
+    fn new(source: &str, limits: Thresholds) -> Twins {
+        let mut switch = switch(source);
+        for (edge, region) in (0..).zip(REGIONS) {
+            let key = exact(8, region.into());
+            let args = [
+                bits(32, edge),
+                bits(3, 7),
+                bits(32, limits.ask_every.into()),
+                bits(48, limits.ask_after),
+                bits(48, limits.patience),
+                bits(8, limits.most_missed.into()),
+                bits(16, limits.most_gaps.into()),
+                bits(32, u64::from(limits.window) - 1),
+            ];
+            let leave = "In.leave";
+            switch
+                .table_add(
+                    &format!("{leave}.edge_of"),
+                    std::slice::from_ref(&key),
+                    &format!("{leave}.use"),
+                    &args,
+                    None,
+                )
+                .unwrap();
+            for target in 0..3 {
+                let keys = [exact(32, edge), exact(3, 1 << target)];
+                let port = [bits(9, 10 * (edge + 1) + target)];
+                switch
+                    .table_add(&format!("{leave}.port_of"), &keys, &format!("{leave}.forward"), &port, None)
+                    .unwrap();
+            }
+            let tolerance = u64::from(limits.tolerance);
+            let args = [bits(32, edge), bits(8, tolerance), bits(32, (1 << tolerance) - 1)];
+            let (table, from) = ("In.arrive.edge_of", "In.arrive.from");
+            switch.table_add(table, &[key, exact(48, SENDER)], from, &args, None).unwrap();
+        }
+        Twins {
+            switch,
+            limits,
+            senders: [Sender::default(); 2],
+            allowed: [Allowed::default(); 2],
+            receivers: [Receiver::default(); 2],
+            now: 1,
+        }
+    }
+
+    /// What the program makes of an event: kind, stamp, gaps, decision, port.
+    fn run(
+        &mut self,
+        arrives: bool,
+        kind: u8,
+        stamp: Stamp,
+        gaps: u16,
+        region: u8,
+    ) -> (u8, Stamp, u16, u16, u16) {
+        let mut frame = vec![arrives.into(), kind << 6 | u8::from(stamp.ask) << 5];
+        frame.extend(stamp.generation.to_be_bytes());
+        frame.extend(stamp.sequence.to_be_bytes());
+        frame.extend(gaps.to_be_bytes());
+        frame.push(region);
+        frame.extend(&SENDER.to_be_bytes()[2..]);
+        frame.extend([0; 4]);
+        let now = Time::ZERO + Duration::from_us(self.now);
+        let out = self.switch.process(0, &frame, now).remove(0).frame;
+        let number = |at: usize| u32::from_be_bytes(out[at..at + 4].try_into().unwrap());
+        let short = |at: usize| u16::from_be_bytes(out[at..at + 2].try_into().unwrap());
+        let stamp = Stamp { generation: number(2), sequence: number(6), ask: out[1] & 0x20 != 0 };
+        (out[1] >> 6, stamp, short(10), short(19), short(21))
+    }
+
+    fn leave(&mut self, edge: usize, kind: u8) {
+        let all = Targets::first(3);
+        let (now, allowed, limits) = (self.now, self.allowed[edge], self.limits);
+        let sent = match kind {
+            0 => self.senders[edge].send(now, all, allowed, &limits),
+            _ => self.senders[edge].tick(now, all, allowed, &limits),
+        };
+        let garbage = Stamp { generation: 77, sequence: 88, ask: true };
+        let (kind_out, stamp, gaps, leaves, port) = self.run(false, kind, garbage, 99, REGIONS[edge]);
+        let expected = sent.map(|Sent { target, stamp }| {
+            let kind = if kind == 3 { 1 } else { 0 };
+            (kind, stamp, 0, 1, 10 * (edge as u16 + 1) + u16::from(target.0))
+        });
+        match expected {
+            Some(expected) => assert_eq!((kind_out, stamp, gaps, leaves, port), expected),
+            None => assert_eq!((leaves, port), (0, 0)),
+        }
+    }
+
+    fn hear(&mut self, edge: usize, report: Report) {
+        let all = Targets::first(3);
+        self.senders[edge].hear(report, all, self.allowed[edge], &self.limits);
+        let stamp = Stamp { generation: report.generation, sequence: report.sequence, ask: false };
+        let (.., leaves, port) = self.run(false, 2, stamp, report.gaps, REGIONS[edge]);
+        assert_eq!((leaves, port), (0, 0));
+    }
+
+    fn arrive(&mut self, edge: usize, stamp: Stamp) -> Option<Report> {
+        let received = self.receivers[edge].receive(stamp, &self.limits);
+        let (_, back, gaps, decision, _) = self.run(true, 0, stamp, 0, REGIONS[edge]);
+        let verdict = match received.verdict {
+            Verdict::Fresh => 0,
+            Verdict::Again => 1,
+            Verdict::Stale => 2,
+        };
+        assert_eq!(decision, verdict << 8 | u16::from(received.report.is_some()), "{stamp:?}");
+        if let Some(Report { generation, sequence, gaps: missing }) = received.report {
+            assert_eq!((back.generation, back.sequence, gaps), (generation, sequence, missing));
+        }
+        received.report
+    }
+
+    fn allow(&mut self, edge: usize, allowed: Allowed) {
+        self.allowed[edge] = allowed;
+        for (name, targets) in [("forgiven", allowed.forgiven), ("barred", allowed.barred)] {
+            let name = format!("In.leave.{name}");
+            self.switch.register_write(&name, edge as u64, &bits(3, targets.0.into())).unwrap();
+        }
+    }
+
+    /// All registers are the machines'.
+    fn compare(&self) {
+        let read =
+            |name: &str, edge: usize| match self.switch.register_value(&format!("In.{name}"), edge as u64) {
+                Ok(Value::Bits(bits)) => bits.to_u64().unwrap(),
+                other => panic!("{name}: {other:?}"),
+            };
+        for edge in 0..2 {
+            let s = &self.senders[edge];
+            let expected = [
+                ("leave.failed", s.failed.0.into()),
+                ("leave.used", s.used.0.into()),
+                ("leave.generations", s.generation.into()),
+                ("leave.sequences", s.sequence.into()),
+                ("leave.waiting", s.waiting.into()),
+                ("leave.asked", s.asked.into()),
+                ("leave.asked_at", s.asked_at),
+                ("leave.missed", s.missed.into()),
+                ("leave.acked", s.acked.into()),
+                ("leave.gaps_seen", s.gaps_seen.into()),
+                ("leave.gaps_now", s.gaps.into()),
+                ("arrive.generations", self.receivers[edge].generation.into()),
+                ("arrive.highest", self.receivers[edge].highest.into()),
+                ("arrive.seen", self.receivers[edge].seen.into()),
+                ("arrive.gaps_now", self.receivers[edge].gaps.into()),
+            ];
+            for (name, value) in expected {
+                assert_eq!(read(name, edge), value, "{name} of edge {edge} at {} us", self.now);
+            }
+        }
+    }
+}
+
+/// Runs events of all kinds; gives how often a target failed.
+fn run(source: &str, limits: Thresholds, seed: u64, events: u32) -> u32 {
+    let mut rng = Rng::new(seed);
+    let mut twins = Twins::new(source, limits);
+    let mut failures = 0;
+    for _ in 0..events {
+        let edge = rng.index(2);
+        let before = twins.senders[edge].failed;
+        let near = |rng: &mut Rng, n: u32, reach: u64| {
+            let far = if rng.chance(1, 20) { 40_000 } else { reach };
+            n.wrapping_add(rng.below(far) as u32).wrapping_sub(rng.below(far) as u32)
+        };
+        match rng.below(8) {
+            0..=1 => twins.now += rng.below(limits.patience + 2),
+            2 => twins.leave(edge, 0),
+            3 => twins.leave(edge, 3),
+            4 => {
+                let s = twins.senders[edge];
+                let generation =
+                    if rng.chance(1, 8) { near(&mut rng, s.generation, 3) } else { s.generation };
+                let sequence = near(&mut rng, s.sequence, 4);
+                let gaps = near(&mut rng, s.gaps_seen.into(), 3) as u16;
+                twins.hear(edge, Report { generation, sequence, gaps });
+            }
+            5..=6 => {
+                let r = twins.receivers[edge];
+                let generation =
+                    if rng.chance(1, 16) { near(&mut rng, r.generation, 2) } else { r.generation };
+                let sequence = near(&mut rng, r.highest, 40);
+                let ask = rng.next_bool();
+                twins.arrive(edge, Stamp { generation: generation.max(1), sequence, ask });
+            }
+            _ if rng.chance(1, 3) => {
+                let forgiven = Targets(rng.below(8) as u32);
+                let barred = Targets(rng.below(8) as u32 & rng.below(8) as u32);
+                twins.allow(edge, Allowed { forgiven, barred });
+            }
+            _ => twins.leave(edge, 0),
+        }
+        failures += u32::from(twins.senders[edge].failed != before);
+        twins.compare();
+    }
+    failures
+}
+
+fn source() -> String {
+    [DRIVER, EDGE, PIPELINE].concat()
+}
+
+const LIMITS: Thresholds = Thresholds {
+    ask_every: 3,
+    ask_after: 5,
+    patience: 7,
+    most_missed: 2,
+    tolerance: 4,
+    most_gaps: 3,
+    window: 8,
+};
+
+#[test]
+fn the_program_does_what_the_machines_do() {
+    assert!(run(&source(), LIMITS, 1, 3000) > 50);
+    let patient = Thresholds { most_missed: 200, ask_after: 100, tolerance: 31, most_gaps: 1, ..LIMITS };
+    assert!(run(&source(), patient, 2, 1500) > 0);
+    run(&source(), Thresholds { tolerance: 1, ..Thresholds::default() }, 3, 1500);
+}
+
+/// A hand-over of a region without an edge, or of a sender without one, changes nothing and goes nowhere.
+#[test]
+fn unknown_edges_are_refused() {
+    let mut twins = Twins::new(&source(), LIMITS);
+    let stamp = Stamp { generation: 1, sequence: 1, ask: true };
+    let (.., leaves, _) = twins.run(false, 0, stamp, 0, 9);
+    assert_eq!(leaves, 0);
+    let (.., decision, _) = twins.run(true, 0, stamp, 0, 9);
+    assert_eq!(decision, 3 << 8);
+}
+
+/// Faults in the program are noticed.
+#[test]
+fn each_mutant_is_noticed() {
+    let mutants = [
+        ("missing >= most_gaps", "missing > most_gaps"),
+        ("misses >= most_missed", "misses > most_missed"),
+        ("now - last_asked_at > patience", "now - last_asked_at >= patience"),
+        ("usable & (0 - usable)", "usable"),
+        ("generation == of_now && is_used != 0", "is_used != 0"),
+        ("has_failed ^ (is_used & is_free)", "has_failed ^ is_used"),
+        (
+            "~(has_failed ^ is_forgiven) & ~is_barred;\n            bit<TARGETS> target",
+            "~(has_failed ^ is_forgiven);\n            bit<TARGETS> target",
+        ),
+        ("(last & window) == 0", "(last & window) == 1"),
+        ("reached = sequence;", ""),
+        ("seen = gaps;", ""),
+        ("age >= 32", "age >= 31"),
+        ("lost = step - bears;", ""),
+        ("passed & 0x3f", "passed & 1"),
+        ("if (step >= 32)", "if (step >= 100000)"),
+    ];
+    let source = source();
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let missed: Vec<_> = mutants
+        .iter()
+        .filter(|(right, wrong)| {
+            assert!(source.contains(right), "{right}");
+            let broken = source.replacen(right, wrong, 1);
+            std::panic::catch_unwind(|| run(&broken, LIMITS, 1, 3000)).is_ok()
+        })
+        .collect();
+    std::panic::set_hook(hook);
+    assert!(missed.is_empty(), "{missed:?}");
+}
+
+/// A switch, a helper and its spare, joined by links that may be cut: frames arrive at once.
+mod rack {
+    use super::{Options, Switch, Text, bits, exact};
+    use base_diag::SourceMap;
+    use base_time::{Duration, Time};
+    use device::Session;
+    use ir_split::{DeviceIndex, Placement, Policy, Site};
+    use std::collections::{BTreeSet, VecDeque};
+    use std::sync::Arc;
+
+    pub struct Rack {
+        pub switches: Vec<Switch>,
+        placement: Placement,
+        /// Devices that are down.
+        pub down: BTreeSet<usize>,
+        /// Frames that were lost at them.
+        pub lost: u32,
+        /// Frames to helpers come twice.
+        pub doubles: bool,
+        /// Reports that have come to the switch.
+        pub reports: Vec<Vec<u8>>,
+        pub now: u64,
+    }
+
+    impl Rack {
+        pub fn new(source: &str) -> Rack {
+            let mut map = SourceMap::default();
+            let options = p4_syntax::Options::default();
+            let parsed = p4_syntax::parse("rack.p4", &Text(source.into()), &options, &mut map);
+            let (typed, _) = p4_check::check(&parsed.program);
+            let (program, _) = ir_elaborate::elaborate(&typed);
+            let [tor, nic, spare] = [0, 1, 2].map(DeviceIndex);
+            let site = Site { devices: vec![nic, spare], policy: Policy::Failover };
+            let links = [((tor, nic), 11), ((nic, tor), 21), ((tor, spare), 12), ((spare, tor), 22)];
+            let placement = Placement {
+                devices: ["tor", "nic", "spare"].map(Into::into).to_vec(),
+                sites: [("R".into(), site)].into(),
+                ports: links.into(),
+                ..Placement::whole("tor")
+            };
+            let split = ir_split::split(&program.expect("a program"), &placement).expect("a split");
+            let switches = split.devices.iter().flatten().map(|part| {
+                let mut switch =
+                    ir_interp::switch(Arc::new(part.program.clone()), Options::default()).expect("a device");
+                for (set, members) in &part.linkage.value_sets {
+                    members.iter().for_each(|port| switch.value_set_add(set, &[exact(9, *port)]).unwrap());
+                }
+                for entry in &part.linkage.entries {
+                    let keys: Vec<_> = entry.keys.iter().map(|key| exact(64, *key)).collect();
+                    let args: Vec<_> = entry.args.iter().map(|arg| bits(64, *arg)).collect();
+                    switch.table_add(&entry.table, &keys, &entry.action, &args, None).unwrap();
+                }
+                for (session, port) in &part.linkage.sessions {
+                    let to = Session { port: Some(*port as u32), ..Session::default() };
+                    switch.clone_session_set(*session, Some(to));
+                }
+                switch
+            });
+            Rack {
+                switches: switches.collect(),
+                placement,
+                down: BTreeSet::new(),
+                doubles: false,
+                lost: 0,
+                reports: vec![],
+                now: 1,
+            }
+        }
+
+        /// What leaves the rack.
+        pub fn send(&mut self, port: u32, frame: &[u8]) -> Vec<(u32, Vec<u8>)> {
+            let mut left = vec![];
+            let mut open = VecDeque::from([(0, port, frame.to_vec())]);
+            while let Some((device, port, frame)) = open.pop_front() {
+                if self.down.contains(&device) {
+                    self.lost += 1;
+                    continue;
+                }
+                if device == 0 && port != 0 && frame[17] >> 6 == 2 {
+                    self.reports.push(frame.clone());
+                }
+                let now = Time::ZERO + Duration::from_us(self.now);
+                for out in self.switches[device].process(port, &frame, now) {
+                    let index = DeviceIndex(device as u32);
+                    let to = self
+                        .placement
+                        .ports
+                        .iter()
+                        .find(|((from, _), p)| *from == index && **p == u64::from(out.port));
+                    match to {
+                        Some(((_, to), _)) => {
+                            let port = self.placement.ports[&(*to, index)] as u32;
+                            let times = if self.doubles && to.0 != 0 { 2 } else { 1 };
+                            (0..times).for_each(|_| open.push_back((to.0 as usize, port, out.frame.clone())));
+                        }
+                        None => left.push((out.port, out.frame)),
+                    }
+                }
+            }
+            left
+        }
+    }
+}
+
+/// The generated programs: the switch hands over to the helper, goes over to the spare when the helper is silent, and packets lose nothing
+/// but time.
+#[test]
+fn a_switch_goes_over_to_the_spare() {
+    let mut rack = rack::Rack::new(include_str!("../testdata/split/spares.p4"));
+    let mut packet = vec![1, 2];
+    packet.extend([9; 60]);
+    let mut expected = packet.clone();
+    expected[1] = 7;
+    for _ in 0..100 {
+        rack.now += 8;
+        assert_eq!(rack.send(0, &packet), [(2, expected.clone())]);
+    }
+    let used = |rack: &rack::Rack| rack.switches[0].register_value("In.p4rack_leave.used", 0).unwrap();
+    assert_eq!(used(&rack), Value::Bits(bits(2, 1)));
+    let asked = rack.switches[0].register_value("In.p4rack_leave.acked", 0).unwrap();
+    assert_ne!(asked, Value::Bits(bits(32, 0)), "reports arrive");
+    rack.down.insert(1);
+    let left: Vec<_> = (0..100)
+        .map(|_| {
+            rack.now += 8;
+            rack.send(0, &packet).len()
+        })
+        .collect();
+    let lost = left.iter().filter(|count| **count == 0).count();
+    assert!((8..=13).contains(&lost), "{lost} packets are lost");
+    assert_eq!(left[lost..], vec![1; 100 - lost]);
+    assert_eq!(used(&rack), Value::Bits(bits(2, 2)));
+    // The spare fails, too: nothing is left, and packets are dropped.
+    rack.down.insert(2);
+    for _ in 0..30 {
+        rack.now += 8;
+        rack.send(0, &packet);
+    }
+    assert_eq!(used(&rack), Value::Bits(bits(2, 0)));
+    let lost = rack.lost;
+    rack.send(0, &packet);
+    assert_eq!(rack.lost, lost);
+    // The controller forgives the spare.
+    rack.down.remove(&2);
+    rack.switches[0].register_write("In.p4rack_leave.forgiven", 0, &bits(2, 2)).unwrap();
+    assert_eq!(rack.send(0, &packet), [(2, expected)]);
+}
+
+/// Reports are the common header alone. What comes twice is processed once, and counted.
+#[test]
+fn what_comes_twice_is_processed_once() {
+    let mut rack = rack::Rack::new(include_str!("../testdata/split/spares.p4"));
+    rack.doubles = true;
+    let packet = [3; 62];
+    for _ in 0..20 {
+        rack.now += 8;
+        assert_eq!(rack.send(0, &packet).len(), 1);
+    }
+    assert!(!rack.reports.is_empty());
+    assert!(rack.reports.iter().all(|report| report.len() == 224 / 8), "{:?}", rack.reports);
+    let gaps = rack.switches[0].register_value("In.p4rack_leave.gaps_now", 0).unwrap();
+    assert_eq!(gaps, Value::Bits(bits(16, 0)));
+    let dropped = rack.switches[1].counter_read("In.p4rack_drops", 4).unwrap();
+    assert_eq!(dropped.packets, 20);
+}
+
+/// Without packets, ticks are enough: they leave as probes, and a helper that dies is left.
+#[test]
+fn an_idle_edge_is_probed() {
+    let mut rack = rack::Rack::new(include_str!("../testdata/split/spares.p4"));
+    rack.send(0, &[3; 62]);
+    let mut tick = rack.reports.pop().expect("the first hand-over asks");
+    tick[17] |= 0xc0;
+    for _ in 0..10 {
+        rack.now += 20;
+        assert_eq!(rack.send(11, &tick), [], "a probe leaves nothing");
+    }
+    assert_eq!(rack.reports.len(), 10);
+    rack.down.insert(1);
+    for _ in 0..8 {
+        rack.now += 20;
+        rack.send(11, &tick);
+    }
+    let used = rack.switches[0].register_value("In.p4rack_leave.used", 0).unwrap();
+    assert_eq!(used, Value::Bits(bits(2, 2)));
+}
