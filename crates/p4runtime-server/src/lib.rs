@@ -19,6 +19,7 @@ mod pieces;
 mod reading;
 mod replay;
 mod requests;
+mod roles;
 mod server;
 mod status;
 mod target;

@@ -3,14 +3,14 @@
 use crate::batch::Batch;
 use crate::config::Configured;
 use crate::reading::Known;
+use crate::roles::owner;
 use crate::server::{Server, no_program};
 use crate::status::Status;
 use crate::target::{Builder, Target};
 use control_writes::EntryKey;
 use p4runtime_proto::google::rpc::Code;
-use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{Entity, PacketOut, ReadRequest, Update, WriteRequest, entity::Entity as Kind};
-use p4runtime_store::{Before, Change, Described, Result, Store, Wanted, Within, fault};
+use p4runtime_store::{Before, Change, Result, Store, Wanted, Within, fault};
 use std::borrow::Cow;
 
 impl<B: Builder> Server<B> {
@@ -230,24 +230,4 @@ impl<T: Target> Configured<T> {
 
 fn stuck<T>(status: &Status) -> Result<T> {
     fault("an update was done in part", status.message.clone()).code(Code::Internal)
-}
-
-/// True if the program assigns anything to a role.
-pub(crate) fn names_role(info: &P4Info, role: &str) -> bool {
-    fn any<D: Described>(all: &[D], role: &str) -> bool {
-        all.iter().any(|thing| owner(Some(thing)) == Some(role))
-    }
-    any(&info.tables, role)
-        || any(&info.action_profiles, role)
-        || any(&info.counters, role)
-        || any(&info.meters, role)
-        || any(&info.registers, role)
-        || any(&info.value_sets, role)
-        || any(&info.digests, role)
-}
-
-/// The role that an annotation names.
-fn owner<D: Described>(thing: Option<&D>) -> Option<&str> {
-    let annotations = thing.and_then(Described::preamble).map_or(&[][..], |preamble| &preamble.annotations);
-    annotations.iter().find_map(|text| text.strip_prefix("@p4runtime_role(\"")?.strip_suffix("\")"))
 }

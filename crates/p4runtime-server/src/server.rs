@@ -5,7 +5,7 @@ use crate::batch::Batch;
 use crate::config::{Configured, Prepared};
 use crate::digests::Digests;
 use crate::reading::Reading;
-use crate::requests::names_role;
+use crate::roles::names_role;
 use crate::status::Status;
 use crate::target::{Builder, Target};
 use base_time::Time;
