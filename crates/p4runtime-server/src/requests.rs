@@ -10,7 +10,7 @@ use crate::target::{Builder, Target};
 use control_writes::EntryKey;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{Entity, PacketOut, ReadRequest, Update, WriteRequest, entity::Entity as Kind};
-use p4runtime_store::{Before, Change, Result, Store, Wanted, Within, fault};
+use p4runtime_store::{Before, Change, Described, Result, Store, Wanted, Within, fault};
 use std::borrow::Cow;
 
 impl<B: Builder> Server<B> {
