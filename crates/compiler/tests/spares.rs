@@ -3,28 +3,15 @@
 use base_diag::SourceMap;
 use compiler::make_parts;
 use ir_split::{DeviceIndex, Placement, Policy, Site};
-use p4_syntax::{LoadError, Loader, Options};
-use std::sync::Arc;
-
-struct Text(Arc<str>);
-
-impl Loader for Text {
-    fn read(&self, _: &str) -> Result<Arc<str>, LoadError> {
-        Ok(Arc::clone(&self.0))
-    }
-
-    fn builtin(&self, name: &str) -> Option<Arc<str>> {
-        p4_arch::include(name).map(Arc::from)
-    }
-}
+use p4_arch::Texts;
+use p4_syntax::Options;
 
 #[test]
 fn parts_with_spares_are_printed_and_compiled_again() {
     let source = include_str!("../../ir-split/testdata/split/spares.p4");
     let mut map = SourceMap::default();
-    let parsed = p4_syntax::parse("spares.p4", &Text(source.into()), &Options::default(), &mut map);
-    let (typed, _) = p4_check::check(&parsed.program);
-    let (program, _) = ir_elaborate::elaborate(&typed);
+    let texts = [("spares.p4", source)];
+    let program = ir_elaborate::program("spares.p4", &Texts(&texts), &Options::default(), &mut map);
     let [tor, nic, spare] = [0, 1, 2].map(DeviceIndex);
     let links = [((tor, nic), 11), ((nic, tor), 21), ((tor, spare), 12), ((spare, tor), 22)];
     let placement = Placement {

@@ -16,7 +16,7 @@ use bench_load::{HEADERS, Load, PROGRAMS, Shape};
 use dataplane_ports::{BATCH, Batch, Cable, Lanes, Path, Sink, Source, cable};
 use device::Options;
 use ir_fill::Resolver;
-use p4_syntax::{LoadError, Loader};
+use p4_arch::Texts;
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -39,28 +39,9 @@ const TURNS: usize = 5;
 /// Frames that wait on a cable.
 const WAITING: usize = 1024;
 
-/// The source of a program.
-struct Built(&'static str);
-
-impl Loader for Built {
-    fn read(&self, path: &str) -> Result<Arc<str>, LoadError> {
-        match path {
-            "program.p4" => Ok(self.0.into()),
-            path if path.ends_with("headers.p4") => Ok(HEADERS.into()),
-            _ => Err(LoadError::NotFound),
-        }
-    }
-
-    fn builtin(&self, name: &str) -> Option<Arc<str>> {
-        p4_arch::include(name).map(Arc::from)
-    }
-}
-
 fn compile(source: &'static str) -> Arc<ir::Program> {
-    let options = p4_syntax::Options::default();
-    let parsed = p4_syntax::parse("program.p4", &Built(source), &options, &mut SourceMap::new());
-    let (typed, _) = p4_check::check(&parsed.program);
-    Arc::new(ir_elaborate::elaborate(&typed).0.unwrap())
+    let (texts, options) = ([("program.p4", source), ("headers.p4", HEADERS)], p4_syntax::Options::default());
+    Arc::new(ir_elaborate::program("program.p4", &Texts(&texts), &options, &mut SourceMap::new()).unwrap())
 }
 
 fn clock(of: ClockId) -> Duration {

@@ -19,7 +19,7 @@ use device::Options;
 use linux_net::packet::{Sender, Work};
 use linux_net::xdp::Dropping;
 use net::{Host, enter, ip};
-use p4_syntax::{LoadError, Loader};
+use p4_arch::Texts;
 use std::fs;
 use std::io::IoSlice;
 use std::process::{Child, Command, Stdio};
@@ -28,23 +28,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use target_native::Shared;
 
-struct Disk;
-
-impl Loader for Disk {
-    fn read(&self, path: &str) -> Result<Arc<str>, LoadError> {
-        fs::read_to_string(path).map(Arc::from).map_err(|_| LoadError::NotFound)
-    }
-
-    fn builtin(&self, name: &str) -> Option<Arc<str>> {
-        p4_arch::include(name).map(Arc::from)
-    }
-}
-
 fn wire() -> Path {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/interfaces/wire.p4");
-    let parsed = p4_syntax::parse(path, &Disk, &p4_syntax::Options::default(), &mut SourceMap::new());
-    let (typed, _) = p4_check::check(&parsed.program);
-    let program = ir_elaborate::elaborate(&typed).0.unwrap();
+    let (texts, options) =
+        ([("wire.p4", include_str!("../tests/interfaces/wire.p4"))], p4_syntax::Options::default());
+    let program = ir_elaborate::program("wire.p4", &Texts(&texts), &options, &mut SourceMap::new()).unwrap();
     Path::new(Shared::new(&program, Options::default()).unwrap(), None)
 }
 

@@ -7,30 +7,17 @@ use base_time::{Rng, Time};
 use dataplane_api::Device;
 use dataplane_ports::{Cable, Lanes, Passed, Path, cable};
 use device::{Options, Session, Switch};
-use p4_syntax::{LoadError, Loader};
+use p4_arch::Texts;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use target_native::Shared;
 
-struct Disk;
-
-impl Loader for Disk {
-    fn read(&self, path: &str) -> Result<Arc<str>, LoadError> {
-        std::fs::read_to_string(path).map(Arc::from).map_err(|_| LoadError::NotFound)
-    }
-
-    fn builtin(&self, name: &str) -> Option<Arc<str>> {
-        p4_arch::include(name).map(Arc::from)
-    }
-}
-
 /// A program that clones, replicates, resubmits and recirculates.
 fn program() -> ir::Program {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../target-native/tests/copies.p4");
-    let parsed = p4_syntax::parse(path, &Disk, &p4_syntax::Options::default(), &mut SourceMap::new());
-    let (typed, _) = p4_check::check(&parsed.program);
-    ir_elaborate::elaborate(&typed).0.unwrap()
+    let source = include_str!("../../target-native/tests/copies.p4");
+    let (texts, options) = ([("copies.p4", source)], p4_syntax::Options::default());
+    ir_elaborate::program("copies.p4", &Texts(&texts), &options, &mut SourceMap::new()).unwrap()
 }
 
 fn fill(switch: &mut Switch) {

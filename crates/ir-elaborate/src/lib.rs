@@ -42,11 +42,40 @@ mod table;
 mod types;
 mod value;
 
-use base_diag::Diagnostic;
+use base_diag::{Diagnostic, SourceMap};
+use p4_syntax::{Loader, Options};
 
 /// The elaborated form of `program`, or `None` where the diagnostics say why there is none.
 ///
 /// `program` has been checked without errors. The diagnostics are in the order in which elaboration meets them.
 pub fn elaborate(program: &p4_check::typed::Program) -> (Option<ir::Program>, Vec<Diagnostic>) {
     elaborator::Elaborator::new(program).run()
+}
+
+/// The program of `main_file`: parsed, checked and elaborated.
+///
+/// # Errors
+///
+/// All diagnostics, in reading order, if one of them is an error; none of them if the text has no `main`. Each step is done only
+/// if those before it have found no error.
+pub fn program(
+    main_file: &str,
+    loader: &dyn Loader,
+    options: &Options,
+    map: &mut SourceMap,
+) -> Result<ir::Program, Vec<Diagnostic>> {
+    let parsed = p4_syntax::parse(main_file, loader, options, map);
+    let mut found = parsed.diagnostics;
+    let mut program = None;
+    if !found.has_errors() {
+        let (typed, more) = p4_check::check(&parsed.program);
+        more.into_iter().for_each(|diagnostic| found.push(diagnostic));
+        if !found.has_errors() {
+            let (made, more) = elaborate(&typed);
+            more.into_iter().for_each(|diagnostic| found.push(diagnostic));
+            program = made;
+        }
+    }
+    let has_errors = found.has_errors();
+    program.filter(|_| !has_errors).ok_or_else(|| found.into_sorted(map))
 }

@@ -153,7 +153,12 @@ fn what_a_file_declares_is_known() {
     for arch in p4_arch::ARCHITECTURES {
         let source = format!("#include <{}>", arch.include);
         let mut map = base_diag::SourceMap::new();
-        let parsed = p4_syntax::parse("test.p4", &support::One(&source), &Default::default(), &mut map);
+        let parsed = p4_syntax::parse(
+            "test.p4",
+            &p4_arch::Texts(&[("test.p4", source.as_str())]),
+            &Default::default(),
+            &mut map,
+        );
         let (typed, _) = p4_check::check(&parsed.program);
         let mut declared = BTreeSet::new();
         declared.extend(typed.structs.iter().map(|(_, d)| d.name.text.to_string()));

@@ -9,30 +9,14 @@ use control_writes::{ActionCall, Entry, EntryKey, Match, OneShot, OneShotAction,
 use device::{Options, Switch};
 use ir::Program;
 use ir_fill::{Resolver, Write};
+use p4_arch::Texts;
 use p4_entries::read_commands;
-use p4_syntax::{LoadError, Loader};
 use std::sync::Arc;
 
-/// One text, and the files of the architectures.
-struct Text<'t>(&'t str);
-
-impl Loader for Text<'_> {
-    fn read(&self, path: &str) -> Result<Arc<str>, LoadError> {
-        if path == "test.p4" { Ok(Arc::from(self.0)) } else { Err(LoadError::NotFound) }
-    }
-
-    fn builtin(&self, name: &str) -> Option<Arc<str>> {
-        p4_arch::include(name).map(Arc::from)
-    }
-}
-
 fn compiled(text: &str) -> Arc<Program> {
-    let options = p4_syntax::Options::default();
-    let parsed = p4_syntax::parse("test.p4", &Text(text), &options, &mut SourceMap::new());
-    let (typed, found) = p4_check::check(&parsed.program);
-    assert!(found.iter().all(|problem| problem.severity != Severity::Error), "{found:?}");
-    let (program, found) = ir_elaborate::elaborate(&typed);
-    Arc::new(program.unwrap_or_else(|| panic!("{found:?}")))
+    let (texts, options) = ([("test.p4", text)], p4_syntax::Options::default());
+    let program = ir_elaborate::program("test.p4", &Texts(&texts), &options, &mut SourceMap::new());
+    Arc::new(program.unwrap_or_else(|found| panic!("{found:?}")))
 }
 
 fn l2() -> Arc<Program> {

@@ -1,42 +1,23 @@
 //! Every pass keeps the program's behaviour: the elaborated program is compared with the result of each pass, on the
 //! programs in `lowering/`; and passes that are broken on purpose are noticed on the same programs.
 
-use base_diag::{Severity, SourceMap, Style, render};
+use base_diag::{SourceMap, Style, render};
 use ir::{Const, Control, ExprKind, Program, StateRef, Stmt, StmtKind, Transition, VarId, visit};
 use ir_prove::{SameEffort, same};
-use p4_syntax::{LoadError, Loader};
+use p4_arch::Texts;
 use std::sync::Arc;
 
 const PROGRAMS: [&str; 5] = ["calls", "loops", "parsers", "structs", "tables"];
 
-struct Files;
-
-impl Loader for Files {
-    fn read(&self, path: &str) -> Result<Arc<str>, LoadError> {
-        std::fs::read_to_string(path).map(Arc::from).map_err(|_| LoadError::NotFound)
-    }
-
-    fn builtin(&self, name: &str) -> Option<Arc<str>> {
-        p4_arch::include(name).map(Arc::from)
-    }
-}
-
 fn elaborated(name: &str) -> Arc<Program> {
     let path = format!("{}/tests/lowering/{name}.p4", env!("CARGO_MANIFEST_DIR"));
     let mut map = SourceMap::new();
-    let parsed = p4_syntax::parse(&path, &Files, &p4_syntax::Options::default(), &mut map);
-    let mut found: Vec<_> = parsed.diagnostics.iter().cloned().collect();
-    let (typed, more) = p4_check::check(&parsed.program);
-    found.extend(more);
-    let (program, more) = ir_elaborate::elaborate(&typed);
-    found.extend(more);
-    let errors: String = found
-        .iter()
-        .filter(|d| d.severity == Severity::Error)
-        .map(|d| render(d, &map, Style::Plain))
-        .collect();
-    assert!(errors.is_empty(), "{errors}");
-    Arc::new(program.expect("a program"))
+    let text = std::fs::read_to_string(&path).expect("a program");
+    let texts = [(path.as_str(), text.as_str()), ("common.p4", include_str!("lowering/common.p4"))];
+    let program = ir_elaborate::program(&path, &Texts(&texts), &p4_syntax::Options::default(), &mut map);
+    Arc::new(program.unwrap_or_else(|found| {
+        panic!("{}", found.iter().map(|d| render(d, &map, Style::Plain)).collect::<String>())
+    }))
 }
 
 fn effort() -> SameEffort {

@@ -2,13 +2,13 @@
 //! registers.
 
 use base_bits::Bits;
-use base_diag::{Severity, SourceMap, Style, render};
+use base_diag::SourceMap;
 use base_time::{Duration, Rng, Time};
 use control_writes::Match;
 use device::{Options, Switch};
 use failover::{Allowed, Receiver, Report, Sender, Sent, Stamp, Targets, Thresholds, Verdict};
 use ir_value::Value;
-use p4_syntax::{LoadError, Loader};
+use p4_arch::Texts;
 use std::sync::Arc;
 
 const EDGE: &str = include_str!("../src/policy/failover/edge.p4");
@@ -66,30 +66,11 @@ control D(packet_out p, in headers h) { apply { p.emit(h.event); } }
 V1Switch(P(), Checksum(), In(), Out(), Checksum(), D()) main;
 "#;
 
-struct Text(Arc<str>);
-
-impl Loader for Text {
-    fn read(&self, _: &str) -> Result<Arc<str>, LoadError> {
-        Ok(Arc::clone(&self.0))
-    }
-
-    fn builtin(&self, name: &str) -> Option<Arc<str>> {
-        p4_arch::include(name).map(Arc::from)
-    }
-}
-
 fn switch(source: &str) -> Switch {
     let mut map = SourceMap::default();
-    let parsed = p4_syntax::parse("edge.p4", &Text(source.into()), &p4_syntax::Options::default(), &mut map);
-    let mut found: Vec<_> = parsed.diagnostics.iter().cloned().collect();
-    let (typed, more) = p4_check::check(&parsed.program);
-    found.extend(more);
-    let (program, more) = ir_elaborate::elaborate(&typed);
-    found.extend(more);
-    let errors = found.iter().filter(|d| d.severity == Severity::Error);
-    let errors: String = errors.map(|d| render(d, &map, Style::Plain)).collect();
-    assert!(errors.is_empty(), "{errors}");
-    let program = Arc::new(program.expect("a program"));
+    let (texts, options) = ([("edge.p4", source)], p4_syntax::Options::default());
+    let program = ir_elaborate::program("edge.p4", &Texts(&texts), &options, &mut map);
+    let program = Arc::new(program.unwrap_or_else(|found| panic!("{found:#?}")));
     ir_interp::switch(program, Options::default()).expect("a device")
 }
 
@@ -386,7 +367,7 @@ fn each_mutant_is_noticed() {
 
 /// A switch, a helper and its spare, joined by links that may be cut: frames arrive at once.
 mod rack {
-    use super::{Options, Switch, Text, bits, exact};
+    use super::{Options, Switch, Texts, bits, exact};
     use base_diag::SourceMap;
     use base_time::{Duration, Time};
     use device::Session;
@@ -412,9 +393,8 @@ mod rack {
         pub fn new(source: &str) -> Rack {
             let mut map = SourceMap::default();
             let options = p4_syntax::Options::default();
-            let parsed = p4_syntax::parse("rack.p4", &Text(source.into()), &options, &mut map);
-            let (typed, _) = p4_check::check(&parsed.program);
-            let (program, _) = ir_elaborate::elaborate(&typed);
+            let program =
+                ir_elaborate::program("rack.p4", &Texts(&[("rack.p4", source)]), &options, &mut map);
             let [tor, nic, spare] = [0, 1, 2].map(DeviceIndex);
             let site = Site { devices: vec![nic, spare], policy: Policy::Failover };
             let links = [((tor, nic), 11), ((nic, tor), 21), ((tor, spare), 12), ((spare, tor), 22)];

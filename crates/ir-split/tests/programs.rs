@@ -20,37 +20,19 @@
 use base_diag::{Diagnostic, Severity, SourceMap, Span, Style, render};
 use ir::Program;
 use ir_split::{DeviceIndex, Order, Placement, Policy, Site, StepText};
-use p4_syntax::{LoadError, Loader, Options};
+use p4_arch::Texts;
+use p4_syntax::Options;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-/// One text, and the files that are built in.
-struct Text(Arc<str>);
-
-impl Loader for Text {
-    fn read(&self, _: &str) -> Result<Arc<str>, LoadError> {
-        Ok(Arc::clone(&self.0))
-    }
-
-    fn builtin(&self, name: &str) -> Option<Arc<str>> {
-        p4_arch::include(name).map(Arc::from)
-    }
-}
 
 fn compile(name: &str, source: &str, map: &mut SourceMap) -> Program {
-    let loader = Text(source.into());
-    let parsed = p4_syntax::parse(name, &loader, &Options::default(), map);
-    let mut found: Vec<_> = parsed.diagnostics.iter().cloned().collect();
-    let (typed, more) = p4_check::check(&parsed.program);
-    found.extend(more);
-    let (program, more) = ir_elaborate::elaborate(&typed);
-    found.extend(more);
-    let errors = found.iter().filter(|d| d.severity == Severity::Error);
-    let errors: String = errors.map(|d| render(d, map, Style::Plain)).collect();
-    assert!(errors.is_empty(), "{name} does not compile:\n{errors}");
-    program.expect("a program without errors is elaborated")
+    let program = ir_elaborate::program(name, &Texts(&[(name, source)]), &Options::default(), map);
+    program.unwrap_or_else(|found| {
+        let errors = found.iter().filter(|d| d.severity == Severity::Error);
+        let errors: String = errors.map(|d| render(d, map, Style::Plain)).collect();
+        panic!("{name} does not compile:\n{errors}")
+    })
 }
 
 /// The value of `// key: value`, as a list.

@@ -1,32 +1,16 @@
 //! The state objects of a program: mode, key, and who uses each.
 
-use base_diag::Diagnostic;
+use base_diag::{Diagnostic, SourceMap};
 use ir_state::{Key, objects, refuse_apart};
-use p4_syntax::{LoadError, Loader, Options};
+use p4_arch::Texts;
+use p4_syntax::Options;
 use std::fmt::Write;
-use std::sync::Arc;
-
-/// One text, and the files that are built in.
-struct Text(Arc<str>);
-
-impl Loader for Text {
-    fn read(&self, _: &str) -> Result<Arc<str>, LoadError> {
-        Ok(Arc::clone(&self.0))
-    }
-
-    fn builtin(&self, name: &str) -> Option<Arc<str>> {
-        p4_arch::include(name).map(Arc::from)
-    }
-}
 
 fn compile(source: &str) -> ir::Program {
-    let mut map = base_diag::SourceMap::new();
-    let parsed = p4_syntax::parse("state.p4", &Text(source.into()), &Options::default(), &mut map);
-    let (typed, found) = p4_check::check(&parsed.program);
-    assert_eq!(found, vec![]);
-    let (program, found) = ir_elaborate::elaborate(&typed);
-    assert_eq!(found, vec![]);
-    program.expect("a program without errors is elaborated")
+    let texts = [("state.p4", source)];
+    let program =
+        ir_elaborate::program("state.p4", &Texts(&texts), &Options::default(), &mut SourceMap::new());
+    program.unwrap_or_else(|found| panic!("{found:#?}"))
 }
 
 /// One line for each object.

@@ -13,6 +13,7 @@ mod include;
 pub mod pna;
 pub mod psa;
 mod rows;
+mod texts;
 pub mod tna;
 pub mod v1model;
 
@@ -23,6 +24,7 @@ pub use architecture::{
 pub use cut::{CutCall, CutFacts, Duty, Meaning, StateMode};
 pub use declared::Declared;
 pub use include::{include, include_names};
+pub use texts::Texts;
 
 /// All architectures with facts.
 pub static ARCHITECTURES: [&Architecture; 5] =

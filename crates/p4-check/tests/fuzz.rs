@@ -5,24 +5,12 @@
 //! `P4_FUZZ_CASES` cases (60 unless set), from `P4_FUZZ_SEED` on.
 
 use features::setting;
-use std::sync::Arc;
 
 use base_diag::{SourceMap, render};
-use p4_syntax::{LoadError, Loader, Options, parse};
+use p4_arch::Texts;
+use p4_syntax::{Options, parse};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-
-struct One(Arc<str>);
-
-impl Loader for One {
-    fn read(&self, path: &str) -> Result<Arc<str>, LoadError> {
-        if path == "t.p4" { Ok(self.0.clone()) } else { Err(LoadError::NotFound) }
-    }
-
-    fn builtin(&self, name: &str) -> Option<Arc<str>> {
-        p4_arch::include(name).map(Arc::from)
-    }
-}
 
 const PROGRAMS: &[&str] = &[
     include_str!("../../../examples/slice/slice.p4"),
@@ -167,7 +155,7 @@ fn mutated_programs() {
     for seed in first..first + setting("P4_FUZZ_CASES", 60) {
         let text = mutant(&mut Pcg64Mcg::seed_from_u64(seed));
         let mut map = SourceMap::new();
-        let parsed = parse("t.p4", &One(text.as_str().into()), &Options::default(), &mut map);
+        let parsed = parse("t.p4", &Texts(&[("t.p4", text.as_str())]), &Options::default(), &mut map);
         let (program, diagnostics) = p4_check::check(&parsed.program);
         for diagnostic in parsed.diagnostics.iter().chain(&diagnostics) {
             render(diagnostic, &map, Default::default());
@@ -183,7 +171,7 @@ fn mutated_programs() {
 fn originals() {
     for text in &PROGRAMS[..3] {
         let mut map = SourceMap::new();
-        let parsed = parse("t.p4", &One((*text).into()), &Options::default(), &mut map);
+        let parsed = parse("t.p4", &Texts(&[("t.p4", *text)]), &Options::default(), &mut map);
         let (_, diagnostics) = p4_check::check(&parsed.program);
         let all: Vec<String> = parsed
             .diagnostics

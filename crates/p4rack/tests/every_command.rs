@@ -14,25 +14,14 @@ use compiler::p4info::Form;
 use compiler::{Until, compile};
 use features::setting;
 use ir_split::auto::{self, Policy};
-use p4_syntax::{LoadError, Loader, Options};
+use p4_arch::Texts;
+use p4_syntax::Options;
 use p4rack::run::feed::Feed;
 use p4rack::run::spec::hex_packet;
 use p4rack::run::{Engine, Job};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
-
-struct One(Arc<str>);
-
-impl Loader for One {
-    fn read(&self, path: &str) -> Result<Arc<str>, LoadError> {
-        if path == "t.p4" { Ok(self.0.clone()) } else { Err(LoadError::NotFound) }
-    }
-
-    fn builtin(&self, name: &str) -> Option<Arc<str>> {
-        p4_arch::include(name).map(Arc::from)
-    }
-}
 
 /// A program that `check` accepts, with what was done to it.
 struct Tried<'s> {
@@ -53,7 +42,8 @@ impl Tried<'_> {
 
 /// True if `check` accepts the program.
 fn every_command(source: &str, findings: &mut Vec<String>) -> bool {
-    let loader = One(source.into());
+    let texts = [("t.p4", source)];
+    let loader = Texts(&texts);
     let mut map = SourceMap::new();
     let checked = compile("t.p4", &loader, &Options::default(), Until::Checked, &mut map);
     if checked.diagnostics.iter().any(|d| d.severity == Severity::Error) {

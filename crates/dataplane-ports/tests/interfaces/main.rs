@@ -10,31 +10,16 @@ use device::Options;
 use linux_net::packet::{Sender, Work};
 use net::{Host, enter, ip};
 use nix::sys::socket::{setsockopt, sockopt::UdpGsoSegment};
-use p4_syntax::{LoadError, Loader};
+use p4_arch::Texts;
 use std::io::{IoSlice, Read, Write};
 use std::net::{IpAddr, Shutdown, TcpListener, TcpStream, UdpSocket};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 use target_native::Shared;
 
-struct Disk;
-
-impl Loader for Disk {
-    fn read(&self, path: &str) -> Result<Arc<str>, LoadError> {
-        std::fs::read_to_string(path).map(Arc::from).map_err(|_| LoadError::NotFound)
-    }
-
-    fn builtin(&self, name: &str) -> Option<Arc<str>> {
-        p4_arch::include(name).map(Arc::from)
-    }
-}
-
 /// Port 1 to port 2 and back, without frames longer than 1518 bytes.
 fn wire() -> Path {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/interfaces/wire.p4");
-    let parsed = p4_syntax::parse(path, &Disk, &p4_syntax::Options::default(), &mut SourceMap::new());
-    let (typed, _) = p4_check::check(&parsed.program);
-    let program = ir_elaborate::elaborate(&typed).0.unwrap();
+    let (texts, options) = ([("wire.p4", include_str!("wire.p4"))], p4_syntax::Options::default());
+    let program = ir_elaborate::program("wire.p4", &Texts(&texts), &options, &mut SourceMap::new()).unwrap();
     Path::new(Shared::new(&program, Options::default()).unwrap(), None)
 }
 

@@ -3,26 +3,13 @@
 #![allow(dead_code, reason = "every test file uses its part of it")]
 
 use base_diag::{Diagnostic, Severity, SourceMap};
-use p4_syntax::{LoadError, Loader, Options};
-use std::sync::Arc;
-
-/// A loader with one file and the architectures.
-pub struct One<'a>(pub &'a str);
-
-impl Loader for One<'_> {
-    fn read(&self, path: &str) -> Result<Arc<str>, LoadError> {
-        if path == "test.p4" { Ok(self.0.into()) } else { Err(LoadError::NotFound) }
-    }
-
-    fn builtin(&self, name: &str) -> Option<Arc<str>> {
-        p4_arch::include(name).map(Arc::from)
-    }
-}
+use p4_arch::Texts;
+use p4_syntax::Options;
 
 /// The elaborated program or the diagnostics, with what shows their places.
 pub fn compile(source: &str) -> (Option<ir::Program>, Vec<Diagnostic>, SourceMap) {
     let mut map = SourceMap::new();
-    let parsed = p4_syntax::parse("test.p4", &One(source), &Options::default(), &mut map);
+    let parsed = p4_syntax::parse("test.p4", &Texts(&[("test.p4", source)]), &Options::default(), &mut map);
     let mut diagnostics = parsed.diagnostics.into_vec();
     let (typed, found) = p4_check::check(&parsed.program);
     diagnostics.extend(found);

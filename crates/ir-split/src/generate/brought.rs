@@ -3,12 +3,11 @@
 
 use super::rename::Renumber;
 use super::{Cut, Generator};
-use base_diag::{Severity, SourceMap};
+use base_diag::SourceMap;
 use ir::{Call, Callee, ControlId, InstanceId, Name, Owner, Program, StageKind, StmtKind};
-use p4_arch::Duty;
-use p4_syntax::{LoadError, Loader, Options};
+use p4_arch::{Duty, Texts};
+use p4_syntax::Options;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 impl Generator<'_> {
     /// Adds the control that ingress of the program in `source` has as the instance `name`; its control-plane name is `p4rack_NAME` in the
@@ -101,25 +100,12 @@ pub fn put_in_order(program: &mut Program, cut: &Cut<'_>) {
 
 /// A program of the runtime's own; `None` if it is wrong.
 fn compile(source: &str, arch: &ir::Arch) -> Option<Program> {
-    struct Text(Arc<str>);
-    impl Loader for Text {
-        fn read(&self, _: &str) -> Result<Arc<str>, LoadError> {
-            Ok(Arc::clone(&self.0))
-        }
-
-        fn builtin(&self, name: &str) -> Option<Arc<str>> {
-            p4_arch::include(name).map(Arc::from)
-        }
-    }
     let version = if let ir::Arch::V1Model(version) = arch { *version } else { 0 };
     let source = format!("#define V1MODEL_VERSION {version}\n{source}");
-    let loader = Text(source.into());
-    let parsed = p4_syntax::parse("policy.p4", &loader, &Options::default(), &mut SourceMap::default());
-    let (typed, found) = p4_check::check(&parsed.program);
-    let (program, more) = ir_elaborate::elaborate(&typed);
-    let mut all = parsed.diagnostics.iter().chain(&found).chain(&more);
-    let is_wrong = all.any(|diagnostic| diagnostic.severity == Severity::Error);
-    let mut program = program.filter(|_| !is_wrong)?;
+    let texts = [("policy.p4", source.as_str())];
+    let program =
+        ir_elaborate::program("policy.p4", &Texts(&texts), &Options::default(), &mut SourceMap::default());
+    let mut program = program.ok()?;
     ir::text::erase_spans(&mut program);
     Some(program)
 }

@@ -3,30 +3,16 @@
 //! A line of carets shows the primary place of the diagnostic on the line above it, then `error` or the name of the
 //! warning, the title, and after `--` the label. `UPDATE_EXPECT=1 cargo test -p p4-check` draws them anew.
 
-use std::sync::Arc;
-
 use base_diag::{Diagnostic, Severity, SourceMap};
 use expect_test::Expect;
+use p4_arch::Texts;
 use p4_check::typed::Program;
-use p4_syntax::{LoadError, Loader, Options, parse};
-
-/// The one file of a test, and the architectures.
-struct One(Arc<str>);
-
-impl Loader for One {
-    fn read(&self, path: &str) -> Result<Arc<str>, LoadError> {
-        if path == "t.p4" { Ok(self.0.clone()) } else { Err(LoadError::NotFound) }
-    }
-
-    fn builtin(&self, name: &str) -> Option<Arc<str>> {
-        p4_arch::include(name).map(Arc::from)
-    }
-}
+use p4_syntax::{Options, parse};
 
 /// Parses and checks a program. Mistakes of the syntax are mistakes of the test.
 pub fn run(source: &str) -> (Program, Vec<Diagnostic>, SourceMap) {
     let mut map = SourceMap::new();
-    let parsed = parse("t.p4", &One(source.into()), &Options::default(), &mut map);
+    let parsed = parse("t.p4", &Texts(&[("t.p4", source)]), &Options::default(), &mut map);
     let syntax: Vec<&Diagnostic> = parsed.diagnostics.iter().collect();
     assert!(syntax.is_empty(), "the test does not parse: {syntax:#?}\n{source}");
     let (program, diagnostics) = p4_check::check(&parsed.program);
@@ -36,14 +22,14 @@ pub fn run(source: &str) -> (Program, Vec<Diagnostic>, SourceMap) {
 /// As [`run`]; `None` if the program does not parse.
 pub fn try_run(source: &str) -> Option<(Program, Vec<Diagnostic>)> {
     let mut map = SourceMap::new();
-    let parsed = parse("t.p4", &One(source.into()), &Options::default(), &mut map);
+    let parsed = parse("t.p4", &Texts(&[("t.p4", source)]), &Options::default(), &mut map);
     parsed.diagnostics.is_empty().then(|| p4_check::check(&parsed.program))
 }
 
 /// Titles of what is wrong with the syntax of a program.
 pub fn syntax_errors(source: &str) -> Vec<String> {
     let mut map = SourceMap::new();
-    let parsed = parse("t.p4", &One(source.into()), &Options::default(), &mut map);
+    let parsed = parse("t.p4", &Texts(&[("t.p4", source)]), &Options::default(), &mut map);
     parsed.diagnostics.iter().map(|d| d.title.clone()).collect()
 }
 
@@ -65,7 +51,7 @@ pub fn check_damaged(expect: Expect) {
 
 /// As [`run`], of a program that may have syntax errors: these first.
 pub fn run_damaged(source: &str, map: &mut SourceMap) -> Vec<Diagnostic> {
-    let parsed = parse("t.p4", &One(source.into()), &Options::default(), map);
+    let parsed = parse("t.p4", &Texts(&[("t.p4", source)]), &Options::default(), map);
     let mut diagnostics = parsed.diagnostics;
     diagnostics.extend(p4_check::check(&parsed.program).1);
     diagnostics.into_vec()

@@ -2,24 +2,11 @@
 
 use base_diag::{Diagnostic, Severity, SourceMap, Style, render};
 use ir::Program;
-use p4_syntax::{LoadError, Loader, Options};
-use std::sync::Arc;
+use p4_arch::Texts;
+use p4_syntax::Options;
 
 /// The file's name in diagnostics.
 pub(crate) const FILE: &str = "program.p4";
-
-/// One text; architecture files are built in.
-pub(crate) struct Memory<'t>(pub(crate) &'t str);
-
-impl Loader for Memory<'_> {
-    fn read(&self, path: &str) -> Result<Arc<str>, LoadError> {
-        if path == FILE { Ok(self.0.into()) } else { Err(LoadError::NotFound) }
-    }
-
-    fn builtin(&self, name: &str) -> Option<Arc<str>> {
-        p4_arch::include(name).map(Arc::from)
-    }
-}
 
 /// Why a program is refused.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -33,19 +20,15 @@ pub(crate) struct Refusal {
 /// The elaborated program.
 pub(crate) fn compile(source: &str) -> Result<Program, Refusal> {
     let mut map = SourceMap::new();
-    let parsed = p4_syntax::parse(FILE, &Memory(source), &Options::default(), &mut map);
-    refuse(parsed.diagnostics.into_sorted(&map), &map)?;
-    let (typed, found) = p4_check::check(&parsed.program);
-    refuse(found, &map)?;
-    let (program, found) = ir_elaborate::elaborate(&typed);
-    refuse(found, &map)?;
-    let none = || Refusal { title: "no program".to_string(), text: "no error and no program".to_string() };
-    program.ok_or_else(none)
+    ir_elaborate::program(FILE, &Texts(&[(FILE, source)]), &Options::default(), &mut map)
+        .map_err(|found| refusal(&found, &map))
 }
 
-fn refuse(found: Vec<Diagnostic>, map: &SourceMap) -> Result<(), Refusal> {
+fn refusal(found: &[Diagnostic], map: &SourceMap) -> Refusal {
     let errors: Vec<&Diagnostic> = found.iter().filter(|d| d.severity == Severity::Error).collect();
-    let Some(first) = errors.first() else { return Ok(()) };
-    let text: String = errors.iter().map(|d| render(d, map, Style::Plain)).collect();
-    Err(Refusal { title: format!("{:?} {}", first.code, first.title), text })
+    let Some(first) = errors.first() else {
+        return Refusal { title: "no program".to_string(), text: "no error and no program".to_string() };
+    };
+    let text = errors.iter().map(|d| render(d, map, Style::Plain)).collect();
+    Refusal { title: format!("{:?} {}", first.code, first.title), text }
 }

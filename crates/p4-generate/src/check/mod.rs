@@ -10,7 +10,7 @@ mod passes;
 mod run;
 mod surface;
 
-pub(crate) use compile::{FILE, Memory, Refusal, compile};
+pub(crate) use compile::{FILE, Refusal, compile};
 pub use run::{Outcome, reference, run, run_on};
 pub(crate) use run::{options, registry};
 

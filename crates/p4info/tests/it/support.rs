@@ -3,22 +3,10 @@
 use base_diag::{SourceMap, Style, render};
 use expect_test::Expect;
 use ir::Program;
-use p4_syntax::{LoadError, Loader, Options};
+use p4_arch::Texts;
+use p4_syntax::Options;
 use p4runtime_proto::p4::config::v1::{P4Info, Preamble};
 use p4runtime_proto::to_text;
-use std::sync::Arc;
-
-struct One(String);
-
-impl Loader for One {
-    fn read(&self, path: &str) -> Result<Arc<str>, LoadError> {
-        if path == "test.p4" { Ok(self.0.as_str().into()) } else { Err(LoadError::NotFound) }
-    }
-
-    fn builtin(&self, name: &str) -> Option<Arc<str>> {
-        p4_arch::include(name).map(Arc::from)
-    }
-}
 
 const HEAD: &str = r#"#include <core.p4>
 #include <v1model.p4>
@@ -75,15 +63,10 @@ pub fn in_ingress(locals: &str, body: &str) -> String {
 }
 
 fn elaborated(text: &str, map: &mut SourceMap) -> Program {
-    let parsed = p4_syntax::parse("test.p4", &One(text.to_string()), &Options::default(), map);
-    let mut found = parsed.diagnostics.into_vec();
-    let (typed, more) = p4_check::check(&parsed.program);
-    found.extend(more);
-    let (program, more) = ir_elaborate::elaborate(&typed);
-    found.extend(more);
-    let errors: Vec<_> = found.iter().filter(|d| d.severity == base_diag::Severity::Error).collect();
-    assert!(errors.is_empty(), "{}", errors.iter().map(|d| render(d, map, Style::Plain)).collect::<String>());
-    program.expect("a program with main")
+    let program = ir_elaborate::program("test.p4", &Texts(&[("test.p4", text)]), &Options::default(), map);
+    program.unwrap_or_else(|found| {
+        panic!("{}", found.iter().map(|d| render(d, map, Style::Plain)).collect::<String>())
+    })
 }
 
 /// P4Info of a program that has one.

@@ -4,25 +4,13 @@
 #![allow(dead_code)]
 
 use base_bits::Bits;
-use base_diag::{Severity, SourceMap};
+use base_diag::SourceMap;
 use base_time::Rng;
 use control_writes::Match;
 use device::Switch;
 use ir::Program;
-use p4_syntax::{LoadError, Loader, Options};
-use std::sync::Arc;
-
-struct Disk;
-
-impl Loader for Disk {
-    fn read(&self, path: &str) -> Result<Arc<str>, LoadError> {
-        std::fs::read_to_string(path).map(Arc::from).map_err(|_| LoadError::NotFound)
-    }
-
-    fn builtin(&self, name: &str) -> Option<Arc<str>> {
-        p4_arch::include(name).map(Arc::from)
-    }
-}
+use p4_arch::Texts;
+use p4_syntax::Options;
 
 /// A program of `examples/bench`.
 pub fn program(name: &str) -> Program {
@@ -39,11 +27,14 @@ pub fn program_with(path: &str, macros: &[&str]) -> Program {
     let mut map = SourceMap::new();
     let options =
         Options { defines: macros.iter().map(|name| name.to_string()).collect(), ..Options::default() };
-    let parsed = p4_syntax::parse(path, &Disk, &options, &mut map);
-    let (typed, problems) = p4_check::check(&parsed.program);
-    assert!(problems.iter().all(|problem| problem.severity != Severity::Error), "{path}: {problems:?}");
-    let (program, more) = ir_elaborate::elaborate(&typed);
-    program.unwrap_or_else(|| panic!("{path} is refused: {problems:?} {more:?}"))
+    let text = std::fs::read_to_string(path).unwrap_or_else(|why| panic!("{path}: {why}"));
+    let texts = [
+        (path, text.as_str()),
+        ("headers.p4", include_str!("../../../../examples/bench/headers.p4")),
+        ("common.p4", include_str!("../../../ir-interp/testdata/common.p4")),
+    ];
+    let program = ir_elaborate::program(path, &Texts(&texts), &options, &mut map);
+    program.unwrap_or_else(|problems| panic!("{path} is refused: {problems:?}"))
 }
 
 /// Next hops.
