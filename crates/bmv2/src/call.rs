@@ -22,7 +22,7 @@ pub enum Application {
     ProtocolError = 7,
 }
 
-/// What a method gives.
+/// Result of a method.
 pub type Answer<T = Value> = Result<T, Refusal>;
 
 /// Nothing.

@@ -98,7 +98,7 @@ macro_rules! named {
 }
 named!(Table, Action, ActionProfile, Counter, DirectCounter, Meter, DirectMeter, Register, ValueSet);
 
-/// What has this name, or a name with this end that no other has.
+/// The object with this name, or the only one whose name ends in it after a dot.
 pub fn find<'i, T: Named>(all: &'i [T], name: &str) -> Option<&'i T> {
     let exact = all.iter().find(|thing| thing.name() == name);
     let ends = |thing: &&T| thing.name().strip_suffix(name).is_some_and(|rest| rest.ends_with('.'));
@@ -108,7 +108,7 @@ pub fn find<'i, T: Named>(all: &'i [T], name: &str) -> Option<&'i T> {
     })
 }
 
-/// What has this id.
+/// The object with this id.
 pub fn by_id<T: Named>(all: &[T], id: u32) -> Option<&T> {
     all.iter().find(|thing| thing.id() == id)
 }

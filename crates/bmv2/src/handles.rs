@@ -17,7 +17,7 @@ struct OfTable {
     next: u32,
 }
 
-/// What names an entry, in one order.
+/// The key of an entry: matches sorted by field id, and the priority.
 fn key_of(entry: &TableEntry) -> TableEntry {
     let mut matches = entry.r#match.clone();
     matches.sort_by_key(|field| field.field_id);

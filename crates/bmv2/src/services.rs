@@ -16,12 +16,12 @@ use p4runtime_proto::p4::config::v1::{P4Info, Table};
 use p4runtime_proto::p4::v1::{Entity, TableEntry, Update, entity::Entity as Of, update};
 use p4runtime_server::Status;
 
-/// What a client may ask about the process.
+/// Facts about the process that clients can query.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct About {
     /// P4Runtime's device id.
     pub device_id: u64,
-    /// Where the services listen.
+    /// TCP port of the Thrift services.
     pub thrift_port: u16,
 }
 

@@ -1,4 +1,4 @@
-//! What the services stand on.
+//! The interface to the switch that the Thrift services use.
 
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{Entity, Update};
@@ -23,7 +23,7 @@ pub trait Switch {
     /// Does all updates or none.
     fn write(&mut self, updates: Vec<Update>) -> Result<(), Status>;
 
-    /// What the queries find.
+    /// Reads the entities that match the queries.
     fn read(&mut self, queries: Vec<Entity>) -> Result<Vec<Entity>, Status>;
 
     /// Registers and counters begin anew.

@@ -21,7 +21,7 @@ pub struct LogArgs {
     /// Log to FILE, which is erased first
     #[arg(long, value_name = "FILE")]
     log_file: Option<PathBuf>,
-    /// Write each line of --log-file at once, which happens without this, too
+    /// Has no effect: every line is written to --log-file immediately
     #[arg(long, requires = "log_file")]
     log_flush: bool,
     /// Has no effect: the log is one file

@@ -10,7 +10,7 @@ use crate::{Allowed, Target, Targets};
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Keeper {
     allowed: Allowed,
-    /// What the sender holds, as far as is known.
+    /// Contents of the sender's registers, as last written by the controller.
     written: Allowed,
     /// The sender's `failed`, read since `allowed` was written.
     failed: Option<Targets>,
@@ -18,14 +18,14 @@ pub struct Keeper {
     hold_down: u64,
 }
 
-/// What a keeper knows of a target.
+/// State of a target at the controller.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kept {
     /// It may be used.
     Usable,
     /// It has failed, or its state is not known to be right.
     Out,
-    /// Its state is right. It is used again at this time.
+    /// The state of the target is right; senders may use it again at this time.
     Recovering(u64),
 }
 
@@ -42,7 +42,7 @@ impl Keeper {
         Keeper { allowed, written: allowed, failed: None, targets, hold_down }
     }
 
-    /// What the sender has to hold, if that is not what it holds.
+    /// New contents of the sender's registers, if they differ from the present ones.
     pub fn to_write(&self) -> Option<Allowed> {
         (self.allowed != self.written).then_some(self.allowed)
     }
@@ -52,7 +52,7 @@ impl Keeper {
         self.written = written;
     }
 
-    /// What is known of a target.
+    /// State of a target; `None` for a number that is no target.
     pub fn kept(&self, target: Target) -> Option<Kept> {
         self.targets.get(usize::from(target.0)).copied()
     }

@@ -41,7 +41,7 @@ pub const SEQUENCE_BITS: u32 = 32;
 /// Bits of [`Report::gaps`].
 pub const GAPS_BITS: u32 = 16;
 
-/// What a hand-over carries for its edge.
+/// Fields of the protocol in a hand-over.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Stamp {
     /// Counts the times at which the sender began to use a target. Never 0.

@@ -15,7 +15,7 @@ pub struct Receiver {
     pub gaps: u16,
 }
 
-/// What becomes of a hand-over.
+/// Fate of a hand-over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// It is processed.
@@ -29,7 +29,7 @@ pub enum Verdict {
 /// The result of [`Receiver::receive`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Received {
-    /// What becomes of the hand-over.
+    /// Whether the hand-over is processed.
     pub verdict: Verdict,
     /// The report that goes back.
     pub report: Option<Report>,

@@ -26,7 +26,7 @@ pub struct Sender {
     pub waiting: bool,
     /// The number of the last request.
     pub asked: u32,
-    /// Its time.
+    /// Time of the last request, in microseconds of the device's clock.
     pub asked_at: u64,
     /// Requests missed since the last report.
     pub missed: u8,
@@ -50,13 +50,13 @@ pub struct Allowed {
 /// A hand-over that leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sent {
-    /// Where it goes.
+    /// The receiver.
     pub target: Target,
-    /// What it carries.
+    /// Fields of the protocol for `p4rack_t`.
     pub stamp: Stamp,
 }
 
-/// What became of a report.
+/// Outcome of a report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Heard {
     /// It is of another generation, or of numbers that were never sent.

@@ -1,4 +1,4 @@
-//! What the model's small numbers do not reach: defaults, wrap-around, the controller's bookkeeping.
+//! Cases beyond the small numbers of the model: defaults, wrap-around, the controller's bookkeeping.
 
 use failover::keeper::Kept;
 use failover::{

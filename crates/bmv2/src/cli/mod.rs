@@ -72,7 +72,7 @@ impl<C: Caller> Cli<C> {
         (start, all)
     }
 
-    /// What may be written after this text, which ends in a space.
+    /// Hint for the next word after this text, which ends in a space.
     pub fn hint(&self, before: &str) -> Option<String> {
         let words: Vec<&str> = before.split_whitespace().collect();
         before.ends_with(' ').then(|| words::hint(&self.program, &words)).flatten()

@@ -1,4 +1,4 @@
-//! What a client knows of a program, from the JSON of [`description`](crate::description()) or of BMv2.
+//! A program as clients see it, from the JSON of [`description`](crate::description()) or of BMv2.
 
 use crate::catalog::KeyKind;
 use serde_json::Value;

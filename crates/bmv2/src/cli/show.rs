@@ -1,4 +1,4 @@
-//! What comes back, as text in the form of `simple_switch_CLI`.
+//! Results of commands, as text in the form of `simple_switch_CLI`.
 
 use super::program::{Key, Table};
 use crate::catalog::KeyKind;

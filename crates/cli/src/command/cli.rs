@@ -6,22 +6,22 @@ use bmv2_thrift::Client;
 use lab::{Commands, Done, Ways, read_commands};
 use std::path::PathBuf;
 
-/// The commands of simple_switch_CLI for a running switch, at a prompt or from standard input
+/// Run commands of simple_switch_CLI on a running switch, at a prompt or from standard input
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack cli
   p4rack cli --thrift-port 9091
   p4rack cli -c show_tables
 
-Commands come by a pipe, too: p4rack cli < s1-commands.txt. Then the exit status is 1 if one of them failed. `help` lists the commands.")]
+p4rack cli < s1-commands.txt reads commands from a file; the exit status is 1 if a command failed. `help` lists the commands.")]
 pub struct Args {
-    /// TCP port of the switch's Thrift services: `p4rack switch --thrift-port`
+    /// TCP port of the switch's Thrift services, as given to `p4rack switch --thrift-port`
     #[arg(long, value_name = "PORT", default_value_t = 9090)]
     thrift_port: u16,
     /// Address of the switch
     #[arg(long, value_name = "HOST", default_value = "127.0.0.1")]
     thrift_ip: String,
-    /// Run this command, and end; may be given several times
+    /// Run this command instead of showing the prompt; may be repeated
     #[arg(short, long, value_name = "COMMAND")]
     command: Vec<String>,
 }

@@ -11,7 +11,7 @@ use p4rack::Disk;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// Write the files that a controller pushes to `p4rack switch`: P4Info and the device config, once more as the JSON file that controllers for BMv2 push
+/// Write the files that a controller pushes to `p4rack switch`: the P4Info, and the device config as P4 text and as JSON for controllers that expect BMv2's JSON
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack compile router.p4 -o build")]

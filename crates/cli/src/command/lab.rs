@@ -44,7 +44,7 @@ struct Options {
     programs: Vec<PathBuf>,
     #[command(flatten)]
     preprocessor: Preprocessor,
-    /// TCP port of the first switch's P4Runtime; the others follow. 0: free ports
+    /// TCP port for the P4Runtime of the first switch; the other switches get the following ports. 0 selects free ports
     #[arg(long, value_name = "PORT")]
     grpc_port: Option<u16>,
     /// Do not record the frames of switch ports in pcaps/
@@ -63,12 +63,12 @@ enum Command {
     #[command(after_help = "Examples:
   p4rack lab exec h1 -- ping -c 3 h2")]
     Exec {
-        /// The lab's id or process, if several run
+        /// Id or process of the lab; needed if several labs run
         #[arg(long, value_name = "ID")]
         lab: Option<String>,
-        /// The host
+        /// Name of the host
         host: String,
-        /// The command and its arguments; names of hosts stand for their addresses
+        /// Command and arguments; p4rack replaces the names of hosts by their addresses
         #[arg(last = true, required = true, value_name = "COMMAND")]
         command: Vec<String>,
     },
@@ -76,7 +76,7 @@ enum Command {
     #[command(after_help = "Examples:
   p4rack lab test checks.txt exercises/basic --programs solution")]
     Test {
-        /// The script: docs/lab.md describes it
+        /// Script of commands and expectations; docs/lab.md describes the format
         script: PathBuf,
         /// topology.json, p4app.json or RACK.toml, or a directory with one
         #[arg(default_value = ".", value_name = "DIR|FILE")]
@@ -95,7 +95,7 @@ enum Command {
         #[arg(long, value_enum, default_value = "text")]
         format: Format,
     },
-    /// End processes that killed labs have left
+    /// End the processes left by labs that were killed
     #[command(after_help = "Examples:
   p4rack lab clean")]
     Clean,

@@ -32,10 +32,10 @@ pub struct Args {
     /// Check every combination of regions kept at the origin or moved away
     #[arg(long)]
     all_cuts: bool,
-    /// Check each of these unmarked regions alone, moved to the first device that is not the origin; `marks` checks the rack's own map
+    /// Regions to check. `marks` checks the rack's own map; any other value checks unmarked regions, each alone, moved to the first device that is not the origin
     #[arg(long, value_enum, default_value = "marks", conflicts_with = "all_cuts")]
     cut: Cut,
-    /// Also lose frames between devices, and replace the plan while frames are between devices: at once, and by the controller
+    /// Also run with lost frames between devices, with the next epoch of the plan installed while a frame is between devices, and with a controller that replaces the plan
     #[arg(long)]
     lossy: bool,
     /// Output format

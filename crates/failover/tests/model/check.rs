@@ -1,4 +1,4 @@
-//! What has to come of every state, if things go on in one certain way.
+//! Properties of every state: what follows if no further faults happen.
 
 use crate::world::World;
 use failover::Targets;

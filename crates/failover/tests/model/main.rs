@@ -93,7 +93,7 @@ fn holds(start: World) {
     }
 }
 
-/// What is wrong with how a mutant is found, if something is.
+/// A complaint if a mutant is not found, or if another property finds it.
 fn finds(mutant: Mutant, start: World, property: &str) -> Option<String> {
     match explore(World { mutant: Some(mutant), ..start }) {
         Ok(states) => Some(format!("{mutant:?} is not found in {states} states")),

@@ -42,7 +42,7 @@ pub enum Mutant {
     OldGeneration,
 }
 
-/// What may still happen.
+/// Numbers of events that may still happen.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Budget {
     pub packets: u8,
@@ -95,7 +95,7 @@ impl Frame {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Helper {
     pub is_up: bool,
-    /// Its tables are those of the others.
+    /// The tables equal those of the other targets.
     pub is_right: bool,
     pub receiver: failover::Receiver,
     /// When its state was made right after it had failed.
@@ -174,7 +174,7 @@ impl World {
         frame.born().packets + LAG > self.handed.len() as u8
     }
 
-    /// What the sender sees of its control plane's registers.
+    /// Registers of the control plane, as the sender reads them.
     fn seen(&self) -> Allowed {
         if self.is(Mutant::BarNotHeeded) {
             Allowed { barred: Targets::NONE, ..self.allowed }

@@ -53,7 +53,7 @@ pub struct Args {
     /// Rate of the incoming traffic, such as 2Gbit/s
     #[arg(long)]
     rate: Option<String>,
-    /// Use any covering rule, not only the tightest
+    /// Use any covering rule (any rule whose bounds hold), not only the tightest
     #[arg(long)]
     any_tier: bool,
     /// For abstract programs: allow several regions on a device even if `--config` allows only one

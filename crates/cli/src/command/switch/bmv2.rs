@@ -1,6 +1,6 @@
-//! The options of `simple_switch` and `simple_switch_grpc` that `p4rack switch` does not have of its own, and their habits.
+//! Options that only `simple_switch` and `simple_switch_grpc` have, and the defaults of these programs.
 //!
-//! A program named `simple_switch` or `simple_switch_grpc` that is a link to `p4rack` is `p4rack switch` with BMv2's defaults.
+//! A symbolic link to `p4rack` that is named `simple_switch` or `simple_switch_grpc` runs `p4rack switch` with BMv2's defaults.
 
 use agent::{PortKind, PortSpec};
 use std::ffi::{OsStr, OsString};
@@ -14,16 +14,16 @@ pub struct Bmv2Args {
     /// Write the frames of each port to `INTERFACE_in.pcap` and `INTERFACE_out.pcap` in DIR, by default the current directory
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".")]
     pcap: Option<PathBuf>,
-    /// Instead of interfaces, use files: `INTERFACE_in.pcap` and `INTERFACE_out.pcap`, beginning after so many seconds
+    /// Use files instead of interfaces: read `INTERFACE_in.pcap`, SECONDS after the start, and write `INTERFACE_out.pcap`
     #[arg(long, value_name = "SECONDS", conflicts_with = "pcap")]
     use_files: Option<u64>,
     /// Start without a program; a controller pushes it
     #[arg(long)]
     no_p4: bool,
-    /// Use TLS; needs --grpc-server-cert and --grpc-server-key, which turn it on without this, too
+    /// Optional: --grpc-server-cert and --grpc-server-key, which this option requires, already enable TLS
     #[arg(long, requires = "grpc_server_cert")]
     grpc_server_ssl: bool,
-    /// Require certificates of controllers; --grpc-server-cacert does so without this, too
+    /// Optional: --grpc-server-cacert, which this option requires, already makes controllers present certificates
     #[arg(long, requires = "grpc_server_cacert")]
     grpc_server_with_client_auth: bool,
     /// Defaults of a program named `simple_switch` or `simple_switch_grpc`
@@ -33,7 +33,7 @@ pub struct Bmv2Args {
     ignored: Ignored,
 }
 
-/// What is accepted for the sake of scripts and does nothing.
+/// Options without an effect, accepted because scripts for BMv2 give them.
 #[derive(clap::Args)]
 struct Ignored {
     /// Has no effect: ports have no queues
@@ -42,7 +42,7 @@ struct Ignored {
     /// Has no effect: the number of ports is not limited
     #[arg(long, value_name = "N")]
     max_port_count: Option<u64>,
-    /// Has no effect: the number of multicast groups is limited by memory alone
+    /// Has no effect: only memory limits the number of multicast groups
     #[arg(long, value_name = "N")]
     max_mc_groups: Option<u64>,
     /// Has no effect: see --max-mc-groups
@@ -75,10 +75,10 @@ struct Ignored {
     /// Has no effect: --pcap records frames
     #[arg(long, value_name = "BYTES")]
     dump_packet_data: Option<u64>,
-    /// Has no effect: frames come by the ports of -i
+    /// Has no effect: frames arrive on the ports of -i
     #[arg(long, value_name = "ADDR")]
     packet_in: Option<String>,
-    /// Has no effect: frames come by the ports of -i
+    /// Has no effect: frames arrive on the ports of -i
     #[arg(long, value_name = "ADDR")]
     dp_grpc_server_addr: Option<String>,
     /// Has no effect: externs are part of p4rack
@@ -103,8 +103,8 @@ impl Ignored {
     fn notes(&self) -> Vec<(&'static str, &'static str)> {
         const SWAP: &str = "programs can always be pushed";
         const TRACE: &str = "`p4rack ctl trace` shows the path of a packet";
-        const GROUPS: &str = "memory alone limits multicast groups";
-        const PORTS: &str = "frames come by the ports of -i";
+        const GROUPS: &str = "only memory limits the number of multicast groups";
+        const PORTS: &str = "frames arrive on the ports of -i";
         let all = [
             ("--priority-queues", self.priority_queues.is_some(), "ports have no queues"),
             ("--max-port-count", self.max_port_count.is_some(), "the number of ports is not limited"),
