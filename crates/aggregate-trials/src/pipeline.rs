@@ -1,0 +1,135 @@
+//! A device that runs a switch program of AGG.
+
+use crate::frame::{Datagram, MAPPERS, REDUCER, mac};
+use aggregate::program::{Entry, Program, Seat};
+use base_bits::Bits;
+use base_diag::{Diagnostic, SourceMap};
+use base_time::Time;
+use control_writes::Match;
+use dataplane_api::Device as _;
+use device::{Options, Switch};
+use std::sync::Arc;
+
+/// The reducer's port; that of channel `n` is `n + 1`.
+const REDUCER_PORT: u32 = 200;
+
+/// How the program is run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Engine {
+    /// Reference interpreter.
+    Interpreter,
+    /// Machine code.
+    Native,
+}
+
+/// A compiled source.
+pub struct Compiled {
+    program: Arc<ir::Program>,
+    code: target_native::Engine,
+}
+
+/// Compiles a source; errors are the diagnostics' texts.
+pub fn compile(source: &str) -> Result<Compiled, String> {
+    let mut map = SourceMap::new();
+    let refused =
+        |found: Vec<Diagnostic>| found.iter().map(|problem| format!("{problem:?}\n")).collect::<String>();
+    let program = compiler::reparse("agg.p4", source, &mut map).map_err(refused)?;
+    let code = target_native::Engine::compile(&program, Options::default()).map_err(refused)?;
+    Ok(Compiled { program, code })
+}
+
+/// Where a datagram came out.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Reached {
+    /// At the reducer.
+    Reducer(Datagram),
+    /// At the mapper of a channel.
+    Mapper(u16, Datagram),
+}
+
+/// A device with a program and one job.
+pub struct Pipeline<'a> {
+    program: Program,
+    compiled: &'a Compiled,
+    engine: Engine,
+    seat: Seat,
+    switch: Switch,
+}
+
+impl<'a> Pipeline<'a> {
+    /// A device for the channels 0 to `channels` - 1 of a job.
+    pub fn new(
+        program: Program,
+        compiled: &'a Compiled,
+        engine: Engine,
+        (job, number, boot): (u16, u16, u16),
+    ) -> Result<Pipeline<'a>, String> {
+        let senders =
+            (0..program.channels).map(|channel| (u32::from(channel) + 1, channel, channel)).collect();
+        // A seat that is not the first one.
+        let place = program.jobs - 1;
+        let seat = Seat { job, place, switch: number, boot, reducer_port: REDUCER_PORT, senders };
+        let switch = start(compiled, engine)?;
+        let mut pipeline = Pipeline { program, compiled, engine, seat, switch };
+        pipeline.fill()?;
+        Ok(pipeline)
+    }
+
+    /// Loses all registers; the control plane gives it another boot number.
+    pub fn restart(&mut self, boot: u16) -> Result<(), String> {
+        self.seat.boot = boot;
+        self.switch = start(self.compiled, self.engine)?;
+        self.fill()
+    }
+
+    fn fill(&mut self) -> Result<(), String> {
+        for entry in self.seat.entries(&self.program.layout) {
+            let Entry { table, keys, action, args } = entry;
+            let keys: Vec<Match> =
+                keys.iter().map(|(_, width, value)| Match::Exact(Bits::new(*width, *value))).collect();
+            let args: Vec<Bits> = args.iter().map(|(_, width, value)| Bits::new(*width, *value)).collect();
+            self.switch
+                .table_add(table, &keys, action, &args, None)
+                .map_err(|problem| format!("{table}: {problem:?}"))?;
+        }
+        let hosts =
+            (0..self.program.channels).map(|channel| (MAPPERS + u32::from(channel), u32::from(channel) + 1));
+        for (address, port) in hosts.chain([(REDUCER, REDUCER_PORT)]) {
+            let keys = [Match::Lpm { value: Bits::new(32, address.into()), prefix_len: 32 }];
+            let next_hop = mac(address).iter().fold(0, |mac, byte| mac << 8 | u128::from(*byte));
+            let args = [Bits::new(9, port.into()), Bits::new(48, next_hop)];
+            let added = self.switch.table_add("AggIngress.routes", &keys, "AggIngress.forward", &args, None);
+            added.map_err(|problem| format!("routes: {problem:?}"))?;
+        }
+        Ok(())
+    }
+
+    /// A datagram of the reducer (none), or of the mapper of a channel.
+    pub fn handle(&mut self, from: Option<u16>, datagram: &Datagram) -> Option<Reached> {
+        let port = from.map_or(REDUCER_PORT, |channel| u32::from(channel) + 1);
+        let queued = self.switch.ingress(port, datagram.frame(), Time::ZERO);
+        let output = self.switch.drain(queued, Time::ZERO).pop()?;
+        let datagram = Datagram::parse(&output.frame)?;
+        Some(match output.port {
+            REDUCER_PORT => Reached::Reducer(datagram),
+            port => Reached::Mapper((port - 1) as u16, datagram),
+        })
+    }
+
+    /// Packets that it has refused.
+    pub fn refused(&mut self) -> u64 {
+        self.switch.counter_read("AggIngress.refused", 0).map_or(0, |count| count.packets)
+    }
+}
+
+fn start(compiled: &Compiled, engine: Engine) -> Result<Switch, String> {
+    let options = Options::default();
+    let refused = |found: Vec<Diagnostic>| format!("{found:?}");
+    match engine {
+        Engine::Interpreter => ir_interp::switch(Arc::clone(&compiled.program), options).map_err(refused),
+        Engine::Native => {
+            let code = target_native::Engine::of(&compiled.code.compiled(), options);
+            code.map(target_native::Engine::into_switch).map_err(refused)
+        }
+    }
+}

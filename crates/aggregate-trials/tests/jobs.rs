@@ -1,0 +1,99 @@
+//! Real mappers, the real reducer and the printed switch program, with an adversary between them: loss, doubling and overtaking of
+//! up to a fifth, restarts of the switch and of mappers. Results equal a serial fold. `P4RACK_ALL`: 10,000 seeds.
+
+#[path = "../../aggregate/tests/adversary/mod.rs"]
+mod adversary;
+
+use adversary::{Disturbance, JOB, Node, World};
+use aggregate::program::Program;
+use aggregate::{Direction, Kind, Layout, Op, Packet};
+use aggregate_trials::{Compiled, Datagram, Engine, MAPPERS, Pipeline, REDUCER, Reached, SWITCH, compile};
+use base_time::Rng;
+use std::collections::BTreeMap;
+
+const MAPPERS_OF_A_JOB: u16 = 3;
+
+/// A pipeline as a switch of a [`World`]. Compiled programs live as long as the test.
+struct Device {
+    layout: Layout,
+    pipeline: Pipeline<'static>,
+}
+
+impl Node for Device {
+    fn handle(&mut self, from: Option<u16>, packet: Packet, is_marked: bool) -> Option<(Direction, Packet)> {
+        let is_asked = matches!(packet.kind, Kind::Open | Kind::Close | Kind::Read | Kind::Clear);
+        let (source, destination) = match from {
+            Some(channel) => (MAPPERS + u32::from(channel), REDUCER),
+            None if is_asked => (REDUCER, SWITCH),
+            None => (REDUCER, MAPPERS + u32::from(packet.channel)),
+        };
+        let ecn = if is_marked { 3 } else { 2 };
+        let payload = packet.bytes(&self.layout);
+        let datagram = Datagram { source, destination, port: 42606, ecn, payload };
+        let (is_back, reached) = match self.pipeline.handle(from, &datagram)? {
+            Reached::Reducer(datagram) => (from.is_none(), datagram),
+            Reached::Mapper(_, datagram) => (from.is_some(), datagram),
+        };
+        let direction = if is_back { Direction::Back } else { Direction::On };
+        Some((direction, Packet::parse(&reached.payload, &self.layout).expect("it is a packet")))
+    }
+
+    fn restart(&mut self, boot: u16) {
+        self.pipeline.restart(boot).expect("it starts");
+    }
+}
+
+/// Compiled programs by window and eviction.
+#[derive(Default)]
+struct Programs(BTreeMap<(u32, bool), &'static Compiled>);
+
+impl Programs {
+    fn device(&mut self, layout: Layout) -> Box<dyn Node> {
+        let operators = vec![Op::Add, Op::Max, Op::Or];
+        let program = Program { operators, jobs: 2, ..Program::new(layout, Op::Add, MAPPERS_OF_A_JOB) };
+        let compiled = self.0.entry((layout.window, layout.evict)).or_insert_with(|| {
+            let source = program.source().expect("it prints");
+            Box::leak(Box::new(compile(&source).expect("it compiles")))
+        });
+        let pipeline = Pipeline::new(program, compiled, Engine::Native, (JOB, 0, 1)).expect("it starts");
+        Box::new(Device { layout, pipeline })
+    }
+}
+
+const SMALL: Layout = Layout { lanes: 4, tag_bits: 32, index_bits: 2, window: 4, evict: false };
+
+#[test]
+fn results_are_exact_whatever_happens_to_packets() {
+    let seeds = if std::env::var_os("P4RACK_ALL").is_some() { 10_000 } else { 200 };
+    let mut programs = Programs::default();
+    for seed in 0..seeds {
+        let mut rng = Rng::new(seed);
+        let window = *rng.pick(&[1, 4, 256]).expect("there are some");
+        // Word count and flow statistics add, ranks take the maximum, sets of flags OR.
+        let op = *rng.pick(&[Op::Add, Op::Max, Op::Or]).expect("there are some");
+        let layout = Layout { window, evict: rng.next_bool(), ..SMALL };
+        let mut world = World::new(layout, op, MAPPERS_OF_A_JOB, 120, rng.between(1, 3) as u32, &mut rng);
+        world.nodes(vec![programs.device(layout)]);
+        world.banks(rng.between(1, 2) as u8);
+        world.run(Disturbance::some(&mut rng)).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+    }
+}
+
+#[test]
+fn a_restart_of_the_switch_at_any_event_costs_nothing_but_time() {
+    let mut programs = Programs::default();
+    for evict in [false, true] {
+        let layout = Layout { evict, ..SMALL };
+        let mut world = || {
+            let mut world = World::new(layout, Op::Add, 2, 24, 2, &mut Rng::new(7));
+            world.nodes(vec![programs.device(layout)]);
+            world
+        };
+        let calm = world().run(Disturbance::default()).expect("nothing happens");
+        assert!(calm > 100, "{calm} events");
+        for at in 0..calm {
+            let disturbance = Disturbance { restarts: vec![at], ..Disturbance::default() };
+            world().run(disturbance).unwrap_or_else(|what| panic!("restart at {at}: {what}"));
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! The printed program and the model of the switch, on the same packets: a random sequence that reaches every branch. Changed
+//! programs are noticed. `P4RACK_ALL` makes the sequences ten times as long.
+
+use aggregate::program::Program;
+use aggregate::{Direction, Kind, Layout, Op, Packet, Pair, Place, Slot, Switch};
+use aggregate_trials::{Datagram, Engine, MAPPERS, Pipeline, REDUCER, Reached, SWITCH, compile};
+use base_time::Rng;
+
+const JOB: u16 = 9;
+const NUMBER: u16 = 3;
+const CHANNELS: u16 = 3;
+
+const SMALL: Layout = Layout { lanes: 4, tag_bits: 32, index_bits: 2, window: 4, evict: false };
+
+/// Layouts, and what they are for.
+const LAYOUTS: [(&str, Layout); 5] = [
+    ("small", SMALL),
+    ("24 lanes", Layout { lanes: 24, index_bits: 1, ..SMALL }),
+    ("eviction", Layout { evict: true, window: 2, ..SMALL }),
+    ("whole keys", Layout { tag_bits: 128, window: 1, ..SMALL }),
+    ("long packets", Layout { lanes: 64, tag_bits: 128, index_bits: 1, evict: true, ..SMALL }),
+];
+
+fn program(layout: Layout) -> Program {
+    let operators = vec![Op::Add, Op::Max, Op::Or];
+    Program { operators, jobs: 2, ..Program::new(layout, Op::Add, CHANNELS) }
+}
+
+fn length(packets: u32) -> u32 {
+    if std::env::var_os("P4RACK_ALL").is_some() { 10 * packets } else { packets }
+}
+
+/// A packet of small numbers that grow with time, and who sends it: the reducer or a channel's mapper.
+fn packet(layout: &Layout, (at, boot): (u32, u16), rng: &mut Rng) -> (Option<u16>, Packet) {
+    let asked = [Kind::Open, Kind::Close, Kind::Read, Kind::Clear];
+    let kind = match rng.below(10) {
+        0..=5 => Kind::Data,
+        6..=8 => *rng.pick(&asked).expect("there are some"),
+        _ => *rng.pick(&Kind::ALL).expect("there are some"),
+    };
+    let op = *rng.pick(&[Op::Add, Op::Max, Op::Or, Op::Min]).expect("there are some");
+    let mut packet = Packet::new(kind, JOB + u16::from(rng.chance(1, 40)), op);
+    packet.generation = at / 100 + rng.below(4) as u32;
+    packet.boot = if rng.chance(1, 10) { 3 - boot } else { boot };
+    packet.channel = rng.below(4) as u16;
+    packet.seq = at / 8 + rng.below(12) as u32;
+    packet.aux = rng.below(4) as u32;
+    if kind.has_pairs() {
+        for lane in (0..layout.lanes).filter(|_| rng.chance(2, 3)).collect::<Vec<_>>() {
+            let tag = rng.below(4) as u128;
+            let high = if layout.tag_bits == 128 { rng.below(2) as u128 } else { 0 };
+            let slot = Slot { lane, index: rng.below(6) as u16 };
+            packet
+                .pairs
+                .push(Pair { place: Place { slot, tag: high << 100 | tag }, value: rng.next_u64() as u32 });
+        }
+    }
+    let is_asked = asked.contains(&kind);
+    let from = match kind {
+        Kind::Data if rng.chance(1, 40) => Some(rng.below(CHANNELS.into()) as u16),
+        _ if is_asked && rng.chance(1, 40) => Some(0),
+        Kind::Data | Kind::Spill | Kind::End => Some(packet.channel % CHANNELS),
+        _ => None,
+    };
+    (from, packet)
+}
+
+/// What the model and the rules about ports say.
+fn wanted(
+    model: &mut Switch,
+    from: Option<u16>,
+    packet: &Packet,
+    is_marked: bool,
+) -> Option<(Direction, Packet)> {
+    let is_asked = matches!(packet.kind, Kind::Open | Kind::Close | Kind::Read | Kind::Clear);
+    let is_handled = packet.job == JOB && (is_asked || packet.kind == Kind::Data);
+    let is_planned = if is_asked { from.is_none() } else { from == Some(packet.channel) };
+    if is_handled && (!is_planned || packet.op == Op::Min) {
+        return None;
+    }
+    model.handle(packet.clone(), is_marked)
+}
+
+/// The first packet that the program treats in another way.
+fn difference(layout: Layout, source: &str, engine: Engine, packets: u32, seed: u64) -> Option<String> {
+    let program = program(layout);
+    let compiled = compile(source).unwrap_or_else(|problem| panic!("{problem}\n{source}"));
+    let mut pipeline = Pipeline::new(program, &compiled, engine, (JOB, NUMBER, 1)).expect("it starts");
+    let mut model = Switch::new(layout, NUMBER, JOB, CHANNELS, 1);
+    let mut rng = Rng::new(seed);
+    let mut boot = 1;
+    for at in 0..packets {
+        if rng.chance(1, 1500) {
+            boot = rng.between(1, 2) as u16;
+            model.restart(boot);
+            pipeline.restart(boot).expect("it starts");
+        }
+        let (from, packet) = packet(&layout, (at, boot), &mut rng);
+        let ecn = rng.below(4) as u8;
+        let source = from.map_or(REDUCER, |channel| MAPPERS + u32::from(channel));
+        let is_asked = matches!(packet.kind, Kind::Open | Kind::Close | Kind::Read | Kind::Clear);
+        let to_mapper =
+            matches!(packet.kind, Kind::Start | Kind::EndAck | Kind::Ack) && packet.channel < CHANNELS;
+        let destination = match from {
+            None if is_asked => SWITCH,
+            None if to_mapper => MAPPERS + u32::from(packet.channel),
+            _ => REDUCER,
+        };
+        let datagram = Datagram { source, destination, port: 42606, ecn, payload: packet.bytes(&layout) };
+        let wanted = wanted(&mut model, from, &packet, ecn == 3).and_then(|(direction, answer)| {
+            let payload = answer.bytes(&layout);
+            let answer = match direction {
+                Direction::Back => {
+                    Datagram { source: destination, destination: source, payload, ..datagram.clone() }
+                }
+                Direction::On => Datagram { payload, ..datagram.clone() },
+            };
+            match answer.destination {
+                REDUCER => Some(Reached::Reducer(answer)),
+                // Requests for other jobs have no route.
+                SWITCH => None,
+                mapper => Some(Reached::Mapper((mapper - MAPPERS) as u16, answer)),
+            }
+        });
+        let found = pipeline.handle(from, &datagram);
+        if found != wanted {
+            return Some(format!(
+                "packet {at}: {packet:?} from {from:?}\nfound {found:?}\nwanted {wanted:?}"
+            ));
+        }
+    }
+    None
+}
+
+#[test]
+fn machine_code_does_what_the_model_does() {
+    for (name, layout) in LAYOUTS {
+        let packets = length(if layout.lanes > 24 { 6000 } else { 30_000 });
+        let source = program(layout).source().expect("it prints");
+        if let Some(what) = difference(layout, &source, Engine::Native, packets, 1) {
+            panic!("{name}: {what}");
+        }
+    }
+}
+
+#[test]
+fn the_interpreter_does_what_the_model_does() {
+    for (name, layout) in LAYOUTS {
+        let packets = length(if layout.lanes > 4 { 300 } else { 3000 });
+        let source = program(layout).source().expect("it prints");
+        if let Some(what) = difference(layout, &source, Engine::Interpreter, packets, 2) {
+            panic!("{name}: {what}");
+        }
+    }
+}
+
+/// Changes of the program, each a mistake.
+const MUTANTS: [(&str, &str); 17] = [
+    ("hdr.agg.seq < cell", "hdr.agg.seq <= cell"),
+    ("hdr.agg.seq > cell", "hdr.agg.seq >= cell"),
+    ("cells.write(task.cell, hdr.agg.seq);", "cells.write(task.cell, cell + 1);"),
+    ("hdr.agg.seq & (WINDOW - 1)", "hdr.agg.seq & 1"),
+    ("meta.first_cell + ", ""),
+    ("spills.write(task.cell, meta.map);", ""),
+    ("generation != hdr.agg.generation || is_open == 0", "is_open == 0"),
+    ("generation != hdr.agg.generation || is_open == 0", "generation != hdr.agg.generation"),
+    ("hdr.agg.boot != meta.boot", "false"),
+    ("first_bank + (bit<32>)hdr.agg.generation[0:0]", "first_bank"),
+    ("hdr.agg.generation[0:0] == 1 ? ROWS : 0", "0"),
+    ("is_open == 1) {\n                drop();", "false) {\n                drop();"),
+    ("slots.write(task.first_slot + task.row, 32w0 ++ 32w0);", ""),
+    ("held > lane.value ? held", "held < lane.value ? held"),
+    ("hdr.ipv4.ecn == 3 ? 32w1 : 0", "0"),
+    ("standard_metadata.ingress_port != meta.reducer_port", "false"),
+    ("hdr.agg.generation < generation", "false"),
+];
+
+/// The same of programs that evict.
+const EVICTING: [(&str, &str); 3] = [
+    ("shadow.read(pair, task.cell);", ""),
+    ("shadow.write(task.cell, tag ++ held);", "shadow.write(0, tag ++ held);"),
+    ("slots.write(at, lane.tag ++ lane.value);\n                    shadow", "shadow"),
+];
+
+#[test]
+fn changed_programs_are_noticed() {
+    let evicting = LAYOUTS[2].1;
+    let plain = MUTANTS.iter().map(|mutant| (SMALL, mutant));
+    for (layout, (from, to)) in plain.chain(EVICTING.iter().map(|mutant| (evicting, mutant))) {
+        let source = program(layout).source().expect("it prints");
+        let changed = source.replace(from, to);
+        assert_ne!(changed, source, "`{from}` is not in the program");
+        let found = difference(layout, &changed, Engine::Native, 20_000, 3);
+        assert!(found.is_some(), "`{from}` in place of `{to}` is not noticed");
+    }
+}
+
+#[test]
+fn damaged_frames_change_nothing() {
+    let source = program(SMALL).source().expect("it prints");
+    let compiled = compile(&source).expect("it compiles");
+    let mut pipeline =
+        Pipeline::new(program(SMALL), &compiled, Engine::Native, (JOB, NUMBER, 1)).expect("it starts");
+    let open = Packet { generation: 1, boot: 1, ..Packet::new(Kind::Open, JOB, Op::Add) };
+    let ask = |packet: &Packet| Datagram {
+        source: REDUCER,
+        destination: SWITCH,
+        port: 42606,
+        ecn: 0,
+        payload: packet.bytes(&SMALL),
+    };
+    assert!(pipeline.handle(None, &ask(&open)).is_some());
+    let place = Place { slot: Slot { lane: 2, index: 0 }, tag: 5 };
+    let pairs = vec![Pair { place, value: 1 }];
+    let data = Packet { generation: 1, seq: 1, pairs, ..Packet::new(Kind::Data, JOB, Op::Add) };
+    let bytes = data.bytes(&SMALL);
+    let send =
+        |payload: Vec<u8>| Datagram { source: MAPPERS, destination: REDUCER, port: 42606, ecn: 0, payload };
+    // Shorter than its map says; another version, format, and operator; lanes that the program does not have.
+    let mut damaged: Vec<Vec<u8>> = (24..bytes.len()).map(|length| bytes[..length].to_vec()).collect();
+    for (at, value) in [(0, 0x21), (1, 0x03), (1, 0x20), (16, 0x80)] {
+        let mut other = bytes.clone();
+        other[at] = value;
+        damaged.push(other);
+    }
+    let count = damaged.len() as u64;
+    for payload in damaged {
+        assert_eq!(pipeline.handle(Some(0), &send(payload)), None);
+    }
+    assert_eq!(pipeline.refused(), count);
+    assert!(pipeline.handle(Some(0), &send(bytes)).is_some());
+}

@@ -1,0 +1,188 @@
+//! Where a key belongs: lane, index and tag.
+//!
+//! A number is spread over places by division: `number = (tag << index_bits | index) * lanes + lane`. A place therefore proves the
+//! whole number, and the tag need not hold the bits that lane and index show. Numbers are either permuted keys, which come back
+//! ([`Place::of_number`], no collision), or hashes of longer keys ([`hash`]).
+
+use crate::layout::Layout;
+
+/// A place in a switch: lane and index.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Slot {
+    /// The lane.
+    pub lane: u8,
+    /// The row in the lane's bank.
+    pub index: u16,
+}
+
+/// A key as switch and packets know it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Place {
+    /// Where it may be held.
+    pub slot: Slot,
+    /// What distinguishes the keys of a slot. 0 is no key in a switch; a pair whose tag is 0 is never folded there.
+    pub tag: u128,
+}
+
+impl Place {
+    /// The place of a number below 2^48, in layouts with short tags and at least 65,536 slots in each bank; none for others. No two
+    /// numbers share a place.
+    pub fn of_number(number: u64, layout: &Layout) -> Option<Place> {
+        let is_wide = u64::from(layout.lanes) << layout.index_bits >= 1 << (NUMBER_BITS - 32);
+        (number >> NUMBER_BITS == 0 && layout.tag_bits == Layout::SHORT_TAG && is_wide)
+            .then(|| spread(permute(number), layout))
+    }
+
+    /// The number whose place this is.
+    pub fn number(&self, layout: &Layout) -> u64 {
+        let rest = (self.tag as u64) << layout.index_bits | u64::from(self.slot.index);
+        unpermute(rest.wrapping_mul(u64::from(layout.lanes)).wrapping_add(u64::from(self.slot.lane)))
+    }
+
+    /// The place of a key of any length, by its hash, for short tags. Two keys share a place with probability 1 in
+    /// `lanes` * 2^(`index_bits` + 32).
+    pub fn of_hashed(key: &[u8], seed: u64, layout: &Layout) -> Place {
+        let most = u64::from(layout.lanes) << (u32::from(layout.index_bits) + 32);
+        spread(hash(key, seed) % most, layout)
+    }
+
+    /// The place of a whole key of 1 to 16 bytes without zeros at its end, for long tags; none for others.
+    pub fn of_key(key: &[u8], seed: u64, layout: &Layout) -> Option<Place> {
+        if layout.tag_bits != Layout::LONG_TAG || key.len() > 16 || key.last().is_none_or(|last| *last == 0) {
+            return None;
+        }
+        let mut tag = [0; 16];
+        tag[..key.len()].copy_from_slice(key);
+        let Place { slot, .. } = spread(hash(key, seed), layout);
+        Some(Place { tag: u128::from_be_bytes(tag), slot })
+    }
+
+    /// Position in hash order, in which all mappers send: the same for all, and independent of the slot, so that the keys of a
+    /// slot are far from each other.
+    pub fn order(&self) -> u64 {
+        let folded = (self.tag as u64) ^ ((self.tag >> 64) as u64).rotate_left(17);
+        let x = (folded ^ folded >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
+        let x = (x ^ x >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+        x ^ x >> 33
+    }
+
+    /// The bytes of a whole key.
+    pub fn key(&self) -> Vec<u8> {
+        let bytes = self.tag.to_be_bytes();
+        let length = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        bytes[..length].to_vec()
+    }
+}
+
+fn spread(number: u64, layout: &Layout) -> Place {
+    let lanes = u64::from(layout.lanes);
+    let (lane, rest) = ((number % lanes) as u8, number / lanes);
+    let index = (rest & u64::from(layout.rows() - 1)) as u16;
+    Place { tag: u128::from((rest >> layout.index_bits) as u32), slot: Slot { lane, index } }
+}
+
+/// Bits of numbers that have places.
+pub const NUMBER_BITS: u32 = 48;
+
+const HALF: u32 = NUMBER_BITS / 2;
+const MASK: u64 = (1 << HALF) - 1;
+
+/// One round of a Feistel network over two halves of 24 bits.
+fn mix(half: u64, round: u64) -> u64 {
+    let x = (half ^ round << HALF).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (x ^ x >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 40
+}
+
+/// A fixed permutation of the numbers below 2^48 that looks random (Luby and Rackoff: four rounds).
+fn permute(number: u64) -> u64 {
+    let (mut left, mut right) = (number >> HALF & MASK, number & MASK);
+    for round in 0..4 {
+        (left, right) = (right, left ^ mix(right, round));
+    }
+    left << HALF | right
+}
+
+fn unpermute(number: u64) -> u64 {
+    let (mut left, mut right) = (number >> HALF & MASK, number & MASK);
+    for round in (0..4).rev() {
+        (left, right) = (right ^ mix(left, round), left);
+    }
+    left << HALF | right
+}
+
+/// SipHash-2-4 of `key` (Aumasson and Bernstein 2012), with `seed` as the first half of its key.
+pub fn hash(key: &[u8], seed: u64) -> u64 {
+    let second = seed.rotate_left(32) ^ 0x7034_7261_636b_2020;
+    siphash(key, seed, second)
+}
+
+fn siphash(key: &[u8], k0: u64, k1: u64) -> u64 {
+    let mut v = [
+        k0 ^ 0x736f_6d65_7073_6575,
+        k1 ^ 0x646f_7261_6e64_6f6d,
+        k0 ^ 0x6c79_6765_6e65_7261,
+        k1 ^ 0x7465_6462_7974_6573,
+    ];
+    let chunks = key.chunks_exact(8);
+    let mut last = [0; 8];
+    last[..chunks.remainder().len()].copy_from_slice(chunks.remainder());
+    last[7] = key.len() as u8;
+    for word in chunks.map(|chunk| chunk.try_into().unwrap_or_default()).chain([last]).map(u64::from_le_bytes)
+    {
+        v[3] ^= word;
+        (0..2).for_each(|_| sip_round(&mut v));
+        v[0] ^= word;
+    }
+    v[2] ^= 0xff;
+    (0..4).for_each(|_| sip_round(&mut v));
+    v[0] ^ v[1] ^ v[2] ^ v[3]
+}
+
+fn sip_round(v: &mut [u64; 4]) {
+    v[0] = v[0].wrapping_add(v[1]);
+    v[1] = v[1].rotate_left(13) ^ v[0];
+    v[0] = v[0].rotate_left(32);
+    v[2] = v[2].wrapping_add(v[3]);
+    v[3] = v[3].rotate_left(16) ^ v[2];
+    v[0] = v[0].wrapping_add(v[3]);
+    v[3] = v[3].rotate_left(21) ^ v[0];
+    v[2] = v[2].wrapping_add(v[1]);
+    v[1] = v[1].rotate_left(17) ^ v[2];
+    v[2] = v[2].rotate_left(32);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn siphash_is_the_papers() {
+        let key = |from: u8| u64::from_le_bytes(std::array::from_fn(|at| from + at as u8));
+        let input: Vec<u8> = (0..15).collect();
+        assert_eq!(siphash(&input, key(0), key(8)), 0xa129_ca61_49be_45e5);
+    }
+
+    #[test]
+    fn numbers_come_back_from_their_places() {
+        for layout in [Layout::PIPELINE, Layout { lanes: 7, index_bits: 15, ..Layout::PIPELINE }] {
+            for number in (0..200).chain([1 << 47, (1 << 48) - 1, 0x1234_5678_9abc]) {
+                let place = Place::of_number(number, &layout).expect("it has a place");
+                assert!(place.slot.lane < layout.lanes && u32::from(place.slot.index) < layout.rows());
+                assert_eq!(place.number(&layout), number);
+            }
+            assert_eq!(Place::of_number(1 << 48, &layout), None);
+        }
+        assert_eq!(Place::of_number(1, &Layout { index_bits: 3, ..Layout::PIPELINE }), None);
+    }
+
+    #[test]
+    fn whole_keys_come_back_from_their_tags() {
+        let layout = Layout::SOFTWARE;
+        for key in [&b"a"[..], b"Aggregation-16-b", b"zero\0inside"] {
+            assert_eq!(Place::of_key(key, 1, &layout).expect("it fits").key(), key);
+        }
+        for key in [&b""[..], b"Aggregation-17-by", b"end\0"] {
+            assert_eq!(Place::of_key(key, 1, &layout), None);
+        }
+    }
+}

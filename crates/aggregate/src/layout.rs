@@ -1,0 +1,91 @@
+//! Sizes that a switch program, its mappers and its reducer agree on.
+
+use std::fmt;
+
+/// Sizes of a job's part of a switch, and of its packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Layout {
+    /// Pairs that a packet has room for: 1 to [`Layout::MOST_LANES`].
+    pub lanes: u8,
+    /// Bits of a tag: [`Layout::SHORT_TAG`], or [`Layout::LONG_TAG`] for whole keys.
+    pub tag_bits: u8,
+    /// Bits of an index: a lane has 2^`index_bits` rows in each bank. At most 16.
+    pub index_bits: u8,
+    /// Packets that a channel may have in flight: a power of two, at most [`Layout::MOST_WINDOW`].
+    pub window: u32,
+    /// A pair that meets another key takes its slot, and the other key leaves; otherwise the pair leaves.
+    pub evict: bool,
+}
+
+/// A layout that no program can have.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LayoutError(pub String);
+
+impl fmt::Display for LayoutError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Layout {
+    /// Limit on the lanes: bits of the map of valid lanes with its extension.
+    pub const MOST_LANES: u8 = 128;
+    /// Limit on the window.
+    pub const MOST_WINDOW: u32 = 1 << 12;
+    /// Bits of a tag that is a part of a hash.
+    pub const SHORT_TAG: u8 = 32;
+    /// Bits of a tag that is a key.
+    pub const LONG_TAG: u8 = 128;
+
+    /// For a switch pipeline: 24 lanes of 8,192 rows in each of two banks, a register of 64 bits per slot.
+    pub const PIPELINE: Layout =
+        Layout { lanes: 24, tag_bits: 32, index_bits: 13, window: 256, evict: false };
+
+    /// For software devices: IPv4 packets of up to 1,472 bytes, whole keys of up to 16 bytes, eviction.
+    pub const SOFTWARE: Layout =
+        Layout { lanes: 64, tag_bits: 128, index_bits: 12, window: 256, evict: true };
+
+    /// The reason why there is no such layout, if there is one.
+    pub fn check(&self) -> Result<(), LayoutError> {
+        let fail = |text: String| Err(LayoutError(text));
+        if !(1..=Layout::MOST_LANES).contains(&self.lanes) {
+            return fail(format!("a packet has 1 to {} lanes, not {}", Layout::MOST_LANES, self.lanes));
+        }
+        if ![Layout::SHORT_TAG, Layout::LONG_TAG].contains(&self.tag_bits) {
+            return fail(format!("a tag has 32 or 128 bits, not {}", self.tag_bits));
+        }
+        if self.index_bits > 16 {
+            return fail(format!("an index has at most 16 bits, not {}", self.index_bits));
+        }
+        if !self.window.is_power_of_two() || self.window > Layout::MOST_WINDOW {
+            let most = Layout::MOST_WINDOW;
+            return fail(format!("a window is a power of two of at most {most}, not {}", self.window));
+        }
+        Ok(())
+    }
+
+    /// Rows of each lane in each bank.
+    pub fn rows(&self) -> u32 {
+        1 << self.index_bits
+    }
+
+    /// True if packets have an extension of the map of valid lanes.
+    pub fn has_extension(&self) -> bool {
+        self.lanes > 32
+    }
+
+    /// Bytes of a pair in a packet: index, tag, value.
+    pub fn pair_bytes(&self) -> usize {
+        2 + usize::from(self.tag_bits / 8) + 4
+    }
+
+    /// Bytes of a packet before its pairs.
+    pub fn header_bytes(&self) -> usize {
+        crate::packet::HEADER + if self.has_extension() { crate::packet::EXTENSION } else { 0 }
+    }
+
+    /// Bytes of a packet with all lanes: the payload of a UDP datagram.
+    pub fn most_bytes(&self) -> usize {
+        self.header_bytes() + usize::from(self.lanes) * self.pair_bytes()
+    }
+}

@@ -1,0 +1,243 @@
+//! The sending side of a channel.
+//!
+//! START(generation, round) lets it send the packets of a round; a START of a later generation abandons them. A packet is sent
+//! only if the one a window before it is acknowledged, so that a cell in the switch is never given to another packet too early.
+//! When all are acknowledged it sends END. Packet `n` of generation `g` has the number `g << ROUND_BITS | n`: numbers grow over the
+//! whole job, without a memory that a crash could take.
+//!
+//! A mapper that starts anew has a larger *incarnation*. It sends nothing before a START names its incarnation, and what two
+//! incarnations send therefore never meets in one generation.
+
+use crate::congestion::Congestion;
+use crate::layout::Layout;
+use crate::op::Op;
+use crate::pack::{ROUND_BITS, Round};
+use crate::packet::{CONGESTED, Kind, Packet};
+use crate::timer::Timer;
+use base_time::{Duration, Time};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A packet is lost when so many that were sent after it are acknowledged.
+const OVERTAKEN: u32 = 3;
+
+/// What a mapper is given.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The job's number.
+    pub job: u16,
+    /// The job's operator.
+    pub op: Op,
+    /// The job's layout.
+    pub layout: Layout,
+    /// Number of the channel.
+    pub channel: u16,
+    /// Larger than that of every earlier process with this channel; never 0.
+    pub incarnation: u32,
+    /// Least time before a packet is sent again.
+    pub least_wait: Duration,
+    /// Longest time between two repetitions.
+    pub most_wait: Duration,
+}
+
+/// Counts of a mapper.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Counts {
+    /// Packets with pairs, repetitions included.
+    pub packets: u64,
+    /// Of these, sent again.
+    pub repeated: u64,
+    /// Pairs sent, without repetitions; those of abandoned generations included.
+    pub pairs: u64,
+    /// Acknowledgements with the sign of congestion.
+    pub marked: u64,
+}
+
+/// One channel.
+#[derive(Debug)]
+pub struct Mapper {
+    config: Config,
+    rounds: Arc<[Round]>,
+    congestion: Congestion,
+    attempt: Option<Attempt>,
+    /// A START is to be answered: its generation and round.
+    answer: Option<(u32, u32)>,
+    counts: Counts,
+    /// Packets sent so far: orders them.
+    sent: u64,
+}
+
+#[derive(Debug)]
+struct Attempt {
+    generation: u32,
+    round: u32,
+    /// Packets before this one were sent.
+    next: u32,
+    flights: BTreeMap<u32, Flight>,
+    end: Option<Timer>,
+    is_over: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Flight {
+    timer: Timer,
+    at: Time,
+    order: u64,
+    is_repeated: bool,
+    overtaken: u32,
+}
+
+impl Mapper {
+    /// A mapper with the packets of all rounds, which waits for a START.
+    pub fn new(config: Config, rounds: Arc<[Round]>) -> Mapper {
+        let congestion = Congestion::new(config.layout.window, config.least_wait);
+        Mapper { config, rounds, congestion, attempt: None, answer: None, counts: Counts::default(), sent: 0 }
+    }
+
+    /// What it has sent.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// The generation it works on, and the round.
+    pub fn position(&self) -> Option<(u32, u32)> {
+        self.attempt.as_ref().map(|attempt| (attempt.generation, attempt.round))
+    }
+
+    /// True if packets or their END wait for an answer.
+    pub fn is_busy(&self) -> bool {
+        self.attempt.as_ref().is_some_and(|attempt| !attempt.is_over)
+    }
+
+    /// A packet has arrived. Packets that are not for it change nothing.
+    pub fn handle(&mut self, now: Time, packet: &Packet) {
+        if packet.job != self.config.job || packet.channel != self.config.channel {
+            return;
+        }
+        match packet.kind {
+            Kind::Start => self.start(packet),
+            Kind::Ack => self.acknowledged(now, packet),
+            Kind::EndAck => {
+                let attempt =
+                    self.attempt.as_mut().filter(|a| a.generation == packet.generation && a.end.is_some());
+                if let Some(attempt) = attempt {
+                    attempt.is_over = true;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn start(&mut self, packet: &Packet) {
+        let known = self.attempt.as_ref().map_or(0, |attempt| attempt.generation);
+        let round = self.rounds.get(packet.seq as usize);
+        let is_numbered = packet.generation >> (32 - ROUND_BITS) == 0 && packet.generation > 0;
+        if packet.generation < known || round.is_none() || !is_numbered {
+            return;
+        }
+        self.answer = Some((packet.generation, packet.seq));
+        if packet.generation == known {
+            return;
+        }
+        // A START for another incarnation ends what this one sent, too.
+        self.attempt = (packet.aux == self.config.incarnation).then(|| Attempt {
+            generation: packet.generation,
+            round: packet.seq,
+            next: 0,
+            flights: BTreeMap::new(),
+            end: None,
+            is_over: false,
+        });
+    }
+
+    fn acknowledged(&mut self, now: Time, packet: &Packet) {
+        let Some(attempt) = self.attempt.as_mut().filter(|a| a.generation == packet.generation) else {
+            return;
+        };
+        let number = packet.seq & ((1 << ROUND_BITS) - 1);
+        if packet.seq >> ROUND_BITS != packet.generation {
+            return;
+        }
+        let Some(flight) = attempt.flights.remove(&number) else { return };
+        let is_marked = packet.aux & CONGESTED != 0;
+        self.counts.marked += u64::from(is_marked);
+        self.congestion.acknowledged(now, (!flight.is_repeated).then_some(flight.at), is_marked);
+        for other in attempt.flights.values_mut().filter(|other| other.order < flight.order) {
+            other.overtaken += 1;
+            if other.overtaken == OVERTAKEN {
+                other.timer.due = now;
+                self.congestion.lost();
+            }
+        }
+    }
+
+    /// A packet to send now, to the reducer; ask again until there is none.
+    pub fn poll(&mut self, now: Time) -> Option<Packet> {
+        let Config { job, op, channel, incarnation, .. } = self.config;
+        let header = Packet { channel, ..Packet::new(Kind::Ack, job, op) };
+        if let Some((generation, seq)) = self.answer.take() {
+            return Some(Packet { generation, seq, aux: incarnation, ..header });
+        }
+        let attempt = self.attempt.as_mut()?;
+        let generation = attempt.generation;
+        let round = self.rounds.get(attempt.round as usize)?;
+        if attempt.flights.is_empty() && attempt.next as usize == round.len() {
+            let wait = self.congestion.wait();
+            let end = attempt.end.get_or_insert_with(|| Timer::new(now, wait));
+            if attempt.is_over || end.due > now {
+                return None;
+            }
+            end.sent(now, self.config.most_wait);
+            return Some(Packet { kind: Kind::End, generation, aux: incarnation, ..header });
+        }
+        let number = attempt.due(now).or_else(|| {
+            let number = attempt.next;
+            let has_cell =
+                attempt.flights.keys().next().is_none_or(|first| number - first < self.config.layout.window);
+            let may = attempt.flights.len() < self.congestion.allowed() && has_cell;
+            (may && (number as usize) < round.len()).then_some(number)
+        })?;
+        let parcel = round.get(number as usize)?;
+        self.sent += 1;
+        self.counts.packets += 1;
+        let order = self.sent;
+        match attempt.flights.get_mut(&number) {
+            Some(flight) => {
+                if flight.overtaken < OVERTAKEN {
+                    self.congestion.timed_out();
+                }
+                self.counts.repeated += 1;
+                flight.timer.sent(now, self.config.most_wait);
+                (flight.order, flight.is_repeated, flight.overtaken) = (order, true, 0);
+            }
+            None => {
+                let mut timer = Timer::new(now, self.congestion.wait());
+                timer.sent(now, self.config.most_wait);
+                let flight = Flight { timer, at: now, order, is_repeated: false, overtaken: 0 };
+                attempt.flights.insert(number, flight);
+                attempt.next += 1;
+                self.counts.pairs += parcel.pairs.len() as u64;
+            }
+        }
+        let kind = if parcel.is_direct { Kind::Spill } else { Kind::Data };
+        let seq = generation << ROUND_BITS | number;
+        Some(Packet { kind, generation, seq, pairs: parcel.pairs.clone(), ..header })
+    }
+
+    /// When [`Mapper::poll`] may next have a packet, if nothing arrives.
+    pub fn deadline(&self) -> Option<Time> {
+        if self.answer.is_some() {
+            return Some(Time::ZERO);
+        }
+        let attempt = self.attempt.as_ref()?;
+        let end = attempt.end.filter(|_| !attempt.is_over).map(|end| end.due);
+        attempt.flights.values().map(|flight| flight.timer.due).chain(end).min()
+    }
+}
+
+impl Attempt {
+    /// A packet that is to be sent again.
+    fn due(&self, now: Time) -> Option<u32> {
+        self.flights.iter().find(|(_, flight)| flight.timer.due <= now).map(|(number, _)| *number)
+    }
+}

@@ -1,0 +1,132 @@
+//! Pairs to rounds of packets, in hash order.
+//!
+//! A round is a slice of the hash space, the same at every mapper: fewer keys then compete for the slots at a time. Inside a round
+//! each lane has a queue in hash order, and a packet takes the next pair of each lane.
+
+use crate::key::Place;
+use crate::layout::Layout;
+use crate::packet::Pair;
+use std::fmt;
+
+/// The pairs of a packet, before it is sent.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Parcel {
+    /// The pairs must not be folded on the way: a value too large for the sum of all mappers, or the tag 0.
+    pub is_direct: bool,
+    /// In the order of lanes.
+    pub pairs: Vec<Pair>,
+}
+
+/// The packets of a round.
+pub type Round = Vec<Parcel>;
+
+/// Bits of the number of a packet inside its generation; the generation stands above them in `seq`.
+pub const ROUND_BITS: u32 = 16;
+
+/// Limit on the packets of a round.
+pub const MOST_PARCELS: usize = 1 << ROUND_BITS;
+
+/// Pairs that cannot be packed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum PackError {
+    /// Packets of the largest round: more than [`MOST_PARCELS`].
+    RoundTooLarge(usize),
+    /// A key comes twice: mappers combine their pairs first.
+    KeyTwice(Place),
+}
+
+impl fmt::Display for PackError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PackError::RoundTooLarge(parcels) => {
+                write!(f, "a round of {parcels} packets; {MOST_PARCELS} are the most: use more rounds")
+            }
+            PackError::KeyTwice(place) => write!(f, "the key {place:?} comes twice in one mapper's pairs"),
+        }
+    }
+}
+
+/// Packs a mapper's pairs, one for each key, into this many rounds. Values above `most_value` go past the switch.
+pub fn pack(
+    mut pairs: Vec<Pair>,
+    layout: &Layout,
+    rounds: u32,
+    most_value: u32,
+) -> Result<Vec<Round>, PackError> {
+    pairs.sort_unstable_by_key(|pair| (pair.place.order(), pair.place));
+    if let Some(twice) = pairs.windows(2).find(|two| two[0].place == two[1].place) {
+        return Err(PackError::KeyTwice(twice[0].place));
+    }
+    let mut pairs = pairs.into_iter().peekable();
+    let rounds: Vec<Round> = (0..rounds.max(1))
+        .map(|round| {
+            let mut queues = [vec![vec![]; layout.lanes.into()], vec![vec![]; layout.lanes.into()]];
+            while let Some(pair) = pairs.next_if(|pair| round_of(&pair.place, rounds) <= round) {
+                let is_direct = pair.place.tag == 0 || pair.value > most_value;
+                if let Some(queue) = queues[usize::from(is_direct)].get_mut(usize::from(pair.place.slot.lane))
+                {
+                    queue.push(pair);
+                }
+            }
+            let [folded, direct] = queues;
+            [parcels(&folded, false), parcels(&direct, true)].concat()
+        })
+        .collect();
+    match rounds.iter().map(Vec::len).max() {
+        Some(most) if most > MOST_PARCELS => Err(PackError::RoundTooLarge(most)),
+        _ => Ok(rounds),
+    }
+}
+
+/// The round of a key.
+pub fn round_of(place: &Place, rounds: u32) -> u32 {
+    ((u128::from(place.order()) * u128::from(rounds.max(1))) >> 64) as u32
+}
+
+fn parcels(queues: &[Vec<Pair>], is_direct: bool) -> Vec<Parcel> {
+    let most = queues.iter().map(Vec::len).max().unwrap_or(0);
+    let parcel =
+        |at| Parcel { is_direct, pairs: queues.iter().filter_map(|queue| queue.get(at)).copied().collect() };
+    (0..most).map(parcel).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(count: u64, layout: &Layout) -> Vec<Pair> {
+        let place = |number| Place::of_number(number, layout).expect("it has a place");
+        (0..count).map(|number| Pair { place: place(number), value: number as u32 }).collect()
+    }
+
+    #[test]
+    fn each_pair_is_in_one_packet_of_its_round_and_packets_are_full() {
+        let layout = Layout::PIPELINE;
+        let rounds = pack(pairs(24_000, &layout), &layout, 3, 23_000).expect("it packs");
+        assert_eq!(rounds.len(), 3);
+        let mut found = vec![];
+        for (round, at) in rounds.iter().zip(0..) {
+            for parcel in round {
+                let lanes: Vec<u8> = parcel.pairs.iter().map(|pair| pair.place.slot.lane).collect();
+                assert!(lanes.is_sorted_by(|a, b| a < b) && !lanes.is_empty());
+                for pair in &parcel.pairs {
+                    assert_eq!(round_of(&pair.place, 3), at);
+                    assert_eq!(parcel.is_direct, pair.value > 23_000);
+                    found.push(pair.place.number(&layout));
+                }
+            }
+        }
+        found.sort_unstable();
+        assert_eq!(found, (0..24_000).collect::<Vec<_>>());
+        let packets: usize = rounds.iter().map(Vec::len).sum();
+        assert!(packets < 1300, "{packets} packets for what fits in 1,000");
+    }
+
+    #[test]
+    fn a_key_that_comes_twice_is_refused() {
+        let layout = Layout::PIPELINE;
+        let mut twice = pairs(3, &layout);
+        twice.push(twice[1]);
+        assert!(matches!(pack(twice, &layout, 1, u32::MAX), Err(PackError::KeyTwice(_))));
+    }
+}

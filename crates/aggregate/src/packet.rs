@@ -1,0 +1,250 @@
+//! The packets, AGG version 1: payloads of UDP datagrams, big-endian.
+//!
+//! ```text
+//! version:4 type:4 op:4 format:4  job:16  generation:32  boot:16  channel:16  seq:32  valid:32  aux:32
+//! valid:96                                         lanes 32 to 127, in layouts with more than 32 lanes
+//! index:16  tag:32 or 128  value:32                one for each valid lane, in lane order
+//! ```
+
+use crate::key::{Place, Slot};
+use crate::layout::Layout;
+use crate::op::Op;
+
+/// Version in every packet.
+pub const VERSION: u8 = 1;
+
+/// Bytes of the header.
+pub const HEADER: usize = 24;
+
+/// Bytes of the extension of `valid`.
+pub const EXTENSION: usize = 12;
+
+/// UDP port of all AGG packets, source and destination, unless a job says otherwise.
+pub const PORT: u16 = 42_606;
+
+/// Bit of `aux` in an ACK: the packet that it acknowledges met congestion.
+pub const CONGESTED: u32 = 1;
+
+/// Types of packets, with their numbers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Kind {
+    /// Mapper to reducer, through the switch: pairs to fold.
+    Data = 1,
+    /// To the mapper: the packet `seq` is folded or stored. From the mapper: an answer to START, its incarnation in `aux`.
+    Ack = 2,
+    /// To the reducer: pairs of packet `seq` of the channel that are not folded.
+    Spill = 3,
+    /// Mapper to reducer: every packet of the generation is acknowledged.
+    End = 4,
+    /// Answer.
+    EndAck = 5,
+    /// Reducer to switch: accept data of the generation.
+    Open = 6,
+    /// Answer.
+    Opened = 7,
+    /// Reducer to switch: accept no more data of the generation.
+    Close = 8,
+    /// Answer.
+    Closed = 9,
+    /// Reducer to switch: the content of row `seq`.
+    Read = 10,
+    /// Answer.
+    ReadReply = 11,
+    /// Reducer to switch: empty row `seq`.
+    Clear = 12,
+    /// Answer.
+    Cleared = 13,
+    /// Switch to reducer: a packet did not fit the switch's state; `boot` is right, `channel` is the number of the switch.
+    Boot = 14,
+    /// Reducer to mapper: send round `seq` as this generation, if `aux` is your incarnation.
+    Start = 15,
+}
+
+impl Kind {
+    /// Every type, by number from 1.
+    pub const ALL: [Kind; 15] = [
+        Kind::Data,
+        Kind::Ack,
+        Kind::Spill,
+        Kind::End,
+        Kind::EndAck,
+        Kind::Open,
+        Kind::Opened,
+        Kind::Close,
+        Kind::Closed,
+        Kind::Read,
+        Kind::ReadReply,
+        Kind::Clear,
+        Kind::Cleared,
+        Kind::Boot,
+        Kind::Start,
+    ];
+
+    /// True if packets of this type carry pairs.
+    pub fn has_pairs(self) -> bool {
+        matches!(self, Kind::Data | Kind::Spill | Kind::ReadReply)
+    }
+}
+
+/// A pair in a packet.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Pair {
+    /// The key.
+    pub place: Place,
+    /// The value.
+    pub value: u32,
+}
+
+/// A packet.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Packet {
+    /// Type.
+    pub kind: Kind,
+    /// The job's operator.
+    pub op: Op,
+    /// The job's number.
+    pub job: u16,
+    /// An attempt at a round. Its lowest bit is the bank. Never 0 in data.
+    pub generation: u32,
+    /// Counts restarts of the switch.
+    pub boot: u16,
+    /// The mapper's channel; of control packets, the number of the switch.
+    pub channel: u16,
+    /// The packet's number in the channel; of READ and CLEAR, the row; of START, the round.
+    pub seq: u32,
+    /// Depends on the type.
+    pub aux: u32,
+    /// In the order of lanes, at most one for each.
+    pub pairs: Vec<Pair>,
+}
+
+impl Packet {
+    /// A packet without pairs, whose other numbers are 0.
+    pub fn new(kind: Kind, job: u16, op: Op) -> Packet {
+        Packet { kind, op, job, generation: 0, boot: 0, channel: 0, seq: 0, aux: 0, pairs: vec![] }
+    }
+
+    /// The map of valid lanes.
+    pub fn valid(&self) -> u128 {
+        self.pairs.iter().fold(0, |map, pair| map | 1 << (pair.place.slot.lane & 127))
+    }
+
+    /// The payload of a datagram.
+    pub fn bytes(&self, layout: &Layout) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(layout.header_bytes() + self.pairs.len() * layout.pair_bytes());
+        let valid = self.valid();
+        bytes.push(VERSION << 4 | self.kind as u8);
+        bytes.push((self.op as u8) << 4 | format(layout));
+        bytes.extend(self.job.to_be_bytes());
+        bytes.extend(self.generation.to_be_bytes());
+        bytes.extend(self.boot.to_be_bytes());
+        bytes.extend(self.channel.to_be_bytes());
+        bytes.extend(self.seq.to_be_bytes());
+        bytes.extend((valid as u32).to_be_bytes());
+        bytes.extend(self.aux.to_be_bytes());
+        if layout.has_extension() {
+            bytes.extend(&(valid >> 32).to_be_bytes()[4..]);
+        }
+        for Pair { place, value } in &self.pairs {
+            bytes.extend(place.slot.index.to_be_bytes());
+            bytes.extend(&place.tag.to_be_bytes()[16 - usize::from(layout.tag_bits / 8)..]);
+            bytes.extend(value.to_be_bytes());
+        }
+        bytes
+    }
+
+    /// The packet in a payload; none if it is none of this layout. Bytes after its end do not count.
+    pub fn parse(bytes: &[u8], layout: &Layout) -> Option<Packet> {
+        let mut rest = bytes;
+        let [first, second] = take(&mut rest)?;
+        let kind = *Kind::ALL.get(usize::from(first & 15).checked_sub(1)?)?;
+        let op = Op::from_number(second >> 4)?;
+        if first >> 4 != VERSION || second & 15 != format(layout) {
+            return None;
+        }
+        let job = u16::from_be_bytes(take(&mut rest)?);
+        let generation = u32::from_be_bytes(take(&mut rest)?);
+        let boot = u16::from_be_bytes(take(&mut rest)?);
+        let channel = u16::from_be_bytes(take(&mut rest)?);
+        let seq = u32::from_be_bytes(take(&mut rest)?);
+        let mut valid = u128::from(u32::from_be_bytes(take(&mut rest)?));
+        let aux = u32::from_be_bytes(take(&mut rest)?);
+        if layout.has_extension() {
+            let high: [u8; EXTENSION] = take(&mut rest)?;
+            valid |= high.iter().fold(0, |map, byte| map << 8 | u128::from(*byte)) << 32;
+        }
+        if valid.checked_shr(layout.lanes.into()).unwrap_or(0) != 0 || valid != 0 && !kind.has_pairs() {
+            return None;
+        }
+        let mut pairs = Vec::with_capacity(valid.count_ones() as usize);
+        for lane in (0..layout.lanes).filter(|lane| valid >> lane & 1 != 0) {
+            let index = u16::from_be_bytes(take(&mut rest)?);
+            let (tag, after) = rest.split_at_checked(usize::from(layout.tag_bits / 8))?;
+            let tag = tag.iter().fold(0, |tag, byte| tag << 8 | u128::from(*byte));
+            rest = after;
+            let value = u32::from_be_bytes(take(&mut rest)?);
+            pairs.push(Pair { place: Place { tag, slot: Slot { lane, index } }, value });
+        }
+        Some(Packet { kind, op, job, generation, boot, channel, seq, aux, pairs })
+    }
+}
+
+/// Number of the format of pairs: 0 for short tags, 3 for whole keys.
+pub fn format(layout: &Layout) -> u8 {
+    if layout.tag_bits == Layout::SHORT_TAG { 0 } else { 3 }
+}
+
+fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
+    let (bytes, after) = rest.split_first_chunk::<N>()?;
+    *rest = after;
+    Some(*bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn data(layout: &Layout, lanes: &[u8]) -> Packet {
+        let pair = |lane: &u8| {
+            let tag = 7 << (layout.tag_bits - 4) | u128::from(*lane);
+            Pair { place: Place { tag, slot: Slot { lane: *lane, index: 513 } }, value: 0x0102_0304 }
+        };
+        let pairs = lanes.iter().map(pair).collect();
+        Packet {
+            generation: 5,
+            boot: 2,
+            channel: 3,
+            seq: 77,
+            aux: 9,
+            pairs,
+            ..Packet::new(Kind::Data, 4, Op::Max)
+        }
+    }
+
+    #[test]
+    fn the_bytes_are_those_of_version_1() {
+        let packet = data(&Layout::PIPELINE, &[1]);
+        let wanted = "11100004 00000005 0002 0003 0000004d 00000002 00000009 0201 70000001 01020304";
+        let hex: String = packet.bytes(&Layout::PIPELINE).iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hex, wanted.replace(' ', ""));
+    }
+
+    #[test]
+    fn packets_come_back_from_their_bytes_and_nothing_shorter_does() {
+        for layout in [Layout::PIPELINE, Layout::SOFTWARE, Layout { lanes: 128, ..Layout::PIPELINE }] {
+            let packet = data(&layout, &[0, 5, layout.lanes - 1]);
+            let bytes = packet.bytes(&layout);
+            assert_eq!(Packet::parse(&bytes, &layout), Some(packet));
+            for length in 0..bytes.len() {
+                assert_eq!(Packet::parse(&bytes[..length], &layout), None, "{length} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn lanes_that_the_layout_does_not_have_are_refused() {
+        let wide = Layout { lanes: 25, ..Layout::PIPELINE };
+        let bytes = data(&wide, &[24]).bytes(&wide);
+        assert_eq!(Packet::parse(&bytes, &Layout::PIPELINE), None);
+    }
+}

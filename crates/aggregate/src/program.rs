@@ -1,0 +1,145 @@
+//! The switch program of jobs, as P4 for v1model.
+//!
+//! A packet visits each lane once: an array of slots, a tag and a value each. The lanes that have to travel on are a map of bits;
+//! four bits at a time choose an action that removes the other lanes, since one such action stands in each stage of a pipeline.
+//!
+//! ```text
+//! jobs, senders ─> bank ─> cell ─> lanes ─> map ─> quads ─> ACK back, SPILL on, READ back ...
+//! ```
+
+mod text;
+
+use crate::layout::{Layout, LayoutError};
+use crate::op::Op;
+
+/// Size of a switch program, and what it can do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Program {
+    /// Sizes of packets and slots. Jobs on one switch share it.
+    pub layout: Layout,
+    /// Operators that it knows, at most [`Program::MOST_OPERATORS`].
+    pub operators: Vec<Op>,
+    /// Jobs at a time: each has two banks of its own in each lane.
+    pub jobs: u16,
+    /// Channels of all jobs.
+    pub channels: u16,
+    /// UDP port of the packets.
+    pub port: u16,
+    /// Packets in a queue from which on packets are marked by ECN.
+    pub mark_at: u32,
+}
+
+impl Program {
+    /// A register of a pipeline has four actions; one is to read.
+    pub const MOST_OPERATORS: usize = 3;
+
+    /// A program for one job.
+    pub fn new(layout: Layout, op: Op, channels: u16) -> Program {
+        Program { layout, operators: vec![op], jobs: 1, channels, port: crate::packet::PORT, mark_at: 64 }
+    }
+
+    /// The reason why there is no such program, if there is one.
+    pub fn check(&self) -> Result<(), LayoutError> {
+        self.layout.check()?;
+        let fail = |text: String| Err(LayoutError(text));
+        if !self.layout.lanes.is_multiple_of(4) {
+            return fail(format!("a program has a multiple of four lanes, not {}", self.layout.lanes));
+        }
+        if self.operators.is_empty() || self.operators.len() > Program::MOST_OPERATORS {
+            let (most, count) = (Program::MOST_OPERATORS, self.operators.len());
+            return fail(format!(
+                "a program has 1 to {most} operators, not {count}: a slot's register has four actions, and one reads"
+            ));
+        }
+        if self.jobs == 0 || self.channels == 0 {
+            return fail("a program serves at least one job and one channel".into());
+        }
+        Ok(())
+    }
+
+    /// Slots of each lane.
+    pub fn slots(&self) -> u32 {
+        2 * u32::from(self.jobs) * self.layout.rows()
+    }
+
+    /// Cells: packets that a switch remembers.
+    pub fn cells(&self) -> u32 {
+        u32::from(self.channels) * self.layout.window
+    }
+
+    /// The source.
+    pub fn source(&self) -> Result<String, LayoutError> {
+        self.check()?;
+        Ok(text::source(self))
+    }
+}
+
+/// A job's part of a switch.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Seat {
+    /// The job's number.
+    pub job: u16,
+    /// The job's place among those of the switch, from 0: its banks and slots.
+    pub place: u16,
+    /// The number of the switch in the job.
+    pub switch: u16,
+    /// Counts restarts; never 0.
+    pub boot: u16,
+    /// Port to the reducer: requests come from there.
+    pub reducer_port: u32,
+    /// Port from each mapper, its channel, and the channel's place among those of the switch.
+    pub senders: Vec<(u32, u16, u16)>,
+}
+
+/// An entry: table, keys, action and arguments, as numbers with their widths.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Entry {
+    /// Name of the table.
+    pub table: &'static str,
+    /// Names of the keys, and their values with widths; all are exact.
+    pub keys: Vec<(&'static str, u32, u128)>,
+    /// Name of the action.
+    pub action: &'static str,
+    /// Names, widths and values of the arguments.
+    pub args: Vec<(&'static str, u32, u128)>,
+}
+
+impl Seat {
+    /// The entries that give a job its part of a switch.
+    pub fn entries(&self, layout: &Layout) -> Vec<Entry> {
+        let slots = 2 * u128::from(self.place) * u128::from(layout.rows());
+        let serve = Entry {
+            table: "AggIngress.jobs",
+            keys: vec![("hdr.agg.job", 16, self.job.into())],
+            action: "AggIngress.serve",
+            args: vec![
+                ("boot", 16, self.boot.into()),
+                ("number", 16, self.switch.into()),
+                ("reducer_port", 9, self.reducer_port.into()),
+                ("first_bank", 32, 2 * u128::from(self.place)),
+                ("first_slot", 32, slots),
+            ],
+        };
+        let senders = self.senders.iter().map(|(port, channel, place)| Entry {
+            table: "AggIngress.senders",
+            keys: vec![
+                ("standard_metadata.ingress_port", 9, (*port).into()),
+                ("hdr.agg.job", 16, self.job.into()),
+                ("hdr.agg.channel", 16, (*channel).into()),
+            ],
+            action: "AggIngress.accept_from",
+            args: vec![("first_cell", 32, u128::from(*place) * u128::from(layout.window))],
+        });
+        [serve].into_iter().chain(senders).collect()
+    }
+}
+
+impl Entry {
+    /// The entry as a line of STF.
+    pub fn stf(&self) -> String {
+        let list = |pairs: &[(&str, u32, u128)], join: &str| {
+            pairs.iter().map(|(name, _, value)| format!("{name}:{value:#x}")).collect::<Vec<_>>().join(join)
+        };
+        format!("add {} {} {}({})", self.table, list(&self.keys, " "), self.action, list(&self.args, ", "))
+    }
+}

@@ -1,0 +1,77 @@
+//! Requests of the reducer to its switches, one for each row of each: a bounded number at a time, each repeated until it is answered.
+
+use crate::packet::Kind;
+use crate::timer::Timer;
+use base_time::{Duration, Time};
+use std::collections::BTreeMap;
+
+/// Requests without answers at a time.
+const AT_ONCE: usize = 32;
+
+/// Requests of one type for a generation.
+#[derive(Clone, Debug)]
+pub(crate) struct Requests {
+    pub kind: Kind,
+    switches: u16,
+    rows: u32,
+    /// The first one that was not sent.
+    next: (u16, u32),
+    pending: BTreeMap<(u16, u32), Timer>,
+}
+
+impl Requests {
+    /// One request for each of `rows` rows of `switches` switches.
+    pub fn new(kind: Kind, switches: u16, rows: u32) -> Requests {
+        Requests { kind, switches, rows, next: (0, 0), pending: BTreeMap::new() }
+    }
+
+    /// Nothing more is asked of this switch.
+    pub fn forget(&mut self, switch: u16) {
+        self.pending.retain(|(of, _), _| *of != switch);
+    }
+
+    /// The switch has answered; false if that was not open.
+    pub fn answered(&mut self, switch: u16, row: u32) -> bool {
+        self.pending.remove(&(switch, row)).is_some()
+    }
+
+    /// The switch is to be asked again at once: it has said that something is wrong.
+    pub fn hurry(&mut self, switch: u16, now: Time) {
+        let of_it = self.pending.iter_mut().filter(|((of, _), _)| *of == switch);
+        of_it.for_each(|(_, timer)| timer.due = now);
+    }
+
+    /// True if all switches but those in `lost` have answered.
+    pub fn is_over(&mut self, lost: &[bool]) -> bool {
+        self.skip(lost);
+        self.pending.is_empty() && self.next.0 >= self.switches
+    }
+
+    fn skip(&mut self, lost: &[bool]) {
+        while self.next.0 < self.switches
+            && (self.next.1 >= self.rows || lost.get(usize::from(self.next.0)) == Some(&true))
+        {
+            self.next = (self.next.0 + 1, 0);
+        }
+    }
+
+    /// A request to send now: switch and row.
+    pub fn poll(&mut self, lost: &[bool], now: Time, wait: (Duration, Duration)) -> Option<(u16, u32)> {
+        self.skip(lost);
+        if self.pending.len() < AT_ONCE && self.next.0 < self.switches {
+            self.pending.insert(self.next, Timer::new(now, wait.0));
+            self.next.1 += 1;
+        }
+        let (at, timer) = self.pending.iter_mut().find(|(_, timer)| timer.due <= now)?;
+        timer.sent(now, wait.1);
+        Some(*at)
+    }
+
+    /// When [`Requests::poll`] may next have a request, if nothing arrives.
+    pub fn deadline(&self) -> Option<Time> {
+        if self.pending.len() < AT_ONCE && self.next.0 < self.switches {
+            return Some(Time::ZERO);
+        }
+        self.pending.values().map(|timer| timer.due).min()
+    }
+}

@@ -1,0 +1,194 @@
+//! What the switch program of a job does, as a model: the printed programs are compared with it.
+//!
+//! The content of all cells and slots is lost when the switch restarts. The control plane then gives it another boot number; until
+//! then the number is 0, and it drops every packet of the job.
+
+use crate::key::{Place, Slot};
+use crate::layout::Layout;
+use crate::packet::{CONGESTED, Kind, Packet, Pair};
+
+/// Where a packet goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Direction {
+    /// To the sender of the packet that it was.
+    Back,
+    /// To the destination of the packet that it was.
+    On,
+}
+
+/// A bank.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct Bank {
+    generation: u32,
+    is_open: bool,
+}
+
+/// A packet of a channel that was folded, until another with the same number modulo the window.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+struct Cell {
+    seq: u32,
+    /// Lanes whose pairs found no slot.
+    spilled: u128,
+    /// Pairs that left their slots, in layouts that evict: the shadow.
+    evicted: Vec<Pair>,
+}
+
+/// A switch with one job.
+#[derive(Clone, Debug)]
+pub struct Switch {
+    layout: Layout,
+    /// The number in BOOT packets.
+    number: u16,
+    job: u16,
+    boot: u16,
+    banks: [Bank; 2],
+    cells: Vec<Cell>,
+    /// Tag and value, by bank, lane and index; the tag 0 is empty.
+    slots: Vec<(u128, u32)>,
+}
+
+impl Switch {
+    /// An empty switch for the channels 0 to `channels` - 1.
+    pub fn new(layout: Layout, number: u16, job: u16, channels: u16, boot: u16) -> Switch {
+        Switch {
+            layout,
+            number,
+            job,
+            boot,
+            banks: [Bank::default(); 2],
+            cells: vec![Cell::default(); usize::from(channels) * layout.window as usize],
+            slots: vec![(0, 0); 2 * usize::from(layout.lanes) * layout.rows() as usize],
+        }
+    }
+
+    /// Loses everything.
+    pub fn restart(&mut self, boot: u16) {
+        self.boot = boot;
+        self.banks = [Bank::default(); 2];
+        self.cells.fill(Cell::default());
+        self.slots.fill((0, 0));
+    }
+
+    /// A packet of mapper or reducer, and whether it was marked by ECN. None: it is dropped.
+    pub fn handle(&mut self, packet: Packet, is_marked: bool) -> Option<(Direction, Packet)> {
+        if packet.job != self.job {
+            return Some((Direction::On, packet));
+        }
+        if self.boot == 0 {
+            return None;
+        }
+        match packet.kind {
+            Kind::Data => self.data(packet, is_marked),
+            Kind::Open | Kind::Close | Kind::Read | Kind::Clear => {
+                self.control(packet).map(|answer| (Direction::Back, answer))
+            }
+            _ => Some((Direction::On, packet)),
+        }
+    }
+
+    fn boot_of(&self, packet: Packet) -> Packet {
+        let (boot, channel) = (self.boot, self.number);
+        Packet { kind: Kind::Boot, boot, channel, pairs: vec![], ..packet }
+    }
+
+    fn data(&mut self, mut packet: Packet, is_marked: bool) -> Option<(Direction, Packet)> {
+        let bank = self.banks[(packet.generation & 1) as usize];
+        if bank.generation != packet.generation || !bank.is_open {
+            return Some((Direction::On, self.boot_of(packet)));
+        }
+        let at = u32::from(packet.channel) * self.layout.window + packet.seq % self.layout.window;
+        let cell = self.cells.get(at as usize)?;
+        if packet.seq < cell.seq {
+            return None;
+        }
+        if packet.seq > cell.seq {
+            let mut cell = Cell { seq: packet.seq, spilled: 0, evicted: vec![] };
+            for pair in &packet.pairs {
+                if let Some(left) = self.fold(*pair, &packet) {
+                    cell.spilled |= 1 << pair.place.slot.lane;
+                    cell.evicted.extend(self.layout.evict.then_some(left));
+                }
+            }
+            self.cells[at as usize] = cell;
+        }
+        let cell = &self.cells[at as usize];
+        packet.pairs.retain(|pair| cell.spilled >> pair.place.slot.lane & 1 != 0);
+        if self.layout.evict {
+            for pair in &mut packet.pairs {
+                let is_it = |left: &&Pair| left.place.slot.lane == pair.place.slot.lane;
+                if let Some(left) = cell.evicted.iter().find(is_it) {
+                    (pair.place.tag, pair.value) = (left.place.tag, left.value);
+                }
+            }
+        }
+        if cell.spilled == 0 {
+            let aux = if is_marked { CONGESTED } else { 0 };
+            return Some((Direction::Back, Packet { kind: Kind::Ack, aux, pairs: vec![], ..packet }));
+        }
+        Some((Direction::On, Packet { kind: Kind::Spill, ..packet }))
+    }
+
+    fn slot(&mut self, generation: u32, slot: Slot) -> &mut (u128, u32) {
+        let rows = self.layout.rows();
+        let bank = (generation & 1) * u32::from(self.layout.lanes) + u32::from(slot.lane);
+        &mut self.slots[(bank * rows + (u32::from(slot.index) & (rows - 1))) as usize]
+    }
+
+    /// Folds a pair; gives the pair that has to travel on.
+    fn fold(&mut self, pair: Pair, packet: &Packet) -> Option<Pair> {
+        let evict = self.layout.evict;
+        let Place { slot, tag } = pair.place;
+        let held = self.slot(packet.generation, slot);
+        if held.0 == tag && tag != 0 {
+            held.1 = packet.op.fold(held.1, pair.value);
+            None
+        } else if held.0 == 0 {
+            *held = (tag, pair.value);
+            None
+        } else if evict {
+            let (tag, value) = std::mem::replace(held, (tag, pair.value));
+            Some(Pair { place: Place { slot, tag }, value })
+        } else {
+            Some(pair)
+        }
+    }
+
+    fn control(&mut self, packet: Packet) -> Option<Packet> {
+        if packet.boot != self.boot {
+            return Some(self.boot_of(packet));
+        }
+        let bank = &mut self.banks[(packet.generation & 1) as usize];
+        if packet.kind == Kind::Open {
+            if packet.generation < bank.generation {
+                return None;
+            }
+            if packet.generation > bank.generation {
+                *bank = Bank { generation: packet.generation, is_open: true };
+            }
+            return Some(Packet { kind: Kind::Opened, ..packet });
+        }
+        if bank.generation != packet.generation {
+            return Some(self.boot_of(packet));
+        }
+        if packet.kind == Kind::Close {
+            bank.is_open = false;
+            return Some(Packet { kind: Kind::Closed, ..packet });
+        }
+        if bank.is_open {
+            return None;
+        }
+        let index = (packet.seq & (self.layout.rows() - 1)) as u16;
+        let mut pairs = vec![];
+        for lane in 0..self.layout.lanes {
+            let slot = Slot { lane, index };
+            let held = self.slot(packet.generation, slot);
+            if packet.kind == Kind::Clear {
+                *held = (0, 0);
+            } else if held.0 != 0 {
+                pairs.push(Pair { place: Place { slot, tag: held.0 }, value: held.1 });
+            }
+        }
+        let kind = if packet.kind == Kind::Clear { Kind::Cleared } else { Kind::ReadReply };
+        Some(Packet { kind, pairs, ..packet })
+    }
+}

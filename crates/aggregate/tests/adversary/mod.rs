@@ -1,0 +1,288 @@
+//! A network that loses, doubles and delays packets, with the machines around it.
+
+// Each test uses some of it.
+#![allow(dead_code)]
+
+use aggregate::pack::pack;
+use aggregate::reducer::{self, Sums, To};
+use aggregate::{Direction, Kind, Layout, Mapper, Op, Packet, Pair, Place, Reducer, Switch, mapper};
+use base_time::{Duration, Rng, Time};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What happens beside the protocol. Events are counted from 0.
+#[derive(Clone, Default, Debug)]
+pub struct Disturbance {
+    /// In millionths, of each packet on each link.
+    pub loss: u32,
+    pub doubling: u32,
+    pub overtaking: u32,
+    /// Events after which the switch restarts.
+    pub restarts: Vec<usize>,
+    /// Events after which the mapper of a channel starts anew.
+    pub crashes: Vec<(usize, u16)>,
+    /// The event after which a mapper is there no more.
+    pub gone: Option<(usize, u16)>,
+}
+
+impl Disturbance {
+    /// Losses and doubles of up to a fifth, and up to two restarts and a crash.
+    pub fn some(rng: &mut Rng) -> Disturbance {
+        let mut rate = || rng.below(200_001) as u32;
+        let (loss, doubling, overtaking) = (rate(), rate(), rate());
+        let restarts = (0..rng.below(3)).map(|_| rng.below(2000) as usize).collect();
+        let crashes = (0..rng.below(2)).map(|_| (rng.below(2000) as usize, rng.below(3) as u16)).collect();
+        Disturbance { loss, doubling, overtaking, restarts, crashes, gone: None }
+    }
+}
+
+/// Ends of links.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum At {
+    Reducer,
+    Mapper(u16),
+    /// A switch, on the way from one to the other.
+    Switch(u16, From),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum From {
+    Reducer,
+    Mapper(u16),
+}
+
+/// A switch with the job. Packets come from the mapper of a channel, or from the reducer.
+pub trait Node {
+    fn handle(&mut self, from: Option<u16>, packet: Packet, is_marked: bool) -> Option<(Direction, Packet)>;
+    fn restart(&mut self, boot: u16);
+}
+
+impl Node for Switch {
+    fn handle(&mut self, _from: Option<u16>, packet: Packet, is_marked: bool) -> Option<(Direction, Packet)> {
+        Switch::handle(self, packet, is_marked)
+    }
+
+    fn restart(&mut self, boot: u16) {
+        Switch::restart(self, boot);
+    }
+}
+
+pub struct World {
+    layout: Layout,
+    op: Op,
+    pub reducer: Reducer,
+    config: reducer::Config,
+    mappers: Vec<Option<Mapper>>,
+    rounds: Vec<Arc<[aggregate::pack::Round]>>,
+    switches: Vec<Box<dyn Node>>,
+    wanted: Sums,
+    chance: Rng,
+    /// By time and order.
+    frames: BTreeMap<(Time, u64), (At, Packet)>,
+    order: u64,
+    now: Time,
+    boots: u16,
+    keeps_boots: bool,
+}
+
+/// The job's number.
+pub const JOB: u16 = 9;
+
+const TRIP: Duration = Duration::from_us(10);
+
+impl World {
+    /// Mappers with up to so many pairs of a common set of keys each.
+    pub fn new(layout: Layout, op: Op, mappers: u16, pairs: u32, rounds: u32, rng: &mut Rng) -> World {
+        let most = op.most_value(mappers.into());
+        let mut wanted = Sums::new();
+        let rounds_of = |_| {
+            let mut own = BTreeMap::new();
+            for _ in 0..pairs {
+                let place = Place::of_hashed(&rng.below(u64::from(pairs) + 1).to_be_bytes(), 1, &layout);
+                let value = if rng.chance(1, 30) { u32::MAX } else { rng.below(1000) as u32 };
+                own.insert(place, value);
+            }
+            for (place, value) in &own {
+                let value = u64::from(*value);
+                wanted.entry(*place).and_modify(|held| *held = op.fold_wide(*held, value)).or_insert(value);
+            }
+            let pairs = own.into_iter().map(|(place, value)| Pair { place, value }).collect();
+            pack(pairs, &layout, rounds, most).expect("it packs").into()
+        };
+        let rounds_of_all: Vec<Arc<[_]>> = (0..mappers).map(rounds_of).collect();
+        let config = reducer::Config {
+            job: JOB,
+            op,
+            layout,
+            channels: mappers,
+            switches: 1,
+            rounds,
+            banks: 2,
+            least_wait: Duration::from_us(100),
+            most_wait: Duration::from_ms(2),
+            patience: Duration::from_ms(50),
+        };
+        let mut world = World {
+            layout,
+            op,
+            reducer: Reducer::new(config.clone()),
+            config,
+            mappers: vec![],
+            rounds: rounds_of_all,
+            switches: vec![Box::new(Switch::new(layout, 0, JOB, mappers, 1))],
+            wanted,
+            chance: rng.split("network"),
+            frames: BTreeMap::new(),
+            order: 0,
+            now: Time::ZERO,
+            boots: 1,
+            keeps_boots: false,
+        };
+        world.mappers = (0..mappers).map(|channel| Some(world.mapper(channel, 1))).collect();
+        world
+    }
+
+    fn mapper(&self, channel: u16, incarnation: u32) -> Mapper {
+        let config = mapper::Config {
+            job: JOB,
+            op: self.op,
+            layout: self.layout,
+            channel,
+            incarnation,
+            least_wait: Duration::from_us(100),
+            most_wait: Duration::from_ms(2),
+        };
+        Mapper::new(config, Arc::clone(&self.rounds[usize::from(channel)]))
+    }
+
+    pub fn banks(&mut self, banks: u8) {
+        self.config.banks = banks;
+        self.reducer = Reducer::new(self.config.clone());
+    }
+
+    /// A control plane that does not count restarts.
+    pub fn keep_boots(&mut self) {
+        self.keeps_boots = true;
+    }
+
+    /// So many models of switches.
+    pub fn switches(&mut self, switches: u16) {
+        let (layout, channels) = (self.layout, self.config.channels);
+        let node = |number| Box::new(Switch::new(layout, number, JOB, channels, 1)) as Box<dyn Node>;
+        self.nodes((0..switches).map(node).collect());
+    }
+
+    /// These switches; their boot number is 1.
+    pub fn nodes(&mut self, nodes: Vec<Box<dyn Node>>) {
+        self.config.switches = nodes.len() as u16;
+        self.switches = nodes;
+        self.reducer = Reducer::new(self.config.clone());
+    }
+
+    /// The switch of a channel.
+    fn switch_of(&self, channel: u16) -> Option<u16> {
+        channel.checked_rem(self.switches.len() as u16)
+    }
+
+    fn send(&mut self, to: At, packet: Packet, disturbance: &Disturbance) {
+        let copies = 1 + u32::from(self.chance.chance_ppm(disturbance.doubling));
+        for _ in 0..copies {
+            if self.chance.chance_ppm(disturbance.loss) {
+                continue;
+            }
+            let late =
+                if self.chance.chance_ppm(disturbance.overtaking) { self.chance.below(300) } else { 0 };
+            self.order += 1;
+            let key = (self.now + TRIP + Duration::from_us(late), self.order);
+            self.frames.insert(key, (to, packet.clone()));
+        }
+    }
+
+    /// Until the job is done; gives how many events that took.
+    pub fn run(&mut self, disturbance: Disturbance) -> Result<usize, String> {
+        for event in 0..400_000 {
+            self.disturb(event, &disturbance);
+            self.poll(&disturbance);
+            if self.reducer.is_done() && self.mappers.iter().flatten().all(|mapper| !mapper.is_busy()) {
+                let is_exact = *self.reducer.result() == self.wanted;
+                return if is_exact { Ok(event) } else { Err("the result is wrong".into()) };
+            }
+            if let Some(trouble) = self.reducer.trouble(self.now) {
+                return Err(format!("{trouble:?}"));
+            }
+            let timers =
+                self.mappers.iter().flatten().filter_map(Mapper::deadline).chain(self.reducer.deadline());
+            let frame = self.frames.keys().next().map(|(at, _)| *at);
+            let Some(next) = timers.chain(frame).min() else {
+                return Err("nothing can happen any more".into());
+            };
+            self.now = self.now.max(next);
+            if let Some(first) = self.frames.first_entry().filter(|first| first.key().0 <= self.now) {
+                let (at, packet) = first.remove();
+                self.arrive(at, packet, &disturbance);
+            }
+        }
+        Err(format!("no end: {} of {} rounds", self.reducer.committed(), self.config.rounds))
+    }
+
+    fn disturb(&mut self, event: usize, disturbance: &Disturbance) {
+        if disturbance.restarts.contains(&event) && !self.switches.is_empty() {
+            self.boots += u16::from(!self.keeps_boots);
+            let at = self.chance.index(self.switches.len());
+            self.switches[at].restart(self.boots);
+        }
+        for (at, channel) in disturbance.crashes.iter().filter(|(at, _)| *at == event) {
+            self.mappers[usize::from(*channel)] = Some(self.mapper(*channel, 2 + *at as u32));
+        }
+        if let Some((_, channel)) = disturbance.gone.filter(|(at, _)| *at == event) {
+            self.mappers[usize::from(channel)] = None;
+        }
+    }
+
+    fn poll(&mut self, disturbance: &Disturbance) {
+        let now = self.now;
+        while let Some((to, packet)) = self.reducer.poll(now) {
+            let to = match to {
+                To::Switch(switch) => At::Switch(switch, From::Reducer),
+                To::Mapper(channel) => At::Mapper(channel),
+            };
+            self.send(to, packet, disturbance);
+        }
+        for channel in 0..self.config.channels {
+            while let Some(packet) = self.mappers[usize::from(channel)].as_mut().and_then(|m| m.poll(now)) {
+                let by = self.switch_of(channel).map(|switch| At::Switch(switch, From::Mapper(channel)));
+                // Without a switch, data would have nobody to fold it.
+                let kind = if by.is_none() && packet.kind == Kind::Data { Kind::Spill } else { packet.kind };
+                self.send(by.unwrap_or(At::Reducer), Packet { kind, ..packet }, disturbance);
+            }
+        }
+    }
+
+    fn arrive(&mut self, at: At, packet: Packet, disturbance: &Disturbance) {
+        // Every packet passes its bytes.
+        let packet = Packet::parse(&packet.bytes(&self.layout), &self.layout).expect("it comes back");
+        let is_marked = self.chance.chance(1, 50);
+        match at {
+            At::Reducer => self.reducer.handle(self.now, &packet, is_marked),
+            At::Mapper(channel) => {
+                if let Some(mapper) = &mut self.mappers[usize::from(channel)] {
+                    mapper.handle(self.now, &packet);
+                }
+            }
+            At::Switch(number, from) => {
+                let channel = match from {
+                    From::Reducer => None,
+                    From::Mapper(channel) => Some(channel),
+                };
+                let answer = self.switches[usize::from(number)].handle(channel, packet, is_marked);
+                let Some((direction, packet)) = answer else { return };
+                let to = match (direction, from) {
+                    (Direction::Back, From::Mapper(channel)) => At::Mapper(channel),
+                    (Direction::Back, From::Reducer) | (Direction::On, From::Mapper(_)) => At::Reducer,
+                    (Direction::On, From::Reducer) => At::Mapper(packet.channel),
+                };
+                self.send(to, packet, disturbance);
+            }
+        }
+    }
+}

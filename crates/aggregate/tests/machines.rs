@@ -1,0 +1,84 @@
+//! Mappers, the reducer and the switch's model in virtual time, with an adversary between them: packets are lost, doubled and
+//! overtaken; the switch and the mappers restart. Results equal a serial fold.
+
+mod adversary;
+
+use adversary::{Disturbance, World};
+use aggregate::{Layout, Op};
+use base_time::Rng;
+
+/// Few slots, so that many pairs collide.
+const SMALL: Layout = Layout { lanes: 4, tag_bits: 32, index_bits: 2, window: 4, evict: false };
+
+fn seeds() -> u64 {
+    if std::env::var_os("P4RACK_ALL").is_some() { 3000 } else { 150 }
+}
+
+#[test]
+fn results_are_exact_whatever_happens_to_packets() {
+    for seed in 0..seeds() {
+        let mut rng = Rng::new(seed);
+        let window = *rng.pick(&[1, 4, 256]).expect("there are some");
+        let op = *rng.pick(&Op::ALL).expect("there are some");
+        let layout = Layout { window, evict: rng.next_bool(), ..SMALL };
+        let mut world = World::new(layout, op, 3, 200, rng.between(1, 4) as u32, &mut rng);
+        world.banks(rng.between(1, 2) as u8);
+        world.run(Disturbance::some(&mut rng)).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+    }
+}
+
+#[test]
+fn a_restart_of_the_switch_at_any_event_costs_nothing_but_time() {
+    let world = || World::new(SMALL, Op::Add, 2, 24, 2, &mut Rng::new(7));
+    let calm = world().run(Disturbance::default()).expect("nothing happens");
+    assert!(calm > 100, "{calm} events");
+    for at in 0..calm {
+        let disturbance = Disturbance { restarts: vec![at], ..Disturbance::default() };
+        world().run(disturbance).unwrap_or_else(|what| panic!("restart at {at}: {what}"));
+    }
+}
+
+#[test]
+fn a_restart_of_a_mapper_at_any_event_costs_nothing_but_time() {
+    let world = || World::new(SMALL, Op::Add, 2, 24, 2, &mut Rng::new(8));
+    let calm = world().run(Disturbance::default()).expect("nothing happens");
+    for at in 0..calm {
+        let disturbance = Disturbance { crashes: vec![(at, (at % 2) as u16)], ..Disturbance::default() };
+        world().run(disturbance).unwrap_or_else(|what| panic!("crash at {at}: {what}"));
+    }
+}
+
+#[test]
+fn several_switches_each_fold_their_channels() {
+    for seed in 0..seeds() / 3 {
+        let mut rng = Rng::new(seed);
+        let mut world = World::new(SMALL, Op::Add, 4, 100, 2, &mut rng);
+        world.switches(2);
+        world.banks(2);
+        world.run(Disturbance::some(&mut rng)).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+    }
+}
+
+#[test]
+fn without_a_switch_the_mappers_send_past_it() {
+    let mut world = World::new(SMALL, Op::Add, 3, 100, 2, &mut Rng::new(1));
+    world.switches(0);
+    world.run(Disturbance::default()).expect("nothing happens");
+    assert_eq!(world.reducer.counts().read, 0);
+}
+
+#[test]
+fn a_mapper_that_vanishes_is_named() {
+    let mut world = World::new(SMALL, Op::Add, 3, 100, 2, &mut Rng::new(1));
+    let gone = Disturbance { gone: Some((40, 1)), ..Disturbance::default() };
+    let what = world.run(gone).expect_err("it cannot end");
+    assert_eq!(what, "Vanished(1)");
+}
+
+#[test]
+fn a_switch_that_restarts_and_keeps_its_boot_number_is_named() {
+    let mut world = World::new(SMALL, Op::Add, 3, 100, 2, &mut Rng::new(1));
+    world.keep_boots();
+    let what = world.run(Disturbance { restarts: vec![60], ..Disturbance::default() });
+    assert_eq!(what, Err("BootKept(0)".into()));
+}

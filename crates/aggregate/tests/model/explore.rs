@@ -1,0 +1,112 @@
+//! All states of a model, breadth first, and whether each can still come to the end.
+
+use crate::protocol::{Model, State};
+use std::collections::{HashMap, VecDeque};
+use std::hash::{Hash, Hasher};
+
+/// Result of an exploration.
+#[derive(PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// Both properties hold.
+    Holds { states: usize },
+    /// Something else than the exact sum is committed, after these steps.
+    Wrong { steps: Vec<String> },
+    /// So many states cannot come to the end; how the first one is reached.
+    Stuck { states: usize, steps: Vec<String> },
+}
+
+/// Looks at every state.
+pub fn explore(model: &Model) -> Outcome {
+    let first = State::first(model);
+    let mut numbers: HashMap<u128, u32> = HashMap::from([(fingerprint(&first), 0)]);
+    let mut open = VecDeque::from([first]);
+    let mut parents: Vec<(u32, String)> = vec![(0, String::new())];
+    let (mut from, mut to, mut ends) = (vec![], vec![], vec![]);
+    let mut at = 0;
+    while let Some(state) = open.pop_front() {
+        if !state.is_exact(model) {
+            return Outcome::Wrong { steps: steps(&parents, at) };
+        }
+        if state.is_over() {
+            ends.push(at);
+        }
+        state.next(model, &mut |label, next| {
+            let known = parents.len() as u32;
+            let number = *numbers.entry(fingerprint(&next)).or_insert(known);
+            if number == known {
+                parents.push((at, label));
+                open.push_back(next);
+            }
+            from.push(at);
+            to.push(number);
+        });
+        at += 1;
+    }
+    let lively = before(&ends, &from, &to, parents.len());
+    match lively.iter().position(|lively| !lively) {
+        None => Outcome::Holds { states: parents.len() },
+        Some(stuck) => Outcome::Stuck {
+            states: lively.iter().filter(|lively| !**lively).count(),
+            steps: steps(&parents, stuck as u32),
+        },
+    }
+}
+
+/// States are told apart by 128 bits.
+fn fingerprint(state: &State) -> u128 {
+    let mut hasher = Fingerprint(0x9e37_79b9_7f4a_7c15, 1);
+    state.hash(&mut hasher);
+    u128::from(hasher.0) << 64 | u128::from(hasher.1)
+}
+
+struct Fingerprint(u64, u64);
+
+impl Hasher for Fingerprint {
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let word = chunk.iter().fold(1, |word: u64, byte| word << 7 ^ word >> 57 ^ u64::from(*byte));
+            self.0 = (self.0 ^ word).wrapping_mul(0xbf58_476d_1ce4_e5b9).rotate_left(29);
+            self.1 = (self.1.rotate_left(23) ^ word).wrapping_mul(0x94d0_49bb_1331_11eb);
+            self.1 ^= self.0 >> 31;
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+/// The states from which one of `ends` can be reached.
+fn before(ends: &[u32], from: &[u32], to: &[u32], states: usize) -> Vec<bool> {
+    let mut first = vec![0usize; states + 1];
+    to.iter().for_each(|state| first[*state as usize + 1] += 1);
+    (0..states).for_each(|state| first[state + 1] += first[state]);
+    let mut place = first.clone();
+    let mut sources = vec![0u32; from.len()];
+    for (from, to) in from.iter().zip(to) {
+        sources[place[*to as usize]] = *from;
+        place[*to as usize] += 1;
+    }
+    let mut found = vec![false; states];
+    let mut open = ends.to_vec();
+    ends.iter().for_each(|end| found[*end as usize] = true);
+    while let Some(state) = open.pop() {
+        for source in &sources[first[state as usize]..first[state as usize + 1]] {
+            if !std::mem::replace(&mut found[*source as usize], true) {
+                open.push(*source);
+            }
+        }
+    }
+    found
+}
+
+fn steps(parents: &[(u32, String)], mut at: u32) -> Vec<String> {
+    let mut steps = vec![];
+    while at != 0 {
+        let (parent, label) = &parents[at as usize];
+        steps.push(label.clone());
+        at = *parent;
+    }
+    steps.reverse();
+    steps
+}

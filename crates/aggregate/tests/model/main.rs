@@ -1,0 +1,178 @@
+//! The protocol as a small model, all interleavings: a message once sent stays deliverable for ever, any number of times and in
+//! any order, or never; answers are lost; the switch restarts and generations are aborted at any step.
+//!
+//! Properties: what is committed is the exact sum, and from every state the end stays reachable. The numbers of states of a
+//! single bank and row are those of an independent model in another language. Each mutant breaks a property. With
+//! `P4RACK_ALL` the large configurations run, too.
+
+mod explore;
+mod protocol;
+
+use explore::{Outcome, explore};
+use protocol::{Model, Mutant, Packet};
+
+const A: char = 'A';
+const B: char = 'B';
+const C: char = 'C';
+
+/// A packet: keys and values of two lanes, in row 0.
+fn packet(first: (char, u32), second: Option<(char, u32)>) -> Packet {
+    [Some((first.0, 0, first.1)), second.map(|(key, value)| (key, 0, value))]
+}
+
+/// Two mappers, one packet of two lanes each.
+fn pairs() -> Model {
+    let data = vec![vec![vec![packet((A, 1), Some((C, 1)))], vec![packet((B, 1), Some((C, 3)))]]];
+    Model::new(data)
+}
+
+/// The same with one lane.
+fn singles() -> Model {
+    Model::new(vec![vec![vec![packet((A, 1), None)], vec![packet((B, 1), None)]]])
+}
+
+/// One mapper, three packets.
+fn three() -> Model {
+    Model::new(vec![vec![vec![packet((A, 1), None), packet((A, 3), None), packet((A, 9), None)]]])
+}
+
+/// Two mappers, two packets each.
+fn two_by_two() -> Model {
+    let data = vec![vec![
+        vec![packet((A, 1), Some((C, 1))), packet((A, 3), None)],
+        vec![packet((B, 1), Some((C, 9))), packet((A, 27), None)],
+    ]];
+    Model { window: 2, ..Model::new(data) }
+}
+
+/// Two rounds of one packet of two mappers each.
+fn rounds() -> Model {
+    let round = |first, second| vec![vec![packet(first, None)], vec![packet(second, None)]];
+    Model::new(vec![round((A, 1), (B, 1)), round((A, 9), (A, 3))])
+}
+
+/// Two rounds of one mapper.
+fn short_rounds() -> Model {
+    Model::new(vec![vec![vec![packet((A, 1), None)]], vec![vec![packet((B, 9), None)]]])
+}
+
+/// Packets that push each other out of the slot.
+fn evicting() -> Model {
+    let data = vec![vec![
+        vec![packet((A, 1), None), packet((B, 3), None), packet((A, 9), None)],
+        vec![packet((B, 1), None), packet((A, 27), None)],
+    ]];
+    Model { evicts: true, ..Model::new(data) }
+}
+
+/// Two rows, which are read and cleared one by one.
+fn rows() -> Model {
+    let data = vec![vec![vec![[Some((A, 0, 1)), Some((C, 1, 1))]], vec![[Some((B, 1, 3)), Some((C, 1, 3))]]]];
+    Model { rows: 2, ..Model::new(data) }
+}
+
+fn lossy(model: Model) -> Model {
+    Model { loses: true, ..model }
+}
+
+/// Everything holds, in so many states.
+#[track_caller]
+fn holds(model: &Model, states: usize) {
+    assert_eq!(explore(model), Outcome::Holds { states });
+}
+
+/// The same where the number says nothing.
+#[track_caller]
+fn holds_at_all(model: &Model) {
+    match explore(model) {
+        Outcome::Holds { states } => println!("{states} states"),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn is_long() -> bool {
+    std::env::var_os("P4RACK_ALL").is_some()
+}
+
+#[test]
+fn small_configurations_hold() {
+    holds(&Model { restarts: 1, ..lossy(short_rounds()) }, 2_067);
+    holds(&Model { restarts: 1, ..lossy(rounds()) }, 24_763);
+}
+
+#[test]
+fn large_configurations_hold() {
+    if !is_long() {
+        return;
+    }
+    holds(&Model { restarts: 2, ..lossy(short_rounds()) }, 33_587);
+    holds(&Model { restarts: 1, aborts: 1, ..pairs() }, 233_492);
+    holds(&Model { restarts: 1, aborts: 1, ..lossy(singles()) }, 531_200);
+    holds(&Model { restarts: 1, ..lossy(two_by_two()) }, 177_629);
+    let three = [(A, 1, C, 1), (B, 1, C, 3), (B, 3, C, 9)];
+    let mappers = three.map(|(a, x, c, y)| vec![packet((a, x), Some((c, y)))]).to_vec();
+    holds(&Model { restarts: 1, ..lossy(Model::new(vec![mappers])) }, 91_857);
+}
+
+#[test]
+fn eviction_with_a_shadow_holds() {
+    holds(&Model { window: 2, ..lossy(evicting()) }, 24_639);
+    if is_long() {
+        holds(&Model { restarts: 1, aborts: 1, evicts: true, ..lossy(singles()) }, 531_200);
+    }
+}
+
+#[test]
+fn rows_that_are_read_at_different_times_hold() {
+    holds_at_all(&lossy(rows()));
+    holds_at_all(&Model { restarts: 1, ..rows() });
+    if is_long() {
+        holds_at_all(&Model { restarts: 1, aborts: 1, ..lossy(rows()) });
+    }
+}
+
+#[test]
+fn two_banks_hold() {
+    holds_at_all(&Model { banks: 2, restarts: 1, ..short_rounds() });
+    holds_at_all(&Model { banks: 2, aborts: 1, ..lossy(short_rounds()) });
+    holds_at_all(&Model { banks: 2, ..lossy(rounds()) });
+    if is_long() {
+        holds_at_all(&Model { banks: 2, restarts: 1, ..lossy(short_rounds()) });
+        holds_at_all(&Model { banks: 2, restarts: 1, ..lossy(rounds()) });
+        holds_at_all(&Model { banks: 2, restarts: 1, aborts: 1, ..lossy(short_rounds()) });
+        let three = Model::new([1, 3, 9].map(|value| vec![vec![packet((A, value), None)]]).to_vec());
+        holds_at_all(&Model { banks: 2, restarts: 1, ..lossy(three) });
+    }
+}
+
+#[test]
+fn each_mutant_is_found() {
+    let two = Model { window: 2, ..three() };
+    let one_bank = Model { banks: 1, ..rounds() };
+    let one = Model::new(vec![vec![vec![packet((A, 1), None), packet((A, 3), None)]]]);
+    let three_rounds = Model::new([1, 3, 9].map(|value| vec![vec![packet((A, value), None)]]).to_vec());
+    let wrong = [
+        (Mutant::Progress, lossy(two.clone()), "stuck"),
+        (Mutant::ProgressAnswered, lossy(two), "wrong"),
+        (Mutant::DuplicatesDropped, lossy(pairs()), "stuck"),
+        (Mutant::Parity, three(), "wrong"),
+        (Mutant::MapForgotten, pairs(), "wrong"),
+        (Mutant::ReadClears, lossy(pairs()), "wrong"),
+        (Mutant::NoBoot, Model { restarts: 1, ..pairs() }, "wrong"),
+        (Mutant::ClearOfAnyGeneration, one_bank, "wrong"),
+        (Mutant::AbortWithoutClose, Model { aborts: 1, ..lossy(one) }, "wrong"),
+        (Mutant::ShadowForgotten, lossy(evicting()), "wrong"),
+        (Mutant::SpillsCountedTwice, lossy(pairs()), "wrong"),
+        (Mutant::CommitOutOfOrder, Model { banks: 2, ..lossy(rounds()) }, "wrong"),
+        (Mutant::BankNotCleared, Model { banks: 2, ..three_rounds }, "wrong"),
+        (Mutant::OneRowRead, rows(), "wrong"),
+    ];
+    for (mutant, model, what) in wrong {
+        let found = match explore(&Model { mutant: Some(mutant), ..model }) {
+            Outcome::Holds { .. } => "nothing",
+            Outcome::Wrong { .. } => "wrong",
+            Outcome::Stuck { .. } => "stuck",
+        };
+        assert_eq!(found, what, "{mutant:?}");
+    }
+}

@@ -1,0 +1,628 @@
+//! Switch, reducer and mappers without windows of congestion, timers and sizes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Key, row and value in each lane.
+pub type Packet = [Option<(char, u8, u32)>; 2];
+
+/// A configuration.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// By round and mapper.
+    pub data: Vec<Vec<Vec<Packet>>>,
+    pub window: u8,
+    pub banks: u8,
+    pub rows: u8,
+    pub restarts: u8,
+    pub aborts: u8,
+    /// Answers are lost.
+    pub loses: bool,
+    pub evicts: bool,
+    pub mutant: Option<Mutant>,
+}
+
+/// A mistake.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mutant {
+    /// A counter of packets in place of a cell with the number; duplicates are dropped.
+    Progress,
+    /// The same; duplicates are acknowledged.
+    ProgressAnswered,
+    DuplicatesDropped,
+    /// A bit in place of the number.
+    Parity,
+    /// A duplicate sends all its lanes on.
+    MapForgotten,
+    ReadClears,
+    NoBoot,
+    ClearOfAnyGeneration,
+    AbortWithoutClose,
+    ShadowForgotten,
+    SpillsCountedTwice,
+    /// A round is committed before the one before it.
+    CommitOutOfOrder,
+    /// A bank gets its next generation before it is clear.
+    BankNotCleared,
+    /// A commit after the first row.
+    OneRowRead,
+}
+
+impl Model {
+    pub fn new(data: Vec<Vec<Vec<Packet>>>) -> Model {
+        Model {
+            data,
+            window: 1,
+            banks: 1,
+            rows: 1,
+            restarts: 0,
+            aborts: 0,
+            loses: false,
+            evicts: false,
+            mutant: None,
+        }
+    }
+
+    fn is(&self, mutant: Mutant) -> bool {
+        self.mutant == Some(mutant)
+    }
+
+    fn mappers(&self) -> usize {
+        self.data[0].len()
+    }
+}
+
+type Sums = BTreeMap<char, u32>;
+
+fn add(sums: &mut Sums, packet: &Packet) {
+    packet.iter().flatten().for_each(|(key, _, value)| *sums.entry(*key).or_default() += value);
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+enum Message {
+    Data {
+        generation: u8,
+        mapper: u8,
+        seq: u8,
+        packet: Packet,
+    },
+    Ack {
+        generation: u8,
+        mapper: u8,
+        seq: u8,
+    },
+    Spill {
+        generation: u8,
+        mapper: u8,
+        seq: u8,
+        packet: Packet,
+    },
+    End {
+        generation: u8,
+        mapper: u8,
+    },
+    Start {
+        generation: u8,
+        round: u8,
+    },
+    Boot(u8),
+    /// What is asked of the switch, or answered: generation, boot number, row.
+    Open(u8, u8),
+    Opened(u8, u8),
+    Close(u8, u8),
+    Closed(u8, u8),
+    Read(u8, u8, u8),
+    Content(u8, u8, u8, Packet),
+    Clear(u8, u8, u8),
+    Cleared(u8, u8, u8),
+}
+
+impl Message {
+    /// It is sent again until it is answered.
+    fn is_repeated(&self) -> bool {
+        use Message::*;
+        matches!(self, Start { .. } | Open(..) | Close(..) | Read(..) | Clear(..))
+    }
+
+    /// Its answer can be lost.
+    fn is_answered(&self) -> bool {
+        use Message::*;
+        matches!(self, Data { .. } | Spill { .. } | Open(..) | Close(..) | Read(..) | Clear(..))
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Switch {
+    boot: u8,
+    /// Generation, and whether it is open.
+    banks: Vec<(u8, bool)>,
+    /// For each mapper and number modulo the window.
+    cells: Vec<u8>,
+    /// The same: what was sent on.
+    spilled: Vec<Packet>,
+    /// By bank, row and lane.
+    slots: Vec<Packet>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+enum Phase {
+    Opening,
+    Collecting,
+    Closing,
+    Reading,
+    Read,
+    Clearing,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Attempt {
+    generation: u8,
+    round: u8,
+    phase: Phase,
+    is_doomed: bool,
+    /// Mapper, number, and how often it is counted.
+    spills: BTreeMap<(u8, u8), (Packet, u8)>,
+    ends: BTreeSet<u8>,
+    rows: BTreeMap<u8, Packet>,
+    cleared: BTreeSet<u8>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Reducer {
+    boot: u8,
+    last: u8,
+    attempts: Vec<Attempt>,
+    commits: Vec<(u8, Sums)>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+struct Mapper {
+    generation: u8,
+    round: u8,
+    /// Numbers before those of the round.
+    base: u8,
+    acked: BTreeSet<u8>,
+    next_base: u8,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct State {
+    switch: Switch,
+    reducer: Reducer,
+    mappers: Vec<Mapper>,
+    /// Every message that was ever sent, sorted.
+    messages: Vec<Message>,
+    restarts: u8,
+    aborts: u8,
+}
+
+impl State {
+    pub fn first(model: &Model) -> State {
+        let cells = model.mappers() * usize::from(model.window);
+        let mut state = State {
+            switch: Switch {
+                boot: 1,
+                banks: vec![(0, false); model.banks.into()],
+                cells: vec![0; cells],
+                spilled: vec![[None; 2]; cells],
+                slots: vec![[None; 2]; usize::from(model.banks * model.rows)],
+            },
+            reducer: Reducer { boot: 1, last: 0, attempts: vec![], commits: vec![] },
+            mappers: vec![Mapper::default(); model.mappers()],
+            messages: vec![],
+            restarts: 0,
+            aborts: 0,
+        };
+        let opens = state.reducer.begin(model);
+        state.send(opens);
+        state
+    }
+
+    fn send(&mut self, sent: impl IntoIterator<Item = Message>) {
+        for message in sent {
+            if let Err(at) = self.messages.binary_search(&message) {
+                self.messages.insert(at, message);
+            }
+        }
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.reducer.attempts.is_empty()
+    }
+
+    /// What is committed is the sum of its round.
+    pub fn is_exact(&self, model: &Model) -> bool {
+        (0..).zip(&self.reducer.commits).all(|(wanted, (round, sums))| {
+            let mut exact = Sums::new();
+            let packets = model.data[usize::from(*round)].iter().flatten();
+            packets.for_each(|packet| add(&mut exact, packet));
+            wanted == *round && exact == *sums
+        })
+    }
+
+    /// Every state that may follow.
+    pub fn next(&self, model: &Model, visit: &mut dyn FnMut(String, State)) {
+        let most = (3 + model.restarts + 1) * model.banks.max(1);
+        let mut visit = |label: String, next: State| {
+            if next.reducer.last <= most && next != *self {
+                visit(label, next);
+            }
+        };
+        for message in &self.messages {
+            if let Message::Start { generation, round } = *message {
+                self.started(generation, round, model, &mut visit);
+                continue;
+            }
+            let mut next = self.clone();
+            let answers = next.deliver(message, model);
+            if model.loses && !answers.is_empty() && message.is_answered() {
+                let mut lossy = next.clone();
+                lossy.send(answers.iter().copied().filter(Message::is_repeated));
+                visit(format!("{message:?}, answer lost"), lossy);
+            }
+            next.send(answers);
+            visit(format!("{message:?}"), next);
+        }
+        if self.restarts < model.restarts {
+            let mut next = State { restarts: self.restarts + 1, ..self.clone() };
+            next.switch = State::first(model).switch;
+            next.switch.boot = self.switch.boot + 1;
+            visit("restart".into(), next);
+        }
+        if self.aborts < model.aborts {
+            for at in 0..self.reducer.attempts.len() {
+                let mut next = State { aborts: self.aborts + 1, ..self.clone() };
+                let attempt = &self.reducer.attempts[at];
+                let is_at_work = matches!(attempt.phase, Phase::Collecting | Phase::Reading);
+                if is_at_work && attempt.generation < 3 * model.banks {
+                    let sent = next.reducer.abort(at, model);
+                    next.send(sent);
+                    visit("abort".into(), next);
+                }
+            }
+        }
+    }
+
+    fn started(&self, generation: u8, round: u8, model: &Model, visit: &mut dyn FnMut(String, State)) {
+        for (at, mapper) in
+            self.mappers.iter().enumerate().filter(|(_, mapper)| mapper.generation < generation)
+        {
+            let base = mapper.next_base;
+            let length = model.data[usize::from(round)][at].len() as u8;
+            let started =
+                Mapper { generation, round, base, acked: BTreeSet::new(), next_base: base + length };
+            let mut next = self.clone();
+            next.send(started.sends(at, model));
+            next.mappers[at] = started;
+            visit(format!("Start of {generation} at {at}"), next);
+        }
+    }
+
+    fn deliver(&mut self, message: &Message, model: &Model) -> Vec<Message> {
+        use Message::*;
+        match message {
+            Data { generation, mapper, seq, packet } => {
+                vec![self.switch.data(*generation, (*mapper, *seq), packet, model)]
+                    .into_iter()
+                    .flatten()
+                    .collect()
+            }
+            Open(..) | Close(..) | Read(..) | Clear(..) => {
+                self.switch.control(message, model).into_iter().collect()
+            }
+            Ack { generation, mapper, seq } => {
+                let at = usize::from(*mapper);
+                let to = &mut self.mappers[at];
+                if to.generation == *generation && to.acked.insert(*seq) {
+                    to.sends(at, model)
+                } else {
+                    vec![]
+                }
+            }
+            Start { .. } => vec![],
+            _ => self.reducer.take(message, model),
+        }
+    }
+}
+
+impl Mapper {
+    fn sends(&self, at: usize, model: &Model) -> Vec<Message> {
+        let (generation, mapper) = (self.generation, at as u8);
+        let packets = &model.data[usize::from(self.round)][at];
+        let mut sent = vec![];
+        for (packet, number) in packets.iter().zip(0..) {
+            let seq = self.base + number + 1;
+            if number >= model.window && !self.acked.contains(&(seq - model.window)) {
+                break;
+            }
+            sent.push(Message::Data { generation, mapper, seq, packet: *packet });
+        }
+        if self.acked.len() == packets.len() {
+            sent.push(Message::End { generation, mapper });
+        }
+        sent
+    }
+}
+
+impl Switch {
+    fn bank(&self, generation: u8) -> usize {
+        usize::from(generation) % self.banks.len()
+    }
+
+    /// The slots of a row.
+    fn row(&mut self, generation: u8, row: u8, model: &Model) -> &mut Packet {
+        let at = self.bank(generation) * usize::from(model.rows) + usize::from(row);
+        &mut self.slots[at]
+    }
+
+    /// Gives the lanes that have to travel on.
+    fn fold(&mut self, generation: u8, packet: &Packet, model: &Model) -> Packet {
+        let mut spilled = [None; 2];
+        for (lane, pair) in packet.iter().enumerate() {
+            let Some((key, row, value)) = *pair else { continue };
+            let held = &mut self.row(generation, row, model)[lane];
+            match held {
+                None => *held = *pair,
+                Some((known, _, sum)) if *known == key => *sum += value,
+                Some(_) if model.evicts => spilled[lane] = std::mem::replace(held, *pair),
+                Some(_) => spilled[lane] = *pair,
+            }
+        }
+        spilled
+    }
+
+    fn data(
+        &mut self,
+        generation: u8,
+        (mapper, seq): (u8, u8),
+        packet: &Packet,
+        model: &Model,
+    ) -> Option<Message> {
+        if self.banks[self.bank(generation)] != (generation, true) {
+            return Some(Message::Boot(self.boot));
+        }
+        let ack = Message::Ack { generation, mapper, seq };
+        let is_counting = model.is(Mutant::Progress) || model.is(Mutant::ProgressAnswered);
+        let position = if is_counting { 0 } else { seq % model.window };
+        let at = usize::from(mapper * model.window + position);
+        let cell = self.cells[at];
+        let (is_new, after) = if is_counting {
+            if seq <= cell {
+                return model.is(Mutant::ProgressAnswered).then_some(ack);
+            }
+            (true, cell + 1)
+        } else if model.is(Mutant::Parity) {
+            let parity = (seq / model.window) % 2 + 1;
+            (cell != parity, parity)
+        } else {
+            if seq < cell {
+                return None;
+            }
+            (seq > cell, seq)
+        };
+        self.cells[at] = after;
+        let at = usize::from(mapper * model.window + seq % model.window);
+        if is_new {
+            self.spilled[at] = self.fold(generation, packet, model);
+        } else if model.is(Mutant::DuplicatesDropped) {
+            return None;
+        }
+        let packet = match (is_new, model.mutant) {
+            (false, Some(Mutant::MapForgotten)) => *packet,
+            (false, Some(Mutant::ShadowForgotten)) => [None; 2],
+            _ => self.spilled[at],
+        };
+        let is_folded = packet == [None; 2];
+        Some(if is_folded { ack } else { Message::Spill { generation, mapper, seq, packet } })
+    }
+
+    fn control(&mut self, message: &Message, model: &Model) -> Option<Message> {
+        use Message::*;
+        let (Open(generation, boot)
+        | Close(generation, boot)
+        | Read(generation, boot, _)
+        | Clear(generation, boot, _)) = *message
+        else {
+            return None;
+        };
+        if boot != self.boot && !model.is(Mutant::NoBoot) {
+            return Some(Boot(self.boot));
+        }
+        let boot = self.boot;
+        let bank = self.bank(generation);
+        let (known, is_open) = self.banks[bank];
+        if let Open(..) = message {
+            if known < generation {
+                self.banks[bank] = (generation, true);
+            }
+            return (known <= generation).then_some(Opened(generation, boot));
+        }
+        if known != generation {
+            if model.is(Mutant::ClearOfAnyGeneration)
+                && let Clear(_, _, row) = *message
+            {
+                *self.row(generation, row, model) = [None; 2];
+                return Some(Cleared(generation, boot, row));
+            }
+            return Some(Boot(self.boot));
+        }
+        match *message {
+            Close(..) => {
+                self.banks[bank].1 = false;
+                Some(Closed(generation, boot))
+            }
+            _ if is_open && !model.is(Mutant::AbortWithoutClose) => None,
+            Read(_, _, row) => {
+                let held = self.row(generation, row, model);
+                let content = *held;
+                if model.is(Mutant::ReadClears) {
+                    *held = [None; 2];
+                }
+                Some(Content(generation, boot, row, content))
+            }
+            Clear(_, _, row) => {
+                *self.row(generation, row, model) = [None; 2];
+                Some(Cleared(generation, boot, row))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Reducer {
+    /// Begins the next attempt if it can.
+    fn begin(&mut self, model: &Model) -> Vec<Message> {
+        let live = self.attempts.iter().map(|attempt| attempt.round + 1).max();
+        let round = live.unwrap_or(0).max(self.commits.len() as u8);
+        let is_early = |attempt: &Attempt| {
+            attempt.is_doomed || matches!(attempt.phase, Phase::Opening | Phase::Collecting)
+        };
+        let most = usize::from(model.banks) + usize::from(model.is(Mutant::BankNotCleared));
+        if self.attempts.len() >= most
+            || usize::from(round) >= model.data.len()
+            || self.attempts.iter().any(is_early)
+        {
+            return vec![];
+        }
+        let mut generation = self.last + 1;
+        if model.banks == 2 && !model.is(Mutant::BankNotCleared) {
+            generation +=
+                u8::from(self.attempts.iter().any(|attempt| attempt.generation % 2 == generation % 2));
+        }
+        self.last = generation;
+        self.attempts.push(Attempt {
+            generation,
+            round,
+            phase: Phase::Opening,
+            is_doomed: false,
+            spills: BTreeMap::new(),
+            ends: BTreeSet::new(),
+            rows: BTreeMap::new(),
+            cleared: BTreeSet::new(),
+        });
+        vec![Message::Open(generation, self.boot)]
+    }
+
+    /// Dooms an attempt and those after it.
+    fn abort(&mut self, at: usize, model: &Model) -> Vec<Message> {
+        let boot = self.boot;
+        let mut sent = vec![];
+        for attempt in &mut self.attempts[at..] {
+            attempt.is_doomed = true;
+            if attempt.phase == Phase::Opening {
+                continue;
+            }
+            if model.is(Mutant::AbortWithoutClose) {
+                sent.extend(attempt.clear(boot, model));
+            } else {
+                attempt.phase = Phase::Closing;
+                sent.push(Message::Close(attempt.generation, boot));
+            }
+        }
+        sent
+    }
+
+    fn take(&mut self, message: &Message, model: &Model) -> Vec<Message> {
+        use Message::*;
+        if let Boot(boot) = *message {
+            if boot <= self.boot || self.attempts.is_empty() {
+                return vec![];
+            }
+            self.boot = boot;
+            self.attempts.clear();
+            return self.begin(model);
+        }
+        let (Opened(generation, ..)
+        | Spill { generation, .. }
+        | End { generation, .. }
+        | Closed(generation, ..)
+        | Content(generation, ..)
+        | Cleared(generation, ..)) = *message
+        else {
+            return vec![];
+        };
+        let known = self.boot;
+        let Some(at) = self.attempts.iter().position(|attempt| attempt.generation == generation) else {
+            return vec![];
+        };
+        let attempt = &mut self.attempts[at];
+        match (message, attempt.phase) {
+            (Opened(_, boot), Phase::Opening) if *boot == known => {
+                if attempt.is_doomed {
+                    attempt.phase = Phase::Closing;
+                    return vec![Close(generation, known)];
+                }
+                attempt.phase = Phase::Collecting;
+                vec![Start { generation, round: attempt.round }]
+            }
+            (Spill { mapper, seq, packet, .. }, Phase::Collecting) => {
+                let (_, times) = attempt.spills.entry((*mapper, *seq)).or_insert((*packet, 0));
+                *times = if model.is(Mutant::SpillsCountedTwice) { (*times + 1).min(2) } else { 1 };
+                vec![Ack { generation, mapper: *mapper, seq: *seq }]
+            }
+            (End { mapper, .. }, Phase::Collecting) => {
+                attempt.ends.insert(*mapper);
+                if attempt.ends.len() < model.mappers() {
+                    return vec![];
+                }
+                attempt.phase = Phase::Closing;
+                let close = Close(generation, known);
+                [vec![close], self.begin(model)].concat()
+            }
+            (Closed(_, boot), Phase::Closing) if *boot == known => {
+                if attempt.is_doomed {
+                    return attempt.clear(known, model);
+                }
+                attempt.phase = Phase::Reading;
+                (0..model.rows).map(|row| Read(generation, known, row)).collect()
+            }
+            (Content(_, boot, row, content), Phase::Reading) if *boot == known => {
+                attempt.rows.insert(*row, *content);
+                let wanted = if model.is(Mutant::OneRowRead) { 1 } else { model.rows };
+                if attempt.rows.len() < usize::from(wanted) {
+                    return vec![];
+                }
+                attempt.phase = Phase::Read;
+                self.commit(model)
+            }
+            (Cleared(_, boot, row), Phase::Clearing) if *boot == known => {
+                attempt.cleared.insert(*row);
+                if attempt.cleared.len() < usize::from(model.rows) {
+                    return vec![];
+                }
+                self.attempts.remove(at);
+                self.begin(model)
+            }
+            _ => vec![],
+        }
+    }
+
+    /// Commits what is read, in order.
+    fn commit(&mut self, model: &Model) -> Vec<Message> {
+        let mut sent = vec![];
+        for attempt in &mut self.attempts {
+            let is_next =
+                usize::from(attempt.round) == self.commits.len() || model.is(Mutant::CommitOutOfOrder);
+            if attempt.phase != Phase::Read || !is_next {
+                continue;
+            }
+            let mut sums = Sums::new();
+            attempt.rows.values().for_each(|content| add(&mut sums, content));
+            for (packet, times) in attempt.spills.values() {
+                (0..*times).for_each(|_| add(&mut sums, packet));
+            }
+            self.commits.push((attempt.round, sums));
+            attempt.spills.clear();
+            attempt.ends.clear();
+            attempt.rows.clear();
+            sent.extend(attempt.clear(self.boot, model));
+        }
+        sent
+    }
+}
+
+impl Attempt {
+    fn clear(&mut self, boot: u8, model: &Model) -> Vec<Message> {
+        self.phase = Phase::Clearing;
+        (0..model.rows).map(|row| Message::Clear(self.generation, boot, row)).collect()
+    }
+}
