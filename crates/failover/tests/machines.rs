@@ -1,8 +1,7 @@
 //! What the model's small numbers do not reach: defaults, wrap-around, the controller's bookkeeping.
 
-use failover::keeper::Kept;
 use failover::{
-    Allowed, Heard, Keeper, Receiver, Report, Sender, Stamp, Target, TargetState, Targets, Thresholds,
+    Allowed, Generations, Heard, Keeper, Kept, Receiver, Report, Sender, Stamp, Target, TargetState, Targets, Thresholds,
     Verdict,
 };
 
@@ -159,4 +158,62 @@ fn a_keeper_that_takes_over_keeps_out_what_is_barred() {
     let kept = [0, 1, 2].map(|n| keeper.kept(Target(n)).unwrap());
     assert_eq!(kept, [Kept::Usable, Kept::Out, Kept::Out]);
     assert_eq!(keeper.restart(), Allowed { forgiven: Targets::NONE, barred: Targets(2 | 4) });
+}
+
+#[test]
+fn a_target_that_fails_again_soon_waits_twice_as_long() {
+    let mut keeper = Keeper::new(2, 10);
+    let mut failed = Targets::NONE;
+    let mut now = 0;
+    let mut fail = |keeper: &mut Keeper, now: u64| {
+        failed = failed ^ Targets::first(1);
+        keeper.read(failed);
+        assert_eq!(keeper.out().collect::<Vec<_>>(), [Target(0)]);
+        keeper.state_is_right(Target(0), now);
+        let until = keeper.next_release().expect("it recovers");
+        keeper.release(until);
+        keeper.wrote(keeper.to_write().expect("it is forgiven"));
+        until
+    };
+    for wait in [10, 20, 40, 80] {
+        let until = fail(&mut keeper, now);
+        assert_eq!(until - now, wait);
+        now = until + 3 * wait;
+    }
+    for _ in 0..20 {
+        now = fail(&mut keeper, now);
+    }
+    assert_eq!(fail(&mut keeper, now) - now, 10 << 10, "there is a longest hold-down");
+    let late = now + (10 << 10) * 6;
+    assert_eq!(fail(&mut keeper, late) - late, 10, "it was right for long");
+}
+
+#[test]
+fn what_an_operator_keeps_out_comes_back_by_him_alone() {
+    let mut keeper = Keeper::new(2, 10);
+    keeper.hold(Target(0));
+    keeper.bar(Target(0));
+    keeper.wrote(keeper.to_write().expect("it is barred"));
+    keeper.read(Targets::NONE);
+    keeper.state_is_right(Target(0), 0);
+    assert_eq!((keeper.kept(Target(0)), keeper.next_release()), (Some(Kept::Held), None));
+    keeper.let_go(Target(0));
+    keeper.let_go(Target(1));
+    assert_eq!(keeper.out().collect::<Vec<_>>(), [Target(0)]);
+    keeper.state_is_right(Target(0), 0);
+    keeper.release(10);
+    assert_eq!(keeper.to_write(), Some(Allowed::default()));
+}
+
+#[test]
+fn generations_of_a_sender_that_begins_anew_are_after_all_earlier_ones() {
+    let mut known = Generations::default();
+    let first = known.next(1_700_000_000);
+    assert_eq!(first, 1_700_000_000);
+    known.read(first + 3);
+    let second = known.next(1_700_000_001);
+    assert!(second > first + 3, "within a second");
+    known.read(first);
+    assert!(known.next(0) > second, "an old reading, and a clock that was set back");
+    assert!(Generations::default().next(5) > 0);
 }

@@ -59,5 +59,5 @@ pub use mark::{Mark, marks};
 pub use pipeline::{STEPS, Step, StepText, Traced, split, trace};
 pub use placement::{DeviceIndex, Length, Order, Placement, Policy, Site};
 pub use section::{CallEnd, Half, SectionId, SectionKind};
-pub use split::{DeviceProgram, LinkEntry, Linkage, LiveValue, Part, SectionInfo, Split};
+pub use split::{DeviceProgram, Edge, LinkEntry, Linkage, LiveValue, Part, SectionInfo, Split};
 pub use state::uses_in_order;
