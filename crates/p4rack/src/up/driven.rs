@@ -7,8 +7,9 @@ use controller::Agent;
 use dataplane_api::{Counters, Device, EgressResult, EntryError, Port, QueueRecord, Queued, QueuedPacket};
 use device::Switch;
 use device_control::Controlled;
+use ir_split::Edge;
 use p4runtime_server::Builder;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// It has the switch while packets run, and the agent while that works on it: then each has the other's, which nobody uses.
@@ -19,6 +20,10 @@ pub(super) struct Driven {
     runs: bool,
     /// The ports that its program names are its own: it is no helper.
     owns_ports: bool,
+    /// Edges with spares that leave here.
+    edges: Vec<Edge>,
+    /// Ports that are down.
+    down: BTreeSet<Port>,
 }
 
 impl Driven {
@@ -27,8 +32,10 @@ impl Driven {
         agent: &mut Agent<B>,
         other: Switch,
         owns_ports: bool,
+        edges: Vec<Edge>,
     ) -> Driven {
-        let mut driven = Driven { switch: other, idle: Idle::default(), runs: false, owns_ports };
+        let (idle, down) = (Idle::default(), BTreeSet::new());
+        let mut driven = Driven { switch: other, idle, runs: false, owns_ports, edges, down };
         driven.take(agent);
         driven
     }
@@ -49,7 +56,24 @@ impl Driven {
             (None, None) => true,
             _ => false,
         };
+        if !is_same {
+            self.bar_ports();
+        }
         (result, !is_same)
+    }
+
+    /// Edges with spares do not use the ports that are down.
+    fn bar_ports(&mut self) {
+        for edge in self.edges.iter().filter(|_| self.runs) {
+            let name = format!("{}.down", edge.control);
+            let Ok(old) = self.switch.register_read(&name, edge.number) else { continue };
+            let is_down = |(at, (_, port)): (usize, &(_, u64))| {
+                u128::from(self.down.contains(&(*port as Port))) << at
+            };
+            let down = edge.targets.iter().enumerate().map(is_down).sum();
+            let written = self.switch.register_write(&name, edge.number, &Bits::new(old.width(), down));
+            debug_assert!(written.is_ok(), "the register was read");
+        }
     }
 
     fn take<B: Builder<Target = Controlled>>(&mut self, agent: &mut Agent<B>) {
@@ -97,6 +121,10 @@ impl Device for Driven {
     fn link(&mut self, port: Port, is_up: bool) {
         if self.owns_ports {
             self.device_mut().link(port, is_up);
+        }
+        let has_changed = if is_up { self.down.remove(&port) } else { self.down.insert(port) };
+        if has_changed {
+            self.bar_ports();
         }
     }
 
