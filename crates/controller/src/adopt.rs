@@ -126,7 +126,12 @@ fn audit_one<P: Planner>(
             let why = format!("its entries differ from the desired state: {why}");
             shared.state().stale(device, &why, vec![]);
         }
-        None => shared.state().edges.is_right(device, shared.state().now),
+        None => {
+            let mut state = shared.state();
+            if !state.stale.contains_key(&device) {
+                state.is_right(device);
+            }
+        }
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use crate::ask::{Answer, Ask, AskId, DeviceId};
 use crate::call::{Call, Output, Reply, Steer, Ticket};
 use crate::claim::Claim;
 use crate::desired::Plans;
-use crate::edges::Edges;
+use crate::edges::{EdgeState, Edges};
 use crate::gather::Gathered;
 use crate::idle::Idle;
 use crate::part::{Planner, Rollout};
@@ -264,6 +264,11 @@ impl<P: Planner + 'static> Controller<P> {
     pub fn stale(&self) -> BTreeMap<DeviceId, String> {
         let state = self.shared.state();
         state.stale.iter().map(|(device, stale)| (DeviceId(*device), stale.why.clone())).collect()
+    }
+
+    /// The edges with spares.
+    pub fn edges(&self) -> Vec<EdgeState> {
+        self.shared.state().edges.states()
     }
 
     /// True while an operator keeps frames out.

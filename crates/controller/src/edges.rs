@@ -14,9 +14,11 @@ use crate::spread::Spread;
 use crate::task::Shared;
 use base_time::{Duration, Time};
 use failover::{Allowed, Generations, Keeper, Kept, Target, Targets};
+use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{
     Entity, Index, P4Data, RegisterEntry, Update, entity::Entity as Kind, p4_data::Data, update::Type,
 };
+use p4runtime_server::Status;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An edge, at the device that sends. Devices are numbered by their place in [`Rollout::parts`].
@@ -47,6 +49,19 @@ pub struct EdgeRegisters {
     pub barred: u32,
     /// `generations`
     pub generations: u32,
+    /// `used`
+    pub used: u32,
+}
+
+/// An edge and what is known of its targets, in their order.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EdgeState {
+    /// The edge.
+    pub edge: Edge,
+    /// Nothing of a target while its sender has not been read.
+    pub targets: Vec<Option<Kept>>,
+    /// The target in use, as it was read last.
+    pub used: Option<usize>,
 }
 
 /// All edges of the running rollout.
@@ -66,6 +81,7 @@ struct Watched {
     /// Unknown until the sender has been read, where another controller was there before.
     keeper: Option<Keeper>,
     generations: Generations,
+    used: Targets,
 }
 
 /// A target that does not answer is asked again after so long.
@@ -81,6 +97,7 @@ impl Edges {
             keeper: Some(Keeper::new(edge.targets.len(), micros(edge.hold_down))),
             edge: edge.clone(),
             generations: Generations::default(),
+            used: Targets::NONE,
         };
         Edges { all: rollout.edges.iter().map(watched).collect(), ..Edges::default() }
     }
@@ -116,9 +133,45 @@ impl Edges {
         }
     }
 
+    /// An operator keeps a device out, or lets it back. Each edge to it has to have another target that may be used.
+    pub(crate) fn keep_out(&mut self, device: usize, ends: bool, now: Time) -> Result<(), Status> {
+        let mut kept = vec![];
+        for Watched { edge, keeper, .. } in &mut self.all {
+            let Some(target) = edge.target(device) else { continue };
+            let Some(keeper) = keeper else {
+                return Err(Status::new(Code::Unavailable, "the edge has not been read yet: try again"));
+            };
+            let is_usable = |(other, _): &(Target, usize)| {
+                *other != target && keeper.kept(*other) == Some(Kept::Usable)
+            };
+            if !ends && !edge.numbered().any(|other| is_usable(&other)) {
+                let why = "no other device is ready: packets for its regions would be dropped";
+                return Err(Status::new(Code::FailedPrecondition, why));
+            }
+            kept.push((keeper, target));
+        }
+        if kept.is_empty() {
+            return Err(Status::new(Code::FailedPrecondition, "no edge with spares leads to this device"));
+        }
+        kept.into_iter().for_each(|(keeper, target)| if ends { keeper.let_go(target) } else { keeper.hold(target) });
+        self.due = now;
+        Ok(())
+    }
+
+    /// All edges, for people.
+    pub(crate) fn states(&self) -> Vec<EdgeState> {
+        let state = |Watched { edge, keeper, used, .. }: &Watched| EdgeState {
+            edge: edge.clone(),
+            targets: edge.numbered().map(|(target, _)| keeper.as_ref()?.kept(target)).collect(),
+            used: used.target().and_then(|target| edge.device(target)),
+        };
+        self.all.iter().map(state).collect()
+    }
+
     /// A device is as it should be.
     pub(crate) fn is_right(&mut self, device: usize, now: Time) {
         self.suspects.remove(&device);
+        self.compared.remove(&device);
         for Watched { edge, keeper, .. } in &mut self.all {
             if let (Some(keeper), Some(target)) = (keeper, edge.target(device)) {
                 keeper.state_is_right(target, micros(now.since(Time::ZERO)));
@@ -153,8 +206,8 @@ impl Edges {
     fn queries(&self, sender: usize) -> Vec<Entity> {
         let own = self.all.iter().filter(|one| one.edge.sender == sender);
         let cells = own.flat_map(|Watched { edge, .. }| {
-            let EdgeRegisters { failed, forgiven, barred, generations } = edge.registers;
-            [failed, forgiven, barred, generations].map(|id| edge.cell(id, None))
+            let EdgeRegisters { failed, forgiven, barred, generations, used } = edge.registers;
+            [failed, forgiven, barred, generations, used].map(|id| edge.cell(id, None))
         });
         cells.collect()
     }
@@ -169,7 +222,7 @@ impl Edges {
             let number = bytes.iter().fold(0_u32, |number, byte| number << 8 | u32::from(*byte));
             cells.insert((cell.register_id, index.index), number);
         }
-        for Watched { edge, keeper, generations } in &mut self.all {
+        for Watched { edge, keeper, generations, used } in &mut self.all {
             let cell = |id: u32| cells.get(&(id, edge.number as i64)).copied();
             let of = edge.registers;
             let all = (cell(of.failed), cell(of.forgiven), cell(of.barred), cell(of.generations));
@@ -178,6 +231,7 @@ impl Edges {
                 continue;
             }
             generations.read(generation);
+            *used = Targets(cell(of.used).unwrap_or(0));
             let allowed = Allowed { forgiven: Targets(forgiven), barred: Targets(barred) };
             let adopt = || Keeper::adopt(edge.targets.len(), micros(edge.hold_down), allowed);
             let keeper = keeper.get_or_insert_with(adopt);

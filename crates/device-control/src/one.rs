@@ -97,6 +97,10 @@ impl OneSwitch {
                 let why = "this is a single device: it has no plan to replace";
                 return Some(Err(Status::new(Code::Unimplemented, why)));
             }
+            Steer::KeepOut { .. } => {
+                let why = "this is a single device: ask the controller of the rack";
+                return Some(Err(Status::new(Code::Unimplemented, why)));
+            }
         }
         Some(Ok(()))
     }

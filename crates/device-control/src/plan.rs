@@ -204,6 +204,7 @@ fn edges_of(sender: usize, part: &ir_split::Part, hold_down: Duration) -> Result
                 forgiven: register("forgiven")?,
                 barred: register("barred")?,
                 generations: register("generations")?,
+                used: register("used")?,
             },
             hold_down,
         })
@@ -296,8 +297,13 @@ pub fn make_part(
     };
     let mut part = Part::new(name, config, updates(linkage, &info)?, &info, whole)?;
     let edge = |entry: &ir_split::LinkEntry| {
-        let at = if entry.table.ends_with("return") { "origin" } else { "section" };
-        Some((format!("{at} {}", entry.keys.first()?), u32::try_from(entry.port()?).ok()?))
+        let at = match entry.keys.as_slice() {
+            // Of an edge with spares: its number, and a bit for the target.
+            [edge, target] => format!("edge {edge} target {}", target.trailing_zeros()),
+            keys if entry.table.ends_with("return") => format!("origin {}", keys.first()?),
+            keys => format!("section {}", keys.first()?),
+        };
+        Some((at, u32::try_from(entry.port()?).ok()?))
     };
     part.edges = linkage.entries.iter().filter_map(edge).collect();
     Ok(part)

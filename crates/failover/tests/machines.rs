@@ -8,7 +8,7 @@ use failover::{
 const LIMITS: Thresholds = Thresholds {
     ask_every: 64,
     ask_after: 10,
-    patience: 30,
+    patience: 20,
     most_missed: 3,
     tolerance: 16,
     most_gaps: 32,
@@ -23,7 +23,7 @@ fn stamp(sequence: u32) -> Stamp {
 fn defaults_are_in_range_and_notice_a_failure_within_a_tenth_of_a_thousandth_of_a_second() {
     assert_eq!(Thresholds::default(), LIMITS);
     assert_eq!(LIMITS.fault(), None);
-    assert_eq!(LIMITS.detection(0), 100);
+    assert_eq!(LIMITS.detection(0), 70);
     let wrong = Thresholds { tolerance: 32, ..LIMITS };
     assert_eq!(wrong.fault(), Some("`tolerance` is from 1 to 31"));
 }
@@ -40,7 +40,7 @@ fn a_silent_target_is_left_after_three_requests_and_the_packets_go_to_the_spare(
     }
     let lost = left.iter().filter(|target| **target == 0).count();
     assert_eq!(left[lost..], vec![1; 20 - lost]);
-    assert_eq!(lost, 12, "96 us");
+    assert_eq!(lost, 9, "72 us");
     assert_eq!(sender.generation, 9);
     assert_eq!(sender.state_of(Target(0), Allowed::default()), TargetState::Failed);
 }

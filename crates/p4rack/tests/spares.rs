@@ -2,10 +2,11 @@
 //! decides when a device is used again.
 
 use base_diag::SourceMap;
-use base_time::{Duration, Time};
-use p4rack::{Racked, rack, up};
-use rack_emulator::RunReport;
-use rack_model::{DeviceId, Fault, FaultKind, LinkId, NodeId, Probability};
+use base_time::{Duration, Rng, Time};
+use ir_prove::{Effort, prove};
+use p4rack::{Racked, proof, rack, up};
+use rack_emulator::{Emulator, RunReport};
+use rack_model::{DeviceId, Fault, FaultKind, HostId, LinkId, NodeId, Probability};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -152,9 +153,8 @@ fn a_device_that_comes_back_is_used_again_after_the_hold_down() {
 fn a_link_that_loses_frames_for_long_waits_longer_each_time() {
     let loss = FaultKind::Loss { link: TO_NIC1, from: None, share: Probability::from_ppb(300_000_000) };
     let mut racked = racked(vec![fault(loss, 1_000, None)]);
-    for workload in &mut racked.rack.workloads {
-        workload.load.count = 40_000;
-    }
+    racked.rack.workloads.truncate(1);
+    racked.rack.workloads[0].load.count = 20_000;
     let report = run(&racked);
     let back: Vec<u64> = report
         .notes
@@ -178,11 +178,123 @@ fn a_switch_that_restarts_goes_on() {
     assert!(!notes(&report).iter().any(|note| note.contains("hands over")), "{:?}", report.notes);
 }
 
-/// A partition of the controller's own making: what it cannot reach, it does not bar.
+/// Of a partition, the switch sees its own ports alone.
 #[test]
 fn the_same_seed_gives_the_same_run() {
     let faults = || vec![fault(FaultKind::Partition(vec![NodeId::Device(NIC1)]), 9_000, Some(7_000))];
     let [one, other] = [run(&racked(faults())), run(&racked(faults()))];
     assert_eq!(one, other);
     assert_eq!(used(&one).0, Some("nic1"));
+}
+
+/// Frames of each host.
+const FRAMES: u32 = 600;
+
+/// Frame `number` of host 1 or 2 for the other one.
+fn frame(host: u8, number: u32) -> Vec<u8> {
+    let mut frame = vec![2, 0, 0, 0, 0, host, 2, 0, 0, 0, host, 1, 8, 0];
+    let mut ip = vec![0x45, 0, 0, 48, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, host, 1, 10, 0, 3 - host, 1];
+    let words = ip.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1]));
+    let sum = words.sum::<u32>();
+    let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
+    ip[10..12].copy_from_slice(&sum.to_be_bytes());
+    frame.extend(ip);
+    frame.extend([0x1b, 0x57, 0x1b, 0x58, 0, 28, 0, 0]);
+    frame.extend(number.to_be_bytes());
+    frame.extend([host; 16]);
+    frame
+}
+
+type Arrivals = BTreeMap<(u32, Vec<u8>), u64>;
+
+fn arrivals(emulator: &mut Emulator) -> Arrivals {
+    let mut arrivals = Arrivals::new();
+    for host in [0, 1] {
+        for received in emulator.take_received(HostId(host)) {
+            *arrivals.entry((host, received.frame)).or_default() += 1;
+        }
+    }
+    arrivals
+}
+
+fn send_all(emulator: &mut Emulator) {
+    for host in [1, 2] {
+        emulator.listen(HostId(host - 1));
+        for number in 0..FRAMES {
+            let at = Time::ZERO + Duration::from_us(u64::from(40 * number + 20 * host));
+            assert!(emulator.send(HostId(host - 1), frame(host as u8, number), at));
+        }
+    }
+}
+
+/// A fault that has to lead to a fail-over, or any other.
+fn draw(rng: &mut Rng, is_first: bool) -> Fault {
+    let nic = if is_first { 1 } else { 1 + rng.below(3) as u32 };
+    let (device, link) = (DeviceId(nic), LinkId(nic + 1));
+    let share = |percent: u64| Probability::from_ppb(percent as u32 * 10_000_000);
+    let kind = match if is_first { rng.below(3) } else { rng.below(7) } {
+        0 => FaultKind::DeviceDown(device),
+        1 => FaultKind::LinkDown(link),
+        2 => FaultKind::Loss { link, from: None, share: share(rng.between(40, 90)) },
+        3 => FaultKind::DeviceDown(TOR),
+        4 => FaultKind::Delay { link, by: Duration::from_us(rng.between(1, 20)) },
+        5 => FaultKind::Slow { device, factor: rng.between(2, 10) as u32 },
+        _ => FaultKind::ControlLoss { device: rng.next_bool().then_some(device), share: share(rng.between(1, 90)) },
+    };
+    let at = Time::ZERO + Duration::from_us(rng.between(1_000, if is_first { 5_000 } else { 20_000 }));
+    let lasts = rng.chance(3, 4).then(|| Duration::from_us(rng.between(500, 10_000)));
+    let lasts = if is_first { lasts.map(|lasts| lasts + Duration::from_ms(2)) } else { lasts };
+    Fault { kind, at, lasts, span: Default::default() }
+}
+
+/// Whatever fails: what comes out is what comes out without faults, nothing comes twice, and all that is lost is counted.
+/// `P4RACK_SPARE_SEEDS` says how many seeds; `P4RACK_ALL` makes them 1,000.
+#[test]
+fn what_comes_is_what_would_have_come() {
+    let seeds = features::setting("P4RACK_SPARE_SEEDS", if std::env::var_os("P4RACK_ALL").is_some() { 1000 } else { 12 });
+    let mut racked = racked(vec![]);
+    racked.rack.workloads.clear();
+    racked.rack.apps[0].failover.hold_down = Duration::from_ms(2);
+    for link in &mut racked.rack.links[2..] {
+        (link.reorder, link.reorder_delay) = (Probability::from_ppb(20_000_000), Duration::from_us(5));
+    }
+    let mut calm = up::bring_up(&racked).unwrap();
+    send_all(&mut calm.emulator);
+    calm.run().unwrap();
+    let wanted = arrivals(&mut calm.emulator);
+    assert_eq!(wanted.len() as u32, 2 * FRAMES, "without faults everything comes");
+    let (mut lost, mut changes) = (0, 0);
+    for seed in 0..seeds {
+        let mut rng = Rng::new(seed).split("faults");
+        racked.rack.seed = seed;
+        racked.rack.faults = (0..=rng.below(4)).map(|n| draw(&mut rng, n == 0)).collect();
+        let mut running = up::bring_up(&racked).unwrap();
+        send_all(&mut running.emulator);
+        let report = running.run().unwrap_or_else(|found| panic!("seed {seed}: {found:#?}"));
+        let found = arrivals(&mut running.emulator);
+        for ((host, frame), times) in &found {
+            let is_wanted = wanted.contains_key(&(*host, frame.clone()));
+            assert!(*times == 1 && is_wanted, "seed {seed}: {frame:x?} came {times} times");
+        }
+        let balance = running.emulator.balance();
+        let counted: u64 = report.drops.iter().map(|drop| drop.packets).sum();
+        assert_eq!((balance.delivered, balance.dropped), (found.len() as u64, counted), "seed {seed}");
+        let missing = wanted.len() - found.len();
+        let (_, changed) = used(&report);
+        assert!(changed > 0, "seed {seed}: {:#?}", racked.rack.faults);
+        lost += missing;
+        changes += changed;
+    }
+    println!("{seeds} seeds: {changes} changes, {lost} of {} packets lost", seeds * u64::from(2 * FRAMES));
+    assert!(changes > seeds && lost > 0);
+}
+
+/// The parts together are the whole program, with the preferred device in use.
+#[test]
+fn the_split_program_is_the_whole_one() {
+    let racked = racked(vec![]);
+    let case = proof::case(&racked.apps[0]);
+    let effort = Effort { packets: 300, ..Effort::default() };
+    let tried = prove(&case, &effort).unwrap_or_else(|failure| panic!("{}", failure.describe()));
+    assert!(tried.outputs > 50, "{tried:?}");
 }

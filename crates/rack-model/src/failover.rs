@@ -6,7 +6,7 @@
 //!
 //! ask_every = 64            # a report is asked for after so many hand-overs
 //! ask_after = "10us"        # or when the last request is so old
-//! patience = "30us"         # a request without an answer is missed after this time: more than the longest round trip
+//! patience = "20us"         # a request without an answer is missed after this time: more than the longest round trip
 //! most_missed = 3           # so many requests missed in a row are a failure
 //! tolerance = 16            # a hand-over is missing when so many later ones have arrived: 1 to 31
 //! most_gaps = 32            # so many missing hand-overs of one window are a failure

@@ -7,7 +7,7 @@ use controller::{Call, Reply, Steer, Ticket};
 use device_control::{
     Channel, Controlled, Direct, Event, Known, Maker, OneSwitch, RackSwitch, RemoteRack, Served, Splitter,
 };
-use ir_split::{DeviceIndex, Placement};
+use ir_split::{DeviceIndex, Placement, Policy, Site};
 use p4runtime_proto::p4::v1::{
     ForwardingPipelineConfig, GetForwardingPipelineConfigRequest, MasterArbitrationUpdate, ReadRequest,
     SetForwardingPipelineConfigRequest, StreamMessageRequest, Uint128, WriteRequest,
@@ -87,6 +87,22 @@ pub fn both_named(test: impl Fn(Bench)) {
         let rack = RackSwitch::new(splitter, 1, 1_000_000_000, Some(CPU), Direct);
         test(Bench { world: World::Rack(Box::new(rack)), now: Time::ZERO }.started());
     }
+}
+
+/// A rack whose region `R` runs on `nic`, or on `spare`.
+pub fn spared(maker: Maker, text: &str, hold_down: Duration) -> Bench {
+    let [tor, nic, spare] = [0, 1, 2].map(DeviceIndex);
+    let site = Site { devices: vec![nic, spare], policy: Policy::Failover };
+    let placement = Placement {
+        devices: ["tor", "nic", "spare"].map(Into::into).to_vec(),
+        sites: [("R".into(), site)].into(),
+        ports: [((tor, nic), 11), ((nic, tor), 21), ((tor, spare), 12), ((spare, tor), 22)].into(),
+        ..Placement::whole("tor")
+    };
+    let maker = Maker { own: Some(compiled_text(text)), ..maker };
+    let splitter = Splitter::new(maker, placement).hold_down(hold_down);
+    let rack = RackSwitch::new(splitter, 1, 1_000_000_000, Some(CPU), Direct);
+    Bench { world: World::Rack(Box::new(rack)), now: Time::ZERO }.started()
 }
 
 pub fn one_device() -> OneSwitch {

@@ -18,8 +18,8 @@ struct Watched {
     next: Time,
     /// The register `used`, as it was last.
     used: u64,
-    /// The register `generations`, as it was last.
-    generation: u64,
+    /// The register `generations`, as it was last; none before the first look.
+    generation: Option<u64>,
     /// How often hand-overs went over to another target.
     changes: u64,
 }
@@ -35,7 +35,7 @@ impl Edges {
                 every,
                 next: Time::ZERO + every,
                 used: 0,
-                generation: 0,
+                generation: None,
                 changes: 0,
             }));
         }
@@ -89,15 +89,18 @@ impl Watched {
         };
         // A device that is down, or has just restarted, has none.
         let (Some(used), Some(generation)) = (register("used"), register("generations")) else { return };
-        if used == self.used && generation == self.generation {
+        if used == self.used && Some(generation) == self.generation {
             return;
         }
         let before = self.used_by_name(emulator);
-        // The first target of a sender that has just begun is no change.
-        if self.used != 0 {
-            self.changes += generation.saturating_sub(self.generation).max(1);
-        }
-        (self.used, self.generation) = (used, generation);
+        // A generation begins with each target; to have none left is a change without one. Where there was none, the first begins.
+        let begun = generation - self.generation.unwrap_or(generation).min(generation);
+        // A sender that restarts is filled with a number far after the last one.
+        let begun = if begun < failover::keeper::MOST_UNSEEN.into() { begun } else { 0 };
+        let first = if self.used == 0 { begun.min(1) } else { 0 };
+        let ended = u64::from(used == 0 && (self.used != 0 || begun > 0));
+        self.changes += begun - first + ended;
+        (self.used, self.generation) = (used, Some(generation));
         let after = self.used_by_name(emulator);
         if before == after {
             return;
