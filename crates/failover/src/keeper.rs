@@ -187,7 +187,7 @@ pub struct Generations {
 }
 
 /// A sender begins fewer generations from one reading to the next.
-pub const MOST_UNSEEN: u32 = 1 << 12;
+const MOST_UNSEEN: u32 = 1 << 12;
 
 impl Generations {
     /// The sender's register has been read.

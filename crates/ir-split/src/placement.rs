@@ -83,6 +83,8 @@ pub struct Placement {
     pub lengths: BTreeMap<(DeviceIndex, DeviceIndex), Length>,
     /// When edges with spares take a target for failed.
     pub thresholds: Thresholds,
+    /// Microseconds between two looks at an edge with spares and without packets.
+    pub tick_us: u64,
     /// Required order of the packets of one flow.
     pub order: Order,
     /// Packets may pass by the device of a region that they do not run, where only this keeps them in order.
@@ -105,6 +107,7 @@ impl Placement {
             ports: BTreeMap::new(),
             lengths: BTreeMap::new(),
             thresholds: Thresholds::default(),
+            tick_us: 100,
             order: Order::Keep,
             detours: true,
             longest_frame: None,

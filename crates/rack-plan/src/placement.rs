@@ -50,6 +50,7 @@ pub fn placement(rack: &Rack, at: usize, sites: BTreeMap<ir::Name, Site>) -> Res
         ports: BTreeMap::new(),
         lengths: BTreeMap::new(),
         thresholds: app.failover.thresholds,
+        tick_us: (app.failover.tick.as_ps() / 1_000_000).max(1),
         order: if app.any_order { Order::Any } else { Order::Keep },
         detours: true,
         longest_frame: None,

@@ -89,20 +89,39 @@ pub fn both_named(test: impl Fn(Bench)) {
     }
 }
 
-/// A rack whose region `R` runs on `nic`, or on `spare`.
-pub fn spared(maker: Maker, text: &str, hold_down: Duration) -> Bench {
+/// Region `R` on `nic`, or on `spare`.
+fn with_spare() -> Placement {
     let [tor, nic, spare] = [0, 1, 2].map(DeviceIndex);
     let site = Site { devices: vec![nic, spare], policy: Policy::Failover };
-    let placement = Placement {
+    Placement {
         devices: ["tor", "nic", "spare"].map(Into::into).to_vec(),
         sites: [("R".into(), site)].into(),
         ports: [((tor, nic), 11), ((nic, tor), 21), ((tor, spare), 12), ((spare, tor), 22)].into(),
         ..Placement::whole("tor")
-    };
+    }
+}
+
+/// A rack of these devices.
+pub fn spared(maker: Maker, text: &str, hold_down: Duration) -> Bench {
     let maker = Maker { own: Some(compiled_text(text)), ..maker };
-    let splitter = Splitter::new(maker, placement).hold_down(hold_down);
+    let splitter = Splitter::new(maker, with_spare()).hold_down(hold_down);
     let rack = RackSwitch::new(splitter, 1, 1_000_000_000, Some(CPU), Direct);
     Bench { world: World::Rack(Box::new(rack)), now: Time::ZERO }.started()
+}
+
+/// The switch of such a rack alone, with its entries.
+pub fn sender(text: &str) -> Bench {
+    let made = compiler::make_parts(&compiled_text(text), &with_spare(), &mut SourceMap::new());
+    let (_, parts, texts) = made.unwrap_or_else(|found| panic!("{found:#?}"));
+    let (Some(part), Some(text)) = (&parts[0], &texts[0]) else { panic!("the switch has a part") };
+    let info = p4info::p4info(&part.program).expect("it has a P4Info");
+    let linkage = device_control::make_part("tor", &part.program, &part.linkage, text.clone(), &info);
+    let updates = linkage.expect("its entries are known").linkage;
+    let maker = Maker { own: Some(Arc::clone(&part.program)), shares: true, ..maker() };
+    let one = OneSwitch::new(maker, 1, 1_000_000_000, Some(CPU));
+    let mut bench = Bench { world: World::One(Box::new(one)), now: Time::ZERO };
+    assert_eq!(bench.call(Call::Start(Box::default(), updates)), "OK\n");
+    bench
 }
 
 pub fn one_device() -> OneSwitch {

@@ -1,6 +1,6 @@
 //! A region with a spare: what operators see, and keep out.
 
-use crate::setup::{Bench, maker, spared};
+use crate::setup::{Bench, maker, sender, spared};
 use base_time::Duration;
 use controller::Steer;
 use p4runtime_proto::p4rack::v1::target::State;
@@ -69,4 +69,27 @@ fn regions_with_spares_are_not_moved() {
     let refused = bench.steer(Steer::Replace([("R".to_string(), "spare".to_string())].into()));
     assert!(refused.contains("cannot be moved"), "{refused}");
     assert_eq!(bench.packet(1, FRAME), LEFT);
+}
+
+/// The agent of the switch needs no controller: it sends ticks, and bars what is behind a port that is down.
+#[test]
+fn an_agent_probes_its_edges_and_leaves_ports_that_go_down() {
+    let mut bench = sender(PROGRAM);
+    let port = |events: &str| events.lines().map(|line| line.split(':').next().unwrap_or("").to_string()).collect::<Vec<_>>();
+    let probe = bench.wait(Duration::from_ms(1));
+    assert_eq!(port(&probe), ["11"], "{probe}");
+    assert_eq!(port(&bench.packet(1, FRAME)), ["11"]);
+    bench.link(11, false);
+    assert_eq!(port(&bench.packet(1, FRAME)), ["12"]);
+    bench.link(12, false);
+    assert_eq!(bench.packet(1, FRAME), "");
+    bench.link(11, true);
+    assert_eq!(port(&bench.packet(1, FRAME)), ["11"]);
+    // Nothing answers: after three probes the preferred device is left, but no other is there.
+    for _ in 0..4 {
+        bench.wait(Duration::from_ms(1));
+    }
+    assert_eq!(bench.wait(Duration::from_ms(1)), "");
+    bench.link(12, true);
+    assert_eq!(port(&bench.wait(Duration::from_ms(1))), ["12"]);
 }

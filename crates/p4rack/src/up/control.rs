@@ -253,9 +253,7 @@ impl Control {
                 (Some(agent), _) => {
                     let is_origin =
                         |app: &SplitApp| app.placement.origins().any(|origin| origin.0 as usize == at);
-                    let edges = racked.parts_on(at).flat_map(|placed| placed.part.linkage.edges.iter().cloned());
-                    let owns_ports = racked.apps.iter().any(is_origin);
-                    Box::new(Driven::new(agent, other, owns_ports, edges.collect()))
+                    Box::new(Driven::new(agent, other, racked.apps.iter().any(is_origin)))
                 }
                 // The printed rules are the ones that run.
                 (None, Some(rules)) => {

@@ -6,8 +6,7 @@ use base_time::Time;
 use controller::Agent;
 use dataplane_api::{Counters, Device, EgressResult, EntryError, Port, QueueRecord, Queued, QueuedPacket};
 use device::Switch;
-use device_control::Controlled;
-use ir_split::Edge;
+use device_control::{AgentEdges, Controlled};
 use p4runtime_server::Builder;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,8 +19,6 @@ pub(super) struct Driven {
     runs: bool,
     /// The ports that its program names are its own: it is no helper.
     owns_ports: bool,
-    /// Edges with spares that leave here.
-    edges: Vec<Edge>,
     /// Ports that are down.
     down: BTreeSet<Port>,
 }
@@ -32,10 +29,9 @@ impl Driven {
         agent: &mut Agent<B>,
         other: Switch,
         owns_ports: bool,
-        edges: Vec<Edge>,
     ) -> Driven {
         let (idle, down) = (Idle::default(), BTreeSet::new());
-        let mut driven = Driven { switch: other, idle, runs: false, owns_ports, edges, down };
+        let mut driven = Driven { switch: other, idle, runs: false, owns_ports, down };
         driven.take(agent);
         driven
     }
@@ -64,15 +60,9 @@ impl Driven {
 
     /// Edges with spares do not use the ports that are down.
     fn bar_ports(&mut self) {
-        for edge in self.edges.iter().filter(|_| self.runs) {
-            let name = format!("{}.down", edge.control);
-            let Ok(old) = self.switch.register_read(&name, edge.number) else { continue };
-            let is_down = |(at, (_, port)): (usize, &(_, u64))| {
-                u128::from(self.down.contains(&(*port as Port))) << at
-            };
-            let down = edge.targets.iter().enumerate().map(is_down).sum();
-            let written = self.switch.register_write(&name, edge.number, &Bits::new(old.width(), down));
-            debug_assert!(written.is_ok(), "the register was read");
+        if self.runs {
+            let edges = AgentEdges::of(self.switch.program());
+            edges.bar(&mut self.switch, &self.down);
         }
     }
 

@@ -8,6 +8,9 @@ use base_time::{Duration, Time};
 use rack_emulator::{EdgeReport, Emulator, Violation};
 use rack_model::{DeviceId, NodeId};
 
+/// A sender that begins without memory is given a generation at least so far after the last one (`failover::Generations`).
+const REFILLED: u64 = 1 << 12;
+
 /// All edges of a rack.
 pub(super) struct Edges(Vec<Watched>);
 
@@ -95,8 +98,7 @@ impl Watched {
         let before = self.used_by_name(emulator);
         // A generation begins with each target; to have none left is a change without one. Where there was none, the first begins.
         let begun = generation - self.generation.unwrap_or(generation).min(generation);
-        // A sender that restarts is filled with a number far after the last one.
-        let begun = if begun < failover::keeper::MOST_UNSEEN.into() { begun } else { 0 };
+        let begun = if begun < REFILLED { begun } else { 0 };
         let first = if self.used == 0 { begun.min(1) } else { 0 };
         let ended = u64::from(used == 0 && (self.used != 0 || begun > 0));
         self.changes += begun - first + ended;

@@ -16,6 +16,7 @@ use crate::layout::{EPOCH_BITS, ETHER_TYPE, KIND, LayoutField, VERSION};
 use crate::placement::{DeviceIndex, Placement};
 use crate::runtime::{ADDRESS, sender_address};
 use crate::section::{SectionId, Sections};
+use crate::sent_edge::SentEdge;
 use crate::split::{Edge, LinkEntry};
 use failover::{GAPS_BITS, GENERATION_BITS, SEQUENCE_BITS};
 use ir::{Callee, Expr, Name, Stmt, build};
@@ -108,6 +109,8 @@ impl EdgePolicy for Failover {
         let groups = groups(g, own);
         let (control, path) = g.bring(&source(g), "leave");
         fill_leave(g, &path, &groups);
+        let told: Vec<_> = g.linkage.edges.iter().map(|edge| sent(g, edge).annotation()).collect();
+        g.out.controls[control.index()].annotations.extend(told);
         let Some(leaves) = g.kept_field(stage, LEAVES) else {
             return g.lacks("a field of fail-over".to_string(), vec![]);
         };
@@ -287,6 +290,17 @@ fn fill_leave(g: &mut Generator<'_>, path: &Name, groups: &[Group]) {
             tick: sections.first().map_or(vec![], |id| tick(g, *id)),
         };
         g.linkage.edges.push(edge);
+    }
+}
+
+/// The edge as the device's agent reads it.
+fn sent(g: &Generator<'_>, edge: &Edge) -> SentEdge {
+    SentEdge {
+        control: edge.control.clone(),
+        number: edge.number,
+        tick_us: g.cut.placement.tick_us,
+        tick: edge.tick.clone(),
+        ports: edge.targets.iter().map(|(_, port)| *port as u32).collect(),
     }
 }
 
