@@ -133,6 +133,8 @@ pub struct SplitProgram {
     pub made: Printed,
     /// Entries.
     pub updates: Vec<Update>,
+    /// How long the state of a device with spares has to be right before it is used again.
+    pub hold_down: base_time::Duration,
 }
 
 /// Address of an agent.
@@ -385,7 +387,7 @@ fn splitter(
     maker: impl FnOnce(Option<Arc<Program>>) -> Maker,
     runs_here: bool,
 ) -> Result<(Splitter, Vec<Update>), SetupError> {
-    let SplitProgram { whole, placement, made, updates } = program;
+    let SplitProgram { whole, placement, made, updates, hold_down } = program;
     let maker = maker(Some(Arc::clone(&whole)));
     let parts = made.0.iter().flatten().zip(made.1.iter().flatten()).filter(|_| runs_here);
     for (part, text) in parts {
@@ -395,7 +397,7 @@ fn splitter(
             failed(titles.join("; "))
         })?;
     }
-    let splitter = Splitter::new(maker, placement).with_parts(&whole, made);
+    let splitter = Splitter::new(maker, placement).hold_down(hold_down).with_parts(&whole, made);
     Ok((splitter.map_err(|status| failed(status.message))?, updates))
 }
 

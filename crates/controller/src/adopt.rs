@@ -12,6 +12,7 @@
 
 use crate::ask::{Answer, Ask, Holdings, Kinds};
 use crate::config::exchange;
+use crate::edges::Edges;
 use crate::holdings::{difference, merge, written};
 use crate::part::{Planner, Rollout};
 use crate::repair::{reason, wanted_of};
@@ -89,6 +90,7 @@ pub(crate) async fn adopt<P: Planner>(
     {
         let mut state = shared.state();
         state.server.install(prepared);
+        state.edges = Edges::adopted(&rollout);
         state.stale.clear();
         state.idle.clear();
     }
@@ -119,8 +121,17 @@ fn audit_one<P: Planner>(
 ) -> Result<(), Status> {
     let Some(part) = rollout.parts.get(device).and_then(Option::as_ref) else { return Ok(()) };
     let wanted: Vec<Entity> = wanted_of(shared, rollout, device)?;
-    if let Some(why) = difference(part, wanted, held) {
-        shared.state().stale(device, &format!("its entries differ from the desired state: {why}"), vec![]);
+    match difference(part, wanted, held) {
+        Some(why) => {
+            let why = format!("its entries differ from the desired state: {why}");
+            shared.state().stale(device, &why, vec![]);
+        }
+        None => {
+            let mut state = shared.state();
+            if !state.stale.contains_key(&device) {
+                state.is_right(device);
+            }
+        }
     }
     Ok(())
 }

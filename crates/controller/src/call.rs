@@ -59,6 +59,13 @@ pub enum Steer {
     Reset,
     /// Regions run elsewhere.
     Replace(RegionMap),
+    /// No edge with spares uses this device, or edges may use it again.
+    KeepOut {
+        /// Its name.
+        device: String,
+        /// It is let back.
+        ends: bool,
+    },
     /// The streams of these controllers end, or of all if there are none here, and their election ids are forgotten.
     EndClients(Vec<u64>),
 }

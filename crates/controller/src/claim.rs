@@ -7,6 +7,7 @@
 //! | read of named things | use | | read | use, where a data plane is asked | |
 //! | read of all of a kind, trace | use | read | | use | |
 //! | repair, audit | use | | | alone | |
+//! | look at edges | use | | | use | |
 //!
 //! A *thing* has an id in the P4Info: a table with its direct resources, an action profile, a counter. A table that
 //! takes its actions from a profile writes both, since the profile counts its uses by the table.
@@ -58,6 +59,11 @@ impl Claim {
     /// One device, whatever it holds.
     pub(crate) fn device(device: usize) -> Claim {
         Claim([(Resource::Rack, Mode::Use), (Resource::Device(device), Mode::Alone)].into())
+    }
+
+    /// One device, for what no other task touches there.
+    pub(crate) fn user(device: usize) -> Claim {
+        Claim([(Resource::Rack, Mode::Use), (Resource::Device(device), Mode::Use)].into())
     }
 
     /// Nothing but that the rack is there.

@@ -4,6 +4,7 @@ use crate::ask::{Answer, Ask, AskId, DeviceId};
 use crate::call::{Call, Output, Reply, Steer, Ticket};
 use crate::claim::Claim;
 use crate::desired::Plans;
+use crate::edges::{EdgeState, Edges};
 use crate::gather::Gathered;
 use crate::idle::Idle;
 use crate::part::{Planner, Rollout};
@@ -78,6 +79,7 @@ impl<P: Planner + 'static> Controller<P> {
         let state = State {
             server: Server::new(Plans::new(planner), device, epoch_ns),
             now: Time::ZERO,
+            epoch_s: u64::try_from(epoch_ns).unwrap_or(0) / 1_000_000_000,
             timing,
             out: vec![],
             asked: BTreeMap::new(),
@@ -87,6 +89,7 @@ impl<P: Planner + 'static> Controller<P> {
             held: None,
             stale: BTreeMap::new(),
             idle: Idle::default(),
+            edges: Edges::default(),
             stopped: false,
             schedule: Schedule::default(),
             current: TaskId::default(),
@@ -250,10 +253,22 @@ impl<P: Planner + 'static> Controller<P> {
         self.go_on(now)
     }
 
+    /// A device cannot be reached, and may not be as it should be. Edges with spares keep it: its packets may still pass.
+    pub fn lose(&mut self, now: Time, device: DeviceId, why: &str) -> Vec<Output> {
+        self.shared.state().mark_stale(device.0, why, vec![]);
+        self.again = Some(now);
+        self.go_on(now)
+    }
+
     /// The devices that are not known to be as they should be, and why.
     pub fn stale(&self) -> BTreeMap<DeviceId, String> {
         let state = self.shared.state();
         state.stale.iter().map(|(device, stale)| (DeviceId(*device), stale.why.clone())).collect()
+    }
+
+    /// The edges with spares.
+    pub fn edges(&self) -> Vec<EdgeState> {
+        self.shared.state().edges.states()
     }
 
     /// True while an operator keeps frames out.
@@ -294,7 +309,8 @@ impl<P: Planner + 'static> Controller<P> {
         let looks_after = self.looks_after(&state);
         let again = self.again.filter(|_| looks_after);
         let audit = self.audits.map(|(_, due)| due).filter(|_| looks_after);
-        [state.deadline(), state.server.deadline(), again, audit].into_iter().flatten().min()
+        let look = state.edges.deadline().filter(|_| looks_after);
+        [state.deadline(), state.server.deadline(), again, audit, look].into_iter().flatten().min()
     }
 
     /// Continues all tasks that can continue.
@@ -309,6 +325,7 @@ impl<P: Planner + 'static> Controller<P> {
             self.poll_woken();
             if self.looks_after(&self.shared.state()) {
                 self.audit(now);
+                self.watch(now);
                 self.repair(now);
             }
             if !self.begin_some() {
@@ -404,6 +421,28 @@ impl<P: Planner + 'static> Controller<P> {
         if let (false, Some(rollout)) = (is_waiting, self.rollout()) {
             rollout.parts().for_each(|(device, _)| self.wait(None, Work::Audit(device)));
         }
+    }
+
+    /// Has the senders of edges with spares read, and targets that have failed compared, when that is due.
+    fn watch(&mut self, now: Time) {
+        let (senders, suspects) = {
+            let mut state = self.shared.state();
+            let look = state.timing.look;
+            let suspects = state.edges.take_suspects(now);
+            match state.edges.deadline() {
+                Some(due) if due <= now => {
+                    state.edges.look(now, look);
+                    (state.edges.senders(), suspects)
+                }
+                _ => (BTreeSet::new(), suspects),
+            }
+        };
+        for device in senders {
+            if !self.waiting.iter().any(|next| matches!(next.work, Work::Watch(known) if known == device)) {
+                self.wait(None, Work::Watch(device));
+            }
+        }
+        suspects.into_iter().for_each(|device| self.wait(None, Work::Audit(device)));
     }
 
     /// Has stale devices repaired, unless somebody is about it.

@@ -14,7 +14,7 @@
 //! Modules: [`part`] lists each device's objects; `spread` splits an update for the devices and `gather` combines
 //! values of their data planes; `work` names the calls, and `write`, `config`, `adopt` and `repair` do them; `state`
 //! lasts from one call to the next, `patience` measures response times. [`agent`] carries out requests on one device,
-//! with [`lease`] for held frames.
+//! with [`lease`] for held frames. [`edges`](mod@edges) decides when a device that has failed is used again.
 
 mod adopt;
 mod agent;
@@ -24,6 +24,7 @@ mod claim;
 mod config;
 mod controller;
 mod desired;
+mod edges;
 mod gather;
 mod holdings;
 mod idle;
@@ -46,6 +47,8 @@ pub use ask::{Answer, Ask, AskId, DeviceId, Heard, Holdings, Kinds};
 pub use call::{Call, Output, Reply, Steer, Ticket};
 pub use control_writes::PortCount;
 pub use controller::Controller;
+pub use edges::{Edge, EdgeRegisters, EdgeState};
+pub use failover::Kept;
 pub use holdings::everything_held;
 pub use lease::Held;
 pub use part::{Part, Planner, RegionMap, Rollout, Wires};

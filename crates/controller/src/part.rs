@@ -1,5 +1,6 @@
 //! A device's part of the whole program.
 
+use crate::edges::Edge;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{Entity, ForwardingPipelineConfig, Update, entity::Entity as Kind};
@@ -59,6 +60,8 @@ pub struct Rollout {
     pub parts: Vec<Option<Part>>,
     /// Device and port at the other end of each device's port.
     pub wires: Wires,
+    /// Edges with spares.
+    pub edges: Vec<Edge>,
     /// How the copies of each object on several devices relate, by the object's id; of a direct counter by its table's.
     pub modes: BTreeMap<u32, Mode>,
     /// True if clone sessions can truncate clones: no clone is a hand-over, which must stay whole.

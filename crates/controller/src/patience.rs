@@ -55,6 +55,7 @@ mod tests {
         quiet: Duration::ZERO,
         patience_least: Duration::from_ms(10),
         patience_most: Duration::from_s(60),
+        look: Duration::from_ms(10),
         lease: Duration::from_ms(100),
     };
 

@@ -2,6 +2,7 @@
 
 use crate::ask::{Answer, Ask};
 use crate::desired::Plans;
+use crate::edges;
 use crate::gather::Gathered;
 use crate::part::{Part, Planner, Rollout};
 use crate::spread::{Spread, spread, to_one};
@@ -106,6 +107,7 @@ pub(crate) async fn contents<P: Planner>(
     prepared: &Prepared<Plans<P>>,
 ) -> Result<Spread, Status> {
     let mut out = beginnings(rollout);
+    edges::first(rollout, shared.state().seconds(), &mut out);
     let mut written = prepared.written();
     while !written.is_over() {
         prepared.read_on(&mut written, &mut |entity| spread(rollout, &making_one(entity), &mut out))?;
@@ -129,6 +131,11 @@ fn contents_of<P: Planner>(
     }
     let written = shared.state().server.written()?;
     let mut out = beginnings(rollout).remove(&device).unwrap_or_default();
+    {
+        let mut state = shared.state();
+        let seconds = state.seconds();
+        out.extend(state.edges.begin(device, seconds));
+    }
     out.extend(written.into_iter().map(making_one).filter_map(|update| to_one(rollout, device, &update)));
     Ok(out)
 }
@@ -272,7 +279,7 @@ pub(crate) async fn restore<P: Planner>(
 fn note<P: Planner>(shared: &Shared<P>, device: usize, ended: &Result<(), Status>, before: Vec<Entity>) {
     let mut state = shared.state();
     match ended {
-        Ok(()) => drop(state.stale.remove(&device)),
+        Ok(()) => state.is_right(device),
         Err(why) => state.stale(device, &why.message, before),
     }
 }

@@ -3,13 +3,14 @@
 use crate::ask::{Answer, Ask, AskId, DeviceId};
 use crate::call::Output;
 use crate::desired::Plans;
+use crate::edges::Edges;
 use crate::gather::Gathered;
 use crate::idle::Idle;
 use crate::part::{Planner, Rollout};
 use crate::patience::Patience;
 use crate::schedule::{Schedule, TaskId};
 use crate::timing::Timing;
-use base_time::Time;
+use base_time::{Duration, Time};
 use p4runtime_proto::p4::v1::Entity;
 use p4runtime_server::{self as server, Server};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,6 +24,8 @@ pub(crate) struct State<P: Planner> {
     /// The north: the desired state.
     pub(crate) server: Server<Plans<P>>,
     pub(crate) now: Time,
+    /// The Unix time of time 0, in seconds.
+    pub(crate) epoch_s: u64,
     pub(crate) timing: Timing,
     pub(crate) out: Vec<Output>,
     pub(crate) asked: BTreeMap<AskId, Asked>,
@@ -36,6 +39,7 @@ pub(crate) struct State<P: Planner> {
     /// Devices of which nobody knows whether they are as they should be.
     pub(crate) stale: BTreeMap<usize, Stale>,
     pub(crate) idle: Idle,
+    pub(crate) edges: Edges,
     /// An operator keeps frames out.
     pub(crate) stopped: bool,
     pub(crate) schedule: Schedule,
@@ -70,13 +74,30 @@ pub(crate) struct Stale {
 }
 
 impl<P: Planner> State<P> {
-    /// Marks a device stale. If it was stale already, its counts known from before stay.
-    pub(crate) fn stale(&mut self, device: usize, why: &str, mut before: Vec<Entity>) {
+    /// Unix time in seconds, modulo 2^32.
+    pub(crate) fn seconds(&self) -> u32 {
+        (self.epoch_s + self.now.since(Time::ZERO).as_ps() / Duration::from_s(1).as_ps()) as u32
+    }
+
+    /// Marks a device stale, and keeps it out of edges with spares. If it was stale already, its counts known from before stay.
+    pub(crate) fn stale(&mut self, device: usize, why: &str, before: Vec<Entity>) {
+        self.mark_stale(device, why, before);
+        self.edges.bar(device, self.now);
+    }
+
+    /// The same without a change of edges.
+    pub(crate) fn mark_stale(&mut self, device: usize, why: &str, mut before: Vec<Entity>) {
         let known = self.stale.entry(device).or_insert_with(|| Stale { why: String::new(), before: vec![] });
         // Of duplicates, the last counts.
         before.append(&mut known.before);
         known.before = before;
         known.why = why.to_string();
+    }
+
+    /// A device is as it should be.
+    pub(crate) fn is_right(&mut self, device: usize) {
+        self.stale.remove(&device);
+        self.edges.is_right(device, self.now);
     }
 
     /// Moves values that the current task has gathered into the desired state, or out of it: other tasks do not see

@@ -38,6 +38,16 @@ pub(crate) async fn steer<P: Planner>(shared: &Shared<P>, steer: Steer) -> Resul
             exchange(shared, prepared).await
         }
         Steer::Replace(map) => replace(shared, map).await,
+        Steer::KeepOut { device, ends } => {
+            let rollout = shared.state().rollout();
+            let at = rollout.as_ref().and_then(|r| r.parts().find(|(_, part)| part.name == device));
+            let Some((at, _)) = at else {
+                return Err(Status::new(Code::NotFound, format!("there is no device `{device}`")));
+            };
+            let mut state = shared.state();
+            let now = state.now;
+            state.edges.keep_out(at, ends, now)
+        }
         Steer::EndClients(streams) => {
             let streams: Vec<StreamId> = streams.into_iter().map(StreamId).collect();
             let mut state = shared.state();

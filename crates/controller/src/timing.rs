@@ -14,6 +14,8 @@ pub struct Timing {
     pub patience_least: Duration,
     /// The longest.
     pub patience_most: Duration,
+    /// How often senders of edges with spares are read.
+    pub look: Duration,
     /// How long the origin keeps frames out when it hears no more of the controller.
     pub lease: Duration,
 }

@@ -5,7 +5,7 @@ use crate::claim::Claim;
 use crate::part::Planner;
 use crate::state::State;
 use crate::task::{Shared, Task};
-use crate::{adopt, config, repair, steer, trace, write};
+use crate::{adopt, config, edges, repair, steer, trace, write};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::ReadRequest;
 use p4runtime_server::{Pieces, Read, Status};
@@ -19,6 +19,8 @@ pub(crate) enum Work {
     Repair(usize),
     /// Compares a device's entities with the desired ones.
     Audit(usize),
+    /// Reads the edges with spares of a device.
+    Watch(usize),
 }
 
 impl Work {
@@ -26,6 +28,7 @@ impl Work {
     pub(crate) fn claim<P: Planner>(&self, state: &mut State<P>) -> Claim {
         let call = match self {
             Work::Repair(device) | Work::Audit(device) => return Claim::device(*device),
+            Work::Watch(device) => return Claim::user(*device),
             Work::Call(call) => call,
         };
         let is_saved = state.server.is_saved();
@@ -84,6 +87,10 @@ impl Work {
                 Work::Audit(device) => {
                     // A failed comparison is repeated at the next interval.
                     let _ = adopt::audit(&shared, device).await;
+                    Reply::Done(Ok(()))
+                }
+                Work::Watch(device) => {
+                    edges::watch(&shared, device).await;
                     Reply::Done(Ok(()))
                 }
                 Work::Repair(device) => {

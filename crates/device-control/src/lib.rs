@@ -4,6 +4,7 @@
 //! [`Maker`] compiles what a `ForwardingPipelineConfig` carries and makes a [`Controlled`] switch of it; [`data`] turns
 //! values into messages and back.
 
+mod agent_edges;
 mod change;
 mod data;
 mod device_config;
@@ -36,6 +37,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use target_native::{Engine, Shared};
 
+pub use agent_edges::AgentEdges;
 pub use device_config::program_in_json;
 use device_config::{DeviceConfig, device_config, is_json};
 pub use fill::updates;

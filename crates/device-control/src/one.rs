@@ -1,5 +1,6 @@
 //! One device, served as it is.
 
+use super::agent_edges::AgentEdges;
 use super::gate::Gate;
 use super::{Answers, Event, Maker, Metric, PORT_RECEIVED, PORT_SENT, Served, metric};
 use base_time::Time;
@@ -13,6 +14,7 @@ use p4runtime_proto::p4::v1::{
 use p4runtime_proto::p4rack::v1::{Device, ShowResponse, TraceResponse, show_response::State};
 use p4runtime_server::{Ahead, Output, Server, Status, StreamId};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use target_native::Shared;
 
 /// The most ports whose frames are counted each for itself.
@@ -28,6 +30,8 @@ pub struct OneSwitch {
     ports: BTreeMap<u32, PortCount>,
     /// Ports whose other end is gone.
     down: BTreeSet<u32>,
+    /// Edges with spares of the program that runs.
+    edges: AgentEdges,
     /// Frames by ports that the program's architecture cannot number.
     unfit: u64,
     /// Ticket of the call that runs in slices.
@@ -45,6 +49,7 @@ impl OneSwitch {
             held: Held::No,
             ports: BTreeMap::new(),
             down: BTreeSet::new(),
+            edges: AgentEdges::default(),
             unfit: 0,
             slicing: None,
         }
@@ -57,6 +62,25 @@ impl OneSwitch {
 
     fn at(&mut self, now: Time) {
         self.server.targets().for_each(|target| target.at(now));
+    }
+
+    /// Edges with spares do not use the ports that are down.
+    fn bar_ports(&mut self) {
+        if let Some(target) = self.server.target() {
+            self.edges.bar(&mut target.switch(), &self.down);
+            target.publish();
+        }
+    }
+
+    /// Follows a change of the program, and gives the ticks of edges with spares that are due.
+    fn ticks(&mut self, now: Time) -> Vec<(u32, Vec<u8>)> {
+        let Some(target) = self.server.target() else { return vec![] };
+        let token = Arc::clone(target.token());
+        let program = Arc::clone(target.view().program());
+        if self.edges.follow(&token, &program, now) {
+            self.bar_ports();
+        }
+        self.edges.due(now)
     }
 
     /// Runs a frame; frames sent on the CPU port are for the controllers.
@@ -95,6 +119,10 @@ impl OneSwitch {
             }
             Steer::Replace(_) => {
                 let why = "this is a single device: it has no plan to replace";
+                return Some(Err(Status::new(Code::Unimplemented, why)));
+            }
+            Steer::KeepOut { .. } => {
+                let why = "this is a single device: ask the controller of the rack";
                 return Some(Err(Status::new(Code::Unimplemented, why)));
             }
         }
@@ -293,6 +321,7 @@ impl Served for OneSwitch {
             target.switch().port_set(port, is_up);
             target.publish();
         }
+        self.bar_ports();
     }
 
     fn may_have(&mut self, port: u32) -> Result<(), Status> {
@@ -309,6 +338,9 @@ impl Served for OneSwitch {
     fn tick(&mut self, now: Time) -> Vec<Event> {
         self.at(now);
         let mut events = self.let_go(now);
+        for (port, tick) in self.ticks(now) {
+            events.extend(self.run(now, port, &tick));
+        }
         if let Some(target) = self.server.target() {
             let frames = target.run_timers(now);
             events.extend(frames.into_iter().flat_map(|out| self.leave(now, out.port, out.frame)));
@@ -320,7 +352,8 @@ impl Served for OneSwitch {
 
     fn deadline(&mut self) -> Option<Time> {
         let timers = self.server.target().and_then(|target| target.switch().deadline());
-        [timers, self.server.deadline(), self.held.deadline()].into_iter().flatten().min()
+        let due = [timers, self.server.deadline(), self.held.deadline(), self.edges.deadline()];
+        due.into_iter().flatten().min()
     }
 
     fn show(&self) -> ShowResponse {

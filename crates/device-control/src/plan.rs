@@ -3,17 +3,19 @@
 use super::known::lock;
 use super::{Known, Maker, Offered, told};
 use base_diag::SourceMap;
+use base_time::Duration;
 use compiler::{Printed, make_parts};
-use controller::{Part, Planner, RegionMap, Rollout, Wires};
+use controller::{Edge, EdgeRegisters, Part, Planner, RegionMap, Rollout, Wires};
 use ir::{InstanceId, Name, Program};
 use ir_split::{DeviceIndex, Linkage, Placement, Policy, Site};
 use ir_state::Mode;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{
-    Action, Entity, FieldMatch, ForwardingPipelineConfig, TableAction, TableEntry, Update, ValueSetEntry,
-    ValueSetMember, action::Param, entity::Entity as Kind, field_match, forwarding_pipeline_config::Cookie,
-    table_action, update::Type,
+    Action, CloneSessionEntry, Entity, FieldMatch, ForwardingPipelineConfig, PacketReplicationEngineEntry,
+    Replica, TableAction, TableEntry, Update, ValueSetEntry, ValueSetMember, action::Param,
+    entity::Entity as Kind, field_match, forwarding_pipeline_config::Cookie,
+    packet_replication_engine_entry::Type as Replicated, replica::PortKind, table_action, update::Type,
 };
 use p4runtime_server::{Ahead, Builder, Status};
 use p4runtime_store::Described;
@@ -32,6 +34,8 @@ const MOST_AHEAD: usize = 4;
 
 /// Splits programs by one placement.
 pub struct Splitter {
+    /// How long the state of a device with spares has to be right before it is used again.
+    pub hold_down: Duration,
     /// Reads programs.
     pub maker: Maker,
     /// Device of each region; the first epoch is this placement's.
@@ -53,13 +57,31 @@ struct Planned {
 impl Splitter {
     /// For devices in other processes, or emulated ones.
     pub fn new(maker: Maker, placement: Placement) -> Splitter {
-        Splitter { maker, placement, runs_parts: false, ahead: Arc::default(), first: RefCell::default() }
+        let hold_down = Duration::ZERO;
+        Splitter {
+            hold_down,
+            maker,
+            placement,
+            runs_parts: false,
+            ahead: Arc::default(),
+            first: RefCell::default(),
+        }
+    }
+
+    /// The same, whose devices with spares wait so long before they are used again.
+    #[must_use]
+    pub fn hold_down(self, hold_down: Duration) -> Splitter {
+        Splitter { hold_down, ..self }
     }
 
     /// The first plan of the own program, `whole`, has these parts with their sources: they were made by the placement.
     pub fn with_parts(self, whole: &Program, made: Printed) -> Result<Splitter, Status> {
-        let rollout = rollout_of(whole, &self.placement, made, self.maker.memory)?;
+        let rollout = rollout_of(whole, &self.placement, made, self.limits())?;
         Ok(Splitter { first: RefCell::new(Some(rollout)), ..self })
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { memory: self.maker.memory, hold_down: self.hold_down }
     }
 
     fn of_epoch(&self, epoch: u64) -> Placement {
@@ -68,6 +90,10 @@ impl Splitter {
 
     /// Sites of the regions by a map; each region keeps its policy.
     fn sites_of(&self, map: &RegionMap) -> Result<BTreeMap<Name, Site>, Status> {
+        if self.placement.has_any_spares() {
+            let why = "regions with spares cannot be moved while they run: change the map, and start the rack again";
+            return Err(Status::new(Code::Unimplemented, why));
+        }
         let mut regions = BTreeMap::new();
         for (region, device) in map {
             let Some(index) = self.placement.devices.iter().position(|name| **name == *device) else {
@@ -99,12 +125,22 @@ impl Splitter {
     }
 }
 
+/// Numbers of a plan that the program does not decide.
+#[derive(Clone, Copy)]
+struct Limits {
+    /// Limit of the memory of its entities.
+    memory: u64,
+    /// [`Splitter::hold_down`]
+    hold_down: Duration,
+}
+
 /// Splits a program, whatever its P4Info is. `code` keeps the parts' machine code, if that is to be made.
 fn rollout(
     maker: &Maker,
     placement: &Placement,
     config: &ForwardingPipelineConfig,
     code: Option<&Known>,
+    limits: Limits,
 ) -> Result<Rollout, Status> {
     let (mut whole, _) = maker.program(config)?;
     ir_split::landings(Arc::make_mut(&mut whole)).map_err(|problems| told("the program", &problems))?;
@@ -117,23 +153,25 @@ fn rollout(
             Some((text.as_ref()?.as_bytes(), Arc::clone(&part.as_ref()?.program)))
         }));
     }
-    rollout_of(&whole, placement, (parts, texts), maker.memory)
+    rollout_of(&whole, placement, (parts, texts), limits)
 }
 
-/// The plan of a program with its parts. `memory` limits the memory of its entities.
+/// The plan of a program with its parts.
 fn rollout_of(
     whole: &Program,
     placement: &Placement,
     (parts, texts): Printed,
-    memory: u64,
+    Limits { memory, hold_down }: Limits,
 ) -> Result<Rollout, Status> {
     let offered = super::offered(whole).map_err(|problems| told("the program has no P4Info", &problems));
     let Offered { info, plain, numbers, initial } = offered?;
     super::room(&plain, memory)?;
     let cookie = cookie_of(whole);
-    let devices = parts.into_iter().zip(texts).zip(&placement.devices);
-    let parts = devices.map(|((part, text), name)| match (part, text) {
+    let mut edges = vec![];
+    let devices = parts.into_iter().zip(texts).zip(&placement.devices).enumerate();
+    let parts = devices.map(|(at, ((part, text), name))| match (part, text) {
         (Some(part), Some(text)) => {
+            edges.extend(edges_of(at, &part, hold_down)?);
             let mut part = make_part(name, &part.program, &part.linkage, text, &info)?;
             part.config.cookie = Some(cookie);
             Ok(Some(part))
@@ -145,7 +183,33 @@ fn rollout_of(
     let clones = whole.extern_functions.iter().any(|f| !f.user && f.name.starts_with("clone"));
     let cuts_clones = !clones || parts.iter().flatten().count() == 1;
     let (modes, wires) = (modes(whole, &plain), wires(placement));
-    Ok(Rollout { info, plain, numbers, initial, memory, origin, parts, wires, modes, cuts_clones })
+    Ok(Rollout { info, plain, numbers, initial, memory, origin, parts, wires, edges, modes, cuts_clones })
+}
+
+/// The edges with spares that leave a device.
+fn edges_of(sender: usize, part: &ir_split::Part, hold_down: Duration) -> Result<Vec<Edge>, Status> {
+    if part.linkage.edges.is_empty() {
+        return Ok(vec![]);
+    }
+    let info = p4info::p4info(&part.program).map_err(|problems| told("a part has no P4Info", &problems))?;
+    let edge = |edge: &ir_split::Edge| {
+        let register = |name: &str| id(&format!("{}.{name}", edge.control), &info.registers);
+        Ok(Edge {
+            sender,
+            number: edge.number,
+            regions: edge.regions.iter().map(ToString::to_string).collect(),
+            targets: edge.targets.iter().map(|(device, _)| device.0 as usize).collect(),
+            registers: EdgeRegisters {
+                failed: register("failed")?,
+                forgiven: register("forgiven")?,
+                barred: register("barred")?,
+                generations: register("generations")?,
+                used: register("used")?,
+            },
+            hold_down,
+        })
+    };
+    part.linkage.edges.iter().map(edge).collect()
 }
 
 impl Planner for Splitter {
@@ -154,7 +218,7 @@ impl Planner for Splitter {
         let first = self.first.take().filter(|_| epoch == FIRST_EPOCH && is_own);
         let rollout = match first.map(Ok).or_else(|| self.take_planned(&config.p4_device_config)) {
             Some(planned) => planned?,
-            None => rollout(&self.maker, &self.of_epoch(epoch), config, None)?,
+            None => rollout(&self.maker, &self.of_epoch(epoch), config, None, self.limits())?,
         };
         super::agrees(config, &rollout.info)?;
         Ok(rollout)
@@ -174,9 +238,9 @@ impl Planner for Splitter {
             p4_device_config: text.clone(),
             ..ForwardingPipelineConfig::default()
         };
-        let (runs_parts, ahead) = (self.runs_parts, Arc::clone(&self.ahead));
+        let (runs_parts, ahead, limits) = (self.runs_parts, Arc::clone(&self.ahead), self.limits());
         Some(Box::new(move || {
-            let rollout = rollout(&maker, &placement, &config, runs_parts.then_some(&maker.known));
+            let rollout = rollout(&maker, &placement, &config, runs_parts.then_some(&maker.known), limits);
             let mut ahead = lock(&ahead);
             ahead.push_back(Planned { text: config.p4_device_config, sites, rollout });
             if ahead.len() > MOST_AHEAD {
@@ -233,8 +297,13 @@ pub fn make_part(
     };
     let mut part = Part::new(name, config, updates(linkage, &info)?, &info, whole)?;
     let edge = |entry: &ir_split::LinkEntry| {
-        let at = if entry.table.ends_with("return") { "origin" } else { "section" };
-        Some((format!("{at} {}", entry.keys.first()?), u32::try_from(entry.port()?).ok()?))
+        let at = match entry.keys.as_slice() {
+            // Of an edge with spares: its number, and a bit for the target.
+            [edge, target] => format!("edge {edge} target {}", target.trailing_zeros()),
+            keys if entry.table.ends_with("return") => format!("origin {}", keys.first()?),
+            keys => format!("section {}", keys.first()?),
+        };
+        Some((at, u32::try_from(entry.port()?).ok()?))
     };
     part.edges = linkage.entries.iter().filter_map(edge).collect();
     Ok(part)
@@ -250,7 +319,7 @@ pub fn wires(placement: &Placement) -> Wires {
     placement.ports.iter().filter_map(wire).collect()
 }
 
-/// The entries of the runtime's own tables.
+/// The entries of the runtime's own tables, and its clone sessions.
 fn updates(linkage: &Linkage, info: &P4Info) -> Result<Vec<Update>, Status> {
     let mut all = vec![];
     for (name, members) in &linkage.value_sets {
@@ -271,6 +340,13 @@ fn updates(linkage: &Linkage, info: &P4Info) -> Result<Vec<Update>, Status> {
             ..TableEntry::default()
         });
         all.push(Update { r#type: Type::Insert as i32, entity: Some(Entity { entity: Some(entry) }) });
+    }
+    for &(session_id, port) in &linkage.sessions {
+        let replicas = vec![Replica { port_kind: Some(PortKind::Port(bytes(port))), ..Replica::default() }];
+        let session = CloneSessionEntry { session_id, replicas, ..CloneSessionEntry::default() };
+        let entry = PacketReplicationEngineEntry { r#type: Some(Replicated::CloneSessionEntry(session)) };
+        let entity = Entity { entity: Some(Kind::PacketReplicationEngineEntry(entry)) };
+        all.push(Update { r#type: Type::Insert as i32, entity: Some(entity) });
     }
     Ok(all)
 }

@@ -24,6 +24,7 @@ const TIMING: Timing = Timing {
     quiet: Duration::ZERO,
     patience_least: Duration::from_s(60),
     patience_most: Duration::from_s(60),
+    look: Duration::from_ms(100),
     lease: Duration::from_s(5),
 };
 

@@ -16,6 +16,7 @@ const TIMING: Timing = Timing {
     quiet: Duration::from_ms(100),
     patience_least: Duration::from_s(65),
     patience_most: Duration::from_s(65),
+    look: Duration::from_ms(100),
     lease: Duration::from_s(5),
 };
 
@@ -240,11 +241,11 @@ impl Served for RemoteRack {
                 self.here.remove(&device);
                 self.superseded = true;
                 self.controller.pause(true);
-                self.controller.doubt(now, device, "a controller that was started later controls it")
+                self.controller.lose(now, device, "a controller that was started later controls it")
             }
             Heard::Gone(why) => {
                 self.here.remove(&device);
-                self.controller.doubt(now, device, &format!("its agent cannot be reached: {why}"))
+                self.controller.lose(now, device, &format!("its agent cannot be reached: {why}"))
             }
             Heard::Answer(id, answer) => self.controller.answer(now, id, answer),
             Heard::Tells(message) => self.controller.told(now, device, message),

@@ -1,8 +1,10 @@
 //! Description of a switch for operators.
 
 use super::{Metric, Splitter};
-use controller::{Controller, DeviceId};
-use p4runtime_proto::p4rack::v1::{Device, Edge, Link, Metric as Shown, ShowResponse, show_response::State};
+use controller::{Controller, DeviceId, EdgeState, Kept};
+use p4runtime_proto::p4rack::v1::{
+    Device, Edge, Link, Metric as Shown, ShowResponse, Spares, Target, show_response::State, target,
+};
 
 /// Metrics as messages.
 pub fn metrics(metrics: Vec<Metric>) -> Vec<Shown> {
@@ -12,6 +14,23 @@ pub fn metrics(metrics: Vec<Metric>) -> Vec<Shown> {
         value: metric.value,
     };
     metrics.into_iter().map(shown).collect()
+}
+
+fn spares(EdgeState { edge, targets, used }: EdgeState, name: &dyn Fn(usize) -> String) -> Spares {
+    let state = |device: usize, kept: Option<Kept>| match kept {
+        None => target::State::Unknown,
+        Some(Kept::Usable) if used == Some(device) => target::State::InUse,
+        Some(Kept::Usable) => target::State::Ready,
+        Some(Kept::Out) => target::State::Out,
+        Some(Kept::Recovering(_)) => target::State::Recovering,
+        Some(Kept::Held) => target::State::KeptOut,
+    };
+    let target = |(device, kept): (&usize, Option<Kept>)| Target {
+        device: name(*device),
+        state: state(*device, kept) as i32,
+    };
+    let targets = edge.targets.iter().zip(targets).map(target).collect();
+    Spares { from: name(edge.sender), regions: edge.regions, targets }
 }
 
 /// A rack; `addresses` are those of agents in other processes.
@@ -65,5 +84,6 @@ pub(super) fn rack(controller: &Controller<Splitter>, addresses: &[String]) -> S
         clients: controller.clients(),
         // Those are known where they are.
         ports: vec![],
+        spares: controller.edges().into_iter().map(|edge| spares(edge, &name)).collect(),
     }
 }

@@ -14,9 +14,25 @@ pub struct Keeper {
     written: Allowed,
     /// The sender's `failed`, read since `allowed` was written.
     failed: Option<Targets>,
-    targets: Vec<Kept>,
+    targets: Vec<Entry>,
     hold_down: u64,
 }
+
+/// A target, and the hold-down that it has earned.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+struct Entry {
+    kept: Kept,
+    /// The next hold-down is the first one, doubled so many times.
+    doubled: u32,
+    /// A failure up to this time is one soon after the target was let back.
+    soon: u64,
+}
+
+/// The longest hold-down is the first one, doubled so many times.
+const MOST_DOUBLED: u32 = 10;
+
+/// A failure is soon after a target was let back if it comes within so many hold-downs.
+const SOON: u64 = 4;
 
 /// State of a target at the controller.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -27,10 +43,13 @@ pub enum Kept {
     Out,
     /// The state of the target is right; senders may use it again at this time.
     Recovering(u64),
+    /// An operator keeps it out.
+    Held,
 }
 
 impl Keeper {
-    /// The keeper of an edge with so many targets, all usable. One that was out is used again `hold_down` after its state is right.
+    /// The keeper of an edge with so many targets, all usable. One that was out is used again `hold_down` after its state is right; if it
+    /// fails again soon, after twice that time, and so on.
     pub fn new(count: usize, hold_down: u64) -> Keeper {
         Keeper::adopt(count, hold_down, Allowed::default())
     }
@@ -38,7 +57,8 @@ impl Keeper {
     /// The keeper of an edge whose registers another controller has written. Targets that are out stay out until their state is right.
     pub fn adopt(count: usize, hold_down: u64, allowed: Allowed) -> Keeper {
         let state = |target: Target| if allowed.barred.contains(target) { Kept::Out } else { Kept::Usable };
-        let targets = (0..count as u8).map(Target).map(state).collect();
+        let entry = |target| Entry { kept: state(target), doubled: 0, soon: 0 };
+        let targets = (0..count as u8).map(Target).map(entry).collect();
         Keeper { allowed, written: allowed, failed: None, targets, hold_down }
     }
 
@@ -54,7 +74,7 @@ impl Keeper {
 
     /// State of a target; `None` for a number that is no target.
     pub fn kept(&self, target: Target) -> Option<Kept> {
-        self.targets.get(usize::from(target.0)).copied()
+        self.targets.get(usize::from(target.0)).map(|entry| entry.kept)
     }
 
     /// The sender's `failed` has been read. The reading says nothing while a writing is open.
@@ -65,15 +85,38 @@ impl Keeper {
         self.failed = Some(failed);
         let out = failed ^ self.allowed.forgiven;
         for target in self.all().filter(|target| out.contains(*target)) {
-            let kept = &mut self.targets[usize::from(target.0)];
+            let kept = &mut self.targets[usize::from(target.0)].kept;
             *kept = if *kept == Kept::Usable { Kept::Out } else { *kept };
         }
     }
 
-    /// The target is not to be used: its port is down, it has restarted, its state differs, or an operator says so.
+    /// The targets that are out, and whose state is not known to be right.
+    pub fn out(&self) -> impl Iterator<Item = Target> + '_ {
+        self.all().filter(|target| self.kept(*target) == Some(Kept::Out))
+    }
+
+    /// The target is not to be used: it has restarted, or its state differs.
     pub fn bar(&mut self, target: Target) {
-        if let Some(kept) = self.targets.get_mut(usize::from(target.0)) {
+        if self.kept(target) != Some(Kept::Held) {
+            self.keep_out(target, Kept::Out);
+        }
+    }
+
+    /// An operator keeps the target out.
+    pub fn hold(&mut self, target: Target) {
+        self.keep_out(target, Kept::Held);
+    }
+
+    /// The operator lets it back, after its state has been compared and the hold-down.
+    pub fn let_go(&mut self, target: Target) {
+        if let Some(Entry { kept: kept @ Kept::Held, .. }) = self.targets.get_mut(usize::from(target.0)) {
             *kept = Kept::Out;
+        }
+    }
+
+    fn keep_out(&mut self, target: Target, why: Kept) {
+        if let Some(entry) = self.targets.get_mut(usize::from(target.0)) {
+            entry.kept = why;
             let barred = self.allowed.barred.with(target);
             self.change(Allowed { barred, ..self.allowed });
         }
@@ -81,10 +124,12 @@ impl Keeper {
 
     /// The state of a target that is out has been made right and compared.
     pub fn state_is_right(&mut self, target: Target, now: u64) {
-        let until = now.saturating_add(self.hold_down);
-        if let Some(kept @ Kept::Out) = self.targets.get_mut(usize::from(target.0)) {
-            *kept = Kept::Recovering(until);
-        }
+        let hold_down = self.hold_down;
+        let Some(entry) = self.targets.get_mut(usize::from(target.0)).filter(|e| e.kept == Kept::Out) else {
+            return;
+        };
+        entry.doubled = if now < entry.soon { (entry.doubled + 1).min(MOST_DOUBLED) } else { 0 };
+        entry.kept = Kept::Recovering(now.saturating_add(hold_down << entry.doubled));
     }
 
     /// Lets targets back whose hold-down has passed. Waits for a reading made since the last writing.
@@ -92,10 +137,11 @@ impl Keeper {
         let Some(failed) = self.failed else { return };
         let mut allowed = self.allowed;
         for target in self.all() {
-            let kept = &mut self.targets[usize::from(target.0)];
-            if matches!(*kept, Kept::Recovering(until) if until <= now) {
+            let entry = &mut self.targets[usize::from(target.0)];
+            if matches!(entry.kept, Kept::Recovering(until) if until <= now) {
                 let set = Targets::from(target);
-                *kept = Kept::Usable;
+                entry.kept = Kept::Usable;
+                entry.soon = now.saturating_add(SOON * (self.hold_down << entry.doubled));
                 allowed.barred = allowed.barred & !set;
                 allowed.forgiven = (allowed.forgiven & !set) ^ (failed & set);
             }
@@ -115,9 +161,9 @@ impl Keeper {
 
     /// When [`Keeper::release`] has something to do.
     pub fn next_release(&self) -> Option<u64> {
-        let until = self.targets.iter().filter_map(|kept| match kept {
-            Kept::Recovering(until) => Some(*until),
-            Kept::Usable | Kept::Out => None,
+        let until = self.targets.iter().filter_map(|entry| match entry.kept {
+            Kept::Recovering(until) => Some(until),
+            Kept::Usable | Kept::Out | Kept::Held => None,
         });
         until.min()
     }
@@ -131,5 +177,31 @@ impl Keeper {
 
     fn all(&self) -> impl Iterator<Item = Target> + use<> {
         (0..self.targets.len() as u8).map(Target)
+    }
+}
+
+/// The generations of a sender, as far as the controller has seen them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Generations {
+    last: u32,
+}
+
+/// A sender begins fewer generations from one reading to the next.
+const MOST_UNSEEN: u32 = 1 << 12;
+
+impl Generations {
+    /// The sender's register has been read.
+    pub fn read(&mut self, generation: u32) {
+        if crate::is_after(generation, self.last) {
+            self.last = generation;
+        }
+    }
+
+    /// The generation that a sender without memory is given: after all that it has used, also under an earlier controller. `seconds` is
+    /// the time.
+    pub fn next(&mut self, seconds: u32) -> u32 {
+        let after = self.last.wrapping_add(MOST_UNSEEN);
+        self.last = if crate::is_after(seconds, after) { seconds } else { after };
+        self.last
     }
 }

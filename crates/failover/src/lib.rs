@@ -26,7 +26,7 @@ pub mod sender;
 pub mod targets;
 pub mod thresholds;
 
-pub use keeper::Keeper;
+pub use keeper::{Generations, Keeper, Kept};
 pub use receiver::{Received, Receiver, Verdict};
 pub use sender::{Allowed, Heard, Sender, Sent, TargetState};
 pub use targets::{Target, Targets};

@@ -43,7 +43,8 @@ pub struct Sender {
 pub struct Allowed {
     /// For each target: the value of its bit in [`Sender::failed`] with which it may be used.
     pub forgiven: Targets,
-    /// Targets that may not be used: their port is down, their state is not right, or an operator says so.
+    /// Targets that may not be used: their state is not right, or an operator says so; or their port is down, which the agent writes to a
+    /// register of its own.
     pub barred: Targets,
 }
 

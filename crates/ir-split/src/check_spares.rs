@@ -4,7 +4,7 @@ use crate::placement::{DeviceIndex, Placement};
 use crate::section::{SectionId, Sections};
 use base_diag::{Diagnostic, codes::split as codes};
 use ir::{InstanceId, Program};
-use ir_state::{Apart, Mode, Uses, apart, mode_of, refuse_apart};
+use ir_state::{Apart, Mode, Uses, adds_up, apart, mode_of, refuse_apart};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Sites that share a device share all of them: a device has the same part as its spares.
@@ -64,8 +64,10 @@ pub fn check_state(
     uses: &BTreeMap<SectionId, Uses>,
 ) -> Vec<Diagnostic> {
     let mut found: BTreeMap<InstanceId, SectionId> = BTreeMap::new();
+    // Counts of all copies are added, those of entries, too: each device has the table.
     let is_free = |object: &InstanceId| {
         apart(program, *object) == Apart::May
+            || adds_up(program, *object)
             || matches!(mode_of(program, *object), Mode::Replicated | Mode::Soft)
     };
     for (&id, used) in uses.iter().filter(|(id, _)| placement.has_spares(sections.get(**id).device)) {

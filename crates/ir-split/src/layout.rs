@@ -171,6 +171,21 @@ impl Layout {
         bits.next_multiple_of(8)
     }
 
+    /// The bytes of `p4rack_t` with these values; other fields are zero.
+    pub fn frame(&self, values: &[(&str, u64)]) -> Vec<u8> {
+        let value = |name: &str| values.iter().find(|(known, _)| *known == name).map_or(0, |(_, value)| *value);
+        let mut bytes = vec![0; self.common_bits() as usize / 8];
+        let mut at = 0;
+        for field in &self.common {
+            let value = value(&field.name);
+            for bit in (0..field.width).rev() {
+                bytes[at / 8] |= u8::from(value.checked_shr(bit).unwrap_or(0) & 1 == 1) << (7 - at % 8);
+                at += 1;
+            }
+        }
+        bytes
+    }
+
     /// The width of a common field.
     pub fn width_of(&self, name: &str) -> u32 {
         self.common.iter().find(|f| f.name == name).map_or(0, |f| f.width)

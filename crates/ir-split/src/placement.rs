@@ -1,5 +1,6 @@
 //! Placement of regions: the input of a split.
 
+use failover::Thresholds;
 use ir::Name;
 use std::collections::BTreeMap;
 
@@ -80,6 +81,10 @@ pub struct Placement {
     pub ports: BTreeMap<(DeviceIndex, DeviceIndex), u64>,
     /// How far it is from one device to another that it reaches directly, where it is known; else one link in no time.
     pub lengths: BTreeMap<(DeviceIndex, DeviceIndex), Length>,
+    /// When edges with spares take a target for failed.
+    pub thresholds: Thresholds,
+    /// Microseconds between two looks at an edge with spares and without packets.
+    pub tick_us: u64,
     /// Required order of the packets of one flow.
     pub order: Order,
     /// Packets may pass by the device of a region that they do not run, where only this keeps them in order.
@@ -101,6 +106,8 @@ impl Placement {
             sites: BTreeMap::new(),
             ports: BTreeMap::new(),
             lengths: BTreeMap::new(),
+            thresholds: Thresholds::default(),
+            tick_us: 100,
             order: Order::Keep,
             detours: true,
             longest_frame: None,

@@ -119,6 +119,8 @@ pub struct Linkage {
     pub entries: Vec<LinkEntry>,
     /// Clone sessions with their ports.
     pub sessions: Vec<(u32, u64)>,
+    /// Edges with spares that leave the device.
+    pub edges: Vec<Edge>,
     /// Prefix of the names of the runtime's own tables, actions, objects and fields; empty where there are none.
     pub prefix: String,
     /// Bits of the number by which a hand-over names the section to go on at.
@@ -139,6 +141,21 @@ impl Linkage {
         let region = (start..start + self.region_bits).try_fold(0, |sum, at| Some(sum * 2 + bit(at)?));
         has_type && self.region_bits > 0 && region.is_some_and(|region| region > self.egress)
     }
+}
+
+/// An edge with spares, at the device that sends.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Edge {
+    /// Control-plane name of the control that has the edge's registers: `failed` is `CONTROL.failed`.
+    pub control: Name,
+    /// The index in these registers.
+    pub number: u64,
+    /// The regions that it leads to.
+    pub regions: Vec<Name>,
+    /// The preferred device and its spares, each with the port that leads there.
+    pub targets: Vec<(DeviceIndex, u64)>,
+    /// A frame that tells the edge that time has passed: the device takes it from the port of any target.
+    pub tick: Vec<u8>,
 }
 
 /// An entry `keys -> action(args)`.

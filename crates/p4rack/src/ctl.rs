@@ -2,7 +2,7 @@
 
 use crate::run::text::hex;
 use p4runtime_proto::p4::v1::Uint128;
-use p4runtime_proto::p4rack::v1::{Metric, ShowResponse, TraceResponse, show_response::State};
+use p4runtime_proto::p4rack::v1::{Metric, ShowResponse, Target, TraceResponse, show_response::State, target};
 use std::fmt::Write;
 
 /// All of it.
@@ -12,6 +12,7 @@ pub fn show(shown: &ShowResponse) -> String {
         ("devices", devices(shown)),
         ("links", links(shown)),
         ("edges", edges(shown)),
+        ("spares", spares(shown)),
         ("ports", ports(shown)),
         ("counters", counters(shown, "", false)),
     ];
@@ -108,6 +109,27 @@ pub fn edges(shown: &ShowResponse) -> String {
             edge.to.clone(),
             format!("port {}", edge.port),
         ]
+    });
+    table(rows.collect())
+}
+
+/// Edges with spares, one a line: each target with its state, the preferred one first.
+pub fn spares(shown: &ShowResponse) -> String {
+    let target = |target: &Target| {
+        let state = match target.state() {
+            target::State::Unknown => "not read yet",
+            target::State::InUse => "in use",
+            target::State::Ready => "ready",
+            target::State::Out => "out",
+            target::State::Recovering => "recovering",
+            target::State::KeptOut => "kept out",
+        };
+        format!("{}: {state}", target.device)
+    };
+    let rows = shown.spares.iter().map(|edge| {
+        let mut row = vec![edge.from.clone(), "->".to_string(), edge.regions.join(" ")];
+        row.extend(edge.targets.iter().map(target));
+        row
     });
     table(rows.collect())
 }

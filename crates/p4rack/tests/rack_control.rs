@@ -26,6 +26,7 @@ fn replace(ms: u64, regions: &[&str]) -> Replace {
     let place = |region: &&str| Placement {
         region: Spanned::from(*region),
         device: Spanned::new(NIC, Default::default()),
+        spares: vec![],
         policy: Default::default(),
     };
     Replace { at: at_ms(ms), map: regions.iter().map(place).collect(), span: Default::default() }

@@ -106,6 +106,7 @@ fn draw_replace(rng: &mut Rng) -> Replace {
     let place = |region: &str| Placement {
         region: Spanned::from(region),
         device: Spanned::new(DeviceId(1), Default::default()),
+        spares: vec![],
         policy: Default::default(),
     };
     Replace { at, map: on_nic.map(place).collect(), span: Default::default() }

@@ -4,7 +4,7 @@ use crate::emulator::Emulator;
 use crate::log::{Entry, digest};
 use crate::violation::Violation;
 use dataplane_api::{Device, Port};
-use device_network::{Passed, Steer};
+use device_network::{Drive, Owner, Passed, Steer};
 use rack_model::DeviceId;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,6 +27,11 @@ impl Emulator {
     /// Frames come in again, those that waited first.
     pub fn release(&mut self, id: DeviceId) -> Result<(), Violation> {
         Steer::release(self, id.0).map_err(|violation| self.named(*violation))
+    }
+
+    /// A frame comes in at a port of a device from beside the rack, as its agent hands it in.
+    pub fn hand_in(&mut self, id: DeviceId, port: Port, frame: Vec<u8>) -> Result<(), Violation> {
+        Drive::inject(self, id.0, port, frame, Owner::NOBODY).map_err(|violation| self.named(*violation))
     }
 
     /// True if frames wait outside of a device.

@@ -54,7 +54,7 @@ pub use host_programs::latency::percentile;
 pub use log::LogHash;
 pub use node::medium;
 pub use pcap::Pcap;
-pub use report::{
+pub use report::{EdgeReport, 
     DeviceReport, DropReport, FaultReport, LatencyReport, LinkReport, NoteReport, RunReport, ValueReport,
     WatchReport, WorkloadReport,
 };

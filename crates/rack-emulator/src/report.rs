@@ -41,8 +41,26 @@ pub struct RunReport {
     pub faults: Vec<FaultReport>,
     /// Loops in which frames go round without end, as far as they were found.
     pub loops: Vec<LoopReport>,
+    /// Edges with spares, as their owner has reported them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub edges: Vec<EdgeReport>,
     /// Actions of the controller, in order.
     pub notes: Vec<NoteReport>,
+}
+
+/// An edge to a device with spares.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct EdgeReport {
+    /// The device that hands packets over.
+    pub device: String,
+    /// The regions that it leads to.
+    pub regions: Vec<String>,
+    /// The preferred device and its spares, in order.
+    pub targets: Vec<String>,
+    /// The one in use at the end; none if none is left, or none was used.
+    pub used: Option<String>,
+    /// How often hand-overs went over to another one.
+    pub changes: u64,
 }
 
 /// Something that happened, other than to packets.
@@ -261,6 +279,7 @@ impl Emulator {
             drops: self.drop_reports(),
             faults: self.fault_reports(),
             loops: self.loops().to_vec(),
+            edges: vec![],
             notes: self
                 .notes
                 .iter()

@@ -2,7 +2,7 @@
 
 use crate::circle::LoopReport;
 use crate::report::{
-    DeviceReport, DropReport, FaultReport, LatencyReport, LinkReport, NoteReport, RunReport, WorkloadReport,
+    DeviceReport, DropReport, EdgeReport, FaultReport, LatencyReport, LinkReport, NoteReport, RunReport, WorkloadReport,
 };
 use std::fmt;
 
@@ -50,6 +50,7 @@ impl RunReport {
             Table::new(&DROPS, self.drops.iter().map(drop_row)),
             Table::new(&FAULTS, self.faults.iter().map(fault_row)),
             Table::new(&LOOPS, self.loops.iter().map(loop_row)),
+            Table::new(&EDGES, self.edges.iter().map(edge_row)),
             Table::new(&NOTES, self.notes.iter().map(note_row)),
         ];
         tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
@@ -93,6 +94,18 @@ impl fmt::Display for Table {
         }
         Ok(())
     }
+}
+
+const EDGES: [&str; 5] = ["<edge from", "<regions", "<devices", "<in use", "changes"];
+
+fn edge_row(edge: &EdgeReport) -> [String; 5] {
+    [
+        edge.device.clone(),
+        edge.regions.join(", "),
+        edge.targets.join(", "),
+        edge.used.clone().unwrap_or_else(|| "none".to_string()),
+        edge.changes.to_string(),
+    ]
 }
 
 const WORKLOADS: [&str; 9] =

@@ -11,7 +11,11 @@
 //! devices = ["nic"]             # where its regions may run besides; default: what `map` names, or all devices if there is one app
 //! map = { Acl = "nic" }         # what does not run at the origin; "plan": what is best by the objectives of `[plan]`
 //!                               # Acl = { device = "nic", policy = "call" }: by a policy of its own
-//! policy = "direct"             # after a region control goes to where it is needed next; "call": back to the device around it first
+//!                               # Acl = { device = "nic", spares = ["nic2"] }: where the first fails, the next one takes over
+//! policy = "direct"             # after a region control goes to where it is needed next; "call": back to the device around it first;
+//!                               # "failover": as "direct", with spares
+//! spares = ["nic2"]             # of all regions in `map` that name none of their own
+//! failover = { tick = "1ms" }   # when a device has failed: see `failover.rs`
 //! regions = "marked"            # what can be placed: what the program marks, or each use of a table or extern ("tables"), each
 //!                               # named block and control ("blocks"), the bodies in links ("chain"), what the origin's class
 //!                               # cannot do ("beyond"), or all that can be cut ("auto")
@@ -24,6 +28,7 @@
 //! A rack may have several apps, each on devices of its own. To one app, another app's devices are like hosts: frames
 //! come from them.
 
+use crate::failover::{self, Failover};
 use crate::names::Names;
 use crate::section::{Item, Reader, Section};
 use crate::value;
@@ -56,6 +61,8 @@ pub struct App {
     pub cuts: Cuts,
     /// Largest share of the app's packets that enters a region; unknown for regions not listed.
     pub shares: Vec<(Spanned<String>, Spanned<Probability>)>,
+    /// When a device with spares has failed.
+    pub failover: Failover,
     /// The number of the plan, carried by hand-overs.
     pub epoch: u32,
     /// Frames that may be too long for a link once they are handed over are dropped there; else such a rack is refused.
@@ -73,7 +80,7 @@ impl App {
             Regions::ByHand(map) => map.as_slice(),
             Regions::Planned => &[],
         };
-        let placed = placed.iter().map(|placement| &placement.device);
+        let placed = placed.iter().flat_map(|p| std::iter::once(&p.device).chain(&p.spares));
         std::iter::once(&self.origin).chain(&self.other_origins).chain(&self.helpers).chain(placed).cloned()
     }
 }
@@ -121,6 +128,8 @@ pub struct Placement {
     pub region: Spanned<String>,
     /// Device of the region.
     pub device: Spanned<DeviceId>,
+    /// Devices that take over, in order, where those before have failed.
+    pub spares: Vec<Spanned<DeviceId>>,
     /// How control leaves it.
     pub policy: Policy,
 }
@@ -133,12 +142,14 @@ pub enum Policy {
     Direct,
     /// Back to the device around the region, which called it.
     Call,
+    /// To where it is needed next; hand-overs go to a spare where the device has failed.
+    Failover,
 }
 
 const POLICIES: [(&str, Option<Policy>); 5] = [
     ("direct", Some(Policy::Direct)),
     ("call", Some(Policy::Call)),
-    ("failover", None),
+    ("failover", Some(Policy::Failover)),
     ("shard", None),
     ("group", None),
 ];
@@ -164,13 +175,25 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<App>
     let origins = s.required(r, "origin", "\"tor\"", |r, i| origins(r, i, device));
     let helpers = s.optional(r, "devices", |r, i| value::list(r, i, device));
     let policy = s.optional(r, "policy", |r, i| value::choice(r, i, &POLICIES));
-    let usual = policy.as_ref().map_or(Policy::Direct, |p| p.value);
-    let map = s.optional(r, "map", |r, i| regions(r, i, usual, device));
-    if let (Some(Spanned { value: Regions::Planned, .. }), Some(Spanned { value: Policy::Call, span })) =
-        (&map, &policy)
-    {
-        r.bad_value(*span, "planned regions cannot be called", "plans support only the policy `direct`");
+    let spares = s.optional(r, "spares", |r, i| value::list(r, i, device));
+    let usual = Usual { policy, spares: spares.as_ref().map_or(vec![], |spares| spares.value.clone()) };
+    let map = s.optional(r, "map", |r, i| regions(r, i, &usual, device));
+    if let Some(Spanned { value: Regions::Planned, .. }) = &map {
+        let only = "plans support only the policy `direct`";
+        match &usual.policy {
+            Some(Spanned { value: Policy::Call, span }) => {
+                r.bad_value(*span, "planned regions cannot be called", only);
+            }
+            Some(Spanned { value: Policy::Failover, span }) => {
+                r.bad_value(*span, "planned regions cannot have spares", only);
+            }
+            _ => {}
+        }
+        if let Some(spares) = &spares {
+            r.bad_value(spares.span, "planned regions cannot have spares", only);
+        }
     }
+    let failover = s.optional(r, "failover", failover::read);
     let cuts = s.optional(r, "regions", |r, i| value::choice(r, i, &CUTS));
     let shares = s.optional(r, "shares", shares);
     let epoch = s.optional(r, "epoch", |r, i| value::small(r, i, 0..=255));
@@ -195,6 +218,7 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<App>
         map: map.map_or(Regions::ByHand(vec![]), |m| m.value),
         cuts: cuts.map_or(Cuts::Marked, |c| c.value),
         shares: shares.map_or(vec![], |shares| shares.value),
+        failover: failover.map_or(Failover::default(), |f| f.value),
         epoch: epoch.map_or(1, |e| e.value),
         drops_long_frames: long_frames.is_some_and(|l| l.value),
         any_order: any_order.is_some_and(|o| o.value),
@@ -259,11 +283,18 @@ fn shares(r: &mut Reader, item: Item<'_>) -> Option<Vec<(Spanned<String>, Spanne
     Some(entries.filter_map(share).collect())
 }
 
+/// Policy and spares of the regions that say nothing.
+#[derive(Default)]
+pub(crate) struct Usual {
+    policy: Option<Spanned<Policy>>,
+    spares: Vec<Spanned<DeviceId>>,
+}
+
 pub(crate) fn regions<'t>(
     r: &mut Reader,
     item: Item<'t>,
-    usual: Policy,
-    device: impl Fn(&mut Reader, Item<'t>) -> Option<DeviceId>,
+    usual: &Usual,
+    device_of: impl Fn(&mut Reader, Item<'t>) -> Option<DeviceId>,
 ) -> Option<Regions> {
     let table = match item.value {
         DeValue::Table(table) => table,
@@ -277,14 +308,51 @@ pub(crate) fn regions<'t>(
     let read = entries.into_iter().filter_map(|entry| {
         let region = Spanned::new(entry.key.to_string(), entry.key_span);
         if !matches!(entry.item.value, DeValue::Table(_)) {
-            let device = Spanned::new(device(r, entry.item)?, entry.item.span);
-            return Some(Placement { region, device, policy: usual });
+            let device = Spanned::new(device_of(r, entry.item)?, entry.item.span);
+            return placement(r, region, device, None, usual);
         }
         let mut s = Section::new(r, format!("region `{}`", entry.key), entry.key_span, entry.item)?;
-        let device = s.required(r, "device", "\"nic\"", &device);
+        let device = s.required(r, "device", "\"nic\"", &device_of);
         let policy = s.optional(r, "policy", |r, i| value::choice(r, i, &POLICIES));
+        let spares = s.optional(r, "spares", |r, i| value::list(r, i, &device_of));
         s.finish(r);
-        Some(Placement { region, device: device?, policy: policy.map_or(usual, |p| p.value) })
+        placement(r, region, device?, Some((policy, spares)), usual)
     });
     Some(Regions::ByHand(read.collect()))
+}
+
+/// A region's own policy and spares, if it names them.
+type Own = (Option<Spanned<Policy>>, Option<Spanned<Vec<Spanned<DeviceId>>>>);
+
+fn placement(
+    r: &mut Reader,
+    region: Spanned<String>,
+    device: Spanned<DeviceId>,
+    own: Option<Own>,
+    usual: &Usual,
+) -> Option<Placement> {
+    let (own_policy, own_spares) = own.unwrap_or_default();
+    let names_spares = own_spares.is_some();
+    let policy = own_policy.as_ref().or(usual.policy.as_ref().filter(|_| !names_spares));
+    let spares = match (own_spares, policy) {
+        (Some(own), _) => own.value,
+        // It wants another policy than the others, which have spares.
+        (None, Some(Spanned { value: Policy::Direct | Policy::Call, .. })) if own_policy.is_some() => vec![],
+        (None, _) => usual.spares.clone(),
+    };
+    match policy {
+        Some(Spanned { value: Policy::Failover, span }) if spares.is_empty() => {
+            let why = format!("`{}` has no spare: name some with `spares = [\"...\"]`", region.value);
+            r.bad_value(*span, "nothing to fail over to", why);
+            return None;
+        }
+        Some(Spanned { value: Policy::Direct | Policy::Call, span }) if !spares.is_empty() => {
+            let why = format!("`{}` has spares, which need the policy `failover`", region.value);
+            r.bad_value(*span, "a policy without spares", why);
+            return None;
+        }
+        _ => {}
+    }
+    let inferred = if spares.is_empty() { Policy::Direct } else { Policy::Failover };
+    Some(Placement { region, device, spares, policy: policy.map_or(inferred, |p| p.value) })
 }

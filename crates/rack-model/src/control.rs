@@ -10,7 +10,7 @@
 //! map = { Acl = "nic2" }    # as in `[[app]]`: where regions run from then on
 //! ```
 
-use crate::app::{Policy, Regions, regions};
+use crate::app::{Policy, Regions, Usual, regions};
 use crate::names::Names;
 use crate::section::{Entry, Item, Reader, Section};
 use crate::{Placement, Probability, Spanned, value};
@@ -64,14 +64,14 @@ pub(crate) fn read_replace(r: &mut Reader, item: Item<'_>, names: &Names) -> Opt
         let name = value::string(r, i)?;
         names.device(r, Spanned::new(name.as_str(), i.span))
     };
-    let map = s.required(r, "map", "{ Acl = \"nic\" }", |r, i| regions(r, i, Policy::Direct, device));
+    let map = s.required(r, "map", "{ Acl = \"nic\" }", |r, i| regions(r, i, &Usual::default(), device));
     s.finish(r);
     let map = map?;
     let Regions::ByHand(regions) = map.value else {
         r.bad_value(map.span, "a replacement plan must be an explicit map", "write `{ Acl = \"nic\" }`");
         return None;
     };
-    if let Some(called) = regions.iter().find(|region| region.policy == Policy::Call) {
+    if let Some(called) = regions.iter().find(|region| region.policy != Policy::Direct) {
         r.bad_value(called.device.span, "the policy cannot change while the rack runs", "leave `policy` out");
     }
     Some(Replace { at: at?.value, map: regions, span: item.span })

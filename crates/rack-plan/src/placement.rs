@@ -27,8 +27,13 @@ pub fn by_hand(
     let policy = |p: &rack_model::Placement| match p.policy {
         rack_model::Policy::Direct => ir_split::Policy::Direct,
         rack_model::Policy::Call => ir_split::Policy::Call,
+        rack_model::Policy::Failover => ir_split::Policy::Failover,
     };
-    let site = |p| (name(p), Site::new(DeviceIndex(p.device.value.0), policy(p)));
+    let devices = |p: &rack_model::Placement| {
+        let all = std::iter::once(&p.device).chain(&p.spares);
+        all.map(|device| DeviceIndex(device.value.0)).collect()
+    };
+    let site = |p| (name(p), Site { devices: devices(p), policy: policy(p) });
     placement(rack, app, regions.iter().map(site).collect())
 }
 
@@ -44,6 +49,8 @@ pub fn placement(rack: &Rack, at: usize, sites: BTreeMap<ir::Name, Site>) -> Res
         sites,
         ports: BTreeMap::new(),
         lengths: BTreeMap::new(),
+        thresholds: app.failover.thresholds,
+        tick_us: (app.failover.tick.as_ps() / 1_000_000).max(1),
         order: if app.any_order { Order::Any } else { Order::Keep },
         detours: true,
         longest_frame: None,

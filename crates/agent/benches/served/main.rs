@@ -98,6 +98,7 @@ fn switch(one: bool) -> Switch {
         placement: app.placement.clone(),
         made: (app.parts.clone(), app.texts.clone()),
         updates,
+        hold_down: base_time::Duration::ZERO,
     }))
 }
 

@@ -9,7 +9,7 @@ use p4rack::run::spec::{HexPacket, hex_packet};
 use p4rack::{ctl, rack};
 use p4runtime_proto::p4rack::v1::SteerRequest;
 use p4runtime_proto::p4rack::v1::steer_request::{
-    AddPort, EndClients, Hold, Release, RemovePort, Replace, Reset, What,
+    AddPort, EndClients, Hold, KeepOut, Release, RemovePort, Replace, Reset, What,
 };
 use p4runtime_proto::{Message, to_json};
 use std::path::{Path, PathBuf};
@@ -54,6 +54,11 @@ enum Command {
     },
     /// List the output port of each hand-over on each device
     Edges,
+    /// List the edges whose devices have spares, with the state of each device; keep a device out or let it back
+    Spares {
+        #[command(subcommand)]
+        change: Option<SparesChange>,
+    },
     /// Show counters and table occupancy
     Counters {
         /// Show only counters whose name or label contains this text
@@ -103,6 +108,22 @@ enum Command {
     Replace {
         /// RACK.toml (or its directory) with the same devices and the same program
         rack: PathBuf,
+    },
+}
+
+#[derive(clap::Subcommand)]
+enum SparesChange {
+    /// List them
+    List,
+    /// Keep a device out: its regions run on the next device that is ready
+    KeepOut {
+        /// Name of the device
+        device: String,
+    },
+    /// Let a device back once its entries have been compared and the hold-down has passed
+    LetBack {
+        /// Name of the device
+        device: String,
     },
 }
 
@@ -163,6 +184,12 @@ fn done(args: &Args, format: Format) -> Result<ExitCode, OperatorError> {
         Command::Port { change: Some(PortChange::Remove { number }) } => {
             What::RemovePort(RemovePort { number: *number })
         }
+        Command::Spares { change: Some(SparesChange::KeepOut { device }) } => {
+            What::KeepOut(KeepOut { device: device.clone(), ends: false })
+        }
+        Command::Spares { change: Some(SparesChange::LetBack { device }) } => {
+            What::KeepOut(KeepOut { device: device.clone(), ends: true })
+        }
         Command::Trace { packet } => {
             let traced = client.trace(packet.port, packet.bytes.clone())?;
             print(format, &traced, || ctl::trace(&traced));
@@ -179,6 +206,7 @@ fn done(args: &Args, format: Format) -> Result<ExitCode, OperatorError> {
                 Command::Links { dot: true } => ctl::dot(&shown),
                 Command::Links { dot: false } => ctl::links(&shown),
                 Command::Edges => ctl::edges(&shown),
+                Command::Spares { .. } => ctl::spares(&shown),
                 Command::Clients => ctl::clients(&shown),
                 Command::Port { .. } => ctl::ports(&shown),
                 Command::Counters { filter, all } => {

@@ -38,6 +38,7 @@ const TIMING: Timing = Timing {
     quiet: Duration::ZERO,
     patience_least: Duration::from_ms(20),
     patience_most: Duration::from_ms(200),
+    look: Duration::from_ms(10),
     lease: Duration::from_ms(400),
 };
 
@@ -91,6 +92,7 @@ impl Planner for Rack {
             memory: u64::MAX,
             origin: 0,
             wires: BTreeMap::new(),
+            edges: vec![],
             cuts_clones: true,
         })
     }

@@ -10,5 +10,6 @@ mod remote;
 mod requests;
 mod sessions;
 mod setup;
+mod spares;
 mod steer;
 mod streams;

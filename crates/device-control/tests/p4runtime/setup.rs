@@ -7,7 +7,7 @@ use controller::{Call, Reply, Steer, Ticket};
 use device_control::{
     Channel, Controlled, Direct, Event, Known, Maker, OneSwitch, RackSwitch, RemoteRack, Served, Splitter,
 };
-use ir_split::{DeviceIndex, Placement};
+use ir_split::{DeviceIndex, Placement, Policy, Site};
 use p4runtime_proto::p4::v1::{
     ForwardingPipelineConfig, GetForwardingPipelineConfigRequest, MasterArbitrationUpdate, ReadRequest,
     SetForwardingPipelineConfigRequest, StreamMessageRequest, Uint128, WriteRequest,
@@ -87,6 +87,41 @@ pub fn both_named(test: impl Fn(Bench)) {
         let rack = RackSwitch::new(splitter, 1, 1_000_000_000, Some(CPU), Direct);
         test(Bench { world: World::Rack(Box::new(rack)), now: Time::ZERO }.started());
     }
+}
+
+/// Region `R` on `nic`, or on `spare`.
+fn with_spare() -> Placement {
+    let [tor, nic, spare] = [0, 1, 2].map(DeviceIndex);
+    let site = Site { devices: vec![nic, spare], policy: Policy::Failover };
+    Placement {
+        devices: ["tor", "nic", "spare"].map(Into::into).to_vec(),
+        sites: [("R".into(), site)].into(),
+        ports: [((tor, nic), 11), ((nic, tor), 21), ((tor, spare), 12), ((spare, tor), 22)].into(),
+        ..Placement::whole("tor")
+    }
+}
+
+/// A rack of these devices.
+pub fn spared(maker: Maker, text: &str, hold_down: Duration) -> Bench {
+    let maker = Maker { own: Some(compiled_text(text)), ..maker };
+    let splitter = Splitter::new(maker, with_spare()).hold_down(hold_down);
+    let rack = RackSwitch::new(splitter, 1, 1_000_000_000, Some(CPU), Direct);
+    Bench { world: World::Rack(Box::new(rack)), now: Time::ZERO }.started()
+}
+
+/// The switch of such a rack alone, with its entries.
+pub fn sender(text: &str) -> Bench {
+    let made = compiler::make_parts(&compiled_text(text), &with_spare(), &mut SourceMap::new());
+    let (_, parts, texts) = made.unwrap_or_else(|found| panic!("{found:#?}"));
+    let (Some(part), Some(text)) = (&parts[0], &texts[0]) else { panic!("the switch has a part") };
+    let info = p4info::p4info(&part.program).expect("it has a P4Info");
+    let linkage = device_control::make_part("tor", &part.program, &part.linkage, text.clone(), &info);
+    let updates = linkage.expect("its entries are known").linkage;
+    let maker = Maker { own: Some(Arc::clone(&part.program)), shares: true, ..maker() };
+    let one = OneSwitch::new(maker, 1, 1_000_000_000, Some(CPU));
+    let mut bench = Bench { world: World::One(Box::new(one)), now: Time::ZERO };
+    assert_eq!(bench.call(Call::Start(Box::default(), updates)), "OK\n");
+    bench
 }
 
 pub fn one_device() -> OneSwitch {

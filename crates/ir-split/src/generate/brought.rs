@@ -8,6 +8,7 @@ use ir::{Call, Callee, ControlId, InstanceId, Name, Owner, Program, StageKind, S
 use p4_arch::{Duty, Texts};
 use p4_syntax::Options;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 impl Generator<'_> {
     /// Adds the control that ingress of the program in `source` has as the instance `name`; its control-plane name is `p4rack_NAME` in the
@@ -18,7 +19,9 @@ impl Generator<'_> {
         if let Some(found) = self.out.controls.iter().position(|c| c.control_plane_name == path) {
             return (ControlId::from(found), path);
         }
-        let brought = compile(source, &self.out.arch);
+        let arch = &self.out.arch;
+        let compiled = || compile(source, arch).map(Rc::new);
+        let brought = self.brought.entry(source.to_string()).or_insert_with(compiled).clone();
         let found = brought.as_ref().and_then(|program| {
             let main = crate::arch::control(program, Duty::Ingress)?;
             let wanted = format!("{}.{name}", program.control(main).control_plane_name);

@@ -72,7 +72,9 @@ impl Generator<'_> {
             self.add_function(own.name, params)
         });
         let kind = Expr { kind: ExprKind::Const(Const::Enum(0)), ty: kinds, span: Span::NONE };
-        let session = build::cast(self.standard(Duty::Ingress, Meaning::InPort), Type::Bit(32));
+        // There is no session 0.
+        let port = build::cast(self.standard(Duty::Ingress, Meaning::InPort), Type::Bit(32));
+        let session = build::add(port, build::bits(32, 1));
         let list = build::bits(8, u64::from(self.clone_list));
         vec![build::call(Callee::ExternFunction(function), vec![], vec![kind, session, list])]
     }

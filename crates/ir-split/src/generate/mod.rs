@@ -49,6 +49,7 @@ use p4_arch::{Duty, Meaning};
 pub use rename::shift_types;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// A cut program, ready to be generated.
 pub struct Cut<'a> {
@@ -173,6 +174,8 @@ pub struct Generator<'a> {
     /// Type declarations were inserted in front of this one of the whole program.
     pub types_at: ir::TypeId,
     pub types_added: u32,
+    /// Programs whose controls were brought, by their source; none if it is wrong.
+    brought: BTreeMap<String, Option<Rc<Program>>>,
     /// The first thing that was not where the steps before should have put it: nothing is guessed in its place.
     missing: RefCell<Option<String>>,
 }
@@ -206,6 +209,7 @@ impl<'a> Generator<'a> {
             original_lengths: BTreeMap::new(),
             types_at: ir::TypeId(0),
             types_added: 0,
+            brought: BTreeMap::new(),
             missing: RefCell::new(None),
         }
     }

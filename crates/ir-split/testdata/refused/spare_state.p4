@@ -10,11 +10,16 @@ parser P(packet_in pkt, out headers hdr, inout metadata meta, inout standard_met
 }
 control In(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {
     @soft register<bit<8>>(4) may_be_lost;
+    counter(4, CounterType.packets) counted;
+    direct_counter(CounterType.packets) hits;
+    table t { key = { hdr.h.a: exact; } actions = { NoAction; } counters = hits; }
     register<bit<8>>(4) kept;
 //  ^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0505] a spare would lack what `In.kept` holds: each of `nic`, `nic2` would have one
     apply {
         @region("R") {
             may_be_lost.write(0, hdr.h.a);
+            counted.count(0);
+            t.apply();
             kept.write(0, hdr.h.a);
         }
         std.egress_spec = 2;

@@ -9,6 +9,7 @@
 
 use super::channel::{Channel, Way};
 use super::driven::Driven;
+use super::edges::Edges;
 use super::refused;
 use super::switches::{Plan, Staged};
 use crate::functions;
@@ -38,6 +39,7 @@ pub(super) const TIMING: Timing = Timing {
     quiet: Duration::from_ms(1_000),
     patience_least: Duration::from_ms(1),
     patience_most: Duration::from_s(60),
+    look: Duration::from_ms(10),
     lease: Duration::from_ms(100),
 };
 
@@ -53,6 +55,8 @@ pub(super) struct Control {
     channel: Channel<Message>,
     /// How long the bring-up took: the rack's time 0 is the controller's then.
     began: Duration,
+    /// Edges with spares.
+    pub(super) edges: Edges,
     /// Plans that are yet to come, the first first.
     replaces: VecDeque<Replace>,
     /// Plans that are being brought in.
@@ -116,6 +120,7 @@ impl Control {
         let rack = racked.rack.in_stage(stage);
         let staged = Staged { racked, stages: rack.stages_up_to(stage), timing };
         staged.check_replaces(&rack)?;
+        staged.check_spares(&rack)?;
         let known = Known::default();
         let seeds = Rng::new(rack.seed).split("devices");
         let spent: Vec<Spent> = rack.devices.iter().map(|_| Spent::default()).collect();
@@ -162,6 +167,7 @@ impl Control {
             domains,
             channel: Channel::new(&rack),
             began: Duration::ZERO,
+            edges: Edges::new(racked),
             replaces: replaces.into(),
             replacing: 0,
             replaced: 0,
@@ -275,7 +281,8 @@ impl Control {
             .chain(self.channel.next_time())
             .min()
             .map(|at| at.max(Time::ZERO + self.began) - self.began);
-        self.replaces.front().map(|replace| replace.at).into_iter().chain(due).min()
+        let replace = self.replaces.front().map(|replace| replace.at);
+        replace.into_iter().chain(self.edges.next_time()).chain(due).min()
     }
 
     /// True if a plan is yet to come in, or a message to arrive.
@@ -287,6 +294,7 @@ impl Control {
     pub(super) fn watch(&mut self, emulator: &mut Emulator) -> Result<(), Violation> {
         let now = emulator.now() + self.began;
         let mut outputs = vec![];
+        self.edges.tick(emulator)?;
         for device in emulator.take_restarted() {
             self.begin_anew(device.0 as usize, emulator, now)?;
         }

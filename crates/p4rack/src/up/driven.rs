@@ -6,9 +6,9 @@ use base_time::Time;
 use controller::Agent;
 use dataplane_api::{Counters, Device, EgressResult, EntryError, Port, QueueRecord, Queued, QueuedPacket};
 use device::Switch;
-use device_control::Controlled;
+use device_control::{AgentEdges, Controlled};
 use p4runtime_server::Builder;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// It has the switch while packets run, and the agent while that works on it: then each has the other's, which nobody uses.
@@ -19,6 +19,8 @@ pub(super) struct Driven {
     runs: bool,
     /// The ports that its program names are its own: it is no helper.
     owns_ports: bool,
+    /// Ports that are down.
+    down: BTreeSet<Port>,
 }
 
 impl Driven {
@@ -28,7 +30,8 @@ impl Driven {
         other: Switch,
         owns_ports: bool,
     ) -> Driven {
-        let mut driven = Driven { switch: other, idle: Idle::default(), runs: false, owns_ports };
+        let (idle, down) = (Idle::default(), BTreeSet::new());
+        let mut driven = Driven { switch: other, idle, runs: false, owns_ports, down };
         driven.take(agent);
         driven
     }
@@ -49,7 +52,18 @@ impl Driven {
             (None, None) => true,
             _ => false,
         };
+        if !is_same {
+            self.bar_ports();
+        }
         (result, !is_same)
+    }
+
+    /// Edges with spares do not use the ports that are down.
+    fn bar_ports(&mut self) {
+        if self.runs {
+            let edges = AgentEdges::of(self.switch.program());
+            edges.bar(&mut self.switch, &self.down);
+        }
     }
 
     fn take<B: Builder<Target = Controlled>>(&mut self, agent: &mut Agent<B>) {
@@ -97,6 +111,10 @@ impl Device for Driven {
     fn link(&mut self, port: Port, is_up: bool) {
         if self.owns_ports {
             self.device_mut().link(port, is_up);
+        }
+        let has_changed = if is_up { self.down.remove(&port) } else { self.down.insert(port) };
+        if has_changed {
+            self.bar_ports();
         }
     }
 

@@ -3,6 +3,7 @@
 mod channel;
 mod control;
 mod driven;
+mod edges;
 mod expect;
 mod page;
 mod replaced;
@@ -77,7 +78,9 @@ impl Running {
         }
         self.emulator.finish().map_err(|violation| refused(&violation.to_string()))?;
         watch(&mut self.emulator).map_err(|why| refused(&why))?;
-        Ok(self.emulator.report())
+        let mut report = self.emulator.report();
+        report.edges = self.control.edges.report(&mut self.emulator);
+        Ok(report)
     }
 
     /// Lets everything up to and at `time` happen; then it is `time`.

@@ -85,7 +85,7 @@ fn prove_with(racked: &mut Racked, effort: &Effort, timing: Timing) -> Result<Ve
     let hosts = hosts(&racked.rack, app);
     let map: Vec<Placement> = map(app);
     let origins = app.placement.origins().count();
-    if hosts.is_empty() || map.is_empty() || origins > 1 || !racked.own_entries.is_empty() {
+    if hosts.is_empty() || map.is_empty() || origins > 1 || app.placement.has_any_spares() || !racked.own_entries.is_empty() {
         return Ok(Verdict::NotReplaceable);
     }
     if let Some(object) = forgotten(&app.whole) {
@@ -144,6 +144,7 @@ fn map(app: &SplitApp) -> Vec<Placement> {
     let site = |region: &ir::Name| Placement {
         region: Spanned::from(region.as_str()),
         device: Spanned::new(DeviceId(app.placement.device_of(region).0), Span::NONE),
+        spares: vec![],
         policy: Default::default(),
     };
     app.placement.sites.keys().map(site).collect()

@@ -7,6 +7,7 @@ use crate::entries::Entries;
 use crate::rack::{Placed, Racked, SplitApp};
 use base_diag::Diagnostic;
 use base_diag::codes::rack::NOT_SUPPORTED;
+use base_time::Duration;
 use controller::{Part, Planner, RegionMap, Rollout, Timing, Wires};
 use device_control::{Maker, Splitter, make_part, updates, wires};
 use ir_fill::Write;
@@ -40,6 +41,7 @@ impl Planner for Plan {
                 origin: 0,
                 parts: vec![Some(Part::clone(part))],
                 wires: Wires::new(),
+                edges: vec![],
                 // There is one copy of each object.
                 modes: BTreeMap::new(),
             }),
@@ -103,6 +105,30 @@ impl Staged<'_> {
         }
     }
 
+    /// Devices with spares need a controller that keeps them equal.
+    pub fn check_spares(&self, rack: &Rack) -> Result<(), Vec<Diagnostic>> {
+        let mut wrong = vec![];
+        for (at, (split, app)) in self.racked.apps.iter().zip(&rack.apps).enumerate() {
+            if !split.placement.has_any_spares() {
+                continue;
+            }
+            if !self.is_one(at) {
+                let title = "regions with spares need a rack that is one switch";
+                wrong.push(
+                    Diagnostic::error(NOT_SUPPORTED, title)
+                        .at(app.span, "this app has several origins, or devices with separate entries")
+                        .note("one controller keeps the devices of a region equal")
+                        .help("name one origin, and write all entries under the app's `entries`"),
+                );
+            }
+            wrong.extend(rack.replaces.iter().map(|replace| {
+                Diagnostic::error(NOT_SUPPORTED, "regions with spares cannot be moved while they run")
+                    .at(replace.span, "the plan of this rack cannot be replaced")
+            }));
+        }
+        if wrong.is_empty() { Ok(()) } else { Err(wrong) }
+    }
+
     /// Each device of an app as a switch of its own.
     pub fn apart(&self, app: usize) -> Result<Vec<Beginning>, Vec<Diagnostic>> {
         let mut switches = vec![];
@@ -129,7 +155,10 @@ impl Staged<'_> {
         let placement = app.placement.clone();
         let wires = wires(&placement);
         let made = (app.parts.clone(), app.texts.clone());
-        let splitter = Splitter::new(maker, placement).with_parts(&app.whole, made);
+        let at = self.racked.apps.iter().position(|known| std::ptr::eq(known, app));
+        let model = at.and_then(|at| self.racked.rack.apps.get(at));
+        let hold_down = model.map_or(Duration::ZERO, |model| model.failover.hold_down);
+        let splitter = Splitter::new(maker, placement).hold_down(hold_down).with_parts(&app.whole, made);
         let plan = Plan::Rack(Box::new(splitter.map_err(|status| refused(&status.message))?));
         let domain = Domain::new(plan, (0..app.parts.len()).collect(), wires, self.timing);
         Ok((domain, updates(app.entries.writes(), &app.whole)?))

@@ -10,9 +10,11 @@
 // A hand-over leaves, a report has come, or time has passed. `leaves` is 0 for what ends here, and where no target is left.
 control Leave(inout bit<2> kind, inout bit<1> ask, inout bit<32> generation, inout bit<32> sequence, inout bit<16> gaps,
               in bit<REGION_BITS> region, in bit<48> now, out bit<1> leaves, out bit<PORT_BITS> port) {
-    // Written by the control plane alone.
+    // Written by the controller alone.
     register<bit<TARGETS>>(EDGES) forgiven;
     register<bit<TARGETS>>(EDGES) barred;
+    // Written by the device's agent alone.
+    register<bit<TARGETS>>(EDGES) down;
     // Written here alone.
     register<bit<TARGETS>>(EDGES) failed;
     register<bit<TARGETS>>(EDGES) used;
@@ -72,6 +74,7 @@ control Leave(inout bit<2> kind, inout bit<1> ask, inout bit<32> generation, ino
         edge_of.apply();
         bit<TARGETS> is_forgiven;
         bit<TARGETS> is_barred;
+        bit<TARGETS> is_down;
         bit<TARGETS> has_failed;
         bit<32> of_now;
         bit<32> last;
@@ -84,6 +87,8 @@ control Leave(inout bit<2> kind, inout bit<1> ask, inout bit<32> generation, ino
         bit<16> missing;
         forgiven.read(is_forgiven, edge);
         barred.read(is_barred, edge);
+        down.read(is_down, edge);
+        is_barred = is_barred | is_down;
         failed.read(has_failed, edge);
         used.read(is_used, edge);
         generations.read(of_now, edge);

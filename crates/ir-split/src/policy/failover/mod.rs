@@ -12,12 +12,13 @@
 
 use super::{EdgePolicy, OwnFrame, PortTable};
 use crate::generate::{Drop, Generator};
-use crate::layout::{KIND, LayoutField};
+use crate::layout::{EPOCH_BITS, ETHER_TYPE, KIND, LayoutField, VERSION};
 use crate::placement::{DeviceIndex, Placement};
-use crate::runtime::sender_address;
+use crate::runtime::{ADDRESS, sender_address};
 use crate::section::{SectionId, Sections};
-use crate::split::LinkEntry;
-use failover::{GAPS_BITS, GENERATION_BITS, SEQUENCE_BITS, Thresholds};
+use crate::sent_edge::SentEdge;
+use crate::split::{Edge, LinkEntry};
+use failover::{GAPS_BITS, GENERATION_BITS, SEQUENCE_BITS};
 use ir::{Callee, Expr, Name, Stmt, build};
 use p4_arch::v1model::instance_type::INGRESS_CLONE;
 use p4_arch::{Duty, Meaning};
@@ -29,6 +30,7 @@ pub struct Failover;
 const PACKET: u64 = 0;
 const PROBE: u64 = 1;
 const REPORT: u64 = 2;
+const TICK: u64 = 3;
 const KIND_BITS: u32 = 2;
 
 /// Bits of `region` and of addresses in `edge.p4`.
@@ -105,9 +107,10 @@ impl EdgePolicy for Failover {
     fn lead(&self, g: &mut Generator<'_>, own: &[SectionId]) -> Vec<Stmt> {
         let stage = Duty::Ingress;
         let groups = groups(g, own);
-        let most = groups.iter().map(|(_, targets, _)| targets.len()).max().unwrap_or(1);
-        let (control, path) = g.bring(&source(g, most, groups.len()), "leave");
+        let (control, path) = g.bring(&source(g), "leave");
         fill_leave(g, &path, &groups);
+        let told: Vec<_> = g.linkage.edges.iter().map(|edge| sent(g, edge).annotation()).collect();
+        g.out.controls[control.index()].annotations.extend(told);
         let Some(leaves) = g.kept_field(stage, LEAVES) else {
             return g.lacks("a field of fail-over".to_string(), vec![]);
         };
@@ -145,7 +148,7 @@ impl EdgePolicy for Failover {
         }
         let senders = senders(g);
         let edges = senders.iter().map(|(_, from)| *from).collect::<BTreeSet<_>>();
-        let (control, path) = g.bring(&source(g, 1, edges.len()), "arrive");
+        let (control, path) = g.bring(&source(g), "arrive");
         fill_arrive(g, &path, &senders, &edges);
         let kept: Option<Vec<Expr>> = [VERDICT, REPORTS]
             .iter()
@@ -237,7 +240,15 @@ fn senders(g: &Generator<'_>) -> Vec<(SectionId, DeviceIndex)> {
     all
 }
 
-fn source(g: &Generator<'_>, targets: usize, edges: usize) -> String {
+/// Both controls with room for all edges of the device, so that they are compiled once.
+fn source(g: &Generator<'_>) -> String {
+    let placement = g.cut.placement;
+    let leaving = g.cut.routes.legs.iter().filter(|leg| leg.from == g.device && !leg.is_sent_on);
+    let roles = leaving.map(|leg| placement.role(leg.target)).filter(|role| placement.has_spares(*role));
+    let roles: BTreeSet<DeviceIndex> = roles.collect();
+    let targets = roles.iter().map(|role| placement.players(*role).len()).max().unwrap_or(1);
+    let arriving: BTreeSet<DeviceIndex> = senders(g).into_iter().map(|(_, from)| from).collect();
+    let edges = roles.len().max(arriving.len());
     let region = g.cut.layout.width_of("region");
     let port = crate::PORT_BITS;
     format!(
@@ -249,7 +260,7 @@ fn source(g: &Generator<'_>, targets: usize, edges: usize) -> String {
 }
 
 fn fill_leave(g: &mut Generator<'_>, path: &Name, groups: &[Group]) {
-    let limits = Thresholds::default();
+    let limits = g.cut.placement.thresholds;
     for (edge, targets, sections) in groups {
         for id in sections {
             let args = vec![
@@ -269,7 +280,42 @@ fn fill_leave(g: &mut Generator<'_>, path: &Name, groups: &[Group]) {
                 add(g, path, "port_of", vec![*edge, 1 << n], "forward", vec![port], true);
             }
         }
+        let ported = |target: &DeviceIndex| Some((*target, g.port_to(*target)?));
+        let regions: BTreeSet<Name> = sections.iter().map(|id| g.cut.sections.get(*id).region.clone()).collect();
+        let edge = Edge {
+            control: path.clone(),
+            number: *edge,
+            regions: regions.into_iter().collect(),
+            targets: targets.iter().filter_map(ported).collect(),
+            tick: sections.first().map_or(vec![], |id| tick(g, *id)),
+        };
+        g.linkage.edges.push(edge);
     }
+}
+
+/// The edge as the device's agent reads it.
+fn sent(g: &Generator<'_>, edge: &Edge) -> SentEdge {
+    SentEdge {
+        control: edge.control.clone(),
+        number: edge.number,
+        tick_us: g.cut.placement.tick_us,
+        tick: edge.tick.clone(),
+        ports: edge.targets.iter().map(|(_, port)| *port as u32).collect(),
+    }
+}
+
+/// A frame of the kind `TICK` for the edge that leads to this section.
+fn tick(g: &Generator<'_>, section: SectionId) -> Vec<u8> {
+    g.cut.layout.frame(&[
+        ("dst_addr", ADDRESS),
+        ("src_addr", sender_address(g.device)),
+        ("ether_type", ETHER_TYPE.into()),
+        ("version", VERSION),
+        ("app", g.cut.placement.app),
+        ("epoch", g.cut.placement.epoch % (1 << EPOCH_BITS)),
+        ("region", section.0.into()),
+        (KIND, TICK),
+    ])
 }
 
 fn fill_arrive(
@@ -278,7 +324,7 @@ fn fill_arrive(
     senders: &[(SectionId, DeviceIndex)],
     edges: &BTreeSet<DeviceIndex>,
 ) {
-    let tolerance = u64::from(Thresholds::default().tolerance);
+    let tolerance = u64::from(g.cut.placement.thresholds.tolerance);
     for (id, from) in senders {
         let edge = edges.iter().position(|known| known == from).unwrap_or(0) as u64;
         let keys = vec![id.0.into(), sender_address(*from)];
@@ -286,7 +332,7 @@ fn fill_arrive(
     }
     for from in edges {
         if let Some(&port) = g.cut.placement.ports.get(&(g.device, *from)) {
-            g.linkage.sessions.push((port as u32, port));
+            g.linkage.sessions.push((port as u32 + 1, port));
         }
     }
 }

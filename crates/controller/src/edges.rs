@@ -1,0 +1,327 @@
+//! Edges with spares: the senders are read at an interval, and may use again the targets whose state is right (crate `failover`).
+//!
+//! ```text
+//! a device is stale, has restarted     its edges bar it: written at the next look
+//! a sender's `failed` says so          the target is audited: differs -> stale; equal -> its state is right
+//! it is repaired, or equal             hold-down, then forgiven
+//! ```
+//!
+//! The last usable target of an edge is never barred for its state: a doubt here must not stop traffic.
+
+use crate::ask::{Answer, Ask};
+use crate::part::{Planner, Rollout};
+use crate::spread::Spread;
+use crate::task::Shared;
+use base_time::{Duration, Time};
+use failover::{Allowed, Generations, Keeper, Kept, Target, Targets};
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::v1::{
+    Entity, Index, P4Data, RegisterEntry, Update, entity::Entity as Kind, p4_data::Data, update::Type,
+};
+use p4runtime_server::Status;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// An edge, at the device that sends. Devices are numbered by their place in [`Rollout::parts`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Edge {
+    /// The device that sends.
+    pub sender: usize,
+    /// The index in its registers.
+    pub number: u64,
+    /// The regions that it leads to.
+    pub regions: Vec<String>,
+    /// The preferred device and its spares.
+    pub targets: Vec<usize>,
+    /// Registers of the sender.
+    pub registers: EdgeRegisters,
+    /// How long the state of a target has to be right before it is used again.
+    pub hold_down: Duration,
+}
+
+/// Ids of registers of an edge (`docs/internals/failover.md`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EdgeRegisters {
+    /// `failed`
+    pub failed: u32,
+    /// `forgiven`
+    pub forgiven: u32,
+    /// `barred`
+    pub barred: u32,
+    /// `generations`
+    pub generations: u32,
+    /// `used`
+    pub used: u32,
+}
+
+/// An edge and what is known of its targets, in their order.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EdgeState {
+    /// The edge.
+    pub edge: Edge,
+    /// Nothing of a target while its sender has not been read.
+    pub targets: Vec<Option<Kept>>,
+    /// The target in use, as it was read last.
+    pub used: Option<usize>,
+}
+
+/// All edges of the running rollout.
+#[derive(Default)]
+pub(crate) struct Edges {
+    all: Vec<Watched>,
+    /// When senders are read next.
+    due: Time,
+    /// Targets to be compared with the desired state.
+    suspects: BTreeSet<usize>,
+    /// When a target may be compared again.
+    compared: BTreeMap<usize, Time>,
+}
+
+struct Watched {
+    edge: Edge,
+    /// Unknown until the sender has been read, where another controller was there before.
+    keeper: Option<Keeper>,
+    generations: Generations,
+    used: Targets,
+}
+
+/// A target that does not answer is asked again after so long.
+const AGAIN: Duration = Duration::from_ms(1_000);
+
+/// A sender's new registers: the edge, and what it may use then.
+type Written = Vec<(usize, Allowed)>;
+
+impl Edges {
+    /// Of a rollout that was just filled.
+    pub(crate) fn filled(rollout: &Rollout) -> Edges {
+        let watched = |edge: &Edge| Watched {
+            keeper: Some(Keeper::new(edge.targets.len(), micros(edge.hold_down))),
+            edge: edge.clone(),
+            generations: Generations::default(),
+            used: Targets::NONE,
+        };
+        Edges { all: rollout.edges.iter().map(watched).collect(), ..Edges::default() }
+    }
+
+    /// Of a rollout that ran before.
+    pub(crate) fn adopted(rollout: &Rollout) -> Edges {
+        let mut edges = Edges::filled(rollout);
+        edges.all.iter_mut().for_each(|one| one.keeper = None);
+        edges
+    }
+
+    /// Registers of a device that begins without memory.
+    pub(crate) fn begin(&mut self, device: usize, seconds: u32) -> Vec<Update> {
+        let mut updates = vec![];
+        for one in self.all.iter_mut().filter(|one| one.edge.sender == device) {
+            let allowed = one.keeper.as_mut().map(Keeper::restart).unwrap_or_default();
+            updates.push(one.edge.write(one.edge.registers.generations, one.generations.next(seconds)));
+            updates.extend(one.edge.allow(allowed));
+        }
+        updates
+    }
+
+    /// A device may not be as it should be.
+    pub(crate) fn bar(&mut self, device: usize, now: Time) {
+        for Watched { edge, keeper, .. } in &mut self.all {
+            let Some(keeper) = keeper else { continue };
+            let is_usable = |target: &Target| keeper.kept(*target) == Some(Kept::Usable);
+            let has_other = edge.numbered().any(|(target, at)| at != device && is_usable(&target));
+            if let Some(target) = edge.target(device).filter(|_| has_other) {
+                keeper.bar(target);
+                self.due = now;
+            }
+        }
+    }
+
+    /// An operator keeps a device out, or lets it back. Each edge to it has to have another target that may be used.
+    pub(crate) fn keep_out(&mut self, device: usize, ends: bool, now: Time) -> Result<(), Status> {
+        let mut kept = vec![];
+        for Watched { edge, keeper, .. } in &mut self.all {
+            let Some(target) = edge.target(device) else { continue };
+            let Some(keeper) = keeper else {
+                return Err(Status::new(Code::Unavailable, "the edge has not been read yet: try again"));
+            };
+            let is_usable = |(other, _): &(Target, usize)| {
+                *other != target && keeper.kept(*other) == Some(Kept::Usable)
+            };
+            if !ends && !edge.numbered().any(|other| is_usable(&other)) {
+                let why = "no other device is ready: packets for its regions would be dropped";
+                return Err(Status::new(Code::FailedPrecondition, why));
+            }
+            kept.push((keeper, target));
+        }
+        if kept.is_empty() {
+            return Err(Status::new(Code::FailedPrecondition, "no edge with spares leads to this device"));
+        }
+        kept.into_iter().for_each(|(keeper, target)| if ends { keeper.let_go(target) } else { keeper.hold(target) });
+        self.due = now;
+        Ok(())
+    }
+
+    /// All edges, for people.
+    pub(crate) fn states(&self) -> Vec<EdgeState> {
+        let state = |Watched { edge, keeper, used, .. }: &Watched| EdgeState {
+            edge: edge.clone(),
+            targets: edge.numbered().map(|(target, _)| keeper.as_ref()?.kept(target)).collect(),
+            used: used.target().and_then(|target| edge.device(target)),
+        };
+        self.all.iter().map(state).collect()
+    }
+
+    /// A device is as it should be.
+    pub(crate) fn is_right(&mut self, device: usize, now: Time) {
+        self.suspects.remove(&device);
+        self.compared.remove(&device);
+        for Watched { edge, keeper, .. } in &mut self.all {
+            if let (Some(keeper), Some(target)) = (keeper, edge.target(device)) {
+                keeper.state_is_right(target, micros(now.since(Time::ZERO)));
+            }
+        }
+    }
+
+    /// The devices that send over edges.
+    pub(crate) fn senders(&self) -> BTreeSet<usize> {
+        self.all.iter().map(|one| one.edge.sender).collect()
+    }
+
+    /// When senders are to be read; none without edges.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        (!self.all.is_empty()).then_some(self.due)
+    }
+
+    /// They are being read; the next time is after `span`.
+    pub(crate) fn look(&mut self, now: Time, span: Duration) {
+        self.due = now + span;
+    }
+
+    /// Targets to be compared now.
+    pub(crate) fn take_suspects(&mut self, now: Time) -> Vec<usize> {
+        let compared = &mut self.compared;
+        let is_due = |device: &usize| compared.get(device).is_none_or(|at| *at <= now);
+        let due: Vec<usize> = std::mem::take(&mut self.suspects).into_iter().filter(is_due).collect();
+        compared.extend(due.iter().map(|device| (*device, now + AGAIN)));
+        due
+    }
+
+    fn queries(&self, sender: usize) -> Vec<Entity> {
+        let own = self.all.iter().filter(|one| one.edge.sender == sender);
+        let cells = own.flat_map(|Watched { edge, .. }| {
+            let EdgeRegisters { failed, forgiven, barred, generations, used } = edge.registers;
+            [failed, forgiven, barred, generations, used].map(|id| edge.cell(id, None))
+        });
+        cells.collect()
+    }
+
+    /// A sender has been read.
+    fn read(&mut self, sender: usize, found: &[Entity]) {
+        let mut cells = BTreeMap::new();
+        for entity in found {
+            let Some(Kind::RegisterEntry(cell)) = &entity.entity else { continue };
+            let data = cell.data.as_ref().and_then(|data| data.data.as_ref());
+            let (Some(index), Some(Data::Bitstring(bytes))) = (&cell.index, data) else { continue };
+            let number = bytes.iter().fold(0_u32, |number, byte| number << 8 | u32::from(*byte));
+            cells.insert((cell.register_id, index.index), number);
+        }
+        for Watched { edge, keeper, generations, used } in &mut self.all {
+            let cell = |id: u32| cells.get(&(id, edge.number as i64)).copied();
+            let of = edge.registers;
+            let all = (cell(of.failed), cell(of.forgiven), cell(of.barred), cell(of.generations));
+            let (Some(failed), Some(forgiven), Some(barred), Some(generation)) = all else { continue };
+            if edge.sender != sender {
+                continue;
+            }
+            generations.read(generation);
+            *used = Targets(cell(of.used).unwrap_or(0));
+            let allowed = Allowed { forgiven: Targets(forgiven), barred: Targets(barred) };
+            let adopt = || Keeper::adopt(edge.targets.len(), micros(edge.hold_down), allowed);
+            let keeper = keeper.get_or_insert_with(adopt);
+            keeper.read(Targets(failed));
+            self.suspects.extend(keeper.out().filter_map(|target| edge.device(target)));
+        }
+    }
+
+    /// What a sender has to hold now, if it does not.
+    fn changes(&mut self, sender: usize, now: Time) -> (Vec<Update>, Written) {
+        let (mut updates, mut written) = (vec![], vec![]);
+        for (at, Watched { edge, keeper, .. }) in self.all.iter_mut().enumerate() {
+            let Some(keeper) = keeper.as_mut().filter(|_| edge.sender == sender) else { continue };
+            keeper.release(micros(now.since(Time::ZERO)));
+            if let Some(allowed) = keeper.to_write() {
+                updates.extend(edge.allow(allowed));
+                written.push((at, allowed));
+            }
+        }
+        (updates, written)
+    }
+
+    fn wrote(&mut self, written: Written) {
+        for (at, allowed) in written {
+            if let Some(keeper) = self.all.get_mut(at).and_then(|one| one.keeper.as_mut()) {
+                keeper.wrote(allowed);
+            }
+        }
+    }
+}
+
+impl Edge {
+    fn numbered(&self) -> impl Iterator<Item = (Target, usize)> {
+        (0..).map(Target).zip(self.targets.iter().copied())
+    }
+
+    fn target(&self, device: usize) -> Option<Target> {
+        self.numbered().find(|(_, at)| *at == device).map(|(target, _)| target)
+    }
+
+    fn device(&self, target: Target) -> Option<usize> {
+        self.targets.get(usize::from(target.0)).copied()
+    }
+
+    fn allow(&self, allowed: Allowed) -> [Update; 2] {
+        let EdgeRegisters { forgiven, barred, .. } = self.registers;
+        [self.write(forgiven, allowed.forgiven.0), self.write(barred, allowed.barred.0)]
+    }
+
+    fn write(&self, register: u32, value: u32) -> Update {
+        let bytes = value.to_be_bytes();
+        // The shortest bytes of the number.
+        let zeros = bytes.iter().take_while(|byte| **byte == 0).count().min(3);
+        let data = P4Data { data: Some(Data::Bitstring(bytes[zeros..].to_vec())) };
+        Update { r#type: Type::Modify as i32, entity: Some(self.cell(register, Some(data))) }
+    }
+
+    fn cell(&self, register: u32, data: Option<P4Data>) -> Entity {
+        let index = Some(Index { index: self.number as i64 });
+        let cell = RegisterEntry { register_id: register, index, data };
+        Entity { entity: Some(Kind::RegisterEntry(cell)) }
+    }
+}
+
+/// Registers of a rollout's senders, whose receivers know none of them yet.
+pub(crate) fn first(rollout: &Rollout, seconds: u32, out: &mut Spread) {
+    for edge in &rollout.edges {
+        let generation = Generations::default().next(seconds);
+        out.entry(edge.sender).or_default().push(edge.write(edge.registers.generations, generation));
+    }
+}
+
+/// Reads the edges of a sender and writes what it may use. What fails is done at the next time.
+pub(crate) async fn watch<P: Planner>(shared: &Shared<P>, sender: usize) {
+    if shared.state().stale.contains_key(&sender) {
+        return;
+    }
+    let queries = shared.state().edges.queries(sender);
+    let Answer::Found(found) = shared.ask(sender, Ask::Read(queries)).await else { return };
+    let (updates, written) = {
+        let mut state = shared.state();
+        let now = state.now;
+        state.edges.read(sender, &found);
+        state.edges.changes(sender, now)
+    };
+    if !updates.is_empty() && shared.ask(sender, Ask::Write(updates)).await == Answer::Done {
+        shared.state().edges.wrote(written);
+    }
+}
+
+fn micros(time: Duration) -> u64 {
+    time.as_ps() / Duration::from_us(1).as_ps()
+}

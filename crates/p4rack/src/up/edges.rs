@@ -1,0 +1,132 @@
+//! Edges with spares while a rack runs: what agents do for them, and what becomes of them, for the report.
+//!
+//! An agent sends its data plane a tick at an interval, so that a device that dies is noticed without packets, too. What it does when a
+//! port goes down is in [`driven`](super::driven).
+
+use crate::rack::Racked;
+use base_time::{Duration, Time};
+use rack_emulator::{EdgeReport, Emulator, Violation};
+use rack_model::{DeviceId, NodeId};
+
+/// A sender that begins without memory is given a generation at least so far after the last one (`failover::Generations`).
+const REFILLED: u64 = 1 << 12;
+
+/// All edges of a rack.
+pub(super) struct Edges(Vec<Watched>);
+
+struct Watched {
+    device: DeviceId,
+    edge: ir_split::Edge,
+    every: Duration,
+    next: Time,
+    /// The register `used`, as it was last.
+    used: u64,
+    /// The register `generations`, as it was last; none before the first look.
+    generation: Option<u64>,
+    /// How often hand-overs went over to another target.
+    changes: u64,
+}
+
+impl Edges {
+    pub(super) fn new(racked: &Racked) -> Edges {
+        let mut all = vec![];
+        for placed in racked.parts() {
+            let every = racked.rack.apps.get(placed.app).map_or(Duration::ZERO, |app| app.failover.tick);
+            all.extend(placed.part.linkage.edges.iter().map(|edge| Watched {
+                device: DeviceId(placed.device as u32),
+                edge: edge.clone(),
+                every,
+                next: Time::ZERO + every,
+                used: 0,
+                generation: None,
+                changes: 0,
+            }));
+        }
+        Edges(all)
+    }
+
+    /// When the next tick is due.
+    pub(super) fn next_time(&self) -> Option<Time> {
+        self.0.iter().map(|one| one.next).min()
+    }
+
+    /// Sends the ticks that are due.
+    pub(super) fn tick(&mut self, emulator: &mut Emulator) -> Result<(), Violation> {
+        let now = emulator.now();
+        for one in &mut self.0 {
+            if one.next > now {
+                continue;
+            }
+            one.next = now + one.every;
+            one.look(emulator);
+            if let Some((_, port)) = one.edge.targets.first().filter(|_| !emulator.is_down(one.device)) {
+                emulator.hand_in(one.device, *port as u32, one.edge.tick.clone())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the edges lead now.
+    pub(super) fn report(&mut self, emulator: &mut Emulator) -> Vec<EdgeReport> {
+        let report = |one: &mut Watched| {
+            one.look(emulator);
+            let names = |emulator: &Emulator| one.targets(emulator);
+            EdgeReport {
+                device: emulator.rack().node_name(NodeId::Device(one.device)).to_string(),
+                regions: one.edge.regions.iter().map(ToString::to_string).collect(),
+                targets: names(emulator),
+                used: one.used_by_name(emulator),
+                changes: one.changes,
+            }
+        };
+        self.0.iter_mut().map(report).collect()
+    }
+}
+
+impl Watched {
+    /// Looks which target is in use, and notes a change.
+    fn look(&mut self, emulator: &mut Emulator) {
+        let register = |name: &str| {
+            let name = format!("{}.{name}", self.edge.control);
+            emulator.device(self.device)?.register_read(&name, self.edge.number).ok()?.to_u64()
+        };
+        // A device that is down, or has just restarted, has none.
+        let (Some(used), Some(generation)) = (register("used"), register("generations")) else { return };
+        if used == self.used && Some(generation) == self.generation {
+            return;
+        }
+        let before = self.used_by_name(emulator);
+        // A generation begins with each target; to have none left is a change without one. Where there was none, the first begins.
+        let begun = generation - self.generation.unwrap_or(generation).min(generation);
+        let begun = if begun < REFILLED { begun } else { 0 };
+        let first = if self.used == 0 { begun.min(1) } else { 0 };
+        let ended = u64::from(used == 0 && (self.used != 0 || begun > 0));
+        self.changes += begun - first + ended;
+        (self.used, self.generation) = (used, Some(generation));
+        let after = self.used_by_name(emulator);
+        if before == after {
+            return;
+        }
+        let regions = self.edge.regions.iter().map(|region| format!("`{region}`")).collect::<Vec<_>>().join(", ");
+        let device = emulator.rack().node_name(NodeId::Device(self.device)).to_string();
+        match (before, after) {
+            (Some(before), Some(after)) => {
+                emulator.note(format!("`{device}` hands over to `{after}` instead of `{before}`: {regions}"));
+            }
+            (Some(before), None) => {
+                emulator.note(format!("`{device}` has no device left after `{before}`: {regions}"));
+            }
+            (None, _) => {}
+        }
+    }
+
+    fn targets(&self, emulator: &Emulator) -> Vec<String> {
+        let name = |device: u32| emulator.rack().node_name(NodeId::Device(DeviceId(device))).to_string();
+        self.edge.targets.iter().map(|(device, _)| name(device.0)).collect()
+    }
+
+    fn used_by_name(&self, emulator: &Emulator) -> Option<String> {
+        let at = (self.used != 0).then(|| self.used.trailing_zeros() as usize)?;
+        self.targets(emulator).into_iter().nth(at)
+    }
+}

@@ -1,0 +1,300 @@
+//! `examples/spares`: a region whose device fails while traffic passes. The switch goes over to the spare by itself; the controller
+//! decides when a device is used again.
+
+use base_diag::SourceMap;
+use base_time::{Duration, Rng, Time};
+use ir_prove::{Effort, prove};
+use p4rack::{Racked, proof, rack, up};
+use rack_emulator::{Emulator, RunReport};
+use rack_model::{DeviceId, Fault, FaultKind, HostId, LinkId, NodeId, Probability};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+const TOR: DeviceId = DeviceId(0);
+const NIC1: DeviceId = DeviceId(1);
+const NIC2: DeviceId = DeviceId(2);
+
+/// Links from `tor` to `nic1` and `nic2`.
+const TO_NIC1: LinkId = LinkId(2);
+const TO_NIC2: LinkId = LinkId(3);
+
+/// The rack of the example with these faults.
+fn racked(faults: Vec<Fault>) -> Racked {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/spares");
+    let mut racked =
+        rack::load(&path, &[], &mut SourceMap::new()).unwrap_or_else(|found| panic!("{found:#?}"));
+    racked.rack.faults = faults;
+    racked
+}
+
+fn fault(kind: FaultKind, at_us: u64, lasts: Option<u64>) -> Fault {
+    let at = Time::ZERO + Duration::from_us(at_us);
+    Fault { kind, at, lasts: lasts.map(Duration::from_us), span: Default::default() }
+}
+
+/// From the beginning on, no message between controller and devices arrives.
+fn no_controller() -> Fault {
+    fault(FaultKind::ControlLoss { device: None, share: Probability::from_ppb(1_000_000_000) }, 0, None)
+}
+
+fn run(racked: &Racked) -> RunReport {
+    up::bring_up(racked).unwrap_or_else(|found| panic!("{found:#?}")).run().unwrap()
+}
+
+/// The lost packets of both directions, which have to be counted where they were lost.
+fn lost(report: &RunReport) -> u64 {
+    let [up, down, forbidden] = report.workloads.as_slice() else { panic!("{report:#?}") };
+    assert_eq!(forbidden.received, 0, "each device has the access list");
+    assert_eq!((up.duplicated, down.duplicated, up.corrupted), (0, 0, 0));
+    let lost = up.lost + down.lost + forbidden.lost;
+    let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
+    report.drops.iter().for_each(|drop| *reasons.entry(drop.reason.as_str()).or_default() += drop.packets);
+    println!("{lost} lost: {reasons:?}; {:#?}", report.notes);
+    up.lost + down.lost
+}
+
+fn used(report: &RunReport) -> (Option<&str>, u64) {
+    let [edge] = report.edges.as_slice() else { panic!("{:?}", report.edges) };
+    (edge.used.as_deref(), edge.changes)
+}
+
+fn notes(report: &RunReport) -> Vec<&str> {
+    report.notes.iter().map(|note| note.what.as_str()).collect()
+}
+
+#[test]
+fn without_faults_nothing_is_lost() {
+    let report = run(&racked(vec![]));
+    assert_eq!(lost(&report), 0);
+    assert_eq!(used(&report), (Some("nic1"), 0));
+}
+
+#[test]
+fn two_failures_are_survived_without_a_controller() {
+    let down = |device, at| fault(FaultKind::DeviceDown(device), at, None);
+    let report = run(&racked(vec![no_controller(), down(NIC1, 10_000), down(NIC2, 20_000)]));
+    let lost = lost(&report);
+    assert_eq!(used(&report), (Some("nic3"), 2));
+    // Each time less than 120 us of 126 packets a millisecond, and what was under way.
+    assert!((10..=40).contains(&lost), "{lost} packets are lost");
+}
+
+#[test]
+fn when_no_device_is_left_packets_are_counted_drops() {
+    let down = |device, at| fault(FaultKind::DeviceDown(DeviceId(device)), at, None);
+    let report = run(&racked(vec![no_controller(), down(1, 10_000), down(2, 10_000), down(3, 10_000)]));
+    assert!(lost(&report) > 8_000);
+    assert_eq!(used(&report), (None, 3));
+}
+
+#[test]
+fn an_idle_edge_notices_the_failure() {
+    let mut racked = racked(vec![no_controller(), fault(FaultKind::DeviceDown(NIC1), 10_000, None)]);
+    racked.rack.workloads.truncate(1);
+    racked.rack.workloads[0].load.start = Time::ZERO + Duration::from_us(10_600);
+    let report = up::bring_up(&racked).unwrap().run().unwrap();
+    assert_eq!(report.workloads[0].lost, 0, "{report:#?}");
+    assert_eq!(used(&report), (Some("nic2"), 1));
+}
+
+#[test]
+fn a_port_that_goes_down_is_left_at_once() {
+    let report = run(&racked(vec![no_controller(), fault(FaultKind::LinkDown(TO_NIC1), 10_000, Some(5_000))]));
+    let lost = lost(&report);
+    assert!(lost <= 6, "{lost}: what was under way");
+    assert_eq!(used(&report), (Some("nic1"), 2), "the cable is plugged in again");
+}
+
+#[test]
+fn a_link_that_loses_frames_is_left() {
+    let loss = FaultKind::Loss { link: TO_NIC1, from: None, share: Probability::from_ppb(100_000_000) };
+    let report = run(&racked(vec![no_controller(), fault(loss, 10_000, None)]));
+    let lost = lost(&report);
+    assert_eq!(used(&report), (Some("nic2"), 1));
+    assert!((20..=120).contains(&lost), "{lost}: 32 missing, and as many of what comes back");
+}
+
+#[test]
+fn frames_that_overtake_each_other_are_no_failure() {
+    let mut racked = racked(vec![]);
+    for link in &mut racked.rack.links[2..] {
+        (link.reorder, link.reorder_delay) = (Probability::from_ppb(50_000_000), Duration::from_us(20));
+    }
+    let report = run(&racked);
+    assert_eq!(lost(&report), 0);
+    assert_eq!(used(&report), (Some("nic1"), 0));
+}
+
+/// The example as it is: `nic1` restarts, and the cable of `nic2` is pulled meanwhile.
+#[test]
+fn a_device_that_comes_back_is_used_again_after_the_hold_down() {
+    let faults = vec![
+        fault(FaultKind::DeviceDown(NIC1), 10_000, Some(20_000)),
+        fault(FaultKind::LinkDown(TO_NIC2), 20_000, None),
+    ];
+    let report = run(&racked(faults));
+    let lost = lost(&report);
+    assert!(lost <= 30, "{lost} packets are lost");
+    let expected = [
+        "`tor` hands over to `nic2` instead of `nic1`: `Wall`",
+        "`tor` hands over to `nic3` instead of `nic2`: `Wall`",
+        "`nic1` has restarted",
+        "`nic1` is in sync again",
+        "`tor` hands over to `nic1` instead of `nic3`: `Wall`",
+    ];
+    assert_eq!(notes(&report), expected);
+    let at = |what: &str| report.notes.iter().find(|note| note.what == what).unwrap().at_ps / 1_000_000;
+    let waited = at(expected[4]) - at(expected[3]);
+    assert!((10_000..40_000).contains(&waited), "{waited} us");
+}
+
+/// What fails by itself again and again is used more and more rarely.
+#[test]
+fn a_link_that_loses_frames_for_long_waits_longer_each_time() {
+    let loss = FaultKind::Loss { link: TO_NIC1, from: None, share: Probability::from_ppb(300_000_000) };
+    let mut racked = racked(vec![fault(loss, 1_000, None)]);
+    racked.rack.workloads.truncate(1);
+    racked.rack.workloads[0].load.count = 20_000;
+    let report = run(&racked);
+    let back: Vec<u64> = report
+        .notes
+        .iter()
+        .filter(|note| note.what.contains("to `nic1`"))
+        .map(|note| note.at_ps / 1_000_000_000)
+        .collect();
+    println!("{back:?}");
+    let waits: Vec<u64> = back.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!(waits.len() >= 3 && waits.windows(2).all(|pair| pair[1] > pair[0] + pair[0] / 2), "{waits:?}");
+}
+
+/// The switch itself restarts: its numbers are after all that the devices have seen, and it goes on.
+#[test]
+fn a_switch_that_restarts_goes_on() {
+    let report = run(&racked(vec![fault(FaultKind::DeviceDown(TOR), 10_000, Some(2_000))]));
+    lost(&report);
+    assert_eq!(used(&report).0, Some("nic1"));
+    let [up, ..] = report.workloads.as_slice() else { panic!() };
+    assert!(up.received > 3_000, "{up:?}");
+    assert!(!notes(&report).iter().any(|note| note.contains("hands over")), "{:?}", report.notes);
+}
+
+/// Of a partition, the switch sees its own ports alone.
+#[test]
+fn the_same_seed_gives_the_same_run() {
+    let faults = || vec![fault(FaultKind::Partition(vec![NodeId::Device(NIC1)]), 9_000, Some(7_000))];
+    let [one, other] = [run(&racked(faults())), run(&racked(faults()))];
+    assert_eq!(one, other);
+    assert_eq!(used(&one).0, Some("nic1"));
+}
+
+/// Frames of each host.
+const FRAMES: u32 = 600;
+
+/// Frame `number` of host 1 or 2 for the other one.
+fn frame(host: u8, number: u32) -> Vec<u8> {
+    let mut frame = vec![2, 0, 0, 0, 0, host, 2, 0, 0, 0, host, 1, 8, 0];
+    let mut ip = vec![0x45, 0, 0, 48, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, host, 1, 10, 0, 3 - host, 1];
+    let words = ip.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1]));
+    let sum = words.sum::<u32>();
+    let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
+    ip[10..12].copy_from_slice(&sum.to_be_bytes());
+    frame.extend(ip);
+    frame.extend([0x1b, 0x57, 0x1b, 0x58, 0, 28, 0, 0]);
+    frame.extend(number.to_be_bytes());
+    frame.extend([host; 16]);
+    frame
+}
+
+type Arrivals = BTreeMap<(u32, Vec<u8>), u64>;
+
+fn arrivals(emulator: &mut Emulator) -> Arrivals {
+    let mut arrivals = Arrivals::new();
+    for host in [0, 1] {
+        for received in emulator.take_received(HostId(host)) {
+            *arrivals.entry((host, received.frame)).or_default() += 1;
+        }
+    }
+    arrivals
+}
+
+fn send_all(emulator: &mut Emulator) {
+    for host in [1, 2] {
+        emulator.listen(HostId(host - 1));
+        for number in 0..FRAMES {
+            let at = Time::ZERO + Duration::from_us(u64::from(40 * number + 20 * host));
+            assert!(emulator.send(HostId(host - 1), frame(host as u8, number), at));
+        }
+    }
+}
+
+/// A fault that has to lead to a fail-over, or any other.
+fn draw(rng: &mut Rng, is_first: bool) -> Fault {
+    let nic = if is_first { 1 } else { 1 + rng.below(3) as u32 };
+    let (device, link) = (DeviceId(nic), LinkId(nic + 1));
+    let share = |percent: u64| Probability::from_ppb(percent as u32 * 10_000_000);
+    let kind = match if is_first { rng.below(3) } else { rng.below(7) } {
+        0 => FaultKind::DeviceDown(device),
+        1 => FaultKind::LinkDown(link),
+        2 => FaultKind::Loss { link, from: None, share: share(rng.between(40, 90)) },
+        3 => FaultKind::DeviceDown(TOR),
+        4 => FaultKind::Delay { link, by: Duration::from_us(rng.between(1, 20)) },
+        5 => FaultKind::Slow { device, factor: rng.between(2, 10) as u32 },
+        _ => FaultKind::ControlLoss { device: rng.next_bool().then_some(device), share: share(rng.between(1, 90)) },
+    };
+    let at = Time::ZERO + Duration::from_us(rng.between(1_000, if is_first { 5_000 } else { 20_000 }));
+    let lasts = rng.chance(3, 4).then(|| Duration::from_us(rng.between(500, 10_000)));
+    let lasts = if is_first { lasts.map(|lasts| lasts + Duration::from_ms(2)) } else { lasts };
+    Fault { kind, at, lasts, span: Default::default() }
+}
+
+/// Whatever fails: what comes out is what comes out without faults, nothing comes twice, and all that is lost is counted.
+/// `P4RACK_SPARE_SEEDS` says how many seeds; `P4RACK_ALL` makes them 1,000.
+#[test]
+fn what_comes_is_what_would_have_come() {
+    let seeds = features::setting("P4RACK_SPARE_SEEDS", if std::env::var_os("P4RACK_ALL").is_some() { 1000 } else { 12 });
+    let mut racked = racked(vec![]);
+    racked.rack.workloads.clear();
+    racked.rack.apps[0].failover.hold_down = Duration::from_ms(2);
+    for link in &mut racked.rack.links[2..] {
+        (link.reorder, link.reorder_delay) = (Probability::from_ppb(20_000_000), Duration::from_us(5));
+    }
+    let mut calm = up::bring_up(&racked).unwrap();
+    send_all(&mut calm.emulator);
+    calm.run().unwrap();
+    let wanted = arrivals(&mut calm.emulator);
+    assert_eq!(wanted.len() as u32, 2 * FRAMES, "without faults everything comes");
+    let (mut lost, mut changes) = (0, 0);
+    for seed in 0..seeds {
+        let mut rng = Rng::new(seed).split("faults");
+        racked.rack.seed = seed;
+        racked.rack.faults = (0..=rng.below(4)).map(|n| draw(&mut rng, n == 0)).collect();
+        let mut running = up::bring_up(&racked).unwrap();
+        send_all(&mut running.emulator);
+        let report = running.run().unwrap_or_else(|found| panic!("seed {seed}: {found:#?}"));
+        let found = arrivals(&mut running.emulator);
+        for ((host, frame), times) in &found {
+            let is_wanted = wanted.contains_key(&(*host, frame.clone()));
+            assert!(*times == 1 && is_wanted, "seed {seed}: {frame:x?} came {times} times");
+        }
+        let balance = running.emulator.balance();
+        let counted: u64 = report.drops.iter().map(|drop| drop.packets).sum();
+        assert_eq!((balance.delivered, balance.dropped), (found.len() as u64, counted), "seed {seed}");
+        let missing = wanted.len() - found.len();
+        let (_, changed) = used(&report);
+        assert!(changed > 0, "seed {seed}: {:#?}", racked.rack.faults);
+        lost += missing;
+        changes += changed;
+    }
+    println!("{seeds} seeds: {changes} changes, {lost} of {} packets lost", seeds * u64::from(2 * FRAMES));
+    assert!(changes > seeds && lost > 0);
+}
+
+/// The parts together are the whole program, with the preferred device in use.
+#[test]
+fn the_split_program_is_the_whole_one() {
+    let racked = racked(vec![]);
+    let case = proof::case(&racked.apps[0]);
+    let effort = Effort { packets: 300, ..Effort::default() };
+    let tried = prove(&case, &effort).unwrap_or_else(|failure| panic!("{}", failure.describe()));
+    assert!(tried.outputs > 50, "{tried:?}");
+}
