@@ -255,8 +255,8 @@ impl Resolver {
     }
 
     /// Takes note of a write that no statement was resolved to, one of P4Runtime's, and gives it with its keys in their tables'
-    /// normal form.
-    pub fn note(&mut self, write: &Write) -> Result<Write, EntryError> {
+    /// normal form. Gives nothing if the source has the entry itself, as `p4rack p4info --entries` writes it.
+    pub fn note(&mut self, write: &Write) -> Result<Option<Write>, EntryError> {
         let mut write = write.clone();
         match &mut write {
             Write::DirectCounter { table, key, .. } if !key.is_of_default() => {
@@ -270,7 +270,12 @@ impl Resolver {
                 let key = key.clone();
                 let known = self.tables[at].find(&key);
                 match (to, known) {
-                    (Some(_), Some(_)) => {
+                    (Some(entry), Some(known)) => {
+                        let is_own = spec.entries.iter().any(|own| own.key == known);
+                        let there = self.tables[at].by_key.get(&known);
+                        if is_own && there.is_some_and(|(_, there)| there.run == entry.run) {
+                            return Ok(None);
+                        }
                         return Err(refused(format!("`{}` has this entry already", spec.name)));
                     }
                     (Some(entry), None) => self.added(at, key, (**entry).clone()),
@@ -306,7 +311,7 @@ impl Resolver {
             }
             _ => {}
         }
-        Ok(write)
+        Ok(Some(write))
     }
 
     /// A clone session becomes this.

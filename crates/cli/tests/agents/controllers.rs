@@ -453,7 +453,7 @@ fn an_operator_ends_a_client() {
 }
 
 /// Rollback of 200 inserts cut an agent off: the trailers of its answer were too long for the controller's own link. Of the 101 to 3,901
-/// updates the device alone refuses the last one, for which its agent has not enough memory.
+/// updates the device alone refuses one of the last, for which its agent has not enough memory.
 #[test]
 fn a_batch_that_a_device_refuses_leaves_everything_as_it_was() {
     let rack = Rack::with_agents(&["--max-memory", "4"]);
@@ -469,8 +469,8 @@ fn a_batch_that_a_device_refuses_leaves_everything_as_it_was() {
     let sizes: &[u32] =
         if std::env::var_os("P4RACK_ALL").is_some() { &[101, 201, 1001, 3901] } else { &[101, 201, 1001] };
     for (round, size) in sizes.iter().enumerate() {
-        let mut updates: Vec<Update> = (1..*size).map(|id| group(id, 1)).collect();
-        updates.push(group(*size, 60_000));
+        let mut updates: Vec<Update> = (4..=*size).map(|id| group(id, 1)).collect();
+        updates.extend((1..4).map(|id| group(id, 60_000)));
         let refused = client.write_all(updates).unwrap_err();
         assert_eq!(refused.code(), tonic::Code::Unknown, "{size}: {refused}");
         assert!(refused.message().starts_with(&format!("1 of {size} updates failed")), "{refused}");

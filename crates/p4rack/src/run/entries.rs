@@ -235,7 +235,9 @@ impl Filling {
             Statements::Others(all) => all.iter().for_each(|statement| done(resolver.statement(statement))),
             Statements::Updates(all) => {
                 for (write, span) in all {
-                    let noted = resolver.note(write).map(|write| vec![Placed::new(write, *span)]);
+                    let noted =
+                        resolver.note(write).map(|write| write.map(|write| Placed::new(write, *span)));
+                    let noted = noted.map(|placed| placed.into_iter().collect());
                     done(noted.map_err(|error| vec![Placed::new(write.clone(), *span).refused(error)]));
                 }
             }
