@@ -255,8 +255,8 @@ impl Resolver {
     }
 
     /// Takes note of a write that no statement was resolved to, one of P4Runtime's, and gives it with its keys in their tables'
-    /// normal form. Gives nothing if the source has the entry itself, as `p4rack p4info --entries` writes it.
-    pub fn note(&mut self, write: &Write) -> Result<Option<Write>, EntryError> {
+    /// normal form.
+    pub fn note(&mut self, write: &Write) -> Result<Write, EntryError> {
         let mut write = write.clone();
         match &mut write {
             Write::DirectCounter { table, key, .. } if !key.is_of_default() => {
@@ -270,12 +270,7 @@ impl Resolver {
                 let key = key.clone();
                 let known = self.tables[at].find(&key);
                 match (to, known) {
-                    (Some(entry), Some(known)) => {
-                        let is_own = spec.entries.iter().any(|own| own.key == known);
-                        let there = self.tables[at].by_key.get(&known);
-                        if is_own && there.is_some_and(|(_, there)| there.run == entry.run) {
-                            return Ok(None);
-                        }
+                    (Some(_), Some(_)) => {
                         return Err(refused(format!("`{}` has this entry already", spec.name)));
                     }
                     (Some(entry), None) => self.added(at, key, (**entry).clone()),
@@ -311,7 +306,7 @@ impl Resolver {
             }
             _ => {}
         }
-        Ok(Some(write))
+        Ok(write)
     }
 
     /// A clone session becomes this.

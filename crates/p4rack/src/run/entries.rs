@@ -194,8 +194,8 @@ fn read_form(program: &Program, text: &str, start: u32, form: Form) -> Result<Fi
             let Offered { info, plain, initial, .. } = offered(program)?;
             let names = Names::new(&info, &plain, &initial);
             updates(match form {
-                Form::P4RuntimeJson => p4runtime_entries::read_json(text, start, &plain, names),
-                _ => p4runtime_entries::read(text, start, &plain, names),
+                Form::P4RuntimeJson => p4runtime_entries::read_json(text, start, &plain, names, &initial),
+                _ => p4runtime_entries::read(text, start, &plain, names, &initial),
             })
         }
     }
@@ -235,9 +235,7 @@ impl Filling {
             Statements::Others(all) => all.iter().for_each(|statement| done(resolver.statement(statement))),
             Statements::Updates(all) => {
                 for (write, span) in all {
-                    let noted =
-                        resolver.note(write).map(|write| write.map(|write| Placed::new(write, *span)));
-                    let noted = noted.map(|placed| placed.into_iter().collect());
+                    let noted = resolver.note(write).map(|write| vec![Placed::new(write, *span)]);
                     done(noted.map_err(|error| vec![Placed::new(write.clone(), *span).refused(error)]));
                 }
             }
