@@ -42,6 +42,8 @@ pub(crate) struct Owner {
     links: Vec<Link>,
     waiting: BTreeMap<Ticket, (&'static str, Caller)>,
     tickets: u64,
+    /// The call for which the switch did not make way; nothing else is begun before it.
+    held: Option<(Ticket, &'static str, Call, Caller)>,
     /// Calls whose programs are being compiled on other threads.
     preparing: BTreeMap<Ticket, (&'static str, Call, Caller)>,
     /// How often calls have ended, by RPC and how.
@@ -139,6 +141,7 @@ impl Owner {
             links,
             waiting,
             tickets: 0,
+            held: None,
             preparing,
             ended,
         }
@@ -174,11 +177,23 @@ impl Owner {
                     was_long = true;
                 }
             }
+            if let Some((ticket, rpc, call, caller)) = self.held.take() {
+                self.begin(ticket, rpc, call, caller, &mut streams);
+            }
             if self.switch.is_busy() {
                 let events = self.switch.go_on(self.now());
                 self.perform(events, &mut streams);
-                // Those that have come meanwhile; commands wait.
+                // Those that have come meanwhile.
                 passed.try_iter().take(passed.len()).for_each(|one| self.passed(one, &mut streams));
+                if self.held.is_none()
+                    && self.switch.is_open()
+                    && let Ok(command) = commands.try_recv()
+                {
+                    if matches!(command, Command::Stop) {
+                        break;
+                    }
+                    self.command(command, &mut streams);
+                }
                 continue;
             }
             let wait = std::time::Duration::from_nanos(due.since(now).as_ns());
@@ -412,6 +427,10 @@ impl Owner {
         caller: Caller,
         streams: &mut Streams,
     ) {
+        if !self.switch.makes_way(&call) {
+            self.held = Some((ticket, rpc, call, caller));
+            return;
+        }
         self.waiting.insert(ticket, (rpc, caller));
         // Frames see all of it or nothing.
         let atomic = Atomicity::DataplaneAtomic;

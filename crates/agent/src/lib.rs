@@ -13,7 +13,9 @@ use controller::{Call, DeviceId};
 use dataplane_ports::Lanes;
 pub use dataplane_ports::{Cable, PortError, PortKind, PortSpec, cable};
 use device::Owner;
-use device_control::{Direct, Known, Maker, Metric, OneSwitch, RackSwitch, RemoteRack, Served, Splitter};
+use device_control::{
+    Direct, Known, Maker, Metric, OneSwitch, RackSwitch, RemoteRack, Retired, Served, Splitter,
+};
 use ir::Program;
 use ir_split::Placement;
 use p4runtime_grpc::{Front, Link, LinkEnd, Place, most_files};
@@ -282,6 +284,11 @@ async fn open_late(ports: Vec<PortSpec>, after: std::time::Duration, front: Fron
     let _ = tokio::task::spawn_blocking(open).await;
 }
 
+/// Drops a program that no longer runs on a thread of its own; in place, if there is none.
+fn retire(old: Retired) {
+    drop(thread::Builder::new().name("retire".to_string()).spawn(move || drop(old)));
+}
+
 /// Nanoseconds since 1970.
 fn unix_time() -> i64 {
     let epoch = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
@@ -330,6 +337,7 @@ fn owner(
         drop_port,
         own,
         keep_program,
+        retire,
         registry: netfn_registry::all(),
         known: Known::default(),
         shares,

@@ -22,7 +22,7 @@ const STYLE: &str = ":root { color-scheme: light dark; --back: #fff; --text: #22
 --device: #eef4fb; --border: #35618e; --chosen: #dcebfa; } \
 @media (prefers-color-scheme: dark) { :root { --back: #16191d; --text: #dfe3e8; --edge: #9aa3ad; --grid: #333a42; --faint: #22272d; \
 --device: #1d2b3a; --border: #6f9fce; --chosen: #24405c; } } \
-body { font: 14px sans-serif; margin: 24px; color: var(--text); background: var(--back); } \
+body { font: 14px sans-serif; margin: 24px; color: var(--text); background: var(--back); } h1, h2 { overflow-wrap: anywhere; } \
 table { border-collapse: collapse; margin: 8px 0 20px; } th, td { padding: 2px 10px; text-align: right; white-space: nowrap; } \
 svg { max-width: max(100%, var(--least)); height: auto; } svg.bars { display: block; } tr.chosen { background: var(--chosen); } text { font: 12px sans-serif; fill: var(--text); } .left { text-align: left; } \
 .name { font-weight: bold; } .scroll { overflow-x: auto; background: linear-gradient(to right, var(--back) 40%, transparent) 0 0 / 40px 100% no-repeat local, \

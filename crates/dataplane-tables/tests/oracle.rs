@@ -65,6 +65,14 @@ impl Pair {
         }
     }
 
+    /// Adds an entry that is not there.
+    fn add(&mut self, matches: Vec<Match>, priority: i64) {
+        let key = self.layout.entry_key(&matches, priority).unwrap();
+        let run = self.run();
+        let number = self.control.insert(0, &key, &run).unwrap();
+        self.oracle.entries.push((matches, priority, number));
+    }
+
     fn delete(&mut self, at: usize) {
         let (matches, priority, _) = self.oracle.entries.remove(at);
         let key = self.layout.entry_key(&matches, priority).unwrap();
@@ -217,14 +225,59 @@ fn overlapping_rules_one_by_one() {
         let matches = vec![Match::Ternary { value, mask }, Match::Range { lo, hi }];
         // Mostly better than before, and now and then worse.
         let priority = if round % 5 == 0 { -round } else { round };
-        let key = pair.layout.entry_key(&matches, priority).unwrap();
-        let run = pair.run();
-        let number = pair.control.insert(0, &key, &run).unwrap();
-        pair.oracle.entries.push((matches, priority, number));
+        pair.add(matches, priority);
         if round % 50 == 49 {
             (0..20).for_each(|i| pair.delete(i));
         }
         if round % 5 == 0 { pair.check(20) } else { pair.shared.publish(&mut pair.control) }
     }
     assert_eq!(pair.structures.into_iter().collect::<Vec<_>>(), ["vectors"]);
+}
+
+/// Rules that no mask tells apart: ranges up to the greatest number, and one key at many priorities. As tuples, all would be in one
+/// chain: a lookup looked at each rule, and 100,000 inserts took seven minutes.
+#[test]
+fn rules_of_one_chain_are_no_chain() {
+    const MANY: u32 = 3000;
+    let range = |n: u32| Match::Range { lo: Bits::new(32, u128::from(n + 1)), hi: Bits::ones(32) };
+    let same = |_| Match::Ternary { value: Bits::one(32), mask: Bits::ones(32) };
+    let crowds: [(MatchKind, &dyn Fn(u32) -> Match); 2] = [(RANGE, &range), (MatchKind::Ternary, &same)];
+    for (kind, of) in crowds {
+        for is_ascending in [true, false] {
+            for batch in [1, 700] {
+                let mut pair = Pair::new(&[field(kind, 32)], 2 * MANY, 3);
+                for n in 0..MANY {
+                    let priority = i64::from(if is_ascending { n } else { MANY - n });
+                    pair.add(vec![of(n)], priority);
+                    if n % batch == 0 {
+                        pair.shared.publish(&mut pair.control);
+                    }
+                }
+                pair.check(5);
+                assert_eq!(pair.structures.iter().collect::<Vec<_>>(), [&"vectors"], "{kind:?} {batch}");
+            }
+        }
+    }
+}
+
+/// A crowd that comes to rules that suit tuples, and goes.
+#[test]
+fn tuples_are_left_for_a_crowd() {
+    let exact =
+        |n: u32| Match::Ternary { value: Bits::new(32, u128::from(n) << 8 | 1), mask: Bits::ones(32) };
+    let mut pair = Pair::new(&[field(MatchKind::Ternary, 32)], 20_000, 4);
+    (0..4000).for_each(|n| pair.add(vec![exact(n)], 0));
+    pair.check(5);
+    assert_eq!(pair.structures, BTreeSet::from(["tuples"]));
+    pair.structures.clear();
+    (1..2000).for_each(|n| pair.add(vec![exact(0)], n));
+    pair.check(5);
+    assert_eq!(pair.structures, BTreeSet::from(["vectors"]));
+    pair.structures.clear();
+    (0..4390).for_each(|_| pair.delete(1600));
+    pair.check(5);
+    pair.structures.clear();
+    (4000..7000).for_each(|n| pair.add(vec![exact(n)], 0));
+    pair.check(5);
+    assert_eq!(pair.structures, BTreeSet::from(["tuples"]));
 }

@@ -31,6 +31,7 @@ use device::{Options, PortNumbers};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, Update};
+pub use p4runtime_server::Retired;
 use p4runtime_server::{Ahead, Builder, Built, Status};
 use p4runtime_store::{Catalog, Needs, Numbers};
 use std::collections::{BTreeMap, VecDeque};
@@ -77,6 +78,8 @@ pub struct Maker {
     pub shares: bool,
     /// Limit for the memory that a program and its entities take, in bytes.
     pub memory: u64,
+    /// Drops a program that no longer runs.
+    pub retire: fn(Retired),
 }
 
 /// A switch whose entities a P4Runtime server keeps.
@@ -155,6 +158,10 @@ fn told(what: &str, problems: &[Diagnostic]) -> Status {
 }
 
 impl Builder for Maker {
+    fn retire(&self, old: Retired) {
+        (self.retire)(old);
+    }
+
     type Target = Controlled;
 
     fn keeps(&self, config: &ForwardingPipelineConfig) -> bool {

@@ -12,8 +12,8 @@ use p4runtime_proto::p4::v1::{
     SetForwardingPipelineConfigRequest, StreamMessageRequest, WriteRequest,
 };
 use p4runtime_proto::p4rack::v1::{Device, ShowResponse, TraceResponse, show_response::State};
-use p4runtime_server::{Ahead, Output, Server, Status, StreamId};
-use std::collections::{BTreeMap, BTreeSet};
+use p4runtime_server::{Ahead, Output, Pieces, Reading, Server, Status, StreamId};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use target_native::Shared;
 
@@ -34,9 +34,14 @@ pub struct OneSwitch {
     edges: AgentEdges,
     /// Frames by ports that the program's architecture cannot number.
     unfit: u64,
-    /// Ticket of the call that runs in slices.
+    /// Ticket of the write, or the change of program, that runs in slices.
     slicing: Option<Ticket>,
+    /// Reads that run in slices: the first one goes on, the others have had their first slice.
+    readings: VecDeque<(Ticket, Reading)>,
 }
+
+/// Limit on reads that are not over.
+const MOST_READINGS: usize = 16;
 
 impl OneSwitch {
     /// Without a program: [`Call::Start`] or a controller brings it. `device` is its id; `epoch_ns` the Unix time of time 0, in
@@ -52,6 +57,7 @@ impl OneSwitch {
             edges: AgentEdges::default(),
             unfit: 0,
             slicing: None,
+            readings: VecDeque::new(),
         }
     }
 
@@ -168,8 +174,15 @@ impl OneSwitch {
     fn do_call(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Event> {
         self.at(now);
         let mut events = self.let_go(now);
-        let found = |(found, ended)| Reply::Found(found, ended);
         let reply = match call {
+            Call::Read(request) => {
+                events.extend(self.begin_reading(ticket, self.server.reading(request)));
+                return events;
+            }
+            Call::ReadRunning(request) => {
+                events.extend(self.begin_reading(ticket, self.server.reading_running(request)));
+                return events;
+            }
             Call::Start(config, updates) => {
                 let started = self.server.start(*config);
                 Some(Reply::Done(started.and_then(|()| self.server.fill(&updates))))
@@ -196,14 +209,34 @@ impl OneSwitch {
                 Some(target) => target.trace(now, request).map(|hop| TraceResponse { hops: vec![hop] }),
                 None => Err(Status::new(Code::FailedPrecondition, "there is no program yet")),
             })),
-            Call::Read(request) => self.server.begin_read(request).map(found),
-            Call::ReadRunning(request) => self.server.begin_read_running(request).map(found),
         };
         match reply {
             Some(reply) => events.push(Event::Reply(ticket, reply)),
             None => self.slicing = Some(ticket),
         }
         events
+    }
+
+    /// The first slice of a read, which is the only one of most.
+    fn begin_reading(&mut self, ticket: Ticket, reading: Result<Reading, Status>) -> Option<Event> {
+        let mut reading = match reading {
+            Ok(reading) => reading,
+            Err(status) => return Some(Event::Reply(ticket, Reply::Found(Pieces::new(), Err(status)))),
+        };
+        let read = self.server.read_on(&mut reading);
+        if read.is_none() {
+            self.readings.push_back((ticket, reading));
+        }
+        read.map(|(found, ended)| Event::Reply(ticket, Reply::Found(found, ended)))
+    }
+
+    /// The next slice of the first read.
+    fn read_on(&mut self) -> Option<Event> {
+        let (ticket, reading) = self.readings.front_mut()?;
+        let (found, ended) = self.server.read_on(reading)?;
+        let event = Event::Reply(*ticket, Reply::Found(found, ended));
+        self.readings.pop_front();
+        Some(event)
     }
 
     fn perform(&mut self, now: Time, outputs: Vec<Output>) -> Vec<Event> {
@@ -269,16 +302,36 @@ impl Served for OneSwitch {
     }
 
     fn is_busy(&self) -> bool {
-        self.server.is_writing() || self.server.is_reading()
+        self.server.is_writing() || !self.readings.is_empty()
+    }
+
+    fn is_open(&self) -> bool {
+        !self.server.is_writing()
+    }
+
+    fn makes_way(&mut self, call: &Call) -> bool {
+        let OneSwitch { server, readings, .. } = self;
+        !server.is_writing()
+            && match call {
+                Call::Read(_) | Call::ReadRunning(_) => readings.len() < MOST_READINGS,
+                // Who may not write is refused at once.
+                Call::Write(request) if server.may_write(request).is_err() => true,
+                Call::Write(request) | Call::Operate(request) => {
+                    server.make_way(readings.iter_mut().map(|(_, reading)| reading), request)
+                }
+                Call::Steer(_, Steer::Reset | Steer::ForgetSaved) => readings.is_empty(),
+                Call::Steer(..) | Call::Trace(_) => true,
+                Call::Start(..) | Call::Adopt(..) | Call::SetConfig(_) => readings.is_empty(),
+            }
     }
 
     fn go_on(&mut self, now: Time) -> Vec<Event> {
         self.at(now);
-        let read = self.server.go_on_reading().map(|(found, ended)| Reply::Found(found, ended));
-        let reply = read.or_else(|| self.server.go_on().map(Reply::Done));
+        let read = self.read_on();
+        let done = self.server.go_on().map(Reply::Done);
         self.publish();
-        let Some(reply) = reply else { return vec![] };
-        self.slicing.take().map(|ticket| Event::Reply(ticket, reply)).into_iter().collect()
+        let done = done.and_then(|reply| Some(Event::Reply(self.slicing.take()?, reply)));
+        read.into_iter().chain(done).collect()
     }
 
     fn message(&mut self, now: Time, stream: StreamId, message: &StreamMessageRequest) -> Vec<Event> {

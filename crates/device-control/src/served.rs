@@ -89,8 +89,19 @@ pub trait Served {
     /// When [`tick`](Served::tick) has something to do next, beside digests and idle entries, which come at any time.
     fn deadline(&mut self) -> Option<Time>;
 
-    /// True while a call is done in slices: [`go_on`](Served::go_on) does the next one. Frames may come in between, and nothing else.
+    /// True while a call is done in slices: [`go_on`](Served::go_on) does the next one. Frames may come in between, and calls for which it
+    /// [makes way](Served::makes_way).
     fn is_busy(&self) -> bool;
+
+    /// True if commands may come between the slices; calls only if it makes way for them.
+    fn is_open(&self) -> bool {
+        !self.is_busy()
+    }
+
+    /// Prepares those that are done in slices for another call between these. False if it has to wait.
+    fn makes_way(&mut self, _call: &Call) -> bool {
+        !self.is_busy()
+    }
 
     /// The next slice.
     fn go_on(&mut self, now: Time) -> Vec<Event>;

@@ -68,7 +68,8 @@ pub fn commands(program: &Program, found: &ReadResponse) -> Result<String, Strin
         |problems: &[Diagnostic]| problems.first().map_or(String::new(), |problem| problem.title.clone());
     let Offered { info, plain, initial, .. } = offered(program).map_err(|problems| said(&problems))?;
     let text = to_text(found).map_err(|error| error.to_string())?;
-    let (placed, problems) = p4runtime_entries::read(&text, 1, &plain, Names::new(&info, &plain, &initial));
+    let names = Names::new(&info, &plain, &initial);
+    let (placed, problems) = p4runtime_entries::read(&text, 1, &plain, names, &[]);
     if !problems.is_empty() {
         return Err(said(&problems));
     }

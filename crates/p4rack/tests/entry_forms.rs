@@ -1,13 +1,16 @@
 //! The form of a file of entries: from extension and content, or given; and errors about it.
 
+mod support;
+
 use base_diag::{Diagnostic, SourceMap};
 use ir::Program;
 use ir_fill::{Placed, Resolver};
 use p4_syntax::Options as Preprocessor;
 use p4rack::run::entries::{self, Form, KnownBy, form};
-use p4runtime_proto::p4::v1::WriteRequest;
+use p4runtime_proto::p4::v1::{Entity, WriteRequest, entity::Entity as Kind};
 use std::path::Path;
 use std::sync::Arc;
+use support::compile_text;
 
 fn l2() -> Arc<Program> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../cli/tests/run/l2.p4");
@@ -77,6 +80,70 @@ fn json_says_what_text_says() {
     let writes = fill("l2.txtpb", &text);
     assert!(!writes.is_empty());
     assert_eq!(fill("l2.json", &json), writes);
+}
+
+const OWN: &str = "
+    header e_t { bit<48> dst; bit<48> src; bit<16> ty; }
+    struct h_t { e_t e; }
+    struct m_t {}
+    parser P(packet_in p, out h_t h, inout m_t m, inout standard_metadata_t s) {
+        state start { p.extract(h.e); transition accept; }
+    }
+    control V(inout h_t h, inout m_t m) { apply {} }
+    control I(inout h_t h, inout m_t m, inout standard_metadata_t s) {
+        action fwd(bit<9> port) { s.egress_spec = port; }
+        action drop() { mark_to_drop(s); }
+        table t {
+            key = { h.e.ty: exact; }
+            actions = { fwd; drop; }
+            entries = { 16w1 : fwd(3); 16w2 : drop(); }
+        }
+        table u {
+            key = { h.e.src: ternary; }
+            actions = { fwd; }
+            const entries = { (48w1 &&& 48w1) : fwd(4); }
+        }
+        apply { t.apply(); u.apply(); }
+    }
+    control E(inout h_t h, inout m_t m, inout standard_metadata_t s) { apply {} }
+    control C(inout h_t h, inout m_t m) { apply {} }
+    control D(packet_out p, in h_t h) { apply { p.emit(h.e); } }
+    V1Switch(P(), V(), I(), E(), C(), D()) main;
+";
+
+/// `p4info --entries` writes the source's own entries; a program that was filled with them had each "already".
+#[test]
+fn entries_that_the_source_has_are_taken() {
+    let text = "#include <core.p4>\n#include <v1model.p4>\n".to_string() + OWN;
+    let program = compile_text(&text, &mut SourceMap::new());
+    let updates = device_control::offered(&program).unwrap().initial;
+    let own = WriteRequest { updates, ..WriteRequest::default() };
+    assert_eq!(own.updates.len(), 3);
+    let fill = |request: &WriteRequest| {
+        let text = p4runtime_proto::to_json(request).unwrap();
+        let filling = entries::read(&program, Path::new("own.json"), &text, 1)?;
+        let mut resolver = Resolver::new(&program)?;
+        let mut writes = 0;
+        filling.resolve(&mut resolver, &mut |_| {
+            writes += 1;
+            Ok(())
+        })?;
+        Ok::<_, Vec<Diagnostic>>(writes)
+    };
+    assert_eq!(fill(&own).unwrap(), 0);
+    // With another action it is another entry.
+    let mut other = own.clone();
+    let action = |n: usize, of: &WriteRequest| match &of.updates[n].entity {
+        Some(Entity { entity: Some(Kind::TableEntry(entry)) }) => entry.action.clone(),
+        _ => panic!("{:?}", of.updates[n]),
+    };
+    let drops = action(1, &own);
+    let Some(Entity { entity: Some(Kind::TableEntry(entry)) }) = &mut other.updates[0].entity else {
+        panic!()
+    };
+    entry.action = drops;
+    let refused = fill(&other).unwrap_err();
+    assert!(format!("{refused:?}").contains("has this entry already"), "{refused:?}");
 }
 
 #[test]

@@ -17,9 +17,10 @@ use base_diag::{Diagnostic, Span, codes::run as codes};
 use control_writes::{Write, settled};
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{Entity, ReadResponse, Update, WriteRequest};
-use p4runtime_proto::{FormError, Places, Step, from_json_placed, from_text_placed};
+use p4runtime_proto::{FormError, Places, Step, from_json_placed, from_text_placed, to_binary};
 use p4runtime_store::{Change, Fault, Names, Store, making};
 use smol_str::SmolStr;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -27,9 +28,15 @@ use std::sync::Arc;
 pub type Placed = (Write<SmolStr>, Span);
 
 /// Reads a file. `info` is what the program offers, all values as numbers; `names` knows which are strings, and gives them
-/// values. `base` is the number of the text's first byte in the source map. If there are diagnostics, the writes are not all
-/// there.
-pub fn read(text: &str, base: u32, info: &P4Info, names: Names) -> (Vec<Placed>, Vec<Diagnostic>) {
+/// values. `own` are the entries of the source, as `p4rack p4info --entries` writes them: updates that say the same change nothing. `base` is
+/// the number of the text's first byte in the source map. If there are diagnostics, the writes are not all there.
+pub fn read(
+    text: &str,
+    base: u32,
+    info: &P4Info,
+    names: Names,
+    own: &[Update],
+) -> (Vec<Placed>, Vec<Diagnostic>) {
     let written = from_text_placed::<WriteRequest>(text);
     let updates = match written {
         Ok((request, places)) => Ok((request.updates, places, "updates")),
@@ -38,11 +45,17 @@ pub fn read(text: &str, base: u32, info: &P4Info, names: Names) -> (Vec<Placed>,
             Err(_) => Err(unreadable(&error, base, "as text")),
         },
     };
-    read_updates(updates, base, info, names)
+    read_updates(updates, base, info, names, own)
 }
 
 /// The same for JSON (ProtoJSON).
-pub fn read_json(text: &str, base: u32, info: &P4Info, names: Names) -> (Vec<Placed>, Vec<Diagnostic>) {
+pub fn read_json(
+    text: &str,
+    base: u32,
+    info: &P4Info,
+    names: Names,
+    own: &[Update],
+) -> (Vec<Placed>, Vec<Diagnostic>) {
     let (text, base) = base_diag::without_mark(text, base);
     let updates = match from_json_placed::<WriteRequest>(text) {
         Ok((request, places)) => Ok((request.updates, places, "updates")),
@@ -51,7 +64,7 @@ pub fn read_json(text: &str, base: u32, info: &P4Info, names: Names) -> (Vec<Pla
             Err(_) => Err(unreadable(&error, base, "in JSON")),
         },
     };
-    read_updates(updates, base, info, names)
+    read_updates(updates, base, info, names, own)
 }
 
 /// Updates, their places, and the list in which they stand.
@@ -62,9 +75,11 @@ fn read_updates(
     base: u32,
     info: &P4Info,
     names: Names,
+    own: &[Update],
 ) -> (Vec<Placed>, Vec<Diagnostic>) {
     let store = Store::new(Arc::new(info.clone()));
-    let mut reader = Reader { base, names, store, changes: vec![], problems: vec![] };
+    let own = own.iter().map(to_binary).collect();
+    let mut reader = Reader { base, names, own, store, changes: vec![], problems: vec![] };
     match updates {
         Ok(updates) => reader.perform_all(updates),
         Err(problem) => reader.problems.push(problem),
@@ -75,6 +90,8 @@ fn read_updates(
 struct Reader {
     base: u32,
     names: Names,
+    /// The source's own entries, encoded.
+    own: BTreeSet<Vec<u8>>,
     store: Store,
     changes: Vec<(Change, Span)>,
     problems: Vec<Diagnostic>,
@@ -92,6 +109,9 @@ impl Reader {
     }
 
     fn perform(&mut self, update: &Update, span: Span) -> p4runtime_store::Result<()> {
+        if self.own.contains(&to_binary(update)) {
+            return Ok(());
+        }
         for change in self.store.plan(update)? {
             self.store.commit(change.clone(), None);
             self.changes.push((change, span));

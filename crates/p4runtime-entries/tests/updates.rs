@@ -22,7 +22,7 @@ fn check(text: &str, expected: Expect) {
     let mut map = SourceMap::new();
     let file = map.add_file("updates.txtpb", text, Span::NONE).unwrap();
     let base = map.file(file).unwrap().base();
-    let (writes, problems) = read(text, base, &info(), Names::default());
+    let (writes, problems) = read(text, base, &info(), Names::default(), &[]);
     let mut out: String = writes.iter().map(|(write, _)| shown(write) + "\n").collect();
     for problem in &problems {
         out += &render(problem, &map, Style::Plain);
@@ -706,7 +706,7 @@ fn damaged_texts() {
             }
         }
         if let Ok(text) = String::from_utf8(bytes) {
-            read(&text, 1, &info, Names::default());
+            read(&text, 1, &info, Names::default(), &[]);
         }
     }
 }

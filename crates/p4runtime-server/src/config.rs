@@ -265,8 +265,8 @@ impl<B: Builder> Server<B> {
     pub fn install(&mut self, prepared: Prepared<B>) {
         self.digests = crate::digests::Digests::default();
         self.configs += 1;
-        self.running = Some(prepared.new);
-        self.saved = None;
+        let old = [self.running.replace(prepared.new), self.saved.take()];
+        old.into_iter().flatten().for_each(|old| self.builder.retire(Box::new(old)));
     }
 
     /// Takes back a prepared program that does not run: if it was saved, it is saved again.

@@ -32,4 +32,4 @@ pub use pieces::Pieces;
 pub use reading::{Read, Reading};
 pub use server::{Output, Server};
 pub use status::Status;
-pub use target::{Ahead, Builder, Built, Target};
+pub use target::{Ahead, Builder, Built, Retired, Target};

@@ -1,6 +1,7 @@
 //! The RPC `Read`, in slices: tables have a million entries, objects have millions of cells, and frames pass between two slices.
 //!
-//! The caller runs no other request between the slices, so that control-plane state is read as of one moment.
+//! The answer is that of the moment at which the read began (P4Runtime 1.5, "Parallelism of Read and Write Requests"). Writes of entries may come
+//! between two slices if the read [makes way](Server::make_way) for them; for all other requests that change something it has to end before.
 
 use crate::config::Configured;
 use crate::outcomes::Outcomes;
@@ -8,11 +9,15 @@ use crate::pieces::Pieces;
 use crate::server::{Server, no_program};
 use crate::status::Status;
 use crate::target::{Builder, Target};
+use control_writes::EntryKey;
 use p4runtime_proto::google::rpc::Code;
-use p4runtime_proto::p4::v1::{Entity, ReadRequest};
+use p4runtime_proto::p4::v1::{
+    Entity, ReadRequest, TableEntry, Update, WriteRequest, entity::Entity as Kind,
+};
 use p4runtime_proto::to_binary;
 use p4runtime_store::{Cursor, Result, Store, Wanted, canonical, looks_through};
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
+use std::collections::btree_map::{BTreeMap, Entry};
 
 /// Cells that are read at a time, or an equal amount of other work.
 const SLICE: u64 = 8192;
@@ -36,20 +41,40 @@ pub type Read = (Pieces, std::result::Result<(), Status>);
 /// A read that has begun.
 pub struct Reading {
     request: ReadRequest,
-    /// The next query.
+    /// The next query to begin with.
     next: usize,
-    /// The query that is being answered.
-    cursor: Option<(Entity, Cursor)>,
+    /// Those that have begun, with their numbers in `known`; the first one is being answered.
+    begun: VecDeque<(usize, Entity, Cursor)>,
     wanted: Wanted,
     known: Known,
-    outcomes: Outcomes,
+    /// For each query that has begun or is over, the number of its outcome, or why it has none.
+    outcomes: Vec<Result<usize>>,
     found: Pieces,
+    /// Entries that were read before their turn.
+    before: usize,
+    /// Why it cannot go on.
+    failed: Option<Status>,
 }
+
+/// Limit on queries that have begun and are not over.
+const MOST_BEGUN: usize = 1024;
+
+/// Limit on entries that one read reads before their turn: later writes wait until it is over.
+const MOST_BEFORE: usize = 1 << 14;
 
 impl Reading {
     fn new(request: ReadRequest, wanted: Wanted) -> Reading {
-        let (outcomes, found) = (Outcomes::of("queries"), Pieces::new());
-        Reading { request, next: 0, cursor: None, wanted, known: Known::default(), outcomes, found }
+        Reading {
+            request,
+            next: 0,
+            begun: VecDeque::new(),
+            wanted,
+            known: Known::default(),
+            outcomes: vec![],
+            found: Pieces::new(),
+            before: 0,
+            failed: None,
+        }
     }
 
     /// Reads up to `most` cells, or an equal amount of work. Returns the result when all is read.
@@ -58,33 +83,39 @@ impl Reading {
     fn go_on<T: Target>(&mut self, of: &Configured<T>, most: u64) -> Option<Read> {
         match self.try_go_on(of, most) {
             Ok(false) => None,
-            Ok(true) => Some((std::mem::take(&mut self.found), std::mem::take(&mut self.outcomes).status())),
+            Ok(true) => {
+                let mut outcomes = Outcomes::of("queries");
+                for outcome in self.outcomes.drain(..) {
+                    outcomes.note(outcome.and_then(|number| self.known.outcome(number)));
+                }
+                Some((std::mem::take(&mut self.found), outcomes.status()))
+            }
             Err(status) => Some((Pieces::new(), Err(status))),
         }
     }
 
     fn try_go_on<T: Target>(&mut self, of: &Configured<T>, most: u64) -> std::result::Result<bool, Status> {
+        if let Some(status) = self.failed.take() {
+            return Err(status);
+        }
         let mut left = most;
         loop {
-            if let Some((query, mut cursor)) = self.cursor.take() {
-                let read = |give: &mut dyn FnMut(Entity)| {
-                    of.store.read_some(&mut cursor, &mut left, &of.target, give)
-                };
-                let ended = self.collect(of, read)?;
-                if ended.is_ok() && !cursor.is_over() {
-                    self.cursor = Some((query, cursor));
+            while self.next < self.request.entities.len() && self.begun.len() < MOST_BEGUN {
+                if left == 0 {
                     return Ok(false);
                 }
-                self.end(&query, ended);
+                left = left.saturating_sub(QUERY);
+                self.begin(of)?;
             }
-            if self.next == self.request.entities.len() {
-                return Ok(true);
-            }
-            if left == 0 {
+            let Some((number, query, mut cursor)) = self.begun.pop_front() else { return Ok(true) };
+            let read =
+                |give: &mut dyn FnMut(Entity)| of.store.read_some(&mut cursor, &mut left, &of.target, give);
+            let ended = self.collect(of, read)?;
+            if ended.is_ok() && !cursor.is_over() {
+                self.begun.push_front((number, query, cursor));
                 return Ok(false);
             }
-            left = left.saturating_sub(QUERY);
-            self.begin(of)?;
+            self.known.end(number, ended);
         }
     }
 
@@ -94,26 +125,60 @@ impl Reading {
         self.next += 1;
         let query = match of.names.lower_query(query) {
             Ok(Some(query)) => query,
-            nothing => {
-                self.outcomes.note(nothing.map(drop));
+            // A string that nothing has is found nowhere.
+            Ok(None) => {
+                let nothing = self.known.nothing();
+                self.outcomes.push(Ok(nothing));
+                return Ok(());
+            }
+            Err(fault) => {
+                self.outcomes.push(Err(fault));
                 return Ok(());
             }
         };
-        if let Some(ended) = self.known.ended(&query, &of.store)? {
-            self.outcomes.note(ended);
-            return Ok(());
-        }
-        match of.store.find(&query, self.wanted) {
-            Ok(cursor) => self.cursor = Some((query, cursor)),
-            Err(fault) => self.end(&query, Err(fault)),
+        let (number, is_new) = self.known.number(&query, &of.store)?;
+        self.outcomes.push(Ok(number));
+        if is_new {
+            match of.store.find(&query, self.wanted) {
+                Ok(cursor) => self.begun.push_back((number, query, cursor)),
+                Err(fault) => self.known.end(number, Err(fault)),
+            }
         }
         Ok(())
     }
 
-    /// A query has been answered.
-    fn end(&mut self, query: &Entity, ended: Result<()>) {
-        self.known.note(query, &ended);
-        self.outcomes.note(ended);
+    /// True if the read can [go before](Reading::go_before) a write: only entries of tables are changed, not too many of them, and all
+    /// queries have begun.
+    fn can_go_before<T: Target>(&self, of: &Configured<T>, updates: &[Update]) -> bool {
+        self.next == self.request.entities.len()
+            && self.before + updates.len() <= MOST_BEFORE
+            && of.names.is_empty()
+            && updates.iter().all(|update| entry(update).is_some())
+    }
+
+    /// Reads the entries that a write is about to change, if they are still to be read.
+    fn go_before<T: Target>(&mut self, of: &Configured<T>, updates: &[Update]) {
+        for entry in updates.iter().filter_map(entry) {
+            // A key that cannot be is refused when the write is done.
+            if let Ok(key) = of.store.catalog().entry_key(entry) {
+                self.read_before(of, entry.table_id, &key);
+            }
+        }
+    }
+
+    fn read_before<T: Target>(&mut self, of: &Configured<T>, table: u32, key: &EntryKey) {
+        self.before += 1;
+        let mut begun = std::mem::take(&mut self.begun);
+        for (number, _, cursor) in &mut begun {
+            let read =
+                |give: &mut dyn FnMut(Entity)| of.store.read_before(cursor, (table, key), &of.target, give);
+            match self.collect(of, read) {
+                Ok(Ok(())) => {}
+                Ok(Err(fault)) => self.known.end(*number, Err(fault)),
+                Err(status) => self.failed = Some(status),
+            }
+        }
+        self.begun = begun;
     }
 
     /// Adds entities of a read, as far as the sender may see them.
@@ -140,6 +205,14 @@ impl Reading {
     }
 }
 
+/// The entry that an update changes, if it is one with a key.
+fn entry(update: &Update) -> Option<&TableEntry> {
+    match &update.entity {
+        Some(Entity { entity: Some(Kind::TableEntry(entry)) }) if !entry.is_default_action => Some(entry),
+        _ => None,
+    }
+}
+
 impl<B: Builder> Server<B> {
     /// The RPC `Read`, all at once.
     pub fn read(&self, request: ReadRequest) -> Read {
@@ -163,23 +236,13 @@ impl<B: Builder> Server<B> {
         ended.unwrap_or_else(|| (Pieces::new(), Err(no_program())))
     }
 
-    /// [`read`](Server::read) in slices, if it is long: without an answer, [`go_on_reading`](Server::go_on_reading) goes on with it.
-    pub fn begin_read(&mut self, request: ReadRequest) -> Option<Read> {
-        let is_there = self.saved.is_some() || self.running.is_some();
-        self.begin_reading(request, Wanted::All, is_there)
-    }
-
-    /// [`read_running`](Server::read_running) in slices.
+    /// [`read_running`](Server::read_running) in slices, if it is long: without an answer, [`go_on_reading`](Server::go_on_reading) goes on
+    /// with it.
     pub fn begin_read_running(&mut self, request: ReadRequest) -> Option<Read> {
-        let is_there = self.running.is_some();
-        self.begin_reading(request, Wanted::Written, is_there)
-    }
-
-    fn begin_reading(&mut self, request: ReadRequest, wanted: Wanted, is_there: bool) -> Option<Read> {
-        if let Err(status) = self.may_read(&request, is_there) {
-            return Some((Pieces::new(), Err(status)));
+        match self.reading_running(request) {
+            Ok(reading) => self.reading = Some(reading),
+            Err(status) => return Some((Pieces::new(), Err(status))),
         }
-        self.reading = Some(Reading::new(request, wanted));
         self.go_on_reading()
     }
 
@@ -189,13 +252,44 @@ impl<B: Builder> Server<B> {
         Ok(Reading::new(request, Wanted::All))
     }
 
-    /// Reads the next slice. When that was the last one, the answer comes back.
-    pub fn read_on(&self, reading: &mut Reading) -> Option<Read> {
-        let of = match reading.wanted {
+    /// The same of [`read_running`](Server::read_running).
+    pub fn reading_running(&self, request: ReadRequest) -> std::result::Result<Reading, Status> {
+        self.may_read(&request, self.running.is_some())?;
+        Ok(Reading::new(request, Wanted::Written))
+    }
+
+    /// Makes reads that go on independent of a write that is about to be done: they read before what it changes. False if it has to wait
+    /// until they are over: it changes more than entries of tables, or very many of them, or not all queries of a read have begun.
+    pub fn make_way<'r>(
+        &self,
+        readings: impl Iterator<Item = &'r mut Reading>,
+        write: &WriteRequest,
+    ) -> bool {
+        let mut readings: Vec<_> = readings.collect();
+        let of = |reading: &Reading| self.of(reading.wanted);
+        let can =
+            |reading: &&mut Reading| of(reading).is_none_or(|of| reading.can_go_before(of, &write.updates));
+        if !readings.iter().all(can) {
+            return false;
+        }
+        for reading in &mut readings {
+            if let Some(of) = of(reading) {
+                reading.go_before(of, &write.updates);
+            }
+        }
+        true
+    }
+
+    fn of(&self, wanted: Wanted) -> Option<&Configured<B::Target>> {
+        match wanted {
             Wanted::All => self.saved.as_ref().or(self.running.as_ref()),
             Wanted::Written => self.running.as_ref(),
-        };
-        match of {
+        }
+    }
+
+    /// Reads the next slice. When that was the last one, the answer comes back.
+    pub fn read_on(&self, reading: &mut Reading) -> Option<Read> {
+        match self.of(reading.wanted) {
             Some(of) => reading.go_on(of, SLICE),
             None => Some((Pieces::new(), Err(no_program()))),
         }
@@ -222,24 +316,28 @@ impl<B: Builder> Server<B> {
     }
 }
 
-/// The queries of a read that have been answered, with their outcomes.
+/// The different queries of a read, and their outcomes.
 #[derive(Default)]
 pub(crate) struct Known {
-    ended: BTreeMap<Vec<u8>, Result<()>>,
+    numbers: BTreeMap<Vec<u8>, usize>,
+    outcomes: Vec<Result<()>>,
     /// How many entities they searched.
     searched: u64,
 }
 
 impl Known {
-    /// The outcome of an equal query, if there was one. Fails if the queries search too much.
-    pub(crate) fn ended(
+    /// The number of a query's outcome, and whether it is the first of its kind. Fails if the queries search too much.
+    pub(crate) fn number(
         &mut self,
         query: &Entity,
         store: &Store,
-    ) -> std::result::Result<Option<Result<()>>, Status> {
-        if let Some(ended) = self.ended.get(&to_binary(&canonical(query))) {
-            return Ok(Some(ended.clone()));
-        }
+    ) -> std::result::Result<(usize, bool), Status> {
+        let next = self.outcomes.len();
+        match self.numbers.entry(to_binary(&canonical(query))) {
+            Entry::Occupied(known) => return Ok((*known.get(), false)),
+            Entry::Vacant(new) => new.insert(next),
+        };
+        self.outcomes.push(Ok(()));
         if looks_through(query) {
             self.searched += store.searched(query).max(SEARCH);
         }
@@ -250,10 +348,25 @@ impl Known {
             );
             return Err(Status::new(Code::ResourceExhausted, why));
         }
-        Ok(None)
+        Ok((next, true))
     }
 
-    pub(crate) fn note(&mut self, query: &Entity, ended: &Result<()>) {
-        self.ended.insert(to_binary(&canonical(query)), ended.clone());
+    /// The number of an outcome without a query.
+    fn nothing(&mut self) -> usize {
+        self.outcomes.push(Ok(()));
+        self.outcomes.len() - 1
+    }
+
+    /// A query has ended; its first fault counts.
+    fn end(&mut self, number: usize, ended: Result<()>) {
+        if let Some(outcome) = self.outcomes.get_mut(number)
+            && outcome.is_ok()
+        {
+            *outcome = ended;
+        }
+    }
+
+    fn outcome(&self, number: usize) -> Result<()> {
+        self.outcomes.get(number).map_or(Ok(()), Clone::clone)
     }
 }

@@ -16,7 +16,7 @@ use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{
     Entity, SetForwardingPipelineConfigRequest, TableEntry, Update, entity, update,
 };
-use p4runtime_store::{Fault, Names, Store, Written, making};
+use p4runtime_store::{Cursor, Fault, Names, Store, Wanted, Written, making};
 
 /// Room of a slice, in cells: a hundred entries, each of which is read, checked and written.
 pub(crate) const SLICE: u64 = 1024;
@@ -24,14 +24,14 @@ pub(crate) const SLICE: u64 = 1024;
 /// What is still to be written to a program that is prepared.
 pub(crate) struct Replay {
     written: Written,
-    /// The program's own entries are gone.
-    has_begun: bool,
+    /// The program's own entries that are still to go; not known before the first slice.
+    own: Option<Cursor>,
 }
 
 impl Replay {
     /// All that controllers have written there.
     pub(crate) fn of(running: &Store) -> Replay {
-        Replay { written: running.written_by_controllers(), has_begun: false }
+        Replay { written: running.written_by_controllers(), own: None }
     }
 }
 
@@ -43,8 +43,13 @@ impl<B: Builder> Server<B> {
 
     fn replay_some(&self, prepared: &mut Prepared<B>, mut room: u64) -> Result<bool, Status> {
         let (Some(replay), Some(running)) = (&mut prepared.replay, &self.running) else { return Ok(true) };
-        if !std::mem::replace(&mut replay.has_begun, true) {
-            prepared.new.begin_replay(&running.names)?;
+        let own = match &mut replay.own {
+            Some(own) => own,
+            none => none.insert(prepared.new.begin_replay(&running.names)?),
+        };
+        prepared.new.delete_own(own, &mut room)?;
+        if !own.is_over() {
+            return Ok(false);
         }
         let mut ended = Ok(());
         let mut again = |entity: Entity| {
@@ -135,19 +140,25 @@ impl<B: Builder> Server<B> {
 impl<T: Target> Configured<T> {
     /// Writes these entities, whose strings have the numbers in `names`, instead of the program's own entries that are not constant.
     pub(crate) fn replay_all(&mut self, entities: Vec<Entity>, names: &Names) -> Result<(), Status> {
-        self.begin_replay(names)?;
+        let mut own = self.begin_replay(names)?;
+        self.delete_own(&mut own, &mut { u64::MAX })?;
         entities.into_iter().try_for_each(|entity| self.again(entity, names).map(drop))
     }
 
-    /// Deletes the program's own entries, but for those that are constant. Strings get their numbers in `names`.
-    fn begin_replay(&mut self, names: &Names) -> Result<(), Status> {
+    /// The position before the program's own entries. Strings get their numbers in `names`.
+    fn begin_replay(&mut self, names: &Names) -> Result<Cursor, Status> {
         self.names.adopt(names);
         let entries = Entity { entity: Some(entity::Entity::TableEntry(TableEntry::default())) };
-        let mut own = vec![];
-        let mut take = |entity: Entity| own.push(entity);
-        self.store.read(&entries, &self.target, &mut take).map_err(|fault| unfit(&fault))?;
-        own.retain(|entity| matches!(&entity.entity, Some(entity::Entity::TableEntry(e)) if !e.is_const));
-        own.into_iter().try_for_each(|entity| self.make(update::Type::Delete, entity))
+        self.store.find(&entries, Wanted::All).map_err(|fault| unfit(&fault))
+    }
+
+    /// Deletes the next of the program's own entries, but for those that are constant.
+    fn delete_own(&mut self, own: &mut Cursor, room: &mut u64) -> Result<(), Status> {
+        let mut some = vec![];
+        let mut take = |entity: Entity| some.push(entity);
+        self.store.read_some(own, room, &self.target, &mut take).map_err(|fault| unfit(&fault))?;
+        some.retain(|entity| matches!(&entity.entity, Some(entity::Entity::TableEntry(e)) if !e.is_const));
+        some.into_iter().try_for_each(|entity| self.make(update::Type::Delete, entity))
     }
 
     /// Writes an entity of another program, whose strings have the numbers in `names`. It comes back with the numbers that they have here.

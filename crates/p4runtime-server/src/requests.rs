@@ -83,10 +83,8 @@ impl<B: Builder> Server<B> {
         let Configured { store, names, .. } = configured;
         let mut known = Known::default();
         let mut live = |query: &Entity| {
-            let is_new = matches!(known.ended(query, store), Ok(None));
-            let is_live = is_new && store.reads_live(query) && store.find(query, Wanted::All).is_ok();
-            known.note(query, &Ok(()));
-            is_live
+            let is_new = matches!(known.number(query, store), Ok((_, true)));
+            is_new && store.reads_live(query) && store.find(query, Wanted::All).is_ok()
         };
         let queries = request.entities.iter().filter_map(|query| names.lower_query(query).ok().flatten());
         queries.filter(|query| live(query)).collect()

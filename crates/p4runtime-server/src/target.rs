@@ -23,10 +23,13 @@ pub trait Target: Live {
 /// Work for another thread.
 pub type Ahead = Box<dyn FnOnce() + Send>;
 
+/// A program that ran, to be dropped.
+pub type Retired = Box<dyn Send>;
+
 /// Makes devices of configurations.
 pub trait Builder {
     /// Kind of device that it makes.
-    type Target: Target;
+    type Target: Target + Send + 'static;
 
     /// True if a configuration means the program that runs, whatever its `p4_device_config` is.
     fn keeps(&self, _config: &ForwardingPipelineConfig) -> bool {
@@ -37,6 +40,12 @@ pub trait Builder {
     /// is quick anyway.
     fn ahead(&self, _config: &ForwardingPipelineConfig) -> Option<Ahead> {
         None
+    }
+
+    /// Drops a program that ran, with all of its entries. That takes long if there are many, and frames pass meanwhile if it is done on
+    /// another thread.
+    fn retire(&self, old: Retired) {
+        drop(old);
     }
 
     /// The device that a configuration describes, with the program's own entries and nothing else.

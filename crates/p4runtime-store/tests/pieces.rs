@@ -3,7 +3,7 @@
 use base_bits::Bits;
 use control_writes::{Count, Data, EntryKey};
 use p4runtime_proto::p4::config::v1::P4Info;
-use p4runtime_proto::p4::v1::{Entity, Update};
+use p4runtime_proto::p4::v1::{Entity, Update, entity::Entity as Kind};
 use p4runtime_proto::{from_text, to_text};
 use p4runtime_store::{Live, Result, Store, Wanted};
 use std::ops::Range;
@@ -280,4 +280,50 @@ fn searches_are_counted_by_what_they_go_through() {
     assert_eq!(searched("action_profile_group {}"), 8);
     assert_eq!(searched(QUERIES[24].0), 30);
     assert_eq!(searched("register_entry {}"), 0);
+}
+
+/// Entries that are read before they are written are found as they were, once each, wherever the position is.
+#[test]
+fn entries_are_read_before_they_are_written() {
+    let entry = |n: u64, rest: &str| {
+        let key = format!("match {{ field_id: 1 ternary {{ value: \"\\{n:03o}\" mask: \"\\377\" }} }}");
+        format!("table_entry {{ table_id: 1 {key} priority: {} {rest} }}", 1 + n % 3)
+    };
+    let mut rng = base_time::Rng::new(29);
+    let queries = QUERIES.iter().filter(|(query, _)| query.contains("table_entry"));
+    for (query, count) in queries {
+        for room in [8, 24, 160] {
+            let mut store = filled();
+            let whole = read(&store, query, Wanted::All, u64::MAX);
+            let mut cursor = store.find(&from_text(query).unwrap(), Wanted::All).unwrap();
+            let mut found = vec![];
+            while !cursor.is_over() {
+                for _ in 0..3 {
+                    let n = rng.between(1, 60);
+                    let action = entry(n, "action { action { action_id: 7 } } metadata: \"new\"");
+                    let entity: Entity = from_text(&action).unwrap();
+                    let Some(Kind::TableEntry(message)) = &entity.entity else { panic!() };
+                    let key = store.catalog().entry_key(message).unwrap();
+                    let how = match store.entry(1, &key) {
+                        None => "INSERT",
+                        Some(_) if rng.next_bool() => "DELETE",
+                        Some(_) => "MODIFY",
+                    };
+                    let mut give = |entity| found.push(shown(&entity));
+                    store.read_before(&mut cursor, (1, &key), &Threes, &mut give).unwrap();
+                    let update: Update = from_text(&format!("type: {how} entity {{ {action} }}")).unwrap();
+                    for change in store.plan(&update).unwrap() {
+                        store.commit(change, None);
+                    }
+                }
+                store
+                    .read_some(&mut cursor, &mut { room }, &Threes, &mut |entity| found.push(shown(&entity)))
+                    .unwrap();
+            }
+            found.sort_unstable();
+            let mut wanted = whole.clone();
+            wanted.sort_unstable();
+            assert_eq!((found.len(), &found), (*count, &wanted), "{query} in pieces of {room}");
+        }
+    }
 }

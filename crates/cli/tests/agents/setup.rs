@@ -5,7 +5,10 @@ use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// Far longer than anything takes.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Directory of the tests' secret, so that the user's own is left alone.
 pub fn state() -> PathBuf {
@@ -139,6 +142,15 @@ impl Rack {
         Rack::with_all(&directory(), server, client, &[])
     }
 
+    /// With arguments of the agents alone.
+    pub fn with_agents(args: &[&str]) -> Rack {
+        Rack::begin(&[], |places| {
+            let tor = places.agent(&places.tor, &places.tor_ports, args);
+            let nic = places.agent(&places.nic, &places.nic_ports, args);
+            (tor, nic, places.controller(&directory(), &[]))
+        })
+    }
+
     /// The controller makes certificates in a directory, and each agent is started with its own.
     pub fn certified(certificates: &Path) -> Rack {
         let client = ["--certificates".to_string(), certificates.display().to_string()];
@@ -167,8 +179,7 @@ impl Rack {
             let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
             let device = free_udp();
             socket.connect(device).unwrap();
-            // Far longer than anything takes.
-            socket.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
+            socket.set_read_timeout(Some(PATIENCE)).unwrap();
             (format!("{device},{}", socket.local_addr().unwrap()), socket)
         };
         let ((first, one), (second, two)) = (port(), port());
@@ -206,9 +217,15 @@ impl Rack {
         serde_json::from_slice(&output.stdout).expect("it prints JSON")
     }
 
-    /// Waits until a switch is as it is wanted.
+    /// Waits until a switch is as it is wanted; it is to be so long before [`PATIENCE`] ends.
     pub fn wait(&self, switch: &Switch, wanted: impl Fn(&Value) -> bool) {
-        while !wanted(&self.shown(switch)) {
+        let begun = Instant::now();
+        loop {
+            let shown = self.shown(switch);
+            if wanted(&shown) {
+                return;
+            }
+            assert!(begun.elapsed() < PATIENCE, "{} is still like this: {shown}", switch.address);
             std::thread::sleep(Duration::from_millis(20));
         }
     }

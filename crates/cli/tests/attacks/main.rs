@@ -9,6 +9,7 @@
 
 mod connections;
 mod decoding;
+mod entities;
 mod externs;
 mod leaks;
 mod memory;

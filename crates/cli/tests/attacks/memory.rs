@@ -75,6 +75,30 @@ fn programs_that_need_more_memory_than_there_is_are_refused() {
     victim.is_as_before(before, "programs that need too much memory");
 }
 
+/// An allocator that keeps what it was given back had 44 MiB after an attack, where a switch had begun with 9: requests of a hundred
+/// thousand small pieces leave nothing.
+#[test]
+fn memory_of_large_requests_goes_back() {
+    let _alone = alone();
+    let (rounds, most) = if at_length() { (10, 100_000) } else { (2, 60_000) };
+    let mut victim = Victim::start(GIGABYTE, &[]);
+    runtime().block_on(async {
+        let mut client = victim.connect().await;
+        let _stream = stream(&mut client, 1).await;
+        let ids = ids(&mut client).await;
+        let before = victim.memory();
+        for _ in 0..rounds {
+            let mut write = entries(ids, 1, "INSERT", 0..most);
+            // The first one ends it, when all have been decoded.
+            write.updates[0].r#type = 3;
+            write.atomicity = 1;
+            client.write(write).await.unwrap_err();
+        }
+        assert!(victim.most_memory() > before + (32 << 20), "{}", victim.most_memory());
+        victim.is_as_before(before, "large requests");
+    });
+}
+
 /// Tables as large as they may be, filled, in the program that runs and in one that is saved beside it, which is then committed and built
 /// anew with all of its entries: a primary that filled a table of a million entries ended a switch that could use 1 GB.
 #[test]

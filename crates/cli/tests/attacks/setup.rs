@@ -62,10 +62,21 @@ impl Victim {
         command
     }
 
-    /// Exit status and message of a switch that does not start.
+    /// Exit status and message of a switch that is not to start.
     pub fn refused(limit: &str, args: &[&str]) -> (ExitStatus, String) {
-        let output = Victim::command(limit, args).output().unwrap();
-        (output.status, String::from_utf8_lossy(&output.stderr).to_string())
+        let mut command = Victim::command(limit, args);
+        let mut process = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut told = String::new();
+        for line in BufReader::new(process.stderr.take().unwrap()).lines() {
+            let line = line.unwrap();
+            if line.contains(" listens on ") {
+                let _ = process.kill();
+                panic!("it has started: {told}{line}");
+            }
+            told += &line;
+            told += "\n";
+        }
+        (process.wait().unwrap(), told)
     }
 
     pub fn of(limit: &str, args: &[&str]) -> Victim {
@@ -90,8 +101,17 @@ impl Victim {
 
     /// Bytes of memory that belong to it alone.
     pub fn memory(&self) -> u64 {
+        self.status("RssAnon:")
+    }
+
+    /// The most memory that it has had so far, in bytes.
+    pub fn most_memory(&self) -> u64 {
+        self.status("VmHWM:")
+    }
+
+    fn status(&self, field: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap();
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
     }
 

@@ -1,8 +1,8 @@
 //! Ternary, range and optional match: the best of several entries that fit.
 //!
 //! Two structures, and the entries decide which: [`vectors`], whose cost follows the number of rules and the width of the
-//! key, and [`tuples`], whose cost follows the number of different masks. Both are built and compared when the entries
-//! have doubled or halved since the last time, so that the updates in between pay for it.
+//! key, and [`tuples`], whose cost follows the number of different masks and the longest chain. Both are built and compared when the
+//! entries have doubled or halved since the last time, so that the updates in between pay for it, or when a chain has become too long.
 
 mod rules;
 mod tuples;
@@ -21,6 +21,9 @@ const FEW: usize = 512;
 /// A tuple costs as much as so many rows of the vectors.
 const ROWS_PER_TUPLE: usize = 40;
 
+/// A rule of a chain costs as much as so many rows: a cache line from anywhere.
+const ROWS_PER_RULE: usize = 10;
+
 /// See the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Ternary {
@@ -35,7 +38,9 @@ pub(crate) struct Ternary {
 #[derive(Clone, Debug)]
 enum Structure {
     Vectors(Vectors),
-    Tuples(Tuples),
+    /// The tuples, and the rules that a chain may have: twice as many as when they were chosen, so that few rules more or less do
+    /// not choose again and again.
+    Tuples(Tuples, usize),
 }
 
 impl Ternary {
@@ -50,7 +55,7 @@ impl Ternary {
     pub(crate) fn lookup(&self, key: &[u64]) -> u32 {
         match &self.structure {
             Structure::Vectors(vectors) => vectors.lookup(&self.rules, key),
-            Structure::Tuples(tuples) => tuples.lookup(&self.rules, key),
+            Structure::Tuples(tuples, _) => tuples.lookup(&self.rules, key),
         }
     }
 
@@ -74,45 +79,58 @@ impl Ternary {
                     *vectors = Vectors::build(&mut self.rules, vectors.entries());
                 }
             }
-            Structure::Tuples(tuples) => {
+            Structure::Tuples(tuples, most) => {
                 removed.iter().for_each(|entry| tuples.remove(&mut self.rules, *entry));
-                added.iter().for_each(|entry| tuples.insert(&mut self.rules, &self.layout, *entry));
+                let fits = |entry: &&u32| tuples.insert(&mut self.rules, &self.layout, **entry, *most);
+                let done = added.iter().take_while(fits).count();
+                if done < added.len() {
+                    let all = [&tuples.entries(&self.rules), &added[done..]].concat();
+                    return self.choose(all);
+                }
                 tuples.settle(&self.rules);
             }
         }
-        let littered = matches!(&self.structure, Structure::Tuples(tuples) if tuples.is_littered());
+        let littered = matches!(&self.structure, Structure::Tuples(tuples, _) if tuples.is_littered());
         if littered || len >= self.chosen_at * 2 || len * 2 < self.chosen_at && self.chosen_at > FEW {
-            self.choose(len);
+            let entries = match &self.structure {
+                Structure::Vectors(vectors) => vectors.entries(),
+                Structure::Tuples(tuples, _) => tuples.entries(&self.rules),
+            };
+            self.choose(entries);
         }
     }
 
     /// Builds the structure that suits the entries.
-    fn choose(&mut self, len: usize) {
-        self.chosen_at = len.max(FEW);
-        let entries = match &self.structure {
-            Structure::Vectors(vectors) => vectors.entries(),
-            Structure::Tuples(tuples) => tuples.entries(&self.rules),
-        };
+    fn choose(&mut self, entries: Vec<u32>) {
+        self.chosen_at = entries.len().max(FEW);
         let vectors = Vectors::build(&mut self.rules, entries.clone());
-        if len > FEW {
-            let mut tuples = Tuples::new(self.seed);
-            let homes: Vec<usize> = entries.iter().map(|entry| self.rules.home(*entry)).collect();
-            entries.iter().for_each(|entry| tuples.insert(&mut self.rules, &self.layout, *entry));
-            tuples.settle(&self.rules);
-            if tuples.len() * ROWS_PER_TUPLE < vectors.cost() {
-                self.structure = Structure::Tuples(tuples);
-                return;
+        let homes: Vec<usize> = entries.iter().map(|entry| self.rules.home(*entry)).collect();
+        self.structure = match self.tuples(&entries, vectors.cost()) {
+            Some(tuples) => tuples,
+            None => {
+                entries.iter().zip(homes).for_each(|(entry, home)| self.rules.set_home(*entry, home));
+                Structure::Vectors(vectors)
             }
-            entries.iter().zip(homes).for_each(|(entry, home)| self.rules.set_home(*entry, home));
+        };
+    }
+
+    /// The entries as tuples, if lookups cost less than `cost` rows.
+    fn tuples(&mut self, entries: &[u32], cost: usize) -> Option<Structure> {
+        if entries.len() <= FEW {
+            return None;
         }
-        self.structure = Structure::Vectors(vectors);
+        let mut tuples = Tuples::new(self.seed);
+        let most = cost / ROWS_PER_RULE;
+        let all = entries.iter().all(|entry| tuples.insert(&mut self.rules, &self.layout, *entry, most));
+        tuples.settle(&self.rules);
+        (all && tuples.len() * ROWS_PER_TUPLE < cost).then_some(Structure::Tuples(tuples, 2 * most))
     }
 
     /// `vectors` or `tuples`.
     pub(crate) fn structure(&self) -> &'static str {
         match &self.structure {
             Structure::Vectors(_) => "vectors",
-            Structure::Tuples(_) => "tuples",
+            Structure::Tuples(..) => "tuples",
         }
     }
 
@@ -120,7 +138,7 @@ impl Ternary {
     pub(crate) fn bytes(&self) -> usize {
         let structure = match &self.structure {
             Structure::Vectors(vectors) => vectors.bytes(),
-            Structure::Tuples(tuples) => tuples.bytes(),
+            Structure::Tuples(tuples, _) => tuples.bytes(),
         };
         structure + self.rules.bytes()
     }

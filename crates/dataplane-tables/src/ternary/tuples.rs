@@ -10,7 +10,8 @@
 //! A rule lives in a tuple whose mask it has at least, the most special one whose chain for it is still short; a new
 //! tuple gets the rule's mask with prefixes rounded down, so that there are few. State: 4 to 8 bytes a rule for heads
 //! (the links are in the rules). Cost: a lookup hashes the key once for each tuple that may still win, and compares the
-//! rules of one chain in each; insert and remove are one chain. Unlike a decision tree it needs no rebuild and copies
+//! rules of one chain in each; insert and remove are one chain. Rules that differ only in what no mask shows (ranges without common
+//! leading bits, priorities) share one chain, so that its length is limited. Unlike a decision tree it needs no rebuild and copies
 //! no rule; unlike a bit vector its size does not grow with the square of the rules.
 //! Srinivasan, Suri, Varghese: Tuple Space Search (SIGCOMM 1999); Daly et al.: TupleMerge (ToN 2019).
 
@@ -81,9 +82,10 @@ impl Tuples {
         (with_masked(key, &tuple.mask, |key| self.seed.hash(key)) >> 32) as u32
     }
 
-    /// Adds an entry whose rule is there.
-    pub(crate) fn insert(&mut self, rules: &mut Rules, layout: &KeyLayout, entry: u32) {
-        let at = self.tuple_for(rules, layout, entry);
+    /// Adds an entry whose rule is there, unless its chain would have more than `most` rules of one tag.
+    #[must_use]
+    pub(crate) fn insert(&mut self, rules: &mut Rules, layout: &KeyLayout, entry: u32, most: usize) -> bool {
+        let Some(at) = self.tuple_for(rules, layout, entry, most) else { return false };
         let tag = self.tag(&self.tuples[at], rules.value_mask(entry).0);
         let tuple = &mut self.tuples[at];
         if tuple.len >= tuple.heads.len() {
@@ -93,28 +95,33 @@ impl Tuples {
         tuple.best = tuple.best.max(rules.rank(entry));
         rules.set_home(entry, at);
         tuple.chain(rules, entry, tag);
+        true
     }
 
-    /// The position of the tuple that a rule belongs in.
-    fn tuple_for(&mut self, rules: &Rules, layout: &KeyLayout, entry: u32) -> usize {
+    /// The position of the tuple that a rule belongs in, if that has room for it.
+    fn tuple_for(&mut self, rules: &Rules, layout: &KeyLayout, entry: u32, most: usize) -> Option<usize> {
         let (value, mask) = rules.value_mask(entry);
         let wide_enough = |t: &Tuple| t.mask.iter().zip(mask).all(|(tuple, rule)| tuple & !rule == 0);
         let bits = |t: &Tuple| t.mask.iter().map(|w| w.count_ones()).sum::<u32>();
         let mut fit: Vec<usize> = (0..self.tuples.len()).filter(|&i| wide_enough(&self.tuples[i])).collect();
         fit.sort_by_key(|&i| std::cmp::Reverse(bits(&self.tuples[i])));
-        let is_short =
-            |&i: &usize| self.tuples[i].count(rules, self.tag(&self.tuples[i], value)) < LONG_CHAIN;
-        if let Some(at) = fit.iter().copied().find(is_short) {
-            return at;
+        let is_shorter = |i: usize, most: usize| {
+            self.tuples[i].count(rules, self.tag(&self.tuples[i], value), most) < most
+        };
+        if let Some(at) = fit.iter().copied().find(|i| is_shorter(*i, LONG_CHAIN)) {
+            return Some(at);
         }
         let position = |mask: &[u64]| self.tuples.iter().position(|t| t.mask == mask);
         let rounded = round_down(layout, mask);
         let mask = if position(&rounded).is_none() { &rounded } else { mask };
-        position(mask).unwrap_or_else(|| {
-            let mask = mask.to_vec();
-            self.tuples.push(Tuple { best: 0, mask, heads: vec![MISS; 4], len: 0, stale: false });
-            self.tuples.len() - 1
-        })
+        match position(mask) {
+            Some(at) => is_shorter(at, most).then_some(at),
+            None => {
+                let mask = mask.to_vec();
+                self.tuples.push(Tuple { best: 0, mask, heads: vec![MISS; 4], len: 0, stale: false });
+                Some(self.tuples.len() - 1)
+            }
+        }
     }
 
     /// Removes an entry whose rule is still there.
@@ -200,26 +207,29 @@ impl Tuple {
         }
     }
 
-    /// Doubles the heads.
+    /// Doubles the heads: each chain becomes two, and both keep its order.
     fn grow(&mut self, rules: &mut Rules) {
         let old = std::mem::take(&mut self.heads);
         self.heads = vec![MISS; old.len() * 2];
-        for head in old {
-            let mut entry = head;
+        for &head in &old {
+            let (mut entry, mut last) = (head, [MISS; 2]);
             while entry != MISS {
                 let (next, tag) = rules.link(entry);
-                self.chain(rules, entry, tag);
+                let last = &mut last[usize::from(tag as usize & old.len() != 0)];
+                rules.set_link(entry, MISS, tag);
+                self.set_next(rules, *last, tag, entry);
+                *last = entry;
                 entry = next;
             }
         }
     }
 
-    /// How many rules have this tag.
-    fn count(&self, rules: &Rules, tag: u32) -> usize {
+    /// How many rules have this tag, up to `most`.
+    fn count(&self, rules: &Rules, tag: u32, most: usize) -> usize {
         let head = self.heads[tag as usize & (self.heads.len() - 1)];
         let chain =
             std::iter::successors(Some(head), |entry| Some(rules.link(*entry).0)).take_while(|e| *e != MISS);
-        chain.filter(|entry| rules.link(*entry).1 == tag).take(LONG_CHAIN).count()
+        chain.filter(|entry| rules.link(*entry).1 == tag).take(most).count()
     }
 }
 

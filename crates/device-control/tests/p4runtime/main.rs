@@ -6,6 +6,7 @@ mod limits;
 mod misses;
 mod names;
 mod planner;
+mod readings;
 mod remote;
 mod requests;
 mod sessions;

@@ -281,7 +281,7 @@ fn served() -> [Box<dyn Served>; 2] {
 }
 
 /// Frames are for the controller from the first of these updates on.
-const DEFAULT: &str = "MODIFY table_entry { table_id: $MyIngress.route is_default_action: true action { action { action_id: $MyIngress.to_cpu } } }";
+pub(crate) const DEFAULT: &str = "MODIFY table_entry { table_id: $MyIngress.route is_default_action: true action { action { action_id: $MyIngress.to_cpu } } }";
 
 /// Racks did a write at once, whatever its length.
 #[test]
@@ -394,10 +394,10 @@ fn what_operators_ask_is_prepared_beside_frames() {
     }
 }
 
-const GROUPS: &str = "packet_replication_engine_entry { multicast_group_entry {} }";
+pub(crate) const GROUPS: &str = "packet_replication_engine_entry { multicast_group_entry {} }";
 
 /// Writes 2500 groups, and [`DEFAULT`].
-fn fill(switch: &mut dyn Served) {
+pub(crate) fn fill(switch: &mut dyn Served) {
     let group = |n: u32| {
         format!(
             "INSERT packet_replication_engine_entry {{ multicast_group_entry {{ multicast_group_id: {n} }} }}"

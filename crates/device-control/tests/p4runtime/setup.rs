@@ -134,6 +134,7 @@ pub fn maker() -> Maker {
         drop_port: None,
         own: Some(program()),
         keep_program: false,
+        retire: drop,
         registry: netfn_registry::all(),
         known: Known::default(),
         shares: false,

@@ -194,8 +194,8 @@ fn read_form(program: &Program, text: &str, start: u32, form: Form) -> Result<Fi
             let Offered { info, plain, initial, .. } = offered(program)?;
             let names = Names::new(&info, &plain, &initial);
             updates(match form {
-                Form::P4RuntimeJson => p4runtime_entries::read_json(text, start, &plain, names),
-                _ => p4runtime_entries::read(text, start, &plain, names),
+                Form::P4RuntimeJson => p4runtime_entries::read_json(text, start, &plain, names, &initial),
+                _ => p4runtime_entries::read(text, start, &plain, names, &initial),
             })
         }
     }

@@ -126,6 +126,7 @@ impl Control {
         let spent: Vec<Spent> = rack.devices.iter().map(|_| Spent::default()).collect();
         let maker = |index: usize| Maker {
             keep_program: false,
+            retire: drop,
             seed: seeds.split_index(index as u64).next_u64(),
             drop_port: None,
             own: None,

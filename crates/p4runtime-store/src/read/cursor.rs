@@ -1,4 +1,7 @@
 //! A query that is answered piece by piece: objects have millions of cells, and tables millions of entries.
+//!
+//! Entries can be written between two pieces, and the answer is nevertheless that of the moment at which it began: an entry that is about to
+//! be written is read before ([`Store::read_before`]), and passed over when its turn comes.
 
 use super::cells::Indexed;
 use super::{Live, Wanted};
@@ -14,15 +17,16 @@ use p4runtime_proto::p4::v1::{
     PacketReplicationEngineEntry, ValueSetEntry, ValueSetMember, action_profile_group, entity::Entity,
     packet_replication_engine_entry as pre,
 };
-use std::collections::{BTreeMap, VecDeque};
-use std::ops::{Bound, Range};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::{Bound, Range, RangeBounds};
 
 /// How many cells take as long as another entity.
 const ENTITY: u64 = 8;
 
 /// A query, and the position in its answer.
 ///
-/// It refers to the next entity by its key: an entity written between two pieces is found if it comes later.
+/// It refers to the next entity by its key: an entity written between two pieces is found if it comes later, unless it was
+/// [read before](Store::read_before).
 #[derive(Clone, PartialEq, Debug)]
 pub struct Cursor {
     query: Entity,
@@ -34,8 +38,8 @@ pub struct Cursor {
 pub(super) enum Part {
     /// Cells of an object.
     Cells(Indexed, Range<u64>, Wanted),
-    /// Entries of a table.
-    Entries(u32, Keys<EntryKey>),
+    /// Entries of a table, and those of them that were read before their turn.
+    Entries(u32, Keys<EntryKey>, BTreeSet<EntryKey>),
     /// The default entry of a table.
     Default(u32),
     /// Members by (profile, id).
@@ -47,11 +51,22 @@ pub(super) enum Part {
     Sessions(Keys<u32>),
 }
 
+impl Part {
+    pub(super) fn entries(table: u32, keys: Keys<EntryKey>) -> Part {
+        Part::Entries(table, keys, BTreeSet::new())
+    }
+}
+
 /// The keys that are left of a map.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Keys<K>(Bound<K>, Bound<K>);
 
 impl<K: Ord + Clone> Keys<K> {
+    /// True if a key is among them.
+    fn have(&self, key: &K) -> bool {
+        (self.0.as_ref(), self.1.as_ref()).contains(key)
+    }
+
     pub(super) fn all() -> Keys<K> {
         Keys(Bound::Unbounded, Bound::Unbounded)
     }
@@ -138,6 +153,30 @@ impl Store {
         Ok(())
     }
 
+    /// Gives `out` what the query wants of an entry that is about to be written, if its turn has not come.
+    pub fn read_before(
+        &self,
+        cursor: &mut Cursor,
+        (table, key): (u32, &EntryKey),
+        live: &dyn Live,
+        out: &mut dyn FnMut(v1::Entity),
+    ) -> Result<()> {
+        let Cursor { query, left } = cursor;
+        for part in left {
+            if let Part::Entries(of, keys, before) = part
+                && *of == table
+                && keys.have(key)
+                && before.insert(key.clone())
+                && let Some(entry) = self.entry(table, key)
+            {
+                let found = self.found_of_entry(query, self.catalog.table(table)?, (key, entry), live);
+                let found = found.within(field(query))?;
+                found.into_iter().for_each(|entity| out(v1::Entity { entity: Some(entity) }));
+            }
+        }
+        Ok(())
+    }
+
     fn parts(&self, query: &Entity, wanted: Wanted) -> Result<VecDeque<Part>> {
         let one = |part: Part| Ok([part].into());
         match query {
@@ -208,10 +247,13 @@ impl Store {
                 self.read_cells(*of, some, *wanted, live, give)?;
                 Ok(cells.is_empty())
             }
-            Part::Entries(table, keys) => {
+            Part::Entries(table, keys, before) => {
                 let Some(state) = self.tables.get(table) else { return Ok(true) };
                 let table = self.catalog.table(*table)?;
                 keys.read(&state.entries, room, |key, entry| {
+                    if !before.is_empty() && before.remove(key) {
+                        return Ok(());
+                    }
                     self.found_of_entry(query, table, (key, entry), live)?.into_iter().for_each(&mut *give);
                     Ok(())
                 })
