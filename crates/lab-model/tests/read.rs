@@ -61,7 +61,11 @@ fn shown(lab: &Lab) -> String {
         if link.rate != UNLIMITED {
             let _ = write!(out, " {}", link.rate);
         }
-        let _ = writeln!(out, " delay {} loss {} queue {}", link.delay, link.loss, link.queue);
+        let _ = write!(out, " delay {} loss {} queue {}", link.delay, link.loss, link.queue);
+        if link.jitter > base_time::Duration::ZERO {
+            let _ = write!(out, " jitter {}", link.jitter);
+        }
+        out.push('\n');
     }
     out
 }
@@ -255,7 +259,7 @@ const P4APP: &str = r#"{
   "topology": {
     "assignment_strategy": "STRATEGY",
     "default": { "bw": 10 },
-    "links": [["h1", "s1"], ["h2", "s1", { "delay": "5ms", "loss": 1 }], ["s1", "s2", { "bw": 1, "queue_length": 50 }], ["s2", "h3"]],
+    "links": [["h1", "s1"], ["h2", "s1", { "delay": "5ms", "jitter": "1ms", "loss": 1 }], ["s1", "s2", { "bw": 1, "queue_length": 50 }], ["s2", "h3"]],
     "hosts": { "h1": {}, "h2": {}, "h3": { "ip": "10.9.9.9/24", "gw": "10.9.9.1" } },
     "switches": { "s1": { "cli_input": "s1-commands.txt", "cpu_port": true }, "s2": { "program": "other.p4" } }
   }
@@ -273,7 +277,7 @@ fn an_app_of_p4_utils_is_read_with_each_strategy() {
         switch s1 forwarding.p4 id 1 port 9559 commands s1-commands.txt cpu 255
         switch s2 other.p4 id 2 port 9560
         link h1-eth0 s1-eth1 10Mbit/s delay 0s loss 0% queue 1000
-        link h2-eth0 s1-eth2 10Mbit/s delay 5ms loss 1% queue 1000
+        link h2-eth0 s1-eth2 10Mbit/s delay 5ms loss 1% queue 1000 jitter 1ms
         link s1-eth3 s2-eth1 1Mbit/s delay 0s loss 0% queue 50
         link s2-eth2 h3-eth0 10Mbit/s delay 0s loss 0% queue 1000
     "#]],
@@ -288,7 +292,7 @@ fn an_app_of_p4_utils_is_read_with_each_strategy() {
         switch s1 forwarding.p4 id 1 port 9559 commands s1-commands.txt cpu 255
         switch s2 other.p4 id 2 port 9560
         link h1-eth0 s1-eth1 10Mbit/s delay 0s loss 0% queue 1000
-        link h2-eth0 s1-eth2 10Mbit/s delay 5ms loss 1% queue 1000
+        link h2-eth0 s1-eth2 10Mbit/s delay 5ms loss 1% queue 1000 jitter 1ms
         link s1-eth3 s2-eth1 1Mbit/s delay 0s loss 0% queue 50
         link s2-eth2 h3-eth0 10Mbit/s delay 0s loss 0% queue 1000
     "#]],
@@ -303,7 +307,7 @@ fn an_app_of_p4_utils_is_read_with_each_strategy() {
         switch s1 forwarding.p4 id 1 port 9559 commands s1-commands.txt cpu 255
         switch s2 other.p4 id 2 port 9560
         link h1-eth0 s1-eth1 10Mbit/s delay 0s loss 0% queue 1000
-        link h2-eth0 s1-eth2 10Mbit/s delay 5ms loss 1% queue 1000
+        link h2-eth0 s1-eth2 10Mbit/s delay 5ms loss 1% queue 1000 jitter 1ms
         link s1-eth3 s2-eth1 1Mbit/s delay 0s loss 0% queue 50
         link s2-eth2 h3-eth0 10Mbit/s delay 0s loss 0% queue 1000
     "#]],
