@@ -258,7 +258,7 @@ const P4APP: &str = r#"{
   "enable_log": true,
   "topology": {
     "assignment_strategy": "STRATEGY",
-    "default": { "bw": 10 },
+    "default": { "bw": 10, "auto_arp_tables": true },
     "links": [["h1", "s1"], ["h2", "s1", { "delay": "5ms", "jitter": "1ms", "loss": 1 }], ["s1", "s2", { "bw": 1, "queue_length": 50 }], ["s2", "h3"]],
     "hosts": { "h1": {}, "h2": {}, "h3": { "ip": "10.9.9.9/24", "gw": "10.9.9.1" } },
     "switches": { "s1": { "cli_input": "s1-commands.txt", "cpu_port": true }, "s2": { "program": "other.p4" } }
@@ -347,13 +347,6 @@ fn mistakes_in_an_app_are_all_reported() {
           |             ^ this is a number
           |
           = help: for example: "s1-runtime.json"
-        warning[P4R0901]: `exec_scripts` are not run
-         --> lab.json:3:19
-          |
-        3 |   "exec_scripts": [{ "cmd": "python controller.py" }],
-          |                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ these are programs of their own
-          |
-          = help: start them in another terminal when the lab is up
         error[P4R0901]: not a gateway
          --> lab.json:6:30
           |
@@ -367,7 +360,7 @@ fn mistakes_in_an_app_are_all_reported() {
         5 |     "links": [["h1", "s1", { "bw": -1, "latency": "1ms" }], ["h1", "s3"], ["s1", "s2", { "port1": 1 }], ["h2", "h2"]],
           |                                        ^^^^^^^^^ this link has no such key
           |
-          = note: its keys are: delay, bw, loss, queue_length, max_queue_size, port1, port2, weight
+          = note: its keys are: delay, jitter, bw, loss, queue_length, max_queue_size, port1, port2, weight
         error[P4R0901]: this is not a bandwidth
          --> lab.json:5:36
           |

@@ -75,7 +75,7 @@ pub fn up(
     become_root().map_err(failed)?;
     let logs = prepared.base.join("logs");
     let mut notes = build::write_requests(&prepared, &logs);
-    if prepared.lab.origin != lab_model::Origin::Rack {
+    if settings.for_controllers && prepared.lab.origin != lab_model::Origin::Rack {
         notes.extend(build::write_programs(&prepared));
     }
     settings.pcaps = settings.pcaps.filter(|_| prepared.lab.records).map(|pcaps| prepared.base.join(pcaps));

@@ -39,6 +39,8 @@ pub struct Settings {
     pub pcaps: Option<PathBuf>,
     /// The seed of all chance.
     pub seed: u64,
+    /// Files that controllers of the description's kind look for are written.
+    pub for_controllers: bool,
 }
 
 /// A lab that is up.
@@ -105,6 +107,10 @@ impl Network {
         }
         network.make_known()?;
         network.run_commands();
+        if settings.for_controllers && network.lab.origin == Origin::P4Utils {
+            let wrong = build::write_graph(&network);
+            network.notes.extend(wrong);
+        }
         network.start_scripts();
         Ok(network)
     }
@@ -303,9 +309,6 @@ impl Network {
 
     /// Starts the programs beside the lab. Their output goes to files: `logs/script-1.log` and on, if the description names none.
     fn start_scripts(&mut self) {
-        if self.lab.origin == Origin::P4Utils {
-            self.notes.extend(build::write_graph(self));
-        }
         for (number, script) in (1..).zip(&self.lab.scripts) {
             let file = script.output.clone().unwrap_or_else(|| format!("logs/script-{number}.log"));
             let file = self.base.join(file);

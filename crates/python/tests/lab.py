@@ -66,6 +66,8 @@ with net:
     fails(lambda: net.add_host("h3"), "is up")
 assert listens.wait() != 0
 
+assert not Path("topology.json").exists() and not (EXAMPLE / "bridge.json").exists(), "files are left behind"
+
 with Network(EXAMPLE, grpc_port=0) as net:
     h1, s3 = net.get("h1", "s3")
     assert net.ping_all() and h1.cmd("echo $((1 + 1))") == "2\n" and s3.device_id == 2

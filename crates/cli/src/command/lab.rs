@@ -47,7 +47,7 @@ struct Options {
     programs: Vec<PathBuf>,
     #[command(flatten)]
     preprocessor: Preprocessor,
-    /// Paths in the file begin in this directory, and hosts' commands run there; default: that of the file
+    /// Paths in the file begin in this directory, and hosts' commands run there; default: that of the file. With it, no files for controllers are written
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
     /// TCP port of the first switch's P4Runtime; the others follow. 0: free ports
@@ -136,7 +136,13 @@ fn up(path: &Path, options: &Options, format: Format) -> Result<Network, ExitCod
         options: options.preprocessor.options(),
     };
     let pcaps = (!options.no_pcap).then(|| PathBuf::from("pcaps"));
-    let settings = Settings { grpc_port: options.grpc_port, pcaps, seed: options.seed };
+    let settings = Settings {
+        grpc_port: options.grpc_port,
+        pcaps,
+        seed: options.seed,
+        // A description from elsewhere has none beside it.
+        for_controllers: options.directory.is_none(),
+    };
     match lab::up(path, &wishes, settings, &mut map) {
         Ok((network, warnings)) => {
             output::diagnostics_text(&warnings, &map);
