@@ -48,6 +48,8 @@ pub struct Setup {
     pub device_id: u64,
     /// Listening address.
     pub address: SocketAddr,
+    /// A socket that listens already, in place of the address.
+    pub listener: Option<TcpListener>,
     /// Certificates, if connections are encrypted.
     pub tls: Option<Tls>,
     /// Address of the metrics for Prometheus; `None` for none.
@@ -91,6 +93,7 @@ impl Setup {
             switch,
             device_id: 1,
             address: (Ipv4Addr::LOCALHOST, 0).into(),
+            listener: None,
             tls: None,
             metrics: None,
             thrift: None,
@@ -202,7 +205,8 @@ fn serve_until(
     let (front, commands) = p4runtime_grpc::queue(WAITING, setup.limits.within(most_files()));
     let (told, begun) = std::sync::mpsc::sync_channel(1);
     let (going, gone) = tokio::sync::oneshot::channel::<()>();
-    let (address, tls, metrics) = (setup.address, setup.tls.clone(), setup.metrics);
+    let (address, listener) = (setup.address, setup.listener.take());
+    let (tls, metrics) = (setup.tls.clone(), setup.metrics);
     let way = front.clone();
     let (links, ends) = links(&setup.switch, setup.agents_secret.as_ref())?;
     // A switch without a program is an agent, or may become one.
@@ -257,7 +261,7 @@ fn serve_until(
             let _ = ending.send(());
         });
         tokio::select! {
-            served = p4runtime_grpc::serve(address, tls, front.clone(), bound, stop) => served.map_err(failed),
+            served = p4runtime_grpc::serve(address, listener, tls, front.clone(), bound, stop) => served.map_err(failed),
             // Who does not hang up is left behind.
             () = async { drop(ended.await); tokio::time::sleep(PATIENCE).await } => Ok(()),
         }

@@ -23,6 +23,9 @@ const RULES: Rules = Rules {
 /// How long a client may take to read an answer, and to send the rest of a call.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Pieces that a call may come in. Each is looked at from the beginning of the call: who sends single bytes makes work for the switch.
+const PIECES: u32 = 4096;
+
 /// Bytes that are read at a time.
 const READ: usize = 16 << 10;
 
@@ -54,7 +57,7 @@ pub fn serve(listener: TcpListener, front: &Front, device_id: u64) -> Result<(),
 }
 
 async fn connection(mut stream: Answering, calls: mpsc::Sender<Call>) {
-    let mut bytes = Vec::new();
+    let (mut bytes, mut pieces) = (Vec::new(), 0);
     loop {
         match decode(&bytes) {
             Err(why) => {
@@ -63,6 +66,7 @@ async fn connection(mut stream: Answering, calls: mpsc::Sender<Call>) {
             }
             Ok(Some((message, length))) => {
                 bytes.drain(..length);
+                pieces = 0;
                 debug!(call = message.name, "Thrift");
                 let (reply, answer) = oneshot::channel();
                 if calls.send((message, reply)).await.is_err() {
@@ -76,6 +80,11 @@ async fn connection(mut stream: Answering, calls: mpsc::Sender<Call>) {
                 }
             }
             Ok(None) => {
+                pieces += 1;
+                if pieces > PIECES {
+                    warn!("a Thrift connection is closed: its call comes in more than {PIECES} pieces");
+                    return;
+                }
                 bytes.reserve(READ);
                 // Who has begun a call has to go on with it.
                 let patience = if bytes.is_empty() { RULES.idle } else { PATIENCE };

@@ -5,12 +5,23 @@ use base_diag::Diagnostic;
 use base_diag::codes::lab as codes;
 use rack_model::{DeviceId, Mac, Network, NodeId, Rack};
 
+/// Hosts, devices and links of a rack: each device is a switch, whatever it runs.
+pub fn shape(rack: &Rack) -> Lab {
+    let mut lab = Lab::new(Origin::Rack);
+    lab.switches = rack.devices.iter().map(|device| Switch::new(device.name.clone())).collect();
+    let known: Vec<(Network, Mac)> =
+        rack.hosts.iter().flat_map(|host| host.ip.iter().map(|ip| (ip.value, host.mac.value))).collect();
+    lab.hosts = rack.hosts.iter().map(|host| of_host(host, &known)).collect();
+    lab.links = rack.links.clone();
+    lab.number_switches();
+    lab
+}
+
 /// The lab of a rack, or why there is none. Workloads, faults and what else belongs to virtual time has no place in a lab.
 pub fn from_rack(rack: &Rack) -> Result<Lab, Vec<Diagnostic>> {
-    let mut lab = Lab::new(Origin::Rack);
+    let mut lab = shape(rack);
     let mut problems = vec![];
-    for (id, device) in (0..).map(DeviceId).zip(&rack.devices) {
-        let mut switch = Switch::new(device.name.clone());
+    for ((id, device), switch) in (0..).map(DeviceId).zip(&rack.devices).zip(&mut lab.switches) {
         let title = format!("`{}` cannot be a switch of a lab", device.name.value);
         let refused = Diagnostic::error(codes::DESCRIPTION, title);
         if rack.legacy(NodeId::Device(id)).is_some() {
@@ -33,13 +44,7 @@ pub fn from_rack(rack: &Rack) -> Result<Lab, Vec<Diagnostic>> {
             app.defines.iter().map(|(name, text)| format!("{}={}", name.value, text.value)).collect();
         switch.include = app.include.iter().map(|directory| directory.value.clone()).collect();
         switch.entries = app.entries.iter().chain(&device.entries).cloned().map(Entries::Any).collect();
-        lab.switches.push(switch);
     }
-    let known: Vec<(Network, Mac)> =
-        rack.hosts.iter().flat_map(|host| host.ip.iter().map(|ip| (ip.value, host.mac.value))).collect();
-    lab.hosts = rack.hosts.iter().map(|host| of_host(host, &known)).collect();
-    lab.links = rack.links.clone();
-    lab.number_switches();
     if problems.is_empty() { Ok(lab) } else { Err(problems) }
 }
 

@@ -20,8 +20,19 @@ pub struct Lab {
     pub switches: Vec<Switch>,
     /// Links. A host's ports count from 0, in the order of its links.
     pub links: Vec<Link>,
+    /// Programs that run beside the lab: controllers.
+    pub scripts: Vec<Script>,
     /// Frames of every switch port are recorded.
     pub records: bool,
+}
+
+/// A program that is started when the lab is up, outside of its hosts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Script {
+    /// For a shell.
+    pub command: String,
+    /// File of its output, if the description names one.
+    pub output: Option<String>,
 }
 
 /// The kind of file that describes a lab, and with it the habits of its users.
@@ -140,7 +151,15 @@ impl Origin {
 impl Lab {
     /// A lab with nothing in it.
     pub fn new(origin: Origin) -> Lab {
-        Lab { origin, program: None, hosts: vec![], switches: vec![], links: vec![], records: true }
+        Lab {
+            origin,
+            program: None,
+            hosts: vec![],
+            switches: vec![],
+            links: vec![],
+            scripts: vec![],
+            records: true,
+        }
     }
 
     /// Numbers the switches as the format's users are used to: by name, numbers in names by their value.

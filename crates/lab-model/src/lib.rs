@@ -33,8 +33,8 @@ mod to_rack;
 mod tutorial;
 
 pub use form::{Form, form};
-pub use from_rack::from_rack;
-pub use lab::{Entries, Gateway, Host, Lab, Neighbour, Origin, Switch, UNLIMITED};
+pub use from_rack::{from_rack, shape};
+pub use lab::{Entries, Gateway, Host, Lab, Neighbour, Origin, Script, Switch, UNLIMITED};
 pub use p4app::read_p4app;
 pub use runtime::program_of;
 pub use to_rack::to_rack_text;

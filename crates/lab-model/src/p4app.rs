@@ -17,7 +17,7 @@
 
 use crate::assign::{self, Strategy};
 use crate::check::{self, Links};
-use crate::lab::{Entries, Gateway, Host, Lab, Origin, Switch};
+use crate::lab::{Entries, Gateway, Host, Lab, Origin, Script, Switch};
 use crate::quantity;
 use crate::tutorial::{commands, file, mac, named, network};
 use base_diag::codes::lab as codes;
@@ -56,15 +56,17 @@ fn read(reader: &mut Reader, mut file_: Fields<'_>, lab: &mut Lab) {
     for key in ["cli", "enable_log"] {
         flag(reader, &mut file_, key);
     }
-    if let Some(json) = file_.take("exec_scripts") {
-        let title = "`exec_scripts` are not run";
-        let warning = Diagnostic::warning(codes::DESCRIPTION, "passed-over", title);
-        let help = "start them in another terminal when the lab is up";
-        reader.problems.push(warning.at(json.span, "these are programs of their own").help(help));
+    let scripts = file_.take("exec_scripts");
+    for json in scripts.and_then(|json| reader.list(json, SCRIPTS)).unwrap_or_default() {
+        lab.scripts.extend(script(reader, json));
     }
     // Python classes of p4-utils: their places are taken here.
     for key in [
         "switch",
+        "switch_node",
+        "host_node",
+        "client_module",
+        "compiler_module",
         "compiler",
         "options",
         "switch_cli",
@@ -102,9 +104,14 @@ fn topology_of(reader: &mut Reader, mut fields: Fields<'_>, lab: &mut Lab, has_c
         }
         found
     });
-    let of_networks = flag(reader, &mut fields, "auto_arp_tables").unwrap_or(true);
-    let of_gateways = flag(reader, &mut fields, "auto_gw_arp").unwrap_or(true);
-    let defaults = Settings::read_defaults(reader, &mut fields);
+    let mut inner =
+        fields.take("default").and_then(|json| reader.fields("the default", json, "{ \"bw\": 10 }"));
+    let mut arp = |key: &str| {
+        let of_hosts = inner.as_mut().and_then(|inner| flag(reader, inner, key));
+        flag(reader, &mut fields, key).or(of_hosts).unwrap_or(true)
+    };
+    let (of_networks, of_gateways) = (arp("auto_arp_tables"), arp("auto_gw_arp"));
+    let defaults = Settings::read_defaults(reader, inner, &mut fields);
     let hosts = fields.need(reader, "hosts", "{ \"h1\": {} }");
     for (name, span, json) in named(reader, "the hosts", hosts) {
         lab.hosts.extend(host(reader, Spanned::new(name.to_string(), span), json));
@@ -128,6 +135,19 @@ fn topology_of(reader: &mut Reader, mut fields: Fields<'_>, lab: &mut Lab, has_c
         lab.switches.iter().map(|switch| u32::try_from(switch.device_id - first + 1).unwrap_or(0)).collect();
     assign::addresses(lab, strategy.unwrap_or(Strategy::Mixed), &numbers);
     assign::neighbours(lab, of_networks, of_gateways);
+}
+
+const SCRIPTS: &str = "[{ \"cmd\": \"python controller.py\" }]";
+
+fn script(reader: &mut Reader, json: &Json) -> Option<Script> {
+    let mut fields = reader.fields("a script", json, "{ \"cmd\": \"python controller.py\" }")?;
+    let command = fields.need(reader, "cmd", "\"python controller.py\"");
+    let command = command.and_then(|json| reader.string(json, "\"python controller.py\""));
+    let output = fields.take("out_file").and_then(|json| reader.string(json, "\"log/controller.log\""));
+    // Switches do not start again.
+    let _ = fields.take("reboot_run");
+    fields.finish(reader, &["cmd", "out_file", "reboot_run"]);
+    Some(Script { command: command?.to_string(), output: output.map(ToString::to_string) })
 }
 
 /// `true`, or the same in quotes.
@@ -179,14 +199,17 @@ fn switch(reader: &mut Reader, name: Spanned<String>, json: &Json, has_cpu_port:
 struct Settings<'j> {
     delay: Option<&'j Json>,
     rate: Option<&'j Json>,
+    jitter: Option<&'j Json>,
     loss: Option<&'j Json>,
     queue: Option<&'j Json>,
 }
 
 impl<'j> Settings<'j> {
-    fn read_defaults(reader: &mut Reader, fields: &mut Fields<'j>) -> Settings<'j> {
-        let inner =
-            fields.take("default").and_then(|json| reader.fields("the default", json, "{ \"bw\": 10 }"));
+    fn read_defaults(
+        reader: &mut Reader,
+        inner: Option<Fields<'j>>,
+        fields: &mut Fields<'j>,
+    ) -> Settings<'j> {
         let mut settings = inner.map_or(Settings::default(), |inner| Settings::take(reader, inner));
         settings.delay = settings.delay.or(fields.take("default_delay"));
         settings.rate = settings.rate.or(fields.take("default_bw"));
@@ -200,6 +223,7 @@ impl<'j> Settings<'j> {
         let settings = Settings {
             delay: fields.take("delay"),
             rate: fields.take("bw"),
+            jitter: fields.take("jitter"),
             loss: fields.take("loss"),
             queue,
         };
@@ -207,7 +231,7 @@ impl<'j> Settings<'j> {
         let _ = fields.take("weight");
         fields.finish(
             reader,
-            &["delay", "bw", "loss", "queue_length", "max_queue_size", "port1", "port2", "weight"],
+            &["delay", "jitter", "bw", "loss", "queue_length", "max_queue_size", "port1", "port2", "weight"],
         );
         settings
     }
@@ -216,6 +240,7 @@ impl<'j> Settings<'j> {
         Settings {
             delay: self.delay.or(other.delay),
             rate: self.rate.or(other.rate),
+            jitter: self.jitter.or(other.jitter),
             loss: self.loss.or(other.loss),
             queue: self.queue.or(other.queue),
         }
@@ -256,6 +281,9 @@ fn link<'j>(
     let Some(mut link) = plugged.plug(reader, lab, ends, json.span) else { return };
     if let Some(delay) = settings.delay.and_then(|json| quantity::delay(reader, json)) {
         link.delay = delay;
+    }
+    if let Some(jitter) = settings.jitter.and_then(|json| quantity::delay(reader, json)) {
+        link.jitter = jitter;
     }
     if let Some(rate) = settings.rate.and_then(|json| quantity::bandwidth(reader, json)) {
         (link.rate, link.full_rate) = (rate, rate);

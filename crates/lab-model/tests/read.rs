@@ -61,7 +61,11 @@ fn shown(lab: &Lab) -> String {
         if link.rate != UNLIMITED {
             let _ = write!(out, " {}", link.rate);
         }
-        let _ = writeln!(out, " delay {} loss {} queue {}", link.delay, link.loss, link.queue);
+        let _ = write!(out, " delay {} loss {} queue {}", link.delay, link.loss, link.queue);
+        if link.jitter > base_time::Duration::ZERO {
+            let _ = write!(out, " jitter {}", link.jitter);
+        }
+        out.push('\n');
     }
     out
 }
@@ -254,8 +258,8 @@ const P4APP: &str = r#"{
   "enable_log": true,
   "topology": {
     "assignment_strategy": "STRATEGY",
-    "default": { "bw": 10 },
-    "links": [["h1", "s1"], ["h2", "s1", { "delay": "5ms", "loss": 1 }], ["s1", "s2", { "bw": 1, "queue_length": 50 }], ["s2", "h3"]],
+    "default": { "bw": 10, "auto_arp_tables": true },
+    "links": [["h1", "s1"], ["h2", "s1", { "delay": "5ms", "jitter": "1ms", "loss": 1 }], ["s1", "s2", { "bw": 1, "queue_length": 50 }], ["s2", "h3"]],
     "hosts": { "h1": {}, "h2": {}, "h3": { "ip": "10.9.9.9/24", "gw": "10.9.9.1" } },
     "switches": { "s1": { "cli_input": "s1-commands.txt", "cpu_port": true }, "s2": { "program": "other.p4" } }
   }
@@ -273,7 +277,7 @@ fn an_app_of_p4_utils_is_read_with_each_strategy() {
         switch s1 forwarding.p4 id 1 port 9559 commands s1-commands.txt cpu 255
         switch s2 other.p4 id 2 port 9560
         link h1-eth0 s1-eth1 10Mbit/s delay 0s loss 0% queue 1000
-        link h2-eth0 s1-eth2 10Mbit/s delay 5ms loss 1% queue 1000
+        link h2-eth0 s1-eth2 10Mbit/s delay 5ms loss 1% queue 1000 jitter 1ms
         link s1-eth3 s2-eth1 1Mbit/s delay 0s loss 0% queue 50
         link s2-eth2 h3-eth0 10Mbit/s delay 0s loss 0% queue 1000
     "#]],
@@ -288,7 +292,7 @@ fn an_app_of_p4_utils_is_read_with_each_strategy() {
         switch s1 forwarding.p4 id 1 port 9559 commands s1-commands.txt cpu 255
         switch s2 other.p4 id 2 port 9560
         link h1-eth0 s1-eth1 10Mbit/s delay 0s loss 0% queue 1000
-        link h2-eth0 s1-eth2 10Mbit/s delay 5ms loss 1% queue 1000
+        link h2-eth0 s1-eth2 10Mbit/s delay 5ms loss 1% queue 1000 jitter 1ms
         link s1-eth3 s2-eth1 1Mbit/s delay 0s loss 0% queue 50
         link s2-eth2 h3-eth0 10Mbit/s delay 0s loss 0% queue 1000
     "#]],
@@ -303,7 +307,7 @@ fn an_app_of_p4_utils_is_read_with_each_strategy() {
         switch s1 forwarding.p4 id 1 port 9559 commands s1-commands.txt cpu 255
         switch s2 other.p4 id 2 port 9560
         link h1-eth0 s1-eth1 10Mbit/s delay 0s loss 0% queue 1000
-        link h2-eth0 s1-eth2 10Mbit/s delay 5ms loss 1% queue 1000
+        link h2-eth0 s1-eth2 10Mbit/s delay 5ms loss 1% queue 1000 jitter 1ms
         link s1-eth3 s2-eth1 1Mbit/s delay 0s loss 0% queue 50
         link s2-eth2 h3-eth0 10Mbit/s delay 0s loss 0% queue 1000
     "#]],
@@ -343,13 +347,6 @@ fn mistakes_in_an_app_are_all_reported() {
           |             ^ this is a number
           |
           = help: for example: "s1-runtime.json"
-        warning[P4R0901]: `exec_scripts` are not run
-         --> lab.json:3:19
-          |
-        3 |   "exec_scripts": [{ "cmd": "python controller.py" }],
-          |                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ these are programs of their own
-          |
-          = help: start them in another terminal when the lab is up
         error[P4R0901]: not a gateway
          --> lab.json:6:30
           |
@@ -363,7 +360,7 @@ fn mistakes_in_an_app_are_all_reported() {
         5 |     "links": [["h1", "s1", { "bw": -1, "latency": "1ms" }], ["h1", "s3"], ["s1", "s2", { "port1": 1 }], ["h2", "h2"]],
           |                                        ^^^^^^^^^ this link has no such key
           |
-          = note: its keys are: delay, bw, loss, queue_length, max_queue_size, port1, port2, weight
+          = note: its keys are: delay, jitter, bw, loss, queue_length, max_queue_size, port1, port2, weight
         error[P4R0901]: this is not a bandwidth
          --> lab.json:5:36
           |

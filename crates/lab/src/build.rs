@@ -1,39 +1,60 @@
 //! Files that `make` leaves beside a tutorial: files for controllers in `build/`, logs in `logs/`.
 
+use crate::graph;
 use crate::network::Network;
 use crate::prepare::Prepared;
 use compiler::p4info::Form;
 use compiler::pushed::pushed;
+use lab_model::Origin;
 use p4runtime_proto::p4::v1::WriteRequest;
 use p4runtime_proto::to_text;
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Writes P4Info and device config of every program, under the names that controllers look for:
-/// `build/NAME.p4.p4info.txtpb` and `build/NAME.json`. Returns errors as text.
+/// Writes P4Info and device config of every program, under the names that controllers look for: `build/NAME.p4.p4info.txtpb` and `build/NAME.json` for
+/// the tutorials', `NAME_p4rt.txt` and `NAME.json` beside the program for p4-utils'. Returns errors as text.
 pub fn write_programs(prepared: &Prepared) -> Vec<String> {
-    let directory = prepared.base.join("build");
     let mut notes = vec![];
     for (file, program) in &prepared.programs {
-        let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+        let (info, config) = program_files(prepared, file);
         let pushed = match pushed(program, Form::Text) {
             Ok(pushed) => pushed,
             Err(problems) => {
                 let why = problems.first().map_or(String::new(), |problem| format!(": {}", problem.title));
-                notes.push(format!("`build/{stem}.json` is not written{why}"));
+                notes.push(format!("`{}` is not written{why}", config.display()));
                 continue;
             }
         };
-        let info = directory.join(format!("{stem}.p4.p4info.txtpb"));
-        let config = directory.join(format!("{stem}.json"));
-        let written = std::fs::create_dir_all(&directory)
-            .and_then(|()| std::fs::write(info, &pushed.p4info))
-            .and_then(|()| std::fs::write(config, pushed.as_json));
+        let written = info
+            .parent()
+            .map_or(Ok(()), std::fs::create_dir_all)
+            .and_then(|()| std::fs::write(&info, &pushed.p4info))
+            .and_then(|()| std::fs::write(&config, pushed.as_json));
         if let Err(error) = written {
-            notes.push(format!("`{}`: {error}", directory.display()));
+            notes.push(format!("`{}`: {error}", info.display()));
         }
     }
     notes
+}
+
+/// The files of a program's P4Info and device config.
+fn program_files(prepared: &Prepared, file: &Path) -> (PathBuf, PathBuf) {
+    if prepared.lab.origin == Origin::P4Utils {
+        return graph::program_files(file);
+    }
+    let directory = prepared.base.join("build");
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    (directory.join(format!("{stem}.p4.p4info.txtpb")), directory.join(format!("{stem}.json")))
+}
+
+/// Writes the graph that p4-utils' controllers read, unless a file of this name is something else. Returns errors as text.
+pub fn write_graph(network: &Network) -> Option<String> {
+    let file = network.base.join(graph::FILE);
+    if std::fs::read_to_string(&file).is_ok_and(|text| !graph::is_graph(&text)) {
+        return Some(format!("`{}` is left as it is: `load_topo` will not read it", file.display()));
+    }
+    let text = graph::graph(&network.lab, &network.switches).to_string();
+    std::fs::write(&file, text).err().map(|error| format!("`{}`: {error}", file.display()))
 }
 
 /// Writes the updates that fill each switch: `logs/s1-p4runtime-requests.txt`. Returns errors as text.
@@ -65,12 +86,12 @@ pub fn welcome(network: &Network) -> String {
     for switch in &network.switches {
         let _ = writeln!(
             text,
-            "{}: {}, P4Runtime {} device {}, Thrift {}",
+            "{}: {}, P4Runtime {} device {}{}",
             switch.name,
             switch.program.display(),
             switch.address,
             switch.device_id,
-            switch.thrift
+            switch.thrift.map_or(String::new(), |address| format!(", Thrift {address}"))
         );
     }
     for note in &network.notes {

@@ -21,20 +21,24 @@ pub fn links(network: &Network) -> String {
             NodeId::Host(_) => format!("{}:{}", network.lab.node_name(end.node), network.lab.interface(end)),
             NodeId::Device(_) => network.lab.interface(end),
         });
-        let (is_down, [there, back]) = network.link(at).unwrap_or_default();
+        let (is_down, counts) = network.link(at).unwrap_or_default();
         let state = if is_down { "down" } else { "up" };
         let _ = write!(text, "{} <-> {}  {state}", ends[0], ends[1]);
-        if link.rate != UNLIMITED {
+        // The kernel's have the rate of the machine.
+        if counts.is_some() && link.rate != UNLIMITED {
             let _ = write!(text, "  {}", link.rate);
         }
-        if link.delay > base_time::Duration::ZERO {
+        if counts.is_some() && link.delay > base_time::Duration::ZERO {
             let _ = write!(text, "  {}", link.delay);
         }
-        let _ = writeln!(
-            text,
-            "  frames {} and {}, dropped {} and {}",
-            there.delivered, back.delivered, there.dropped, back.dropped
-        );
+        let _ = match counts {
+            Some([there, back]) => writeln!(
+                text,
+                "  frames {} and {}, dropped {} and {}",
+                there.delivered, back.delivered, there.dropped, back.dropped
+            ),
+            None => writeln!(text),
+        };
     }
     text
 }
@@ -62,6 +66,10 @@ pub fn all(network: &Network) -> String {
             switch.address,
             switch.device_id
         );
+    }
+    for process in &network.processes {
+        let id = process.id().map_or("not running".to_string(), |id| id.to_string());
+        let _ = writeln!(text, "process {}  {id}", process.name);
     }
     text
 }
@@ -97,7 +105,10 @@ pub fn of_switch(network: &Network, switch: usize, words: &[&str]) -> Result<Str
             Err("usage: SWITCH table_dump [TABLE] | show_tables | counters [FILTER] | trace PORT HEX | a command of `p4rack cli`"
                 .to_string())
         }
-        _ => switch_cli(&about.thrift, &words.join(" ")),
+        _ => match &about.thrift {
+            Some(address) => switch_cli(address, &words.join(" ")),
+            None => Err(format!("`{}` serves no Thrift: use P4Runtime, at {}", about.name, about.address)),
+        },
     }
 }
 

@@ -1,7 +1,7 @@
 //! `p4rack lab exec`: this process becomes one of a host.
 
 use crate::registry::{MARK, Record};
-use crate::space::enter;
+use crate::space::{enter, own_sys};
 use base_diag::did_you_mean;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -22,6 +22,7 @@ pub fn exec(lab: &Record, host: &str, words: &[String]) -> String {
             "`{host}` cannot be entered: {error}; a lab is entered by the user who started it, or by root"
         );
     }
+    own_sys();
     let address = |word: &str| {
         let host = lab.hosts.iter().find(|host| host.name == word)?;
         host.addresses.first().map(ToString::to_string)

@@ -1,5 +1,6 @@
 //! Which file describes the lab, and where the files that it names are.
 
+use crate::graph;
 use base_diag::Diagnostic;
 use base_diag::codes::lab as codes;
 use std::path::{Path, PathBuf};
@@ -37,7 +38,11 @@ pub fn find(path: &Path) -> Result<Found, Diagnostic> {
     let text = makefile(path);
     let program = variable(&text, "DEFAULT_PROG");
     let found = |file: PathBuf| Found { file, base: path.to_path_buf(), program: program.clone() };
-    if let Some(file) = NAMES.iter().map(|name| path.join(name)).find(|file| file.is_file()) {
+    // p4-utils leaves a graph under the name of the tutorials' descriptions.
+    let describes = |file: &PathBuf| {
+        file.is_file() && !std::fs::read_to_string(file).is_ok_and(|text| graph::is_graph(&text))
+    };
+    if let Some(file) = NAMES.iter().map(|name| path.join(name)).find(describes) {
         return Ok(found(file));
     }
     if let Some(file) = variable(&text, "TOPO").map(|topo| path.join(topo)).filter(|file| file.is_file()) {

@@ -15,18 +15,23 @@
 
 mod build;
 mod command;
+mod draw;
 mod dump;
 mod exec;
 mod find;
+mod graph;
 mod import;
 mod netlink;
 mod network;
 mod ping;
 mod prepare;
 mod printed;
+mod process;
 mod prompt;
+mod real;
 mod registry;
 mod script;
+mod served;
 mod signals;
 mod space;
 mod stack;
@@ -36,14 +41,17 @@ mod wire;
 
 pub use build::welcome;
 pub use command::{Done, Ways, perform};
+pub use draw::draw;
 pub use exec::exec;
 pub use find::{Found, find};
 pub use import::import;
 pub use network::{Network, Settings};
 pub use prepare::{Prepared, Ready, Wishes, prepare, read};
 pub use prompt::{Commands, read_commands, run as prompt};
+pub use real::{RealSettings, real};
 pub use registry::{HostRecord, MARK, Record, Registry, SwitchRecord};
 pub use script::{Outcome, Step, read as read_script, run as run_script};
+pub use served::serve;
 pub use signals::{Ending, on_signals};
 pub use space::become_root;
 
@@ -60,28 +68,29 @@ pub fn up(
 ) -> Result<(Network, Vec<Diagnostic>), Vec<Diagnostic>> {
     let registry = Registry::of_user();
     registry.clean();
-    let found = find(path).map_err(|problem| vec![problem])?;
+    let mut found = find(path).map_err(|problem| vec![problem])?;
+    found.base = wishes.base.clone().unwrap_or(found.base);
     let (prepared, warnings) = prepare(&found, wishes, map)?;
-    let failed = |why: String| vec![failure(&why)];
+    let failed = |why: String| vec![failure(&why, "p4rack lab")];
     become_root().map_err(failed)?;
     let logs = prepared.base.join("logs");
     let mut notes = build::write_requests(&prepared, &logs);
-    if prepared.lab.origin == lab_model::Origin::Tutorial {
+    if settings.for_controllers && prepared.lab.origin != lab_model::Origin::Rack {
         notes.extend(build::write_programs(&prepared));
     }
     settings.pcaps = settings.pcaps.filter(|_| prepared.lab.records).map(|pcaps| prepared.base.join(pcaps));
-    let mut network = Network::up(prepared, &settings, registry).map_err(|why| vec![failure(&why)])?;
+    let mut network = Network::up(prepared, &settings, registry).map_err(failed)?;
     network.notes.extend(notes);
     Ok((network, warnings))
 }
 
 /// Error of a lab that cannot be brought up, with advice if there is any.
-fn failure(why: &str) -> Diagnostic {
+fn failure(why: &str, command: &str) -> Diagnostic {
     let problem = Diagnostic::error(codes::BRING_UP, "the lab cannot be brought up").note(why);
     let is_denied =
         why.contains("Operation not permitted") || why.contains("Permission denied") || why.contains("EPERM");
     match is_denied {
-        true => problem.help("run it as root: `sudo p4rack lab`"),
+        true => problem.help(format!("run it as root: `sudo {command}`")),
         false => problem,
     }
 }

@@ -1,5 +1,6 @@
 //! Requests to the kernel about interfaces, addresses, routes and neighbours (RFC 3549, rtnetlink(7)), in the network namespace of the calling thread.
 
+use crate::space::Space;
 use nix::errno::Errno;
 use nix::sys::socket::{
     AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recv, send, socket,
@@ -43,6 +44,32 @@ pub fn set_mac(index: u32, mac: Mac) -> nix::Result<()> {
     let mut body = link(index, 0, 0);
     attribute(&mut body, ADDRESS, &mac.0);
     ask(NEW_LINK, 0, &body)
+}
+
+/// Makes a pair of interfaces that are joined by a cable: one in this namespace, its peer in another.
+pub fn add_veth(name: &str, peer: &str, in_space: &Space, mtu: u32) -> nix::Result<()> {
+    const NAME: u16 = 3;
+    const MTU: u16 = 4;
+    const ABOUT: u16 = 18;
+    const SPACE: u16 = 28;
+    const KIND: u16 = 1;
+    const DATA: u16 = 2;
+    const PEER: u16 = 1;
+    let named = |name: &str| {
+        let mut body = link(0, 0, 0);
+        attribute(&mut body, NAME, &[name.as_bytes(), &[0]].concat());
+        attribute(&mut body, MTU, &mtu.to_ne_bytes());
+        body
+    };
+    let mut other = named(peer);
+    attribute(&mut other, SPACE, &in_space.descriptor().to_ne_bytes());
+    let (mut data, mut about) = (vec![], vec![]);
+    attribute(&mut data, PEER, &other);
+    attribute(&mut about, KIND, b"veth");
+    attribute(&mut about, DATA, &data);
+    let mut body = named(name);
+    attribute(&mut body, ABOUT, &about);
+    ask(NEW_LINK, CREATE | EXCLUSIVE, &body)
 }
 
 /// Gives an interface an address.

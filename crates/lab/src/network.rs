@@ -1,17 +1,20 @@
 //! A lab that is up: namespaces, switches, links. Everything ends when it is dropped.
 
+use crate::build;
 use crate::prepare::{Prepared, Ready};
 use crate::printed::Printed;
+use crate::process::Process;
 use crate::registry::{HostRecord, MARK, Record, Registry, SwitchRecord};
-use crate::space::Space;
+use crate::space::{Space, own_sys};
 use crate::stack;
 use crate::wire::{End, Wire, WireCount};
 use agent::{Setup, Switch as Runs, cable};
 use base_time::Rng;
 use dataplane_ports::{Cable, CaptureSink, Tap};
 use ir::Program;
-use lab_model::Lab;
+use lab_model::{Lab, Origin};
 use rack_model::{End as Plug, NodeId};
+use std::fs::File;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -36,6 +39,8 @@ pub struct Settings {
     pub pcaps: Option<PathBuf>,
     /// The seed of all chance.
     pub seed: u64,
+    /// Files that controllers of the description's kind look for are written.
+    pub for_controllers: bool,
 }
 
 /// A lab that is up.
@@ -50,14 +55,27 @@ pub struct Network {
     pub notes: Vec<String>,
     /// One for each switch: where it serves P4Runtime, and its program.
     pub switches: Vec<SwitchRecord>,
-    programs: Vec<Arc<Program>>,
+    programs: Vec<Option<Arc<Program>>>,
     hosts: Vec<Space>,
-    /// Ended before the switches, whose cables they hold.
-    wires: Vec<Wire>,
+    /// One for each link. Ended before the switches, whose cables they hold.
+    pub(crate) cabling: Vec<Cabling>,
     running: Vec<Running>,
+    /// Agents and their controller.
+    pub(crate) processes: Vec<Process>,
     /// Entry of the lab in the registry.
     pub registry: Registry,
 }
+
+/// How a link is made.
+pub(crate) enum Cabling {
+    /// By a thread.
+    Wire(Wire),
+    /// By the kernel: the namespaces and names of its ends.
+    Veth([(Space, String); 2]),
+}
+
+/// Name of a whole rack among the switches.
+pub(crate) const RACK: &str = "rack";
 
 /// A switch's threads.
 struct Running {
@@ -72,18 +90,9 @@ impl Network {
         let (started, rng) = (Instant::now(), Rng::new(settings.seed));
         let directory = std::fs::canonicalize(&base).unwrap_or_else(|_| base.clone());
         let (ports, notes) = grpc_ports(&lab, settings.grpc_port)?;
-        let mut network = Network {
-            id: Registry::own_id(),
-            base: directory,
-            notes,
-            switches: vec![],
-            programs: switches.iter().map(|ready| Arc::clone(&ready.program)).collect(),
-            hosts: vec![],
-            wires: vec![],
-            running: vec![],
-            registry,
-            lab,
-        };
+        let mut network = Network::new(lab, directory, registry);
+        network.notes = notes;
+        network.programs = switches.iter().map(|ready| Some(Arc::clone(&ready.program))).collect();
         network.make_hosts()?;
         let mut plugged = network.plug(settings)?;
         for (number, (ready, port)) in switches.into_iter().zip(ports).enumerate() {
@@ -94,20 +103,52 @@ impl Network {
             let name =
                 format!("{}-{}", network.lab.interface(link.ends[0]), network.lab.interface(link.ends[1]));
             let wire = Wire::join(link, ends, &rng.split(&name), started);
-            network.wires.push(wire.map_err(|error| format!("link {name}: {error}"))?);
+            network.cabling.push(Cabling::Wire(wire.map_err(|error| format!("link {name}: {error}"))?));
         }
-        network
-            .registry
-            .add(&network.record())
-            .map_err(|error| format!("the lab cannot be made known: {error}"))?;
+        network.make_known()?;
         network.run_commands();
+        if settings.for_controllers && network.lab.origin == Origin::P4Utils {
+            let wrong = build::write_graph(&network);
+            network.notes.extend(wrong);
+        }
+        network.start_scripts();
         Ok(network)
     }
 
-    fn record(&self) -> Record {
+    /// A lab of which nothing is up.
+    pub(crate) fn new(lab: Lab, base: PathBuf, registry: Registry) -> Network {
+        Network {
+            id: Registry::own_id(),
+            base,
+            notes: vec![],
+            switches: vec![],
+            programs: vec![],
+            hosts: vec![],
+            cabling: vec![],
+            running: vec![],
+            processes: vec![],
+            registry,
+            lab,
+        }
+    }
+
+    /// The devices of a rack have parts of a program; the rack, after them, has all of it.
+    pub(crate) fn set_programs(&mut self, devices: usize, whole: Arc<Program>) {
+        self.programs = vec![None; devices];
+        self.programs.push(Some(whole));
+    }
+
+    /// Lets other processes find the lab.
+    pub(crate) fn make_known(&self) -> Result<(), String> {
+        self.registry.add(&self.record()).map_err(|error| format!("the lab cannot be made known: {error}"))
+    }
+
+    /// What other processes know of the lab.
+    pub fn record(&self) -> Record {
         let hosts = self.lab.hosts.iter().zip(&self.hosts);
         let host = |(host, space): (&lab_model::Host, &Space)| HostRecord {
             name: host.name.value.clone(),
+            mac: host.mac.map(|mac| mac.to_string()),
             addresses: host.addresses.iter().map(|network| network.address).collect(),
             namespace: space.path(),
         };
@@ -120,7 +161,8 @@ impl Network {
         }
     }
 
-    fn make_hosts(&mut self) -> Result<(), String> {
+    /// Makes a namespace for each host.
+    pub(crate) fn make_hosts(&mut self) -> Result<(), String> {
         for host in &self.lab.hosts {
             let name = &host.name.value;
             let failed = |error: &dyn std::fmt::Display| format!("host {name}: {error}");
@@ -154,6 +196,12 @@ impl Network {
             let ends = [self.end(a, settings, &mut plugged)?, self.end(b, settings, &mut plugged)?];
             plugged.ends.push(ends);
         }
+        self.configure_hosts()?;
+        Ok(plugged)
+    }
+
+    /// Addresses, routes and neighbours of the hosts, whose interfaces are up.
+    pub(crate) fn configure_hosts(&self) -> Result<(), String> {
         for (at, (host, space)) in self.lab.hosts.iter().zip(&self.hosts).enumerate() {
             let node = NodeId::Host(rack_model::HostId(at as u32));
             let Some(first) = self.lab.ends(node).find(|end| end.port == 0) else { continue };
@@ -162,7 +210,7 @@ impl Network {
                 space.within(|| stack::configure(host, &name)).map_err(|error| error.to_string());
             configured.and_then(|done| done).map_err(|why| format!("host {}: {why}", host.name.value))?;
         }
-        Ok(plugged)
+        Ok(())
     }
 
     fn end(&self, end: Plug, settings: &Settings, plugged: &mut Plugged) -> Result<End, String> {
@@ -235,7 +283,7 @@ impl Network {
             name,
             device_id: switch.device_id,
             address,
-            thrift,
+            thrift: Some(thrift),
             program: ready.file,
         });
         self.running.push(running);
@@ -259,18 +307,43 @@ impl Network {
         }
     }
 
+    /// Starts the programs beside the lab. Their output goes to files: `logs/script-1.log` and on, if the description names none.
+    fn start_scripts(&mut self) {
+        for (number, script) in (1..).zip(&self.lab.scripts) {
+            let file = script.output.clone().unwrap_or_else(|| format!("logs/script-{number}.log"));
+            let file = self.base.join(file);
+            let start = || {
+                file.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+                let out = File::create(&file)?;
+                let wrong = out.try_clone()?;
+                let mut command = self.command(&["bash", "-c", &script.command]);
+                command.stdin(Stdio::null()).stdout(out).stderr(wrong).spawn()
+            };
+            self.notes.push(match start() {
+                Ok(_) => format!("`{}` is running: {}", script.command, file.display()),
+                Err(error) => format!("`{}` is not running: {}: {error}", script.command, file.display()),
+            });
+        }
+    }
+
     /// Runs a program in a host and waits for it: whether it succeeded, and its output.
     pub fn output(&self, host: usize, words: &[&str]) -> io::Result<(bool, String)> {
         let (mut command, printed) = (self.command(words), Printed::new()?);
         command.stdin(Stdio::null()).stdout(printed.end()?).stderr(printed.end()?);
-        let status = self.space(host)?.within(|| command.status())??;
+        let status = self.space(host)?.within(|| {
+            own_sys();
+            command.status()
+        })??;
         Ok((status.success(), printed.text()?))
     }
 
     /// Starts a program in a host, with this process's input and output.
     pub fn start(&self, host: usize, words: &[&str]) -> io::Result<Child> {
         let mut command = self.command(words);
-        self.space(host)?.within(|| command.spawn())?
+        self.space(host)?.within(|| {
+            own_sys();
+            command.spawn()
+        })?
     }
 
     fn command(&self, words: &[&str]) -> Command {
@@ -281,7 +354,7 @@ impl Network {
 
     /// The program that a switch had at the start.
     pub fn program(&self, switch: usize) -> Option<&Program> {
-        self.programs.get(switch).map(|program| &**program)
+        self.programs.get(switch)?.as_deref()
     }
 
     /// The namespace of a host.
@@ -296,10 +369,17 @@ impl Network {
 
     /// Takes a link down or up, with the interfaces of its hosts.
     pub fn set_link(&self, link: usize, is_down: bool) -> Result<(), String> {
-        let (Some(wire), Some(about)) = (self.wires.get(link), self.lab.links.get(link)) else {
+        let (Some(cabling), Some(about)) = (self.cabling.get(link), self.lab.links.get(link)) else {
             return Err("there is no such link".to_string());
         };
-        wire.set_down(is_down);
+        match cabling {
+            Cabling::Wire(wire) => wire.set_down(is_down),
+            Cabling::Veth(ends) => {
+                for (space, name) in ends {
+                    space.within(|| stack::set_up(name, !is_down)).map_err(|error| error.to_string())??;
+                }
+            }
+        }
         for end in about.ends {
             if let NodeId::Host(id) = end.node {
                 let name = self.lab.interface(end);
@@ -329,16 +409,23 @@ impl Network {
         }
     }
 
-    /// Whether a link is down, and its counters.
-    pub fn link(&self, link: usize) -> Option<(bool, [WireCount; 2])> {
-        self.wires.get(link).map(|wire| (wire.is_down(), wire.counts()))
+    /// Whether a link is down, and its counters. The kernel's links are not counted here: `ip -s link` in a host does.
+    pub fn link(&self, link: usize) -> Option<(bool, Option<[WireCount; 2]>)> {
+        self.cabling.get(link).map(|cabling| match cabling {
+            Cabling::Wire(wire) => (wire.is_down(), Some(wire.counts())),
+            Cabling::Veth(ends) => (!ends.iter().all(|(space, name)| is_up(space, name)), None),
+        })
     }
 }
 
 impl Drop for Network {
     fn drop(&mut self) {
+        // Before the registry ends whatever is marked: agents let calls end that have begun.
+        while let Some(process) = self.processes.pop() {
+            drop(process);
+        }
         self.registry.remove(&self.id);
-        self.wires.clear();
+        self.cabling.clear();
         for running in &mut self.running {
             let _ = running.stop.take().map(|stop| stop.send(()));
         }
@@ -347,6 +434,12 @@ impl Drop for Network {
             let _ = running.thread.take().map(JoinHandle::join);
         }
     }
+}
+
+/// True if an interface and its peer are up.
+fn is_up(space: &Space, name: &str) -> bool {
+    let found = space.within(|| linux_net::find(name)).and_then(|found| found);
+    found.is_ok_and(|link| link.is_some_and(|link| link.is_up))
 }
 
 /// The ends of all links.

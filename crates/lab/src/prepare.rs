@@ -20,6 +20,8 @@ pub struct Wishes {
     pub programs: Vec<(Option<String>, PathBuf)>,
     /// Programs are looked for here first.
     pub directories: Vec<PathBuf>,
+    /// Paths in the description begin here, and hosts' commands run here; `None`: where the description is.
+    pub base: Option<PathBuf>,
     /// Preprocessor options.
     pub options: p4_syntax::Options,
 }

@@ -32,6 +32,8 @@ pub struct Record {
 pub struct HostRecord {
     /// Name of the host.
     pub name: String,
+    /// MAC address of the first interface, if the description has one.
+    pub mac: Option<String>,
     /// IP addresses.
     pub addresses: Vec<std::net::IpAddr>,
     /// Network namespace.
@@ -47,8 +49,8 @@ pub struct SwitchRecord {
     pub device_id: u64,
     /// Address of the P4Runtime server.
     pub address: std::net::SocketAddr,
-    /// Where it serves BMv2's Thrift.
-    pub thrift: std::net::SocketAddr,
+    /// Where it serves BMv2's Thrift, if anywhere.
+    pub thrift: Option<std::net::SocketAddr>,
     /// The file of its program.
     pub program: PathBuf,
 }

@@ -1,5 +1,6 @@
 //! Network namespaces, held open by files of this process: they disappear with the process, with everything in them.
 
+use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, setns, unshare};
 use std::fs::File;
 use std::io;
@@ -30,6 +31,11 @@ impl Space {
         })?
     }
 
+    /// The number of its open file in this process.
+    pub fn descriptor(&self) -> i32 {
+        self.0.as_raw_fd()
+    }
+
     /// Path for other processes, valid while this one lives.
     pub fn path(&self) -> PathBuf {
         PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.0.as_raw_fd()))
@@ -40,6 +46,15 @@ impl Space {
         use std::os::unix::fs::MetadataExt;
         Ok(self.0.metadata()?.ino())
     }
+}
+
+/// Gives this thread and its processes a `/sys` that shows the interfaces of its network namespace. Where that is not allowed, they see those of the machine.
+pub fn own_sys() {
+    let none = None::<&str>;
+    // Mounts of the machine still appear, and none of these leaves.
+    let _ = unshare(CloneFlags::CLONE_NEWNS)
+        .and_then(|()| mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_SLAVE, none))
+        .and_then(|()| mount(Some("sysfs"), "/sys", Some("sysfs"), MsFlags::empty(), none));
 }
 
 /// Runs a closure on a thread that ends afterwards, and with it the namespaces that it entered.

@@ -1,21 +1,15 @@
 //! A terminal in a host: a window of X, or of tmux where there is no X.
 
 use crate::network::Network;
+use crate::process::own_command;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Opens a terminal in a host. Returns a message for the user.
 pub fn open(network: &Network, host: usize) -> Result<String, String> {
     let name = network.lab.hosts[host].name.value.clone();
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let inside = [
-        program.to_string_lossy().into_owned(),
-        "lab".into(),
-        "exec".into(),
-        "--lab".into(),
-        network.id.clone(),
-    ];
-    let inside: Vec<String> = inside.into_iter().chain([name.clone(), "--".into(), "bash".into()]).collect();
+    let mut inside = own_command();
+    inside.extend(["lab", "exec", "--lab", &network.id, &name, "--", "bash"].map(ToString::to_string));
     if std::env::var_os("DISPLAY").is_some() && is_there("xterm") {
         let mut command = Command::new("xterm");
         command.args(["-T", &name, "-e"]).args(&inside);

@@ -130,6 +130,8 @@ pub fn read_commands(text: &str, start: u32) -> (Vec<Statement>, Vec<Diagnostic>
     let mut at = start;
     for raw in text.split_inclusive('\n') {
         let code = raw.split('#').next().unwrap_or_default();
+        // `simple_switch_CLI` passes over lines that are no commands: in files, such lines are comments as in P4.
+        let code = if code.trim_start().starts_with("//") { "" } else { code };
         match command(&mut state, code, at) {
             Ok(Some(statement)) => statements.push(statement),
             Ok(None) => {}

@@ -42,27 +42,32 @@ impl std::error::Error for ServeError {}
 /// The future of [`serve`].
 pub type Serving<'a> = Pin<Box<dyn Future<Output = Result<(), ServeError>> + 'a>>;
 
-/// Serves on an address until `stop` is done; then waits for calls in progress. `bound` gets the listening address.
+/// Serves on an address, or on a socket that listens already, until `stop` is done; then waits for calls in progress. `bound` gets the listening address.
 ///
 /// All is boxed, so that the server is compiled here and not in each crate that calls this.
 pub fn serve<'a>(
     address: SocketAddr,
+    listener: Option<std::net::TcpListener>,
     tls: Option<Tls>,
     front: Front,
     bound: Box<dyn FnOnce(SocketAddr) + 'a>,
     stop: Pin<Box<dyn Future<Output = ()> + 'a>>,
 ) -> Serving<'a> {
-    Box::pin(listen(address, tls, front, bound, stop))
+    Box::pin(listen(address, listener, tls, front, bound, stop))
 }
 
 async fn listen(
     address: SocketAddr,
+    listener: Option<std::net::TcpListener>,
     tls: Option<Tls>,
     front: Front,
     bound: Box<dyn FnOnce(SocketAddr) + '_>,
     stop: Pin<Box<dyn Future<Output = ()> + '_>>,
 ) -> Result<(), ServeError> {
-    let listener = TcpListener::bind(address).await;
+    let listener = match listener {
+        Some(listener) => listener.set_nonblocking(true).and_then(|()| TcpListener::from_std(listener)),
+        None => TcpListener::bind(address).await,
+    };
     let taken = |error| format!("cannot listen on {address} for P4Runtime (`--grpc-server-addr`): {error}");
     let listener = listener.map_err(|error| ServeError(taken(error)))?;
     let mut server = Server::builder()

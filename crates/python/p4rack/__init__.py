@@ -8,7 +8,8 @@
     99
 
 `check`, `analyze`, `plan`, `split` and `up` are the commands of the same name, with their options as arguments (`seed=7` is `--seed 7`,
-`full_rate=True` is `--full-rate`) and what they print as `--format json`.
+`full_rate=True` is `--full-rate`) and what they print as `--format json`. `p4rack.lab` has labs: hosts with a real network stack,
+P4 switches and links in real time.
 """
 
 import json
@@ -48,7 +49,13 @@ def _ask(name, *arguments, **options):
 def _problems(told):
     each = told if isinstance(told, list) else [told or {}]
     found = [problem for one in each for problem in one.get("diagnostics", [])]
-    return "\n".join("; ".join([problem["title"], *problem["notes"], *problem["help"]]) for problem in found)
+    return "\n".join("; ".join([_placed(problem), *problem["notes"], *problem["help"]]) for problem in found)
+
+
+def _placed(problem):
+    """A problem's title, and what is wrong where."""
+    places = [f"{label['file']}:{label['line']}: {label['text']}" for label in problem["labels"] if label["file"]]
+    return "; ".join([problem["title"], *places])
 
 
 def check(program, **options):

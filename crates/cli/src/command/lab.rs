@@ -31,6 +31,9 @@ pub struct Args {
     /// Do not read commands: run until SIGTERM or SIGINT
     #[arg(long)]
     no_prompt: bool,
+    /// Output format; `json` answers each command with one line of JSON
+    #[arg(long, value_enum, default_value = "text", conflicts_with = "no_prompt")]
+    format: Format,
 }
 
 /// How a lab is brought up.
@@ -44,6 +47,9 @@ struct Options {
     programs: Vec<PathBuf>,
     #[command(flatten)]
     preprocessor: Preprocessor,
+    /// Paths in the file begin in this directory, and hosts' commands run there; default: that of the file. With it, no files for controllers are written
+    #[arg(long, value_name = "DIR")]
+    directory: Option<PathBuf>,
     /// TCP port for the P4Runtime of the first switch; the other switches get the following ports. 0 selects free ports
     #[arg(long, value_name = "PORT")]
     grpc_port: Option<u16>,
@@ -95,6 +101,14 @@ enum Command {
         #[arg(long, value_enum, default_value = "text")]
         format: Format,
     },
+    /// Draw a lab's hosts, switches and links as SVG on standard output
+    #[command(after_help = "Examples:
+  p4rack lab draw topology.json > topology.svg")]
+    Draw {
+        /// topology.json, p4app.json or RACK.toml, or a directory with one
+        #[arg(default_value = ".", value_name = "DIR|FILE")]
+        path: PathBuf,
+    },
     /// End the processes left by labs that were killed
     #[command(after_help = "Examples:
   p4rack lab clean")]
@@ -108,6 +122,7 @@ pub fn run(args: &Args) -> ExitCode {
         Some(Command::Exec { lab, host, command }) => exec(lab.as_deref(), host, command),
         Some(Command::Test { script, path, options, format }) => test(script, path, options, *format),
         Some(Command::List { format }) => list(*format),
+        Some(Command::Draw { path }) => draw(path),
         Some(Command::Clean) => clean(),
     }
 }
@@ -117,10 +132,17 @@ fn up(path: &Path, options: &Options, format: Format) -> Result<Network, ExitCod
     let wishes = Wishes {
         programs: options.program.clone(),
         directories: options.programs.clone(),
+        base: options.directory.clone(),
         options: options.preprocessor.options(),
     };
     let pcaps = (!options.no_pcap).then(|| PathBuf::from("pcaps"));
-    let settings = Settings { grpc_port: options.grpc_port, pcaps, seed: options.seed };
+    let settings = Settings {
+        grpc_port: options.grpc_port,
+        pcaps,
+        seed: options.seed,
+        // A description from elsewhere has none beside it.
+        for_controllers: options.directory.is_none(),
+    };
     match lab::up(path, &wishes, settings, &mut map) {
         Ok((network, warnings)) => {
             output::diagnostics_text(&warnings, &map);
@@ -132,7 +154,7 @@ fn up(path: &Path, options: &Options, format: Format) -> Result<Network, ExitCod
 
 fn start(args: &Args) -> ExitCode {
     crate::memory::return_at_once();
-    let network = match up(&args.path, &args.options, Format::Text) {
+    let network = match up(&args.path, &args.options, args.format) {
         Ok(network) => network,
         Err(code) => return code,
     };
@@ -140,16 +162,31 @@ fn start(args: &Args) -> ExitCode {
         tell!("p4rack: {why}");
         return ExitCode::FAILURE;
     }
-    let ending = lab::on_signals(&network.id, network.registry.clone(), !args.no_prompt);
-    output::print(&lab::welcome(&network));
-    if args.no_prompt {
+    serve(&network, args.format, args.no_prompt)
+}
+
+/// Reads commands for a network that is up, or waits for a signal.
+pub(super) fn serve(network: &Network, format: Format, no_prompt: bool) -> ExitCode {
+    let ending = lab::on_signals(&network.id, network.registry.clone(), !no_prompt);
+    if format == Format::Json {
+        let say = |answer: &serde_json::Value| {
+            output::print(&format!("{answer}\n"));
+            output::flush();
+        };
+        return match lab::serve(network, std::io::stdin().lock(), say) {
+            true => ExitCode::SUCCESS,
+            false => ExitCode::FAILURE,
+        };
+    }
+    output::print(&lab::welcome(network));
+    if no_prompt {
         ending.wait();
         return ExitCode::SUCCESS;
     }
     if std::io::stdin().is_terminal() {
         output::print("`help` lists the commands, `exit` ends the lab\n");
     }
-    match lab::prompt(&network) {
+    match lab::prompt(network) {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
     }
@@ -235,6 +272,17 @@ fn list(format: Format) -> ExitCode {
         }),
     }
     ExitCode::SUCCESS
+}
+
+fn draw(path: &Path) -> ExitCode {
+    let mut map = SourceMap::new();
+    match lab::draw(path, &mut map) {
+        Ok(picture) => {
+            output::print(&picture);
+            ExitCode::SUCCESS
+        }
+        Err(found) => output::failed(&found, &map, Format::Text),
+    }
 }
 
 fn clean() -> ExitCode {

@@ -7,6 +7,7 @@ use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::{Diagnostic, Severity, SourceMap};
 use base_time::Time;
+use lab::RealSettings;
 use p4rack::rack::Step;
 use p4rack::{Racked, rack, up};
 use rack_emulator::{Emulator, RunReport, Timeline};
@@ -14,6 +15,7 @@ use rack_model::{LinkId, Rack};
 use serde_json::json;
 use std::fs::File;
 use std::io::{IsTerminal, Write};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -26,6 +28,15 @@ use std::time::{Duration, Instant};
 pub struct Args {
     /// RACK.toml, or its directory
     rack: PathBuf,
+    /// Bring the rack up on this machine instead: hosts and devices are network namespaces, devices are processes, and a prompt runs commands in hosts
+    #[arg(long, conflicts_with_all = ["stage", "full_rate", "seed", "until", "log", "samples", "record", "html", "step"])]
+    real: bool,
+    /// With --real: where the rack serves P4Runtime
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9559", requires = "real")]
+    grpc_server_addr: SocketAddr,
+    /// With --real: do not read commands, run until SIGTERM or SIGINT
+    #[arg(long, requires = "real")]
+    no_prompt: bool,
     /// Define a preprocessor macro for the program
     #[arg(short = 'D', value_name = "NAME[=VALUE]")]
     define: Vec<String>,
@@ -62,9 +73,28 @@ pub struct Args {
     format: Format,
 }
 
+/// A rack of processes.
+fn real(args: &Args, map: &mut SourceMap) -> ExitCode {
+    let settings = RealSettings {
+        rack: args.rack.clone(),
+        defines: args.define.clone(),
+        address: args.grpc_server_addr,
+    };
+    match lab::real(&settings, map) {
+        Ok((network, warnings)) => {
+            output::diagnostics_text(&warnings, map);
+            super::lab::serve(&network, args.format, args.no_prompt)
+        }
+        Err(found) => output::failed(&found, map, args.format),
+    }
+}
+
 /// Exit status 1 if the rack, its program or its entries are wrong, or a workload does not meet its expectations.
 pub fn run(args: &Args) -> ExitCode {
     let mut map = SourceMap::new();
+    if args.real {
+        return real(args, &mut map);
+    }
     let until = match args.until.as_deref().map(|t| t.parse::<base_time::Duration>()) {
         None => None,
         Some(Ok(duration)) => Some(Time::ZERO + duration),

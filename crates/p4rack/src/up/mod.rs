@@ -19,6 +19,7 @@ pub use page::page;
 pub use replaced::{Replaced, Verdict, prove_replaced};
 pub use silence::{endless, silence};
 pub use stages::{run_stages, stages_page};
+pub use topology::picture;
 
 use crate::rack::Racked;
 use base_diag::{Diagnostic, codes::emulate as codes};

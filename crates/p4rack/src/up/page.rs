@@ -52,7 +52,7 @@ pub fn page(racked: &Racked, emulator: &Emulator, report: &RunReport, timeline: 
 
 /// The rack as a picture, with the use of its links.
 pub(super) fn runs_where(racked: &Racked, rack: &Rack, report: &RunReport) -> String {
-    format!("<div class=\"scroll\">{}</div>", topology(rack, report, &runs(racked)))
+    format!("<div class=\"scroll\">{}</div>", topology(rack, Some(report), &runs(racked)))
 }
 
 /// Names of the sections and functions of each device, indexed by device.

@@ -25,6 +25,19 @@ const BARE: usize = 6;
 pub(super) const STYLE: &str = ".host { fill: var(--faint); stroke: #999; } \
 .link { fill: none; cursor: pointer; } .lossy { stroke-dasharray: 5 3; } .link.chosen { stroke: var(--text); stroke-width: 6; } ";
 
+/// The same, and the colours of pages, for a picture that stands alone.
+const ALONE: &str = "svg.p4rack { --faint: #f6f6f6; --text: #222; } svg.p4rack text { font: 12px sans-serif; fill: #222; } \
+svg.p4rack .name { font-weight: bold; } svg.p4rack .host { fill: #f6f6f6; stroke: #999; } \
+svg.p4rack .device { fill: #eef4fb; stroke: #35618e; } svg.p4rack .link { fill: none; }";
+
+/// A rack at rest as a file of SVG. `runs` has lines for each device.
+pub fn picture(rack: &Rack, runs: &[Vec<String>]) -> String {
+    let drawn = topology(rack, None, runs);
+    let head = "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"p4rack\" ";
+    let alone = drawn.replacen("<svg ", head, 1);
+    alone.replacen(">\n", &format!("><style>{ALONE}</style>\n"), 1)
+}
+
 /// A box in the picture.
 struct Spot {
     node: NodeId,
@@ -53,8 +66,8 @@ fn layout(row: &[NodeId]) -> (Detail, usize) {
     }
 }
 
-/// The picture. `runs` has the names for each device.
-pub(super) fn topology(rack: &Rack, report: &RunReport, runs: &[Vec<String>]) -> String {
+/// The picture, with the measurements of a run if there was one. `runs` has the names for each device.
+pub(super) fn topology(rack: &Rack, report: Option<&RunReport>, runs: &[Vec<String>]) -> String {
     let rows = rows(rack);
     let lines = |node: NodeId| match node {
         NodeId::Device(id) => 2 + runs.get(id.0 as usize).map_or(0, Vec::len),
@@ -87,8 +100,11 @@ pub(super) fn topology(rack: &Rack, report: &RunReport, runs: &[Vec<String>]) ->
     let height = y.saturating_sub(BETWEEN) + 10;
     let mut out = format!("<svg {}>\n", markup::size(width as f64, height as f64));
     let place: BTreeMap<NodeId, &Spot> = spots.iter().map(|spot| (spot.node, spot)).collect();
-    let sent: BTreeMap<(&str, &str), &LinkReport> =
-        report.links.iter().map(|link| ((link.from.as_str(), link.to.as_str()), link)).collect();
+    let sent: BTreeMap<(&str, &str), &LinkReport> = report
+        .into_iter()
+        .flat_map(|report| &report.links)
+        .map(|link| ((link.from.as_str(), link.to.as_str()), link))
+        .collect();
     for link in &rack.links {
         for [from, to] in [link.ends, [link.ends[1], link.ends[0]]] {
             let names = [rack.end_name(from), rack.end_name(to)];
@@ -105,7 +121,7 @@ pub(super) fn topology(rack: &Rack, report: &RunReport, runs: &[Vec<String>]) ->
                 ("host", address.map_or(String::new(), |ip| ip.value.to_string()), &[][..])
             }
             NodeId::Device(id) => {
-                let device = report.devices.get(id.0 as usize);
+                let device = report.and_then(|report| report.devices.get(id.0 as usize));
                 let text = device.map_or(String::new(), |d| format!("{}, {}", d.class, d.engine));
                 ("device", text, runs.get(id.0 as usize).map_or(&[][..], Vec::as_slice))
             }
@@ -245,7 +261,7 @@ mod tests {
         // Of still more hosts each would be too small to be seen: such a picture scrolls.
         for count in [4, 16, 128] {
             rack.hosts = (0..count).map(host).collect();
-            let picture = topology(rack, &report, &[]);
+            let picture = topology(rack, Some(&report), &[]);
             let width = picture.split("width=\"").nth(1).and_then(|rest| rest.split('"').next());
             let width: usize = width.and_then(|width| width.parse().ok()).expect("it has a width");
             assert!(width <= SCREEN + GAP, "{count} hosts: {width}");

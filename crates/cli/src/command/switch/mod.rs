@@ -15,7 +15,8 @@ use clap::builder::ArgPredicate;
 use compiler::{Until, compile};
 use p4rack::{Disk, rack};
 use std::net::{IpAddr, SocketAddr, TcpListener, ToSocketAddrs};
-use std::path::Path;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,6 +36,9 @@ pub struct Args {
         default_value_if("called", "simple-switch", "127.0.0.1:0"),
         value_parser = address)]
     grpc_server_addr: SocketAddr,
+    /// Serve on the socket that listens at standard input, as systemd's `StandardInput=socket` passes it, instead of --grpc-server-addr
+    #[arg(long)]
+    grpc_server_stdin: bool,
     /// Allow plaintext connections beyond the loopback, from controllers and to agents. Anyone who can reach the switch can control it,
     /// and anyone who can read the traffic to an agent learns the secret
     #[arg(long)]
@@ -67,6 +71,9 @@ pub struct Args {
     /// For a rack: address of the `p4rack switch` that runs device NAME; give one per device. Ports are attached there
     #[arg(long, value_name = "NAME=HOST:PORT", value_parser = agent_at)]
     agent: Vec<(String, String)>,
+    /// The same for many devices: a file with NAME=HOST:PORT in each line; text after # is a comment
+    #[arg(long, value_name = "FILE")]
+    agents: Option<PathBuf>,
     /// With `--agent`: erase the agents' entries at start. By default the entries are kept, and an agent that runs another program is an error
     #[arg(long)]
     fresh: bool,
@@ -99,34 +106,45 @@ pub struct Args {
     #[command(flatten)]
     server: ServerArgs,
     #[command(flatten)]
-    agents: ClientArgs,
+    client: ClientArgs,
     #[command(flatten)]
     bmv2: bmv2::Bmv2Args,
 }
 
 /// Exit status 1 if the program has an error, a port cannot be opened or the address is taken.
-pub fn run(args: Args) -> ExitCode {
+pub fn run(mut args: Args) -> ExitCode {
     crate::memory::return_at_once();
+    match args.agents.as_deref().map_or(Ok(vec![]), agents_in) {
+        Ok(more) => args.agent.extend(more),
+        Err(why) => return failed(&why),
+    }
+    let listener = match args.grpc_server_stdin.then(listener_at_stdin).transpose() {
+        Ok(listener) => listener,
+        Err(why) => return failed(&why),
+    };
+    if let Some(address) = listener.as_ref().and_then(|listener| listener.local_addr().ok()) {
+        args.grpc_server_addr = address;
+    }
     if let Err(why) = args.log.begin() {
         return failed(&why);
     }
     args.bmv2.tell();
     // Of a rack's controller they are for the way to its agents.
-    let own = args.agents.certificates().filter(|_| args.agent.is_empty());
+    let own = args.client.certificates().filter(|_| args.agent.is_empty());
     let tls = match args.server.read(own) {
         Ok(tls) => tls,
         Err(why) => return failed(&why),
     };
     // A controller's clients need no secret: it is for the connections to its agents.
     let secrets = match args.agent.is_empty() {
-        true => args.agents.named_secret().map(|secret| (secret, None)),
-        false => args.agents.agents_secret().map(|secret| (None, secret)),
+        true => args.client.named_secret().map(|secret| (secret, None)),
+        false => args.client.agents_secret().map(|secret| (None, secret)),
     };
     let (secret, agents_secret) = match secrets {
         Ok(secrets) => secrets,
         Err(why) => return failed(&why),
     };
-    if args.agents.names_authority() && args.agent.is_empty() {
+    if args.client.names_authority() && args.agent.is_empty() {
         return failed("--cacert is for connections to agents: add --agent");
     }
     let is_open = !args.grpc_server_addr.ip().is_loopback() && tls.is_none();
@@ -158,6 +176,7 @@ pub fn run(args: Args) -> ExitCode {
         switch,
         device_id: args.device_id,
         address: args.grpc_server_addr,
+        listener,
         tls,
         metrics: args.metrics_addr,
         thrift,
@@ -256,7 +275,7 @@ fn switch(args: &Args) -> Result<Switch, ExitCode> {
         if !args.agent.is_empty() {
             let names: Vec<String> = program.placement.devices.iter().map(ToString::to_string).collect();
             let addresses = addresses(&args.agent, &names).map_err(|why| failed(&why))?;
-            let tls = args.agents.for_agents(&addresses, args.insecure).map_err(|why| failed(&why))?;
+            let tls = args.client.for_agents(&addresses, args.insecure).map_err(|why| failed(&why))?;
             let agents = addresses.into_iter().zip(tls).map(|(address, tls)| AgentAt { address, tls });
             return Ok(Switch::Remote(program, agents.collect()));
         }
@@ -275,6 +294,30 @@ fn switch(args: &Args) -> Result<Switch, ExitCode> {
     let compiled = compile(file, &Disk, &args.preprocessor.options(), Until::Elaborated, &mut map);
     output::diagnostics_text(&compiled.diagnostics, &map);
     compiled.program.map(|program| Switch::One(Some(program))).ok_or(ExitCode::FAILURE)
+}
+
+/// The socket that listens at standard input.
+fn listener_at_stdin() -> Result<TcpListener, String> {
+    let wrong = |why: &dyn std::fmt::Display| {
+        format!("--grpc-server-stdin: standard input is no socket that listens: {why}")
+    };
+    let own = std::io::stdin().as_fd().try_clone_to_owned().map_err(|error| wrong(&error))?;
+    let listener = TcpListener::from(own);
+    listener.local_addr().map_err(|error| wrong(&error))?;
+    Ok(listener)
+}
+
+/// The agents that a file names.
+fn agents_in(file: &Path) -> Result<Vec<(String, String)>, String> {
+    let text =
+        std::fs::read_to_string(file).map_err(|error| format!("--agents `{}`: {error}", file.display()))?;
+    let lines = (1..)
+        .zip(text.lines())
+        .map(|(number, line)| (number, line.split('#').next().unwrap_or_default().trim()));
+    let agent = |(number, line): (usize, &str)| {
+        agent_at(line).map_err(|why| format!("--agents `{}`, line {number}: {why}", file.display()))
+    };
+    lines.filter(|(_, line)| !line.is_empty()).map(agent).collect()
 }
 
 /// `NAME=HOST:PORT`

@@ -1,0 +1,173 @@
+//! A split rack as processes on this machine, with real hosts. It needs permission to create network namespaces; without it, the error message is tested.
+
+#![allow(clippy::disallowed_methods)]
+
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Time for a rack to repair itself, on a machine that is busy.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A rack that is up, and the answers to its commands.
+struct Rack {
+    child: Child,
+    answers: BufReader<ChildStdout>,
+}
+
+fn command(place: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
+    command.args(args).current_dir(place).env("XDG_RUNTIME_DIR", place).env("XDG_STATE_HOME", place);
+    command
+}
+
+/// A copy of the example.
+fn place(name: &str) -> PathBuf {
+    let place = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&place);
+    std::fs::create_dir_all(&place).unwrap();
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/slice");
+    for file in ["slice.p4", "hosts.toml", "hosts.stf"] {
+        std::fs::copy(example.join(file), place.join(file)).unwrap();
+    }
+    place
+}
+
+impl Rack {
+    /// `None` where no rack may run, which the error says.
+    fn start(place: &Path) -> Option<Rack> {
+        let args = ["up", "hosts.toml", "--real", "--grpc-server-addr", "127.0.0.1:0", "--format", "json"];
+        let mut child = command(place, &args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut answers = BufReader::new(child.stdout.take().unwrap());
+        let mut first = String::new();
+        answers.read_line(&mut first).unwrap();
+        if first.starts_with("{\"lab\"") || first.contains("\"ok\":true") {
+            return Some(Rack { child, answers });
+        }
+        std::io::Read::read_to_string(&mut answers, &mut first).unwrap();
+        assert!(first.contains("sudo p4rack up --real"), "{first}");
+        assert!(!child.wait().unwrap().success());
+        None
+    }
+
+    fn ask(&mut self, line: &str) -> (bool, String) {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{line}").unwrap();
+        let mut answer = String::new();
+        self.answers.read_line(&mut answer).unwrap();
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        (answer["ok"].as_bool().unwrap(), answer["output"].as_str().unwrap().to_string())
+    }
+
+    fn asked_until(&mut self, line: &str) {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let (ok, output) = self.ask(line);
+            if ok {
+                return;
+            }
+            assert!(Instant::now() < until, "{line}: {output}");
+        }
+    }
+
+    /// Process ids by name.
+    fn processes(&mut self) -> Vec<(String, u32)> {
+        let (_, dump) = self.ask("dump");
+        let lines = dump.lines().filter_map(|line| line.strip_prefix("process "));
+        lines
+            .map(|line| {
+                let (name, id) = line.split_once("  ").unwrap();
+                (name.to_string(), id.parse().unwrap_or(0))
+            })
+            .collect()
+    }
+
+    fn process(&mut self, name: &str) -> u32 {
+        self.processes().into_iter().find(|(known, _)| known == name).unwrap().1
+    }
+}
+
+fn is_there(process: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim().starts_with('Z'))
+}
+
+fn killed(process: u32) {
+    assert!(Command::new("kill").args(["-9", &process.to_string()]).status().unwrap().success());
+}
+
+#[test]
+fn a_split_rack_forwards_for_real_hosts_and_survives_the_death_of_its_processes() {
+    let place = place("real");
+    let Some(mut rack) = Rack::start(&place) else { return };
+    assert!(rack.ask("pingall").0, "every part is in place when the rack is up");
+    assert!(rack.ask("iperf h1 h2").1.contains("Mbit/s"));
+    let (ok, dump) = rack.ask("rack table_dump routes");
+    assert!(ok && dump.lines().count() == 2, "{dump}");
+    // A helper: packets that need it are lost until it has its program and entries again.
+    for name in ["nic", "tor", "controller"] {
+        let before = rack.process(name);
+        killed(before);
+        rack.asked_until("pingall 0.5");
+        let until = Instant::now() + PATIENCE;
+        while [0, before].contains(&rack.process(name)) {
+            assert!(Instant::now() < until, "{name} does not start again");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+    rack.asked_until("pingall 0.5");
+    assert!(rack.ask("link h1 tor down").0);
+    assert!(!rack.ask("pingall 0.3").0);
+    assert!(rack.ask("links").1.contains("h1:eth0 <-> tor-eth1  down"));
+    assert!(rack.ask("link h1 tor up").0);
+    rack.asked_until("pingall 0.5");
+    let processes = rack.processes();
+    assert_eq!(processes.len(), 3);
+    drop(rack.child.stdin.take());
+    // Commands have failed in between.
+    assert_eq!(rack.child.wait().unwrap().code(), Some(1));
+    for (name, process) in processes {
+        assert!(!is_there(process), "{name} is left behind");
+    }
+}
+
+#[test]
+fn a_killed_rack_is_cleaned_up_by_the_next_one() {
+    let place = place("real-killed");
+    let Some(mut rack) = Rack::start(&place) else { return };
+    let processes = rack.processes();
+    rack.child.kill().unwrap();
+    rack.child.wait().unwrap();
+    let cleaned = command(&place, &["lab", "clean"]).output().unwrap();
+    let said = String::from_utf8_lossy(&cleaned.stdout).into_owned();
+    assert!(said.contains("was killed: 3 processes"), "{said}");
+    let until = Instant::now() + PATIENCE;
+    while processes.iter().any(|(_, process)| is_there(*process)) {
+        assert!(Instant::now() < until, "a process is left behind");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn agents_come_from_a_file_and_sockets_from_standard_input() {
+    let place = place("real-mistakes");
+    let fails = |args: &[&str], part: &str| {
+        let done = command(&place, args).stdin(Stdio::null()).output().unwrap();
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(done.status.code() == Some(1) && said.contains(part), "{said}");
+    };
+    fails(&["switch", "hosts.toml", "--agents", "none.txt"], "--agents `none.txt`: No such file");
+    std::fs::write(place.join("agents.txt"), "# The rack.\ntor=127.0.0.1:9601  # the switch\n\nnic\n")
+        .unwrap();
+    fails(&["switch", "hosts.toml", "--agents", "agents.txt"], "line 4: an agent is written NAME=HOST:PORT");
+    std::fs::write(place.join("agents.txt"), "tor=127.0.0.1:9601\n").unwrap();
+    fails(&["switch", "hosts.toml", "--agents", "agents.txt"], "device `nic` has no agent");
+    fails(&["switch", "--grpc-server-stdin"], "standard input is no socket that listens");
+    fails(&["up", "nowhere.toml", "--real"], "nowhere.toml");
+}
