@@ -12,7 +12,7 @@ mod near;
 pub use near::{around, large, table_at, tables_of};
 
 use crate::arch;
-use crate::limits::exceeds;
+use ir_limits::exceeds;
 use crate::section::Half;
 use base_diag::{Diagnostic, Span};
 use device_classes::DeviceClass;
