@@ -1,6 +1,6 @@
 //! A block's example program, compiled, and on a device.
 
-use base_bits::{BitReader, BitWriter, Bits};
+use base_bits::{BitReader, BitWriter};
 use base_diag::{Diagnostic, SourceMap, Style, render};
 use base_time::Time;
 use compiler::Until;
@@ -50,7 +50,7 @@ pub fn compile(block: &Block, request: &Request, form: Form) -> (Arc<Program>, S
 
 /// The same program, printed and compiled again.
 pub(crate) fn printed(program: &Program, mut map: SourceMap) -> Arc<Program> {
-    let text = target_p4::print(program).unwrap_or_else(|found| panic!("{}", shown(&found, &map)));
+    let text = target_p4::print(program);
     compiler::reparse("printed.p4", &text, &mut map).unwrap_or_else(|found| panic!("{}", shown(&found, &map)))
 }
 
@@ -87,12 +87,12 @@ impl Device {
 
     /// The outputs for these inputs, by a packet that carries them.
     pub fn apply(&mut self, values: &[u128]) -> Vec<u128> {
-        let mut frame = BitWriter::default();
+        let mut frame = BitWriter::new();
         let inputs = self.ports.iter().filter(|port| port.direction == Direction::In);
         for (port, value) in inputs.zip(values) {
-            frame.write(&Bits::new(port.bits.next_multiple_of(8), *value));
+            frame.push_u128(port.bits.next_multiple_of(8), *value);
         }
-        let sent = self.switch.process(1.into(), &frame.into_bytes(), Time::ZERO);
+        let sent = self.switch.process(1, &frame.finish(), Time::ZERO);
         let Some(packet) = sent.first() else { return vec![] };
         let mut reader = BitReader::new(&packet.frame);
         let outputs = self.ports.iter().filter(|port| port.direction == Direction::Out);

@@ -18,21 +18,27 @@
 //! block and computes the exact result by means that only software devices have. The model is the block in Rust: tests compare it with the P4 on
 //! every engine, and sizes are chosen with it.
 
+mod balance;
 mod block;
+mod cardinality;
 mod count_min;
 mod fixed;
 mod hash;
 mod log_exp;
 mod normalised;
 mod parameters;
+mod rates;
 mod text;
+mod timestamps;
 
 pub use block::{Block, Body, Cost, Direction, Entries, Model, Port};
 pub use parameters::{Parameter, Request, Values};
 pub use text::{Form, example, include, include_names, path, source};
 
 /// All blocks, by area.
-pub const BLOCKS: [&Block; 7] = [
+pub const BLOCKS: [&Block; 17] = [
+    &cardinality::BITMAP,
+    &cardinality::HYPERLOGLOG,
     &count_min::PLAIN,
     &count_min::CONSERVATIVE,
     &count_min::DECAY,
@@ -40,6 +46,14 @@ pub const BLOCKS: [&Block; 7] = [
     &log_exp::DIVIDE,
     &normalised::MULTIPLY,
     &normalised::DIVIDE,
+    &rates::EWMA,
+    &rates::RATE_INTERVAL,
+    &rates::QUEUE_METER,
+    &rates::PERIODIC,
+    &timestamps::MIN_TIMESTAMP,
+    &timestamps::FLOWLET,
+    &balance::WCMP,
+    &balance::TWO_CHOICES,
 ];
 
 /// The block of this name.
