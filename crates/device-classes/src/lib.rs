@@ -86,12 +86,7 @@ impl Lacks {
 const PROFILES: [Profile; 8] = [
     Profile { word: "tofino1", service: Duration::from_ns(500), parallel: 2048, lacks: Lacks::OF_TOFINO },
     Profile { word: "tofino2", service: Duration::from_ns(500), parallel: 3072, lacks: Lacks::OF_TOFINO },
-    Profile {
-        word: "flexswitch",
-        service: Duration::from_ns(500),
-        parallel: 1024,
-        lacks: Lacks::OF_STAGES,
-    },
+    Profile { word: "flexswitch", service: Duration::from_ns(500), parallel: 1024, lacks: Lacks::OF_STAGES },
     Profile {
         word: "switch",
         service: Duration::from_us(1),
@@ -136,7 +131,10 @@ mod tests {
     #[test]
     fn profiles_stand_in_the_order_of_the_classes() {
         let words = DeviceClass::ALL.map(DeviceClass::word);
-        assert_eq!(words, ["tofino1", "tofino2", "flexswitch", "switch", "smartnic", "fpga", "cpu", "legacy"]);
+        assert_eq!(
+            words,
+            ["tofino1", "tofino2", "flexswitch", "switch", "smartnic", "fpga", "cpu", "legacy"]
+        );
         let lacking = DeviceClass::ALL.map(|class| class.profile().lacks != Lacks::NOTHING);
         assert_eq!(lacking, [true, true, true, true, false, false, false, false]);
     }

@@ -95,8 +95,13 @@ const MOST_STEPS: u32 = 1_000_000;
 enum Progress {
     Untouched,
     /// A cell was read, and may still be written if the index is the same.
-    Read { at: Span, index: Option<String> },
-    Done { at: Span },
+    Read {
+        at: Span,
+        index: Option<String>,
+    },
+    Done {
+        at: Span,
+    },
     /// A second access was reported; others follow from it.
     Refused,
 }
@@ -420,7 +425,8 @@ impl<'a> Walk<'a> {
 
     /// Whether a function or method writes this argument.
     fn is_written(&self, call: &Call, arg: &Expr) -> bool {
-        let index = call.args.iter().position(|known| known.as_ref().is_some_and(|known| std::ptr::eq(known, arg)));
+        let index =
+            call.args.iter().position(|known| known.as_ref().is_some_and(|known| std::ptr::eq(known, arg)));
         let direction = index.and_then(|index| match &call.callee {
             Callee::Function(f) => {
                 let function = self.program.functions.get(f.index())?;

@@ -1,7 +1,7 @@
 //! What has to be known before what: register arrays, tables and calls, and circles among them.
 
-use ir::{ControlId, InstanceId, TableId};
 use base_diag::Span;
+use ir::{ControlId, InstanceId, TableId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Something that a stage does: its results are known after it.

@@ -193,7 +193,9 @@ impl Look<'_> {
     }
 
     fn table(&self, id: TableId) -> bool {
-        let Some(table) = self.control.and_then(|control| control.tables.get(id.index())) else { return false };
+        let Some(table) = self.control.and_then(|control| control.tables.get(id.index())) else {
+            return false;
+        };
         let mut found = false;
         for key in &table.keys {
             visit::subexprs(&key.expr, &mut |e| found |= self.expr(e));

@@ -68,7 +68,9 @@ impl Values {
         if !whole {
             sources.extend(self.read(place));
         }
-        self.sources.retain(|known, _| !(known.var == place.var && known.control == place.control && known.is_in(place)));
+        self.sources.retain(|known, _| {
+            !(known.var == place.var && known.control == place.control && known.is_in(place))
+        });
         self.sources.insert(place.clone(), sources);
         *self.writes.entry(place.clone()).or_default() += 1;
     }
@@ -94,7 +96,10 @@ impl Values {
 }
 
 /// The entries of a place's variable.
-fn entries<'m, T>(map: &'m BTreeMap<Place, T>, place: &Place) -> impl Iterator<Item = (&'m Place, &'m T)> + Clone {
+fn entries<'m, T>(
+    map: &'m BTreeMap<Place, T>,
+    place: &Place,
+) -> impl Iterator<Item = (&'m Place, &'m T)> + Clone {
     let from = Place::var(place.control, place.var);
     let (control, var) = (place.control, place.var);
     map.range(from..).take_while(move |(known, _)| known.control == control && known.var == var)

@@ -122,7 +122,9 @@ fn paths_that_exclude_each_other_are_one_access() {
 
 #[test]
 fn a_second_access_is_refused() {
-    check("        a.read(meta.v, hdr.flow.left);\n        a.read(meta.w, hdr.flow.right);", expect![[r#"
+    check(
+        "        a.read(meta.v, hdr.flow.left);\n        a.read(meta.w, hdr.flow.right);",
+        expect![[r#"
         error[P4R1002]: `a` is accessed twice in one pass
           --> limits.p4:18:9
            |
@@ -133,8 +135,11 @@ fn a_second_access_is_refused() {
            |
            = note: a `flexswitch` has each register array in one stage, and a packet passes a stage once; to read a cell and then write the same cell is one access
            = help: keep a copy of the array for the second access, or move the accesses into branches that exclude each other
-    "#]]);
-    check("        a.read(meta.v, hdr.flow.left);\n        a.write(hdr.flow.right, meta.v);", expect![[r#"
+    "#]],
+    );
+    check(
+        "        a.read(meta.v, hdr.flow.left);\n        a.write(hdr.flow.right, meta.v);",
+        expect![[r#"
         error[P4R1002]: `a` is accessed twice in one pass
           --> limits.p4:18:9
            |
@@ -145,7 +150,8 @@ fn a_second_access_is_refused() {
            |
            = note: a `flexswitch` has each register array in one stage, and a packet passes a stage once; to read a cell and then write the same cell is one access
            = help: keep a copy of the array for the second access, or move the accesses into branches that exclude each other
-    "#]]);
+    "#]],
+    );
     // Between the two, the index is another one.
     check(
         "        a.read(meta.v, hdr.flow.left);\n        hdr.flow.left = 3;\n        a.write(hdr.flow.left, meta.v);",
@@ -178,7 +184,9 @@ fn a_second_access_is_refused() {
                = help: keep a copy of the array for the second access, or move the accesses into branches that exclude each other
         "#]],
     );
-    check("        twice.apply(meta.v, 0);\n        twice.apply(meta.w, 1);", expect![[r#"
+    check(
+        "        twice.apply(meta.v, 0);\n        twice.apply(meta.w, 1);",
+        expect![[r#"
         error[P4R1002]: `a` is accessed twice in one pass
           --> limits.p4:11:56
            |
@@ -187,7 +195,8 @@ fn a_second_access_is_refused() {
            |
            = note: a `flexswitch` has each register array in one stage, and a packet passes a stage once; to read a cell and then write the same cell is one access
            = help: keep a copy of the array for the second access, or move the accesses into branches that exclude each other
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

@@ -7,12 +7,23 @@ use crate::rates::{CELLS, index};
 use crate::{Block, Body, Cost, Entries, Model, Parameter, Port, Values, hash};
 use std::fmt::Write;
 
-const SLOTS: Parameter =
-    Parameter { name: "slots", about: "rows of the table of ports", default: 64, range: (2, 4096), kind: Kind::PowerOfTwo };
+const SLOTS: Parameter = Parameter {
+    name: "slots",
+    about: "rows of the table of ports",
+    default: 64,
+    range: (2, 4096),
+    kind: Kind::PowerOfTwo,
+};
 
 macro_rules! weight {
     ($name:literal, $default:literal) => {
-        Parameter { name: $name, about: "share of this port", default: $default, range: (0, 1000), kind: Kind::Any }
+        Parameter {
+            name: $name,
+            about: "share of this port",
+            default: $default,
+            range: (0, 1000),
+            kind: Kind::Any,
+        }
     };
 }
 
@@ -77,7 +88,9 @@ pub(crate) static TWO_CHOICES: Block = Block {
     },
     p4: two_choices,
     exact: two_choices,
-    model: |values| Box::new(TwoChoices { loads: vec![0; values.get("cells") as usize], key: values.small("key") }),
+    model: |values| {
+        Box::new(TwoChoices { loads: vec![0; values.get("cells") as usize], key: values.small("key") })
+    },
     cost: |values| Cost { state_bits: 2 * 32 * values.get("cells"), hashes: 2, tables: vec![], stages: 3 },
 };
 
@@ -105,6 +118,17 @@ fn slots(values: &Values) -> Vec<u64> {
     shares.iter().zip(0..).flat_map(|(share, port)| std::iter::repeat_n(port, *share as usize)).collect()
 }
 
+/// The most that a port has above its share, relative to the share.
+pub(crate) fn oversubscription(values: &Values) -> f64 {
+    let (weights, slots) = (weights(values), slots(values));
+    let sum: u64 = weights.iter().sum();
+    let above = |port: usize| {
+        let own = slots.iter().filter(|of| **of == port as u64).count() as f64 / slots.len() as f64;
+        own / (weights[port] as f64 / sum as f64) - 1.0
+    };
+    (0..8).filter(|port| weights[*port] > 0).map(above).fold(0.0, f64::max)
+}
+
 fn wcmp(values: &Values) -> Body {
     let slots = slots(values);
     let mut members = "bit<32> slot = 0;
@@ -121,7 +145,10 @@ table ports {
     }
     members += "    }\n}\n";
     let data = hash::expression("key", values.small("key"), 0, 1);
-    let apply = format!("port = 0;\nhash(slot, HashAlgorithm.crc32, 32w0, {data}, 32w{});\nports.apply();\n", slots.len());
+    let apply = format!(
+        "port = 0;\nhash(slot, HashAlgorithm.crc32, 32w0, {data}, 32w{});\nports.apply();\n",
+        slots.len()
+    );
     Body { members, apply, ..Body::default() }
 }
 
@@ -129,7 +156,9 @@ fn two_choices(values: &Values) -> Body {
     let (cells, key, bits) = (values.get("cells"), values.small("key"), index(values));
     let [left, right] = [0, 1].map(|row| hash::expression("key", key, row, 2));
     Body {
-        members: format!("P4RACK_REGISTER(bit<32>, {cells}) loads_left;\nP4RACK_REGISTER(bit<32>, {cells}) loads_right;\n"),
+        members: format!(
+            "P4RACK_REGISTER(bit<32>, {cells}) loads_left;\nP4RACK_REGISTER(bit<32>, {cells}) loads_right;\n"
+        ),
         apply: format!(
             "bit<32> left;
 bit<32> right;

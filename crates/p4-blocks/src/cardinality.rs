@@ -10,8 +10,13 @@ use crate::parameters::Kind;
 use crate::{Block, Body, Cost, Entries, Model, Parameter, Port, Values, hash};
 use std::fmt::Write;
 
-const CELLS: Parameter =
-    Parameter { name: "cells", about: "bits of the bitmap", default: 65_536, range: (8, 1 << 20), kind: Kind::PowerOfTwo };
+const CELLS: Parameter = Parameter {
+    name: "cells",
+    about: "bits of the bitmap",
+    default: 65_536,
+    range: (8, 1 << 20),
+    kind: Kind::PowerOfTwo,
+};
 const BUCKETS: Parameter = Parameter {
     name: "cells",
     about: "buckets of 8 bits",
@@ -43,7 +48,11 @@ pub(crate) static BITMAP: Block = Block {
     cost: |values| Cost {
         state_bits: values.get("cells") + 32,
         hashes: 1,
-        tables: vec![Entries { table: "estimates", ternary: true, entries: bitmap_rows(values).len() as u64 }],
+        tables: vec![Entries {
+            table: "estimates",
+            ternary: true,
+            entries: bitmap_rows(values).len() as u64,
+        }],
         stages: 4,
     },
 };

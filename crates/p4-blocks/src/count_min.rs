@@ -7,8 +7,13 @@ use crate::parameters::Kind;
 use crate::{Block, Body, Cost, Model, Parameter, Port, Values, hash};
 use std::fmt::Write;
 
-const ROWS: Parameter =
-    Parameter { name: "rows", about: "hashes of the key, each with a row of cells", default: 3, range: (1, 8), kind: Kind::Any };
+const ROWS: Parameter = Parameter {
+    name: "rows",
+    about: "hashes of the key, each with a row of cells",
+    default: 3,
+    range: (1, 8),
+    kind: Kind::Any,
+};
 const COLUMNS: Parameter = Parameter {
     name: "columns",
     about: "cells of a row",
@@ -16,8 +21,13 @@ const COLUMNS: Parameter = Parameter {
     range: (2, 1 << 24),
     kind: Kind::PowerOfTwo,
 };
-pub(crate) const KEY: Parameter =
-    Parameter { name: "key", about: "bits of the key", default: 32, range: (8, 128), kind: Kind::MultipleOf8 };
+pub(crate) const KEY: Parameter = Parameter {
+    name: "key",
+    about: "bits of the key",
+    default: 32,
+    range: (8, 128),
+    kind: Kind::MultipleOf8,
+};
 const HALVINGS: Parameter = Parameter {
     name: "epoch",
     about: "bits of the number of the epoch that a cell keeps",
@@ -242,10 +252,18 @@ impl Sketch {
     }
 }
 
+impl Sketch {
+    /// The estimate, with nothing added.
+    pub(crate) fn estimate(&mut self, key: u128) -> u32 {
+        self.cells(key).map(|(sum, _)| *sum).min().unwrap_or(0)
+    }
+}
+
 impl Model for Sketch {
     fn apply(&mut self, inputs: &[u128]) -> Vec<u128> {
         let [key, amount, ..] = *inputs else { return vec![] };
-        let (rule, now, amount, mut estimate) = (self.rule, inputs[inputs.len() - 1] as u32, amount as u32, u32::MAX);
+        let (rule, now, amount, mut estimate) =
+            (self.rule, inputs[inputs.len() - 1] as u32, amount as u32, u32::MAX);
         for (sum, epoch) in self.cells(key) {
             let more = sum.saturating_add(amount);
             match rule {

@@ -1,5 +1,7 @@
 //! Logarithms and powers of two in fixed point: the same bits on every machine.
 
+use std::sync::LazyLock;
+
 /// Bits after the point of a logarithm.
 pub(crate) const FRACTION: u32 = 52;
 
@@ -19,20 +21,27 @@ pub(crate) fn log2(x: u128) -> u128 {
     log
 }
 
+const ONE: u128 = 1 << 62;
+
 /// 2^log, rounded to an integer, for a logarithm below 64 with [`FRACTION`] bits after the point.
 pub(crate) fn exp2(log: u128) -> u128 {
-    const ONE: u128 = 1 << 62;
-    let whole = log >> FRACTION;
-    // 2^(1/2), 2^(1/4), ... with 62 bits after the point.
-    let (mut root, mut mantissa) = (2 * ONE, ONE);
-    for bit in (0..FRACTION).rev() {
-        root = (root << 62).isqrt();
-        if log >> bit & 1 != 0 {
-            mantissa = (mantissa * root) >> 62;
-        }
-    }
-    let value = mantissa << whole;
-    (value + (ONE >> 1)) >> 62
+    (power(log) + (ONE >> 1)) >> 62
+}
+
+/// The same, rounded down.
+pub(crate) fn exp2_floor(log: u128) -> u128 {
+    power(log) >> 62
+}
+
+/// 2^log with 62 bits after the point.
+fn power(log: u128) -> u128 {
+    // 2^(1/2), 2^(1/4), ...
+    static ROOTS: LazyLock<Vec<u128>> = LazyLock::new(|| {
+        let roots = std::iter::successors(Some(2 * ONE), |root| Some((root << 62).isqrt()));
+        roots.skip(1).take(FRACTION as usize).collect()
+    });
+    let used = ROOTS.iter().zip((0..FRACTION).rev()).filter(|(_, bit)| log >> bit & 1 != 0);
+    used.fold(ONE, |mantissa, (root, _)| (mantissa * root) >> 62) << (log >> FRACTION)
 }
 
 #[cfg(test)]

@@ -25,14 +25,17 @@ mod count_min;
 mod fixed;
 mod hash;
 mod log_exp;
+pub mod measure;
 mod normalised;
 mod parameters;
 mod rates;
+mod sizing;
 mod text;
 mod timestamps;
 
 pub use block::{Block, Body, Cost, Direction, Entries, Model, Port};
 pub use parameters::{Parameter, Request, Values};
+pub use sizing::{Sized, error_of, expected_error, size};
 pub use text::{Form, example, include, include_names, path, source};
 
 /// All blocks, by area.

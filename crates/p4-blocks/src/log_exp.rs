@@ -12,8 +12,13 @@ use crate::parameters::Kind;
 use crate::{Block, Body, Cost, Entries, Model, Parameter, Port, Values};
 use std::fmt::Write;
 
-pub(crate) const BITS: Parameter =
-    Parameter { name: "bits", about: "bits of the operands and of the result", default: 32, range: (8, 64), kind: Kind::Any };
+pub(crate) const BITS: Parameter = Parameter {
+    name: "bits",
+    about: "bits of the operands and of the result",
+    default: 32,
+    range: (8, 64),
+    kind: Kind::Any,
+};
 const MANTISSA: Parameter = Parameter {
     name: "mantissa",
     about: "leading bits of an operand that count, the first one included",
@@ -138,7 +143,9 @@ fn power_of(at: u64, bits: u32, steps: u32) -> u64 {
 fn tables(values: &Values, done: &str) -> String {
     let (bits, steps) = (values.small("bits"), values.small("fraction"));
     let logs = log_rows(bits, values.small("mantissa"), steps);
-    let mut out = format!("bit<{steps}> log_a = 0;\nbit<{steps}> log_b = 0;\nbit<{steps}> sum = 0;\nbool a_is_zero = false;\nbool b_is_zero = false;\n");
+    let mut out = format!(
+        "bit<{steps}> log_a = 0;\nbit<{steps}> log_b = 0;\nbit<{steps}> sum = 0;\nbool a_is_zero = false;\nbool b_is_zero = false;\n"
+    );
     for operand in ["a", "b"] {
         let _ = write!(
             out,

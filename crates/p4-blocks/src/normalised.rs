@@ -64,7 +64,10 @@ pub(crate) static DIVIDE: Block = Block {
 fn check(values: &Values) -> Result<(), String> {
     let (bits, mantissa) = (values.get("bits"), values.get("mantissa"));
     if mantissa + 2 > bits {
-        return Err(format!("mantissa is {mantissa}, and operands have {bits} bits: the nearest is {}", bits - 2));
+        return Err(format!(
+            "mantissa is {mantissa}, and operands have {bits} bits: the nearest is {}",
+            bits - 2
+        ));
     }
     check_point(values)
 }
@@ -111,7 +114,11 @@ fn text(values: &Values, result: &str) -> Body {
     // Room for the sum of two exponents, and a sign.
     let wide = steps + bits.next_power_of_two().ilog2() + 3;
     let most = u64::MAX >> (64 - bits);
-    let mut out = format!("bit<{wide}> sum = 0;\nbit<{mantissa}> power = 0;\nbit<{}> leading = 0;\nbit<{}> place = 0;\n", mantissa + 2, wide - steps);
+    let mut out = format!(
+        "bit<{wide}> sum = 0;\nbit<{mantissa}> power = 0;\nbit<{}> leading = 0;\nbit<{}> place = 0;\n",
+        mantissa + 2,
+        wide - steps
+    );
     for operand in ["a", "b"] {
         let _ = write!(
             out,
@@ -199,7 +206,9 @@ table places {{
     let sign = if result == "product" { "+" } else { "-" };
     let by_zero = match result {
         "product" => format!("if (a_is_zero || b_is_zero) {{ {result} = 0; }}"),
-        _ => format!("if (b_is_zero) {{ {result} = {bits}w{most}; }} else if (a_is_zero) {{ {result} = 0; }}"),
+        _ => {
+            format!("if (b_is_zero) {{ {result} = {bits}w{most}; }} else if (a_is_zero) {{ {result} = 0; }}")
+        }
     };
     let apply = format!(
         "{result} = 0;
@@ -269,7 +278,8 @@ impl Normalised {
         }
         let (a, b) = (self.log(a) as i64 + (1 << steps), self.log(b) as i64);
         let sum = if self.divides { a - b + ((self.point as i64) << steps) } else { a + b };
-        let (place, leading) = (sum >> steps, power_of(sum as u64 >> GUARD & ((1 << self.mantissa) - 1), self.mantissa));
+        let (place, leading) =
+            (sum >> steps, power_of(sum as u64 >> GUARD & ((1 << self.mantissa) - 1), self.mantissa));
         match place {
             ..0 => 0,
             place if place > i64::from(self.bits) => most,

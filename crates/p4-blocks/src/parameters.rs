@@ -88,6 +88,15 @@ impl Block {
         Ok(values)
     }
 
+    /// The values with one changed, if that parameter can have it.
+    pub(crate) fn changed(&self, values: &Values, name: &str, value: u64) -> Option<Values> {
+        let parameter = self.parameters.iter().find(|parameter| parameter.name == name)?;
+        parameter.check(value).ok()?;
+        let mut values = values.clone();
+        values.0.insert(parameter.name, value);
+        Some(values)
+    }
+
     /// Reads `rows=3,columns=2048,as=Heavy`; all parts are optional.
     pub fn read(&self, text: &str) -> Result<Request, String> {
         let (mut changes, mut control) = (vec![], self.control.to_string());

@@ -4,8 +4,13 @@ use crate::block::any;
 use crate::parameters::Kind;
 use crate::{Block, Body, Cost, Model, Parameter, Port, Values};
 
-pub(crate) const CELLS: Parameter =
-    Parameter { name: "cells", about: "ports, queues or classes", default: 64, range: (2, 65_536), kind: Kind::PowerOfTwo };
+pub(crate) const CELLS: Parameter = Parameter {
+    name: "cells",
+    about: "ports, queues or classes",
+    default: 64,
+    range: (2, 65_536),
+    kind: Kind::PowerOfTwo,
+};
 const SHIFT: Parameter = Parameter {
     name: "shift",
     about: "a sample has the weight 2^-shift",
@@ -36,7 +41,9 @@ pub(crate) static EWMA: Block = Block {
     p4: |values| ewma(values, 0),
     // 32 bits more after the point.
     exact: |values| ewma(values, 32),
-    model: |values| Box::new(Averages { cells: vec![0; values.get("cells") as usize], shift: values.small("shift") }),
+    model: |values| {
+        Box::new(Averages { cells: vec![0; values.get("cells") as usize], shift: values.small("shift") })
+    },
     cost: |values| state(values, 32 + values.get("shift"), 1),
 };
 
@@ -59,7 +66,10 @@ pub(crate) static RATE_INTERVAL: Block = Block {
     p4: interval,
     exact: interval,
     model: |values| {
-        Box::new(Intervals { cells: vec![(0, 0, 0); values.get("cells") as usize], interval: values.small("interval") })
+        Box::new(Intervals {
+            cells: vec![(0, 0, 0); values.get("cells") as usize],
+            interval: values.small("interval"),
+        })
     },
     cost: |values| state(values, 96 - values.get("interval"), 2),
 };
@@ -85,7 +95,10 @@ pub(crate) static QUEUE_METER: Block = Block {
     p4: queue,
     exact: queue,
     model: |values| {
-        Box::new(Queues { cells: vec![(0, 0, 0); values.get("cells") as usize], interval: values.small("interval") })
+        Box::new(Queues {
+            cells: vec![(0, 0, 0); values.get("cells") as usize],
+            interval: values.small("interval"),
+        })
     },
     cost: |values| state(values, 96 - values.get("interval"), 2),
 };
@@ -108,7 +121,9 @@ pub(crate) static PERIODIC: Block = Block {
     },
     p4: periodic,
     exact: periodic,
-    model: |values| Box::new(Periods { cells: vec![0; values.get("cells") as usize], interval: values.small("interval") }),
+    model: |values| {
+        Box::new(Periods { cells: vec![0; values.get("cells") as usize], interval: values.small("interval") })
+    },
     cost: |values| state(values, 32 - values.get("interval"), 1),
 };
 
@@ -123,7 +138,8 @@ fn state(values: &Values, bits: u64, stages: u32) -> Cost {
 fn ewma(values: &Values, more: u32) -> Body {
     let (shift, cells) = (values.small("shift"), values.get("cells"));
     let bits = 32 + shift + more;
-    let sample = if more == 0 { format!("(bit<{bits}>)sample") } else { format!("((bit<{bits}>)sample << {more})") };
+    let sample =
+        if more == 0 { format!("(bit<{bits}>)sample") } else { format!("((bit<{bits}>)sample << {more})") };
     Body {
         members: format!("P4RACK_REGISTER(bit<{bits}>, {cells}) averages;\n"),
         apply: format!(

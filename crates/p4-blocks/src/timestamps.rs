@@ -9,12 +9,27 @@ use crate::parameters::Kind;
 use crate::{Block, Body, Cost, Model, Parameter, Port, Values, hash};
 use std::fmt::Write;
 
-const ROWS: Parameter =
-    Parameter { name: "rows", about: "hashes of the key, each with a row of cells", default: 2, range: (1, 8), kind: Kind::Any };
-const COLUMNS: Parameter =
-    Parameter { name: "columns", about: "cells of a row", default: 4096, range: (2, 1 << 24), kind: Kind::PowerOfTwo };
-const ROUTES: Parameter =
-    Parameter { name: "routes", about: "number of routes", default: 4, range: (2, 256), kind: Kind::PowerOfTwo };
+const ROWS: Parameter = Parameter {
+    name: "rows",
+    about: "hashes of the key, each with a row of cells",
+    default: 2,
+    range: (1, 8),
+    kind: Kind::Any,
+};
+const COLUMNS: Parameter = Parameter {
+    name: "columns",
+    about: "cells of a row",
+    default: 4096,
+    range: (2, 1 << 24),
+    kind: Kind::PowerOfTwo,
+};
+const ROUTES: Parameter = Parameter {
+    name: "routes",
+    about: "number of routes",
+    default: 4,
+    range: (2, 256),
+    kind: Kind::PowerOfTwo,
+};
 const TIMEOUT: Parameter = Parameter {
     name: "timeout",
     about: "a burst ends with a gap of more than this, in units of `now`",
@@ -40,7 +55,12 @@ pub(crate) static MIN_TIMESTAMP: Block = Block {
         members: "KeyedRegister(1048576) times;\n".to_string(),
         apply: "age = now - times.read(key);\ntimes.write(key, now);\n".to_string(),
     },
-    model: |values| Box::new(Ages { rows: vec![vec![0; values.get("columns") as usize]; values.get("rows") as usize], key: values.small("key") }),
+    model: |values| {
+        Box::new(Ages {
+            rows: vec![vec![0; values.get("columns") as usize]; values.get("rows") as usize],
+            key: values.small("key"),
+        })
+    },
     cost: |values| {
         let rows = values.small("rows");
         Cost {

@@ -51,7 +51,10 @@ fn an_include_has_one_text_by_its_path() {
     let path = p4_blocks::path(block("count-min"), &request);
     assert_eq!(path, "p4rack/blocks/count-min/columns=64,as=Small.p4");
     let text = p4_blocks::include(&path, Form::Approximate).expect("a block");
-    assert!(text.contains("control Small(in bit<32> key, in bit<32> amount, out bit<32> estimate)"), "{text}");
+    assert!(
+        text.contains("control Small(in bit<32> key, in bit<32> amount, out bit<32> estimate)"),
+        "{text}"
+    );
     let wrong = p4_blocks::include("p4rack/blocks/count-min/columns=65.p4", Form::Approximate);
     assert_eq!(
         wrong.as_deref(),
