@@ -35,6 +35,7 @@ enum Command {
     Compile(command::compile::Args),
     Analyze(command::analyze::Args),
     Run(command::run::Args),
+    Block(command::block::Args),
     Ir(command::ir::Args),
     P4info(command::p4info::Args),
     Switch(Box<command::switch::Args>),
@@ -69,6 +70,7 @@ pub fn run<A: Into<OsString>>(arguments: impl IntoIterator<Item = A>) -> u8 {
     let status = match command {
         Command::Check(args) => command::check::run(&args),
         Command::Compile(args) => command::compile::run(&args),
+        Command::Block(args) => command::block::run(args),
         Command::Ir(args) => command::ir::run(&args),
         Command::P4info(args) => command::p4info::run(&args),
         Command::Analyze(args) => command::analyze::run(&args),

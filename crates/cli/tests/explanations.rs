@@ -236,6 +236,7 @@ fn way_of(code: u16, text: &str) -> Way {
             way("up .", files)
         }
         800..=899 => plan(code, text),
+        1001..=1099 => way("check limits.p4 --device flexswitch", vec![("limits.p4", control(&text))]),
         _ => panic!("how is the example of {code} run?"),
     }
 }

@@ -12,6 +12,8 @@ pub enum DeviceClass {
     Tofino1,
     /// A switch with an Intel Tofino 2.
     Tofino2,
+    /// The limited switch of FlexSwitch (NSDI'17, section 2): additions, comparisons, hashes and tables, and each register array once a pass.
+    FlexSwitch,
     /// Any other programmable switch.
     Switch,
     /// A network card with a programmable pipeline.
@@ -50,6 +52,8 @@ pub struct Lacks {
     pub functions_of_programs: bool,
     /// Register cells of more bits.
     pub cells_above_bits: Option<u64>,
+    /// A second access to a register array while a packet passes; to read a cell and to write it is one access.
+    pub second_accesses: bool,
 }
 
 impl Lacks {
@@ -60,23 +64,29 @@ impl Lacks {
         shifts_by_values: false,
         functions_of_programs: false,
         cells_above_bits: None,
+        second_accesses: false,
     };
 
-    /// Stages of Tofino have neither loops nor multipliers and shift by constants; a stateful ALU works on at most a pair of 32
-    /// bits. (P4 divides by powers of two only.)
-    const OF_TOFINO: Lacks = Lacks {
+    /// A pipeline of stages has neither loops nor multipliers and shifts by constants; a register array belongs to one stage.
+    /// (P4 divides by powers of two only.)
+    const OF_STAGES: Lacks = Lacks {
         loops: true,
         products: true,
         shifts_by_values: true,
         functions_of_programs: true,
-        cells_above_bits: Some(64),
+        cells_above_bits: None,
+        second_accesses: true,
     };
+
+    /// A stateful ALU of a Tofino works on at most a pair of 32 bits.
+    const OF_TOFINO: Lacks = Lacks { cells_above_bits: Some(64), ..Lacks::OF_STAGES };
 }
 
 /// Profiles, indexed by [`DeviceClass`].
-const PROFILES: [Profile; 7] = [
+const PROFILES: [Profile; 8] = [
     Profile { word: "tofino1", service: Duration::from_ns(500), parallel: 2048, lacks: Lacks::OF_TOFINO },
     Profile { word: "tofino2", service: Duration::from_ns(500), parallel: 3072, lacks: Lacks::OF_TOFINO },
+    Profile { word: "flexswitch", service: Duration::from_ns(500), parallel: 1024, lacks: Lacks::OF_STAGES },
     Profile {
         word: "switch",
         service: Duration::from_us(1),
@@ -92,9 +102,10 @@ const PROFILES: [Profile; 7] = [
 
 impl DeviceClass {
     /// All classes.
-    pub const ALL: [DeviceClass; 7] = [
+    pub const ALL: [DeviceClass; 8] = [
         DeviceClass::Tofino1,
         DeviceClass::Tofino2,
+        DeviceClass::FlexSwitch,
         DeviceClass::Switch,
         DeviceClass::SmartNic,
         DeviceClass::Fpga,
@@ -120,8 +131,11 @@ mod tests {
     #[test]
     fn profiles_stand_in_the_order_of_the_classes() {
         let words = DeviceClass::ALL.map(DeviceClass::word);
-        assert_eq!(words, ["tofino1", "tofino2", "switch", "smartnic", "fpga", "cpu", "legacy"]);
+        assert_eq!(
+            words,
+            ["tofino1", "tofino2", "flexswitch", "switch", "smartnic", "fpga", "cpu", "legacy"]
+        );
         let lacking = DeviceClass::ALL.map(|class| class.profile().lacks != Lacks::NOTHING);
-        assert_eq!(lacking, [true, true, true, false, false, false, false]);
+        assert_eq!(lacking, [true, true, true, true, false, false, false, false]);
     }
 }

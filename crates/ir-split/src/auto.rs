@@ -12,7 +12,6 @@ mod near;
 pub use near::{around, large, table_at, tables_of};
 
 use crate::arch;
-use crate::limits::exceeds;
 use crate::section::Half;
 use base_diag::{Diagnostic, Span};
 use device_classes::DeviceClass;
@@ -20,6 +19,7 @@ use ir::{
     Annotation, Block, Callee, Control, ControlId, Expr, ExprKind, Name, Program, Stmt, StmtKind, SwitchOn,
     visit,
 };
+use ir_limits::exceeds;
 use p4_arch::Duty;
 use std::collections::BTreeSet;
 

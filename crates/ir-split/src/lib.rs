@@ -28,7 +28,6 @@ mod keep_order;
 mod landings;
 mod layout;
 mod leaf_set;
-mod limits;
 mod mark;
 mod names;
 mod originals;

@@ -14,7 +14,7 @@ mod mode;
 mod objects;
 mod uses;
 
-pub use facts::sharing;
+pub use facts::{access_of, sharing};
 pub use mode::{Apart, adds_up, apart, check, mode_of, order_matters, refuse_apart};
 pub use objects::{Accessor, Key, StateObject, key_of, objects};
 pub use state_modes::{Merge, Mode};

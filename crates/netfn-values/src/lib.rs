@@ -5,11 +5,13 @@
 //! | [`ewma`] | object | exponentially weighted moving average |
 //! | [`rtt`] | object | smoothed round-trip time and retransmission timeout of RFC 6298 |
 //! | [`crc7`] | function | the CRC of SD and MMC cards |
+//! | [`keyed_register`] | object | a register whose cells are found by a key |
 //! | [`divide`] | function | division of numbers that are known at run time only |
 
 pub mod crc7;
 pub mod divide;
 pub mod ewma;
+pub mod keyed_register;
 pub mod rtt;
 
 use base_time::Duration;
@@ -21,6 +23,7 @@ pub fn register(registry: &mut Registry) {
     crc7::register(registry);
     divide::register(registry);
     ewma::register(registry);
+    keyed_register::register(registry);
     rtt::register(registry);
 }
 

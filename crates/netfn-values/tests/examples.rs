@@ -118,3 +118,23 @@ fn declarations_as_programs_write_them() {
     ];
     assert_eq!(shown, wanted);
 }
+
+#[test]
+fn a_keyed_register_gives_what_was_written_for_the_key() {
+    let mut register = made("keyed-register", &[(32, 2)]);
+    let (read, write) = (0, 1);
+    call(&mut *register, write, &[(104, 7), (32, 3)], &[]);
+    assert_eq!(call(&mut *register, read, &[(104, 7)], &[(32, 0)]), [3]);
+    assert_eq!(call(&mut *register, read, &[(104, 8)], &[(32, 0)]), [0], "nothing was written");
+    call(&mut *register, write, &[(104, 8), (32, 4)], &[]);
+    call(&mut *register, write, &[(104, 9), (32, 5)], &[]);
+    assert_eq!(call(&mut *register, read, &[(104, 9)], &[(32, 0)]), [0], "it is full");
+    call(&mut *register, write, &[(104, 7), (32, 0)], &[]);
+    call(&mut *register, write, &[(104, 9), (32, 5)], &[]);
+    assert_eq!(call(&mut *register, read, &[(104, 9)], &[(32, 0)]), [5], "a cell of 0 is free");
+    let memory = register.snapshot();
+    let mut other = made("keyed-register", &[(32, 2)]);
+    other.restore(&memory).expect("its own memory");
+    assert_eq!(call(&mut *other, read, &[(104, 8)], &[(32, 0)]), [4]);
+    assert!(made("keyed-register", &[(32, 1)]).restore(&memory).is_err(), "more cells than it has");
+}

@@ -5,7 +5,7 @@ use p4_syntax::{LoadError, Loader};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Reads files from disk; architecture files are built in.
+/// Reads files from disk; architecture files and blocks are built in.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Disk;
 
@@ -19,7 +19,8 @@ impl Loader for Disk {
     }
 
     fn builtin(&self, name: &str) -> Option<Arc<str>> {
-        p4_arch::include(name).map(Arc::from)
+        let block = || p4_blocks::include(name, p4_blocks::Form::Approximate).map(Arc::from);
+        p4_arch::include(name).map(Arc::from).or_else(block)
     }
 
     fn meant(&self, path: &str) -> Option<String> {
@@ -29,6 +30,6 @@ impl Loader for Disk {
     }
 
     fn builtins(&self) -> Vec<&str> {
-        p4_arch::include_names().collect()
+        p4_arch::include_names().chain(p4_blocks::include_names()).collect()
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```toml
 //! [device.nic]
-//! class = "smartnic"        # tofino1, tofino2, switch, smartnic, fpga or cpu; legacy: a switch of fixed function, which runs no program
+//! class = "smartnic"        # tofino1, tofino2, flexswitch, switch, smartnic, fpga or cpu; legacy: a switch of fixed function, which runs no program
 //! service = "2us"           # how long a packet takes; default by class
 //! parallel = 8              # how many packets at once; default by class
 //! backlog = 1024            # how many may wait for that; the rest is dropped
@@ -82,7 +82,7 @@ impl Device {
 }
 
 /// All classes by their words.
-fn classes() -> [(&'static str, Option<DeviceClass>); 7] {
+fn classes() -> [(&'static str, Option<DeviceClass>); 8] {
     DeviceClass::ALL.map(|class| (class.word(), Some(class)))
 }
 

@@ -2,6 +2,7 @@
 
 pub mod analyze;
 pub mod bench;
+pub mod block;
 pub mod check;
 pub mod cli;
 pub mod compile;

@@ -4,7 +4,7 @@ use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::SourceMap;
 use base_time::{Duration, Time};
-use experiments::reproduce::{EXPERIMENTS, Experiment, Lab};
+use experiments::reproduce::{EXPERIMENTS, Experiment, FLEXSWITCH, Lab};
 use serde_json::json;
 use std::fmt::Write;
 use std::io::IsTerminal;
@@ -14,7 +14,8 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack reproduce flightplan
-  p4rack reproduce flightplan fig11")]
+  p4rack reproduce flightplan fig11
+  p4rack reproduce flexswitch table1 table2 fig2")]
 pub struct Args {
     #[command(subcommand)]
     paper: Paper,
@@ -24,6 +25,18 @@ pub struct Args {
 enum Paper {
     /// Flightplan (NSDI'21): in-network functions of Crosspod on two switches
     Flightplan(Flightplan),
+    /// FlexSwitch (NSDI'17): errors of building blocks for limited switches
+    Flexswitch(Flexswitch),
+}
+
+#[derive(clap::Args)]
+struct Flexswitch {
+    /// Figures or tables to reproduce; without any, list all
+    #[arg(value_parser = find_flexswitch)]
+    figures: Vec<&'static Experiment>,
+    /// Output format
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
 }
 
 #[derive(clap::Args)]
@@ -49,8 +62,16 @@ struct Flightplan {
 }
 
 fn find(name: &str) -> Result<&'static Experiment, String> {
-    let known = || EXPERIMENTS.iter().map(|experiment| experiment.name);
-    let found = EXPERIMENTS.iter().find(|experiment| experiment.name == name);
+    find_in(&EXPERIMENTS, name)
+}
+
+fn find_flexswitch(name: &str) -> Result<&'static Experiment, String> {
+    find_in(&FLEXSWITCH, name)
+}
+
+fn find_in(all: &[&'static Experiment], name: &str) -> Result<&'static Experiment, String> {
+    let known = || all.iter().map(|experiment| experiment.name);
+    let found = all.iter().find(|experiment| experiment.name == name);
     found.copied().ok_or_else(|| match base_diag::did_you_mean(name, known()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("there are {}", known().collect::<Vec<_>>().join(", ")),
@@ -59,9 +80,12 @@ fn find(name: &str) -> Result<&'static Experiment, String> {
 
 /// Exit status 1 if a rack is not there or wrong, 2 if there is no such figure.
 pub fn run(args: Args) -> ExitCode {
-    let Paper::Flightplan(args) = args.paper;
+    let args = match args.paper {
+        Paper::Flightplan(args) => args,
+        Paper::Flexswitch(args) => return flexswitch(args),
+    };
     let Some(experiment) = args.figure else {
-        list(args.format);
+        list(&EXPERIMENTS, args.format);
         return ExitCode::SUCCESS;
     };
     let tells = args.format == Format::Text && std::io::stderr().is_terminal();
@@ -109,19 +133,46 @@ pub fn run(args: Args) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// Each figure after the other; in JSON a list.
+fn flexswitch(args: Flexswitch) -> ExitCode {
+    if args.figures.is_empty() {
+        list(&FLEXSWITCH, args.format);
+        return ExitCode::SUCCESS;
+    }
+    let mut map = SourceMap::new();
+    let mut results = vec![];
+    for (at, experiment) in args.figures.iter().enumerate() {
+        let mut lab =
+            Lab { racks: PathBuf::new(), full_rate: false, until: None, map: &mut map, tell: &mut |_| {} };
+        let shown = match experiment.run(&mut lab) {
+            Ok(shown) => shown,
+            Err(found) => return output::failed(&found, &map, args.format),
+        };
+        match args.format {
+            Format::Text if at > 0 => output::print(&format!("\n{}", experiment.text(&shown))),
+            Format::Text => output::print(&experiment.text(&shown)),
+            Format::Json => results.push(experiment.json(&shown)),
+        }
+    }
+    if args.format == Format::Json {
+        output::json(&json!({ "ok": true, "results": results }));
+    }
+    ExitCode::SUCCESS
+}
+
 /// List of experiments.
-fn list(format: Format) {
+fn list(all: &[&Experiment], format: Format) {
     match format {
         Format::Text => {
             let mut out = String::new();
-            for experiment in EXPERIMENTS {
+            for experiment in all {
                 let _ = writeln!(out, "{:<7} {}", experiment.name, experiment.about);
             }
             output::print(&out);
         }
         Format::Json => output::json(&json!({
             "ok": true,
-            "experiments": EXPERIMENTS.map(|e| json!({ "experiment": e.name, "about": e.about })),
+            "experiments": all.iter().map(|e| json!({ "experiment": e.name, "about": e.about })).collect::<Vec<_>>(),
         })),
     }
 }

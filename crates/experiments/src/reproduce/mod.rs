@@ -1,4 +1,4 @@
-//! Experiments of Flightplan's (NSDI'21), run again: each figure and table in a file of its own, with the paper's
+//! Experiments of Flightplan's (NSDI'21) and FlexSwitch's (NSDI'17), run again: each figure and table in a file of its own, with the paper's
 //! number beside ours, the chosen parameters, and the effects that the model leaves out.
 
 mod fig10;
@@ -13,12 +13,14 @@ mod fig20;
 mod fig21;
 mod fig22;
 mod fig9;
+mod flexswitch;
 mod hand_over;
 mod lab;
 mod table1;
 mod table2;
 mod table3;
 
+pub use flexswitch::FLEXSWITCH;
 pub use lab::Lab;
 
 use base_diag::Diagnostic;
@@ -38,7 +40,7 @@ pub struct Experiment {
     run: fn(&mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>>,
 }
 
-/// All of them, in the paper's order.
+/// Flightplan's, in the paper's order.
 pub const EXPERIMENTS: [&Experiment; 14] = [
     &fig9::EXPERIMENT,
     &fig10::EXPERIMENT,

@@ -1,0 +1,49 @@
+//! Blocks tried: the example program of a block on every engine, on packets with random inputs, against the block's model.
+
+mod inputs;
+mod programs;
+
+pub use inputs::Inputs;
+pub use programs::{Device, compile};
+
+use p4_blocks::{Block, Form, Request};
+
+/// The devices that a trial compares.
+pub struct Trial {
+    /// By name.
+    pub devices: Vec<(&'static str, Device)>,
+    /// What is expected of them.
+    pub model: Box<dyn p4_blocks::Model>,
+}
+
+impl Trial {
+    /// The block's program in the interpreter, as machine code, and in the interpreter after it was printed and compiled again.
+    pub fn new(block: &Block, request: &Request) -> Trial {
+        let (program, map) = compile(block, request, Form::Approximate);
+        let printed = programs::printed(&program, map);
+        let ports = (block.ports)(&request.values);
+        let devices = vec![
+            ("interpreter", Device::interpreter(program.clone(), &ports)),
+            ("engine", Device::engine(&program, &ports)),
+            ("printed program", Device::interpreter(printed, &ports)),
+        ];
+        Trial { devices, model: (block.model)(&request.values) }
+    }
+
+    /// Runs packets; says where a device differs from the model.
+    pub fn run(&mut self, inputs: &mut Inputs, packets: u64) -> Result<(), String> {
+        for packet in 0..packets {
+            let values = inputs.next();
+            let expected = self.model.apply(&values);
+            for (name, device) in &mut self.devices {
+                let given = device.apply(&values);
+                if given != expected {
+                    return Err(format!(
+                        "packet {packet}, inputs {values:?}: the {name} gives {given:?}, the model {expected:?}"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}

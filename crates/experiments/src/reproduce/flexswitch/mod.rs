@@ -1,0 +1,19 @@
+//! FlexSwitch's (NSDI'17) tables and figures of its building blocks, by the models that the blocks' P4 is bit-equal to.
+
+mod fig2;
+mod table1;
+mod table2;
+
+use super::Experiment;
+
+/// All of them, in the paper's order.
+pub const FLEXSWITCH: [&Experiment; 3] = [&fig2::EXPERIMENT, &table1::EXPERIMENT, &table2::EXPERIMENT];
+
+/// `3.14 %`
+fn percent(share: f64) -> String {
+    format!("{:.2} %", 100.0 * share)
+}
+
+fn block(name: &str) -> &'static p4_blocks::Block {
+    p4_blocks::find(name).unwrap_or_else(|| panic!("there is no block {name}"))
+}

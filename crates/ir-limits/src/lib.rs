@@ -1,0 +1,25 @@
+//! Code that devices of a class cannot run, whatever their resources.
+//!
+//! [`check`] reports it to the user (`p4rack check --device CLASS`); [`exceeds`] says whether a statement has to run elsewhere.
+//! What a class lacks is data: [`device_classes::Lacks`].
+
+mod accesses;
+mod dependences;
+mod operations;
+mod places;
+
+pub use operations::exceeds;
+
+use base_diag::Diagnostic;
+use device_classes::DeviceClass;
+use ir::Program;
+
+/// Errors for everything in a program that devices of the class cannot run, in source order.
+pub fn check(program: &Program, class: DeviceClass) -> Vec<Diagnostic> {
+    let mut found = operations::check(program, class);
+    if class.profile().lacks.second_accesses {
+        found.extend(accesses::check(program, class));
+    }
+    found.sort_by_key(|diagnostic| diagnostic.labels.first().map(|label| label.span.lo));
+    found
+}

@@ -1,0 +1,114 @@
+//! The shape of a block.
+
+use crate::{Parameter, Values};
+
+/// A building block, as data.
+pub struct Block {
+    /// As `#include <p4rack/blocks/NAME.p4>` has it.
+    pub name: &'static str,
+    /// Its control's name, unless the include gives another with `as=NAME`.
+    pub control: &'static str,
+    /// Summary of what it computes, in a line.
+    pub about: &'static str,
+    /// Bound or size of its error, with the proof or the measurement.
+    pub error: &'static str,
+    /// In the order in which help shows them.
+    pub parameters: &'static [Parameter],
+    /// Refuses parameters that are possible alone and do not fit together.
+    pub check: fn(&Values) -> Result<(), String>,
+    /// Parameters of the control, in order.
+    pub ports: fn(&Values) -> Vec<Port>,
+    /// The control.
+    pub p4: fn(&Values) -> Body,
+    /// The control of the exact twin; it may call value externs.
+    pub exact: fn(&Values) -> Body,
+    /// The block in Rust.
+    pub model: fn(&Values) -> Box<dyn Model>,
+    /// Needs of an instance.
+    pub cost: fn(&Values) -> Cost,
+}
+
+/// A parameter of a block's control: `bit<N>`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Port {
+    /// How it passes.
+    pub direction: Direction,
+    /// As the control declares it.
+    pub name: &'static str,
+    /// Width, at most 128.
+    pub bits: u32,
+}
+
+/// How a value passes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Direction {
+    /// From the program to the block.
+    In,
+    /// From the block to the program.
+    Out,
+}
+
+impl Port {
+    /// An `in` parameter.
+    pub fn input(name: &'static str, bits: u32) -> Port {
+        Port { direction: Direction::In, name, bits }
+    }
+
+    /// An `out` parameter.
+    pub fn output(name: &'static str, bits: u32) -> Port {
+        Port { direction: Direction::Out, name, bits }
+    }
+}
+
+/// The text of a control.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Body {
+    /// Declarations before the control.
+    pub before: String,
+    /// Registers, actions and tables.
+    pub members: String,
+    /// Statements.
+    pub apply: String,
+}
+
+/// A block in Rust: the same outputs for the same inputs, in the order of the ports.
+pub trait Model {
+    /// A packet.
+    fn apply(&mut self, inputs: &[u128]) -> Vec<u128>;
+}
+
+/// Needs of an instance of a block.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Cost {
+    /// Bits of register arrays.
+    pub state_bits: u64,
+    /// Hashes computed for a packet.
+    pub hashes: u32,
+    /// Its tables.
+    pub tables: Vec<Entries>,
+    /// Steps that follow from one another: hash, table, addition, access to a register array.
+    pub stages: u32,
+}
+
+/// A table of a block.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Entries {
+    /// Name of the table.
+    pub table: &'static str,
+    /// Ternary or exact.
+    pub ternary: bool,
+    /// How many.
+    pub entries: u64,
+}
+
+impl Cost {
+    /// Entries of all tables.
+    pub fn entries(&self) -> u64 {
+        self.tables.iter().map(|table| table.entries).sum()
+    }
+}
+
+/// No further conditions.
+pub(crate) fn any(_: &Values) -> Result<(), String> {
+    Ok(())
+}

@@ -1,0 +1,178 @@
+//! Sizes from a wanted error.
+
+use crate::{Block, Values, measure};
+
+/// Sizes that were chosen.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Sized {
+    /// The sizes.
+    pub values: Values,
+    /// The error that is expected with them.
+    pub error: f64,
+}
+
+/// What the error of a block is, if sizes change it.
+pub fn error_of(block: &Block) -> Option<&'static str> {
+    Some(match block.name {
+        "bitmap" | "hyperloglog" => "mean relative error of the number of keys",
+        "count-min" | "count-min-conservative" | "count-min-decay" => {
+            "share of flows that count as heavy hitters and are none"
+        }
+        "multiply" | "multiply-normalised" => "mean relative error of a product",
+        "divide" | "divide-normalised" => "mean relative error of a quotient",
+        "min-timestamp" => "share of idle keys that look alive",
+        "flowlet" => "share of new bursts that are missed",
+        "wcmp" => "most that a port gets above its share, relative to the share",
+        _ => return None,
+    })
+}
+
+/// The error expected of a block with these sizes, for traffic of `flows` flows; `None` if no size changes it.
+pub fn expected_error(block: &Block, values: &Values, flows: u32) -> Option<f64> {
+    let keys = f64::from(flows);
+    Some(match block.name {
+        "bitmap" => mean_of(linear_counting(keys, values.get("cells") as f64)),
+        "hyperloglog" => {
+            let cells = values.get("cells") as f64;
+            let deviation =
+                if keys <= 3.0 * cells { linear_counting(keys, cells) } else { 1.04 / cells.sqrt() };
+            mean_of(deviation)
+        }
+        // An epoch of decay is a plain sketch.
+        "count-min" | "count-min-conservative" | "count-min-decay" => {
+            measure::false_positives(block, values, &measure::Flows::new(flows.max(5), SEED), SEED)
+        }
+        "multiply" | "multiply-normalised" | "divide" | "divide-normalised" => {
+            measure::arithmetic(block, values, 20_000, SEED).mean
+        }
+        "min-timestamp" | "flowlet" => {
+            let rows = if block.name == "flowlet" { 2 } else { values.small("rows") };
+            let untouched = power(1.0 - 1.0 / values.get("columns") as f64, flows);
+            power(1.0 - untouched, rows)
+        }
+        "wcmp" => crate::balance::oversubscription(values),
+        _ => return None,
+    })
+}
+
+const SEED: u64 = 1;
+
+/// The cheapest sizes with at most this error; `given` keeps the parameters of `fixed` as they are. Otherwise the nearest, with its error.
+pub fn size(
+    block: &Block,
+    given: &Values,
+    fixed: &[&str],
+    flows: u32,
+    wanted: f64,
+) -> Option<Result<Sized, Sized>> {
+    error_of(block)?;
+    let mut nearest: Option<Sized> = None;
+    for values in candidates(block, given, fixed) {
+        let error = expected_error(block, &values, flows)?;
+        let sized = Sized { values, error };
+        if error <= wanted {
+            return Some(Ok(sized));
+        }
+        if nearest.as_ref().is_none_or(|nearest| error < nearest.error) {
+            nearest = Some(sized);
+        }
+    }
+    nearest.map(Err)
+}
+
+/// All sizes that are tried, the cheapest first.
+fn candidates(block: &Block, given: &Values, fixed: &[&str]) -> Vec<Values> {
+    let ranges: [(&str, Vec<u64>); 6] = [
+        ("rows", (1..=4).collect()),
+        ("columns", powers(6, 20)),
+        ("cells", powers(5, 20)),
+        ("slots", powers(1, 12)),
+        ("mantissa", (2..=10).collect()),
+        ("fraction", (5..=13).collect()),
+    ];
+    let mut all = vec![given.clone()];
+    for (name, range) in ranges {
+        let has = block.parameters.iter().any(|parameter| parameter.name == name);
+        // The look-up of a number of keys is not what its error comes from.
+        let is_look_up = name == "mantissa" && ["bitmap", "hyperloglog"].contains(&block.name);
+        if has && !is_look_up && !fixed.contains(&name) {
+            all = all
+                .iter()
+                .flat_map(|values| range.iter().filter_map(|value| block.changed(values, name, *value)))
+                .collect();
+        }
+    }
+    all.retain(|values| (block.check)(values).is_ok());
+    all.sort_by_cached_key(|values| {
+        let cost = (block.cost)(values);
+        // A row of a ternary table is as large as some of an exact one.
+        let entries: u64 =
+            cost.tables.iter().map(|table| table.entries * if table.ternary { 4 } else { 1 }).sum();
+        (cost.state_bits + 64 * entries, cost.stages)
+    });
+    all
+}
+
+fn powers(from: u32, to: u32) -> Vec<u64> {
+    (from..=to).map(|bits| 1 << bits).collect()
+}
+
+/// Standard error of linear counting (Whang, Vander-Zanden and Taylor 1990); without bound once less than a cell is expected to be empty.
+fn linear_counting(keys: f64, cells: f64) -> f64 {
+    let load = keys / cells;
+    let full = exp(load);
+    if full > cells { f64::INFINITY } else { (full - load - 1.0).max(0.0).sqrt() / (load * cells.sqrt()) }
+}
+
+/// The mean of the absolute value of a normal law is this much of its deviation.
+fn mean_of(deviation: f64) -> f64 {
+    0.798 * deviation
+}
+
+/// e^x for x >= 0 by its series, with the same bits on every machine.
+fn exp(x: f64) -> f64 {
+    let (halvings, small) = (16, x / 65_536.0);
+    let series = 1.0 + small * (1.0 + small / 2.0 * (1.0 + small / 3.0 * (1.0 + small / 4.0)));
+    (0..halvings).fold(series, |power, _| power * power)
+}
+
+/// base^exponent by squaring.
+fn power(base: f64, exponent: u32) -> f64 {
+    (0..32).rev().fold(1.0, |value, bit| value * value * if exponent >> bit & 1 == 1 { base } else { 1.0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::find;
+
+    #[test]
+    fn powers_are_right() {
+        for x in [0.0, 0.01, 0.5, 1.0, 3.0, 12.0] {
+            assert!((exp(x) / x.exp() - 1.0).abs() < 1e-9, "e^{x}");
+        }
+        assert!((power(0.999, 5000) / 0.999f64.powi(5000) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_cheapest_sizes_with_the_error_are_chosen() {
+        let bitmap = find("bitmap").expect("a block");
+        let sized =
+            size(bitmap, &bitmap.defaults(), &[], 50_000, 0.05).expect("sizes change it").expect("possible");
+        assert_eq!(sized.values.get("cells"), 8192);
+        assert!(sized.error <= 0.05, "{}", sized.error);
+        let smaller = bitmap.with(&[("cells", 4096)]).expect("possible");
+        assert!(expected_error(bitmap, &smaller, 50_000).expect("an error") > 0.05);
+    }
+
+    #[test]
+    fn an_error_that_no_size_reaches_gives_the_nearest() {
+        let multiply = find("multiply").expect("a block");
+        let given = multiply.with(&[("mantissa", 3)]).expect("possible");
+        let nearest = size(multiply, &given, &["mantissa"], 1, 0.001)
+            .expect("sizes change it")
+            .expect_err("out of reach");
+        assert_eq!(nearest.values.get("mantissa"), 3);
+        assert!(nearest.error > 0.03 && nearest.error < 0.1, "{}", nearest.error);
+    }
+}

@@ -1,0 +1,157 @@
+//! Source text: what an include gives, and programs around a block.
+
+use crate::{BLOCKS, Block, Direction, Port, Request, Values, find};
+use std::fmt::Write;
+use std::sync::LazyLock;
+
+/// Which of two controls with one interface.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// The block, for limited switches.
+    Approximate,
+    /// Its exact twin, for software devices.
+    Exact,
+}
+
+const FOLDER: &str = "p4rack/blocks/";
+
+/// The text of `p4rack/blocks/NAME.p4` or `p4rack/blocks/NAME/PARAMETERS.p4`; `None` for any other name and for unknown blocks. Wrong
+/// parameters give a text with an `#error`.
+pub fn include(name: &str, form: Form) -> Option<String> {
+    let inner = name.strip_prefix(FOLDER)?.strip_suffix(".p4")?;
+    let (block, parameters) = inner.split_once('/').unwrap_or((inner, ""));
+    let block = find(block)?;
+    Some(match block.read(parameters) {
+        Ok(request) => source(block, &request, form),
+        Err(why) => format!("#error \"{why}\"\n"),
+    })
+}
+
+/// The names of all blocks with their default parameters, for did-you-mean.
+pub fn include_names() -> impl Iterator<Item = &'static str> {
+    static NAMES: LazyLock<Vec<String>> =
+        LazyLock::new(|| BLOCKS.iter().map(|block| format!("{FOLDER}{}.p4", block.name)).collect());
+    NAMES.iter().map(String::as_str)
+}
+
+/// The name by which a program includes a block with these parameters.
+pub fn path(block: &Block, request: &Request) -> String {
+    let defaults = block.defaults();
+    let changed = request.values.iter().filter(|(name, value)| defaults.get(name) != *value);
+    let mut parts: Vec<String> = changed.map(|(name, value)| format!("{name}={value}")).collect();
+    if request.control != block.control {
+        parts.push(format!("as={}", request.control));
+    }
+    let parts = if parts.is_empty() { String::new() } else { format!("/{}", parts.join(",")) };
+    format!("{FOLDER}{}{parts}.p4", block.name)
+}
+
+/// The block as P4 for v1model.
+pub fn source(block: &Block, request: &Request, form: Form) -> String {
+    let Request { values, control } = request;
+    let body = match form {
+        Form::Approximate => (block.p4)(values),
+        Form::Exact => (block.exact)(values),
+    };
+    let guard: String = path(block, request)
+        .chars()
+        .map(|letter| if letter.is_ascii_alphanumeric() { letter.to_ascii_uppercase() } else { '_' })
+        .collect();
+    let twin = if form == Form::Exact { ", exact twin" } else { "" };
+    let ports: Vec<String> = (block.ports)(values).iter().map(Port::declaration).collect();
+    format!(
+        "// {}{twin}: {}\n\
+         // {}\n\
+         #ifndef {guard}\n\
+         #define {guard}\n\
+         #include <core.p4>\n\
+         #include <v1model.p4>\n\
+         #ifndef P4RACK_REGISTER\n\
+         #if V1MODEL_VERSION >= 20200408\n\
+         #define P4RACK_REGISTER(T, N) register<T, bit<32>>(N)\n\
+         #else\n\
+         #define P4RACK_REGISTER(T, N) register<T>(N)\n\
+         #endif\n\
+         #endif\n\n\
+         {}control {control}({}) {{\n{}    apply {{\n{}    }}\n}}\n\
+         #endif\n",
+        block.name,
+        block.about,
+        described(values),
+        body.before,
+        ports.join(", "),
+        indented(&body.members, 1),
+        indented(&body.apply, 2),
+    )
+    .replace("KeyedRegister", &format!("{control}KeyedRegister"))
+}
+
+impl Port {
+    fn declaration(&self) -> String {
+        let direction = match self.direction {
+            Direction::In => "in",
+            Direction::Out => "out",
+        };
+        format!("{direction} bit<{}> {}", self.bits, self.name)
+    }
+}
+
+/// A whole program: a packet brings the block's inputs, in bytes, and takes its outputs.
+pub fn example(block: &Block, request: &Request) -> String {
+    let ports = (block.ports)(&request.values);
+    let header = |name: &str, direction: Direction| {
+        let mut fields = String::new();
+        for port in ports.iter().filter(|port| port.direction == direction) {
+            let padding = port.bits.next_multiple_of(8) - port.bits;
+            if padding > 0 {
+                let _ = writeln!(fields, "    bit<{padding}> {}_padding;", port.name);
+            }
+            let _ = writeln!(fields, "    bit<{}> {};", port.bits, port.name);
+        }
+        format!("header {name} {{\n{fields}}}\n")
+    };
+    let arguments: Vec<String> = ports
+        .iter()
+        .map(|port| match port.direction {
+            Direction::In => format!("hdr.inputs.{}", port.name),
+            Direction::Out => format!("hdr.outputs.{}", port.name),
+        })
+        .collect();
+    let control = &request.control;
+    format!(
+        "#include <v1model.p4>\n#include <{}>\n\n{}{}\
+struct headers_t {{ inputs_h inputs; outputs_h outputs; }}
+struct metadata_t {{}}
+parser BlockParser(packet_in packet, out headers_t hdr, inout metadata_t meta, inout standard_metadata_t sm) {{
+    state start {{ packet.extract(hdr.inputs); transition accept; }}
+}}
+control BlockIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t sm) {{
+    {control}() block;
+    apply {{
+        hdr.outputs.setValid();
+        block.apply({});
+        sm.egress_spec = 1;
+    }}
+}}
+control BlockEgress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t sm) {{ apply {{}} }}
+control BlockChecksum(inout headers_t hdr, inout metadata_t meta) {{ apply {{}} }}
+control BlockDeparser(packet_out packet, in headers_t hdr) {{ apply {{ packet.emit(hdr.outputs); }} }}
+V1Switch(BlockParser(), BlockChecksum(), BlockIngress(), BlockEgress(), BlockChecksum(), BlockDeparser()) main;
+",
+        path(block, request),
+        header("inputs_h", Direction::In),
+        header("outputs_h", Direction::Out),
+        arguments.join(", "),
+    )
+}
+
+/// `columns = 2048, key = 32, rows = 3`
+fn described(values: &Values) -> String {
+    let parts: Vec<String> = values.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    parts.join(", ")
+}
+
+fn indented(text: &str, levels: usize) -> String {
+    let line = |line: &str| format!("{}{line}\n", "    ".repeat(levels));
+    text.lines().map(line).collect()
+}
