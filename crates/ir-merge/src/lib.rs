@@ -1,0 +1,1 @@
+//! Several programs as one.
