@@ -28,6 +28,7 @@ pub mod check;
 pub mod elaborate;
 pub mod emulate;
 pub mod lab;
+pub mod merge;
 pub mod plan;
 pub mod rack;
 pub mod run;
@@ -43,7 +44,7 @@ pub struct Entry {
     pub text: &'static str,
 }
 
-const RANGES: [&[Entry]; 9] = [
+const RANGES: [&[Entry]; 10] = [
     syntax::ENTRIES,
     check::ENTRIES,
     elaborate::ENTRIES,
@@ -53,6 +54,7 @@ const RANGES: [&[Entry]; 9] = [
     emulate::ENTRIES,
     plan::ENTRIES,
     lab::ENTRIES,
+    merge::ENTRIES,
 ];
 
 /// All codes in order.
