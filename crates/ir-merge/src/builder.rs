@@ -82,21 +82,19 @@ impl Source {
 }
 
 impl Params {
-    /// For these roles, in this order.
-    pub fn new(common: &Common, roles: &[(Role, Direction)]) -> Params {
+    /// For these roles, in this order; `packet` is the type of a packet.
+    pub fn new(common: &Common, packet: &Type, roles: &[(Role, Direction)]) -> Params {
         let var = |(role, direction): &(Role, Direction)| {
             let (name, ty) = match role {
                 Role::Headers => ("hdr", &common.headers),
                 Role::Metadata => ("meta", &common.metadata),
                 Role::StandardMetadata => ("standard_metadata", &common.standard),
-                _ if *direction == Direction::None => ("packet", &common.packet_in),
-                _ => ("packet", &common.packet_out),
+                _ => ("packet", packet),
             };
-            let kind = if *role == Role::Packet { Direction::None } else { *direction };
             Var {
                 name: name.into(),
                 ty: ty.clone(),
-                kind: VarKind::Param(kind),
+                kind: VarKind::Param(*direction),
                 annotations: vec![],
                 span: base_diag::Span::NONE,
             }

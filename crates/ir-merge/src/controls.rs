@@ -7,7 +7,7 @@ use crate::scan;
 use crate::substitute::Substitution;
 use ir::{
     Call, Callee, Const, Control, Direction, Expr, ExprKind, ExternFunctionId, Name, Program, Role, Stmt,
-    StmtKind, Var, VarId, VarKind, build,
+    StmtKind, Type, Var, VarId, VarKind, build,
 };
 
 const BOTH: [(Role, Direction); 3] = [
@@ -44,7 +44,7 @@ pub fn ingress(
     sources: &[Source],
     drop: ExternFunctionId,
 ) -> Option<Control> {
-    let params = Params::new(common, &BOTH);
+    let params = Params::new(common, &Type::Void, &BOTH);
     let group = group(out, common, &params)?;
     let standard = params.expr(Role::StandardMetadata)?;
     let mut rest = vec![build::call(Callee::ExternFunction(drop), vec![], vec![standard])];
@@ -58,7 +58,7 @@ pub fn ingress(
 
 /// `egress`: the app's own group, then its egress.
 pub fn egress(out: &Program, common: &Common, sources: &[Source]) -> Option<Control> {
-    let params = Params::new(common, &BOTH);
+    let params = Params::new(common, &Type::Void, &BOTH);
     let group = group(out, common, &params)?;
     let mut rest = vec![];
     for source in sources.iter().rev() {
@@ -81,7 +81,7 @@ pub fn checksums(
     sources: &[Source],
     (stage, name): (&str, &str),
 ) -> Option<Control> {
-    let params = Params::new(common, &BOTH[..2]);
+    let params = Params::new(common, &Type::Void, &BOTH[..2]);
     let (mut vars, mut stmts) = (params.vars.clone(), vec![]);
     for source in sources {
         let (_, own) = source.control(stage)?;
@@ -110,7 +110,7 @@ pub fn checksums(
 
 /// `deparser`: the emits of all apps. The headers of all but one are invalid.
 pub fn deparser(common: &Common, sources: &[Source]) -> Option<Control> {
-    let params = Params::new(common, &[(Role::Packet, Direction::In), (Role::Headers, Direction::In)]);
+    let params = Params::new(common, &common.packet_out, &[(Role::Packet, Direction::None), (Role::Headers, Direction::In)]);
     let (mut vars, mut stmts) = (params.vars.clone(), vec![]);
     for source in sources {
         let (_, own) = source.control("deparser")?;

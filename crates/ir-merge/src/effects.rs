@@ -2,7 +2,10 @@
 
 use crate::scan;
 use crate::share::Numbers;
-use ir::{Callee, Const, Expr, ExprKind, ExternFunctionId, Program, Stmt, StmtKind, Type, build};
+use ir::{
+    AnnotationBody, AnnotationValue, Callee, Const, Expr, ExprKind, ExternFunctionId, Program, Stmt, StmtKind, Type,
+    TypeKind, build,
+};
 use std::collections::BTreeSet;
 
 /// What one program asks for.
@@ -14,7 +17,7 @@ pub struct Effects {
     pub recirculates: bool,
     pub chooses_groups: bool,
     pub exits: bool,
-    /// The field lists it names.
+    /// The field lists that it names or has.
     pub lists: BTreeSet<u32>,
     /// A field list whose number is no constant.
     pub list_unknown: bool,
@@ -22,8 +25,8 @@ pub struct Effects {
     pub old_calls: BTreeSet<String>,
 }
 
-/// Groups of a `bit<16>`, sessions below BMv2's limit.
-const GROUPS: u32 = 1 << 16;
+/// Groups below those of clone sessions ([`control_writes::SESSION_GROUPS`]), sessions below BMv2's limit.
+const GROUPS: u32 = control_writes::SESSION_GROUPS;
 const SESSIONS: u32 = 1 << 15;
 
 impl Effects {
@@ -61,6 +64,13 @@ impl Effects {
                 None => {}
             }
         });
+        // Numbers of lists that no call names are taken, too: a plain clone must keep nothing of the app's.
+        let fields = program.types.iter().flat_map(|decl| match &decl.kind {
+            TypeKind::Struct(fields) => fields.as_slice(),
+            _ => &[],
+        });
+        let lists = fields.flat_map(|f| &f.annotations).filter(|a| a.name == "field_list");
+        found.lists.extend(lists.flat_map(|a| numbers(&a.body)));
         scan::stmts(program, &mut |stmt| found.exits |= stmt.kind == StmtKind::Exit);
         scan::exprs(program, &mut |e| found.chooses_groups |= is_group(program, e));
         found
@@ -73,6 +83,18 @@ impl Effects {
     /// The app's number has to go with packets that start again or are copied.
     pub fn keeps_number(&self) -> bool {
         self.clones() || self.resubmits || self.recirculates
+    }
+}
+
+/// The lists of a `@field_list(1, 2)`.
+fn numbers(body: &AnnotationBody) -> Vec<u32> {
+    let value = |value: &AnnotationValue| match value {
+        AnnotationValue::Int(n) => u32::try_from(n).ok(),
+        _ => None,
+    };
+    match body {
+        AnnotationBody::Tokens(text) => text.split([',', ' ']).filter_map(|word| word.parse().ok()).collect(),
+        body => body.values().iter().filter_map(value).collect(),
     }
 }
 

@@ -34,4 +34,4 @@ mod types;
 
 pub use app::App;
 pub use merge::{Merged, merge};
-pub use share::Share;
+pub use share::{Numbers, Share, TooLarge};

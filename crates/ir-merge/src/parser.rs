@@ -27,7 +27,7 @@ pub fn parser(
         (Role::Metadata, Direction::InOut),
         (Role::StandardMetadata, Direction::InOut),
     ];
-    let params = Params::new(common, &roles);
+    let params = Params::new(common, &common.packet_in, &roles);
     let mut parser = Parser {
         name: "MergedParser".into(),
         control_plane_name: "MergedParser".into(),

@@ -1,5 +1,6 @@
 //! What an app's control plane names, in the merged program.
 
+use control_writes::{Kind, Write};
 use ir::Name;
 
 /// An app's part of a merged program.
@@ -43,6 +44,60 @@ impl Share {
             "NoAction" => Some(merged),
             _ => merged.strip_prefix(self.prefix.as_str())?.strip_prefix('.'),
         }
+    }
+}
+
+/// A number that is too large for an app beside others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TooLarge {
+    /// `multicast group` or `clone session`.
+    pub what: &'static str,
+    /// The app's number.
+    pub number: u32,
+    /// It has to be smaller.
+    pub limit: u32,
+}
+
+impl Share {
+    /// An app's write as the merged program takes it; `None` if it is for a group or session that the app cannot use.
+    pub fn write(&self, write: &Write<Name>) -> Result<Option<Write<Name>>, TooLarge> {
+        let Ok(mut write) = write.refer(|kind, own| Ok::<_, std::convert::Infallible>(self.refer(kind, own)));
+        match &mut write {
+            Write::Multicast { group, .. } => {
+                let Some(merged) = moved("multicast group", self.groups, *group)? else { return Ok(None) };
+                *group = merged;
+            }
+            Write::CloneSession { session, to } => {
+                let Some(merged) = moved("clone session", self.sessions, *session)? else { return Ok(None) };
+                *session = merged;
+                if let Some(group) = to.as_mut().and_then(|to| to.group.as_mut()) {
+                    let Some(merged) = moved("multicast group", self.groups, *group)? else {
+                        return Ok(None);
+                    };
+                    *group = merged;
+                }
+            }
+            _ => {}
+        }
+        Ok(Some(write))
+    }
+
+    fn refer(&self, kind: Kind, own: &Name) -> Name {
+        match kind {
+            Kind::Digest => {
+                let found = self.digests.iter().find(|(name, _)| name == own);
+                found.map_or_else(|| own.clone(), |(_, merged)| merged.clone())
+            }
+            _ => self.name(own),
+        }
+    }
+}
+
+fn moved(what: &'static str, numbers: Numbers, number: u32) -> Result<Option<u32>, TooLarge> {
+    match numbers.merged(number) {
+        None if numbers == Numbers::NONE => Ok(None),
+        None => Err(TooLarge { what, number, limit: numbers.limit }),
+        merged => Ok(merged),
     }
 }
 

@@ -7,6 +7,4 @@ codes! {
     CLASSES_OVERLAP = 1002,
     /// A text is no traffic class, or one that a parser cannot decide.
     BAD_CLASS = 1003,
-    /// Something of a program is different in the merged one.
-    MERGED_DIFFERS = 1004,
 }
