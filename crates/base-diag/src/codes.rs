@@ -29,6 +29,7 @@ pub mod elaborate;
 pub mod emulate;
 pub mod lab;
 pub mod limits;
+pub mod merge;
 pub mod plan;
 pub mod rack;
 pub mod run;
@@ -44,7 +45,7 @@ pub struct Entry {
     pub text: &'static str,
 }
 
-const RANGES: [&[Entry]; 10] = [
+const RANGES: [&[Entry]; 11] = [
     syntax::ENTRIES,
     check::ENTRIES,
     elaborate::ENTRIES,
@@ -55,6 +56,7 @@ const RANGES: [&[Entry]; 10] = [
     plan::ENTRIES,
     lab::ENTRIES,
     limits::ENTRIES,
+    merge::ENTRIES,
 ];
 
 /// All codes in order.

@@ -9,6 +9,7 @@ pub mod check;
 mod config;
 mod feature;
 pub mod inputs;
+pub mod merged;
 mod mutants;
 mod program;
 mod shrink;

@@ -4,13 +4,9 @@ use p4_generate::check::{Finding, Step, Steps, check, inputs_of};
 use p4_generate::inputs::Inputs;
 use p4_generate::{Config, Coverage, Shrunk, generate, killed, shrink};
 
-/// On a thread with room: debug builds take large frames for nested expressions.
-fn with_stack(work: fn()) {
-    let thread = std::thread::Builder::new().stack_size(64 << 20).spawn(work).expect("a thread");
-    if let Err(panic) = thread.join() {
-        std::panic::resume_unwind(panic);
-    }
-}
+mod support;
+
+use support::with_stack;
 
 #[test]
 fn programs_pass_and_their_packets_come_out() {

@@ -42,6 +42,11 @@ pub fn read(path: &Path, whole: &Arc<Program>, map: &mut SourceMap) -> Result<En
 }
 
 impl Entries {
+    /// Entries that come from no file.
+    pub fn of(writes: Vec<Write>) -> Entries {
+        Entries { writes, warnings: vec![] }
+    }
+
     /// All of it.
     pub fn writes(&self) -> &[Write] {
         &self.writes

@@ -11,6 +11,7 @@ pub mod entries;
 pub mod files;
 pub mod functions;
 pub mod idle;
+pub mod merged;
 pub mod program_json;
 pub mod proof;
 pub mod rack;

@@ -3,8 +3,9 @@
 use crate::captures;
 use crate::entries::{self, Entries, has};
 use crate::files::Disk;
+use crate::merged::{self, Joined, Sharer, Sharing};
 use crate::sources;
-use base_diag::{Diagnostic, SourceMap, codes::emulate as codes, codes::rack as rack_codes};
+use base_diag::{Diagnostic, SourceMap, codes::emulate as codes};
 use compiler::{Until, compile, print_parts};
 use device_classes::Lacks;
 use ir::Program;
@@ -82,6 +83,8 @@ pub struct SplitApp {
     pub texts: Vec<Option<String>>,
     /// Entries of the app.
     pub entries: Entries,
+    /// The apps that share the program, if it is a merged one.
+    pub sharing: Option<Sharing>,
 }
 
 /// The part of an app on a device.
@@ -171,7 +174,7 @@ pub fn load_as(
         read(path, extra_defines, map, change)?;
     let sources = map.files().map(|file| PathBuf::from(file.name().as_str())).collect();
     let mut made = vec![];
-    for (at, (model, ReadApp { program, entries })) in rack.apps.iter().zip(apps).enumerate() {
+    for (at, (model, ReadApp { program, entries, sharing })) in rack.apps.iter().zip(apps).enumerate() {
         let name = &model.name.value;
         let (placement, split, costs) = match &model.map {
             Regions::Planned => {
@@ -192,7 +195,7 @@ pub fn load_as(
         let (parts, texts) = print_parts(&split, &placement, map)?;
         warnings.extend(split.warnings.iter().cloned());
         check_offers(&rack, &placement, &parts)?;
-        made.push(SplitApp { whole: program, placement, split, costs, parts, texts, entries });
+        made.push(SplitApp { whole: program, placement, split, costs, parts, texts, entries, sharing });
     }
     Ok(Racked { rack, apps: made, own_entries, stage_entries, captures, sources, warnings })
 }
@@ -263,9 +266,12 @@ struct Read {
     warnings: Vec<Diagnostic>,
 }
 
+#[derive(Clone)]
 struct ReadApp {
     program: Arc<Program>,
     entries: Entries,
+    /// The apps it stands for, if it is merged.
+    sharing: Option<Sharing>,
 }
 
 fn read(
@@ -280,7 +286,7 @@ fn read(
     let (rack, mut found) = rack_model::read_rack(&text, base);
     let Some(mut rack) = rack else { return Err(found) };
     change(&mut rack);
-    let shared = refuse_shared(&rack);
+    let shared = merged::refuse(&rack);
     if !shared.is_empty() {
         return Err(shared);
     }
@@ -317,8 +323,9 @@ fn read(
         };
         let mut entries = read_entries(app.entries.as_ref(), &directory, &program, map)?;
         found.append(&mut entries.warnings);
-        apps.push(ReadApp { program, entries });
+        apps.push(ReadApp { program, entries, sharing: None });
     }
+    let apps = join_shared(&mut rack, apps, map)?;
     let mut rules = vec![];
     for path in &rack.plan.rules {
         let (text, base) = sources::read(&named(path, &directory)?, map).map_err(|found| vec![found])?;
@@ -354,23 +361,43 @@ fn read(
     Ok(Read { rack, apps, rules, own_entries, stage_entries, captures, warnings: found })
 }
 
-/// Devices with parts of several apps: nothing joins these to one program yet.
-fn refuse_shared(rack: &Rack) -> Vec<Diagnostic> {
-    let mut found = vec![];
-    for (id, device) in (0..).map(DeviceId).zip(&rack.devices) {
-        let naming = |app: usize| rack.apps[app].devices().find(|known| known.value == id);
-        let named: Vec<_> = rack.apps_of(id).filter_map(naming).collect();
-        let [first, others @ ..] = named.as_slice() else { continue };
-        found.extend(others.iter().map(|other| {
-            let title = format!("device `{}` is of several apps", device.name.value);
-            Diagnostic::error(rack_codes::NOT_SUPPORTED, title)
-                .at(other.span, "named again here")
-                .at(first.span, "first named here")
-                .note("a device runs the part of one app as yet")
-                .help("give each app devices of its own")
-        }));
+/// Apps that share a device become one, with all their entries.
+fn join_shared(
+    rack: &mut Rack,
+    apps: Vec<ReadApp>,
+    map: &mut SourceMap,
+) -> Result<Vec<ReadApp>, Vec<Diagnostic>> {
+    let groups = merged::groups(rack);
+    if groups.len() == apps.len() {
+        return Ok(apps);
     }
-    found
+    let (mut models, mut joined) = (vec![], vec![]);
+    for group in &groups {
+        if let [alone] = group.as_slice() {
+            models.push(rack.apps[*alone].clone());
+            joined.push(apps[*alone].clone());
+            continue;
+        }
+        let sharer = |at: &usize| {
+            let model = &rack.apps[*at];
+            let app = ir_merge::App {
+                name: model.name.value.as_str().into(),
+                program: &apps[*at].program,
+                class: model.class.as_ref().map(|class| class.value.clone()),
+                priority: model.priority.as_ref().map(|priority| priority.value),
+            };
+            Sharer { app, span: model.class.as_ref().map_or(model.span, |class| class.span) }
+        };
+        let sharers: Vec<Sharer<'_>> = group.iter().map(sharer).collect();
+        let model = merged::stand_in(rack, group);
+        let Joined { program, sharing, .. } = merged::join(&sharers, &model.name.value, map)?;
+        let own = |at: &usize| (apps[*at].entries.clone(), rack.apps[*at].span);
+        let own: Vec<(Entries, base_diag::Span)> = group.iter().map(own).collect();
+        joined.push(ReadApp { program, entries: merged::entries(&sharing, &own)?, sharing: Some(sharing) });
+        models.push(model);
+    }
+    rack.apps = models;
+    Ok(joined)
 }
 
 /// Entries from a file beside the rack's; none if no file is named.

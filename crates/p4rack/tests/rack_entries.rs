@@ -348,8 +348,8 @@ fn a_device_runs_the_part_of_one_app() {
         13 | origin = "nic"
            |          ^^^^^ named again here
            |
-           = note: a device runs the part of one app as yet
-           = help: give each app devices of its own
+           = note: apps share a device where each of them runs on it as a whole, and on no other
+           = help: give each app devices of its own, or one device to all of them
     "#]]
     .assert_eq(&shown);
     // Best effort: the system clears its directory for temporary files.

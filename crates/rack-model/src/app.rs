@@ -22,10 +22,12 @@
 //! shares = { Acl = "20%" }      # how much of what comes in passes a region, at most; plans count on it; default: all of it
 //! epoch = 1                     # the number that hand-overs of this plan carry
 //! order = "keep"                # of packets of one flow: "any" if it does not matter
+//! class = "ipv4.dst in 10.1.0.0/16"   # which packets are the app's, where several apps have one device; default: those of no other
+//! priority = 1                  # where classes overlap, the largest wins
 //! long_frames = "refuse"        # frames that are too long for a link once they are handed over: "drop" accepts their loss
 //! ```
 //!
-//! A rack may have several apps, each on devices of its own. To one app, another app's devices are like hosts: frames
+//! A rack may have several apps. Those that run on the same single device share it: each has the packets of its class. To one app, another app's devices are like hosts: frames
 //! come from them.
 
 use crate::failover::{self, Failover};
@@ -33,8 +35,10 @@ use crate::names::Names;
 use crate::section::{Item, Reader, Section};
 use crate::value;
 use crate::{DeviceId, Probability, Spanned};
-use base_diag::Span;
+use base_diag::codes::merge;
+use base_diag::{Diagnostic, Span};
 use toml::de::DeValue;
+use traffic_classes::Class;
 
 /// A program that the rack runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -67,6 +71,10 @@ pub struct App {
     pub epoch: u32,
     /// Frames that may be too long for a link once they are handed over are dropped there; else such a rack is refused.
     pub drops_long_frames: bool,
+    /// Its packets, where it shares its device with other apps; those of no other app if there is none.
+    pub class: Option<Spanned<Class>>,
+    /// Where classes overlap, the largest wins.
+    pub priority: Option<Spanned<u32>>,
     /// Packets of one flow may leave in another order than they came in; else there is a warning where they may.
     pub any_order: bool,
     /// Place in the file.
@@ -200,7 +208,9 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<App>
     s.optional(r, "runtime", |r, i| value::choice(r, i, &RUNTIMES));
     let long_frames = s.optional(r, "long_frames", |r, i| value::choice(r, i, &LONG_FRAMES));
     let any_order = s.optional(r, "order", |r, i| value::choice(r, i, &ORDERS));
-    for key in ["traffic", "objective"] {
+    let class = s.optional(r, "class", class);
+    let priority = s.optional(r, "priority", |r, i| value::small(r, i, 0..=u32::MAX));
+    for key in ["traffic", "objective", "share", "affinity", "flows", "distribution"] {
         s.later(r, key);
     }
     s.finish(r);
@@ -221,9 +231,32 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<App>
         failover: failover.map_or(Failover::default(), |f| f.value),
         epoch: epoch.map_or(1, |e| e.value),
         drops_long_frames: long_frames.is_some_and(|l| l.value),
+        class,
+        priority,
         any_order: any_order.is_some_and(|o| o.value),
         span: item.span,
     })
+}
+
+/// A traffic class. What is wrong with it is shown in the text.
+fn class(r: &mut Reader, item: Item<'_>) -> Option<Class> {
+    let text = value::string(r, item)?;
+    match Class::read(&text) {
+        Ok(class) => Some(class),
+        Err(error) => {
+            let title = format!("not a traffic class: {}", error.title);
+            let wrong = text
+                .get(error.at.clone())
+                .filter(|wrong| !wrong.is_empty())
+                .unwrap_or("the end of the class");
+            r.push(
+                Diagnostic::error(merge::BAD_CLASS, title)
+                    .at(item.span, format!("at `{wrong}`"))
+                    .help(error.help),
+            );
+            None
+        }
+    }
 }
 
 /// One device, or a list of several.

@@ -14,6 +14,7 @@ pub mod generate_rack;
 pub mod import;
 pub mod ir;
 pub mod lab;
+pub mod merge;
 pub mod p4info;
 pub mod plan;
 pub mod profile;

@@ -14,7 +14,7 @@ pub(crate) use compile::{FILE, Refusal, compile};
 pub use run::{Outcome, reference, run, run_on};
 pub(crate) use run::{options, registry};
 
-pub(crate) use native::check_native;
+pub(crate) use native::{check_native, check_native_as};
 
 use crate::inputs::{Inputs, inputs};
 use ir::Program;
@@ -75,6 +75,8 @@ pub enum Step {
     Pass,
     /// The parts on several devices do not compile, or differ from the whole.
     Split,
+    /// Programs that are merged do something else than alone.
+    Merge,
     /// Machine code does something else.
     Native,
     /// Something panicked.
@@ -162,11 +164,11 @@ pub fn test_of(source: &str, inputs: &Inputs) -> Option<String> {
     catch_unwind(AssertUnwindSafe(work)).ok().flatten()
 }
 
-fn finding(step: Step, summary: impl Into<String>, details: impl Into<String>) -> Finding {
+pub(crate) fn finding(step: Step, summary: impl Into<String>, details: impl Into<String>) -> Finding {
     Finding { step, summary: summary.into(), details: details.into() }
 }
 
-fn first_line(text: &str) -> String {
+pub(crate) fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_string()
 }
 

@@ -1,0 +1,200 @@
+//! Random programs in pairs: merged, each does what it does alone.
+
+use ir::{Block, Const, ExprKind, Keyset, Program, StmtKind, Transition};
+use p4_generate::merged::{Trial, Tried, program};
+use p4_generate::{Config, generate};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use traffic_classes::Class;
+
+mod support;
+
+use support::with_stack;
+
+/// The classes of two apps, and what their packets' ports become.
+type Way = (&'static str, [Option<&'static str>; 2], fn(usize, u32) -> u32);
+
+const WAYS: [Way; 3] = [
+    ("ports", [Some("port in 0..7"), Some("port > 7")], |app, port| port % 8 + 8 * app as u32),
+    ("addresses", [Some("ethernet.dst < 0x800000000000"), None], |_, port| port),
+    (
+        "ip",
+        [Some("ipv4 && !(tcp && l4.dst < 1024) || ethernet.type < 0x4000 || port == 3"), None],
+        |_, port| port,
+    ),
+];
+
+/// A way that has one pair of programs for all seeds.
+const VERIFIES: usize = WAYS.len();
+
+/// A program that sends back what came in. Checksums of one without a condition are wrong where the header is absent.
+fn verifies(condition: &str) -> String {
+    format!(
+        "#include <core.p4>
+        #define V1MODEL_VERSION 20200408
+        #include <v1model.p4>
+        header h_t {{ bit<8> x; bit<8> errors; }}
+        struct headers {{ h_t h; }}
+        struct metadata {{ }}
+        parser P(packet_in p, out headers hdr, inout metadata meta, inout standard_metadata_t sm) {{
+            state start {{ p.extract(hdr.h); transition accept; }}
+        }}
+        control V(inout headers hdr, inout metadata meta) {{
+            apply {{ verify_checksum({condition}, {{ hdr.h.x }}, hdr.h.x, HashAlgorithm.csum16); }}
+        }}
+        control C(inout headers hdr, inout metadata meta) {{ apply {{ }} }}
+        control I(inout headers hdr, inout metadata meta, inout standard_metadata_t sm) {{
+            apply {{ hdr.h.errors = (bit<8>)sm.checksum_error; sm.egress_spec = sm.ingress_port; }}
+        }}
+        control E(inout headers hdr, inout metadata meta, inout standard_metadata_t sm) {{ apply {{ }} }}
+        control D(packet_out p, in headers hdr) {{ apply {{ p.emit(hdr.h); }} }}
+        V1Switch(P(), V(), I(), E(), C(), D()) main;"
+    )
+}
+
+/// The pair of a seed with a way to tell their packets apart.
+fn pair(seed: u64, way: usize, config: &Config) -> (Trial<'static>, &'static str, fn(usize, u32) -> u32) {
+    let (name, classes, port) = WAYS[way % WAYS.len()];
+    let class = |at: usize| classes[at].map(|text| Class::read(text).expect("a class"));
+    if way == VERIFIES {
+        let made = |condition| Arc::new(program(&verifies(condition)).expect("a program"));
+        let apps = vec![("one", made("true"), class(0)), ("two", made("false"), class(1))];
+        return (Trial { apps, fault: None, native: true }, name, port);
+    }
+    let made = |seed: u64| Arc::new(program(&generate(seed, config).source).expect("a program"));
+    let one = made(seed);
+    // All programs of a switch are for one version of v1model.
+    let other = (1_000_000 + seed..).step_by(10_000).map(made).find(|other| other.arch == one.arch);
+    let other = other.expect("another program");
+    let apps = vec![("one", one, class(0)), ("two", other, class(1))];
+    (Trial { apps, fault: None, native: true }, name, port)
+}
+
+fn pairs(from: u64, to: u64) {
+    let config = Config { packets: 12, ..Config::default() };
+    let (mut refused, mut packets) = (BTreeMap::<String, u32>::new(), [0, 0]);
+    for seed in from..=to {
+        let (trial, name, port) = pair(seed, (seed % 3) as usize, &config);
+        match trial.run(config.packets, seed, &port) {
+            Ok(Tried::Refused(why)) => *refused.entry(why).or_default() += 1,
+            Ok(Tried::Same(same)) => {
+                packets[0] += same[0];
+                packets[1] += same[1];
+            }
+            Err(finding) => panic!("seed {seed}, by {name}: {}: {}", finding.summary, finding.details),
+        }
+    }
+    let (all, merged) = (to - from + 1, to - from + 1 - u64::from(refused.values().sum::<u32>()));
+    println!("{merged} of {all} pairs merged, {packets:?} packets; {refused:#?}");
+    assert!(merged * 2 > all, "{refused:#?}");
+    assert!(packets.iter().all(|packets| *packets > all as usize), "{packets:?}");
+}
+
+#[test]
+fn merged_programs_do_what_each_does_alone() {
+    let all = if std::env::var_os("P4RACK_ALL").is_some() { 2000 } else { 24 };
+    with_stack(move || pairs(1, features::setting("P4RACK_MERGES", all)));
+}
+
+/// A merge that is wrong in one way is noticed.
+#[test]
+fn wrong_merges_are_noticed() {
+    let faults: [(&str, usize, fn(&mut Program)); 9] = [
+        ("the app's number does not go with copies", 1, |program| {
+            let metadata = program.types.iter_mut().find(|decl| decl.name == "merged_metadata");
+            if let Some(ir::TypeKind::Struct(fields)) = metadata.map(|decl| &mut decl.kind) {
+                fields[0].annotations.clear();
+            }
+        }),
+        ("groups are not moved", 0, |program| {
+            branches(body(program, "ingress"), &mut |branch| branch.stmts.truncate(1));
+        }),
+        ("egress sees the moved group", 0, |program| {
+            branches(body(program, "egress"), &mut |branch| {
+                let last = branch.stmts.pop();
+                branch.stmts = last.into_iter().collect();
+            });
+        }),
+        ("sessions are not moved", 0, |program| {
+            let actions = program.controls.iter_mut().flat_map(|c| {
+                let actions = c.actions.iter_mut().map(|a| &mut a.body);
+                actions.chain(std::iter::once(&mut c.body))
+            });
+            for block in actions {
+                ir::visit::stmts_mut(block, &mut |stmt| {
+                    if let StmtKind::Call(call) = &mut stmt.kind
+                        && let Some(Some(session)) = call.args.get_mut(1)
+                        && let ExprKind::Const(Const::Bits(bits)) = &mut session.kind
+                        && bits.to_u64().is_some_and(|n| n > 1 << 14)
+                    {
+                        *session = ir::build::bits(32, bits.to_u64().unwrap_or(0) - (1 << 14));
+                    }
+                });
+            }
+        }),
+        ("checksums are verified for the packets of all apps", VERIFIES, |program| {
+            ir::visit::stmts_mut(body(program, "verify_checksum"), &mut |stmt| {
+                if let StmtKind::Call(call) = &mut stmt.kind
+                    && let Some(Some(condition)) = call.args.first_mut()
+                {
+                    *condition = match &condition.kind {
+                        ExprKind::Binary(ir::BinaryOp::And, _, own) => (**own).clone(),
+                        _ => ir::build::bool(true),
+                    };
+                }
+            });
+        }),
+        ("each app's packets go to the other app", 0, |program| {
+            let parser = program.parsers.last_mut().expect("a parser");
+            let at = |name: &str| parser.states.iter().position(|s| s.name == name).expect("a state");
+            let (one, two) = (at("one"), at("two"));
+            parser.states.swap(one, two);
+        }),
+        ("a header is not emitted", 0, |program| {
+            body(program, "deparser").stmts.pop();
+        }),
+        ("the length is not asked before the first headers are read", 1, |program| {
+            let parser = program.parsers.last_mut().expect("a parser");
+            let start = parser.states.iter_mut().find(|s| s.name == "class_start").expect("a state");
+            if let Transition::Select(select) = &mut start.transition {
+                select.cases.remove(1);
+                select.cases[0].keys = vec![Keyset::DontCare];
+            }
+        }),
+        ("the rows of a class are lost", 2, |program| {
+            let parser = program.parsers.last_mut().expect("a parser");
+            for state in parser.states.iter_mut().filter(|s| s.name.starts_with("class_of_")) {
+                if let Transition::Select(select) = &mut state.transition {
+                    select.cases.drain(..select.cases.len() - 1);
+                }
+            }
+        }),
+    ];
+    for (fault, way, change) in faults {
+        let config = Config { packets: 16, ..Config::default() };
+        with_stack(move || {
+            let noticed = (1..=60).find(|seed| {
+                let (trial, _, port) = pair(*seed, way, &config);
+                let trial = Trial { fault: Some(&change), native: false, ..trial };
+                trial.run(config.packets, *seed, &port).is_err()
+            });
+            println!("{fault}: {noticed:?}");
+            assert!(noticed.is_some(), "nothing notices that {fault}");
+        });
+    }
+}
+
+fn body<'p>(program: &'p mut Program, stage: &str) -> &'p mut Block {
+    let id = program.stage_control(stage).expect("a control");
+    &mut program.controls[id.index()].body
+}
+
+/// The branch of each app, where it is not empty.
+fn branches(block: &mut Block, f: &mut dyn FnMut(&mut Block)) {
+    for stmt in &mut block.stmts {
+        if let StmtKind::If(_, yes, no) = &mut stmt.kind {
+            f(yes);
+            branches(no, f);
+        }
+    }
+}
