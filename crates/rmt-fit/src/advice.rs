@@ -1,7 +1,7 @@
 //! Diagnostics of a program that does not fit: the resource, the stage, the tables, the smallest change that would help.
 
 use crate::amount::{Amounts, Resource};
-use crate::fit::{Fit, Lack, Pipe};
+use crate::fit::{self, Fit, Lack, Pipe};
 use crate::graph;
 use crate::layout;
 use crate::place;
@@ -19,7 +19,11 @@ impl Fit {
         for pipe in &self.pipes {
             for problem in &pipe.problems {
                 let title = format!("{} cannot do this", self.device.name);
-                found.push(Diagnostic::error(NO_FIT, title).at(problem.span, problem.what.clone()).help(problem.help.clone()));
+                found.push(
+                    Diagnostic::error(NO_FIT, title)
+                        .at(problem.span, problem.what.clone())
+                        .help(problem.help.clone()),
+                );
             }
             found.extend(pipe.lacks.iter().map(|lack| self.lack(pipe, lack, map)));
         }
@@ -32,8 +36,9 @@ impl Fit {
         match lack {
             Lack::Stages => self.stages(pipe, map),
             Lack::Unit(id, resource) => self.unit(&pipe.units[*id], *resource, map),
-            Lack::Circle => error("tables wait for each other".to_string())
-                .help("apply them in one order on all paths"),
+            Lack::Circle => {
+                error("tables wait for each other".to_string()).help("apply them in one order on all paths")
+            }
             Lack::Phv => {
                 let all: u32 = pipe.phv.iter().map(|c| c.normal() + c.mocha + c.tagalong).sum();
                 error(format!("{} has too few containers", device.name))
@@ -41,16 +46,26 @@ impl Fit {
                     .help("read fewer fields, or emit fewer headers")
             }
             Lack::Parser(half) => error(format!("{} has too few parser states", device.name))
-                .note(format!("{} takes {} of {}", half.name(), pipe.parser_states[*half as usize], device.parser.states))
+                .note(format!(
+                    "{} takes {} of {}",
+                    half.name(),
+                    pipe.parser_states[*half as usize],
+                    device.parser.states
+                ))
                 .help("parse fewer headers, or select on fewer values"),
             Lack::Pov(half) => error(format!("{} has too few validity bits", device.name))
-                .note(format!("{} takes {} of {}", half.name(), pipe.pov_bits[*half as usize], device.phv.pov_bits))
+                .note(format!(
+                    "{} takes {} of {}",
+                    half.name(),
+                    pipe.pov_bits[*half as usize],
+                    device.phv.pov_bits
+                ))
                 .help("declare fewer headers"),
             Lack::Power => {
                 let percent = pipe.power.unwrap_or(0) / 10_000;
-                error(format!("{} has too little power", device.name))
-                    .note(format!("tables that every packet searches take {percent} % of the budget"))
-                    .help("divide large tables over fewer stages: make them smaller")
+                let error = error(format!("{} has too little power", device.name))
+                    .note(format!("what a packet searches takes {percent} % of the budget"));
+                self.advise(error, pipe, map)
             }
         }
     }
@@ -60,21 +75,29 @@ impl Fit {
         let device = &self.device;
         let name = unit.title(map);
         let Some(resource) = resource else {
-            return Diagnostic::error(NO_FIT, format!("`{name}` finds no stage")).at(unit.span, "much larger than the device");
+            return Diagnostic::error(NO_FIT, format!("`{name}` finds no stage"))
+                .at(unit.span, "much larger than the device");
         };
         let error = Diagnostic::error(NO_FIT, format!("no stage of {} can hold `{name}`", device.name));
-        let error = error.at(unit.span, format!("takes more {} than a stage has", resource.name()));
         if let Some((side, blocks)) = layout::largest_object(device, unit)
             && blocks > device.memory.object_rams
         {
-            let words = u64::from(device.memory.object_rams.saturating_sub(1)) * u64::from(device.memory.sram_words);
+            let most = device.memory.object_rams;
+            let words = u64::from(most.saturating_sub(1)) * u64::from(device.memory.sram_words);
             let cells = words * u64::from(side.per_word) / u64::from(side.words_per_cell.max(1));
             return error
-                .note(format!("`{}` takes {blocks} blocks; one object has at most {}", side.name, device.memory.object_rams))
+                .at(unit.span, format!("uses `{}`", side.name))
+                .note(format!(
+                    "`{}` takes {blocks} blocks of memory; one object has at most {most}",
+                    side.name
+                ))
                 .help(format!("give `{}` at most {cells} cells", side.name));
         }
+        let error = error.at(unit.span, format!("takes more {} than a stage has", resource.name()));
         let limit = Amounts::of(&device.stage)[resource];
-        error.note(format!("a stage has {limit} {}", resource.name())).help("divide the table, or match on fewer bits")
+        error
+            .note(format!("a stage has {limit} {}", resource.name()))
+            .help("divide the table, or match on fewer bits")
     }
 
     /// Too many stages: by a chain of dependencies, or by memory.
@@ -87,7 +110,11 @@ impl Fit {
         if chain.len() as u32 >= device.stages {
             for d in &chain {
                 let (from, to) = (pipe.units[d.from].title(map), pipe.units[d.to].title(map));
-                error = error.note(format!("`{to}` waits for `{from}`: {} dependency on {}", d.reason.name(), d.field));
+                error = error.note(format!(
+                    "`{to}` waits for `{from}`: {} dependency on {}",
+                    d.reason.name(),
+                    pipe.field_name(d)
+                ));
             }
             let over = chain.len() as u32 + 1 - device.stages;
             return error.help(format!("break the chain: {over} of these dependencies must go"));
@@ -96,14 +123,22 @@ impl Fit {
             error = error.note(full);
         }
         let beyond = pipe.placement.stages.iter().skip(device.stages as usize).flat_map(|s| &s.parts);
-        let mut names: Vec<String> = beyond.map(|(id, _)| format!("`{}`", pipe.units[*id].title(map))).collect();
+        let mut names: Vec<String> =
+            beyond.map(|(id, _)| format!("`{}`", pipe.units[*id].title(map))).collect();
         names.dedup();
         error = error.note(format!("after stage {}: {}", device.stages, names.join(", ")));
+        self.advise(error, pipe, map)
+    }
+
+    /// Names the table that has to lose the smallest share of its entries.
+    fn advise(&self, error: Diagnostic, pipe: &Pipe, map: &SourceMap) -> Diagnostic {
         match self.smaller(pipe) {
             Some((id, size)) => {
                 let unit = &pipe.units[id];
                 let asked = entries(unit);
-                error.at(unit.span, format!("{asked} entries")).help(format!("`size = {size}` for `{}` fits", unit.title(map)))
+                error
+                    .at(unit.span, format!("{asked} entries"))
+                    .help(format!("`size = {size}` for `{}` fits", unit.title(map)))
             }
             None => error.help("make several tables smaller, or move some to another device"),
         }
@@ -121,10 +156,13 @@ impl Fit {
 
     /// The table that has to lose the smallest share of its entries, with the most that fit.
     fn smaller(&self, pipe: &Pipe) -> Option<(UnitId, u64)> {
-        let mut tables: Vec<UnitId> = (0..pipe.units.len()).filter(|u| entries(&pipe.units[*u]) > 1).collect();
+        let mut tables: Vec<UnitId> =
+            (0..pipe.units.len()).filter(|u| entries(&pipe.units[*u]) > 1).collect();
         let blocks = |id: &UnitId| {
             let parts = pipe.placement.stages.iter().flat_map(|s| &s.parts).filter(|(u, _)| u == id);
-            parts.map(|(_, p)| u64::from(p.amounts[Resource::Sram]) + 3 * u64::from(p.amounts[Resource::Tcam])).sum::<u64>()
+            parts
+                .map(|(_, p)| u64::from(p.amounts[Resource::Sram]) + 3 * u64::from(p.amounts[Resource::Tcam]))
+                .sum::<u64>()
         };
         tables.sort_by_key(|id| std::cmp::Reverse(blocks(id)));
         let sizes = tables.into_iter().take(TRIED).filter_map(|id| Some((id, self.most_entries(pipe, id)?)));
@@ -138,21 +176,19 @@ impl Fit {
             if let Kind::Table(of) = &mut units[id].kind {
                 of.entries = size;
             }
-            let placement = place::greedy(&self.device, &units, &pipe.dependencies);
-            placement.unplaced.is_empty() && placement.stages.len() as u32 <= self.device.stages
+            fit::suffices(&self.device, &place::greedy(&self.device, &units, &pipe.dependencies))
         };
-        let (mut good, mut bad) = (1, entries(&pipe.units[id]));
-        if !fits(good) {
-            return None;
-        }
-        // In steps of a block of SRAM or TCAM at the end: a user wants a round number.
+        // In steps of a block of TCAM: a user wants a round number.
         let step = u64::from(self.device.memory.tcam_words.max(1));
-        while bad - good > step {
-            let middle = good + (bad - good) / 2;
-            if fits(middle) { good = middle } else { bad = middle }
+        let (mut good, mut bad) = (1, entries(&pipe.units[id]).div_ceil(step));
+        if !fits(good * step) {
+            return fits(1).then_some(1);
         }
-        let round = good / step * step;
-        Some(if round > 0 { round } else { good })
+        while bad - good > 1 {
+            let middle = good + (bad - good) / 2;
+            if fits(middle * step) { good = middle } else { bad = middle }
+        }
+        Some(good * step)
     }
 }
 

@@ -16,6 +16,8 @@ use serde::{Deserialize, Serialize};
 pub struct Device {
     /// As shown.
     pub name: String,
+    /// Generation of a Tofino: the value of `__TARGET_TOFINO__` in its programs.
+    pub tofino: Option<u32>,
     /// Match-action stages, shared by ingress and egress.
     pub stages: u32,
     /// Units in each stage.
@@ -116,6 +118,15 @@ pub struct Phv {
     pub pov_bits: u32,
 }
 
+impl Phv {
+    /// The largest number of containers of a kind.
+    fn most(&self) -> u32 {
+        let normal = self.bytes.max(self.halves).max(self.words);
+        let tagalong = self.tagalong_bytes.max(self.tagalong_halves).max(self.tagalong_words);
+        normal.max(tagalong).max(self.mocha_bytes).max(self.mocha_halves).max(self.mocha_words)
+    }
+}
+
 /// The parsers.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -161,23 +172,57 @@ impl Device {
         let place = |error: &toml::de::Error| {
             let start = map.file(file).map_or(0, |f| f.base());
             let at = |offset: usize| start.saturating_add(u32::try_from(offset).unwrap_or(u32::MAX));
-            error.span().map_or(Span::NONE, |range| Span { lo: at(range.start), hi: at(range.end), ..Span::NONE })
+            error.span().map_or(Span::NONE, |range| Span {
+                lo: at(range.start),
+                hi: at(range.end),
+                ..Span::NONE
+            })
         };
         let wrong = |error: toml::de::Error| {
             let text = error.message().trim_end().to_string();
-            Diagnostic::error(plan::DEVICE_FILE, "the device's file is not understood")
-                .at(place(&error), text)
-                .help("docs/how-to/fit-a-tofino.md lists the keys; `extends = \"tofino1\"` supplies those that are missing")
+            let found = Diagnostic::error(plan::DEVICE_FILE, "the device's file is not understood");
+            // What a merged file lacks or has too much of has no place.
+            let found = if error.span().is_none() { found.note(text) } else { found.at(place(&error), text) };
+            found.help("docs/how-to/fit-a-tofino.md lists the keys; `extends = \"tofino1\"` supplies those that are missing")
         };
         let mut own: toml::Table = toml::from_str(text).map_err(wrong)?;
-        let Some(base) = own.remove("extends") else { return toml::from_str(text).map_err(wrong) };
+        let Some(base) = own.remove("extends") else {
+            return toml::from_str(text).map_err(wrong).and_then(Device::checked);
+        };
         let Some(base) = base.as_str().and_then(built_in_text) else {
             return Err(Diagnostic::error(plan::DEVICE_FILE, "`extends` names no built-in device")
                 .note(format!("there are `{}`", BUILT_IN.join("`, `"))));
         };
         let mut table: toml::Table = toml::from_str(base).map_err(wrong)?;
         merge(&mut table, own);
-        Device::deserialize(table).map_err(wrong)
+        Device::deserialize(table).map_err(wrong).and_then(Device::checked)
+    }
+
+    /// Refuses numbers for which a search would not end.
+    fn checked(self) -> Result<Device, Diagnostic> {
+        let (stage, memory) = (&self.stage, &self.memory);
+        let blocks = |rows: u32, columns: u32| u64::from(rows) * u64::from(columns);
+        let limits = [
+            ("stages", u64::from(self.stages), 1, 256),
+            ("sram_rows * sram_columns", blocks(stage.sram_rows, stage.sram_columns), 0, 4096),
+            ("tcam_rows * tcam_columns", blocks(stage.tcam_rows, stage.tcam_columns), 0, 4096),
+            ("sram_words", u64::from(memory.sram_words), 1, 1 << 20),
+            ("sram_bits", u64::from(memory.sram_bits), 8, 1 << 12),
+            ("tcam_words", u64::from(memory.tcam_words), 1, 1 << 20),
+            ("tcam_bits", u64::from(memory.tcam_bits), 1, 1 << 12),
+            ("window_bytes", u64::from(self.parser.window_bytes), 1, 1 << 12),
+            ("match_bytes", u64::from(self.parser.match_bytes), 1, 1 << 12),
+            ("egress_bytes", u64::from(self.parser.egress_bytes), 0, 1 << 12),
+            ("containers of a kind", u64::from(self.phv.most()), 0, 1 << 16),
+        ];
+        match limits.iter().find(|(_, value, least, most)| value < least || value > most) {
+            Some((key, value, least, most)) => {
+                let title = format!("`{key}` of a device is out of range");
+                Err(Diagnostic::error(plan::DEVICE_FILE, title)
+                    .note(format!("it is {value}; {least} to {most} are possible")))
+            }
+            None => Ok(self),
+        }
     }
 }
 

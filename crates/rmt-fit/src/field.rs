@@ -3,6 +3,10 @@
 use ir::{Const, Expr, ExprKind, Program, Role, Type, TypeKind, Var, VarId, VarKind, visit};
 use std::collections::BTreeMap;
 
+/// Wider values count as this wide, and longer stacks as this long: no device has room for them.
+const MOST_BITS: u32 = 1 << 15;
+const MOST_ELEMENTS: u32 = 256;
+
 /// A half of the pipeline. Both share the stages; each has fields of its own.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Half {
@@ -148,11 +152,9 @@ impl<'a> Scope<'a> {
             .iter()
             .enumerate()
             .map(|(at, var)| match var.kind {
-                VarKind::Local => Some(Root {
-                    key: format!("{name} {at}"),
-                    name: var.name.to_string(),
-                    kind: Kind::Local,
-                }),
+                VarKind::Local => {
+                    Some(Root { key: format!("{name} {at}"), name: var.name.to_string(), kind: Kind::Local })
+                }
                 VarKind::Param(_) => None,
             })
             .collect();
@@ -177,16 +179,17 @@ impl<'a> Scope<'a> {
         self.half
     }
 
-    /// Width of a type's values.
+    /// Width of a type's values. Nothing that a stage does has more than [`MOST_BITS`].
     pub fn bits(&self, ty: &Type) -> u32 {
-        match self.program.representation(ty) {
+        let bits: u32 = match self.program.representation(ty) {
             Type::Error => 16,
             Type::Named(id) => match &self.program.type_decl(*id).kind {
                 TypeKind::Enum(members) => usize::BITS - members.len().saturating_sub(1).leading_zeros(),
                 _ => 0,
             },
-            ty => self.program.bits(ty).and_then(|bits| u32::try_from(bits).ok()).unwrap_or(0),
-        }
+            ty => self.program.bits(ty).map_or(0, |bits| u32::try_from(bits).unwrap_or(u32::MAX)),
+        };
+        bits.min(MOST_BITS)
     }
 
     /// The bits of a place, one access for each scalar in it.
@@ -233,7 +236,9 @@ impl<'a> Scope<'a> {
             ExprKind::Var(_) | ExprKind::Field(..) | ExprKind::Index(..) => {
                 found.extend(self.place(fields, expr));
             }
-            ExprKind::Slice { base, .. } if self.root(base).is_some() => found.extend(self.place(fields, expr)),
+            ExprKind::Slice { base, .. } if self.root(base).is_some() => {
+                found.extend(self.place(fields, expr))
+            }
             _ => visit::parts(expr, &mut |part| self.add_reads(fields, part, found)),
         }
     }
@@ -287,10 +292,14 @@ impl<'a> Scope<'a> {
         }
         match ty {
             Type::Stack(element, size) => {
-                (0..*size).for_each(|at| self.leaves(fields, below(&format!("[{at}]")), element, found));
+                (0..(*size).min(MOST_ELEMENTS))
+                    .for_each(|at| self.leaves(fields, below(&format!("[{at}]")), element, found));
             }
             Type::Tuple(types) => {
-                types.iter().enumerate().for_each(|(at, ty)| self.leaves(fields, below(&format!(".{at}")), ty, found));
+                types
+                    .iter()
+                    .enumerate()
+                    .for_each(|(at, ty)| self.leaves(fields, below(&format!(".{at}")), ty, found));
             }
             ty => match self.program.fields(ty) {
                 [] => {
@@ -300,7 +309,9 @@ impl<'a> Scope<'a> {
                         found.push(Access { field, lo: 0, hi: bits - 1 });
                     }
                 }
-                parts => parts.iter().for_each(|f| self.leaves(fields, below(&format!(".{}", f.name)), &f.ty, found)),
+                parts => parts
+                    .iter()
+                    .for_each(|f| self.leaves(fields, below(&format!(".{}", f.name)), &f.ty, found)),
             },
         }
     }

@@ -9,8 +9,9 @@ use crate::phv::{Containers, Packing};
 use crate::place::{self, Placement};
 use crate::unit::Unit;
 use crate::walk::Walk;
+use base_diag::codes::plan::NO_FIT;
 use base_diag::{Diagnostic, Span};
-use ir::{Program, StageKind};
+use ir::{Arch, Program, StageKind};
 use std::collections::BTreeSet;
 
 /// Something that no placement can help.
@@ -94,8 +95,28 @@ impl Fit {
 
 /// Places `program`, an elaborated one, on `device`.
 pub fn fit(program: &Program, device: &Device) -> Result<Fit, Vec<Diagnostic>> {
+    if let Some(refused) = refused(program, device) {
+        return Err(vec![refused]);
+    }
     let lowered = ir_lower::lower(program)?;
     Ok(fit_lowered(&lowered, device))
+}
+
+/// Why a program of this architecture is no question for the device.
+fn refused(program: &Program, device: &Device) -> Option<Diagnostic> {
+    match &program.arch {
+        Arch::T2na if device.tofino == Some(1) => {
+            let title = format!("`t2na.p4` is for Tofino 2, {} is a Tofino 1", device.name);
+            Some(Diagnostic::error(NO_FIT, title).help("`--device tofino2`, or include `tna.p4`"))
+        }
+        Arch::Other(name) => {
+            let title = format!("the architecture of `{name}` is the program's own");
+            let error = Diagnostic::error(NO_FIT, title)
+                .note("which of its blocks run before and after queues is not known");
+            Some(error.help("write it for TNA, T2NA, v1model, PSA or PNA"))
+        }
+        _ => None,
+    }
 }
 
 /// Places a lowered program on `device`.
@@ -129,22 +150,25 @@ fn pipe(program: &Program, device: &Device, name: &str) -> Pipe {
             StageKind::TrafficManager => half = Half::Egress,
             StageKind::Parse(id) => {
                 let parser = program.parser(id);
-                let scope = Scope::new(program, &parser.name, &parser.vars, &parser.params, &stage.roles, half);
+                let scope =
+                    Scope::new(program, &parser.name, &parser.vars, &parser.params, &stage.roles, half);
                 pardes[half as usize].parser(device, parser, &scope, &mut fields);
             }
             StageKind::Deparse(id) => {
                 let control = program.control(id);
-                let scope = Scope::new(program, &control.name, &control.vars, &control.params, &stage.roles, half);
+                let scope =
+                    Scope::new(program, &control.name, &control.vars, &control.params, &stage.roles, half);
                 pardes[half as usize].deparser(control, &scope, &mut fields);
             }
             StageKind::Control(id) => {
                 let control = program.control(id);
-                let scope = Scope::new(program, &control.name, &control.vars, &control.params, &stage.roles, half);
+                let scope =
+                    Scope::new(program, &control.name, &control.vars, &control.params, &stage.roles, half);
                 Walk::run(program, control, scope, &mut fields, &mut units, &mut problems);
             }
         }
     }
-    let dependencies = graph::dependencies(&units, &fields);
+    let dependencies = graph::dependencies(&units);
     let mut lacks = vec![];
     let placement = if graph::order(units.len(), &dependencies).is_some() {
         place::place(device, &units, &dependencies)
@@ -157,13 +181,15 @@ fn pipe(program: &Program, device: &Device, name: &str) -> Pipe {
         lacks.push(Lack::Stages);
     }
     let stages = spans(&placement, units.len());
-    let written: BTreeSet<FieldId> = units.iter().flat_map(|u: &Unit| u.writes.iter().map(|a| a.field)).collect();
+    let written: BTreeSet<FieldId> =
+        units.iter().flat_map(|u: &Unit| u.writes.iter().map(|a| a.field)).collect();
     let halves = [Half::Ingress, Half::Egress];
     let pov = halves.map(|half| parde::pov_bits(&pardes[half as usize], &written, &fields, half));
     let pov_bits = pov.map(|(headers, metadata)| headers + metadata);
     let phv = halves.map(|half| {
         let (parde, pov_bits) = (&pardes[half as usize], pov[half as usize]);
-        let packing = Packing { device, half, fields: &fields, units: &units, stages: &stages, parde, pov_bits };
+        let packing =
+            Packing { device, half, fields: &fields, units: &units, stages: &stages, parde, pov_bits };
         packing.containers()
     });
     let parser_states = halves.map(|half| pardes[half as usize].states);
@@ -179,7 +205,7 @@ fn pipe(program: &Program, device: &Device, name: &str) -> Pipe {
         lacks.push(Lack::Phv);
     }
     let power = power(device, &placement);
-    if power.is_some_and(|share| share > 1_000_000) {
+    if power.is_some_and(|share| share > ALL) {
         lacks.push(Lack::Power);
     }
     Pipe {
@@ -196,6 +222,16 @@ fn pipe(program: &Program, device: &Device, name: &str) -> Pipe {
         lacks,
     }
 }
+
+/// True if a placement is complete, short enough, and takes no more energy than there is.
+pub(crate) fn suffices(device: &Device, placement: &Placement) -> bool {
+    placement.unplaced.is_empty()
+        && placement.stages.len() as u32 <= device.stages
+        && power(device, placement).is_none_or(|share| share <= ALL)
+}
+
+/// The whole power budget.
+const ALL: u64 = 1_000_000;
 
 /// First and last stage of each unit.
 fn spans(placement: &Placement, units: usize) -> Vec<(u32, u32)> {
@@ -229,8 +265,10 @@ fn is_short(device: &Device, phv: &[Containers; 2]) -> bool {
 fn power(device: &Device, placement: &Placement) -> Option<u64> {
     let costs = device.power.as_ref()?;
     let mut total = 0;
-    let last_of = |unit: usize| placement.stages.iter().rposition(|s| s.parts.iter().any(|(u, _)| *u == unit));
-    let first_of = |unit: usize| placement.stages.iter().position(|s| s.parts.iter().any(|(u, _)| *u == unit));
+    let last_of =
+        |unit: usize| placement.stages.iter().rposition(|s| s.parts.iter().any(|(u, _)| *u == unit));
+    let first_of =
+        |unit: usize| placement.stages.iter().position(|s| s.parts.iter().any(|(u, _)| *u == unit));
     for (at, stage) in placement.stages.iter().enumerate() {
         for (unit, part) in &stage.parts {
             if last_of(*unit) == Some(at) && first_of(*unit) != Some(at) {
@@ -245,6 +283,11 @@ fn power(device: &Device, placement: &Placement) -> Option<u64> {
 }
 
 impl Pipe {
+    /// Name of the field that a dependency is about.
+    pub(crate) fn field_name(&self, dependency: &Dependency) -> &str {
+        dependency.field.map_or("", |field| &self.fields.get(field).name)
+    }
+
     /// The units of all stages together.
     pub fn total(&self) -> Amounts {
         let mut total = Amounts::default();

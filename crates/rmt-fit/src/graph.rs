@@ -1,6 +1,6 @@
 //! The table dependency graph: which units must run in a later stage than which others, and why.
 
-use crate::field::{Fields, meeting};
+use crate::field::{FieldId, meeting};
 use crate::unit::{Unit, UnitId};
 use serde::Serialize;
 
@@ -50,12 +50,12 @@ pub struct Dependency {
     pub to: UnitId,
     /// The strictest reason.
     pub reason: Reason,
-    /// The field that both use, by name; empty for control.
-    pub field: String,
+    /// The field that both use; none for control.
+    pub field: Option<FieldId>,
 }
 
 /// All dependencies, ordered by `to`, then `from`.
-pub fn dependencies(units: &[Unit], fields: &Fields) -> Vec<Dependency> {
+pub fn dependencies(units: &[Unit]) -> Vec<Dependency> {
     let mut found = vec![];
     for (to, unit) in units.iter().enumerate() {
         for &from in &unit.before {
@@ -71,10 +71,10 @@ pub fn dependencies(units: &[Unit], fields: &Fields) -> Vec<Dependency> {
             let control = unit.guards.contains(&from);
             match first {
                 Some((reason, field)) if !(control && reason == Reason::Successor) => {
-                    found.push(Dependency { from, to, reason, field: fields.get(field).name.clone() });
+                    found.push(Dependency { from, to, reason, field: Some(field) });
                 }
                 _ if control => {
-                    found.push(Dependency { from, to, reason: Reason::Control, field: String::new() });
+                    found.push(Dependency { from, to, reason: Reason::Control, field: None });
                 }
                 _ => {}
             }

@@ -46,7 +46,14 @@ pub struct Part {
 
 /// As many of `left` entries as find room in `free`, with the memory beside them. `shared` are objects that are in the
 /// stage already.
-pub fn part(device: &Device, unit: &Unit, of: &Match, left: u64, free: &Amounts, shared: &dyn Fn(&str) -> bool) -> Option<Part> {
+pub fn part(
+    device: &Device,
+    unit: &Unit,
+    of: &Match,
+    left: u64,
+    free: &Amounts,
+    shared: &dyn Fn(&str) -> bool,
+) -> Option<Part> {
     let fixed: Vec<&Side> = unit.side.iter().filter(|s| s.cells.is_some() && !shared(&s.name)).collect();
     let mut base = Part::default();
     fixed.iter().for_each(|side| add_side(device, side, 0, &mut base));
@@ -125,13 +132,26 @@ fn words(device: &Device, of: &Match) -> Vec<Word> {
 }
 
 impl Word {
-    fn part(&self, device: &Device, unit: &Unit, of: &Match, left: u64, free: &Amounts, base: &Part) -> Option<Part> {
+    fn part(
+        &self,
+        device: &Device,
+        unit: &Unit,
+        of: &Match,
+        left: u64,
+        free: &Amounts,
+        base: &Part,
+    ) -> Option<Part> {
         let (kind, words, most, least) = if of.ternary {
             let most = device.stage.tcam_rows / self.wide * device.stage.tcam_columns;
             (Resource::Tcam, u64::from(device.memory.tcam_words), most, 1)
         } else {
             let most = device.stage.sram_rows / self.wide * device.stage.sram_columns;
-            (Resource::Sram, u64::from(device.memory.sram_words), most, if is_identity(of) { 1 } else { WAYS })
+            (
+                Resource::Sram,
+                u64::from(device.memory.sram_words),
+                most,
+                if is_identity(of) { 1 } else { WAYS },
+            )
         };
         let per_block = (words * u64::from(self.packed)).max(1);
         let rows = left.saturating_mul(u64::from(of.rows_per_100)).div_ceil(100);
@@ -147,7 +167,8 @@ impl Word {
             let held = allocated * 100 / u64::from(of.rows_per_100.max(1));
             part.entries = if depth >= wanted { left } else { held.min(left) };
             self.beside(device, unit, of, allocated, depth, &mut part);
-            let is_small = unit.side.iter().all(|s| object_rams(device, s, allocated) <= device.memory.object_rams);
+            let is_small =
+                unit.side.iter().all(|s| object_rams(device, s, allocated) <= device.memory.object_rams);
             if is_small && part.amounts.beyond(free).is_none() {
                 return Some(part);
             }

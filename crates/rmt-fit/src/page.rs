@@ -20,7 +20,13 @@ pub fn html(report: &Report, program: &str) -> String {
     let title = format!("{program} {verdict} {}", report.device);
     let mut body = format!("<h1>{}</h1>\n", escape(&title));
     for pipe in &report.pipes {
-        let _ = writeln!(body, "<h2>{}: {} of {} stages</h2>", escape(&pipe.name), pipe.stages_used, report.device_stages);
+        let _ = writeln!(
+            body,
+            "<h2>{}: {} of {} stages</h2>",
+            escape(&pipe.name),
+            pipe.stages_used,
+            report.device_stages
+        );
         stages(&mut body, report, pipe);
         uses(&mut body, report, pipe);
         dependencies(&mut body, pipe);
@@ -35,7 +41,8 @@ fn stages(body: &mut String, report: &Report, pipe: &PipeReport) {
         let _ = writeln!(body, "<div class=\"stage{over}\"><h3>stage {}</h3>", stage.stage);
         for table in &stage.tables {
             let memory = [Resource::Sram, Resource::Tcam, Resource::MapRam];
-            let memory = memory.into_iter().filter_map(|r| Some(format!("{} {}", table.used.get(&r)?, r.name())));
+            let memory =
+                memory.into_iter().filter_map(|r| Some(format!("{} {}", table.used.get(&r)?, r.name())));
             let memory: Vec<String> = memory.collect();
             let _ = writeln!(
                 body,

@@ -52,7 +52,8 @@ impl Parde {
                 Transition::Select(select) => {
                     let bits: u32 = select.exprs.iter().map(|e| scope.bits(&e.ty)).sum();
                     // A wide key is matched in several steps.
-                    select.cases.len() as u32 + bits.div_ceil(8 * device.parser.match_bytes.max(1)).saturating_sub(1)
+                    select.cases.len() as u32
+                        + bits.div_ceil(8 * device.parser.match_bytes.max(1)).saturating_sub(1)
                 }
             };
             self.states += rows.max(1) + bytes.div_ceil(device.parser.window_bytes.max(1)).saturating_sub(1);
@@ -82,7 +83,14 @@ impl Parde {
         }
     }
 
-    fn add(&mut self, at: usize, header: &ir::Expr, all: Vec<Access>, scope: &Scope<'_>, fields: &mut Fields) {
+    fn add(
+        &mut self,
+        at: usize,
+        header: &ir::Expr,
+        all: Vec<Access>,
+        scope: &Scope<'_>,
+        fields: &mut Fields,
+    ) {
         let Some(valid) = scope.valid(fields, header) else { return };
         let is_packet = fields.get(valid.field).kind == Kind::Valid;
         if !is_packet {

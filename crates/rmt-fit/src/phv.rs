@@ -190,7 +190,9 @@ impl Packing<'_> {
         let mut flags = 0;
         for (id, field) in self.fields.iter().filter(|(_, f)| f.half == self.half) {
             let is_used = match field.kind {
-                Kind::Intrinsic => uses.written.contains(&id) || uses.read.contains(&id) && !self.parde.written.contains(&id),
+                Kind::Intrinsic => {
+                    uses.written.contains(&id) || uses.read.contains(&id) && !self.parde.written.contains(&id)
+                }
                 Kind::Metadata => {
                     let is_read = uses.read.contains(&id) || self.parde.read.contains(&id);
                     is_read && (uses.written.contains(&id) || self.parde.written.contains(&id))
@@ -249,10 +251,13 @@ impl Packing<'_> {
         }
         let parsed = self.parde.intrinsic_bytes + self.parde.least_bytes;
         let padding = match self.half {
-            Half::Egress if self.parde.intrinsic_bytes > 0 => self.device.parser.egress_bytes.saturating_sub(parsed),
+            Half::Egress if self.parde.intrinsic_bytes > 0 => {
+                self.device.parser.egress_bytes.saturating_sub(parsed)
+            }
             _ => 0,
         };
-        ((hidden + padding) * number + bytes / 2) / bytes
+        let all = u64::from(hidden + padding) * u64::from(number);
+        u32::try_from((all + u64::from(bytes / 2)) / u64::from(bytes)).unwrap_or(u32::MAX)
     }
 }
 

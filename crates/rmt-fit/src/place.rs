@@ -84,7 +84,8 @@ impl<'a> Search<'a> {
     }
 
     fn start(&self) -> State {
-        let left = self.units.iter().map(|u| if let Kind::Table(of) = &u.kind { of.entries.max(1) } else { 1 });
+        let left =
+            self.units.iter().map(|u| if let Kind::Table(of) = &u.kind { of.entries.max(1) } else { 1 });
         State { stages: vec![], done: vec![None; self.units.len()], left: left.collect() }
     }
 
@@ -100,9 +101,10 @@ impl<'a> Search<'a> {
             self.together[unit].iter().all(|other| {
                 let is_inside = |d: &&Dependency| d.from == unit || self.together[unit].contains(&d.from);
                 state.done[*other].is_some()
-                    || self.waits[*other].iter().filter(|d| !is_inside(d)).all(|d| {
-                        state.done[d.from].is_some_and(|s| s + d.reason.stages() <= stage)
-                    })
+                    || self.waits[*other]
+                        .iter()
+                        .filter(|d| !is_inside(d))
+                        .all(|d| state.done[d.from].is_some_and(|s| s + d.reason.stages() <= stage))
             })
         };
         let mut ready: Vec<UnitId> = (0..self.units.len())
@@ -123,14 +125,14 @@ impl<'a> Search<'a> {
             self.divide(&mut state, stage);
             if state.stages[stage as usize].parts.is_empty() {
                 // Nothing fits an empty stage: the first that may run never will.
-                let Some(unit) = self.ready(&state, stage).first().copied().or_else(|| self.stuck(&state)) else {
+                let Some(unit) = self.ready(&state, stage).first().copied().or_else(|| self.stuck(&state))
+                else {
                     stage += 1;
                     continue;
                 };
+                // What waits for it goes on as if it were in this stage.
                 unplaced.push((unit, self.lacks(unit)));
                 state.done[unit] = Some(stage);
-                state.stages.pop();
-                continue;
             }
             stage += 1;
         }
@@ -141,16 +143,18 @@ impl<'a> Search<'a> {
 
     /// A unit that nothing but units of one object holds back.
     fn stuck(&self, state: &State) -> Option<UnitId> {
-        let pinned = |u: &UnitId| self.units[*u].stage.is_some_and(|pinned| pinned as usize >= state.stages.len());
+        let pinned =
+            |u: &UnitId| self.units[*u].stage.is_some_and(|pinned| pinned as usize >= state.stages.len());
         let open: Vec<UnitId> = self.order.iter().copied().filter(|u| state.done[*u].is_none()).collect();
         if open.iter().any(pinned) { None } else { open.first().copied() }
     }
 
-    /// Puts all into `stage` that finds room as a whole.
+    /// Puts all into `stage` that finds room as a whole. What waits for these in the same stage comes in the next round.
     fn fill(&self, state: &mut State, stage: u32) {
         loop {
-            let placed = self.ready(state, stage).into_iter().find(|unit| self.put(state, *unit, stage));
-            if placed.is_none() {
+            let ready = self.ready(state, stage);
+            let placed = ready.into_iter().filter(|unit| self.put(state, *unit, stage)).count();
+            if placed == 0 {
                 return;
             }
         }
@@ -160,7 +164,9 @@ impl<'a> Search<'a> {
     fn put(&self, state: &mut State, unit: UnitId, stage: u32) -> bool {
         let left = state.left[unit];
         let offer = state.stages[stage as usize].offer(self.device, self.units, unit, left);
-        let Some(part) = offer.filter(|part| part.entries >= left || !self.is_table(unit)) else { return false };
+        let Some(part) = offer.filter(|part| part.entries >= left || !self.is_table(unit)) else {
+            return false;
+        };
         state.stages[stage as usize].add(self.units, unit, part);
         state.done[unit] = Some(stage);
         true
@@ -201,7 +207,9 @@ impl<'a> Search<'a> {
         let large = layout::largest_object(self.device, &self.units[unit]);
         match needs.beyond(&limit) {
             Some(resource) => Some(resource),
-            None if large.is_some_and(|(_, rams)| rams > self.device.memory.object_rams) => Some(Resource::MapRam),
+            None if large.is_some_and(|(_, rams)| rams > self.device.memory.object_rams) => {
+                Some(Resource::MapRam)
+            }
             None if self.units[unit].is_ternary() => Some(Resource::Tcam),
             None => Some(Resource::Sram),
         }
@@ -226,7 +234,9 @@ impl<'a> Search<'a> {
         let Kind::Table(of) = &self.units[unit].kind else { return 1 };
         let whole = Stage::default().offer(self.device, self.units, unit, of.entries);
         match whole {
-            Some(part) if part.entries > 0 => u32::try_from(of.entries.div_ceil(part.entries)).unwrap_or(u32::MAX),
+            Some(part) if part.entries > 0 => {
+                u32::try_from(of.entries.div_ceil(part.entries)).unwrap_or(u32::MAX)
+            }
             _ => 1,
         }
     }
@@ -303,4 +313,73 @@ enum Found {
     Yes(Vec<Stage>),
     No,
     Unknown,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::field::Half;
+    use crate::unit::{Fixed, Match};
+    use base_diag::Span;
+    use std::collections::BTreeSet;
+
+    /// A ternary table of so many TCAM blocks, which depends on nothing.
+    fn table(blocks: u64) -> Unit {
+        let of = Match {
+            ternary: true,
+            key_bits: 32,
+            entries: 512 * blocks,
+            rows_per_100: 100,
+            actions: 1,
+            data_bits: 8,
+            pointer_bits: 0,
+            indirect: false,
+        };
+        Unit {
+            name: format!("t{blocks}"),
+            span: Span::NONE,
+            half: Half::Ingress,
+            kind: Kind::Table(of),
+            matches: vec![],
+            reads: vec![],
+            writes: vec![],
+            instructions: 1,
+            fixed: Fixed::default(),
+            side: vec![],
+            before: BTreeSet::new(),
+            guards: vec![],
+            stage: None,
+        }
+    }
+
+    fn tofino() -> Device {
+        Device::built_in("tofino1").expect("it is built in")
+    }
+
+    #[test]
+    fn the_exact_search_finds_what_the_greedy_one_misses() {
+        let units: Vec<Unit> = [8, 12, 8, 12, 8].map(table).into();
+        assert_eq!(greedy(&tofino(), &units, &[]).stages.len(), 3);
+        let best = place(&tofino(), &units, &[]);
+        assert_eq!((best.stages.len(), best.at_least), (2, 2));
+    }
+
+    #[test]
+    fn a_pinned_table_waits_for_its_stage() {
+        let mut units: Vec<Unit> = [1, 1].map(table).into();
+        units[1].stage = Some(3);
+        let placed = place(&tofino(), &units, &[]);
+        assert_eq!(placed.stages.iter().map(|s| s.parts.len()).collect::<Vec<_>>(), [1, 0, 0, 1]);
+    }
+
+    #[test]
+    fn no_stage_holds_more_than_it_has() {
+        let units: Vec<Unit> = (1..40).map(table).collect();
+        let placed = place(&tofino(), &units, &[]);
+        let limit = Amounts::of(&tofino().stage);
+        assert!(placed.unplaced.is_empty());
+        assert!(placed.stages.iter().all(|s| s.used.beyond(&limit).is_none()));
+        let placed: u64 = placed.stages.iter().flat_map(|s| &s.parts).map(|(_, p)| p.entries).sum();
+        assert_eq!(placed, (1..40).map(|blocks| 512 * blocks).sum::<u64>());
+    }
 }

@@ -111,7 +111,7 @@ impl Unit {
         }
         let what = if self.kind == Kind::Gateway { "condition" } else { "code" };
         match map.position(map.call_site(self.span).lo) {
-            Some(at) => format!("{what} at line {}", at.line),
+            Some(at) => format!("{what} at {}:{}", at.line, at.column),
             None => format!("{what} of the compiler"),
         }
     }
@@ -157,14 +157,18 @@ impl Pipe {
                     used: used(&part.amounts),
                 }
             };
-            StageReport { stage: number, used: used(&stage.used), tables: stage.parts.iter().map(table).collect() }
+            StageReport {
+                stage: number,
+                used: used(&stage.used),
+                tables: stage.parts.iter().map(table).collect(),
+            }
         });
         let [ingress_phv, egress_phv] = self.phv;
         let named = |d: &crate::graph::Dependency| DependencyReport {
             from: self.units[d.from].title(map),
             to: self.units[d.to].title(map),
             reason: d.reason,
-            field: d.field.clone(),
+            field: self.field_name(d).to_string(),
         };
         PipeReport {
             name: self.name.clone(),

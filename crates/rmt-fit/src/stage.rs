@@ -37,7 +37,8 @@ impl Stage {
         };
         base += part.amounts;
         part.amounts = base;
-        let is_small = layout::largest_object(device, unit).is_none_or(|(_, rams)| rams <= device.memory.object_rams);
+        let is_small =
+            layout::largest_object(device, unit).is_none_or(|(_, rams)| rams <= device.memory.object_rams);
         (is_small && base.beyond(&free).is_none()).then_some(part)
     }
 
@@ -51,7 +52,8 @@ impl Stage {
         amounts[Resource::Vliw] = unit.instructions;
         let (ternary, exact) = (&self.ternary, &self.exact);
         let new = |here: &BTreeSet<(FieldId, u32)>| {
-            let bytes: BTreeSet<(FieldId, u32)> = bytes(&unit.matches).filter(|b| !here.contains(b)).collect();
+            let bytes: BTreeSet<(FieldId, u32)> =
+                bytes(&unit.matches).filter(|b| !here.contains(b)).collect();
             bytes.len() as u32
         };
         let is_ternary = unit.is_ternary();

@@ -5,8 +5,8 @@ use crate::object::{self, Use};
 use crate::unit::{Kind, Match, Side, SideKind, Unit};
 use crate::walk::Walk;
 use ir::{
-    Action, AnnotationValue, Annotations, Block, Call, Callee, Const, Expr, ExprKind, InstanceId, MatchKind, Stmt,
-    StmtKind, Table, visit,
+    Action, AnnotationValue, Annotations, Block, Call, Callee, Const, Expr, ExprKind, InstanceId, MatchKind,
+    Stmt, StmtKind, Table, visit,
 };
 
 /// Entries of a table that does not say its size.

@@ -27,7 +27,8 @@ fn write_pipe(out: &mut String, report: &Report, pipe: &PipeReport) {
     };
     let _ = writeln!(out, "{} of {} stages ({known})\n", pipe.stages_used, report.device_stages);
     let columns: Vec<Resource> = Resource::ALL.into_iter().filter(|r| pipe.total.contains_key(r)).collect();
-    let cell = |used: &BTreeMap<Resource, u32>, r: Resource| used.get(&r).map_or("-".to_string(), u32::to_string);
+    let cell =
+        |used: &BTreeMap<Resource, u32>, r: Resource| used.get(&r).map_or("-".to_string(), u32::to_string);
     let width = |r: Resource| cell(&pipe.total, r).len().max(r.short().len()).max(3);
     let line = |out: &mut String, head: &str, cells: &dyn Fn(Resource) -> String, tail: &str| {
         let _ = write!(out, "{head:>5}");
@@ -45,11 +46,7 @@ fn write_pipe(out: &mut String, report: &Report, pipe: &PipeReport) {
     line(out, "each", &|r| cell(&report.stage_limits, r), "(what a stage has)");
     let _ = writeln!(out);
     if !pipe.chain.is_empty() {
-        let mut chain = pipe.chain[0].from.clone();
-        for step in &pipe.chain {
-            let _ = write!(chain, " -> {}", step.to);
-        }
-        let _ = writeln!(out, "longest chain: {chain}");
+        let _ = writeln!(out, "longest chain of dependencies:");
         for step in &pipe.chain {
             let verb = match step.reason {
                 crate::graph::Reason::Match => "matches",
@@ -68,7 +65,8 @@ fn write_pipe(out: &mut String, report: &Report, pipe: &PipeReport) {
         }
         let _ = writeln!(out, "{half} containers: {kinds}");
     }
-    let _ = writeln!(out, "parser states: {} ingress, {} egress", pipe.parser_states[0], pipe.parser_states[1]);
+    let _ =
+        writeln!(out, "parser states: {} ingress, {} egress", pipe.parser_states[0], pipe.parser_states[1]);
     let _ = writeln!(out, "validity bits: {} ingress, {} egress", pipe.pov_bits[0], pipe.pov_bits[1]);
     if let Some(percent) = pipe.power_percent {
         let _ = writeln!(out, "power: {percent} % of the budget");

@@ -8,11 +8,13 @@ use crate::object::{self, Use};
 use crate::unit::{Fixed, Kind, Unit, UnitId};
 use crate::{Problem, table};
 use ir::{
-    Block, Call, Callee, Control, Direction, Expr, ExprKind, Program, Stmt, StmtKind, SwitchOn, TableId, Type,
-    UnaryOp, VarId,
+    Block, Call, Callee, Control, Direction, Expr, ExprKind, Program, Stmt, StmtKind, SwitchOn, TableId,
+    Type, UnaryOp, VarId,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Units that are looked at.
+const MOST_UNITS: usize = 2000;
 /// Bits that one gateway compares.
 const GATEWAY_BITS: u32 = 44;
 /// Bits of an index that the hash of a field gives to an object.
@@ -114,6 +116,14 @@ impl<'a> Walk<'a> {
     }
 
     fn add(&mut self, unit: Unit) -> UnitId {
+        if self.units.len() == MOST_UNITS {
+            // The last one stands for all that follow.
+            let what = "a program of more tables and steps than any device holds";
+            if self.problems.iter().all(|p| p.what != what) {
+                self.problems.push(Problem::new(unit.span, what, "divide the program"));
+            }
+            return MOST_UNITS - 1;
+        }
         let id = self.units.len();
         self.units.push(unit);
         self.before.insert(id);

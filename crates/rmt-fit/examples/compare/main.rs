@@ -90,8 +90,7 @@ impl Score {
                 remarks += &format!(" stages: {ours} not {last};");
             }
             let total = |resource| fit.pipes.iter().map(|p| u64::from(p.total()[resource])).sum::<u64>();
-            let memory =
-                [("sram", Resource::Sram), ("tcam", Resource::Tcam), ("map_ram", Resource::MapRam)];
+            let memory = [("sram", Resource::Sram), ("tcam", Resource::Tcam), ("map_ram", Resource::MapRam)];
             let wrong: Vec<String> = memory
                 .iter()
                 .map(|(column, resource)| (column, total(*resource), row.get(column).unwrap_or(0)))
@@ -108,10 +107,17 @@ impl Score {
             let all = within(seen + tagalong, row.containers() + row.tagalong(), 15);
             count(&mut self.all_phv, all);
             if !good || !all {
-                let own: Vec<String> = fit.pipes.iter().flat_map(|p| p.phv).map(|c| format!("{}/{}/{}", c.bytes, c.halves, c.words)).collect();
+                let own: Vec<String> = fit
+                    .pipes
+                    .iter()
+                    .flat_map(|p| p.phv)
+                    .map(|c| format!("{}/{}/{}", c.bytes, c.halves, c.words))
+                    .collect();
                 remarks += &format!(
                     " phv: {own:?}+{tagalong} not {}/{}/{}+{};",
-                    row.get("phv_8").unwrap_or(0), row.get("phv_16").unwrap_or(0), row.get("phv_32").unwrap_or(0),
+                    row.get("phv_8").unwrap_or(0),
+                    row.get("phv_16").unwrap_or(0),
+                    row.get("phv_32").unwrap_or(0),
                     row.tagalong()
                 );
             }

@@ -24,6 +24,7 @@ impl Row {
     }
 
     /// Containers that stages see.
+    #[allow(dead_code)]
     pub fn containers(&self) -> u64 {
         ["phv_8", "phv_16", "phv_32"].iter().filter_map(|c| self.get(c)).sum()
     }
@@ -82,18 +83,29 @@ pub fn program(row: &Row, folder: &str) -> Option<Result<Program, String>> {
         include_dirs: vec![format!("{folder}/p4studio")],
         ..Options::default()
     };
-    Some(elaborate(&path, &Files { main: generated.as_deref() }, &options))
+    Some(elaborate(&path, &Files { main: generated.as_deref() }, &options, &mut SourceMap::new()))
+}
+
+/// The elaborated program of a source text for a Tofino of this generation; the first error, if there is one.
+#[allow(dead_code)]
+pub fn elaborate_text(text: &str, target: u32, map: &mut SourceMap) -> Result<Program, String> {
+    let defines = vec![format!("__TARGET_TOFINO__={target}")];
+    elaborate("main.p4", &Files { main: Some(text) }, &Options { defines, ..Options::default() }, map)
 }
 
 /// Source to an elaborated program; the first error, if there is one.
-fn elaborate(path: &str, loader: &dyn Loader, options: &Options) -> Result<Program, String> {
-    let mut map = SourceMap::new();
-    let parsed = p4_syntax::parse(path, loader, options, &mut map);
+fn elaborate(
+    path: &str,
+    loader: &dyn Loader,
+    options: &Options,
+    map: &mut SourceMap,
+) -> Result<Program, String> {
+    let parsed = p4_syntax::parse(path, loader, options, map);
     let mut errors = parsed.diagnostics;
     let (typed, found) = p4_check::check(&parsed.program);
     found.into_iter().for_each(|d| errors.push(d));
     let first = |errors: base_diag::Diagnostics| {
-        let error = errors.into_sorted(&map).into_iter().find(|d| d.severity == base_diag::Severity::Error);
+        let error = errors.into_sorted(map).into_iter().find(|d| d.severity == base_diag::Severity::Error);
         error.map_or("no program".to_string(), |d| d.title)
     };
     if errors.has_errors() {
