@@ -319,6 +319,36 @@ fn analyze_shows_regions() {
 }
 
 #[test]
+fn fit_places_tables_in_stages() {
+    let program = "examples/fit/flows.p4";
+    let output = p4rack(&["fit", program]);
+    let text = stdout(&output);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(
+        text.starts_with("examples/fit/flows.p4 fits tofino1\n") && text.contains("Ingress.routes"),
+        "{text}"
+    );
+
+    let small = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("one-stage.toml");
+    std::fs::write(&small, "extends = \"tofino1\"\nname = \"one stage\"\nstages = 1\n")
+        .expect("it can be written");
+    let page = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("stages.html");
+    let files = [&small, &page].map(|path| path.display().to_string());
+    let output = p4rack(&["fit", program, "--device", &files[0], "--html", &files[1], "--format", "json"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one JSON value");
+    assert_eq!((&value["ok"], &value["fit"]["device"]), (&false.into(), &"one stage".into()));
+    assert_eq!(value["diagnostics"][0]["code"], "P4R0810");
+    assert!(value["fit"]["pipes"][0]["stages_used"].as_u64() > Some(1));
+    let page = std::fs::read_to_string(page).expect("it was written");
+    assert!(page.contains("does not fit one stage") && page.contains("Ingress.next_hops"), "{page}");
+
+    let output = p4rack(&["fit", program, "--device", "tofino3"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("neither `tofino1`, `tofino2` nor a file"), "{}", stderr(&output));
+}
+
+#[test]
 fn analyze_chooses_regions() {
     let regions = |cut: &str| {
         let output = p4rack(&["analyze", "examples/slice/slice.p4", "--cut", cut, "--format", "json"]);

@@ -17,4 +17,8 @@ codes! {
     TOO_LARGE = 0807,
     /// No plan exists.
     NO_PLAN = 0808,
+    /// The file of a device for `p4rack fit` is not understood.
+    DEVICE_FILE = 0809,
+    /// The program does not fit the device.
+    NO_FIT = 0810,
 }

@@ -10,6 +10,7 @@ pub mod completions;
 pub mod ctl;
 pub mod doctor;
 pub mod explain;
+pub mod fit;
 pub mod generate_rack;
 pub mod import;
 pub mod ir;

@@ -1,0 +1,112 @@
+//! `p4rack fit`
+
+use super::Preprocessor;
+use crate::ExitCode;
+use crate::output;
+use base_diag::{Diagnostic, SourceMap, Span};
+use compiler::{Until, compile};
+use ir::{Arch, Program};
+use p4_syntax::Options;
+use p4rack::Disk;
+use rmt_fit::{BUILT_IN, Device};
+use serde_json::json;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Show whether a program fits a Tofino: stage by stage, its tables and what they take
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  p4rack fit switch.p4
+  p4rack fit switch.p4 --device tofino2 --html stages.html
+  p4rack fit switch.p4 --device small.toml --format json      small.toml: extends = \"tofino1\", stages = 6")]
+pub struct Args {
+    /// A P4-16 program with `main`, for TNA, T2NA, v1model, PSA or PNA
+    program: String,
+    #[command(flatten)]
+    preprocessor: Preprocessor,
+    /// `tofino1`, `tofino2`, or a file that describes a pipeline (default: the Tofino that the program is for, else `tofino1`)
+    #[arg(long, value_name = "DEVICE|FILE.toml")]
+    device: Option<String>,
+    /// Write a page with the stages as columns
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Output format
+    #[arg(long, value_enum, default_value = "text")]
+    format: output::Format,
+}
+
+/// Exit status 1 if the program is wrong or does not fit, 2 if there is no such device.
+pub fn run(args: &Args) -> ExitCode {
+    let mut map = SourceMap::new();
+    let device = match &args.device {
+        None => None,
+        Some(name) => match find(name, &mut map) {
+            Ok(Ok(device)) => Some(device),
+            Ok(Err(wrong)) => return output::failed(&[wrong], &map, args.format),
+            Err(why) => {
+                tell!("p4rack: {why}");
+                return ExitCode::from(2);
+            }
+        },
+    };
+    let options = options(args, device.as_ref());
+    let compiled = compile(&args.program, &Disk, &options, Until::Elaborated, &mut map);
+    let Some(program) = compiled.program else {
+        return output::failed(&compiled.diagnostics, &map, args.format);
+    };
+    let device = device.unwrap_or_else(|| default_device(&program));
+    match rmt_fit::fit(&program, &device) {
+        Ok(fit) => show(args, &fit, &map),
+        Err(refused) => output::failed(&refused, &map, args.format),
+    }
+}
+
+fn show(args: &Args, fit: &rmt_fit::Fit, map: &SourceMap) -> ExitCode {
+    let report = fit.report(map);
+    let found = fit.diagnostics(map);
+    if let Some(path) = &args.html {
+        let page = rmt_fit::html(&report, &args.program);
+        if let Err(why) = output::write(path, page.as_bytes(), &output::sources(map)) {
+            tell!("p4rack: {why}");
+            return ExitCode::FAILURE;
+        }
+    }
+    match args.format {
+        output::Format::Text => {
+            output::print(&rmt_fit::text(&report, &args.program));
+            output::diagnostics_text(&found, map);
+        }
+        output::Format::Json => {
+            let diagnostics = output::diagnostics_json(&found, map);
+            output::json(&json!({ "ok": report.fits, "fit": report, "diagnostics": diagnostics }));
+        }
+    }
+    if report.fits { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The device of that name, or that the file describes; why there is none.
+fn find(name: &str, map: &mut SourceMap) -> Result<Result<Device, Diagnostic>, String> {
+    if let Some(device) = Device::built_in(name) {
+        return Ok(Ok(device));
+    }
+    let known = BUILT_IN.join("`, `");
+    let text = std::fs::read_to_string(name)
+        .map_err(|e| format!("`{name}` is neither `{known}` nor a file that can be read: {e}"))?;
+    let file = map.add_file(name, text.as_str(), Span::NONE).map_err(|_| format!("`{name}` is too large"))?;
+    Ok(Device::read(&text, file, map))
+}
+
+/// Options of the front end: a program for both Tofinos is compiled for the one that is asked for.
+fn options(args: &Args, device: Option<&Device>) -> Options {
+    let mut options = args.preprocessor.options();
+    let given = options.defines.iter().any(|d| d.split('=').next() == Some("__TARGET_TOFINO__"));
+    if let Some(generation) = device.and_then(|d| d.tofino).filter(|_| !given) {
+        options.defines.push(format!("__TARGET_TOFINO__={generation}"));
+    }
+    options
+}
+
+fn default_device(program: &Arc<Program>) -> Device {
+    let name = if matches!(program.arch, Arch::T2na | Arch::Tna(2)) { "tofino2" } else { "tofino1" };
+    Device::built_in(name).expect("it is built in")
+}
