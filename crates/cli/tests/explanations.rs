@@ -172,11 +172,11 @@ fn way_of(code: u16, text: &str) -> Way {
             let files = vec![("router.p4", ROUTER.into()), ("commands.txt", text + "\n")];
             way("run router.p4 --entries commands.txt --packet 1:00", files)
         }
-        1001 => {
+        1101 => {
             let files = vec![("program.p4", control(&text)), ("router.p4", ROUTER.into())];
             way("merge program.p4 router.p4 --class program=ipv4", files)
         }
-        1002 | 1003 => {
+        1102 | 1103 => {
             let apps = text.replace("[[app]]", "[[app]]\norigin = \"tor\"");
             let rack = replaced(RACK, "[[app]]", "\0", &apps);
             way("merge .", vec![("RACK.toml", rack), ("program.p4", ROUTER.into())])

@@ -138,7 +138,10 @@ fn spares_take_over_before_much_is_lost() {
     };
     let lost = |load: &str, failure: &str| number(&row(load, failure), "lost");
     for load in ["1 Gbit/s", "1%", "50%", "95%"] {
-        assert_eq!((&row(load, "nothing fails")["in use"], &row(load, "nothing fails")["changes"]), (&"f1".into(), &"0".into()));
+        assert_eq!(
+            (&row(load, "nothing fails")["in use"], &row(load, "nothing fails")["changes"]),
+            (&"f1".into(), &"0".into())
+        );
         assert_eq!(row(load, "the same, no controller")["in use"], "f2");
     }
     assert!(lost("1 Gbit/s", "the link goes down") <= 4.0);

@@ -23,7 +23,10 @@ pub struct AgentEdges {
 impl AgentEdges {
     /// Of a program.
     pub fn of(program: &ir::Program) -> AgentEdges {
-        AgentEdges { of: None, all: SentEdge::of_program(program).into_iter().map(|edge| (edge, Time::ZERO)).collect() }
+        AgentEdges {
+            of: None,
+            all: SentEdge::of_program(program).into_iter().map(|edge| (edge, Time::ZERO)).collect(),
+        }
     }
 
     /// Follows a change of the program. True if there was one.

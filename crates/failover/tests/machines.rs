@@ -1,8 +1,8 @@
 //! Cases beyond the small numbers of the model: defaults, wrap-around, the controller's bookkeeping.
 
 use failover::{
-    Allowed, Generations, Heard, Keeper, Kept, Receiver, Report, Sender, Stamp, Target, TargetState, Targets, Thresholds,
-    Verdict,
+    Allowed, Generations, Heard, Keeper, Kept, Receiver, Report, Sender, Stamp, Target, TargetState, Targets,
+    Thresholds, Verdict,
 };
 
 const LIMITS: Thresholds = Thresholds {

@@ -370,7 +370,8 @@ fn mistakes_in_a_device_file() {
         error[P4R0809]: `sram_rows * sram_columns` of a device is out of range
           |
           = note: it is 40000000000; 0 to 4096 are possible
-    "#]].assert_eq(&of("extends = \"tofino1\"\n[stage]\nsram_rows = 4000000000\n"));
+    "#]]
+    .assert_eq(&of("extends = \"tofino1\"\n[stage]\nsram_rows = 4000000000\n"));
 }
 
 #[test]

@@ -48,7 +48,12 @@ pub fn fault(kind: FaultKind, after: Duration) -> Fault {
 /// No message between the controller and the devices arrives.
 pub fn no_controller() -> Fault {
     let share = Probability::from_ppb(1_000_000_000);
-    Fault { kind: FaultKind::ControlLoss { device: None, share }, at: Time::ZERO, lasts: None, span: Span::NONE }
+    Fault {
+        kind: FaultKind::ControlLoss { device: None, share },
+        at: Time::ZERO,
+        lasts: None,
+        span: Span::NONE,
+    }
 }
 
 /// Runs the rack that `change` makes: packets lost, packets in [`AFTER`] at this rate, and what became of the edge.

@@ -29,7 +29,12 @@ const ROWS: [(&str, Failures, bool, &str); 5] = [
     ("the link goes down", &[(UNPLUGGED, Duration::ZERO)], true, "<= 3%"),
     ("the device dies", &[(DOWN, Duration::ZERO)], true, ""),
     ("the same, no controller", &[(DOWN, Duration::ZERO)], false, ""),
-    ("two devices die, no controller", &[(DOWN, Duration::ZERO), (DOWN_TOO, Duration::from_ms(5))], false, ""),
+    (
+        "two devices die, no controller",
+        &[(DOWN, Duration::ZERO), (DOWN_TOO, Duration::from_ms(5))],
+        false,
+        "",
+    ),
 ];
 
 /// A load: its name, its rate, and true if the gaps between packets are drawn.

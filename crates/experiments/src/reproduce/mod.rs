@@ -1,6 +1,7 @@
 //! Experiments of Flightplan's (NSDI'21) and FlexSwitch's (NSDI'17), run again: each figure and table in a file of its own, with the paper's
 //! number beside ours, the chosen parameters, and the effects that the model leaves out.
 
+mod failing;
 mod fig10;
 mod fig11;
 mod fig12;
@@ -8,7 +9,6 @@ mod fig13;
 mod fig14;
 mod fig18;
 mod fig19;
-mod failing;
 mod fig20;
 mod fig21;
 mod fig22;
