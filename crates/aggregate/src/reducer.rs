@@ -63,6 +63,8 @@ pub enum To {
 pub enum Trouble {
     /// The mapper of this channel has said nothing for longer than the patience.
     Vanished(u16),
+    /// The switch with this number has never answered for longer than the patience: it is not on the path, or has no such job.
+    NoSwitch(u16),
     /// There are no numbers for another generation.
     TooManyGenerations,
     /// The switch with this number has restarted and kept its boot number: nothing can be trusted any more.
@@ -93,6 +95,8 @@ pub struct Reducer {
     config: Config,
     /// Boot number of each switch; 0 before it is known.
     boots: Vec<u16>,
+    /// When it sent its first packet.
+    begun: Option<Time>,
     members: Vec<Member>,
     attempts: Vec<Attempt>,
     last: u32,
@@ -146,6 +150,7 @@ impl Reducer {
     pub fn new(config: Config) -> Reducer {
         Reducer {
             boots: vec![0; config.switches.into()],
+            begun: None,
             members: vec![Member::default(); config.channels.into()],
             attempts: vec![],
             last: 0,
@@ -161,6 +166,11 @@ impl Reducer {
     /// True when every round is committed and every bank is clear.
     pub fn is_done(&self) -> bool {
         self.committed == self.config.rounds && self.attempts.is_empty()
+    }
+
+    /// Rounds of the job.
+    pub fn rounds(&self) -> u32 {
+        self.config.rounds
     }
 
     /// Rounds committed so far.
@@ -182,6 +192,10 @@ impl Reducer {
     pub fn trouble(&self, now: Time) -> Option<Trouble> {
         if self.trouble.is_some() {
             return self.trouble;
+        }
+        let has_waited = self.begun.is_some_and(|begun| now.since(begun) > self.config.patience);
+        if let Some(silent) = self.boots.iter().position(|boot| *boot == 0).filter(|_| has_waited) {
+            return Some(Trouble::NoSwitch(silent as u16));
         }
         let collecting = self.attempts.iter().find(|attempt| attempt.phase == Phase::Collecting)?;
         let silent = |(start, member): (&Option<Timer>, &Member)| {
@@ -432,6 +446,7 @@ impl Reducer {
 
     /// A packet to send now; ask again until there is none.
     pub fn poll(&mut self, now: Time) -> Option<(To, Packet)> {
+        self.begun.get_or_insert(now);
         self.advance();
         if let Some(answer) = self.answers.pop_front() {
             return Some(answer);

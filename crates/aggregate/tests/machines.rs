@@ -82,3 +82,10 @@ fn a_switch_that_restarts_and_keeps_its_boot_number_is_named() {
     let what = world.run(Disturbance { restarts: vec![60], ..Disturbance::default() });
     assert_eq!(what, Err("BootKept(0)".into()));
 }
+
+#[test]
+fn a_job_without_a_switch_on_its_path_is_named() {
+    let mut world = World::new(SMALL, Op::Add, 3, 100, 2, &mut Rng::new(1));
+    let what = world.run(Disturbance { loss: 1_000_000, ..Disturbance::default() });
+    assert_eq!(what, Err("NoSwitch(0)".into()));
+}

@@ -1,6 +1,6 @@
 //! The printed program of four lanes, to be read, and what is refused.
 
-use aggregate::program::Program;
+use aggregate::program::{Program, Seat};
 use aggregate::{Layout, Op};
 use expect_test::expect_file;
 
@@ -9,6 +9,27 @@ fn the_program_of_four_lanes() {
     let layout = Layout { lanes: 4, tag_bits: 32, index_bits: 10, window: 64, evict: false };
     let program = Program::new(layout, Op::Add, 8);
     expect_file!["four-lanes.p4"].assert_eq(&program.source().expect("it prints"));
+}
+
+/// The files of `examples/wordcount`.
+#[test]
+fn the_program_and_the_entries_of_the_example() {
+    let layout = Layout { index_bits: 8, ..Layout::PIPELINE };
+    let program = Program::new(layout, Op::Add, 3);
+    expect_file!["../../../examples/wordcount/wordcount.p4"].assert_eq(&program.source().expect("it prints"));
+    let senders = (1..=3).map(|port| (port, port as u16 - 1, port as u16 - 1)).collect();
+    let seat = Seat { job: 1, place: 0, switch: 0, boot: 1, reducer_port: 4, senders };
+    let route = |(port, address): (u32, u32)| {
+        let mac = 0x0200_0000_0000 | u64::from(address);
+        format!(
+            "add AggIngress.routes hdr.ipv4.dst_addr:{address:#x}/32 AggIngress.forward(port:{port}, next_hop:{mac:#x})"
+        )
+    };
+    let hosts = [(1, 0x0a00_0101), (2, 0x0a00_0102), (3, 0x0a00_0103), (4, 0x0a00_0001)];
+    let lines: Vec<String> =
+        seat.entries(&layout).iter().map(|entry| entry.stf()).chain(hosts.map(route)).collect();
+    let text = format!("# Job 1: the master is on port 4, mapper n on port n.\n{}\n", lines.join("\n"));
+    expect_file!["../../../examples/wordcount/wordcount.stf"].assert_eq(&text);
 }
 
 #[test]
