@@ -13,23 +13,30 @@ fn the_program_of_four_lanes() {
 
 /// The files of `examples/wordcount`.
 #[test]
-fn the_program_and_the_entries_of_the_example() {
-    let layout = Layout { index_bits: 8, ..Layout::PIPELINE };
-    let program = Program::new(layout, Op::Add, 3);
+fn the_programs_and_the_entries_of_the_example() {
+    let pipeline = Layout { index_bits: 8, ..Layout::PIPELINE };
+    let program = Program::new(pipeline, Op::Add, 3);
     expect_file!["../../../examples/wordcount/wordcount.p4"].assert_eq(&program.source().expect("it prints"));
+    expect_file!["../../../examples/wordcount/wordcount.stf"].assert_eq(&entries(&pipeline));
+    let software = Layout { index_bits: 6, ..Layout::SOFTWARE };
+    let program = Program::new(software, Op::Add, 3);
+    expect_file!["../../../examples/wordcount/software.p4"].assert_eq(&program.source().expect("it prints"));
+    assert_eq!(entries(&software), entries(&pipeline), "one file serves both");
+}
+
+/// Mapper `n` is at port `n`, the master at port 4.
+fn entries(layout: &Layout) -> String {
     let senders = (1..=3).map(|port| (port, port as u16 - 1, port as u16 - 1)).collect();
     let seat = Seat { job: 1, place: 0, switch: 0, boot: 1, reducer_port: 4, senders };
     let route = |(port, address): (u32, u32)| {
-        let mac = 0x0200_0000_0000 | u64::from(address);
-        format!(
-            "add AggIngress.routes hdr.ipv4.dst_addr:{address:#x}/32 AggIngress.forward(port:{port}, next_hop:{mac:#x})"
-        )
+        let keys = format!("hdr.ipv4.dst_addr:{address:#x}/32");
+        let next_hop = 0x0200_0000_0000 | u64::from(address);
+        format!("add AggIngress.routes {keys} AggIngress.forward(port:{port}, next_hop:{next_hop:#x})")
     };
     let hosts = [(1, 0x0a00_0101), (2, 0x0a00_0102), (3, 0x0a00_0103), (4, 0x0a00_0001)];
-    let lines: Vec<String> =
-        seat.entries(&layout).iter().map(|entry| entry.stf()).chain(hosts.map(route)).collect();
-    let text = format!("# Job 1: the master is on port 4, mapper n on port n.\n{}\n", lines.join("\n"));
-    expect_file!["../../../examples/wordcount/wordcount.stf"].assert_eq(&text);
+    let own = seat.entries(layout);
+    let lines: Vec<String> = own.iter().map(|entry| entry.stf()).chain(hosts.map(route)).collect();
+    format!("# Job 1: mapper n is at port n, the master at port 4.\n{}\n", lines.join("\n"))
 }
 
 #[test]
