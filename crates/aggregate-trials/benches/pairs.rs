@@ -1,16 +1,21 @@
-//! Pairs that machine code of the switch program folds in a second: full packets of 24 lanes.
+//! Pairs that machine code of the switch program folds in a second of processor time: packets with all lanes, each passed on its own.
 //! `cargo bench -p aggregate-trials --bench pairs`.
 
 use aggregate::program::Program;
 use aggregate::{Kind, Layout, Op, Packet, Pair, Place, Slot};
 use aggregate_trials::{Datagram, Engine, MAPPERS, Pipeline, REDUCER, SWITCH, compile};
 use base_time::Rng;
-use std::time::Instant;
 
 const PACKETS: u32 = 1 << 14;
 const ROUNDS: u32 = 20;
 
+/// Seconds that this thread has run; the first number of `schedstat` is in nanoseconds.
 #[allow(clippy::disallowed_methods)]
+fn on_processor() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split(' ').next().and_then(|first| first.parse().ok()).unwrap_or(f64::NAN) / 1e9
+}
+
 fn main() {
     for (name, layout, tags) in [("pipeline", Layout::PIPELINE, 1), ("software", Layout::SOFTWARE, 3)] {
         let program = Program::new(layout, Op::Add, 1);
@@ -41,9 +46,9 @@ fn main() {
                     datagram(MAPPERS, REDUCER, &data).frame()
                 })
                 .collect();
-            let started = Instant::now();
+            let started = on_processor();
             let came = pipeline.pass(0, frames);
-            best = best.min(started.elapsed().as_secs_f64());
+            best = best.min(on_processor() - started);
             assert_eq!(came, PACKETS as usize);
         }
         let pairs = f64::from(PACKETS) * f64::from(layout.lanes);
