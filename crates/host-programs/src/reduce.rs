@@ -317,7 +317,7 @@ impl HostProgram for Reduce {
         let sum = |of: fn(mapper::Counts) -> u64| self.mappers.iter().map(|mapper| of(mapper.counts())).sum();
         let trouble = match self.trouble {
             None => ("trouble", 0),
-            Some(reducer::Trouble::NoSwitch(_)) => ("no switch on the path", 1),
+            Some(reducer::Trouble::NoSwitch(_)) => ("switch does not answer", 1),
             Some(reducer::Trouble::Vanished(_)) => ("mapper vanished", 1),
             Some(reducer::Trouble::BootKept(_)) => ("switch restarted with its old boot number", 1),
             Some(reducer::Trouble::TooManyGenerations) => ("too many generations", 1),
