@@ -116,6 +116,16 @@ impl<'a> Pipeline<'a> {
         })
     }
 
+    /// Frames of the mapper of a channel; gives how many come out.
+    pub fn pass(&mut self, channel: u16, frames: Vec<Vec<u8>>) -> usize {
+        let mut came = 0;
+        for frame in frames {
+            let queued = self.switch.ingress(u32::from(channel) + 1, frame, Time::ZERO);
+            came += self.switch.drain(queued, Time::ZERO).len();
+        }
+        came
+    }
+
     /// Packets that it has refused.
     pub fn refused(&mut self) -> u64 {
         self.switch.counter_read("AggIngress.refused", 0).map_or(0, |count| count.packets)

@@ -25,18 +25,19 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place of a number below 2^48, in layouts with short tags and at least 65,536 slots in each bank; none for others. No two
-    /// numbers share a place.
+    /// The place of a number below 2^32, or below 2^48 in layouts with at least 65,536 slots in each bank; only with short tags. No
+    /// two numbers share a place.
     pub fn of_number(number: u64, layout: &Layout) -> Option<Place> {
-        let is_wide = u64::from(layout.lanes) << layout.index_bits >= 1 << (NUMBER_BITS - 32);
-        (number >> NUMBER_BITS == 0 && layout.tag_bits == Layout::SHORT_TAG && is_wide)
-            .then(|| spread(permute(number), layout))
+        let half = half_of(layout);
+        (number >> (2 * half) == 0 && layout.tag_bits == Layout::SHORT_TAG)
+            .then(|| spread(permute(number, half), layout))
     }
 
     /// The number whose place this is.
     pub fn number(&self, layout: &Layout) -> u64 {
         let rest = (self.tag as u64) << layout.index_bits | u64::from(self.slot.index);
-        unpermute(rest.wrapping_mul(u64::from(layout.lanes)).wrapping_add(u64::from(self.slot.lane)))
+        let spread = rest.wrapping_mul(u64::from(layout.lanes)).wrapping_add(u64::from(self.slot.lane));
+        unpermute(spread, half_of(layout))
     }
 
     /// The place of a key of any length, by its hash, for short tags. Two keys share a place with probability 1 in
@@ -81,33 +82,33 @@ fn spread(number: u64, layout: &Layout) -> Place {
     Place { tag: u128::from((rest >> layout.index_bits) as u32), slot: Slot { lane, index } }
 }
 
-/// Bits of numbers that have places.
-pub const NUMBER_BITS: u32 = 48;
-
-const HALF: u32 = NUMBER_BITS / 2;
-const MASK: u64 = (1 << HALF) - 1;
-
-/// One round of a Feistel network over two halves of 24 bits.
-fn mix(half: u64, round: u64) -> u64 {
-    let x = (half ^ round << HALF).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (x ^ x >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 40
+/// Half the bits of numbers that have places in a layout: 16 to 24.
+fn half_of(layout: &Layout) -> u32 {
+    let slots = u64::from(layout.lanes) << layout.index_bits;
+    (slots.max(1).ilog2() / 2).min(8) + 16
 }
 
-/// A fixed permutation of the numbers below 2^48 that looks random (Luby and Rackoff: four rounds).
-fn permute(number: u64) -> u64 {
-    let (mut left, mut right) = (number >> HALF & MASK, number & MASK);
+/// One round of a Feistel network over two halves.
+fn mix(side: u64, round: u64, half: u32) -> u64 {
+    let x = (side ^ round << half).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (x ^ x >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> (64 - half)
+}
+
+/// A fixed permutation of the numbers of two halves that looks random (Luby and Rackoff: four rounds).
+fn permute(number: u64, half: u32) -> u64 {
+    let (mut left, mut right) = (number >> half, number & ((1 << half) - 1));
     for round in 0..4 {
-        (left, right) = (right, left ^ mix(right, round));
+        (left, right) = (right, left ^ mix(right, round, half));
     }
-    left << HALF | right
+    left << half | right
 }
 
-fn unpermute(number: u64) -> u64 {
-    let (mut left, mut right) = (number >> HALF & MASK, number & MASK);
+fn unpermute(number: u64, half: u32) -> u64 {
+    let (mut left, mut right) = (number >> half, number & ((1 << half) - 1));
     for round in (0..4).rev() {
-        (left, right) = (right ^ mix(left, round), left);
+        (left, right) = (right ^ mix(left, round, half), left);
     }
-    left << HALF | right
+    left << half | right
 }
 
 /// SipHash-2-4 of `key` (Aumasson and Bernstein 2012), with `seed` as the first half of its key.
@@ -164,15 +165,16 @@ mod tests {
 
     #[test]
     fn numbers_come_back_from_their_places() {
-        for layout in [Layout::PIPELINE, Layout { lanes: 7, index_bits: 15, ..Layout::PIPELINE }] {
-            for number in (0..200).chain([1 << 47, (1 << 48) - 1, 0x1234_5678_9abc]) {
+        let small = Layout { lanes: 3, index_bits: 1, ..Layout::PIPELINE };
+        let cases = [(Layout::PIPELINE, 48), (Layout { lanes: 7, index_bits: 15, ..small }, 48), (small, 34)];
+        for (layout, bits) in cases {
+            for number in (0..200).chain([1 << (bits - 1), (1 << bits) - 1, 0x1_2345_6789]) {
                 let place = Place::of_number(number, &layout).expect("it has a place");
                 assert!(place.slot.lane < layout.lanes && u32::from(place.slot.index) < layout.rows());
                 assert_eq!(place.number(&layout), number);
             }
-            assert_eq!(Place::of_number(1 << 48, &layout), None);
+            assert_eq!(Place::of_number(1 << bits, &layout), None);
         }
-        assert_eq!(Place::of_number(1, &Layout { index_bits: 3, ..Layout::PIPELINE }), None);
     }
 
     #[test]

@@ -63,6 +63,9 @@ pub enum To {
 pub enum Trouble {
     /// The mapper of this channel has said nothing for longer than the patience.
     Vanished(u16),
+    /// A switch, this one or a later one, has answered no request for longer than the patience: it is not on the path, or has no
+    /// such job, or has lost it.
+    NoSwitch(u16),
     /// There are no numbers for another generation.
     TooManyGenerations,
     /// The switch with this number has restarted and kept its boot number: nothing can be trusted any more.
@@ -93,6 +96,8 @@ pub struct Reducer {
     config: Config,
     /// Boot number of each switch; 0 before it is known.
     boots: Vec<u16>,
+    /// When something last went on: an answer, an END, a restart that is noticed; at first, when it sent its first packet.
+    progress: Option<Time>,
     members: Vec<Member>,
     attempts: Vec<Attempt>,
     last: u32,
@@ -146,6 +151,7 @@ impl Reducer {
     pub fn new(config: Config) -> Reducer {
         Reducer {
             boots: vec![0; config.switches.into()],
+            progress: None,
             members: vec![Member::default(); config.channels.into()],
             attempts: vec![],
             last: 0,
@@ -161,6 +167,11 @@ impl Reducer {
     /// True when every round is committed and every bank is clear.
     pub fn is_done(&self) -> bool {
         self.committed == self.config.rounds && self.attempts.is_empty()
+    }
+
+    /// Rounds of the job.
+    pub fn rounds(&self) -> u32 {
+        self.config.rounds
     }
 
     /// Rounds committed so far.
@@ -183,6 +194,11 @@ impl Reducer {
         if self.trouble.is_some() {
             return self.trouble;
         }
+        let has_waited = self.progress.is_some_and(|progress| now.since(progress) > self.config.patience);
+        let asked = self.attempts.iter().filter_map(|attempt| attempt.requests.as_ref());
+        if let Some(switch) = asked.filter_map(Requests::first_pending).next().filter(|_| has_waited) {
+            return Some(Trouble::NoSwitch(switch));
+        }
         let collecting = self.attempts.iter().find(|attempt| attempt.phase == Phase::Collecting)?;
         let silent = |(start, member): (&Option<Timer>, &Member)| {
             start.is_some() && member.heard.is_some_and(|heard| now.since(heard) > self.config.patience)
@@ -199,9 +215,11 @@ impl Reducer {
         match packet.kind {
             Kind::Boot => self.booted(packet, now),
             Kind::Spill => self.spilled(packet, is_marked),
-            Kind::End => self.ended(packet),
+            Kind::End => self.ended(packet, now),
             Kind::Ack => self.greeted(packet, now),
-            Kind::Opened | Kind::Closed | Kind::ReadReply | Kind::Cleared => self.answered(packet),
+            Kind::Opened | Kind::Closed | Kind::ReadReply | Kind::Cleared => {
+                self.answered(packet, now);
+            }
             _ => {}
         }
         if let Some(member) = self.members.get_mut(usize::from(packet.channel))
@@ -225,6 +243,7 @@ impl Reducer {
             return;
         };
         let is_restart = std::mem::replace(known, boot) != 0;
+        self.progress = Some(now);
         self.counts.restarts += u64::from(is_restart);
         for attempt in &mut self.attempts {
             if !is_restart {
@@ -276,7 +295,7 @@ impl Reducer {
         }
     }
 
-    fn ended(&mut self, packet: &Packet) {
+    fn ended(&mut self, packet: &Packet, now: Time) {
         let Some(member) = self.members.get(usize::from(packet.channel)) else { return };
         if member.incarnation != packet.aux || packet.generation > self.last {
             return;
@@ -287,6 +306,7 @@ impl Reducer {
             && let Some(start) = attempt.starts.get_mut(usize::from(packet.channel))
         {
             *start = None;
+            self.progress = Some(now);
         }
     }
 
@@ -298,6 +318,7 @@ impl Reducer {
             return;
         };
         let is_first = std::mem::replace(&mut member.incarnation, packet.aux) == 0;
+        self.progress = Some(now);
         for attempt in self.attempts.iter_mut().filter(|attempt| attempt.phase == Phase::Collecting) {
             let Some(start) = attempt.starts.get_mut(channel) else { continue };
             match start {
@@ -310,7 +331,7 @@ impl Reducer {
         }
     }
 
-    fn answered(&mut self, packet: &Packet) {
+    fn answered(&mut self, packet: &Packet, now: Time) {
         let asked = match packet.kind {
             Kind::Opened => Kind::Open,
             Kind::Closed => Kind::Close,
@@ -328,7 +349,11 @@ impl Reducer {
             return;
         };
         let row = if matches!(asked, Kind::Open | Kind::Close) { 0 } else { packet.seq };
-        if requests.answered(switch, row) && asked == Kind::Read {
+        if !requests.answered(switch, row) {
+            return;
+        }
+        self.progress = Some(now);
+        if asked == Kind::Read {
             self.counts.read_packets += 1;
             attempt.read += packet.pairs.len() as u64;
             packet.pairs.iter().for_each(|pair| add(&mut attempt.sums, *pair, op));
@@ -432,6 +457,7 @@ impl Reducer {
 
     /// A packet to send now; ask again until there is none.
     pub fn poll(&mut self, now: Time) -> Option<(To, Packet)> {
+        self.progress.get_or_insert(now);
         self.advance();
         if let Some(answer) = self.answers.pop_front() {
             return Some(answer);

@@ -35,6 +35,11 @@ impl Requests {
         self.pending.remove(&(switch, row)).is_some()
     }
 
+    /// The first switch that has not answered a request.
+    pub fn first_pending(&self) -> Option<u16> {
+        self.pending.keys().next().map(|(switch, _)| *switch)
+    }
+
     /// The switch is to be asked again at once: it has said that something is wrong.
     pub fn hurry(&mut self, switch: u16, now: Time) {
         let of_it = self.pending.iter_mut().filter(|((of, _), _)| *of == switch);

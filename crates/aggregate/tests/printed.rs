@@ -1,6 +1,6 @@
 //! The printed program of four lanes, to be read, and what is refused.
 
-use aggregate::program::Program;
+use aggregate::program::{Program, Seat};
 use aggregate::{Layout, Op};
 use expect_test::expect_file;
 
@@ -9,6 +9,34 @@ fn the_program_of_four_lanes() {
     let layout = Layout { lanes: 4, tag_bits: 32, index_bits: 10, window: 64, evict: false };
     let program = Program::new(layout, Op::Add, 8);
     expect_file!["four-lanes.p4"].assert_eq(&program.source().expect("it prints"));
+}
+
+/// The files of `examples/wordcount`.
+#[test]
+fn the_programs_and_the_entries_of_the_example() {
+    let pipeline = Layout { index_bits: 8, ..Layout::PIPELINE };
+    let program = Program::new(pipeline, Op::Add, 3);
+    expect_file!["../../../examples/wordcount/wordcount.p4"].assert_eq(&program.source().expect("it prints"));
+    expect_file!["../../../examples/wordcount/wordcount.stf"].assert_eq(&entries(&pipeline));
+    let software = Layout { index_bits: 6, ..Layout::SOFTWARE };
+    let program = Program::new(software, Op::Add, 3);
+    expect_file!["../../../examples/wordcount/software.p4"].assert_eq(&program.source().expect("it prints"));
+    assert_eq!(entries(&software), entries(&pipeline), "one file serves both");
+}
+
+/// Mapper `n` is at port `n`, the master at port 4.
+fn entries(layout: &Layout) -> String {
+    let senders = (1..=3).map(|port| (port, port as u16 - 1, port as u16 - 1)).collect();
+    let seat = Seat { job: 1, place: 0, switch: 0, boot: 1, reducer_port: 4, senders };
+    let route = |(port, address): (u32, u32)| {
+        let keys = format!("hdr.ipv4.dst_addr:{address:#x}/32");
+        let next_hop = 0x0200_0000_0000 | u64::from(address);
+        format!("add AggIngress.routes {keys} AggIngress.forward(port:{port}, next_hop:{next_hop:#x})")
+    };
+    let hosts = [(1, 0x0a00_0101), (2, 0x0a00_0102), (3, 0x0a00_0103), (4, 0x0a00_0001)];
+    let own = seat.entries(layout);
+    let lines: Vec<String> = own.iter().map(|entry| entry.stf()).chain(hosts.map(route)).collect();
+    format!("# Job 1: mapper n is at port n, the master at port 4.\n{}\n", lines.join("\n"))
 }
 
 #[test]

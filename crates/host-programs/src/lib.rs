@@ -10,6 +10,7 @@
 //! | `memcached` | `memcached` |
 //! | `tcp` | `tcp` |
 //! | `pcap` | `pcap` |
+//! | `reduce` | `reduce` |
 //!
 //! `streams`, `source` and `stamp` serve programs that send numbered packets and count each at the receiver; `packet`
 //! and `station` build and parse frames; `tally` has the measurements.
@@ -22,6 +23,7 @@ pub mod packet;
 pub mod pcap;
 pub mod ping;
 pub mod program;
+pub mod reduce;
 pub mod request;
 pub mod source;
 pub mod stamp;
@@ -51,4 +53,5 @@ pub static KINDS: &[&Kind] = &[
     &request::REQUEST,
     &memcached::MEMCACHED,
     &tcp::TCP,
+    &reduce::REDUCE,
 ];

@@ -136,6 +136,16 @@ pub fn build(
     frame
 }
 
+/// Sets the two bits of ECN (RFC 3168) of an untagged frame with an IPv4 packet without options.
+pub fn set_ecn(frame: &mut [u8], ecn: u8) {
+    if let Some(header) = frame.get_mut(14..34) {
+        header[1] = header[1] & !3 | ecn & 3;
+        header[10..12].fill(0);
+        let sum = checksum(0, header);
+        header[10..12].copy_from_slice(&sum.to_be_bytes());
+    }
+}
+
 /// A frame around an IPv4 packet.
 pub fn enclose(route: Route, packet: &[u8]) -> Vec<u8> {
     let mut frame = Vec::with_capacity(14 + packet.len());

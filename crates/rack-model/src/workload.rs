@@ -51,6 +51,20 @@
 //! window = 262144           # bytes of a transfer that may be under way, whatever congestion allows; default 4194304
 //!
 //! [[workload]]
+//! kind = "reduce"           # a job of MapReduce: each of `from` is a mapper, `to` the reducer, a switch between them folds pairs
+//! op = "add"                # or "max", "min", "or"
+//! by = "switch"             # or "hosts": every pair travels to the reducer
+//! profile = "pipeline"      # packets of 24 pairs and short tags; or "software": 64 pairs, whole keys, eviction
+//! switch = "10.0.0.254"     # where requests to the switch are sent
+//! count = 100000            # words of each mapper
+//! keys = 5000               # different words; `skew` as for "zipf"
+//! rows = 4096               # of each lane in each bank, a power of two; default 4096
+//! rounds = 8                # slices of the words; default 1
+//! window = 256              # packets of a mapper that may be under way; default 256
+//! job = 1                   # its number; default 1
+//! patience = "1s"           # a mapper or switch that is silent for longer ends the job; default 1s
+//!
+//! [[workload]]
 //! kind = "pcap"             # frames of a capture, as they are, leave `from`
 //! file = "trace.pcap"       # beside this file
 //! speed = 10                # this many times as fast; default 1

@@ -152,7 +152,12 @@ impl World {
             least_wait: Duration::from_us(100),
             most_wait: Duration::from_ms(2),
         };
-        Mapper::new(config, Arc::clone(&self.rounds[usize::from(channel)]))
+        let mut rounds = self.rounds[usize::from(channel)].to_vec();
+        // A mapper that starts anew need not pack its pairs as before.
+        if incarnation > 1 {
+            rounds.iter_mut().for_each(|round| round.reverse());
+        }
+        Mapper::new(config, rounds.into())
     }
 
     pub fn banks(&mut self, banks: u8) {
