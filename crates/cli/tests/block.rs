@@ -54,7 +54,11 @@ fn sizes_follow_from_a_wanted_error() {
     assert_eq!((&bitmap["cost"]["state_bits"], &bitmap["cost"]["tofino"]), (&8224.into(), &Value::Null));
     let refused = p4rack(&["block", "generate", "multiply", "--error", "0.001%", "--set", "mantissa=4"]);
     assert_eq!(refused.status.code(), Some(1));
-    assert!(said(&refused).contains("reaches 0.001 % with 10000 flows: the nearest is "), "{}", said(&refused));
+    assert!(
+        said(&refused).contains("reaches 0.001 % with 10000 flows: the nearest is "),
+        "{}",
+        said(&refused)
+    );
     let refused = p4rack(&["block", "generate", "ewma", "--error", "1%"]);
     assert!(said(&refused).contains("no size of `ewma` changes its error"), "{}", said(&refused));
     let wrong = p4rack(&["block", "explain", "count-min", "--set", "columns=1000"]);
@@ -69,12 +73,23 @@ fn a_program_includes_a_block_with_its_sizes() {
     let checked = p4rack(&["check", &good.to_string_lossy(), "--device", "flexswitch"]);
     assert!(checked.status.success(), "{}", said(&checked));
     // 20 times 30 on a device; 3 % at most.
-    let ran = p4rack(&["run", &good.to_string_lossy(), "--packet", "1:000000140000001e00000000", "--format", "json"]);
+    let ran = p4rack(&[
+        "run",
+        &good.to_string_lossy(),
+        "--packet",
+        "1:000000140000001e00000000",
+        "--format",
+        "json",
+    ]);
     assert!(ran.status.success(), "{}", said(&ran));
     let wrong = program("wrong.p4", &include.replace("mantissa=5", "mantissa=50"), PRODUCT);
     let checked = p4rack(&["check", &wrong.to_string_lossy()]);
     assert_eq!(checked.status.code(), Some(1));
-    assert!(said(&checked).contains("mantissa is 50, and can be 2 to 12: the nearest is 12"), "{}", said(&checked));
+    assert!(
+        said(&checked).contains("mantissa is 50, and can be 2 to 12: the nearest is 12"),
+        "{}",
+        said(&checked)
+    );
     let unknown = program("unknown.p4", "#include <p4rack/blocks/multipli.p4>", "apply {}");
     let checked = said(&p4rack(&["check", &unknown.to_string_lossy()]));
     assert!(checked.contains("did you mean `p4rack/blocks/multiply.p4`?"), "{checked}");
