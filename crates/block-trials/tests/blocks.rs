@@ -15,6 +15,7 @@ fn sizes(block: &str) -> &'static [&'static str] {
         "hyperloglog" => &["", "cells=16,mantissa=5,key=64"],
         "ewma" => &["", "shift=1,cells=2"],
         "rate-interval" | "queue-meter" | "periodic" => &["interval=6,cells=4", "interval=12,cells=2"],
+        "rate-continuous" => &["cells=4", "interval=16,mantissa=4,cells=2", "interval=4,cells=2"],
         "min-timestamp" => &["columns=16", "rows=3,columns=8,key=104"],
         "flowlet" => &["columns=16", "columns=8,routes=2,timeout=50", "columns=32,routes=256,key=104"],
         "wcmp" => &["", "slots=16,w0=5,w1=3,w2=0,w3=0,w7=2"],

@@ -32,6 +32,9 @@ const MANTISSA: Parameter = Parameter {
     kind: Kind::Any,
 };
 
+/// The error of HyperLogLog is larger than that of a coarse look-up.
+const COARSE: Parameter = Parameter { default: 6, ..MANTISSA };
+
 /// Linear counting (Whang, Vander-Zanden and Taylor 1990).
 pub(crate) static BITMAP: Block = Block {
     name: "bitmap",
@@ -64,7 +67,7 @@ pub(crate) static HYPERLOGLOG: Block = Block {
     about: "number of different keys, of any size",
     error: "standard error 1.04 / sqrt(cells) (Flajolet, Fusy, Gandouet and Meunier 2007); below 3 keys for each cell that of the bitmap. Measured: mean error at most 0.87 / sqrt(cells) \
             (`p4rack reproduce flexswitch fig2`).",
-    parameters: &[BUCKETS, MANTISSA, KEY],
+    parameters: &[BUCKETS, COARSE, KEY],
     check: any,
     ports,
     p4: hyperloglog,

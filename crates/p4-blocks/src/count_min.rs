@@ -165,7 +165,7 @@ if (sum# < estimate) {{ estimate = sum#; }}
 }
 
 /// Shifts `sum` to the right by `age` with shifts by constants.
-fn halvings(sum: &str, age: &str, bits: u32) -> String {
+pub(crate) fn halvings(sum: &str, age: &str, bits: u32) -> String {
     let mut out = String::new();
     for bit in 0..bits.min(5) {
         let _ = writeln!(out, "if ({age}[{bit}:{bit}] == 1) {{ {sum} = {sum} >> {}; }}", 1 << bit);

@@ -22,24 +22,27 @@ mod balance;
 mod block;
 mod cardinality;
 mod count_min;
+mod distribution;
 mod fixed;
 mod hash;
 mod log_exp;
 pub mod measure;
 mod normalised;
 mod parameters;
+mod rate_continuous;
 mod rates;
 mod sizing;
 mod text;
 mod timestamps;
 
 pub use block::{Block, Body, Cost, Direction, Entries, Model, Port};
+pub use distribution::Distribution;
 pub use parameters::{Parameter, Request, Values};
 pub use sizing::{Sized, error_of, expected_error, size};
-pub use text::{Form, example, include, include_names, path, source};
+pub use text::{Form, TOLD, example, include, include_names, include_told, path, source};
 
 /// All blocks, by area.
-pub const BLOCKS: [&Block; 17] = [
+pub const BLOCKS: [&Block; 18] = [
     &cardinality::BITMAP,
     &cardinality::HYPERLOGLOG,
     &count_min::PLAIN,
@@ -51,6 +54,7 @@ pub const BLOCKS: [&Block; 17] = [
     &normalised::DIVIDE,
     &rates::EWMA,
     &rates::RATE_INTERVAL,
+    &rate_continuous::RATE_CONTINUOUS,
     &rates::QUEUE_METER,
     &rates::PERIODIC,
     &timestamps::MIN_TIMESTAMP,

@@ -26,7 +26,7 @@ const MANTISSA: Parameter = Parameter {
 };
 
 /// Bits of a logarithm beyond those that `powers` looks up.
-const GUARD: u32 = 3;
+pub(crate) const GUARD: u32 = 3;
 /// Half of what a mantissa stands for, as a logarithm: GUARD steps times 1/2 log2(e), by measurement.
 const CORRECTION: u64 = 5;
 
@@ -110,99 +110,14 @@ fn exponent(top: u32, mantissa: u32) -> u64 {
 
 fn text(values: &Values, result: &str) -> Body {
     let (bits, mantissa) = (values.small("bits"), values.small("mantissa"));
-    let steps = mantissa + GUARD;
-    // Room for the sum of two exponents, and a sign.
-    let wide = steps + bits.next_power_of_two().ilog2() + 3;
-    let most = u64::MAX >> (64 - bits);
-    let mut out = format!(
-        "bit<{wide}> sum = 0;\nbit<{mantissa}> power = 0;\nbit<{}> leading = 0;\nbit<{}> place = 0;\n",
-        mantissa + 2,
-        wide - steps
-    );
-    for operand in ["a", "b"] {
-        let _ = write!(
-            out,
-            "bit<{wide}> exponent_{operand} = 0;\nbit<{wide}> log_{operand} = 0;\nbit<{mantissa}> mantissa_{operand} = 0;\nbool {operand}_is_zero = false;\n"
-        );
-        let _ = writeln!(out, "action {operand}_has_none() {{ {operand}_is_zero = true; }}");
-        for top in 0..bits {
-            let fraction = match top {
-                0 => format!("{mantissa}w0"),
-                _ if top >= mantissa => format!("{operand}[{}:{}]", top - 1, top - mantissa),
-                _ => format!("{operand}[{}:0] ++ {}w0", top - 1, mantissa - top),
-            };
-            // Place 0 is a half, so the exponent of the first operand is greater by 1.
-            let add = if operand == "a" { 1 + values.get("point") } else { 0 };
-            let exponent = exponent(top, mantissa).wrapping_add(add << steps) & (u64::MAX >> (64 - wide));
-            let _ = writeln!(
-                out,
-                "action {operand}_leads_at_{top}() {{ exponent_{operand} = {wide}w{exponent}; mantissa_{operand} = {fraction}; }}"
-            );
-        }
-        let actions: String = (0..bits).map(|top| format!(" {operand}_leads_at_{top};")).collect();
-        let _ = write!(
-            out,
-            "table shapes_of_{operand} {{
-    key = {{ {operand}: ternary; }}
-    actions = {{{actions} {operand}_has_none; }}
-    const default_action = {operand}_has_none();
-    const entries = {{
-"
-        );
-        for top in (0..bits).rev() {
-            let (value, mask) = (1u64 << top, most >> top << top);
-            let _ = writeln!(out, "        {value:#x} &&& {mask:#x}: {operand}_leads_at_{top}();");
-        }
-        let _ = write!(
-            out,
-            "    }}
-}}
-action {operand}_has_log(bit<{wide}> log) {{ log_{operand} = log; }}
-table logs_of_{operand} {{
-    key = {{ mantissa_{operand}: exact; }}
-    actions = {{ {operand}_has_log; NoAction; }}
-    const default_action = NoAction();
-    const entries = {{
-"
-        );
-        for at in 0..1u64 << mantissa {
-            let _ = writeln!(out, "        {at}: {operand}_has_log({});", log_of(at, mantissa));
-        }
-        out += "    }\n}\n";
-    }
-    let _ = write!(
-        out,
-        "action leads_with(bit<{0}> value) {{ leading = value; }}
-table powers {{
-    key = {{ power: exact; }}
-    actions = {{ leads_with; NoAction; }}
-    const default_action = NoAction();
-    const entries = {{
-",
-        mantissa + 2
-    );
-    for at in 0..1u64 << mantissa {
-        let _ = writeln!(out, "        {at}: leads_with({});", power_of(at, mantissa));
-    }
-    out += "    }\n}\n";
-    for at in 0..=bits {
-        let _ = writeln!(out, "action is_at_{at}() {{ {result} = {}; }}", placed(at, mantissa, bits));
-    }
-    let actions: String = (0..=bits).map(|at| format!(" is_at_{at};")).collect();
-    let _ = write!(
-        out,
-        "action is_too_large() {{ {result} = {bits}w{most}; }}
-table places {{
-    key = {{ place: exact; }}
-    actions = {{{actions} is_too_large; }}
-    const default_action = is_too_large();
-    const entries = {{
-"
-    );
-    for at in 0..=bits {
-        let _ = writeln!(out, "        {at}: is_at_{at}();");
-    }
-    out += "    }\n}\n";
+    let (steps, wide, most) = (mantissa + GUARD, wide(bits, mantissa), u64::MAX >> (64 - bits));
+    // Place 0 is a half, so the exponent of the first operand is greater by 1.
+    let add = (1 + values.get("point") as i64) << steps;
+    let members = [
+        log_tables("a", bits, mantissa, wide, add),
+        log_tables("b", bits, mantissa, wide, 0),
+        power_tables(result, "", bits, mantissa, wide),
+    ];
     let sign = if result == "product" { "+" } else { "-" };
     let by_zero = match result {
         "product" => format!("if (a_is_zero || b_is_zero) {{ {result} = 0; }}"),
@@ -212,39 +127,147 @@ table places {{
     };
     let apply = format!(
         "{result} = 0;
-shapes_of_a.apply();
-shapes_of_b.apply();
-logs_of_a.apply();
-logs_of_b.apply();
-log_a = exponent_a + log_a;
-log_b = exponent_b + log_b;
-sum = log_a {sign} log_b;
-power = sum[{}:{GUARD}];
-place = sum[{}:{steps}];
+{}{}sum = log_a {sign} log_b;
 {by_zero}
-else if (sum[{}:{}] == 0) {{ powers.apply(); places.apply(); }}
+else {{
+{}}}
 ",
-        steps - 1,
-        wide - 1,
-        wide - 1,
-        wide - 1,
+        log_of_operand("a"),
+        log_of_operand("b"),
+        power_of_sum("", mantissa, wide),
     );
-    Body { members: out, apply, ..Body::default() }
+    Body { members: members.concat(), apply, ..Body::default() }
+}
+
+/// Bits of a logarithm: room for the sum of two exponents, and a sign.
+pub(crate) fn wide(bits: u32, mantissa: u32) -> u32 {
+    mantissa + GUARD + bits.next_power_of_two().ilog2() + 3
+}
+
+/// Statements that find the logarithm of an operand.
+pub(crate) fn log_of_operand(operand: &str) -> String {
+    format!(
+        "shapes_of_{operand}.apply();\nlogs_of_{operand}.apply();\nlog_{operand} = exponent_{operand} + log_{operand};\n"
+    )
+}
+
+/// Statements that set the result by its logarithm `sum`, with the tag.
+pub(crate) fn power_of_sum(tag: &str, mantissa: u32, wide: u32) -> String {
+    let (steps, top) = (mantissa + GUARD, wide - 1);
+    format!(
+        "power{tag} = sum{tag}[{}:{GUARD}];
+place{tag} = sum{tag}[{top}:{steps}];
+if (sum{tag}[{top}:{top}] == 0) {{ powers{tag}.apply(); places{tag}.apply(); }}
+",
+        steps - 1
+    )
+}
+
+/// The tables that find the logarithm of an operand, plus `add` steps; zero has none.
+pub(crate) fn log_tables(operand: &str, bits: u32, mantissa: u32, wide: u32, add: i64) -> String {
+    let most = u64::MAX >> (64 - bits);
+    let mut out = format!(
+        "bit<{wide}> exponent_{operand} = 0;\nbit<{wide}> log_{operand} = 0;\nbit<{mantissa}> mantissa_{operand} = 0;\nbool {operand}_is_zero = false;\naction {operand}_has_none() {{ {operand}_is_zero = true; }}\n"
+    );
+    for top in 0..bits {
+        let fraction = match top {
+            0 => format!("{mantissa}w0"),
+            _ if top >= mantissa => format!("{operand}[{}:{}]", top - 1, top - mantissa),
+            _ => format!("{operand}[{}:0] ++ {}w0", top - 1, mantissa - top),
+        };
+        let exponent = exponent(top, mantissa).wrapping_add(add as u64) & (u64::MAX >> (64 - wide));
+        let _ = writeln!(
+            out,
+            "action {operand}_leads_at_{top}() {{ exponent_{operand} = {wide}w{exponent}; mantissa_{operand} = {fraction}; }}"
+        );
+    }
+    let actions: String = (0..bits).map(|top| format!(" {operand}_leads_at_{top};")).collect();
+    let _ = write!(
+        out,
+        "table shapes_of_{operand} {{
+    key = {{ {operand}: ternary; }}
+    actions = {{{actions} {operand}_has_none; }}
+    const default_action = {operand}_has_none();
+    const entries = {{
+"
+    );
+    for top in (0..bits).rev() {
+        let (value, mask) = (1u64 << top, most >> top << top);
+        let _ = writeln!(out, "        {value:#x} &&& {mask:#x}: {operand}_leads_at_{top}();");
+    }
+    let _ = write!(
+        out,
+        "    }}
+}}
+action {operand}_has_log(bit<{wide}> log) {{ log_{operand} = log; }}
+table logs_of_{operand} {{
+    key = {{ mantissa_{operand}: exact; }}
+    actions = {{ {operand}_has_log; NoAction; }}
+    const default_action = NoAction();
+    const entries = {{
+"
+    );
+    for at in 0..1u64 << mantissa {
+        let _ = writeln!(out, "        {at}: {operand}_has_log({});", log_of(at, mantissa));
+    }
+    out + "    }\n}\n"
+}
+
+/// The tables that find the result of a logarithm; `tag` tells them from those of another result.
+pub(crate) fn power_tables(result: &str, tag: &str, bits: u32, mantissa: u32, wide: u32) -> String {
+    let most = u64::MAX >> (64 - bits);
+    let (leading, place) = (mantissa + 2, wide - mantissa - GUARD);
+    let mut out = format!(
+        "bit<{wide}> sum{tag} = 0;
+bit<{mantissa}> power{tag} = 0;
+bit<{leading}> leading{tag} = 0;
+bit<{place}> place{tag} = 0;
+action leads_with{tag}(bit<{leading}> value) {{ leading{tag} = value; }}
+table powers{tag} {{
+    key = {{ power{tag}: exact; }}
+    actions = {{ leads_with{tag}; NoAction; }}
+    const default_action = NoAction();
+    const entries = {{
+"
+    );
+    for at in 0..1u64 << mantissa {
+        let _ = writeln!(out, "        {at}: leads_with{tag}({});", power_of(at, mantissa));
+    }
+    out += "    }\n}\n";
+    for at in 0..=bits {
+        let value = placed(&format!("leading{tag}"), at, mantissa, bits);
+        let _ = writeln!(out, "action is_at_{at}{tag}() {{ {result} = {value}; }}");
+    }
+    let actions: String = (0..=bits).map(|at| format!(" is_at_{at}{tag};")).collect();
+    let _ = write!(
+        out,
+        "action is_too_large{tag}() {{ {result} = {bits}w{most}; }}
+table places{tag} {{
+    key = {{ place{tag}: exact; }}
+    actions = {{{actions} is_too_large{tag}; }}
+    const default_action = is_too_large{tag}();
+    const entries = {{
+"
+    );
+    for at in 0..=bits {
+        let _ = writeln!(out, "        {at}: is_at_{at}{tag}();");
+    }
+    out + "    }\n}\n"
 }
 
 /// The leading bits, shifted to place `at` less one, and rounded.
-fn placed(at: u32, mantissa: u32, bits: u32) -> String {
+fn placed(leading: &str, at: u32, mantissa: u32, bits: u32) -> String {
     let own = mantissa + 2;
-    // `leading` has mantissa + 1 bits after the point; the result has `at - 1` of them before it.
+    // It has mantissa + 1 bits after the point; the result has `at - 1` of them before it.
     let after = mantissa + 1;
     if at > after {
         let by = at - 1 - after;
         let wide = bits.max(own + by);
-        return format!("((bit<{wide}>)leading << {by})[{}:0]", bits - 1);
+        return format!("((bit<{wide}>){leading} << {by})[{}:0]", bits - 1);
     }
     let drop = after + 1 - at;
     let wide = bits.max(own + 1);
-    format!("(((bit<{wide}>)leading + {wide}w{}) >> {drop})[{}:0]", 1u64 << (drop - 1), bits - 1)
+    format!("(((bit<{wide}>){leading} + {wide}w{}) >> {drop})[{}:0]", 1u64 << (drop - 1), bits - 1)
 }
 
 /// The model of both.
@@ -261,13 +284,6 @@ impl Normalised {
         Normalised { bits, mantissa, point: values.get("point"), divides }
     }
 
-    fn log(&self, value: u128) -> u64 {
-        let top = value.ilog2();
-        let fraction = value ^ 1 << top;
-        let mantissa = (fraction << self.mantissa >> top) as u64;
-        exponent(top, self.mantissa).wrapping_add(log_of(mantissa, self.mantissa))
-    }
-
     /// Product or quotient.
     pub(crate) fn of(&self, a: u128, b: u128) -> u64 {
         let (steps, most) = (self.mantissa + GUARD, u64::MAX >> (64 - self.bits));
@@ -276,19 +292,28 @@ impl Normalised {
             (0, ..) | (_, 0, _) => return 0,
             _ => {}
         }
-        let (a, b) = (self.log(a) as i64 + (1 << steps), self.log(b) as i64);
+        let [a, b] = [a, b].map(|operand| log_steps(operand, self.mantissa));
         let sum = if self.divides { a - b + ((self.point as i64) << steps) } else { a + b };
-        let (place, leading) =
-            (sum >> steps, power_of(sum as u64 >> GUARD & ((1 << self.mantissa) - 1), self.mantissa));
-        match place {
-            ..0 => 0,
-            place if place > i64::from(self.bits) => most,
-            // Twice the result is exact; a half rounds up.
-            place => {
-                let twice = (u128::from(leading) << place) >> (self.mantissa + 1);
-                (twice.div_ceil(2) as u64) & most
-            }
-        }
+        value_of(sum + (1 << steps), self.mantissa, self.bits)
+    }
+}
+
+/// The logarithm of an operand, in steps.
+pub(crate) fn log_steps(value: u128, mantissa: u32) -> i64 {
+    let top = value.ilog2();
+    let fraction = ((value ^ 1 << top) << mantissa >> top) as u64;
+    exponent(top, mantissa).wrapping_add(log_of(fraction, mantissa)) as i64
+}
+
+/// The result of a logarithm in steps, of which place 0 is a half.
+pub(crate) fn value_of(sum: i64, mantissa: u32, bits: u32) -> u64 {
+    let most = u64::MAX >> (64 - bits);
+    let leading = power_of(sum as u64 >> GUARD & ((1 << mantissa) - 1), mantissa);
+    match sum >> (mantissa + GUARD) {
+        ..0 => 0,
+        place if place > i64::from(bits) => most,
+        // Twice the result is exact; a half rounds up.
+        place => ((((u128::from(leading) << place) >> (mantissa + 1)).div_ceil(2)) as u64) & most,
     }
 }
 

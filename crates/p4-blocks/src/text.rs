@@ -1,6 +1,6 @@
 //! Source text: what an include gives, and programs around a block.
 
-use crate::{BLOCKS, Block, Direction, Port, Request, Values, find};
+use crate::{BLOCKS, Block, Body, Direction, Port, Request, Values, find};
 use std::fmt::Write;
 use std::sync::LazyLock;
 
@@ -15,14 +15,33 @@ pub enum Form {
 
 const FOLDER: &str = "p4rack/blocks/";
 
+/// How lines begin that blocks tell: then `CONTROL.output VALUE` follows.
+pub const TOLD: &str = "p4rack block ";
+
 /// The text of `p4rack/blocks/NAME.p4` or `p4rack/blocks/NAME/PARAMETERS.p4`; `None` for any other name and for unknown blocks. Wrong
 /// parameters give a text with an `#error`.
 pub fn include(name: &str, form: Form) -> Option<String> {
+    included(name, |block, request| source(block, request, form))
+}
+
+/// The same block, which also tells its outputs to the log of the device.
+pub fn include_told(name: &str, form: Form) -> Option<String> {
+    included(name, |block, request| {
+        let mut body = body(block, &request.values, form);
+        for port in (block.ports)(&request.values).iter().filter(|port| port.direction == Direction::Out) {
+            let output = format!("{TOLD}{}.{}", request.control, port.name);
+            let _ = writeln!(body.apply, "log_msg(\"{output} {{}}\", {{ {} }});", port.name);
+        }
+        written(block, request, form, &body)
+    })
+}
+
+fn included(name: &str, text: impl Fn(&Block, &Request) -> String) -> Option<String> {
     let inner = name.strip_prefix(FOLDER)?.strip_suffix(".p4")?;
     let (block, parameters) = inner.split_once('/').unwrap_or((inner, ""));
     let block = find(block)?;
     Some(match block.read(parameters) {
-        Ok(request) => source(block, &request, form),
+        Ok(request) => text(block, &request),
         Err(why) => format!("#error \"{why}\"\n"),
     })
 }
@@ -48,11 +67,18 @@ pub fn path(block: &Block, request: &Request) -> String {
 
 /// The block as P4 for v1model.
 pub fn source(block: &Block, request: &Request, form: Form) -> String {
-    let Request { values, control } = request;
-    let body = match form {
+    written(block, request, form, &body(block, &request.values, form))
+}
+
+fn body(block: &Block, values: &Values, form: Form) -> Body {
+    match form {
         Form::Approximate => (block.p4)(values),
         Form::Exact => (block.exact)(values),
-    };
+    }
+}
+
+fn written(block: &Block, request: &Request, form: Form, body: &Body) -> String {
+    let Request { values, control } = request;
     let guard: String = path(block, request)
         .chars()
         .map(|letter| if letter.is_ascii_alphanumeric() { letter.to_ascii_uppercase() } else { '_' })

@@ -34,7 +34,7 @@ fn the_reference_lists_every_block() {
         let cost = (block.cost)(&values);
         let _ = write!(
             out,
-            "\nError: {}\n\nCost: {} bits of state, {} hashes, {} entries, {} stages.\n",
+            "\nError: {}\n\n| state bits | hashes | entries | stages |\n|---|---|---|---|\n| {} | {} | {} | {} |\n",
             block.error,
             cost.state_bits,
             cost.hashes,

@@ -5,6 +5,7 @@
 
 pub mod bmv2;
 pub mod captures;
+pub mod compare;
 pub mod ctl;
 pub mod doctor;
 pub mod entries;

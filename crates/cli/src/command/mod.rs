@@ -5,6 +5,7 @@ pub mod bench;
 pub mod block;
 pub mod check;
 pub mod cli;
+pub mod compare;
 pub mod compile;
 pub mod completions;
 pub mod ctl;

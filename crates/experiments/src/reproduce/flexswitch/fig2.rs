@@ -21,7 +21,7 @@ fn run(_: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
     let rows = [32, 64, 256, 1024, 4096, 8192].map(|bytes: u64| {
         let runs = if bytes >= 4096 { 20 } else { 100 };
         let of = |name: &str, cells: u64| -> [String; 4] {
-            let values = block(name).with(&[("cells", cells), ("key", 64)]);
+            let values = block(name).with(&[("cells", cells), ("key", 64), ("mantissa", 8)]);
             let values = values.unwrap_or_else(|why| panic!("{why}"));
             let errors = cardinality(block(name), &values, &COUNTS, runs, bytes);
             std::array::from_fn(|at| percent(errors[at].mean))

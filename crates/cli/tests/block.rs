@@ -1,0 +1,122 @@
+//! `p4rack block`, programs that include blocks, and `p4rack check --device`.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn p4rack(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_p4rack")).args(args).output().expect("the binary runs")
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+fn json(args: &[&str]) -> Value {
+    let output = p4rack(&[args, &["--format", "json"]].concat());
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{args:?}: {}", said(&output)))
+}
+
+/// A program with this include and this statement in ingress.
+fn program(name: &str, include: &str, statement: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let text = format!(
+        "#include <v1model.p4>
+{include}
+header values_h {{ bit<32> a; bit<32> b; bit<32> result; }}
+struct headers_t {{ values_h values; }}
+struct metadata_t {{}}
+parser P(packet_in p, out headers_t hdr, inout metadata_t meta, inout standard_metadata_t sm) {{
+    state start {{ p.extract(hdr.values); transition accept; }}
+}}
+control C(inout headers_t hdr, inout metadata_t meta) {{ apply {{}} }}
+control I(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t sm) {{
+    {statement}
+}}
+control E(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t sm) {{ apply {{}} }}
+control D(packet_out p, in headers_t hdr) {{ apply {{ p.emit(hdr.values); }} }}
+V1Switch(P(), C(), I(), E(), C(), D()) main;
+"
+    );
+    std::fs::write(&path, text).expect("it is written");
+    path
+}
+
+const PRODUCT: &str = "Price() price; apply { price.apply(hdr.values.a, hdr.values.b, hdr.values.result); }";
+
+#[test]
+fn sizes_follow_from_a_wanted_error() {
+    assert_eq!(json(&["block", "list"])["blocks"].as_array().map(Vec::len), Some(18));
+    let bitmap = json(&["block", "generate", "bitmap", "--error", "5%", "--flows", "50000"]);
+    assert_eq!(bitmap["parameters"]["cells"], 8192);
+    assert_eq!(bitmap["include"], "p4rack/blocks/bitmap/cells=8192.p4");
+    assert!(bitmap["error"]["expected"].as_f64().is_some_and(|error| error > 0.0 && error <= 0.05));
+    assert_eq!((&bitmap["cost"]["state_bits"], &bitmap["cost"]["tofino"]), (&8224.into(), &Value::Null));
+    let refused = p4rack(&["block", "generate", "multiply", "--error", "0.001%", "--set", "mantissa=4"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(
+        said(&refused).contains("reaches 0.001 % with 10000 flows: the nearest is "),
+        "{}",
+        said(&refused)
+    );
+    let refused = p4rack(&["block", "generate", "ewma", "--error", "1%"]);
+    assert!(said(&refused).contains("no size of `ewma` changes its error"), "{}", said(&refused));
+    let wrong = p4rack(&["block", "explain", "count-min", "--set", "columns=1000"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(said(&wrong).contains("the nearest is 512 or 1024"), "{}", said(&wrong));
+}
+
+#[test]
+fn a_program_includes_a_block_with_its_sizes() {
+    let include = "#include <p4rack/blocks/multiply-normalised/mantissa=5,as=Price.p4>";
+    let good = program("price.p4", include, PRODUCT);
+    let checked = p4rack(&["check", &good.to_string_lossy(), "--device", "flexswitch"]);
+    assert!(checked.status.success(), "{}", said(&checked));
+    // 20 times 30 on a device; 3 % at most.
+    let ran = p4rack(&[
+        "run",
+        &good.to_string_lossy(),
+        "--packet",
+        "1:000000140000001e00000000",
+        "--format",
+        "json",
+    ]);
+    assert!(ran.status.success(), "{}", said(&ran));
+    let wrong = program("wrong.p4", &include.replace("mantissa=5", "mantissa=50"), PRODUCT);
+    let checked = p4rack(&["check", &wrong.to_string_lossy()]);
+    assert_eq!(checked.status.code(), Some(1));
+    assert!(
+        said(&checked).contains("mantissa is 50, and can be 2 to 12: the nearest is 12"),
+        "{}",
+        said(&checked)
+    );
+    let unknown = program("unknown.p4", "#include <p4rack/blocks/multipli.p4>", "apply {}");
+    let checked = said(&p4rack(&["check", &unknown.to_string_lossy()]));
+    assert!(checked.contains("did you mean `p4rack/blocks/multiply.p4`?"), "{checked}");
+}
+
+#[test]
+fn a_written_block_is_found_by_its_name_before_the_one_that_is_built_in() {
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("blocks");
+    let out = out.to_string_lossy();
+    let written = json(&["block", "generate", "multiply", "--set", "as=Price", "--exact", "-o", &out]);
+    let file = written["file"].as_str().expect("a file");
+    assert!(std::fs::read_to_string(file).is_ok_and(|text| text.contains("multiply, exact twin")), "{file}");
+    let exact = program("exact.p4", "#include <p4rack/blocks/multiply/as=Price.p4>", PRODUCT);
+    let exact = exact.to_string_lossy();
+    let fits = |args: &[&str]| p4rack(&[&["check", &exact, "--device", "flexswitch"], args].concat());
+    assert!(fits(&[]).status.success());
+    let refused = said(&fits(&["-I", &out]));
+    assert!(refused.contains("error[P4R1001]: `flexswitch` cannot execute a multiplication"), "{refused}");
+}
+
+#[test]
+fn a_class_of_devices_is_known_by_its_word() {
+    let product = program("product.p4", "", "apply { hdr.values.result = hdr.values.a * hdr.values.b; }");
+    let product = product.to_string_lossy();
+    assert!(p4rack(&["check", &product, "--device", "cpu"]).status.success());
+    assert_eq!(p4rack(&["check", &product, "--device", "tofino2"]).status.code(), Some(1));
+    let wrong = p4rack(&["check", &product, "--device", "flexswich"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(said(&wrong).contains("did you mean `flexswitch`?"), "{}", said(&wrong));
+}
