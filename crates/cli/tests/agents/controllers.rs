@@ -479,9 +479,10 @@ fn a_batch_that_a_device_refuses_leaves_everything_as_it_was() {
         let updates: Vec<Update> = (81..=*size).map(group).chain((100..180).map(large)).collect();
         let refused = client.write_all(updates).unwrap_err();
         assert_eq!(refused.code(), tonic::Code::Unknown, "{size}: {refused}");
-        // Why is in the detail of the one that the device refused.
-        let details = String::from_utf8_lossy(refused.details());
-        assert!(details.contains("the limit on memory is reached"), "{size}: {refused}: {details}");
+        // Why is in a trailer, whether the detail of the one that the device refused fits or not.
+        let why = refused.metadata().get_bin("p4rack-failed-bin").unwrap().to_bytes().unwrap();
+        let why = String::from_utf8_lossy(&why);
+        assert!(why.contains("the limit on memory is reached"), "{size}: {refused}: {why}");
         // The device was never out of step: it is asked at once.
         client.write("INSERT", 10 + round as u8).unwrap();
         assert!(are_sound(&rack.show()), "{size}");
