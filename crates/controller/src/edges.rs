@@ -141,9 +141,8 @@ impl Edges {
             let Some(keeper) = keeper else {
                 return Err(Status::new(Code::Unavailable, "the edge has not been read yet: try again"));
             };
-            let is_usable = |(other, _): &(Target, usize)| {
-                *other != target && keeper.kept(*other) == Some(Kept::Usable)
-            };
+            let is_usable =
+                |(other, _): &(Target, usize)| *other != target && keeper.kept(*other) == Some(Kept::Usable);
             if !ends && !edge.numbered().any(|other| is_usable(&other)) {
                 let why = "no other device is ready: packets for its regions would be dropped";
                 return Err(Status::new(Code::FailedPrecondition, why));
@@ -153,7 +152,8 @@ impl Edges {
         if kept.is_empty() {
             return Err(Status::new(Code::FailedPrecondition, "no edge with spares leads to this device"));
         }
-        kept.into_iter().for_each(|(keeper, target)| if ends { keeper.let_go(target) } else { keeper.hold(target) });
+        kept.into_iter()
+            .for_each(|(keeper, target)| if ends { keeper.let_go(target) } else { keeper.hold(target) });
         self.due = now;
         Ok(())
     }

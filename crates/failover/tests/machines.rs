@@ -1,8 +1,8 @@
 //! What the model's small numbers do not reach: defaults, wrap-around, the controller's bookkeeping.
 
 use failover::{
-    Allowed, Generations, Heard, Keeper, Kept, Receiver, Report, Sender, Stamp, Target, TargetState, Targets, Thresholds,
-    Verdict,
+    Allowed, Generations, Heard, Keeper, Kept, Receiver, Report, Sender, Stamp, Target, TargetState, Targets,
+    Thresholds, Verdict,
 };
 
 const LIMITS: Thresholds = Thresholds {

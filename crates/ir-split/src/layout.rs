@@ -173,7 +173,8 @@ impl Layout {
 
     /// The bytes of `p4rack_t` with these values; other fields are zero.
     pub fn frame(&self, values: &[(&str, u64)]) -> Vec<u8> {
-        let value = |name: &str| values.iter().find(|(known, _)| *known == name).map_or(0, |(_, value)| *value);
+        let value =
+            |name: &str| values.iter().find(|(known, _)| *known == name).map_or(0, |(_, value)| *value);
         let mut bytes = vec![0; self.common_bits() as usize / 8];
         let mut at = 0;
         for field in &self.common {

@@ -78,7 +78,11 @@ mod tests {
         for wrong in [&[][..], &[AnnotationValue::Bool(true)], &[AnnotationValue::Int(0.into())]] {
             assert_eq!(SentEdge::read(&"In".into(), wrong), None);
         }
-        let odd = [AnnotationValue::Int(0.into()), AnnotationValue::Int(1.into()), AnnotationValue::Str("é0".into())];
+        let odd = [
+            AnnotationValue::Int(0.into()),
+            AnnotationValue::Int(1.into()),
+            AnnotationValue::Str("é0".into()),
+        ];
         assert_eq!(SentEdge::read(&"In".into(), &odd), None);
     }
 }

@@ -232,7 +232,8 @@ impl Twins {
         self.allowed[edge] = allowed;
         // Some are barred by the controller, some by the agent, some by both.
         let [by_controller, by_agent] = [5, 6].map(|some| allowed.barred & Targets(some));
-        for (name, targets) in [("forgiven", allowed.forgiven), ("barred", by_controller), ("down", by_agent)] {
+        for (name, targets) in [("forgiven", allowed.forgiven), ("barred", by_controller), ("down", by_agent)]
+        {
             let name = format!("In.leave.{name}");
             self.switch.register_write(&name, edge as u64, &bits(3, targets.0.into())).unwrap();
         }

@@ -2,7 +2,9 @@
 
 use crate::run::text::hex;
 use p4runtime_proto::p4::v1::Uint128;
-use p4runtime_proto::p4rack::v1::{Metric, ShowResponse, Target, TraceResponse, show_response::State, target};
+use p4runtime_proto::p4rack::v1::{
+    Metric, ShowResponse, Target, TraceResponse, show_response::State, target,
+};
 use std::fmt::Write;
 
 /// All of it.

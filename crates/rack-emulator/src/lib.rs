@@ -54,9 +54,9 @@ pub use host_programs::latency::percentile;
 pub use log::LogHash;
 pub use node::medium;
 pub use pcap::Pcap;
-pub use report::{EdgeReport, 
-    DeviceReport, DropReport, FaultReport, LatencyReport, LinkReport, NoteReport, RunReport, ValueReport,
-    WatchReport, WorkloadReport,
+pub use report::{
+    DeviceReport, DropReport, EdgeReport, FaultReport, LatencyReport, LinkReport, NoteReport, RunReport,
+    ValueReport, WatchReport, WorkloadReport,
 };
 pub use sample::Sample;
 pub use stages::stage_table;

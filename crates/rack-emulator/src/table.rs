@@ -2,7 +2,8 @@
 
 use crate::circle::LoopReport;
 use crate::report::{
-    DeviceReport, DropReport, EdgeReport, FaultReport, LatencyReport, LinkReport, NoteReport, RunReport, WorkloadReport,
+    DeviceReport, DropReport, EdgeReport, FaultReport, LatencyReport, LinkReport, NoteReport, RunReport,
+    WorkloadReport,
 };
 use std::fmt;
 

@@ -17,8 +17,8 @@
 
 use crate::section::{Item, Reader, Section};
 use crate::value;
-use base_time::Duration;
 use ::failover::Thresholds;
+use base_time::Duration;
 
 /// When a device has failed, and when it is used again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -12,7 +12,7 @@ const FRAME: &str = "0102 aa";
 const LEFT: &str = "2: 0107aa\n";
 
 fn bench() -> Bench {
-    spared(maker(), PROGRAM, Duration::from_ms(300))
+    spared(maker(), PROGRAM, Duration::from_ms(1000))
 }
 
 /// The state of each target, after a look.
@@ -48,7 +48,7 @@ fn an_operator_keeps_a_device_out_and_lets_it_back() {
     assert_eq!(states(&mut bench), [State::Recovering, State::InUse]);
     bench.packet(1, FRAME);
     assert_eq!(states(&mut bench), [State::Recovering, State::InUse]);
-    bench.wait(Duration::from_ms(300));
+    bench.wait(Duration::from_ms(1000));
     assert_eq!(bench.packet(1, FRAME), LEFT);
     assert_eq!(states(&mut bench), [State::InUse, State::Ready]);
 }
@@ -56,7 +56,9 @@ fn an_operator_keeps_a_device_out_and_lets_it_back() {
 #[test]
 fn devices_without_edges_are_not_kept_out() {
     let mut bench = bench();
-    for (device, why) in [("tor", "no edge with spares leads to this device"), ("nix", "there is no device `nix`")] {
+    for (device, why) in
+        [("tor", "no edge with spares leads to this device"), ("nix", "there is no device `nix`")]
+    {
         let refused = bench.steer(keep_out(device, false));
         assert!(refused.contains(why), "{refused}");
     }
@@ -75,7 +77,9 @@ fn regions_with_spares_are_not_moved() {
 #[test]
 fn an_agent_probes_its_edges_and_leaves_ports_that_go_down() {
     let mut bench = sender(PROGRAM);
-    let port = |events: &str| events.lines().map(|line| line.split(':').next().unwrap_or("").to_string()).collect::<Vec<_>>();
+    let port = |events: &str| {
+        events.lines().map(|line| line.split(':').next().unwrap_or("").to_string()).collect::<Vec<_>>()
+    };
     let probe = bench.wait(Duration::from_ms(1));
     assert_eq!(port(&probe), ["11"], "{probe}");
     assert_eq!(port(&bench.packet(1, FRAME)), ["11"]);

@@ -8,10 +8,7 @@ mod fig13;
 mod fig14;
 mod fig18;
 mod fig19;
-mod failing;
 mod fig20;
-mod fig21;
-mod fig22;
 mod fig9;
 mod hand_over;
 mod lab;
@@ -39,7 +36,7 @@ pub struct Experiment {
 }
 
 /// All of them, in the paper's order.
-pub const EXPERIMENTS: [&Experiment; 14] = [
+pub const EXPERIMENTS: [&Experiment; 12] = [
     &fig9::EXPERIMENT,
     &fig10::EXPERIMENT,
     &fig11::EXPERIMENT,
@@ -49,8 +46,6 @@ pub const EXPERIMENTS: [&Experiment; 14] = [
     &fig18::EXPERIMENT,
     &fig19::EXPERIMENT,
     &fig20::EXPERIMENT,
-    &fig21::EXPERIMENT,
-    &fig22::EXPERIMENT,
     &table1::EXPERIMENT,
     &table2::EXPERIMENT,
     &table3::EXPERIMENT,

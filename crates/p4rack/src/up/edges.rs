@@ -107,7 +107,8 @@ impl Watched {
         if before == after {
             return;
         }
-        let regions = self.edge.regions.iter().map(|region| format!("`{region}`")).collect::<Vec<_>>().join(", ");
+        let regions =
+            self.edge.regions.iter().map(|region| format!("`{region}`")).collect::<Vec<_>>().join(", ");
         let device = emulator.rack().node_name(NodeId::Device(self.device)).to_string();
         match (before, after) {
             (Some(before), Some(after)) => {

@@ -85,7 +85,12 @@ fn prove_with(racked: &mut Racked, effort: &Effort, timing: Timing) -> Result<Ve
     let hosts = hosts(&racked.rack, app);
     let map: Vec<Placement> = map(app);
     let origins = app.placement.origins().count();
-    if hosts.is_empty() || map.is_empty() || origins > 1 || app.placement.has_any_spares() || !racked.own_entries.is_empty() {
+    if hosts.is_empty()
+        || map.is_empty()
+        || origins > 1
+        || app.placement.has_any_spares()
+        || !racked.own_entries.is_empty()
+    {
         return Ok(Verdict::NotReplaceable);
     }
     if let Some(object) = forgotten(&app.whole) {

@@ -251,7 +251,11 @@ fn switch(args: &Args) -> Result<Switch, ExitCode> {
             placement: app.placement.clone(),
             made: (app.parts.clone(), app.texts.clone()),
             updates,
-            hold_down: racked.rack.apps.first().map_or(base_time::Duration::ZERO, |app| app.failover.hold_down),
+            hold_down: racked
+                .rack
+                .apps
+                .first()
+                .map_or(base_time::Duration::ZERO, |app| app.failover.hold_down),
         });
         if !args.agent.is_empty() {
             let names: Vec<String> = program.placement.devices.iter().map(ToString::to_string).collect();

@@ -281,7 +281,8 @@ fn fill_leave(g: &mut Generator<'_>, path: &Name, groups: &[Group]) {
             }
         }
         let ported = |target: &DeviceIndex| Some((*target, g.port_to(*target)?));
-        let regions: BTreeSet<Name> = sections.iter().map(|id| g.cut.sections.get(*id).region.clone()).collect();
+        let regions: BTreeSet<Name> =
+            sections.iter().map(|id| g.cut.sections.get(*id).region.clone()).collect();
         let edge = Edge {
             control: path.clone(),
             number: *edge,
