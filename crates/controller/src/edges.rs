@@ -8,50 +8,15 @@
 //!
 //! The last usable target of an edge is never barred for its state: a doubt here must not stop traffic.
 
-use crate::ask::{Answer, Ask};
-use crate::part::{Planner, Rollout};
+use crate::edge::{Edge, EdgeRegisters};
+use crate::part::Rollout;
 use crate::spread::Spread;
-use crate::task::Shared;
 use base_time::{Duration, Time};
 use failover::{Allowed, Generations, Keeper, Kept, Target, Targets};
 use p4runtime_proto::google::rpc::Code;
-use p4runtime_proto::p4::v1::{
-    Entity, Index, P4Data, RegisterEntry, Update, entity::Entity as Kind, p4_data::Data, update::Type,
-};
+use p4runtime_proto::p4::v1::{Entity, Update, entity::Entity as Kind, p4_data::Data};
 use p4runtime_server::Status;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// An edge, at the device that sends. Devices are numbered by their place in [`Rollout::parts`].
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Edge {
-    /// The device that sends.
-    pub sender: usize,
-    /// The index in its registers.
-    pub number: u64,
-    /// The regions that it leads to.
-    pub regions: Vec<String>,
-    /// The preferred device and its spares.
-    pub targets: Vec<usize>,
-    /// Registers of the sender.
-    pub registers: EdgeRegisters,
-    /// How long the state of a target has to be right before it is used again.
-    pub hold_down: Duration,
-}
-
-/// Ids of registers of an edge (`docs/internals/failover.md`).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct EdgeRegisters {
-    /// `failed`
-    pub failed: u32,
-    /// `forgiven`
-    pub forgiven: u32,
-    /// `barred`
-    pub barred: u32,
-    /// `generations`
-    pub generations: u32,
-    /// `used`
-    pub used: u32,
-}
 
 /// An edge and what is known of its targets, in their order.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -88,7 +53,7 @@ struct Watched {
 const AGAIN: Duration = Duration::from_ms(1_000);
 
 /// A sender's new registers: the edge, and what it may use then.
-type Written = Vec<(usize, Allowed)>;
+pub(crate) type Written = Vec<(usize, Allowed)>;
 
 impl Edges {
     /// Of a rollout that was just filled.
@@ -203,7 +168,7 @@ impl Edges {
         due
     }
 
-    fn queries(&self, sender: usize) -> Vec<Entity> {
+    pub(crate) fn queries(&self, sender: usize) -> Vec<Entity> {
         let own = self.all.iter().filter(|one| one.edge.sender == sender);
         let cells = own.flat_map(|Watched { edge, .. }| {
             let EdgeRegisters { failed, forgiven, barred, generations, used } = edge.registers;
@@ -213,7 +178,7 @@ impl Edges {
     }
 
     /// A sender has been read.
-    fn read(&mut self, sender: usize, found: &[Entity]) {
+    pub(crate) fn read(&mut self, sender: usize, found: &[Entity]) {
         let mut cells = BTreeMap::new();
         for entity in found {
             let Some(Kind::RegisterEntry(cell)) = &entity.entity else { continue };
@@ -241,7 +206,7 @@ impl Edges {
     }
 
     /// What a sender has to hold now, if it does not.
-    fn changes(&mut self, sender: usize, now: Time) -> (Vec<Update>, Written) {
+    pub(crate) fn changes(&mut self, sender: usize, now: Time) -> (Vec<Update>, Written) {
         let (mut updates, mut written) = (vec![], vec![]);
         for (at, Watched { edge, keeper, .. }) in self.all.iter_mut().enumerate() {
             let Some(keeper) = keeper.as_mut().filter(|_| edge.sender == sender) else { continue };
@@ -254,7 +219,7 @@ impl Edges {
         (updates, written)
     }
 
-    fn wrote(&mut self, written: Written) {
+    pub(crate) fn wrote(&mut self, written: Written) {
         for (at, allowed) in written {
             if let Some(keeper) = self.all.get_mut(at).and_then(|one| one.keeper.as_mut()) {
                 keeper.wrote(allowed);
@@ -263,62 +228,11 @@ impl Edges {
     }
 }
 
-impl Edge {
-    fn numbered(&self) -> impl Iterator<Item = (Target, usize)> {
-        (0..).map(Target).zip(self.targets.iter().copied())
-    }
-
-    fn target(&self, device: usize) -> Option<Target> {
-        self.numbered().find(|(_, at)| *at == device).map(|(target, _)| target)
-    }
-
-    fn device(&self, target: Target) -> Option<usize> {
-        self.targets.get(usize::from(target.0)).copied()
-    }
-
-    fn allow(&self, allowed: Allowed) -> [Update; 2] {
-        let EdgeRegisters { forgiven, barred, .. } = self.registers;
-        [self.write(forgiven, allowed.forgiven.0), self.write(barred, allowed.barred.0)]
-    }
-
-    fn write(&self, register: u32, value: u32) -> Update {
-        let bytes = value.to_be_bytes();
-        // The shortest bytes of the number.
-        let zeros = bytes.iter().take_while(|byte| **byte == 0).count().min(3);
-        let data = P4Data { data: Some(Data::Bitstring(bytes[zeros..].to_vec())) };
-        Update { r#type: Type::Modify as i32, entity: Some(self.cell(register, Some(data))) }
-    }
-
-    fn cell(&self, register: u32, data: Option<P4Data>) -> Entity {
-        let index = Some(Index { index: self.number as i64 });
-        let cell = RegisterEntry { register_id: register, index, data };
-        Entity { entity: Some(Kind::RegisterEntry(cell)) }
-    }
-}
-
 /// Registers of a rollout's senders, whose receivers know none of them yet.
 pub(crate) fn first(rollout: &Rollout, seconds: u32, out: &mut Spread) {
     for edge in &rollout.edges {
         let generation = Generations::default().next(seconds);
         out.entry(edge.sender).or_default().push(edge.write(edge.registers.generations, generation));
-    }
-}
-
-/// Reads the edges of a sender and writes what it may use. What fails is done at the next time.
-pub(crate) async fn watch<P: Planner>(shared: &Shared<P>, sender: usize) {
-    if shared.state().stale.contains_key(&sender) {
-        return;
-    }
-    let queries = shared.state().edges.queries(sender);
-    let Answer::Found(found) = shared.ask(sender, Ask::Read(queries)).await else { return };
-    let (updates, written) = {
-        let mut state = shared.state();
-        let now = state.now;
-        state.edges.read(sender, &found);
-        state.edges.changes(sender, now)
-    };
-    if !updates.is_empty() && shared.ask(sender, Ask::Write(updates)).await == Answer::Done {
-        shared.state().edges.wrote(written);
     }
 }
 

@@ -1,6 +1,6 @@
 //! A device's part of the whole program.
 
-use crate::edges::Edge;
+use crate::edge::Edge;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{Entity, ForwardingPipelineConfig, Update, entity::Entity as Kind};

@@ -5,7 +5,7 @@ use crate::claim::Claim;
 use crate::part::Planner;
 use crate::state::State;
 use crate::task::{Shared, Task};
-use crate::{adopt, config, edges, repair, steer, trace, write};
+use crate::{adopt, config, repair, steer, trace, watch, write};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::ReadRequest;
 use p4runtime_server::{Pieces, Read, Status};
@@ -90,7 +90,7 @@ impl Work {
                     Reply::Done(Ok(()))
                 }
                 Work::Watch(device) => {
-                    edges::watch(&shared, device).await;
+                    watch::watch(&shared, device).await;
                     Reply::Done(Ok(()))
                 }
                 Work::Repair(device) => {

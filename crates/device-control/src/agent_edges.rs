@@ -1,6 +1,7 @@
 //! Edges with spares beside the agent of a device: ticks, and ports that go down. The program says what there is
 //! (`ir_split::SentEdge`), so that nothing here waits for a controller.
 
+use super::Controlled;
 use base_bits::Bits;
 use base_time::{Duration, Time};
 use dataplane_api::Device as _;
@@ -21,21 +22,13 @@ pub struct AgentEdges {
 }
 
 impl AgentEdges {
-    /// Of a program.
-    pub fn of(program: &ir::Program) -> AgentEdges {
-        AgentEdges {
-            of: None,
-            all: SentEdge::of_program(program).into_iter().map(|edge| (edge, Time::ZERO)).collect(),
-        }
-    }
-
     /// Follows a change of the program. True if there was one.
-    pub fn follow(&mut self, token: &Arc<()>, program: &ir::Program, now: Time) -> bool {
-        if self.of.as_ref().is_some_and(|of| Arc::ptr_eq(of, token)) {
+    pub fn follow(&mut self, target: &Controlled, now: Time) -> bool {
+        if self.of.as_ref().is_some_and(|of| Arc::ptr_eq(of, target.token())) {
             return false;
         }
-        self.of = Some(Arc::clone(token));
-        self.all = SentEdge::of_program(program).into_iter().map(|edge| (edge, now)).collect();
+        self.of = Some(Arc::clone(target.token()));
+        self.all = target.edges().iter().map(|edge| (edge.clone(), now)).collect();
         true
     }
 

@@ -28,6 +28,7 @@ use compiler::reparse;
 use control_writes::EntryKey;
 use dataplane_api::Registry;
 use device::{Options, PortNumbers};
+use ir_split::SentEdge;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, Update};
@@ -95,12 +96,19 @@ pub struct Controlled {
     map: SourceMap,
     /// Stands for this one.
     token: Arc<()>,
+    /// Edges with spares that leave here: the program that runs says nothing of them any more.
+    edges: Vec<SentEdge>,
 }
 
 impl Controlled {
     /// Stands for it: another program is another one.
     pub fn token(&self) -> &Arc<()> {
         &self.token
+    }
+
+    /// Edges with spares of its program.
+    pub fn edges(&self) -> &[SentEdge] {
+        &self.edges
     }
 
     /// Refuses a change now and then, as a device that breaks would: each number says how many are done before.
@@ -179,6 +187,7 @@ impl Builder for Maker {
             None => self.program(config)?,
         };
         few_externs(&program)?;
+        let edges = SentEdge::of_program(&program);
         let offered = offered(&program).map_err(|problems| told("the program has no P4Info", &problems));
         let Offered { info, plain, numbers, initial } = offered?;
         agrees(config, &info)?;
@@ -205,6 +214,7 @@ impl Builder for Maker {
             breaks: VecDeque::new(),
             map,
             token: Arc::default(),
+            edges,
         };
         Ok(Built { target, info, plain, numbers, initial, memory: self.memory })
     }

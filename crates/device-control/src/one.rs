@@ -14,7 +14,6 @@ use p4runtime_proto::p4::v1::{
 use p4runtime_proto::p4rack::v1::{Device, ShowResponse, TraceResponse, show_response::State};
 use p4runtime_server::{Ahead, Output, Pieces, Reading, Server, Status, StreamId};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::Arc;
 use target_native::Shared;
 
 /// The most ports whose frames are counted each for itself.
@@ -81,9 +80,7 @@ impl OneSwitch {
     /// Follows a change of the program, and gives the ticks of edges with spares that are due.
     fn ticks(&mut self, now: Time) -> Vec<(u32, Vec<u8>)> {
         let Some(target) = self.server.target() else { return vec![] };
-        let token = Arc::clone(target.token());
-        let program = Arc::clone(target.view().program());
-        if self.edges.follow(&token, &program, now) {
+        if self.edges.follow(target, now) {
             self.bar_ports();
         }
         self.edges.due(now)

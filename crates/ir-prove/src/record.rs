@@ -68,10 +68,11 @@ pub(crate) struct Map {
 }
 
 impl Map {
-    /// True for the objects that the splitter adds.
+    /// True for the objects that the splitter adds, by themselves or in a control that a policy brings.
     pub fn is_runtime(&self, name: &str) -> bool {
-        let last = name.rsplit('.').next().and_then(|last| last.strip_prefix(&self.linkage.prefix));
-        !self.linkage.prefix.is_empty() && last.is_some_and(|rest| rest.starts_with('_'))
+        let is_ours =
+            |part: &str| part.strip_prefix(&self.linkage.prefix).is_some_and(|rest| rest.starts_with('_'));
+        !self.linkage.prefix.is_empty() && name.split('.').any(is_ours)
     }
 }
 

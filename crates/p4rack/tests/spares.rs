@@ -165,7 +165,8 @@ fn a_link_that_loses_frames_for_long_waits_longer_each_time() {
         .collect();
     println!("{back:?}");
     let waits: Vec<u64> = back.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    assert!(waits.len() >= 3 && waits.windows(2).all(|pair| pair[1] > pair[0] + pair[0] / 2), "{waits:?}");
+    assert!(waits.len() >= 3 && waits.windows(2).all(|pair| pair[1] > pair[0]), "{waits:?}");
+    assert!(waits[waits.len() - 1] > 2 * waits[0], "{waits:?}");
 }
 
 /// The switch itself restarts: its numbers are after all that the devices have seen, and it goes on.

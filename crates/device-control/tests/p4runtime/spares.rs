@@ -12,7 +12,7 @@ const FRAME: &str = "0102 aa";
 const LEFT: &str = "2: 0107aa\n";
 
 fn bench() -> Bench {
-    spared(maker(), PROGRAM, Duration::from_ms(300))
+    spared(maker(), PROGRAM, Duration::from_ms(1000))
 }
 
 /// The state of each target, after a look.
@@ -48,7 +48,7 @@ fn an_operator_keeps_a_device_out_and_lets_it_back() {
     assert_eq!(states(&mut bench), [State::Recovering, State::InUse]);
     bench.packet(1, FRAME);
     assert_eq!(states(&mut bench), [State::Recovering, State::InUse]);
-    bench.wait(Duration::from_ms(300));
+    bench.wait(Duration::from_ms(1000));
     assert_eq!(bench.packet(1, FRAME), LEFT);
     assert_eq!(states(&mut bench), [State::InUse, State::Ready]);
 }

@@ -10,8 +10,6 @@ mod fig14;
 mod fig18;
 mod fig19;
 mod fig20;
-mod fig21;
-mod fig22;
 mod fig9;
 mod flexswitch;
 mod hand_over;
@@ -41,7 +39,7 @@ pub struct Experiment {
 }
 
 /// Flightplan's, in the paper's order.
-pub const EXPERIMENTS: [&Experiment; 14] = [
+pub const EXPERIMENTS: [&Experiment; 12] = [
     &fig9::EXPERIMENT,
     &fig10::EXPERIMENT,
     &fig11::EXPERIMENT,
@@ -51,8 +49,6 @@ pub const EXPERIMENTS: [&Experiment; 14] = [
     &fig18::EXPERIMENT,
     &fig19::EXPERIMENT,
     &fig20::EXPERIMENT,
-    &fig21::EXPERIMENT,
-    &fig22::EXPERIMENT,
     &table1::EXPERIMENT,
     &table2::EXPERIMENT,
     &table3::EXPERIMENT,

@@ -19,6 +19,8 @@ pub(super) struct Driven {
     runs: bool,
     /// The ports that its program names are its own: it is no helper.
     owns_ports: bool,
+    /// Edges with spares that leave here.
+    edges: AgentEdges,
     /// Ports that are down.
     down: BTreeSet<Port>,
 }
@@ -30,8 +32,8 @@ impl Driven {
         other: Switch,
         owns_ports: bool,
     ) -> Driven {
-        let (idle, down) = (Idle::default(), BTreeSet::new());
-        let mut driven = Driven { switch: other, idle, runs: false, owns_ports, down };
+        let (idle, edges, down) = (Idle::default(), AgentEdges::default(), BTreeSet::new());
+        let mut driven = Driven { switch: other, idle, runs: false, owns_ports, edges, down };
         driven.take(agent);
         driven
     }
@@ -61,13 +63,16 @@ impl Driven {
     /// Edges with spares do not use the ports that are down.
     fn bar_ports(&mut self) {
         if self.runs {
-            let edges = AgentEdges::of(self.switch.program());
-            edges.bar(&mut self.switch, &self.down);
+            self.edges.bar(&mut self.switch, &self.down);
         }
     }
 
     fn take<B: Builder<Target = Controlled>>(&mut self, agent: &mut Agent<B>) {
         self.runs = agent.target().is_some();
+        if let Some(target) = agent.target() {
+            // Ticks come from elsewhere: see `edges`.
+            self.edges.follow(target, Time::ZERO);
+        }
         self.exchange(agent);
     }
 

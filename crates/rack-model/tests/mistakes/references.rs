@@ -371,7 +371,7 @@ fn policies() {
             19 | policy = "col"
                |          ^^^^^ not known here
                |
-               = note: known are `direct` and `call`
+               = note: known are `direct`, `call` and `failover`
 
             error[P4R0611]: `shard` is not supported yet
               --> RACK.toml:20:40
@@ -379,7 +379,7 @@ fn policies() {
             20 | map = { A = { device = "tor", policy = "shard" }, B = { policy = "call" }, C = 3 }
                |                                        ^^^^^^^ not supported yet
                |
-               = help: take `direct` or `call`
+               = help: take `direct` or `call` or `failover`
 
             error[P4R0604]: `device` is missing
               --> RACK.toml:20:51
@@ -461,7 +461,7 @@ fn not_supported_yet() {
             20 | policy = "shard"
                |          ^^^^^^^ not supported yet
                |
-               = help: take `direct` or `call`
+               = help: take `direct` or `call` or `failover`
         "#]],
     );
 }

@@ -1,0 +1,72 @@
+//! An edge with spares, and its registers as P4Runtime has them.
+
+use base_time::Duration;
+use failover::{Allowed, Target};
+use p4runtime_proto::p4::v1::{
+    Entity, Index, P4Data, RegisterEntry, Update, entity::Entity as Kind, p4_data::Data, update::Type,
+};
+
+/// An edge, at the device that sends. Devices are numbered by their place in [`Rollout::parts`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Edge {
+    /// The device that sends.
+    pub sender: usize,
+    /// The index in its registers.
+    pub number: u64,
+    /// The regions that it leads to.
+    pub regions: Vec<String>,
+    /// The preferred device and its spares.
+    pub targets: Vec<usize>,
+    /// Registers of the sender.
+    pub registers: EdgeRegisters,
+    /// How long the state of a target has to be right before it is used again.
+    pub hold_down: Duration,
+}
+
+/// Ids of registers of an edge (`docs/internals/failover.md`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EdgeRegisters {
+    /// `failed`
+    pub failed: u32,
+    /// `forgiven`
+    pub forgiven: u32,
+    /// `barred`
+    pub barred: u32,
+    /// `generations`
+    pub generations: u32,
+    /// `used`
+    pub used: u32,
+}
+
+impl Edge {
+    pub(crate) fn numbered(&self) -> impl Iterator<Item = (Target, usize)> {
+        (0..).map(Target).zip(self.targets.iter().copied())
+    }
+
+    pub(crate) fn target(&self, device: usize) -> Option<Target> {
+        self.numbered().find(|(_, at)| *at == device).map(|(target, _)| target)
+    }
+
+    pub(crate) fn device(&self, target: Target) -> Option<usize> {
+        self.targets.get(usize::from(target.0)).copied()
+    }
+
+    pub(crate) fn allow(&self, allowed: Allowed) -> [Update; 2] {
+        let EdgeRegisters { forgiven, barred, .. } = self.registers;
+        [self.write(forgiven, allowed.forgiven.0), self.write(barred, allowed.barred.0)]
+    }
+
+    pub(crate) fn write(&self, register: u32, value: u32) -> Update {
+        let bytes = value.to_be_bytes();
+        // The shortest bytes of the number.
+        let zeros = bytes.iter().take_while(|byte| **byte == 0).count().min(3);
+        let data = P4Data { data: Some(Data::Bitstring(bytes[zeros..].to_vec())) };
+        Update { r#type: Type::Modify as i32, entity: Some(self.cell(register, Some(data))) }
+    }
+
+    pub(crate) fn cell(&self, register: u32, data: Option<P4Data>) -> Entity {
+        let index = Some(Index { index: self.number as i64 });
+        let cell = RegisterEntry { register_id: register, index, data };
+        Entity { entity: Some(Kind::RegisterEntry(cell)) }
+    }
+}
