@@ -29,24 +29,30 @@ const VERIFIES: usize = WAYS.len();
 
 /// A program that sends back what came in. Checksums of one without a condition are wrong where the header is absent.
 fn verifies(condition: &str) -> String {
+    let verify = format!("verify_checksum({condition}, {{ hdr.h.x }}, hdr.h.x, HashAlgorithm.csum16);");
+    echo("", &verify, "hdr.h.result = (bit<8>)sm.checksum_error;", "")
+}
+
+/// A program that sends back what came in, with these metadata and statements of checksums, ingress and egress.
+fn echo(metadata: &str, verify: &str, ingress: &str, egress: &str) -> String {
     format!(
         "#include <core.p4>
         #define V1MODEL_VERSION 20200408
         #include <v1model.p4>
-        header h_t {{ bit<8> x; bit<8> errors; }}
+        header h_t {{ bit<8> x; bit<8> result; }}
         struct headers {{ h_t h; }}
-        struct metadata {{ }}
+        struct metadata {{ {metadata} }}
         parser P(packet_in p, out headers hdr, inout metadata meta, inout standard_metadata_t sm) {{
             state start {{ p.extract(hdr.h); transition accept; }}
         }}
         control V(inout headers hdr, inout metadata meta) {{
-            apply {{ verify_checksum({condition}, {{ hdr.h.x }}, hdr.h.x, HashAlgorithm.csum16); }}
+            apply {{ {verify} }}
         }}
         control C(inout headers hdr, inout metadata meta) {{ apply {{ }} }}
         control I(inout headers hdr, inout metadata meta, inout standard_metadata_t sm) {{
-            apply {{ hdr.h.errors = (bit<8>)sm.checksum_error; sm.egress_spec = sm.ingress_port; }}
+            apply {{ sm.egress_spec = sm.ingress_port; {ingress} }}
         }}
-        control E(inout headers hdr, inout metadata meta, inout standard_metadata_t sm) {{ apply {{ }} }}
+        control E(inout headers hdr, inout metadata meta, inout standard_metadata_t sm) {{ apply {{ {egress} }} }}
         control D(packet_out p, in headers hdr) {{ apply {{ p.emit(hdr.h); }} }}
         V1Switch(P(), V(), I(), E(), C(), D()) main;"
     )
@@ -94,6 +100,20 @@ fn pairs(from: u64, to: u64) {
 fn merged_programs_do_what_each_does_alone() {
     let all = if std::env::var_os("P4RACK_ALL").is_some() { 2000 } else { 24 };
     with_stack(move || pairs(1, features::setting("P4RACK_MERGES", all)));
+}
+
+/// A clone without a field list keeps nothing but the app's number, whatever lists the metadata have.
+#[test]
+fn plain_clones_keep_no_metadata() {
+    let ingress = "meta.x = 7; clone(CloneType.I2E, 1); clone(CloneType.I2E, 2);";
+    let source = echo("@field_list(0) bit<8> x;", "", ingress, "hdr.h.result = meta.x;");
+    let made = || Arc::new(program(&source).expect("a program"));
+    let apps = vec![("one", made(), Class::read("port < 4").ok()), ("two", made(), None)];
+    let trial = Trial { apps, fault: None, native: true };
+    for seed in 0..8 {
+        let tried = trial.run(20, seed, &|app, port| port % 4 + 4 * app as u32);
+        assert!(matches!(tried, Ok(Tried::Same(_))), "{tried:?}");
+    }
 }
 
 /// A merge that is wrong in one way is noticed.
