@@ -110,7 +110,11 @@ pub fn checksums(
 
 /// `deparser`: the emits of all apps. The headers of all but one are invalid.
 pub fn deparser(common: &Common, sources: &[Source]) -> Option<Control> {
-    let params = Params::new(common, &common.packet_out, &[(Role::Packet, Direction::None), (Role::Headers, Direction::In)]);
+    let params = Params::new(
+        common,
+        &common.packet_out,
+        &[(Role::Packet, Direction::None), (Role::Headers, Direction::In)],
+    );
     let (mut vars, mut stmts) = (params.vars.clone(), vec![]);
     for source in sources {
         let (_, own) = source.control("deparser")?;

@@ -3,8 +3,8 @@
 use crate::scan;
 use crate::share::Numbers;
 use ir::{
-    AnnotationBody, AnnotationValue, Callee, Const, Expr, ExprKind, ExternFunctionId, Program, Stmt, StmtKind, Type,
-    TypeKind, build,
+    AnnotationBody, AnnotationValue, Callee, Const, Expr, ExprKind, ExternFunctionId, Program, Stmt,
+    StmtKind, Type, TypeKind, build,
 };
 use std::collections::BTreeSet;
 

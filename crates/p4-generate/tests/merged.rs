@@ -1,6 +1,6 @@
 //! Random programs in pairs: merged, each does what it does alone.
 
-use ir::{Block, Const, ExprKind, Keyset, Program, StmtKind, Transition};
+use ir::{Block, Const, ExprKind, Program, StmtKind};
 use p4_generate::merged::{Trial, Tried, program};
 use p4_generate::{Config, generate};
 use std::collections::BTreeMap;
@@ -23,15 +23,6 @@ const WAYS: [Way; 3] = [
         |_, port| port,
     ),
 ];
-
-/// A way that has one pair of programs for all seeds.
-const VERIFIES: usize = WAYS.len();
-
-/// A program that sends back what came in. Checksums of one without a condition are wrong where the header is absent.
-fn verifies(condition: &str) -> String {
-    let verify = format!("verify_checksum({condition}, {{ hdr.h.x }}, hdr.h.x, HashAlgorithm.csum16);");
-    echo("", &verify, "hdr.h.result = (bit<8>)sm.checksum_error;", "")
-}
 
 /// A program that sends back what came in, with these metadata and statements of checksums, ingress and egress.
 fn echo(metadata: &str, verify: &str, ingress: &str, egress: &str) -> String {
@@ -60,13 +51,8 @@ fn echo(metadata: &str, verify: &str, ingress: &str, egress: &str) -> String {
 
 /// The pair of a seed with a way to tell their packets apart.
 fn pair(seed: u64, way: usize, config: &Config) -> (Trial<'static>, &'static str, fn(usize, u32) -> u32) {
-    let (name, classes, port) = WAYS[way % WAYS.len()];
+    let (name, classes, port) = WAYS[way];
     let class = |at: usize| classes[at].map(|text| Class::read(text).expect("a class"));
-    if way == VERIFIES {
-        let made = |condition| Arc::new(program(&verifies(condition)).expect("a program"));
-        let apps = vec![("one", made("true"), class(0)), ("two", made("false"), class(1))];
-        return (Trial { apps, fault: None, native: true }, name, port);
-    }
     let made = |seed: u64| Arc::new(program(&generate(seed, config).source).expect("a program"));
     let one = made(seed);
     // All programs of a switch are for one version of v1model.
@@ -119,7 +105,7 @@ fn plain_clones_keep_no_metadata() {
 /// A merge that is wrong in one way is noticed.
 #[test]
 fn wrong_merges_are_noticed() {
-    let faults: [(&str, usize, fn(&mut Program)); 9] = [
+    let faults: [(&str, usize, fn(&mut Program)); 4] = [
         ("the app's number does not go with copies", 1, |program| {
             let metadata = program.types.iter_mut().find(|decl| decl.name == "merged_metadata");
             if let Some(ir::TypeKind::Struct(fields)) = metadata.map(|decl| &mut decl.kind) {
@@ -150,43 +136,6 @@ fn wrong_merges_are_noticed() {
                         *session = ir::build::bits(32, bits.to_u64().unwrap_or(0) - (1 << 14));
                     }
                 });
-            }
-        }),
-        ("checksums are verified for the packets of all apps", VERIFIES, |program| {
-            ir::visit::stmts_mut(body(program, "verify_checksum"), &mut |stmt| {
-                if let StmtKind::Call(call) = &mut stmt.kind
-                    && let Some(Some(condition)) = call.args.first_mut()
-                {
-                    *condition = match &condition.kind {
-                        ExprKind::Binary(ir::BinaryOp::And, _, own) => (**own).clone(),
-                        _ => ir::build::bool(true),
-                    };
-                }
-            });
-        }),
-        ("each app's packets go to the other app", 0, |program| {
-            let parser = program.parsers.last_mut().expect("a parser");
-            let at = |name: &str| parser.states.iter().position(|s| s.name == name).expect("a state");
-            let (one, two) = (at("one"), at("two"));
-            parser.states.swap(one, two);
-        }),
-        ("a header is not emitted", 0, |program| {
-            body(program, "deparser").stmts.pop();
-        }),
-        ("the length is not asked before the first headers are read", 1, |program| {
-            let parser = program.parsers.last_mut().expect("a parser");
-            let start = parser.states.iter_mut().find(|s| s.name == "class_start").expect("a state");
-            if let Transition::Select(select) = &mut start.transition {
-                select.cases.remove(1);
-                select.cases[0].keys = vec![Keyset::DontCare];
-            }
-        }),
-        ("the rows of a class are lost", 2, |program| {
-            let parser = program.parsers.last_mut().expect("a parser");
-            for state in parser.states.iter_mut().filter(|s| s.name.starts_with("class_of_")) {
-                if let Transition::Select(select) = &mut state.transition {
-                    select.cases.drain(..select.cases.len() - 1);
-                }
             }
         }),
     ];

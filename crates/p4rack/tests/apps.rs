@@ -104,7 +104,8 @@ fn random_pairs(directory: &Path) {
     let compiled = |path: &PathBuf| {
         let (mut map, mut warnings) = (SourceMap::new(), vec![]);
         let program =
-            rack::compile_program(&path.display().to_string(), &Options::default(), &mut map, &mut warnings).ok()?;
+            rack::compile_program(&path.display().to_string(), &Options::default(), &mut map, &mut warnings)
+                .ok()?;
         let runs = ir_interp::switch(Arc::clone(&program), device::Options::default()).is_ok();
         (runs && matches!(program.arch, ir::Arch::V1Model(_))).then_some((path.clone(), program))
     };
