@@ -105,7 +105,8 @@ fn plain_clones_keep_no_metadata() {
 /// A merge that is wrong in one way is noticed.
 #[test]
 fn wrong_merges_are_noticed() {
-    let faults: [(&str, usize, fn(&mut Program)); 4] = [
+    type Fault = (&'static str, usize, fn(&mut Program));
+    let faults: [Fault; 4] = [
         ("the app's number does not go with copies", 1, |program| {
             let metadata = program.types.iter_mut().find(|decl| decl.name == "merged_metadata");
             if let Some(ir::TypeKind::Struct(fields)) = metadata.map(|decl| &mut decl.kind) {
