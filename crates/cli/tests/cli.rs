@@ -253,6 +253,55 @@ fn split_writes_programs_and_commands() {
 }
 
 #[test]
+fn merge_makes_one_program_of_the_apps_of_a_switch() {
+    let out = directory("merge");
+    let directory = out.display().to_string();
+    let merged = p4rack(&["merge", "examples/apps", "-o", &directory]);
+    assert!(merged.status.success(), "{}", stderr(&merged));
+    assert_eq!(
+        stdout(&merged),
+        "edge: 3 programs as one
+  firewall  port == 1 || port == 4 && ipv4.dst in 10.1.0.0/16
+              names firewall.NAME
+  acl       port == 2 || port == 4 && ipv4.dst in 10.2.0.0/16
+              names acl.NAME
+  nat       port == 3 || port == 4 && ipv4.dst == 192.0.2.1
+              names nat.NAME
+"
+    );
+    let program = out.join("edge.p4").display().to_string();
+    let checked = p4rack(&["check", &program]);
+    assert!(checked.status.success(), "{}", stderr(&checked));
+    let commands = std::fs::read_to_string(out.join("edge.commands.txt")).expect("the commands");
+    assert!(commands.contains("table_add acl.AclIngress.rules"), "{commands}");
+    assert!(commands.contains("table_add nat.NatIngress.outbound"), "{commands}");
+}
+
+#[test]
+fn merge_takes_programs_and_shows_packets_of_two_classes() {
+    let programs = ["merge", "examples/apps/acl.p4", "examples/bench/l2/l2.p4"];
+    let classes = |more: &[&str]| p4rack(&[&programs, more].concat());
+    let merged = classes(&["--class", "acl=ipv4 && port < 8", "--format", "json"]);
+    assert!(merged.status.success(), "{}", stdout(&merged));
+    let json: serde_json::Value = serde_json::from_slice(&merged.stdout).expect("JSON");
+    assert_eq!(json["merged"][0]["apps"][1]["app"], "l2");
+    assert_eq!(json["merged"][0]["apps"][1]["class"], serde_json::Value::Null);
+
+    let refused = classes(&["--class", "acl=ipv4.dst in 10.1.0.0/16", "--class", "l2=tcp && l4.dst == 80"]);
+    assert_eq!(refused.status.code(), Some(1));
+    let said = stderr(&refused);
+    assert!(said.contains("P4R1002") && said.contains("ipv4.dst 10.1.0.0, l4.dst 80: 0200"), "{said}");
+    let settled = classes(&["--class", "acl=ipv4", "--class", "l2=tcp", "--priority", "l2=1"]);
+    assert!(settled.status.success(), "{}", stderr(&settled));
+
+    let wrong = classes(&["--class", "acl=ipv4.ttl == 1"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(stderr(&wrong).contains(">>ipv4.ttl<<"), "{}", stderr(&wrong));
+    let unknown = classes(&["--class", "nobody=ipv4"]);
+    assert!(stderr(&unknown).contains("the programs are named acl, l2"), "{}", stderr(&unknown));
+}
+
+#[test]
 fn prove_split_of_the_example() {
     let output = p4rack(&["prove-split", "examples/slice", "--packets", "100"]);
     assert!(output.status.success(), "{}", stdout(&output));

@@ -51,6 +51,10 @@ impl Trial<'_> {
                 return Ok(Tried::Refused(why.collect::<Vec<_>>().join(", ")));
             }
         };
+        // Some programs cannot be printed, alone or merged.
+        if let Some(problem) = target_p4::check(&merged.program).first() {
+            return Ok(Tried::Refused(problem.title.clone()));
+        }
         let program = printed(&merged)?;
         let mut given: Vec<Inputs> = self
             .apps
@@ -114,9 +118,6 @@ pub fn program(source: &str) -> Result<Program, String> {
 
 /// The merged program as it is printed.
 pub fn printed(merged: &Merged) -> Result<Program, Finding> {
-    if let Some(problem) = target_p4::check(&merged.program).first() {
-        return Err(finding(Step::Merge, problem.title.clone(), format!("{problem:?}")));
-    }
     let text = target_p4::print(&merged.program);
     compile(&text).map_err(|refusal| finding(Step::Merge, refusal.title, format!("{}\n{text}", refusal.text)))
 }

@@ -81,3 +81,61 @@ fn shipped_programs_share_a_switch() {
     }
     assert_eq!(merged, files.len() * (files.len() - 1) / 2);
 }
+
+/// Random pairs of the programs in the directory that `P4RACK_PROGRAMS` names, `P4RACK_PAIRS` of them (100 unless set). Those that are not for
+/// v1model, or that the merger refuses, are counted and left out.
+#[test]
+fn programs_of_a_directory_share_a_switch() {
+    let Some(directory) = std::env::var_os("P4RACK_PROGRAMS") else { return };
+    let thread = std::thread::Builder::new().stack_size(64 << 20);
+    let thread = thread.spawn(move || random_pairs(Path::new(&directory))).expect("a thread");
+    if let Err(panic) = thread.join() {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+fn random_pairs(directory: &Path) {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(directory)
+        .expect("the directory")
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "p4"))
+        .collect();
+    files.sort();
+    let compiled = |path: &PathBuf| {
+        let (mut map, mut warnings) = (SourceMap::new(), vec![]);
+        let program =
+            rack::compile_program(&path.display().to_string(), &Options::default(), &mut map, &mut warnings)
+                .ok()?;
+        let runs = ir_interp::switch(Arc::clone(&program), device::Options::default()).is_ok();
+        (runs && matches!(program.arch, ir::Arch::V1Model(_))).then_some((path.clone(), program))
+    };
+    let programs: Vec<_> = files.iter().filter_map(compiled).collect();
+    println!("{} of {} programs are for v1model and run", programs.len(), files.len());
+    let mut rng = base_time::Rng::new(features::setting("P4RACK_SEED", 1));
+    let (mut refused, mut packets, mut tried) = (std::collections::BTreeMap::<String, u32>::new(), 0, 0);
+    while tried < features::setting("P4RACK_PAIRS", 100) {
+        let one = &programs[rng.index(programs.len())];
+        let other = &programs[rng.index(programs.len())];
+        if one.1.arch != other.1.arch {
+            continue;
+        }
+        tried += 1;
+        let classes = match rng.below(2) {
+            0 => [Class::read("port < 8").ok(), None],
+            _ => [Class::read("ethernet.type < 0x7000 && port < 12 || port < 4").ok(), None],
+        };
+        let [first, second] = classes;
+        let apps = vec![("one", one.1.clone(), first), ("two", other.1.clone(), second)];
+        let trial = Trial { apps, fault: None, native: true };
+        let names = format!("{} and {}", one.0.display(), other.0.display());
+        match trial.run(40, tried, &|app, port| port % 12 + 4 * app as u32) {
+            Ok(Tried::Same(same)) => packets += same.iter().sum::<usize>(),
+            Ok(Tried::Refused(why)) => {
+                *refused.entry(why).or_default() += 1;
+                println!("refused: {names}");
+            }
+            Err(found) => panic!("{names}: {}: {}", found.summary, found.details),
+        }
+    }
+    println!("{tried} pairs, {packets} packets the same; refused: {refused:#?}");
+}

@@ -17,7 +17,7 @@ use traffic_classes::Class;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack merge examples/apps -o out
-  p4rack merge firewall.p4 nat.p4 --class firewall='port in 1..4' -o out    nat gets all other packets
+  p4rack merge firewall.p4 nat.p4 --class firewall=tcp -o out    nat gets all other packets
 
 Classes: conditions on port, ethernet.dst, ethernet.src, ethernet.type, vlan.id, vlan.priority, ipv4.src, ipv4.dst, ipv4.protocol,
 ipv6.src, ipv6.dst, ipv6.protocol, l4.src, l4.dst (ports of TCP and UDP) and on the headers ethernet, vlan, ipv4, ipv6, tcp, udp,
@@ -45,7 +45,8 @@ pub struct Args {
 fn class(text: &str) -> Result<(String, Class), String> {
     let (name, class) = text.split_once('=').ok_or("write NAME=CLASS")?;
     let read = Class::read(class).map_err(|error| {
-        let (before, wrong) = (&class[..error.at.start], &class[error.at.clone()]);
+        let before = class.get(..error.at.start).unwrap_or_default();
+        let wrong = class.get(error.at.clone()).unwrap_or_default();
         format!("{}: {before} >>{wrong}<< ({})", error.title, error.help)
     })?;
     Ok((name.trim().to_string(), read))
