@@ -115,6 +115,13 @@ const ELSEWHERE: [(&str, &str); 4] = [
     ("set_queue_rate", "a rack's links have rates: `docs/emulator.md`"),
 ];
 
+/// True for a command of `simple_switch_CLI` that files of entries may have, whether or not it writes to a device.
+pub fn is_command(name: &str) -> bool {
+    OURS.iter().any(|(known, _)| *known == name)
+        || SHOW.contains(&name)
+        || ELSEWHERE.iter().any(|(known, _)| *known == name)
+}
+
 type Reader = fn(&mut Line) -> Read;
 
 /// Statement of a line; `None` if the line writes nothing to the device.
