@@ -26,7 +26,7 @@ fn agent(busy: Duration) -> SocketAddr {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let here = "127.0.0.1:0".parse().unwrap();
         let bound = |address| bound.send(address).unwrap();
-        let serving = serve(here, None, front, Box::new(bound), Box::pin(std::future::pending()));
+        let serving = serve(here, None, None, front, Box::new(bound), Box::pin(std::future::pending()));
         runtime.block_on(serving).unwrap();
     });
     thread::spawn(move || {
