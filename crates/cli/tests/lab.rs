@@ -179,6 +179,21 @@ fn a_tcp_port_that_is_taken_is_told() {
 }
 
 #[test]
+fn without_x_and_tmux_no_terminal_is_opened() {
+    let place = Place::new("terminal");
+    if !may_run(&place) {
+        return;
+    }
+    place.write(
+        "terminal.txt",
+        "! xterm h1\nexpect no tmux: install tmux\n! xterm h9\nexpect there is no host `h9`\n",
+    );
+    let mut command = place.command(&["test", "terminal.txt", "--grpc-port", "0", "--no-pcap"]);
+    let done = command.env_remove("DISPLAY").env("PATH", &place.0).output().unwrap();
+    assert!(done.status.success(), "{}", text(&done));
+}
+
+#[test]
 fn mistakes_are_told_before_anything_is_made() {
     let place = Place::new("mistakes");
     let check = |change: &dyn Fn(String) -> String, args: &[&str], parts: &[&str]| {

@@ -170,4 +170,8 @@ fn agents_come_from_a_file_and_sockets_from_standard_input() {
     fails(&["switch", "hosts.toml", "--agents", "agents.txt"], "device `nic` has no agent");
     fails(&["switch", "--grpc-server-stdin"], "standard input is no socket that listens");
     fails(&["up", "nowhere.toml", "--real"], "nowhere.toml");
+    let bridge = ["switch", "slice.p4", "--grpc-server-addr", "127.0.0.1:0"];
+    fails(&[&bridge[..], &["-i", "1@nope0"]].concat(), "there is no interface `nope0`");
+    fails(&[&bridge[..], &["-i", "1@lo", "-i", "1@lo"]].concat(), "port 1 is given twice");
+    fails(&[&bridge[..], &["-i", "1@lo", "-i", "2@lo"]].concat(), "`lo` is port 1 already");
 }

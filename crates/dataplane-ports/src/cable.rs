@@ -64,9 +64,14 @@ enum Frame {
     Long(Vec<u8>),
 }
 
-/// Wakes a receiver that waits.
+/// State of a cable, seen from the port at its other end.
+#[derive(Clone)]
+pub struct Carrier(Arc<Bell>);
+
+/// Wakes a receiver that waits, and says that there is a carrier.
 #[derive(Default)]
 struct Bell {
+    is_down: AtomicBool,
     waits: AtomicBool,
     waker: Mutex<Option<Arc<mio::Waker>>>,
 }
@@ -103,6 +108,21 @@ impl Cable {
             }
             Frame::Long(frame) => frame,
         })
+    }
+}
+
+impl Carrier {
+    /// Takes the port at the other end down or up. Frames still pass: whoever takes it down drops them.
+    pub fn set(&self, is_up: bool) {
+        self.0.is_down.store(!is_up, Ordering::SeqCst);
+        self.0.ring();
+    }
+}
+
+impl RingSink {
+    /// State of the port that receives what is sent here.
+    pub fn carrier(&self) -> Carrier {
+        Carrier(Arc::clone(&self.bell))
     }
 }
 
@@ -255,7 +275,7 @@ impl Source for RingSource {
     }
 
     fn is_up(&self) -> bool {
-        !self.frames.is_abandoned()
+        !self.frames.is_abandoned() && !self.bell.is_down.load(Ordering::Relaxed)
     }
 }
 
@@ -285,5 +305,17 @@ mod tests {
         }
         assert_eq!(one.sink.send(&mut packets, &which, Time::ZERO), 100);
         assert_eq!(one.sink.send(&mut packets, &which[..1], Time::ZERO), 0);
+    }
+
+    #[test]
+    fn a_port_is_up_while_the_other_end_is_there_and_has_a_carrier() {
+        let (one, other) = cable(1);
+        assert!(other.source.is_up());
+        one.sink.carrier().set(false);
+        assert!(!other.source.is_up() && one.source.is_up());
+        one.sink.carrier().set(true);
+        assert!(other.source.is_up());
+        drop(one);
+        assert!(!other.source.is_up());
     }
 }

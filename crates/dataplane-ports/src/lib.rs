@@ -41,7 +41,7 @@ mod tap;
 mod udp;
 
 pub use batch::{BATCH, Batch};
-pub use cable::{Cable, RingSink, RingSource, cable};
+pub use cable::{Cable, Carrier, RingSink, RingSource, cable};
 pub use capture::{CaptureSink, CaptureSource};
 pub use control_writes::PortCount;
 pub use lanes::{Lanes, Paused};

@@ -6,6 +6,9 @@ use p4runtime_grpc::Operator;
 use rack_model::{DeviceId, HostId, NodeId};
 use std::fmt::Write;
 
+/// Commands of a switch beside those of `simple_switch_CLI`.
+pub const COMMANDS: [&str; 4] = ["counters", "show_tables", "table_dump", "trace"];
+
 /// The names of hosts and switches.
 pub fn nodes(network: &Network) -> String {
     let hosts: Vec<&str> = network.lab.hosts.iter().map(|host| host.name.value.as_str()).collect();

@@ -1,6 +1,7 @@
 //! A prompt: lines from a terminal with editing, completion and history, or from a file or pipe.
 
 use crate::command::{COMMANDS, Done, Ways, perform};
+use crate::dump;
 use crate::network::Network;
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
@@ -101,10 +102,32 @@ impl Commands for OfLab<'_> {
     }
 
     fn complete(&self, before: &str) -> (usize, Vec<String>) {
+        let first = before.split_whitespace().next().unwrap_or_default();
+        let after = before.find(first).unwrap_or(0) + first.len();
+        if let (Some(switch), true) = (self.network.lab.switch(first), after < before.len()) {
+            let (start, names) = of_switch(self.network, switch, &before[after..]);
+            return (after + start, names);
+        }
         let start = before.rfind(char::is_whitespace).map_or(0, |space| space + 1);
         let word = before.get(start..).unwrap_or_default();
         (start, self.names.iter().filter(|name| name.starts_with(word)).cloned().collect())
     }
+}
+
+/// Completes a command of a switch: its own commands, and those of `p4rack cli` with tables, actions and keys.
+fn of_switch(network: &Network, switch: usize, before: &str) -> (usize, Vec<String>) {
+    let thrift = network.switches.get(switch).and_then(|about| about.thrift);
+    let client = thrift.and_then(|address| bmv2_thrift::Client::connect(&address.to_string()).ok());
+    let cli = client.and_then(|client| bmv2::cli::Cli::new(client).ok());
+    let start = before.rfind(char::is_whitespace).map_or(0, |space| space + 1);
+    let (start, mut names) = cli.map_or((start, vec![]), |cli| cli.complete(before));
+    if before[..start].trim().is_empty() {
+        let own = dump::COMMANDS.iter().filter(|name| name.starts_with(&before[start..]));
+        names.extend(own.map(ToString::to_string));
+        names.sort();
+        names.dedup();
+    }
+    (start, names)
 }
 
 /// Names of nodes and commands.

@@ -9,7 +9,7 @@
 //! batches on.
 
 use base_time::{Duration, Rng, Time};
-use dataplane_ports::{Batch, Cable, CaptureSink, Sink, Source, Wait};
+use dataplane_ports::{Batch, Cable, CaptureSink, Carrier, Sink, Source, Wait};
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
 use nix::sys::time::TimeSpec;
@@ -37,17 +37,20 @@ pub struct End {
     sink: Box<dyn Sink>,
     /// Frames that come from there, and frames that go there, are recorded.
     pub captures: Option<(CaptureSink, CaptureSink)>,
+    /// State of the switch's port there.
+    carrier: Option<Carrier>,
 }
 
 impl End {
     /// An end of two parts.
     pub fn new(source: Box<dyn Source>, sink: Box<dyn Sink>) -> End {
-        End { source, sink, captures: None }
+        End { source, sink, captures: None, carrier: None }
     }
 
     /// The other end of a switch's cable.
     pub fn of_cable(Cable { sink, source }: Cable) -> End {
-        End::new(Box::new(source), Box::new(sink))
+        let carrier = Some(sink.carrier());
+        End { carrier, ..End::new(Box::new(source), Box::new(sink)) }
     }
 }
 
@@ -261,6 +264,9 @@ impl Run {
             return;
         }
         self.was_down = is_down;
+        for carrier in self.ends.iter().filter_map(|end| end.carrier.as_ref()) {
+            carrier.set(!is_down);
+        }
         for (direction, counts) in self.directions.iter_mut().zip(&self.shared.counts) {
             let harm = Harm { is_down, ..Harm::default() };
             let flying = direction.flying.len() as u64;

@@ -108,12 +108,21 @@ const SHOW: [&str; 31] = [
 ];
 
 /// Commands about what a single device does not have here.
-const ELSEWHERE: [(&str, &str); 4] = [
+const ELSEWHERE: [(&str, &str); 5] = [
+    ("reset_state", "a file is read into a device that holds nothing yet"),
     ("port_add", "ports are those of the command line or the rack"),
     ("port_remove", "ports are those of the command line or the rack"),
     ("set_queue_depth", "a rack's links have queues: `docs/emulator.md`"),
     ("set_queue_rate", "a rack's links have rates: `docs/emulator.md`"),
 ];
+
+/// True for a command of `simple_switch_CLI` that files of entries may have, whether or not it writes to a device.
+pub fn is_command(name: &str) -> bool {
+    OURS.iter().any(|(known, _)| *known == name)
+        || STF.contains(&name)
+        || SHOW.contains(&name)
+        || ELSEWHERE.iter().any(|(known, _)| *known == name)
+}
 
 type Reader = fn(&mut Line) -> Read;
 

@@ -6,9 +6,15 @@
 //!
 //! Lines that read the same print the same, as far as scripts look at them.
 
+mod calls;
 mod commands;
+mod device;
+mod objects;
+mod profiles;
 mod program;
+mod replication;
 mod show;
+mod tables;
 mod words;
 
 use crate::wire::{Fields, Value};
@@ -57,7 +63,7 @@ impl<C: Caller> Cli<C> {
             return Err(unknown(name));
         };
         let mut line = words::Line { words: &words, form: command.form, name, program: &self.program };
-        (command.run)(&mut line, &mut self.caller)
+        command.run(&mut line, &mut self.caller)
     }
 
     /// The names that may stand at the end of this text, and where the last word begins.
