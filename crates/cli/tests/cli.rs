@@ -290,7 +290,7 @@ fn merge_takes_programs_and_shows_packets_of_two_classes() {
     let refused = classes(&["--class", "acl=ipv4.dst in 10.1.0.0/16", "--class", "l2=tcp && l4.dst == 80"]);
     assert_eq!(refused.status.code(), Some(1));
     let said = stderr(&refused);
-    assert!(said.contains("P4R1002") && said.contains("ipv4.dst 10.1.0.0, l4.dst 80: 0200"), "{said}");
+    assert!(said.contains("P4R1102") && said.contains("ipv4.dst 10.1.0.0, l4.dst 80: 0200"), "{said}");
     let settled = classes(&["--class", "acl=ipv4", "--class", "l2=tcp", "--priority", "l2=1"]);
     assert!(settled.status.success(), "{}", stderr(&settled));
 

@@ -1,7 +1,6 @@
 //! Experiments of Flightplan's (NSDI'21) and FlexSwitch's (NSDI'17), run again: each figure and table in a file of its own, with the paper's
 //! number beside ours, the chosen parameters, and the effects that the model leaves out.
 
-mod failing;
 mod fig10;
 mod fig11;
 mod fig12;
