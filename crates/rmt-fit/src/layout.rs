@@ -190,7 +190,7 @@ impl Word {
             let way = if is_identity(of) { depth } else { (depth / WAYS).max(1) };
             let way = 1 << way.ilog2();
             let ways = depth.div_ceil(way);
-            let select = (4 * way.ilog2() + (depth - way * WAYS.min(ways)).min(2)).min(SELECT_BITS);
+            let select = (4 * way.ilog2() + depth.saturating_sub(way * WAYS).min(2)).min(SELECT_BITS);
             let rows = if is_identity(of) { GHOST_BITS } else { WAYS * GHOST_BITS };
             part.amounts[Resource::HashBits] += rows + select;
             part.reads += ways * self.wide;
