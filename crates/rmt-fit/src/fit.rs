@@ -7,29 +7,13 @@ use crate::graph::{self, Dependency};
 use crate::parde::{self, Parde};
 use crate::phv::{Containers, Packing};
 use crate::place::{self, Placement};
+use crate::problem::Problem;
 use crate::unit::Unit;
 use crate::walk::Walk;
+use base_diag::Diagnostic;
 use base_diag::codes::plan::NO_FIT;
-use base_diag::{Diagnostic, Span};
 use ir::{Arch, Program, StageKind};
 use std::collections::BTreeSet;
-
-/// Something that no placement can help.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Problem {
-    /// Place in the source.
-    pub span: Span,
-    /// What is there.
-    pub what: String,
-    /// What to do.
-    pub help: String,
-}
-
-impl Problem {
-    pub(crate) fn new(span: Span, what: &str, help: &str) -> Problem {
-        Problem { span, what: what.to_string(), help: help.to_string() }
-    }
-}
 
 /// A program on a device.
 #[derive(Debug)]

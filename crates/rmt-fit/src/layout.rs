@@ -6,8 +6,7 @@
 
 use crate::amount::{Amounts, Resource};
 use crate::device::Device;
-use crate::table::{bits_of, data_per_word};
-use crate::unit::{Match, Side, SideKind, Unit};
+use crate::unit::{Match, Side, SideKind, Unit, bits_of, data_per_word};
 
 /// Bits of the key that the address of a row says.
 const GHOST_BITS: u32 = 10;
