@@ -11,8 +11,8 @@
 //! ```
 //!
 //! Regions that use the same state stay together; a region that the splitter cannot move runs at the origin. A plan is
-//! split before it is shown, and what its Tofinos would run is fitted: the search knows most reasons to refuse plans, not all,
-//! and continues without refused plans.
+//! split before it is shown: the search knows most reasons of the splitter to refuse plans, not all, and continues
+//! without refused plans.
 
 use super::Result;
 use super::bind::bind;
@@ -20,7 +20,7 @@ use super::cut::{Cut, P4};
 use super::offers::{call_cost, call_time, calls, offer, offered, takes};
 use super::placement::placement;
 use base_diag::codes::plan as codes;
-use base_diag::{Diagnostic, SourceMap, Span};
+use base_diag::{Diagnostic, Span};
 use ir::{Name, Program};
 use ir_footprint::footprint;
 use ir_split::{DeviceIndex, Placement, Site, Split, split};
@@ -155,20 +155,19 @@ impl RackProblem {
         self.splits.get(&*plan.device)
     }
 
-    /// Splits a plan; errors: the splitter's reasons to refuse it, or the part that its device cannot hold.
+    /// Splits a plan; errors: the splitter's reasons to refuse it.
     fn try_split(&mut self, plan: &Plan) -> Result<()> {
         if self.split(plan).is_none() {
             // The costs of a plan know of no packets that pass by a device for nothing.
             let placement =
                 Placement { detours: false, ..placement(&self.rack, self.app, self.sites(plan))? };
             let made = split(&self.program, &placement)?;
-            fits(&self.rack, &made)?;
             self.splits.insert(plan.device.to_vec(), made);
         }
         Ok(())
     }
 
-    /// Reasons why a plan is refused; `None` if it can be split, and each part fits its device.
+    /// Reasons why the splitter refuses a plan; `None` if it accepts it.
     pub fn refuses(&mut self, plan: &Plan) -> Option<Refused> {
         self.try_split(plan).err().map(|why| Refused { map: self.map(plan), why })
     }
@@ -238,25 +237,6 @@ impl RackProblem {
     }
 }
 
-/// Errors unless each part fits its device, if that is a Tofino.
-fn fits(rack: &Rack, split: &Split) -> Result<()> {
-    for (device, part) in rack.devices.iter().zip(&split.devices) {
-        let (Some(tofino), Some(part)) = (rmt_fit::Device::built_in(device.class.word()), part) else {
-            continue;
-        };
-        let name = &device.name.value;
-        let at = |found: Diagnostic| found.note(format!("the part of `{name}` runs on its {}", tofino.name));
-        let found = match rmt_fit::fit(&part.program, &tofino) {
-            Ok(fit) => fit.diagnostics(&SourceMap::new()),
-            Err(refused) => refused,
-        };
-        if !found.is_empty() {
-            return Err(found.into_iter().map(at).collect());
-        }
-    }
-    Ok(())
-}
-
 /// Cost of a plan in one objective.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cost {
@@ -268,7 +248,7 @@ pub struct Cost {
     pub shown: String,
 }
 
-/// A map that the splitter does not make, or of which a part does not fit its device.
+/// A map that the splitter does not make.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refused {
     /// Regions away from the origin.

@@ -7,29 +7,13 @@ use crate::graph::{self, Dependency};
 use crate::parde::{self, Parde};
 use crate::phv::{Containers, Packing};
 use crate::place::{self, Placement};
+use crate::problem::Problem;
 use crate::unit::Unit;
 use crate::walk::Walk;
+use base_diag::Diagnostic;
 use base_diag::codes::plan::NO_FIT;
-use base_diag::{Diagnostic, Span};
 use ir::{Arch, Program, StageKind};
 use std::collections::BTreeSet;
-
-/// Something that no placement can help.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Problem {
-    /// Place in the source.
-    pub span: Span,
-    /// What is there.
-    pub what: String,
-    /// What to do.
-    pub help: String,
-}
-
-impl Problem {
-    pub(crate) fn new(span: Span, what: &str, help: &str) -> Problem {
-        Problem { span, what: what.to_string(), help: help.to_string() }
-    }
-}
 
 /// A program on a device.
 #[derive(Debug)]
@@ -145,20 +129,36 @@ fn pipe(program: &Program, device: &Device, name: &str) -> Pipe {
     let (mut units, mut problems) = (vec![], vec![]);
     let mut pardes = [Parde::default(), Parde::default()];
     let mut half = Half::Ingress;
+    let halves = [Half::Ingress, Half::Egress];
+    let parsers =
+        program.stages.iter().filter(|s| matches!(s.kind, StageKind::Parse(_)) && pipe_of(&s.name) == name);
+    let shares = parsers.count() == 1;
     for stage in program.stages.iter().filter(|s| pipe_of(&s.name) == name) {
+        let serves = if shares { halves.to_vec() } else { vec![half] };
         match stage.kind {
             StageKind::TrafficManager => half = Half::Egress,
+            // Where one parser and one deparser serve both halves, headers are held in both.
             StageKind::Parse(id) => {
                 let parser = program.parser(id);
-                let scope =
-                    Scope::new(program, &parser.name, &parser.vars, &parser.params, &stage.roles, half);
-                pardes[half as usize].parser(device, parser, &scope, &mut fields);
+                for half in &serves {
+                    let scope =
+                        Scope::new(program, &parser.name, &parser.vars, &parser.params, &stage.roles, *half);
+                    pardes[*half as usize].parser(device, parser, &scope, &mut fields);
+                }
             }
             StageKind::Deparse(id) => {
                 let control = program.control(id);
-                let scope =
-                    Scope::new(program, &control.name, &control.vars, &control.params, &stage.roles, half);
-                pardes[half as usize].deparser(control, &scope, &mut fields);
+                for half in &serves {
+                    let scope = Scope::new(
+                        program,
+                        &control.name,
+                        &control.vars,
+                        &control.params,
+                        &stage.roles,
+                        *half,
+                    );
+                    pardes[*half as usize].deparser(control, &scope, &mut fields);
+                }
             }
             StageKind::Control(id) => {
                 let control = program.control(id);
@@ -183,7 +183,6 @@ fn pipe(program: &Program, device: &Device, name: &str) -> Pipe {
     let stages = spans(&placement, units.len());
     let written: BTreeSet<FieldId> =
         units.iter().flat_map(|u: &Unit| u.writes.iter().map(|a| a.field)).collect();
-    let halves = [Half::Ingress, Half::Egress];
     let pov = halves.map(|half| parde::pov_bits(&pardes[half as usize], &written, &fields, half));
     let pov_bits = pov.map(|(headers, metadata)| headers + metadata);
     let phv = halves.map(|half| {

@@ -6,8 +6,7 @@
 
 use crate::amount::{Amounts, Resource};
 use crate::device::Device;
-use crate::table::{bits_of, data_per_word};
-use crate::unit::{Match, Side, SideKind, Unit};
+use crate::unit::{Match, Side, SideKind, Unit, bits_of, data_per_word};
 
 /// Bits of the key that the address of a row says.
 const GHOST_BITS: u32 = 10;
@@ -187,12 +186,8 @@ impl Word {
                 part.reads += 1;
             }
         } else {
-            let way = if is_identity(of) { depth } else { (depth / WAYS).max(1) };
-            let way = 1 << way.ilog2();
-            let ways = depth.div_ceil(way);
-            let select = (4 * way.ilog2() + (depth - way * WAYS.min(ways)).min(2)).min(SELECT_BITS);
-            let rows = if is_identity(of) { GHOST_BITS } else { WAYS * GHOST_BITS };
-            part.amounts[Resource::HashBits] += rows + select;
+            let (ways, bits) = ways(of, depth);
+            part.amounts[Resource::HashBits] += bits;
             part.reads += ways * self.wide;
         }
         let direct = unit.side.iter().filter(|s| s.cells.is_none());
@@ -203,6 +198,16 @@ impl Word {
 /// True if every value of the key has a place of its own: one way suffices.
 fn is_identity(of: &Match) -> bool {
     of.key_bits <= GHOST_BITS || of.key_bits < u64::BITS && of.entries >= 1 << of.key_bits
+}
+
+/// Ways of so many blocks altogether, and bits of the hash that finds an entry: a row in each way, and a block of it.
+fn ways(of: &Match, depth: u32) -> (u32, u32) {
+    if is_identity(of) {
+        return (1, GHOST_BITS + bits_of(u64::from(depth)));
+    }
+    let way = 1 << (depth / WAYS).max(1).ilog2();
+    let larger = depth.saturating_sub(way * WAYS).min(2);
+    (depth.div_ceil(way), WAYS * GHOST_BITS + (WAYS * way.ilog2() + larger).min(SELECT_BITS))
 }
 
 /// Blocks that a side memory takes beside so many entries, spare included.

@@ -2,7 +2,7 @@
 
 use crate::field::Access;
 use crate::object::{self, Use};
-use crate::unit::{Kind, Match, Side, SideKind, Unit};
+use crate::unit::{Kind, Match, Side, SideKind, Unit, bits_of, data_per_word};
 use crate::walk::Walk;
 use ir::{
     Action, AnnotationValue, Annotations, Block, Call, Callee, Const, Expr, ExprKind, InstanceId, MatchKind,
@@ -184,23 +184,6 @@ fn add(walk: &Walk<'_>, id: InstanceId, unit: &mut Unit) {
     {
         unit.side.push(side);
     }
-}
-
-/// Memory of action data of so many bits: rounded to a power of two of bytes.
-pub(crate) fn data_per_word(bits: u32) -> Side {
-    let bytes = bits.div_ceil(8).max(1).next_power_of_two();
-    Side {
-        name: String::new(),
-        kind: SideKind::ActionData,
-        cells: None,
-        per_word: (16 / bytes).max(1),
-        words_per_cell: bytes.div_ceil(16),
-    }
-}
-
-/// Bits that number so many cells.
-pub(crate) fn bits_of(cells: u64) -> u32 {
-    u64::BITS - cells.saturating_sub(1).leading_zeros()
 }
 
 fn calls(block: &Block, f: &mut dyn FnMut(&Call)) {

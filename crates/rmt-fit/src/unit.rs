@@ -121,3 +121,20 @@ impl SideKind {
         !matches!(self, SideKind::ActionData | SideKind::Idle)
     }
 }
+
+/// Memory of action data of so many bits: rounded to a power of two of bytes.
+pub(crate) fn data_per_word(bits: u32) -> Side {
+    let bytes = bits.div_ceil(8).max(1).next_power_of_two();
+    Side {
+        name: String::new(),
+        kind: SideKind::ActionData,
+        cells: None,
+        per_word: (16 / bytes).max(1),
+        words_per_cell: bytes.div_ceil(16),
+    }
+}
+
+/// Bits that number so many cells.
+pub(crate) fn bits_of(cells: u64) -> u32 {
+    u64::BITS - cells.saturating_sub(1).leading_zeros()
+}

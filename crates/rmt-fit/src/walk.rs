@@ -5,8 +5,9 @@
 
 use crate::field::{Access, Fields, Scope, meeting};
 use crate::object::{self, Use};
+use crate::problem::Problem;
+use crate::table;
 use crate::unit::{Fixed, Kind, Unit, UnitId};
-use crate::{Problem, table};
 use ir::{
     Block, Call, Callee, Control, Direction, Expr, ExprKind, Program, Stmt, StmtKind, SwitchOn, TableId,
     Type, UnaryOp, VarId,

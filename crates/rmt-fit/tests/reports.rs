@@ -406,3 +406,41 @@ fn a_page_names_stages_and_tables() {
     assert!(page.contains("&lt;chain&gt;.p4 fits tofino2"), "{page}");
     assert!(page.contains("<h3>stage 5</h3>") && page.contains("Ingress.t3"), "{page}");
 }
+
+#[test]
+fn a_program_with_one_parser_holds_its_headers_in_both_halves() {
+    let source = "#include <core.p4>
+#include <v1model.p4>
+header h_t { bit<32> a; bit<32> b; }
+struct headers_t { h_t h; }
+struct metadata_t { }
+parser P(packet_in p, out headers_t h, inout metadata_t m, inout standard_metadata_t s) {
+    state start { p.extract(h.h); transition accept; }
+}
+control V(inout headers_t h, inout metadata_t m) { apply { } }
+control I(inout headers_t h, inout metadata_t m, inout standard_metadata_t s) {
+    action send(bit<9> port) { s.egress_spec = port; }
+    table t { key = { h.h.a: exact; } actions = { send; NoAction; } size = 1024; }
+    apply { t.apply(); }
+}
+control E(inout headers_t h, inout metadata_t m, inout standard_metadata_t s) { apply { h.h.b = 1; } }
+control D(packet_out p, in headers_t h) { apply { p.emit(h); } }
+V1Switch(P(), V(), I(), E(), V(), D()) main;
+";
+    let mut map = SourceMap::new();
+    let fit = fit_on(source, &Device::built_in("tofino1").expect("it is built in"), &mut map);
+    let [ingress, egress] = fit.pipes[0].phv;
+    // `a` in ingress and `b` in egress are seen by stages; the other word of each half is not.
+    assert_eq!((ingress.words, ingress.tagalong, egress.words, egress.tagalong), (1, 2, 1, 2));
+}
+
+#[test]
+fn a_table_with_a_place_for_every_key_takes_any_number_of_blocks() {
+    let source = families::program("exact_dst32_65536").expect("it is a family");
+    let source = source.replace("key = { h.v4.dst: exact;", "key = { h.v4.len: exact;");
+    let mut map = SourceMap::new();
+    let fit = fit_on(&source, &Device::built_in("tofino1").expect("it is built in"), &mut map);
+    let total = fit.pipes[0].total();
+    // Six bits of the key and 14 beside them; five entries at most share a block: 13 blocks in one way.
+    assert_eq!((total[rmt_fit::Resource::Sram], total[rmt_fit::Resource::HashBits]), (13, 14));
+}

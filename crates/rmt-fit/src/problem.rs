@@ -1,0 +1,20 @@
+//! Code that no stage can run.
+
+use base_diag::Span;
+
+/// Something that no placement can help.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Problem {
+    /// Place in the source.
+    pub span: Span,
+    /// What is there.
+    pub what: String,
+    /// What to do.
+    pub help: String,
+}
+
+impl Problem {
+    pub(crate) fn new(span: Span, what: &str, help: &str) -> Problem {
+        Problem { span, what: what.to_string(), help: help.to_string() }
+    }
+}
