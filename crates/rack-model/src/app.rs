@@ -3,26 +3,26 @@
 //! ```toml
 //! [[app]]
 //! name = "router"               # default: the program's file name
-//! program = "router.p4"         # beside this file
+//! program = "router.p4"         # relative to this file
 //! defines = { WIDE = 1 }        # as -D
-//! include = ["lib"]             # as -I: where included files are looked for, beside this file
-//! entries = "entries.stf"       # what fills the devices: STF, TOML, commands, P4Runtime updates
-//! origin = "tor"                # owns the ports and the traffic manager; ["tor1", "tor2"]: each on its own, with the same helpers
-//! devices = ["nic"]             # where its regions may run besides; default: what `map` names, or all devices if there is one app
-//! map = { Acl = "nic" }         # what does not run at the origin; "plan": what is best by the objectives of `[plan]`
-//!                               # Acl = { device = "nic", policy = "call" }: by a policy of its own
-//! policy = "direct"             # after a region control goes to where it is needed next; "call": back to the device around it first
-//! regions = "marked"            # what can be placed: what the program marks, or each use of a table or extern ("tables"), each
-//!                               # named block and control ("blocks"), the bodies in links ("chain"), what the origin's class
-//!                               # cannot do ("beyond"), or all that can be cut ("auto")
-//! shares = { Acl = "20%" }      # how much of what comes in passes a region, at most; plans count on it; default: all of it
-//! epoch = 1                     # the number that hand-overs of this plan carry
-//! order = "keep"                # of packets of one flow: "any" if it does not matter
-//! long_frames = "refuse"        # frames that are too long for a link once they are handed over: "drop" accepts their loss
+//! include = ["lib"]             # directories for included files (as -I), relative to this file
+//! entries = "entries.stf"       # table entries: STF, TOML, commands, P4Runtime updates
+//! origin = "tor"                # owns the ports and the traffic manager; ["tor1", "tor2"]: two independent switches with the same helpers
+//! devices = ["nic"]             # helpers; default: the devices named in `map`, or all devices if there is one app
+//! map = { Acl = "nic" }         # devices of regions; the others run at the origin. "plan": the best plan by the objectives of `[plan]`
+//!                               # Acl = { device = "nic", policy = "call" }: a policy for one region
+//! policy = "direct"             # after a region, the packet goes to the device of the next section; "call": first back to the device around the region
+//! regions = "marked"            # regions: those marked in the program, or each use of a table or extern ("tables"), each
+//!                               # named block and control ("blocks"), consecutive slices ("chain"), statements that the origin's class
+//!                               # cannot execute ("beyond"), or as chosen by the planner ("auto")
+//! shares = { Acl = "20%" }      # maximum share of the incoming traffic that passes a region, for plans; default: all
+//! epoch = 1                     # number of this plan, which hand-overs carry
+//! order = "keep"                # packets of one flow keep their order; "any": they may be reordered
+//! long_frames = "refuse"        # refuses the split if hand-overs of long frames exceed the MTU of a link; "drop": accepts their loss
 //! ```
 //!
-//! A rack may have several apps, each on devices of its own. To one app, another app's devices are like hosts: frames
-//! come from them.
+//! A rack may have several apps, each on its own devices. To one app, another app's devices are like hosts that send
+//! frames.
 
 use crate::names::Names;
 use crate::section::{Item, Reader, Section};
@@ -46,7 +46,7 @@ pub struct App {
     pub entries: Option<Spanned<String>>,
     /// The device that owns ports and traffic manager.
     pub origin: Spanned<DeviceId>,
-    /// Other switches that run the program for packets of their own, with the same helpers.
+    /// Other switches that run the program for their own packets, with the same helpers.
     pub other_origins: Vec<Spanned<DeviceId>>,
     /// Other devices that it names as its own.
     pub helpers: Vec<Spanned<DeviceId>>,
@@ -60,7 +60,7 @@ pub struct App {
     pub epoch: u32,
     /// Frames that may be too long for a link once they are handed over are dropped there; else such a rack is refused.
     pub drops_long_frames: bool,
-    /// Packets of one flow may leave in another order than they came in; else there is a warning where they may.
+    /// True if packets of one flow may be reordered; otherwise p4rack warns where they could be.
     pub any_order: bool,
     /// Place in the file.
     pub span: Span,
@@ -101,7 +101,7 @@ pub enum Cuts {
     Chain,
     /// Each statement that the origin's class cannot execute.
     Beyond,
-    /// All that can be cut: links, and inside of them each statement that applies a table or calls an extern.
+    /// All cuts: chains, and inside of them each statement that applies a table or calls an extern.
     Auto,
 }
 
@@ -128,7 +128,7 @@ pub struct Placement {
 /// Device that continues after a region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Policy {
-    /// To where it is needed next.
+    /// Control passes directly to the device of the next section.
     #[default]
     Direct,
     /// Back to the device around the region, which called it.
