@@ -298,7 +298,7 @@ async fn roll_back<P: Planner>(
         .extend(undone.into_iter().filter(|(_, answer)| *answer != Answer::Done).map(|(device, _)| device));
     let mut cause = cause.unwrap_or_else(|| refusal("?", &Answer::Lost));
     for device in &unknown {
-        let why = "nobody knows whether it has done what was written";
+        let why = "it is not known whether the device has executed the write";
         shared.state().stale(*device, why, before.remove(device).unwrap_or_default());
     }
     if !unknown.is_empty() {

@@ -157,7 +157,7 @@ impl Controlled {
     /// The digests of packets since the last time.
     pub(super) fn told_digests(&mut self) -> Vec<device::Digest> {
         let mut digests = self.switch().take_digests();
-        digests.extend(self.shared().map(Shared::take_told).into_iter().flat_map(|told| told.digests));
+        digests.extend(self.shared().map(Shared::take_reports).into_iter().flat_map(|told| told.digests));
         digests
     }
 }

@@ -7,7 +7,7 @@ use crate::layout::{Layout, NotCarried};
 use crate::mark::Mark;
 use crate::place::{HeaderIndex, Leaf, Places};
 use crate::placement::Placement;
-use crate::prepare::{Lengths, Lent, Orders};
+use crate::prepare::{Lengths, Lent, RequestedEffects};
 use crate::routes::Routes;
 use crate::section::{Half, SectionId, Sections};
 use crate::split::Split;
@@ -42,7 +42,7 @@ pub struct Analysis<'a> {
     /// Fields that hold the lengths of varbits.
     pub lengths: Lengths,
     /// Effects that the program asks of the traffic manager.
-    pub orders: Orders,
+    pub effects: RequestedEffects,
     /// The metadata field with the port a packet is for, where egress may overwrite `egress_port`.
     pub port: Option<usize>,
     /// Direct meters and counters that actions of other tables call.
@@ -93,7 +93,7 @@ impl<'a> Analysis<'a> {
             cut: CutHalves::default(),
             prefix: String::new(),
             lengths: Lengths::new(),
-            orders: Orders::default(),
+            effects: RequestedEffects::default(),
             port: None,
             lent: Lent::new(),
             sections: Sections { list: vec![] },
@@ -155,6 +155,6 @@ impl<'a> Analysis<'a> {
 
     /// The packet as it came in has to be made anew after a cut.
     pub fn keeps_originals(&self) -> bool {
-        self.orders.clones_original || self.orders.restart.is_some()
+        self.effects.clones_original || self.effects.restart.is_some()
     }
 }

@@ -43,11 +43,11 @@ pub struct CounterFacts {
 pub struct CloneFacts {
     /// The function.
     pub name: &'static str,
-    /// Its parameters.
+    /// Names of the parameters.
     pub params: [&'static str; 3],
     /// The enum of kinds, which copies of what came in are the first of.
     pub kinds: &'static str,
-    /// Its members.
+    /// Members of the enum.
     pub members: [&'static str; 2],
 }
 

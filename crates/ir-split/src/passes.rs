@@ -3,7 +3,7 @@
 use crate::analysis::Analysis;
 use crate::attempt::Stop;
 use crate::prepare::{
-    bind, counted, digests, lent, normalize as jumps, orders, standard, tracked, varbit, wrap,
+    bind, counted, digests, effects, lent, normalize as jumps, standard, tracked, varbit, wrap,
 };
 use ir::Program;
 use std::rc::Rc;
@@ -75,7 +75,7 @@ pub fn digest(a: &mut Analysis<'_>) -> Result<(), Stop> {
 pub fn effect(a: &mut Analysis<'_>) -> Result<(), Stop> {
     if a.is_cut() {
         let has_varbits = !a.lengths.is_empty();
-        a.orders = orders::record_orders(Rc::make_mut(&mut a.program), &a.prefix, a.cut, has_varbits)?;
+        a.effects = effects::record_effects(Rc::make_mut(&mut a.program), &a.prefix, a.cut, has_varbits)?;
     }
     Ok(())
 }

@@ -162,7 +162,7 @@ pub const COMMANDS: &[Command] = &[
     command("get_time_since_epoch", "", "microseconds since 1970", |line, to| {
         time(line, to, "get_time_since_epoch_us")
     }),
-    command("reset_state", "", "remove all entries, and begin objects anew", reset_state),
+    command("reset_state", "", "remove all entries and reset objects", reset_state),
 ];
 
 const TABLE_ERRORS: [&str; 27] = [

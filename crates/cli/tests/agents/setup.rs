@@ -36,7 +36,7 @@ impl Switch {
                 break address.to_string();
             }
         };
-        // It must not wait for somebody to read.
+        // The process must not block on its output.
         std::thread::spawn(move || told.for_each(drop));
         let args = args.iter().map(ToString::to_string).collect();
         Switch { process, address, args }
@@ -110,7 +110,7 @@ pub fn changed(name: &str, from: &str, to: &str) -> PathBuf {
     copy
 }
 
-/// An address where nobody listens.
+/// A free UDP address.
 fn free_udp() -> SocketAddr {
     UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
@@ -134,7 +134,7 @@ impl Rack {
         Rack::with_all(directory, &[], &[], controller)
     }
 
-    /// With arguments of all who listen, and of all who call.
+    /// A rack with arguments for all servers and for all clients.
     pub fn with(server: &[&str], client: &[&str]) -> Rack {
         Rack::with_all(&directory(), server, client, &[])
     }
@@ -206,7 +206,7 @@ impl Rack {
         serde_json::from_slice(&output.stdout).expect("it prints JSON")
     }
 
-    /// Waits until a switch is as it is wanted.
+    /// Waits until the state of a switch satisfies a condition.
     pub fn wait(&self, switch: &Switch, wanted: impl Fn(&Value) -> bool) {
         while !wanted(&self.shown(switch)) {
             std::thread::sleep(Duration::from_millis(20));

@@ -31,11 +31,11 @@ struct Tuple {
     /// The first entry of each chain, or [`MISS`]; a power of two of them.
     heads: Vec<u32>,
     len: usize,
-    /// The best rule has gone.
+    /// True if the best rule was removed.
     stale: bool,
 }
 
-/// See the module.
+/// Tuple space search: a hash table for each mask.
 #[derive(Clone, Debug)]
 pub(crate) struct Tuples {
     tuples: Vec<Tuple>,
@@ -81,7 +81,7 @@ impl Tuples {
         (with_masked(key, &tuple.mask, |key| self.seed.hash(key)) >> 32) as u32
     }
 
-    /// Adds an entry whose rule is there.
+    /// Adds an entry, whose rule must be set.
     pub(crate) fn insert(&mut self, rules: &mut Rules, layout: &KeyLayout, entry: u32) {
         let at = self.tuple_for(rules, layout, entry);
         let tag = self.tag(&self.tuples[at], rules.value_mask(entry).0);
@@ -117,7 +117,7 @@ impl Tuples {
         })
     }
 
-    /// Removes an entry whose rule is still there.
+    /// Removes an entry, whose rule must still be set.
     pub(crate) fn remove(&mut self, rules: &mut Rules, entry: u32) {
         let tuple = &mut self.tuples[rules.home(entry)];
         tuple.unchain(rules, entry);
@@ -138,7 +138,7 @@ impl Tuples {
         self.order.sort_by_key(|i| std::cmp::Reverse(tuples[*i as usize].best));
     }
 
-    /// How many tuples have rules.
+    /// Number of tuples with rules.
     pub(crate) fn len(&self) -> usize {
         self.order.len()
     }
@@ -214,7 +214,7 @@ impl Tuple {
         }
     }
 
-    /// How many rules have this tag.
+    /// Number of rules with this tag.
     fn count(&self, rules: &Rules, tag: u32) -> usize {
         let head = self.heads[tag as usize & (self.heads.len() - 1)];
         let chain =

@@ -26,8 +26,8 @@ pub fn compile(program: &'static Program) -> Result<Arc<Ir>, String> {
     let mut map = base_diag::SourceMap::new();
     let until = compiler::Until::Elaborated;
     let compiled = compiler::compile(program.name, &Built(program), &Options::default(), until, &mut map);
-    let told = |d| base_diag::render(d, &map, base_diag::Style::Plain);
-    compiled.program.ok_or_else(|| compiled.diagnostics.iter().map(told).collect())
+    let rendered = |d| base_diag::render(d, &map, base_diag::Style::Plain);
+    compiled.program.ok_or_else(|| compiled.diagnostics.iter().map(rendered).collect())
 }
 
 /// The first diagnostic, and how many there are.

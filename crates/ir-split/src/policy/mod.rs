@@ -97,9 +97,9 @@ pub(crate) trait EdgePolicy: Sync {
 pub(crate) struct OwnFrame {
     /// A field of hand-overs.
     pub field: &'static str,
-    /// Its value in hand-overs of packets.
+    /// Value of the field in hand-overs of packets.
     pub packet: u64,
-    /// Its value in the policy's frames.
+    /// Value of the field in the policy's own frames.
     pub own: u64,
 }
 

@@ -21,7 +21,7 @@ impl Loader for Memory<'_> {
     }
 }
 
-/// Why a program is refused.
+/// Reason why a program is refused.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Refusal {
     /// Code and title of the first error.

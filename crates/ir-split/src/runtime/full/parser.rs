@@ -329,7 +329,7 @@ impl Generator<'_> {
     fn done_state(&self) -> ParserState {
         let region = self.named_field(self.header_field(Duty::Parse, self.common), "region");
         let mut stmts = vec![build::assign(self.region_of(Duty::Parse), region)];
-        if let Some(restart) = &self.cut.orders.restart {
+        if let Some(restart) = &self.cut.effects.restart {
             let resumed = build::field(self.metadata(Duty::Parse), restart.resumed, Type::Bit(1));
             stmts.push(build::assign(resumed, build::bits(1, 1)));
         }
