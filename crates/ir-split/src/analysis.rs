@@ -65,9 +65,9 @@ pub struct Analysis<'a> {
     pub deciding: Vec<Span>,
     /// The paths of hand-overs.
     pub routes: Routes,
-    /// The headers whose copies say how the packet came in; or why there are none.
+    /// Headers whose copies restore the packet as received; or the reasons why it cannot be restored.
     pub originals: Result<Vec<HeaderIndex>, Vec<Diagnostic>>,
-    /// Why egress would see another length than the packet's.
+    /// Reasons why egress would see a different length.
     pub uncounted: Vec<Diagnostic>,
     /// The bits of hand-overs, or the values that have no form in one.
     pub layout: Result<Layout, Vec<NotCarried>>,
@@ -153,7 +153,7 @@ impl<'a> Analysis<'a> {
         self.flow.port()
     }
 
-    /// The packet as it came in has to be made anew after a cut.
+    /// True if the packet as received must be restored after a cut.
     pub fn keeps_originals(&self) -> bool {
         self.effects.clones_original || self.effects.restart.is_some()
     }

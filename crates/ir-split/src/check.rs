@@ -247,7 +247,7 @@ pub fn check_flow_order(deciding: &[Span]) -> Option<Diagnostic> {
     (!deciding.is_empty()).then_some(diagnostic)
 }
 
-/// State at a helper of several origins: each origin is a switch of its own.
+/// Checks state at a helper of several origins, each of which is an independent switch.
 pub fn check_origins(
     program: &Program,
     sections: &Sections,

@@ -8,7 +8,7 @@ use crate::prepare::{
 use ir::Program;
 use std::rc::Rc;
 
-/// The program to change, where it is cut.
+/// The program for changes, if it is cut.
 fn cut<'p>(a: &'p mut Analysis<'_>) -> Option<&'p mut Program> {
     a.is_cut().then(|| Rc::make_mut(&mut a.program))
 }

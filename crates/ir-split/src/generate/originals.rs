@@ -15,7 +15,7 @@ use p4_arch::v1model::instance_type;
 use p4_arch::{Duty, Meaning};
 
 impl Generator<'_> {
-    /// The copy of a header as it came in.
+    /// The copy of a header as received.
     fn original(&self, stage: Duty, index: HeaderIndex) -> Expr {
         self.header_field(stage, self.originals[&index])
     }
@@ -62,7 +62,7 @@ impl Generator<'_> {
         Some(build::if_then(build::equals(restarted, build::bits(1, 1)), stmts))
     }
 
-    /// At the end of ingress nobody needs the originals any more, but for a packet that starts again.
+    /// Removes the originals at the end of ingress, except from a packet that is resubmitted.
     pub fn forget_originals(&mut self) -> Option<Stmt> {
         let pairs = self.original_pairs(Duty::Ingress);
         if pairs.is_empty() {
@@ -85,7 +85,7 @@ impl Generator<'_> {
         Some(build::not(build::equals(field, build::bits(restart.width, 0))))
     }
 
-    /// In egress: the packet as it came in is sent around, with the field list of its resubmission.
+    /// In egress: recirculates the packet as received, with the field list of its resubmission.
     pub fn start_again(&mut self) -> Vec<Stmt> {
         let Some(restart) = self.cut.effects.restart.clone() else { return vec![] };
         let unknown = self.region_value(self.cut.layout.unknown_region);

@@ -50,7 +50,7 @@ fn refuse(program: &Program, block: &Block, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Whether a condition holds only for packets that come in by a port.
+/// Whether a condition holds only for packets received on a port.
 fn is_new(program: &Program, condition: &Expr) -> bool {
     match &condition.kind {
         ExprKind::Binary(BinaryOp::And, a, b) => is_new(program, a) || is_new(program, b),

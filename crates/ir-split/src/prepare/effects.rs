@@ -109,7 +109,7 @@ pub fn record_effects(
         recorder.forget_at_group(ingress, "truncate");
     }
     if let (Some(restart), false) = (&effects.restart, cut.egress) {
-        // The original packet starts again as it came in.
+        // The original packet is resubmitted.
         let field = recorder.field(ingress, &Noted { number: restart.restart, ty: Type::Bit(restart.width) });
         let stays = build::equals(field, build::bits(restart.width, 0));
         cuts = cuts.into_iter().map(|(id, cut)| (id, build::if_then(stays.clone(), vec![cut]))).collect();
