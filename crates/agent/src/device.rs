@@ -34,7 +34,7 @@ pub(crate) struct Owner {
     /// Switch that lanes run frames on.
     runs: Option<Shared>,
     cpu_port: Option<u32>,
-    /// Where the frames of ports that are added are recorded.
+    /// Directory for captures of added ports.
     record: Option<PathBuf>,
     started: Instant,
     front: Front,
@@ -374,12 +374,12 @@ impl Owner {
                 return drop(reply.send(exposition(&self.metrics(streams))));
             }
             Command::Open(stream, listener) => {
-                debug!(stream = stream.0, "a controller has come");
+                debug!(stream = stream.0, "a controller has connected");
                 return streams.open(stream, listener);
             }
             Command::Message(stream, message, _permit) => self.switch.message(now, stream, &message),
             Command::Close(stream) => {
-                debug!(stream = stream.0, "a controller has gone");
+                debug!(stream = stream.0, "a controller has disconnected");
                 streams.close(stream);
                 self.switch.close(now, stream)
             }
@@ -493,7 +493,7 @@ impl Owner {
 
     fn log(&self, device: DeviceId, heard: &Heard) {
         match heard {
-            Heard::Here => info!(device = device.0, "its agent is there"),
+            Heard::Here => info!(device = device.0, "its agent is connected"),
             Heard::Gone(why) => warn!(device = device.0, why, "its agent cannot be reached"),
             Heard::Superseded => warn!(device = device.0, "a controller that was started later controls it"),
             Heard::Answer(..) | Heard::Tells(_) | Heard::Counted(_) => {}

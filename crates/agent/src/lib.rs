@@ -54,9 +54,9 @@ pub struct Setup {
     pub tls: Option<Tls>,
     /// Address of the metrics for Prometheus; `None` for none.
     pub metrics: Option<SocketAddr>,
-    /// Where BMv2's Thrift services are served, if anywhere.
+    /// Listener of BMv2's Thrift services; `None`: they are not served.
     pub thrift: Option<TcpListener>,
-    /// Its ports.
+    /// Ports of the device.
     pub ports: Vec<PortSpec>,
     /// Time until these are opened.
     pub ports_after: std::time::Duration,

@@ -44,7 +44,7 @@ impl Running {
         Client { stream: TcpStream::connect(self.thrift).unwrap(), sequence: 0 }
     }
 
-    /// What a P4Runtime controller reads, as text.
+    /// The answer to a query of a P4Runtime controller, as text.
     fn read(&self, query: &str) -> String {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let entities = runtime.block_on(async {

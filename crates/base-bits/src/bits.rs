@@ -126,7 +126,7 @@ impl Bits {
         self.width().checked_sub(1).is_some_and(|top| self.bit(top))
     }
 
-    /// How many bits are set.
+    /// Number of bits that are set.
     pub fn count_ones(&self) -> u32 {
         match &self.0 {
             Repr::Small { value, .. } => value.count_ones(),
@@ -134,7 +134,7 @@ impl Bits {
         }
     }
 
-    /// How many zero bits stand above the highest set one.
+    /// Number of zero bits above the highest set bit.
     pub fn leading_zeros(&self) -> u32 {
         match &self.0 {
             Repr::Small { width, value } => value.leading_zeros() - (SMALL - width),
@@ -207,7 +207,7 @@ impl Bits {
         if self.sign_bit() { -BigInt::from(self.neg().to_biguint()) } else { self.to_bigint() }
     }
 
-    /// The same bits under the right width for an operation with `self`; see the contract on [`Bits`].
+    /// Converts to the width that an operation with `self` needs; see the contract on [`Bits`].
     pub(crate) fn matched<'a>(&self, other: &'a Bits) -> Cow<'a, Bits> {
         debug_assert_eq!(self.width(), other.width(), "operands of different widths");
         if self.width() == other.width() {

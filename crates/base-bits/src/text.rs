@@ -15,7 +15,7 @@ pub struct Literal {
     pub signed: bool,
 }
 
-/// Why a text is no number, or does not fit.
+/// Error of parsing a text as a number.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ParseBitsError {
     /// Not a number in any form.

@@ -69,7 +69,7 @@ impl BitWriter {
         self.used == 0 || self.used == 8
     }
 
-    /// How many bits are written.
+    /// Number of bits written.
     pub fn len_bits(&self) -> u64 {
         self.bytes.len() as u64 * 8 - if self.used == 0 { 0 } else { u64::from(8 - self.used) }
     }
@@ -130,12 +130,12 @@ impl<'a> BitReader<'a> {
         enough
     }
 
-    /// How many bits are taken.
+    /// Number of bits taken.
     pub fn position(&self) -> u64 {
         self.position
     }
 
-    /// How many bits are left.
+    /// Number of bits left.
     pub fn remaining_bits(&self) -> u64 {
         self.bytes.len() as u64 * 8 - self.position
     }

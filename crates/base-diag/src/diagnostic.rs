@@ -36,11 +36,10 @@ pub enum Severity {
     Warning,
 }
 
+/// One message for the user.
+///
 /// The title describes the mistake in at most ten words; a label gives the reason at a place; notes give facts with
 /// numbers and units; help says what to type.
-///
-/// The title says what is wrong in at most ten words; a label says why here; notes give facts with numbers
-/// and units; help says what to type.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {
     /// Error or warning.
@@ -64,7 +63,7 @@ pub struct Diagnostic {
 pub struct Label {
     /// The place.
     pub span: Span,
-    /// Why here; may be empty.
+    /// Reason why the diagnostic is here; may be empty.
     pub text: String,
 }
 
@@ -114,7 +113,7 @@ impl Diagnostic {
         self.suggest_or(name, known, |unchanged| unchanged)
     }
 
-    /// The same; if `name` is not a misspelling of any, the result of `otherwise`.
+    /// Like [`suggest`](Self::suggest), with the result of `otherwise` if `name` is not a misspelling of any candidate.
     pub fn suggest_or<'a>(
         self,
         name: &str,

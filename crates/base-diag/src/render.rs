@@ -49,7 +49,7 @@ struct Mark {
     text: String,
 }
 
-/// The labels, with those in macros led back to their calls.
+/// The labels; labels inside macros are moved to the macro calls.
 fn marks(diagnostic: &Diagnostic, map: &SourceMap) -> Vec<Mark> {
     let mut marks: Vec<Mark> = vec![];
     let labels = diagnostic.labels.iter().filter(|l| !l.span.is_none());
@@ -101,8 +101,8 @@ fn snippets<'a>(marks: &'a [Mark], map: &'a SourceMap) -> Vec<Element<'a>> {
 /// True if lines count on from one place to the other without a line marker between.
 fn same_stretch(file: &File, a: u32, b: u32) -> bool {
     let real = file.line_of(a) as i64 - file.line_of(b) as i64;
-    let told = i64::from(file.presumed_line(a)) - i64::from(file.presumed_line(b));
-    real == told && file.presumed_name(a) == file.presumed_name(b)
+    let presumed = i64::from(file.presumed_line(a)) - i64::from(file.presumed_line(b));
+    real == presumed && file.presumed_name(a) == file.presumed_name(b)
 }
 
 fn line_length(file: &File, at: u32) -> u32 {

@@ -38,7 +38,7 @@ impl Diagnostics {
         self.errors > 0
     }
 
-    /// How many errors.
+    /// Number of errors.
     pub fn error_count(&self) -> usize {
         self.errors
     }

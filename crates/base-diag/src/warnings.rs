@@ -33,7 +33,7 @@ pub const WARNINGS: &[(&str, &str)] = &[
     ("user-warning", "a #warning directive"),
 ];
 
-/// Which warnings are switched off and which count as errors; `all` stands for every one.
+/// Warnings that are disabled, and warnings that count as errors; `all` stands for every warning.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct WarningPolicy {
     disabled: Vec<String>,

@@ -76,7 +76,7 @@ impl Parser<'_> {
             Some('"') => Kind::String(self.string()?),
             Some(c) if c == '-' || c.is_ascii_digit() => Kind::Number(self.number()?),
             Some(c) if c.is_ascii_alphabetic() => self.word()?,
-            Some('\'') => return Err(self.error("strings stand in double quotes")),
+            Some('\'') => return Err(self.error("strings must be in double quotes")),
             Some(_) => return Err(self.error("expected a value")),
             None => return Err(self.error("the file ends before the value")),
         };
@@ -137,7 +137,7 @@ impl Parser<'_> {
                 return Ok(kind);
             }
         }
-        Err(self.error("expected a value: strings stand in double quotes"))
+        Err(self.error("expected a value: strings must be in double quotes"))
     }
 
     fn number(&mut self) -> Result<String, ParseError> {
@@ -288,9 +288,9 @@ mod tests {
             ("{\"a\": 1,}", "expected a key in double quotes at 9..10"),
             ("{\"a\" 1}", "expected `:` after the key at 6..7"),
             ("[1 2]", "expected `,` or `]` at 4..5"),
-            ("'x'", "strings stand in double quotes at 1..2"),
-            ("nul", "expected a value: strings stand in double quotes at 1..2"),
-            ("trueish", "expected a value: strings stand in double quotes at 1..2"),
+            ("'x'", "strings must be in double quotes at 1..2"),
+            ("nul", "expected a value: strings must be in double quotes at 1..2"),
+            ("trueish", "expected a value: strings must be in double quotes at 1..2"),
             ("01", "a number does not begin with 0 at 1..2"),
             ("1.", "expected a digit at 3..3"),
             ("\"a\n\"", "the string does not end at 1..2"),

@@ -35,7 +35,7 @@ impl Reader {
         self.problems.push(Diagnostic::error(self.code, title).at(span, label));
     }
 
-    /// The same with help.
+    /// Like [`wrong`](Self::wrong), with a help text.
     pub fn wrong_but(
         &mut self,
         span: Span,
@@ -65,7 +65,7 @@ impl Reader {
         let mut fields = Fields { what: what.into(), span: json.span, rest: vec![] };
         for member in members {
             if fields.rest.iter().any(|(name, ..)| *name == member.name) {
-                let title = format!("`{}` is there twice", member.name.escape_debug());
+                let title = format!("`{}` occurs twice", member.name.escape_debug());
                 self.wrong(member.name_span, title, format!("{} has one of each key", fields.what));
             }
             fields.rest.push((&member.name, member.name_span, &member.value));
@@ -195,9 +195,9 @@ mod tests {
         let _ = fields.take("port");
         fields.finish(&mut reader, &["name", "port"]);
         assert!(reader.has_errors());
-        let told: Vec<_> = reader.problems.iter().map(|d| render(d, &map, Style::Plain)).collect();
+        let rendered: Vec<_> = reader.problems.iter().map(|d| render(d, &map, Style::Plain)).collect();
         expect![[r#"
-            error[P4R0804]: `port` is there twice
+            error[P4R0804]: `port` occurs twice
              --> a.json:1:50
               |
             1 | { "nme": 1, "port": "7", "ports": 1, "wide": -1, "port": 2 }
@@ -233,6 +233,6 @@ mod tests {
               |
               = help: did you mean `port`?
         "#]]
-        .assert_eq(&told.join("\n"));
+        .assert_eq(&rendered.join("\n"));
     }
 }

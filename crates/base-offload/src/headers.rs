@@ -30,7 +30,7 @@ impl Headers {
         (found.end <= frame.len()).then_some(found)
     }
 
-    /// The same of a large frame, which ends with the frame: its IP length may be zero.
+    /// Headers of a large frame. The IP length may be zero; the packet then ends with the frame.
     pub(crate) fn of_large(frame: &[u8]) -> Option<Headers> {
         Headers::find(frame, Some(frame.len()))
     }

@@ -58,7 +58,7 @@ impl Joined {
         (joined.count > 1).then(|| joined.finished())
     }
 
-    /// How many frames it is.
+    /// Number of joined frames.
     pub fn count(&self) -> usize {
         self.count
     }

@@ -28,7 +28,7 @@ pub struct Record {
     pub nanos: u64,
     /// The bytes that were kept.
     pub frame: Vec<u8>,
-    /// How many bytes it had on the wire; more than `frame` if the capture cut it.
+    /// Length on the wire in bytes; larger than that of `frame` if the capture truncated it.
     pub original: u32,
 }
 

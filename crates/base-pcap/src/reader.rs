@@ -78,7 +78,7 @@ impl<'r> Reader<'r> {
         Ok(Reader { blocks, offset: 0, capacity: BUFFER, classic, interfaces: vec![], done: false })
     }
 
-    /// Gives the next frame to `take`, if there is one. After an error there is none.
+    /// Passes the next frame to `take`, if there is one. After an error there is none.
     pub fn read<R>(&mut self, take: impl FnOnce(Frame<'_>) -> R) -> Result<Option<R>, ReadError> {
         if self.done {
             return Ok(None);

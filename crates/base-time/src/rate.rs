@@ -63,7 +63,7 @@ impl Rate {
         Duration::from_ps(picoseconds)
     }
 
-    /// How many whole bytes pass in `span`.
+    /// Number of whole bytes transmitted in `span`.
     pub fn bytes_in(self, span: Duration) -> u64 {
         let bits = u128::from(self.0) * u128::from(span.as_ps()) / PS_PER_S;
         u64::try_from(bits / 8).unwrap_or(u64::MAX)

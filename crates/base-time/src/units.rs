@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Why a text is no duration or no rate.
+/// Error of parsing a duration or a rate.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ParseUnitError {
     /// No number at the start.

@@ -32,9 +32,9 @@ impl Size {
 pub struct Shape {
     /// Decides everything that is drawn.
     pub seed: u64,
-    /// How many packets there are.
+    /// Number of packets.
     pub packets: usize,
-    /// How many flows they are of.
+    /// Number of flows.
     pub flows: u32,
     /// The exponent of the flows' popularity in thousandths: 0 all alike, 990 steep.
     pub skew: u32,

@@ -10,7 +10,7 @@ use std::fmt::Write;
 pub struct Outcome {
     /// For each packet that came in: port and bytes of those that went out.
     pub sent: Vec<Vec<(u16, Vec<u8>)>>,
-    /// The bytes of what the controller was told, in order.
+    /// The bytes of what the controller was text, in order.
     pub reports: Vec<Vec<u8>>,
 }
 
@@ -91,7 +91,7 @@ pub fn report_bytes(values: impl IntoIterator<Item = (u32, BigUint)>) -> Vec<u8>
 /// First difference between wanted and found output, as text for people.
 pub fn difference(wanted: &Outcome, found: &Outcome) -> Option<String> {
     let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
-    let told = |sent: &[(u16, Vec<u8>)]| match sent {
+    let text = |sent: &[(u16, Vec<u8>)]| match sent {
         [] => "nothing".to_string(),
         _ => {
             sent.iter().map(|(port, bytes)| format!("{port}: {}", hex(bytes))).collect::<Vec<_>>().join(", ")
@@ -104,8 +104,8 @@ pub fn difference(wanted: &Outcome, found: &Outcome) -> Option<String> {
         if wanted != found {
             return Some(format!(
                 "packet {number} became\n  {}\ninstead of\n  {}",
-                told(found),
-                told(wanted)
+                text(found),
+                text(wanted)
             ));
         }
     }

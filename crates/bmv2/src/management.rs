@@ -227,7 +227,7 @@ impl<S: Switch> Services<S> {
         };
         match replicas {
             Some(replicas) => self.put_session(session, replicas),
-            None => unable("a session needs a port, or a multicast group that is there"),
+            None => unable("a session needs a port, or a multicast group that exists"),
         }
     }
 

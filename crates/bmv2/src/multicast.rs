@@ -140,7 +140,7 @@ impl<S: Switch> Services<S> {
     fn create_multicast(&mut self, args: &Args<'_>) -> Answer {
         let group = args.index(2)?;
         if self.nodes.groups.contains_key(&group) {
-            return declared(INVALID_MGID, format!("group {group} is there"));
+            return declared(INVALID_MGID, format!("group {group} exists"));
         }
         self.put(update::Type::Insert, group)?;
         self.nodes.groups.insert(group, BTreeSet::new());

@@ -85,7 +85,7 @@ impl Authority {
         Ok(Authority { certificate, issuer: Issuer::new(params, key) })
     }
 
-    /// `NAME.pem` and `NAME.key`, for a host or somebody else.
+    /// `NAME.pem` and `NAME.key`, for a host or for a controller or operator.
     fn sign(
         &self,
         directory: &Path,

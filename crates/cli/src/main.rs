@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// Gives memory back to the system, also that of large requests: a switch is as small after an attack as before.
+/// Returns released memory to the system, also that of large requests, so that a switch is as small after an attack as before.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

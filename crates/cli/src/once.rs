@@ -1,4 +1,4 @@
-//! Files that are made once, by whoever comes first.
+//! Files that are created once, by the first process that needs them.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, ErrorKind, Write};

@@ -7,12 +7,12 @@ use std::io::{BufWriter, IsTerminal, Stdout, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Prints a line to standard error. Unlike `eprintln!`, it is no error if nobody listens any more.
+/// Prints a line to standard error. Unlike with `eprintln!`, a closed stream is no error.
 macro_rules! tell {
     ($($text:tt)*) => { $crate::output::told(format_args!("{}\n", format_args!($($text)*))) };
 }
 
-/// The same without ending the line, for text that the next line replaces.
+/// Like `tell!`, without a line end: the next line replaces the text.
 macro_rules! tell_over {
     ($($text:tt)*) => { $crate::output::told(format_args!($($text)*)) };
 }
@@ -50,7 +50,7 @@ pub fn json(value: &Value) {
     print(&format!("{value:#}\n"));
 }
 
-/// Prints to standard output. A reader that has gone away is no error.
+/// Prints to standard output. A closed pipe is no error.
 pub fn print(text: &str) {
     let _ = match lock().as_mut() {
         Some(batch) => batch.write_all(text.as_bytes()),

@@ -22,7 +22,7 @@ pub fn read(path: &Path) -> Result<Secret, String> {
     })
 }
 
-/// The same; a file that is not there is made, for its owner to read, with a new secret.
+/// Reads the secret; if the file does not exist, creates it with a new secret, readable only by its owner.
 pub fn made(path: &Path) -> Result<Secret, String> {
     once::make(path, 0o600, || {
         let mut bytes = [0; 32];

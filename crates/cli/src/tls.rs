@@ -72,7 +72,7 @@ impl ClientArgs {
         }
     }
 
-    /// True if somebody who signs others' certificates is named, or a certificate to show them.
+    /// True if a CA certificate or a client certificate is given.
     pub fn names_authority(&self) -> bool {
         self.cacert.is_some() || self.cert.is_some() || self.key.is_some()
     }

@@ -19,7 +19,7 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// A directory of its own for a test, emptied first.
+/// An empty directory for a test.
 fn directory(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&path);
@@ -538,7 +538,10 @@ fn p4info_mistakes() {
     let output = p4rack(&["p4info", program, "-o", "l2.xyz"]);
     assert_eq!(output.status.code(), Some(2));
     let said = stderr(&output);
-    assert!(said.contains("the extension of `l2.xyz` does not tell its encoding: add `--format`"), "{said}");
+    assert!(
+        said.contains("the extension of `l2.xyz` does not determine the encoding: add `--format`"),
+        "{said}"
+    );
     let output = p4rack(&["p4info", program, "-o", "/no/such/directory/l2.txtpb"]);
     assert_eq!(output.status.code(), Some(1));
     let output = p4rack(&["p4info", "no-such.p4"]);

@@ -498,13 +498,13 @@ fn the_way_of_copies() {
               multicast 7
             packet 2: replica of packet 1, rid 0, port 1, 14 bytes
             packet 3: replica of packet 1, rid 5, port 2, 14 bytes
-            packet 2 goes on
+            packet 2 continues
               egress
               compute_checksum
               deparser
                 emit hdr.ethernet (112 bits)                                          l2.p4:98
               sent by port 1, 14 bytes
-            packet 3 goes on
+            packet 3 continues
               egress
               compute_checksum
               deparser

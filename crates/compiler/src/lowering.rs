@@ -4,7 +4,7 @@ use base_diag::Diagnostic;
 use ir::Program;
 use std::fmt::Write;
 
-/// Which form of a program is wanted.
+/// Form of a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Form {
     /// As the front end made it.
@@ -15,7 +15,7 @@ pub enum Form {
     After(Vec<String>),
 }
 
-/// Why there is no text.
+/// Reason why there is no text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NoText {
     /// No pass has this name.

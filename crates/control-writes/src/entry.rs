@@ -4,7 +4,7 @@ use crate::Match;
 use base_bits::Bits;
 use std::fmt;
 
-/// Which entry of a table. A key without matches is that of the default entry: tables without fields have no other.
+/// Key of a table entry. A key without matches is the default entry's: tables without keys have no other entry.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct EntryKey {
     /// One for each key field, in the table's order; fields of kind `selector` are left out.
@@ -14,7 +14,7 @@ pub struct EntryKey {
 }
 
 impl EntryKey {
-    /// That of the default entry.
+    /// Key of the default entry.
     pub fn of_default() -> EntryKey {
         EntryKey { matches: [].into(), priority: 0 }
     }

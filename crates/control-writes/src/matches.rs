@@ -16,7 +16,7 @@ pub enum Match {
     Lpm {
         /// Bits after the prefix do not count.
         value: Bits,
-        /// How many bits count.
+        /// Length of the prefix in bits.
         prefix_len: u32,
     },
     /// Equal where `mask` has ones.

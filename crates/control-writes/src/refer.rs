@@ -17,7 +17,7 @@ pub enum Kind {
 }
 
 impl<R> Write<R> {
-    /// The same write with other references: `refer` gives the new one, or why there is none.
+    /// Replaces the references of the write by those that `refer` returns. An error of `refer` is returned.
     pub fn refer<S, E>(&self, mut refer: impl FnMut(Kind, &R) -> Result<S, E>) -> Result<Write<S>, E> {
         let refer = &mut refer;
         Ok(match self {

@@ -9,7 +9,7 @@ pub enum Write<R> {
     Entry {
         /// The table.
         table: R,
-        /// Which entry.
+        /// Key of the entry.
         key: EntryKey,
         /// New state; `None` deletes the entry.
         to: Option<Box<Entry<R>>>,
@@ -75,7 +75,7 @@ pub enum Write<R> {
     Meter {
         /// The meter.
         meter: R,
-        /// Which cell.
+        /// Index of the cell.
         index: u64,
         /// New rates; `None` resets them.
         to: Option<Rates>,
@@ -101,7 +101,7 @@ pub enum Write<R> {
     Counter {
         /// The counter.
         counter: R,
-        /// Which cell.
+        /// Index of the cell.
         index: u64,
         /// New count.
         to: Count,
@@ -110,7 +110,7 @@ pub enum Write<R> {
     Register {
         /// The register.
         register: R,
-        /// Which cell.
+        /// Index of the cell.
         index: u64,
         /// New value, of the type of the register's cells.
         to: Data,
@@ -119,7 +119,7 @@ pub enum Write<R> {
     DirectCounter {
         /// The table.
         table: R,
-        /// Which entry.
+        /// Key of the entry.
         key: EntryKey,
         /// New count.
         to: Count,

@@ -25,7 +25,7 @@ pub struct Agent<B: Builder> {
     held: Held,
     /// True if the saved program is committed when the present write has succeeded.
     commits: bool,
-    /// The program whose entities are being read.
+    /// The program with the entities that are being read.
     holds: Option<ForwardingPipelineConfig>,
 }
 
@@ -38,7 +38,7 @@ pub enum Effect {
     Tell(StreamMessageResponse),
     /// Frames wait outside from now on.
     KeepOut,
-    /// Those that wait come in, and others again.
+    /// The held frames are admitted first, then new ones.
     LetIn,
 }
 
@@ -57,7 +57,7 @@ impl<B: Builder> Agent<B> {
         Agent { server, held: Held::No, commits: false, holds: None }
     }
 
-    /// The device begins anew, without a program; nothing waits outside.
+    /// The device restarts without a program, and admits frames.
     pub fn restart(&mut self) {
         self.server.stop();
         self.commits = false;
@@ -98,7 +98,7 @@ impl<B: Builder> Agent<B> {
         Some(ended.map_or_else(Answer::Refused, |()| Answer::Done))
     }
 
-    /// The same as [`ask`](Agent::ask), but that a long write has only begun: the agent is busy then.
+    /// [`ask`](Agent::ask), but a long write only begins: the agent is then busy.
     pub fn begin(&mut self, now: Time, ask: Ask) -> (Option<Answer>, Vec<Effect>) {
         let mut effects: Vec<Effect> = self.let_in(now).into_iter().collect();
         let done = match ask {
@@ -152,7 +152,7 @@ impl<B: Builder> Agent<B> {
         answer(self.server.read_running(request), None)
     }
 
-    /// The same in slices; nothing comes back if it has only begun. With a config the answer is all that is held of a program.
+    /// Begins a read in slices; `None` if it is not finished. With a config, the answer has all entities of the program.
     fn begin_read(
         &mut self,
         entities: Vec<Entity>,
@@ -213,7 +213,7 @@ impl<B: Builder> Agent<B> {
         })
     }
 
-    /// Nothing comes back if it is long, and has only begun.
+    /// Begins a write; `None` if it is long and not finished.
     fn write(&mut self, updates: Vec<Update>, commits: bool) -> Option<Result<(), Status>> {
         self.commits = commits;
         let written = match updates.is_empty() && commits {

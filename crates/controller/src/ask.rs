@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct DeviceId(pub usize);
 
-/// Which ask an answer is for. An ask has one answer, or none if it or the answer is lost.
+/// Number of an ask. An ask has one answer, or none if the ask or the answer is lost.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct AskId(pub u64);
 
@@ -25,7 +25,7 @@ pub enum Ask {
     Save(Box<ForwardingPipelineConfig>),
     /// `Write` with `ROLLBACK_ON_ERROR` to the program that was saved last, which waits for the commit.
     Load(Vec<Update>),
-    /// The same, and `SetForwardingPipelineConfig` with `COMMIT` if that has worked.
+    /// [`Load`](Ask::Load), then `SetForwardingPipelineConfig` with `COMMIT` if the load has succeeded.
     Commit(Vec<Update>),
     /// `Write` with `ROLLBACK_ON_ERROR` to the program that runs: all or nothing. A saved program that was not
     /// committed is dropped.
@@ -43,7 +43,7 @@ pub enum Ask {
     Stay(Duration),
     /// Take frames in again, those that were kept first.
     Release,
-    /// How many frames each port has taken and sent.
+    /// Reads the numbers of frames received and sent by each port.
     Ports,
     /// Run a frame, hold the frames that would leave, and return the trace.
     Trace(TraceRequest),
@@ -72,11 +72,11 @@ pub struct Holdings {
 /// Answers of an agent.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Answer {
-    /// It is done.
+    /// The ask was executed.
     Done,
     /// Result of a read.
     Found(Vec<Entity>),
-    /// How many frames each port has taken and sent.
+    /// Numbers of frames received and sent, by port.
     Ports(BTreeMap<u32, PortCount>),
     /// Trace of a frame.
     Traced(Box<Hop>),
@@ -93,7 +93,7 @@ pub enum Answer {
 pub enum Heard {
     /// The agent is connected; its device's entities are unknown.
     Here,
-    /// It cannot be reached.
+    /// The agent cannot be reached.
     Gone(String),
     /// Another controller, which was started later, steers it, or has.
     Superseded,

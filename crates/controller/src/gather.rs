@@ -115,13 +115,13 @@ impl Gathered {
         self.counters.get(&(counter, index)).copied().unwrap_or_default()
     }
 
-    /// Those cells that are known.
+    /// Passes the known cells of a counter to `give`.
     pub(crate) fn counters(&self, counter: u32, cells: Range<u64>, give: &mut dyn FnMut(u64, Count)) {
         let known = self.counters.range((counter, cells.start)..(counter, cells.end));
         known.for_each(|((_, cell), count)| give(*cell, *count));
     }
 
-    /// The same of a register.
+    /// Passes the known cells of a register to `give`.
     pub(crate) fn registers(&self, register: u32, cells: Range<u64>, give: &mut dyn FnMut(u64, Data)) {
         let known = self.registers.range((register, cells.start)..(register, cells.end));
         known.for_each(|((_, cell), data)| give(*cell, data.clone()));

@@ -50,7 +50,7 @@ fn rank(entity: &Entity) -> usize {
     all.iter().position(same).unwrap_or(all.len())
 }
 
-/// True if the whole program has the entity's object: runtimes have tables of their own.
+/// True if the whole program has the entity's object; tables of the runtime exist only in parts.
 fn is_known(catalog: &Catalog, entity: &Entity) -> bool {
     let table = |entry: Option<&TableEntry>| entry.is_some_and(|entry| catalog.table(entry.table_id).is_ok());
     match &entity.entity {
@@ -69,7 +69,7 @@ fn is_known(catalog: &Catalog, entity: &Entity) -> bool {
     }
 }
 
-/// True if an entity is as it is on a device that was just built, so that nobody has written it.
+/// True if an entity has the state of a newly built device, so no client has written it.
 fn is_as_built(store: &Store, entity: &Entity) -> bool {
     is_unwritten(entity)
         || matches!(&entity.entity, Some(Kind::TableEntry(e)) if e.is_default_action && store.is_initial_default(e))
@@ -164,7 +164,7 @@ fn bare(store: &Store, entity: &Entity) -> Option<Entity> {
         e.counter_data = None;
         e.time_since_last_hit = None;
         if e.is_default_action {
-            // Its rates are an entity of their own.
+            // Rates are a separate entity.
             e.meter_config = None;
         }
     }

@@ -11,20 +11,20 @@ use base_time::{Duration, Time};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_server::Status;
 
-/// See the module.
+/// Whether frames are held.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Held {
-    /// Frames come in.
+    /// Frames are admitted.
     #[default]
     No,
-    /// Frames wait until then, or until somebody says something else.
+    /// Frames are held until this time, or until another request.
     Until(Time),
-    /// Frames wait until somebody says something else.
+    /// Frames are held until another request.
     UntilTold,
 }
 
 impl Held {
-    /// From now on frames wait: for so long, or until somebody says something else.
+    /// Holds frames from now on, for the time of the lease or until another request.
     pub fn from(now: Time, lease: Option<Duration>) -> Held {
         lease.map_or(Held::UntilTold, |lease| Held::Until(now + lease))
     }

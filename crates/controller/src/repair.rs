@@ -100,7 +100,7 @@ pub(crate) fn everything() -> Vec<Entity> {
     kinds.into_iter().map(|kind| Entity { entity: Some(kind) }).collect()
 }
 
-/// What every device is to hold of what is prepared for the whole.
+/// Desired contents of every device, as its part of the prepared contents of the rack.
 pub(crate) async fn contents<P: Planner>(
     shared: &Shared<P>,
     rollout: &Rollout,
@@ -161,7 +161,7 @@ pub(crate) struct Own {
     pub(crate) before: Vec<Entity>,
 }
 
-/// What writes this to a rack that holds nothing.
+/// The update that creates an entity.
 fn making_one(entity: Entity) -> Update {
     Update { r#type: making(&entity) as i32, entity: Some(entity) }
 }

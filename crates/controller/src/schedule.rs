@@ -14,14 +14,14 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub(crate) struct TaskId(pub(crate) u64);
 
-/// See the module.
+/// Running tasks and the resources of each.
 #[derive(Default, Debug)]
 pub(crate) struct Schedule {
     /// Tasks that have begun.
     running: BTreeMap<TaskId, Claim>,
-    /// Those of them that wait to be a device's only user.
+    /// Tasks that wait to be the only user of a device.
     resting: BTreeSet<TaskId>,
-    /// Something has ended or rests since somebody asked.
+    /// True if a task has ended or begun to rest since the last check.
     changed: bool,
 }
 

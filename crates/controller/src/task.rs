@@ -40,7 +40,7 @@ impl<P: Planner> Shared<P> {
         self.0.borrow_mut()
     }
 
-    /// Asks several devices at once and waits for all; the answers come back in the order of the asks.
+    /// Asks several devices at once and waits for all answers, in the order of the asks.
     pub(crate) async fn ask_all(&self, asks: Vec<(usize, Ask)>) -> Vec<(usize, Answer)> {
         let waiting: Vec<_> =
             asks.into_iter().map(|(device, ask)| (device, self.state().ask(device, ask))).collect();
@@ -160,7 +160,7 @@ impl<P: Planner> Shared<P> {
         }
     }
 
-    /// Lets whatever else there is to do come first: frames, where devices are in this process.
+    /// Lets other work run first: frames, if the devices are in this process.
     pub(crate) async fn pause(&self) {
         let mut has_paused = false;
         poll_fn(|_| {
@@ -197,7 +197,7 @@ impl<P: Planner> Shared<P> {
     }
 
     /// Waits until no other task has requests in progress at the devices; until it ends, this task is their only user.
-    /// It must have no request in progress itself.
+    /// The task must have no request in progress itself.
     pub(crate) async fn alone(&self, devices: &[usize]) {
         poll_fn(|_| {
             let mut state = self.state();
@@ -226,7 +226,7 @@ fn is_empty(rollout: &Rollout, counts: &Counts) -> bool {
     })
 }
 
-/// Goes on with a task as far as it gets. True if it has ended.
+/// Runs a task until it has to wait. Returns true if it has ended.
 pub(crate) fn go_on(task: &mut Task) -> bool {
     task.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()
 }

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 /// Limit on the devices that one frame and its copies pass.
 const MOST_HOPS: usize = 256;
 
-/// Follows a frame that comes into the origin, and all that comes of it.
+/// Follows a frame received by the origin, and all resulting packets.
 pub(crate) async fn trace<P: Planner>(
     shared: &Shared<P>,
     request: TraceRequest,

@@ -19,24 +19,26 @@ pub(crate) async fn write<P: Planner>(shared: &Shared<P>, request: &WriteRequest
     operate(shared, request).await
 }
 
-/// The same, by whoever runs the switch.
+/// [`write`] by an operator, who needs no election id.
 pub(crate) async fn operate<P: Planner>(shared: &Shared<P>, request: &WriteRequest) -> Result<(), Status> {
     shared.state().server.may_operate(request)?;
     let atomicity = request.atomicity();
-    let way = Way {
+    let terms = Terms {
         role: &request.role,
         all_or_nothing: atomicity != Atomicity::ContinueOnError,
         at_once: atomicity == Atomicity::DataplaneAtomic,
     };
     let updates = shared.state().server.lower(&request.updates);
-    match transact(shared, &updates, way).await? {
+    match transact(shared, &updates, terms).await? {
         Ended::Done(outcomes) => outcomes.status(),
-        Ended::Refused { outcomes } if way.all_or_nothing || request.updates.len() == 1 => outcomes.status(),
-        // Some of them can be done: nobody knows which before each is tried.
+        Ended::Refused { outcomes } if terms.all_or_nothing || request.updates.len() == 1 => {
+            outcomes.status()
+        }
+        // Some updates may succeed; only trying each one shows which.
         Ended::Refused { .. } => {
             let mut all = Outcomes::default();
             for update in &updates {
-                match transact(shared, std::slice::from_ref(update), way).await {
+                match transact(shared, std::slice::from_ref(update), terms).await {
                     Ok(Ended::Done(outcomes) | Ended::Refused { outcomes }) => all.append(outcomes),
                     // Earlier updates stay done.
                     Err(status) => all.note::<()>(Err(Box::new(unable(status)))),
@@ -47,22 +49,22 @@ pub(crate) async fn operate<P: Planner>(shared: &Shared<P>, request: &WriteReque
     }
 }
 
-/// Updates of nobody's, in numbers, all or none.
+/// Applies updates without a client, with numbers instead of strings, all or none.
 pub(crate) async fn fill<P: Planner>(shared: &Shared<P>, updates: &[Update]) -> Result<(), Status> {
-    let way = Way { role: "", all_or_nothing: true, at_once: false };
+    let terms = Terms { role: "", all_or_nothing: true, at_once: false };
     shared.state().server.note(updates);
     let updates: Vec<_> = updates.iter().map(|update| Ok(Cow::Borrowed(update))).collect();
-    match transact(shared, &updates, way).await? {
+    match transact(shared, &updates, terms).await? {
         Ended::Done(outcomes) | Ended::Refused { outcomes } => outcomes.status(),
     }
 }
 
-/// How a batch is done.
+/// Sender and atomicity of a batch.
 #[derive(Clone, Copy)]
-struct Way<'r> {
+struct Terms<'r> {
     role: &'r str,
     all_or_nothing: bool,
-    /// No packet sees some of it.
+    /// No packet sees a part of the batch.
     at_once: bool,
 }
 
@@ -89,7 +91,7 @@ struct Batch {
     forth: Spread,
     /// In the order of `forth`.
     back: Spread,
-    /// Which updates of the request each of `forth` is.
+    /// For each element of `forth`, the positions of its updates in the request.
     of: std::collections::BTreeMap<usize, Vec<usize>>,
 }
 
@@ -97,7 +99,7 @@ struct Batch {
 async fn transact<P: Planner>(
     shared: &Shared<P>,
     updates: &[Lowered<'_>],
-    way: Way<'_>,
+    terms: Terms<'_>,
 ) -> Result<Ended, Status> {
     // Written to a saved program, which no device has yet.
     let running = if shared.state().server.is_saved() { None } else { shared.state().rollout() };
@@ -107,14 +109,14 @@ async fn transact<P: Planner>(
         let queries = needed(shared, updates).await;
         before = repair::gather(shared, rollout, queries).await?;
     }
-    let mut batch = desire(shared, running.as_ref(), updates, way).await?;
+    let mut batch = desire(shared, running.as_ref(), updates, terms).await?;
     if batch.forth.is_empty() {
         return Ok(Ended::Done(batch.outcomes));
     }
     let origin = running.as_ref().map(|rollout| rollout.origin);
     // One device does few updates at once.
     let is_long = batch.forth.len() > 1 || batch.forth.values().any(|list| list.len() > SLICE);
-    let holds = way.at_once && is_long;
+    let holds = terms.at_once && is_long;
     if let (true, Some(origin)) = (holds, origin)
         && let Err(status) = shared.hold(origin).await
     {
@@ -204,7 +206,7 @@ async fn desire<P: Planner>(
     shared: &Shared<P>,
     running: Option<&Arc<Rollout>>,
     updates: &[Lowered<'_>],
-    way: Way<'_>,
+    terms: Terms<'_>,
 ) -> Result<Batch, Status> {
     let mut batch = Batch::default();
     let mut index = 0;
@@ -214,15 +216,15 @@ async fn desire<P: Planner>(
         }
         let mut state = shared.state();
         for update in slice {
-            if batch.outcomes.failed() && way.all_or_nothing {
+            if batch.outcomes.failed() && terms.all_or_nothing {
                 batch.outcomes.not_tried();
                 continue;
             }
-            desire_one(&mut state.server, running, (update, index), way, &mut batch);
+            desire_one(&mut state.server, running, (update, index), terms, &mut batch);
             index += 1;
         }
     }
-    if batch.outcomes.failed() && way.all_or_nothing {
+    if batch.outcomes.failed() && terms.all_or_nothing {
         undo(shared, std::mem::take(&mut batch.undo)).await?;
         batch.outcomes.rolled_back();
         batch.forth.clear();
@@ -235,7 +237,7 @@ fn desire_one<P: Planner>(
     server: &mut Server<Plans<P>>,
     running: Option<&Arc<Rollout>>,
     (update, index): (&Lowered<'_>, usize),
-    way: Way<'_>,
+    terms: Terms<'_>,
     batch: &mut Batch,
 ) {
     let update = match update {
@@ -243,7 +245,7 @@ fn desire_one<P: Planner>(
         Err(fault) => return batch.outcomes.note::<()>(Err(fault.clone())),
     };
     let back = server.undoing(update);
-    let inverse = match server.update(way.role, update) {
+    let inverse = match server.update(terms.role, update) {
         Ok(inverse) => inverse,
         Err(fault) => return batch.outcomes.note::<()>(Err(fault)),
     };
@@ -298,7 +300,7 @@ async fn roll_back<P: Planner>(
         .extend(undone.into_iter().filter(|(_, answer)| *answer != Answer::Done).map(|(device, _)| device));
     let mut cause = cause.unwrap_or_else(|| refusal("?", &Answer::Lost));
     for device in &unknown {
-        let why = "nobody knows whether it has done what was written";
+        let why = "it is not known whether the device has executed the write";
         shared.state().stale(*device, why, before.remove(device).unwrap_or_default());
     }
     if !unknown.is_empty() {

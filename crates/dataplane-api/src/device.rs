@@ -64,7 +64,7 @@ pub struct EgressResult {
     pub again: Vec<QueuedPacket>,
 }
 
-/// Why a packet ended inside a device.
+/// Reason why a packet ended inside a device.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum DropReason {
     /// The program dropped it in ingress.

@@ -1,5 +1,5 @@
 //! Errors of the user's externs.
 
-/// Why a frame extern or value extern could not be made or restored.
+/// Reason why a frame extern or value extern could not be created or restored.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExternError(pub String);

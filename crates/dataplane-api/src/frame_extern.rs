@@ -53,7 +53,7 @@ pub struct Emitted {
     pub frame: Vec<u8>,
     /// Point at which the frame continues.
     pub resume: ResumeAt,
-    /// It is the packet that was called with, and keeps its metadata. At most one a call; none from a tick.
+    /// The frame continues the calling packet and keeps its metadata. At most one frame per call; none from a tick.
     pub carries_on: bool,
 }
 

@@ -30,7 +30,7 @@ impl SnapshotWriter {
         self.bytes.extend(value.to_be_bytes());
     }
 
-    /// How many of something follow, in four bytes.
+    /// Writes the number of following elements, in four bytes.
     pub fn count(&mut self, value: usize) {
         self.u32(u32::try_from(value).unwrap_or(u32::MAX));
     }
@@ -111,7 +111,7 @@ impl<'a> SnapshotReader<'a> {
         self.array().map(u64::from_be_bytes)
     }
 
-    /// How many of something follow. Each takes a byte at least: more than the bytes that are left is a mistake.
+    /// Reads the number of following elements. Each takes at least a byte, so a number larger than the bytes left is an error.
     pub fn count(&mut self) -> Read<usize> {
         let count = self.u32()? as usize;
         if count <= self.rest.len() { Ok(count) } else { Err(cut_short()) }

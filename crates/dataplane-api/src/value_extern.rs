@@ -148,7 +148,7 @@ pub enum Effect {
     Pure,
     /// `@noSideEffects`: it leaves the memory as it is.
     Reads,
-    /// It may change the memory.
+    /// The method may change the memory.
     Writes,
 }
 

@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use target_native::{Engine, Fate, Packet, Shared};
 
-/// Frames that are offered at a time: a lane is to have enough to do.
+/// Frames offered at a time: enough to keep a lane busy.
 const OFFERED: usize = 16 * BATCH;
 
 /// How often a cache line passes between two threads for the time that it takes.
@@ -57,7 +57,7 @@ struct Feed<'l> {
 }
 
 impl<'l> Feed<'l> {
-    /// So many at a time.
+    /// A feed that sends `count` frames at a time.
     fn new(load: &'l Load, count: usize) -> Feed<'l> {
         Feed { load, next: 0, packets: vec![Packet::default(); count] }
     }
@@ -164,7 +164,7 @@ impl<'l> Served<'l> {
                 self.batch.room().is_empty()
             } {}
         }
-        self.shared.take_told();
+        self.shared.take_reports();
     }
 
     fn received(&self) -> u64 {

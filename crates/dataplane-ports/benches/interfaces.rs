@@ -85,7 +85,7 @@ fn start(name: &str) -> Option<Contestant> {
     })
 }
 
-/// Open vSwitch with its userspace datapath, and a database of its own.
+/// Open vSwitch with its userspace datapath and a separate database.
 fn open_vswitch() -> Option<Contestant> {
     let folder = format!("/tmp/ovs-{}", std::process::id());
     fs::create_dir_all(&folder).unwrap();
@@ -115,7 +115,7 @@ fn open_vswitch() -> Option<Contestant> {
     Some(Contestant::OpenVSwitch(children, folder))
 }
 
-/// Frames that have come in by an interface of the thread's namespace.
+/// Frames received on an interface of the thread's namespace.
 fn came(name: &str) -> u64 {
     let text = fs::read_to_string("/proc/thread-self/net/dev").unwrap();
     let line = text.lines().find(|line| line.trim_start().starts_with(&format!("{name}:"))).unwrap();

@@ -34,7 +34,7 @@ struct Shared {
 #[derive(Default)]
 struct Open {
     index: u32,
-    /// None while there is no interface, and where it could not be opened.
+    /// `None` while there is no interface, or if it could not be opened.
     sockets: Option<Sockets>,
     /// The lane does not wait for them yet.
     is_new: bool,
@@ -64,7 +64,7 @@ pub(crate) fn open(
     }
     let shared = Shared { link: Arc::clone(link), losses: Arc::clone(losses), open: Mutex::default() };
     let mode = shared.renew(&mut shared.lock()).map_err(|error| why(name, &error))?;
-    let mode = mode.ok_or_else(|| format!("`{name}` is gone"))?;
+    let mode = mode.ok_or_else(|| format!("`{name}` does not exist any more"))?;
     let shared = Arc::new(shared);
     Ok((XdpSource { shared: Arc::clone(&shared), rounds: 0 }, XdpSink(shared), mode))
 }

@@ -1,14 +1,14 @@
-//! A batch of frames in buffers that are used again.
+//! A batch of frames in reused buffers.
 
 use dataplane_api::Port;
 use target_native::{MOST_BYTES, Packet};
 
-/// Packets of a batch, if nothing else is said.
+/// Default number of packets in a batch.
 pub const BATCH: usize = 64;
 
-/// Frames that have come, in order. A frame that is too long for a [`Packet`] ends the batch.
+/// Received frames, in order. A frame that is too long for a [`Packet`] ends the batch.
 pub struct Batch {
-    /// As many as can come in, then those of copies.
+    /// Buffers for received frames, then copies.
     packets: Vec<Packet>,
     most: usize,
     came: usize,
@@ -23,7 +23,7 @@ impl Default for Batch {
 }
 
 impl Batch {
-    /// For so many frames.
+    /// A batch of at most `most` frames.
     pub fn of(most: usize) -> Batch {
         Batch { packets: vec![Packet::default(); most], most, came: 0, extra: 0, long: None }
     }
@@ -55,22 +55,22 @@ impl Batch {
         }
     }
 
-    /// The packets, those of copies after those that came in.
+    /// The packets: received ones, then copies.
     pub fn packets(&mut self) -> &mut [Packet] {
         &mut self.packets
     }
 
-    /// How many have come in, without a long frame.
+    /// Number of received packets, without a long frame.
     pub fn came(&self) -> usize {
         self.came
     }
 
-    /// The frame that was too long.
+    /// Takes the long frame at the end of the batch, if there is one.
     pub fn take_long(&mut self) -> Option<Vec<u8>> {
         self.long.take()
     }
 
-    /// The same, which stays.
+    /// The long frame at the end of the batch, if there is one. It stays in the batch.
     pub(crate) fn long(&self) -> Option<&[u8]> {
         self.long.as_deref()
     }
@@ -85,7 +85,7 @@ impl Batch {
         self.came == 0 && self.long.is_none()
     }
 
-    /// Adds a frame that came of others, and gives its position; `None` if it is too long.
+    /// Adds a frame that was made from others. Returns its position; `None` if it is too long.
     pub(crate) fn add(&mut self, frame: &[u8]) -> Option<usize> {
         let at = self.most + self.extra;
         if self.packets.len() == at {

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 /// Ports with smaller numbers have a place in an array.
 const NEAR: usize = 1024;
 
-/// See the module.
+/// Values by port. Ports below [`NEAR`] have a place in an array.
 #[derive(Clone, Debug)]
 pub(crate) struct ByPort<T> {
     near: Vec<Option<T>>,
     far: BTreeMap<Port, T>,
-    /// How many there are.
+    /// Number of ports with a value.
     count: usize,
 }
 
@@ -22,7 +22,7 @@ impl<T> Default for ByPort<T> {
 }
 
 impl<T> ByPort<T> {
-    /// How many ports have something.
+    /// Number of ports with a value.
     pub(crate) fn len(&self) -> usize {
         self.count
     }

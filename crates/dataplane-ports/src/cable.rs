@@ -92,7 +92,7 @@ fn ring(length: usize) -> (RingSink, RingSource) {
 }
 
 impl Cable {
-    /// Sends a frame. False if there is no room, or the other end is gone: then it is lost.
+    /// Sends a frame. Returns false if there is no room or no other end: then the frame is lost.
     pub fn send(&mut self, frame: &[u8]) -> bool {
         self.sink.put(frame)
     }
@@ -146,7 +146,7 @@ impl Bell {
     }
 }
 
-/// Up to `most` elements, whose cache lines come over together.
+/// Up to `most` elements; their cache lines are transferred together.
 fn read<T>(ring: &mut Consumer<T>, most: usize) -> Option<ReadChunk<'_, T>> {
     let there = match ring.read_chunk(most) {
         Ok(_) => most,
@@ -158,7 +158,7 @@ fn read<T>(ring: &mut Consumer<T>, most: usize) -> Option<ReadChunk<'_, T>> {
     Some(chunk)
 }
 
-/// Room for up to `most` elements, whose cache lines come over together.
+/// Room for up to `most` elements; their cache lines are transferred together.
 fn room<T>(ring: &mut Producer<T>, most: usize) -> Option<WriteChunkUninit<'_, T>> {
     let there = match ring.write_chunk_uninit(most) {
         Ok(_) => most,
@@ -170,7 +170,7 @@ fn room<T>(ring: &mut Producer<T>, most: usize) -> Option<WriteChunkUninit<'_, T
     Some(chunk)
 }
 
-/// Takes the buffers that have come back, on top of those that are there: as few are in use as can be.
+/// Puts returned buffers on top of the spare ones, so that few buffers are in use.
 fn take_back(spare: &mut Vec<Packet>, free: &mut Consumer<Packet>) {
     spare.extend(read(free, usize::MAX).into_iter().flatten());
 }
@@ -221,7 +221,7 @@ impl Sink for RingSink {
 }
 
 impl RingSource {
-    /// Gives buffers back, if they are many.
+    /// Returns buffers to the other end, if there are many.
     fn give_back(&mut self) {
         if self.spare.len() >= RETURNED
             && let Some(room) = room(&mut self.free, self.spare.len())
@@ -288,7 +288,7 @@ mod tests {
         let (mut one, mut other) = cable(100);
         let mut packets: Vec<Packet> = (0..100).map(|at| Packet::new(9, &[at; 60]).unwrap()).collect();
         let which: Vec<usize> = (0..100).collect();
-        // Some come where there is no room for all, and the ring's end lies among the others.
+        // Some frames arrive when the batch has no room for all, and the ring wraps around among the others.
         let mut batch = Batch::of(80);
         for (sent, took) in [(&which[..30], 30), (&which[..], 80), (&[], 20)] {
             assert_eq!(one.sink.send(&mut packets, sent, Time::ZERO), sent.len());

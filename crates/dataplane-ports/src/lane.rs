@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 use target_native::{Fate, Turns, Worker};
 
-/// The most ports whose frames are counted each for itself: programs may send to any number.
+/// Maximum number of ports with separate counts: programs may send to any number.
 const MOST_PORTS: usize = 1024;
 
 /// Frames that run together: the more, the more leave by a port at a time.
@@ -27,7 +27,7 @@ const TOGETHER: usize = 4 * BATCH;
 /// Longest sleep of a lane, so that sources that cannot wake it are served.
 const NAP: std::time::Duration = std::time::Duration::from_millis(100);
 
-/// The same while a source waits for room.
+/// Sleep while a source waits for room.
 const SHORT_NAP: std::time::Duration = std::time::Duration::from_micros(100);
 
 /// State shared by a lane and the thread that owns the device.
@@ -58,7 +58,7 @@ pub(crate) struct Change {
     pub(crate) ports: Option<Ports>,
     /// Sources that are the lane's from now on.
     pub(crate) come: Sources,
-    /// Those that are not any more.
+    /// Ports that are removed.
     pub(crate) go: Vec<Port>,
 }
 
@@ -73,7 +73,7 @@ struct Runs {
     path: Path,
 }
 
-/// See the module.
+/// A thread that receives, runs and sends frames.
 pub(crate) struct Lane {
     turn: Arc<Turn>,
     sources: Sources,
@@ -200,7 +200,7 @@ impl Lane {
             if round.is_busy {
                 continue;
             }
-            // Captures are complete when somebody looks at them.
+            // Write captures to their files before the lane sleeps, so that readers see all frames.
             let _ = self.ports.flush();
             let nap = if round.is_full { SHORT_NAP } else { self.nap(round.deadline) };
             if self.poll.poll(&mut events, Some(nap)).is_err() {
@@ -248,7 +248,7 @@ impl Lane {
             }
             .err();
             if let Some(error) = &ended {
-                tracing::warn!(port, %error, "nothing comes by this port any more");
+                tracing::warn!(port, %error, "no more frames will be received on this port");
             }
             let is_up = ended.is_none() && source.is_up();
             if state.links.get(port) != Some(&is_up) && self.pass.try_send(Passed::Link(port, is_up)).is_ok()
@@ -263,7 +263,7 @@ impl Lane {
         round
     }
 
-    /// Takes a batch of one source, whose frames the owner runs.
+    /// Takes a batch of a source and forwards it to the owner, which runs it.
     fn take_to_pass(&mut self, port: Port, source: &mut dyn Source, round: &mut Round) -> io::Result<()> {
         self.passing.clear();
         let received = source.receive(port, &mut self.passing);
@@ -366,7 +366,7 @@ impl Lane {
         leaving.push(at);
     }
 
-    /// A frame that came of others leaves.
+    /// Sends a frame that was made from others.
     fn leave_as(&mut self, state: &mut State, cpu: Option<Port>, output: &Output, now: Time) {
         match self.batch.add(&output.frame) {
             Some(at) => self.leave(state, cpu, at, output.port),
@@ -403,7 +403,7 @@ impl Lane {
     }
 }
 
-/// Lets frames of a source wake the lane, if the source is a file.
+/// Registers the file of a source, so that its frames wake the lane.
 fn register(poll: &Poll, waker: &Arc<Waker>, source: &mut dyn Source) -> io::Result<()> {
     match source.wait(waker) {
         Wait::Readable(file) => registered(poll, file),
@@ -412,7 +412,7 @@ fn register(poll: &Poll, waker: &Arc<Waker>, source: &mut dyn Source) -> io::Res
     }
 }
 
-/// The token is nobody's: a lane looks at all of its sources.
+/// All sources have the same token: a lane checks all of its sources.
 fn registered(poll: &Poll, file: RawFd) -> io::Result<()> {
     poll.registry().register(&mut SourceFd(&file), Token(1), Interest::READABLE)
 }

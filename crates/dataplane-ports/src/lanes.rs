@@ -17,7 +17,7 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 use target_native::Worker;
 
-/// All lanes of a device, on threads of their own. They end when this is dropped.
+/// All lanes of a device, each on its own thread. They end when this value is dropped.
 pub struct Lanes {
     lanes: Vec<(Arc<Turn>, Option<JoinHandle<()>>)>,
     ports: Ports,
@@ -131,7 +131,7 @@ impl Lanes {
         self.lanes.iter().for_each(|(turn, _)| turn.wake());
     }
 
-    /// Lanes stand still for as long as it is kept.
+    /// Pauses all lanes until the returned value is dropped.
     pub fn pause(&self) -> Paused<'_> {
         Paused(self.lanes.iter().map(|(turn, _)| turn.state.lock()).collect())
     }

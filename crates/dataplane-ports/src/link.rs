@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-/// An interface, as it is now.
+/// The current state of an interface.
 #[derive(Debug)]
 pub struct LinkState {
     name: String,
@@ -92,15 +92,15 @@ impl LinkState {
 
 /// Receivers of changes.
 #[derive(Default)]
-struct Told {
+struct Receivers {
     links: Vec<Arc<LinkState>>,
-    /// Those of lanes.
+    /// Wakers of the lanes.
     wakers: Vec<Arc<Waker>>,
 }
 
 /// The thread that listens. It ends when this is dropped.
 pub(crate) struct Links {
-    told: Arc<Mutex<Told>>,
+    receivers: Arc<Mutex<Receivers>>,
     /// There from the first interface on.
     listener: Mutex<Option<Listener>>,
 }
@@ -113,12 +113,12 @@ struct Listener {
 
 impl Links {
     pub(crate) fn new() -> Links {
-        Links { told: Arc::default(), listener: Mutex::default() }
+        Links { receivers: Arc::default(), listener: Mutex::default() }
     }
 
     /// From now on lanes are woken by changes.
     pub(crate) fn wake(&self, waker: Arc<Waker>) {
-        lock(&self.told).wakers.push(waker);
+        lock(&self.receivers).wakers.push(waker);
     }
 
     /// The interface with a name, and its future changes.
@@ -126,13 +126,13 @@ impl Links {
         let mut listener = lock(&self.listener);
         if listener.is_none() {
             let failed = |error| format!("interfaces cannot be watched: {error}");
-            *listener = Some(Listener::start(Arc::clone(&self.told)).map_err(failed)?);
+            *listener = Some(Listener::start(Arc::clone(&self.receivers)).map_err(failed)?);
         }
         // Changes wait while it is looked for: it is not missed.
-        let mut told = lock(&self.told);
+        let mut receivers = lock(&self.receivers);
         let link = LinkState::find(name)?;
-        told.links.retain(|link| Arc::strong_count(link) > 1);
-        told.links.push(Arc::clone(&link));
+        receivers.links.retain(|link| Arc::strong_count(link) > 1);
+        receivers.links.push(Arc::clone(&link));
         Ok(link)
     }
 }
@@ -148,7 +148,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 impl Listener {
-    fn start(told: Arc<Mutex<Told>>) -> io::Result<Listener> {
+    fn start(receivers: Arc<Mutex<Receivers>>) -> io::Result<Listener> {
         let (mut poll, mut monitor) = (Poll::new()?, Monitor::open()?);
         let waker = Arc::new(Waker::new(poll.registry(), Token(0))?);
         let file = monitor.as_fd().as_raw_fd();
@@ -161,11 +161,11 @@ impl Listener {
                 // One that fails is tried again after the next event.
                 let _ = poll.poll(&mut events, None);
                 let changes = monitor.changes().unwrap_or_default();
-                let told = lock(&told);
-                for link in &told.links {
+                let receivers = lock(&receivers);
+                for link in &receivers.links {
                     changes.iter().for_each(|change| link.follow(change));
                 }
-                told.wakers.iter().for_each(|waker| drop(waker.wake()));
+                receivers.wakers.iter().for_each(|waker| drop(waker.wake()));
             }
         };
         let thread = std::thread::Builder::new().name("links".to_string()).spawn(listen)?;

@@ -2,20 +2,20 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Why a port loses frames.
+/// Reason why a port loses frames.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reason {
-    /// They came faster than they were taken.
+    /// Frames arrived faster than they were taken.
     ReceiveRing,
     /// Work was left to a card that is not done in software: segments in a tunnel, fragments of UDP.
     Offload,
-    /// They came longer than any buffer.
+    /// Received frames did not fit into any buffer.
     TooLong,
-    /// The interface is down, or gone.
+    /// The interface is down or does not exist.
     Down,
     /// The interface's queue is full.
     Queue,
-    /// They are longer than the interface's MTU allows.
+    /// Frames to be sent are longer than the interface's MTU.
     Mtu,
     /// The system refused them for another reason.
     Refused,
@@ -32,22 +32,22 @@ const REASONS: [(Reason, &str); 7] = [
     (Reason::Refused, "refused by the system"),
 ];
 
-/// How many frames a port has lost, by reason.
+/// Number of frames that a port has lost, by reason.
 #[derive(Default, Debug)]
 pub struct Losses([AtomicU64; REASONS.len()]);
 
 impl Losses {
-    /// So many more.
+    /// Adds lost frames.
     pub fn add(&self, why: Reason, count: u64) {
         self.0[why as usize].fetch_add(count, Ordering::Relaxed);
     }
 
-    /// So many altogether.
+    /// Sets the total number of lost frames.
     pub fn set(&self, why: Reason, count: u64) {
         self.0[why as usize].store(count, Ordering::Relaxed);
     }
 
-    /// Those that are not zero, by the names of reasons.
+    /// Counts that are not zero, by the name of the reason.
     pub fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let count =
             |(why, name): &(Reason, &'static str)| (*name, self.0[*why as usize].load(Ordering::Relaxed));

@@ -38,7 +38,7 @@ struct Outlet {
     kind: String,
     /// The interface that no other port may use.
     interface: Option<String>,
-    /// Why frames were lost, as far as that is known.
+    /// Lost frames by reason, as far as the reason is known.
     losses: Arc<Losses>,
     /// Frames of a port without one go nowhere.
     sink: Option<Mutex<Box<dyn Sink>>>,
@@ -57,13 +57,13 @@ pub(crate) type Sources = Vec<(Port, Box<dyn Source>)>;
 /// A port's two ends.
 pub(crate) type Ends = (Option<Box<dyn Source>>, Option<Box<dyn Sink>>);
 
-/// Why a port cannot be added.
+/// The error for a port that cannot be added.
 fn refused(port: Port, why: String) -> PortError {
     PortError(format!("port {port}: {why}"))
 }
 
 impl Ports {
-    /// Those of cables.
+    /// The ports of cables.
     pub(crate) fn of(cables: Vec<(Port, Cable)>) -> Result<(Ports, Sources), PortError> {
         let (mut ports, mut sources) = (Ports::default(), vec![]);
         for (port, Cable { sink, source }) in cables {
@@ -74,7 +74,7 @@ impl Ports {
         Ok((ports, sources))
     }
 
-    /// The same and one more, which is opened, and its source.
+    /// Opens a port. Returns the list with this port, and its source.
     pub(crate) fn and(
         &self,
         spec: &PortSpec,
@@ -84,8 +84,8 @@ impl Ports {
         let interface = kind.interface();
         self.check(*port, interface)?;
         let losses = Arc::default();
-        let mut told = kind.to_string();
-        let opened = open(kind, links, &losses, &mut told).and_then(|ends| match record {
+        let mut description = kind.to_string();
+        let opened = open(kind, links, &losses, &mut description).and_then(|ends| match record {
             Some(directory) => {
                 let name = interface.map_or_else(|| format!("port{port}"), str::to_string);
                 recorded(ends, directory, &name)
@@ -93,10 +93,10 @@ impl Ports {
             None => Ok(ends),
         });
         let (source, sink) = opened.map_err(|why| refused(*port, why))?;
-        Ok((self.with(*port, told, interface.map(str::to_string), losses, sink), source))
+        Ok((self.with(*port, description, interface.map(str::to_string), losses, sink), source))
     }
 
-    /// The same without one; `None` if it is not there.
+    /// The list without a port; `None` if the port is not in the list.
     pub(crate) fn without(&self, port: Port) -> Option<Ports> {
         self.position(port)?;
         let others = self.0.all.iter().filter(|(other, _)| *other != port);
@@ -154,7 +154,7 @@ impl Ports {
         self.0.all.iter().map(|(port, outlet)| (*port, outlet.kind.clone()))
     }
 
-    /// How many there are.
+    /// Number of ports.
     pub(crate) fn len(&self) -> usize {
         self.0.all.len()
     }
@@ -209,7 +209,7 @@ impl Ports {
         outlet.note(usize::from(!sent));
     }
 
-    /// How many frames were not taken.
+    /// Number of frames that sinks have refused.
     pub fn lost(&self) -> u64 {
         self.0.all.iter().map(|(_, outlet)| outlet.lost.load(Ordering::Relaxed)).sum()
     }
@@ -228,7 +228,7 @@ impl Outlet {
         self.sink.as_ref().map(|sink| sink.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The same at once, or an error if somebody else has it.
+    /// Locks the sink without waiting; an error if another lane has the lock.
     fn try_lock(&self) -> Result<Option<MutexGuard<'_, Box<dyn Sink>>>, Busy> {
         let Some(sink) = &self.sink else { return Ok(None) };
         match sink.try_lock() {
@@ -238,7 +238,7 @@ impl Outlet {
         }
     }
 
-    /// Something was sent, and so many frames were not taken. To be called with the sink locked.
+    /// Counts `lost` refused frames of a sent batch. To be called with the sink locked.
     fn note(&self, lost: usize) {
         self.waits.store(true, Ordering::Relaxed);
         if lost > 0 {
@@ -247,8 +247,13 @@ impl Outlet {
     }
 }
 
-/// Opens a port. `told` is its description, to which details are appended.
-fn open(kind: &PortKind, links: &Links, losses: &Arc<Losses>, told: &mut String) -> Result<Ends, String> {
+/// Opens a port. `description` is its description, to which details are appended.
+fn open(
+    kind: &PortKind,
+    links: &Links,
+    losses: &Arc<Losses>,
+    description: &mut String,
+) -> Result<Ends, String> {
     Ok(match kind {
         PortKind::Pcap { input, output } => {
             let mut ends: Ends = (None, None);
@@ -268,7 +273,7 @@ fn open(kind: &PortKind, links: &Links, losses: &Arc<Losses>, told: &mut String)
         }
         PortKind::AfXdp(name) => {
             let (source, sink, mode) = afxdp::open(&links.follow(name)?, losses)?;
-            told.push_str(match mode {
+            description.push_str(match mode {
                 Mode::Native => " (native)",
                 Mode::Generic => " (generic)",
             });

@@ -130,7 +130,7 @@ impl PacketSource {
         batch.filled(1);
     }
 
-    /// The same of a frame in memory.
+    /// Takes a frame that is in memory.
     fn take_memory(&mut self, port: Port, frame: &Frame, offload: Offload, length: usize, batch: &mut Batch) {
         let Some(large) = offload.large else {
             let length = as_on_the_wire(&mut self.memory, length, offload, frame.tag);

@@ -7,11 +7,11 @@ use target_native::Shared;
 /// Work of a lane for the thread that owns the device.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Passed {
-    /// A frame came in by a port, and the lane may not run it.
+    /// A frame received on a port that the lane may not run.
     Frame(Port, Vec<u8>),
     /// A frame is for controllers.
     ForControllers(Vec<u8>),
-    /// A port has come up or gone down.
+    /// A port has gone up or down.
     Link(Port, bool),
 }
 
@@ -22,7 +22,7 @@ pub struct Path {
     pub shared: Shared,
     /// Frames by ports that the program cannot number are passed on.
     pub numbers: PortNumbers,
-    /// Port whose frames are for controllers.
+    /// Port of frames for controllers.
     pub cpu_port: Option<Port>,
 }
 

@@ -16,7 +16,7 @@ pub trait Source: Send {
     /// How to wait for more, after there was nothing.
     fn wait(&mut self, waker: &Arc<mio::Waker>) -> Wait;
 
-    /// True if frames stay there while nobody takes them. Frames of other sources are lost then.
+    /// True if frames that are not taken stay in the source. Other sources lose them.
     fn keeps(&self) -> bool;
 
     /// True if the port is up.
@@ -31,7 +31,7 @@ pub enum Wait {
     Readable(RawFd),
     /// Until one of these can be read. They have not been waited for before.
     Anew(Vec<RawFd>),
-    /// It wakes the waker.
+    /// The source wakes the waker.
     Woken,
 }
 
@@ -41,7 +41,7 @@ pub trait Sink: Send {
     /// that waits is woken by [`wake`](Sink::wake).
     fn send(&mut self, packets: &mut [Packet], which: &[usize], now: Time) -> usize;
 
-    /// Wakes a receiver that waits for what was sent.
+    /// Wakes a receiver that waits for the sent frames.
     fn wake(&mut self) {}
 
     /// Sends one frame of any length and wakes the receiver; false if the frame is lost.

@@ -1,4 +1,4 @@
-//! Ports whose frames are also written to captures, named as BMv2 names them: `INTERFACE_in.pcap` and `INTERFACE_out.pcap`.
+//! Ports with captures of their frames, named as by BMv2: `INTERFACE_in.pcap` and `INTERFACE_out.pcap`.
 
 use crate::batch::Batch;
 use crate::outlet::Ends;

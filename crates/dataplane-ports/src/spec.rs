@@ -30,7 +30,7 @@ pub enum PortKind {
     Tap(String),
     /// The interface with this name, by packet sockets.
     Packet(String),
-    /// The same by AF_XDP sockets.
+    /// A network interface by AF_XDP sockets.
     AfXdp(String),
     /// A frame is a datagram from one address to the other: a cable to another process.
     Udp {
@@ -42,7 +42,7 @@ pub enum PortKind {
 }
 
 impl PortKind {
-    /// The interface that is nobody else's.
+    /// The interface, which no other port may use.
     pub(crate) fn interface(&self) -> Option<&str> {
         match self {
             PortKind::Tap(name) | PortKind::Packet(name) | PortKind::AfXdp(name) => Some(name),
@@ -108,7 +108,7 @@ impl fmt::Display for PortSpec {
     }
 }
 
-/// Why a port cannot be opened.
+/// Reason why a port cannot be opened.
 #[derive(Debug)]
 pub struct PortError(pub(crate) String);
 

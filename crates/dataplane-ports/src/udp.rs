@@ -35,7 +35,7 @@ impl Udp {
         Ok(Udp { socket, rests: vec![], pending: VecDeque::new() })
     }
 
-    /// The same end once more: one receives, and one sends.
+    /// A second handle of this end: one handle receives, the other sends.
     pub fn again(&self) -> io::Result<Udp> {
         Ok(Udp { socket: self.socket.try_clone()?, rests: vec![], pending: VecDeque::new() })
     }
@@ -71,7 +71,7 @@ impl Source for Udp {
         if self.pending.is_empty() {
             let lengths = match self.take(batch.room()) {
                 Ok(lengths) => lengths,
-                // Nothing has come, or nobody listened to a datagram: the next one may be heard all the same.
+                // No datagram, or an ICMP error for an earlier one: later datagrams may arrive.
                 Err(Errno::EAGAIN | Errno::ECONNREFUSED | Errno::EINTR) => return Ok(()),
                 Err(error) => return Err(error.into()),
             };

@@ -112,7 +112,7 @@ fn frames_of_many_ports_are_run_together_and_stay_in_order() {
         let mut received = BTreeMap::<u32, u64>::new();
         for number in 0..4000u32 {
             let port = if rng.between(0, 2) == 0 { rng.between(1, 20) as u32 } else { 7 };
-            // The first byte of six says whether it leaves by port 2, or as copies by ports 4, 5 and 6; behind them who sent it, and a number.
+            // Of six bytes, the first says whether the frame leaves on port 2 or as copies on ports 4, 5 and 6; then the sender and a number.
             let what = rng.index(2);
             let mut frame = vec![8 * what as u8, 0, what as u8, 0, 0, 0, port as u8, number as u8];
             frame.resize(if rng.between(0, 30) == 0 { 2000 } else { 60 }, 0);

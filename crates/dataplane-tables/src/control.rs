@@ -18,7 +18,7 @@ pub type ProfileId = usize;
 pub struct TableSpec {
     /// Fields of the key.
     pub layout: KeyLayout,
-    /// How many entries it takes.
+    /// Maximum number of entries.
     pub size: u32,
     /// Words of the longest action data.
     pub data_words: usize,
@@ -79,10 +79,10 @@ impl Run {
     }
 }
 
-/// Why a write was refused. Nothing has changed then.
+/// Reason why a write was refused. A refused write changes nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WriteError {
-    /// The table or profile has as many entries or members as it takes: so many.
+    /// The table or profile is full; its maximum number of entries or members.
     Full(u32),
     /// There is such an entry.
     Duplicate,
@@ -119,7 +119,7 @@ pub struct Entry {
     pub key: EntryKey,
     /// Action, member or group; data is padded with zeros to the table's number of words.
     pub run: Run,
-    /// It can neither be changed nor removed.
+    /// The entry can be neither changed nor removed.
     pub is_const: bool,
 }
 
@@ -136,7 +136,7 @@ pub struct Control {
 }
 
 impl Control {
-    /// Empty tables and profiles. `seed` makes the hashes unpredictable; it is to be a secret where strangers choose
+    /// Empty tables and profiles. `seed` makes the hashes unpredictable; it must be secret if attackers choose
     /// packets or entries.
     pub fn new(tables: Vec<TableSpec>, profiles: &[ProfileSpec], seed: u64) -> Control {
         let specs = tables.iter().map(|t| (t.profile, t.const_entries)).collect();
@@ -170,7 +170,7 @@ impl Control {
         &self.tables[table].layout
     }
 
-    /// Adds an entry and gives its number. Numbers of removed entries come back after the next publication.
+    /// Adds an entry and returns its number. Numbers of removed entries are reused after the next publication.
     pub fn insert(&mut self, table: TableId, key: &EntryKey, run: &Run) -> Result<u32, WriteError> {
         if self.specs[table].1 {
             return Err(WriteError::Constant);
@@ -274,7 +274,7 @@ impl Control {
         self.tables[table].entries().into_iter().filter_map(move |number| self.entry(table, number))
     }
 
-    /// How many entries a table has.
+    /// Number of entries of a table.
     pub fn len(&self, table: TableId) -> usize {
         self.tables[table].len()
     }

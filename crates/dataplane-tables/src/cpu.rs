@@ -19,7 +19,7 @@ pub fn prefetch<T>(value: &T) {
     let _ = value;
 }
 
-/// Asks for the cache line of `value`, which is to be written: no other core has it then.
+/// Prefetches the cache line of `value` for writing, so that no other core has it.
 #[inline(always)]
 pub fn prefetch_to_write<T>(value: &T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -66,7 +66,7 @@ fn is_newer() -> bool {
     }
 }
 
-/// Which of eight tags are equal to `tag`: bit i for `tags[i]`.
+/// Mask of the tags that are equal to `tag`: bit i for `tags[i]`.
 #[inline(always)]
 pub(crate) fn equal8(tags: &[u32; 8], tag: u32) -> u32 {
     #[cfg(all(target_arch = "x86_64", not(miri)))]

@@ -26,7 +26,7 @@ pub struct EntryKey {
     pub priority: i64,
 }
 
-/// Why something is no key of a table.
+/// Reason why a key is not valid for a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum KeyError {
     /// There are more or fewer matches than fields, or words than the key has.

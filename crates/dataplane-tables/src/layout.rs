@@ -51,7 +51,7 @@ pub struct Place {
     pub width: u32,
 }
 
-/// Which of several entries that fit wins.
+/// Rule that selects among several matching entries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
     /// At most one fits.
@@ -96,7 +96,7 @@ impl KeyLayout {
         self.words
     }
 
-    /// The fields in order, and where they lie.
+    /// The fields in order, with their places.
     pub fn fields(&self) -> &[(Field, Place)] {
         &self.fields
     }
@@ -151,7 +151,7 @@ impl Place {
         }
     }
 
-    /// Puts a value into a key whose field is zero; `value` has one word for each 64 bits.
+    /// Writes a value to a zero field of a key; `value` has one word for each 64 bits.
     pub fn put(&self, key: &mut [u64], value: &[u64]) {
         for (i, word) in self.word_range().zip(value) {
             key[i] |= word << self.shift;
@@ -170,7 +170,7 @@ impl Place {
         }
     }
 
-    /// How many bits from the top of the field are ones in `mask`.
+    /// Number of leading ones of the field in `mask`.
     pub(crate) fn leading_ones(&self, mask: &[u64]) -> u32 {
         (1..=self.width).take_while(|i| self.bit(mask, self.width - i)).count() as u32
     }

@@ -29,7 +29,7 @@ pub enum Spread {
 pub struct Weighted {
     /// Number of the member.
     pub member: u32,
-    /// How many parts of the packets it gets.
+    /// Weight of the member: its part of the packets is `weight` divided by the sum over the group.
     pub weight: u32,
     /// While this port is down it gets none.
     pub watch_port: Option<u32>,
@@ -45,7 +45,7 @@ impl Weighted {
 /// Sizes of a profile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ProfileSpec {
-    /// How many members it takes. Those of one-shot action sets count.
+    /// Maximum number of members, including those of one-shot action sets.
     pub size: u32,
     /// The greatest sum of weights in a group.
     pub max_group_weight: u32,
@@ -129,7 +129,7 @@ struct Group {
     slots: Vec<u32>,
     /// Entries that name it.
     uses: usize,
-    /// It goes with its entry, and its members with it.
+    /// The group belongs to an entry and is removed with it, with its members.
     is_one_shot: bool,
 }
 
@@ -207,7 +207,7 @@ impl ProfileStore {
         }
     }
 
-    /// A group of its own members, one for each action with its weight and watched port.
+    /// Adds a group with members of its own, one for each action with its weight and watched port.
     pub(crate) fn add_one_shot(&mut self, actions: &[(&[u64], u32, Option<u32>)]) -> Result<u32, WriteError> {
         actions.iter().try_for_each(|(action, ..)| self.check_action(action))?;
         self.check_weights(actions.iter().map(|(_, weight, _)| *weight))?;

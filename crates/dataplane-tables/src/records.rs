@@ -10,7 +10,7 @@
 
 use crate::cpu::{self, Line};
 
-/// See the module.
+/// Records of the entries of a table, by entry number.
 #[derive(Clone, Debug)]
 pub struct Records {
     lines: Vec<Line>,

@@ -52,7 +52,7 @@ impl Tables {
         &self.profiles[id]
     }
 
-    /// How many publications have changed this copy.
+    /// Number of publications that have changed this copy.
     #[inline]
     pub fn publications(&self) -> u64 {
         self.publications
@@ -92,8 +92,8 @@ impl Shared {
         Shared { copies: [RwLock::new(tables.clone()), RwLock::new(tables)], active: AtomicUsize::new(0) }
     }
 
-    /// The tables for one batch of packets. Whoever holds it delays publications, so it is to be dropped with the batch; a thread that
-    /// publishes while it holds one waits for ever.
+    /// The tables for one batch of packets. The returned value delays publications, so drop it with the batch; a thread that
+    /// publishes while it holds the value waits forever.
     #[inline]
     pub fn pin(&self) -> RwLockReadGuard<'_, Tables> {
         loop {

@@ -36,7 +36,7 @@ struct Status {
     seq: u64,
 }
 
-/// See the module.
+/// Control-plane state of one table.
 #[derive(Debug)]
 pub(crate) struct Store {
     pub(crate) layout: KeyLayout,
@@ -100,7 +100,7 @@ impl Store {
         store
     }
 
-    /// How many entries there are.
+    /// Number of entries.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
@@ -115,7 +115,7 @@ impl Store {
         }
         self.actions.reserve(more * (1 + self.data_words));
         let Store { index, .. } = self;
-        // Hashes are only needed where something is to be moved.
+        // Hashes are needed only if something must be moved.
         if index.is_empty() {
             index.reserve(more, |_| 0);
         }
@@ -251,7 +251,7 @@ impl Store {
         Rank::from(biased) << 64 | Rank::from(!self.status[entry as usize].seq)
     }
 
-    /// All entries that may be published, to build a structure anew.
+    /// All entries that may be published, to rebuild a structure.
     pub(crate) fn live(&self) -> impl Iterator<Item = u32> + '_ {
         (1..self.status.len() as u32).filter(|entry| self.state(*entry) == State::Live)
     }

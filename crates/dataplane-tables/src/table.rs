@@ -83,7 +83,7 @@ impl Table {
         }
     }
 
-    /// How many words a key has.
+    /// Number of words of a key.
     #[inline]
     pub fn key_words(&self) -> usize {
         self.words

@@ -16,7 +16,7 @@ struct Pair {
     layout: KeyLayout,
     rng: Rng,
     structures: BTreeSet<&'static str>,
-    /// Counts writes, to tell actions apart.
+    /// Number of writes, to distinguish actions.
     written: u32,
 }
 

@@ -33,7 +33,7 @@ pub struct Profile {
     pub word: &'static str,
     /// How long a device works on a packet.
     pub service: Duration,
-    /// How many packets it works on at once.
+    /// Number of packets that the device processes in parallel.
     pub parallel: u32,
     /// Missing abilities, whatever the resources.
     pub lacks: Lacks,

@@ -59,7 +59,7 @@ impl Target for Controlled {
 }
 
 impl Controlled {
-    /// Which entry was idle; it may be idle again.
+    /// Restarts the idle timer of an entry that was reported as idle.
     fn rearm(
         &mut self,
         idle: &device::IdleEntry,

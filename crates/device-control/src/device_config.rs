@@ -12,10 +12,10 @@ use p4runtime_proto::google::rpc::Code;
 use p4runtime_server::Status;
 use std::borrow::Cow;
 
-/// Its key in the JSON of p4rack.
+/// Key of the device config in p4rack's JSON.
 const DEVICE_CONFIG: &str = "p4_device_config";
 
-/// What a device config is.
+/// Contents of a device config.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum DeviceConfig<'c> {
     /// Nothing: the program is another's to choose.

@@ -15,12 +15,12 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    /// Nothing comes in any more, but by these ports.
+    /// Holds frames, except frames on the ports `open`.
     pub(super) fn close(&mut self, open: impl IntoIterator<Item = u32>) {
         self.open = Some(open.into_iter().collect());
     }
 
-    /// Frames come in again; those that have waited come back, in the order in which they came.
+    /// Admits frames again. Returns the held frames in the order of arrival.
     pub(super) fn open(&mut self) -> VecDeque<(u32, Vec<u8>)> {
         self.open = None;
         std::mem::take(&mut self.waiting)
@@ -30,7 +30,7 @@ impl Gate {
         self.open.is_some()
     }
 
-    /// True if a frame may come in. Else it waits, or, without room, is lost and counted.
+    /// True if a frame is admitted. Otherwise it is held or, without room, lost and counted.
     pub(super) fn lets_in(&mut self, port: u32, frame: &[u8]) -> bool {
         if self.open.as_ref().is_none_or(|open| open.contains(&port)) {
             return true;
@@ -42,7 +42,7 @@ impl Gate {
         false
     }
 
-    /// How many frames wait.
+    /// Number of held frames.
     pub(super) fn held(&self) -> u64 {
         self.waiting.len() as u64
     }

@@ -1,8 +1,7 @@
+//! Devices and racks under P4Runtime, without I/O: a program is pushed as configuration, and writes go to the switch that runs it.
+//!
 //! [`Maker`] compiles the content of a `ForwardingPipelineConfig` and makes a [`Controlled`] switch of it; [`data`]
 //! converts values to messages and back.
-//!
-//! [`Maker`] compiles what a `ForwardingPipelineConfig` carries and makes a [`Controlled`] switch of it; [`data`] turns
-//! values into messages and back.
 
 mod agent_edges;
 mod change;

@@ -12,7 +12,7 @@ pub struct Metric {
     pub name: &'static str,
     /// Labels and their values.
     pub labels: Vec<(&'static str, String)>,
-    /// How many.
+    /// Value of the counter.
     pub value: u64,
 }
 

@@ -235,7 +235,7 @@ impl Served for RemoteRack {
             }
             Heard::Here => {
                 self.here.insert(device);
-                self.controller.doubt(now, device, "its agent has come back")
+                self.controller.doubt(now, device, "its agent has returned")
             }
             Heard::Superseded => {
                 self.here.remove(&device);

@@ -10,7 +10,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::MutexGuard;
 use target_native::{Fate, Packet, Shared, Worker};
 
-/// See the module.
+/// The switch with its engine.
 pub(super) enum Running {
     Own(Box<Switch>),
     Shared(Box<Sharing>),
@@ -32,7 +32,7 @@ pub enum SwitchMut<'s> {
     Shared(MutexGuard<'s, Switch>),
 }
 
-/// The same, to be read.
+/// A switch, for reading.
 pub enum SwitchRef<'s> {
     /// An owned switch.
     Own(&'s Switch),
@@ -87,7 +87,7 @@ impl Controlled {
         }
     }
 
-    /// The same, to be read.
+    /// The switch, for reading.
     pub fn view(&self) -> SwitchRef<'_> {
         match &self.running {
             Running::Own(switch) => SwitchRef::Own(switch),
@@ -127,7 +127,7 @@ impl Controlled {
         }
     }
 
-    /// Runs a frame and all that comes of it: see [`Switch::process`].
+    /// Runs a frame and all resulting packets to their ends: see [`Switch::process`].
     pub(super) fn process(&mut self, port: u32, frame: &[u8], now: Time) -> Vec<Output> {
         let Sharing { worker, packet, .. } = match &mut self.running {
             Running::Own(switch) => return switch.process(port, frame, now),
@@ -143,7 +143,7 @@ impl Controlled {
         outputs
     }
 
-    /// Runs the timers that are due, and all that comes of it.
+    /// Runs the timers that are due, and all resulting packets to their ends.
     pub(super) fn run_timers(&mut self, now: Time) -> Vec<Output> {
         match &mut self.running {
             Running::Own(switch) => {
@@ -157,7 +157,7 @@ impl Controlled {
     /// The digests of packets since the last time.
     pub(super) fn told_digests(&mut self) -> Vec<device::Digest> {
         let mut digests = self.switch().take_digests();
-        digests.extend(self.shared().map(Shared::take_told).into_iter().flat_map(|told| told.digests));
+        digests.extend(self.shared().map(Shared::take_reports).into_iter().flat_map(|told| told.digests));
         digests
     }
 }

@@ -30,7 +30,7 @@ pub(crate) enum Event<E> {
 pub(crate) struct Calendar<E> {
     lanes: [VecDeque<Planned<E>>; LANES],
     heap: BinaryHeap<Planned<E>>,
-    /// Order of the first event in each lane, then of the first in the heap; [`NOTHING`] where there is none.
+    /// Order of the first event in each lane, then of the first in the heap; [`NOTHING`] if there is none.
     firsts: [u128; LANES + 1],
     /// Order of the last event in each lane, or 0 if it is empty: both ends of a long lane are far apart in memory.
     lasts: [u128; LANES],

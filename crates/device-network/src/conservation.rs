@@ -10,7 +10,7 @@ use crate::violation::{Outcome, Violation};
 
 /// Events from one check of everything to the next, at least.
 const CHECK_ALL_EVERY: u64 = 4096;
-/// The same for each place that is checked: large networks are checked as rarely as costs the same for each event.
+/// Number of events per checked place between two full checks, so that the cost per event does not grow with the network.
 const EVENTS_FOR_A_PLACE: u64 = 8;
 
 /// Every packet of a run.
@@ -137,7 +137,7 @@ impl<E: Copy> Network<E> {
         Err(self.violation(Place::Wire(wire), message))
     }
 
-    /// Virtual time goes on, and every so often everything is checked.
+    /// Advances virtual time, with a full check from time to time.
     #[inline(always)]
     pub(crate) fn check_progress(&mut self) -> Outcome {
         if self.events_now > self.most_events_now {

@@ -13,13 +13,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct DeviceSettings {
     /// How long a packet is inside.
     pub service: Duration,
-    /// How many are inside at a time.
+    /// Number of packets processed in parallel.
     pub parallel: u32,
-    /// How many wait to get inside.
+    /// Maximum number of packets that wait for processing.
     pub backlog: u32,
-    /// How many wait for ports without a link, for each priority.
+    /// Maximum number of packets that wait for ports without a link, for each priority.
     pub unlinked_queue: u32,
-    /// A recirculated packet comes back so much later at most, by chance. They keep their order.
+    /// Maximum random delay of a recirculated packet. Recirculated packets keep their order.
     pub recirculation: Duration,
 }
 
@@ -52,11 +52,11 @@ impl Spent {
     }
 }
 
-/// A packet that is to go through ingress.
+/// Work at the start of ingress.
 pub(crate) enum Work {
-    /// It came in by a port.
+    /// A frame that was received on a port.
     Frame(Port, Vec<u8>, Owner),
-    /// It was recirculated.
+    /// A recirculated packet.
     Again(QueuedPacket, Owner),
 }
 
@@ -77,14 +77,14 @@ pub struct DeviceNode {
     /// Time that calls of frame externs take.
     spent: Spent,
     settings: DeviceSettings,
-    /// It takes this many times as long: a fault.
+    /// Factor of the service time: a fault.
     factor: u64,
-    /// It takes and sends nothing: a fault.
+    /// True if the device receives and sends nothing: a fault.
     pub(crate) is_down: bool,
     backlog: VecDeque<Work>,
     /// Packets inside, in the order in which they leave: time of leaving, results, owner.
     inside: VecDeque<(Time, Vec<Queued>, Owner)>,
-    /// How many packets that is.
+    /// Number of packets in `inside`.
     held_inside: u64,
     /// Recirculated packets that return, in order.
     returning: VecDeque<(Time, QueuedPacket, Owner)>,
@@ -93,7 +93,7 @@ pub struct DeviceNode {
     pub(crate) ports: Vec<(Port, u32)>,
     /// The outlet of all other ports.
     pub(crate) unlinked: u32,
-    /// Ports whose links are down.
+    /// Ports with links that are down.
     cut: BTreeSet<Port>,
     /// When the calendar will next ask for its timers.
     pub(crate) timer: Option<Time>,
@@ -104,12 +104,12 @@ pub struct DeviceNode {
     past: Counters,
     /// The sum of its drops.
     past_dropped: u64,
-    /// If frames from outside wait: the ports by which they come in all the same; and those that wait.
+    /// If frames from outside are held: the ports that still admit frames, and the held frames.
     gate: Option<BTreeSet<Port>>,
     kept: VecDeque<Work>,
     /// Drops by the program that [`next_fresh_drop`](Self::next_fresh_drop) has reported.
-    told_drops: BTreeMap<DropReason, u64>,
-    told: u64,
+    reported_drops: BTreeMap<DropReason, u64>,
+    reported: u64,
 }
 
 /// Counters of a network at a device, in frames or packets.
@@ -146,7 +146,7 @@ struct Call {
 }
 
 impl DeviceNode {
-    /// A device without links, whose frame externs report the time of calls to `spent`.
+    /// A device without links. Its frame externs report the time of calls to `spent`.
     pub fn new(device: Box<dyn Device>, settings: DeviceSettings, spent: Spent) -> DeviceNode {
         let mut node = DeviceNode {
             device,
@@ -169,8 +169,8 @@ impl DeviceNode {
             past_dropped: 0,
             gate: None,
             kept: VecDeque::new(),
-            told_drops: BTreeMap::new(),
-            told: 0,
+            reported_drops: BTreeMap::new(),
+            reported: 0,
         };
         node.begin();
         node
@@ -179,8 +179,8 @@ impl DeviceNode {
     /// A program begins: its earlier counts do not belong to this network.
     fn begin(&mut self) {
         self.seen = self.look();
-        self.told_drops = self.device.counters().dropped.clone();
-        self.told = self.seen.dropped;
+        self.reported_drops = self.device.counters().dropped.clone();
+        self.reported = self.seen.dropped;
     }
 
     /// The device that runs the program.
@@ -188,7 +188,7 @@ impl DeviceNode {
         self.device.as_ref()
     }
 
-    /// The same, to be worked on: as by [`Drive::steer`](crate::Drive::steer).
+    /// The device, for changes: see [`Drive::steer`](crate::Drive::steer).
     pub(crate) fn device_mut(&mut self) -> &mut dyn Device {
         self.device.as_mut()
     }
@@ -209,7 +209,7 @@ impl DeviceNode {
         lost
     }
 
-    /// The link of a port goes up or down, which its programs are told.
+    /// Sets the state of a port's link in all programs of the device.
     pub(crate) fn link(&mut self, port: Port, is_up: bool) {
         let is_new = if is_up { self.cut.remove(&port) } else { self.cut.insert(port) };
         if is_new {
@@ -217,7 +217,7 @@ impl DeviceNode {
         }
     }
 
-    /// All that its programs have counted.
+    /// Counters of all programs that the device has run.
     pub fn counters(&self) -> Counters {
         let mut all = self.past.clone();
         let now = self.device.counters();
@@ -246,7 +246,7 @@ impl DeviceNode {
         self.held_inside
     }
 
-    /// The same, counted anew.
+    /// Number of packets inside, counted again from the contents.
     pub(crate) fn recount_inside(&self) -> u64 {
         self.inside.iter().map(|(_, queued, _)| queued.len() as u64).sum()
     }
@@ -266,7 +266,7 @@ impl DeviceNode {
         self.gate = Some(open);
     }
 
-    /// Frames come in again: those that waited.
+    /// Admits frames again. Returns the held frames.
     pub(crate) fn open(&mut self) -> VecDeque<Work> {
         self.gate = None;
         std::mem::take(&mut self.kept)
@@ -280,7 +280,7 @@ impl DeviceNode {
         }
     }
 
-    /// Keeps a frame; false, and it is gone, if too many wait.
+    /// Holds a frame; false if too many are held, and the frame is lost.
     pub(crate) fn keep(&mut self, work: Work) -> bool {
         let fits = self.kept.len() < MOST_KEPT;
         if fits {
@@ -294,7 +294,7 @@ impl DeviceNode {
         (self.inside.len() as u64) < u64::from(self.settings.parallel)
     }
 
-    /// Lets a packet wait; false, and it is gone, if too many do.
+    /// Queues a packet; false if the backlog is full and the packet is lost.
     pub(crate) fn wait(&mut self, work: Work) -> bool {
         let fits = (self.backlog.len() as u64) < u64::from(self.settings.backlog);
         if fits {
@@ -355,9 +355,9 @@ impl DeviceNode {
         // Nobody overtakes one that was slow.
         let through = self.inside.back().map_or(now, |(at, ..)| *at).max(now + takes);
         self.held_inside += got;
-        let told = self.audit(Call { name, given: 1, got, received, sent: 0 });
+        let audit = self.audit(Call { name, given: 1, got, received, sent: 0 });
         self.inside.push_back((through, queued, owner));
-        told.map(|()| through)
+        audit.map(|()| through)
     }
 
     /// Takes the results of the packet that leaves now; `None` if the packet was lost meanwhile.
@@ -441,15 +441,16 @@ impl DeviceNode {
 
     /// The reason of a drop by the program that was not reported yet.
     pub(crate) fn next_fresh_drop(&mut self) -> Option<DropReason> {
-        if self.told >= self.seen.dropped {
+        if self.reported >= self.seen.dropped {
             return None;
         }
-        let told = &mut self.told_drops;
+        let reported = &mut self.reported_drops;
         let counted = self.device.counters().dropped.iter();
-        let fresh = counted.map(|(reason, n)| (*reason, *n)).find(|(reason, n)| told.get(reason) < Some(n));
+        let fresh =
+            counted.map(|(reason, n)| (*reason, *n)).find(|(reason, n)| reported.get(reason) < Some(n));
         let (reason, _) = fresh?;
-        *told.entry(reason).or_default() += 1;
-        self.told += 1;
+        *reported.entry(reason).or_default() += 1;
+        self.reported += 1;
         Some(reason)
     }
 
@@ -470,7 +471,7 @@ impl DeviceNode {
         Self::explain(&before, &after, call)
     }
 
-    /// The same for a call that has made packets or ended some.
+    /// An error if the counters do not match a call that has created or ended packets.
     fn explain(before: &Seen, after: &Seen, call: Call) -> Result<(), String> {
         let grown = |name: &str, before: u64, after: u64| {
             after.checked_sub(before).ok_or_else(|| format!("its counter `{name}` fell in {}", call.name))

@@ -12,12 +12,12 @@ use crate::world::World;
 use base_time::Time;
 use dataplane_api::{Port, QueueRecord, Queued, QueuedPacket};
 
-/// Packets that one event may take through egress; others wait for an event of their own at the same time.
+/// Maximum number of packets that one event takes through egress; others wait for another event at the same time.
 const EGRESS_BUDGET: u32 = 256;
 
 /// Runs the network of a world.
 pub trait Drive: World {
-    /// Lets the next event up to and at `limit` happen; false if there is none.
+    /// Processes the next event up to and at `limit`; false if there is none.
     #[inline]
     fn next_event(&mut self, limit: Time) -> Outcome<bool> {
         let network = self.network_mut();
@@ -56,7 +56,7 @@ pub trait Drive: World {
         self.network().check_end(end)
     }
 
-    /// A frame comes in at a port of a device, from outside of the network.
+    /// Injects a frame from outside of the network at a port of a device.
     fn inject(&mut self, device: u32, port: Port, frame: Vec<u8>, owner: Owner) -> Outcome {
         let network = self.network_mut();
         network.injected += 1;
@@ -141,8 +141,8 @@ fn egress<W: World>(
     let network = world.network_mut();
     let node = &mut network.devices[device as usize];
     let result = node.egress(packet, record, network.now);
-    let told = node.audit_egress(port, &result);
-    told.map_err(|message| network.violation(Place::Device(device), message))?;
+    let audit = node.audit_egress(port, &result);
+    audit.map_err(|message| network.violation(Place::Device(device), message))?;
     tell_program_drops(world, device, owner);
     enqueue(world, device, result.requeued, owner);
     for packet in result.again {
@@ -171,7 +171,7 @@ fn egress<W: World>(
     }
 }
 
-/// A recirculated packet goes back to where packets come in.
+/// Sends a recirculated packet back to ingress.
 fn send_back<W: World>(world: &mut W, device: u32, packet: QueuedPacket, owner: Owner) -> Outcome {
     let network = world.network_mut();
     match network.devices[device as usize].send_back(packet, owner, network.now) {
@@ -190,7 +190,7 @@ fn come_back<W: World>(world: &mut W, device: u32) -> Outcome {
     world.network().check_device(device)
 }
 
-/// A frame goes onto the wire behind an outlet.
+/// Sends a frame on the wire of an outlet.
 #[inline]
 fn transmit<W: World>(world: &mut W, outlet: u32, mut frame: Vec<u8>, owner: Owner) -> Outcome {
     let network = world.network_mut();

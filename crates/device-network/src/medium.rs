@@ -118,15 +118,15 @@ pub struct MediumCounts {
 /// Fate of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sent {
-    /// It arrives then.
+    /// The frame arrives at this time.
     Arrives(Time),
-    /// It arrives then, and again.
+    /// The frame arrives at this time, twice.
     ArrivesTwice(Time),
-    /// It was sent and is lost.
+    /// The frame was sent and is lost.
     Lost,
-    /// It was sent into a link that is down.
+    /// The frame was sent into a link that is down.
     Cut,
-    /// It is longer than the MTU allows and was not sent.
+    /// The frame is longer than the MTU and was not sent.
     TooLong,
 }
 

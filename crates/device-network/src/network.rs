@@ -34,7 +34,7 @@ pub struct Link {
     pub plugs: [Plug; 2],
     /// Delays and losses.
     pub settings: WireSettings,
-    /// How many frames wait before it at each end, for each priority.
+    /// Maximum number of frames that wait before the link at each end, for each priority.
     pub queue: u32,
 }
 
@@ -61,7 +61,7 @@ pub struct EndCounts {
     pub dropped: u64,
 }
 
-/// Why a network cannot be built.
+/// Reason why a network cannot be built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BuildError {
     /// Nothing can be plugged in there, or something is.
@@ -102,7 +102,7 @@ pub struct Network<E> {
     pub(crate) taken_out: u64,
 }
 
-/// Events at one moment that cannot be right.
+/// Number of events at one time that indicates an error.
 const MOST_EVENTS_NOW: u64 = 1_000_000;
 
 impl<E: Copy> Network<E> {

@@ -6,7 +6,7 @@ use crate::queue::PortQueue;
 use base_time::Time;
 use dataplane_api::Queued;
 
-/// The queue of a port, and the wire behind it.
+/// The queue of a port, and its wire.
 pub struct Outlet {
     /// Node with the port.
     pub node: Node,
@@ -30,7 +30,7 @@ pub enum Waiting {
         packet: Queued,
         /// Since when it has waited.
         enqueued: Time,
-        /// How many were queued then.
+        /// Number of packets queued at that time.
         depth: u32,
         /// Owner of the packet.
         owner: Owner,

@@ -19,7 +19,7 @@ pub enum Place {
     Network,
 }
 
-/// Why a packet ended in the network.
+/// Reason why a packet ended in the network.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Reason {
     /// The link lost it.

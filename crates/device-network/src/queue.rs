@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 /// Priorities 0 to 7, as v1model's 3-bit `priority`; the highest goes first.
 const PRIORITIES: usize = 8;
 
-/// Why something could not be queued.
+/// Reason why a packet could not be queued.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Refused {
     /// The queue of this priority is full.
@@ -19,7 +19,7 @@ pub(crate) enum Refused {
 /// cache. Without this a queue of at most one walks through all that it has ever allocated, and a rack of many ports
 /// through more than fits into the caches.
 pub(crate) fn rewind<T>(queue: &mut VecDeque<T>) {
-    // Of a queue that is empty, `clear` sets back where it begins.
+    // For an empty queue, `clear` resets the start.
     queue.clear();
 }
 
@@ -50,7 +50,7 @@ impl<T> PortQueue<T> {
         }
     }
 
-    /// How many are queued, over all priorities.
+    /// Number of queued packets, over all priorities.
     pub fn len(&self) -> u32 {
         self.len
     }
@@ -79,7 +79,7 @@ impl<T> PortQueue<T> {
         Ok(())
     }
 
-    /// How many were queued on average since the start, in thousandths.
+    /// Mean number of queued packets since the start, in thousandths.
     pub fn mean_milli(&self, now: Time) -> u64 {
         let waited = self.area + u128::from(self.len) * u128::from(now.since(self.changed).as_ps());
         (waited * 1000 / u128::from(now.as_ps().max(1))) as u64

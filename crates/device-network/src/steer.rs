@@ -19,7 +19,7 @@ pub struct Passed {
 }
 
 impl<E: Copy> Network<E> {
-    /// Frames wait outside of a device from now on, but for those that come in by these ports.
+    /// Holds frames outside of a device, except frames on the ports `open`.
     pub fn hold(&mut self, device: u32, open: BTreeSet<Port>) {
         if let Some(node) = self.devices.get_mut(device as usize) {
             node.close(open);
@@ -72,7 +72,7 @@ pub trait Steer: World {
         network.check_device(device)
     }
 
-    /// Frames come in again, those that waited first.
+    /// Admits frames again, held frames first.
     fn release(&mut self, device: u32) -> Outcome {
         let Some(node) = self.network_mut().devices.get_mut(device as usize) else { return Ok(()) };
         for work in node.open() {
@@ -82,7 +82,7 @@ pub trait Steer: World {
     }
 
     /// Sets the faults of a wire, in addition to its settings. Frames on a wire that goes down are lost; returns their
-    /// number. The device that sends on the wire is told whether the link is up.
+    /// number. The device that sends on the wire gets the state of the link.
     fn harm_wire(&mut self, wire: u32, harm: Harm) -> Outcome<u64> {
         let network = self.network_mut();
         let state = &mut network.wires[wire as usize];
@@ -111,7 +111,7 @@ pub trait Steer: World {
 
 impl<W: World> Steer for W {}
 
-/// So many packets have ended at a device.
+/// Reports that `packets` packets have ended at a device.
 fn end_all<W: World>(world: &mut W, device: u32, packets: u64, reason: Reason) {
     world.network_mut().devices[device as usize].counts.dropped += packets;
     (0..packets).for_each(|_| world.dropped(Place::Device(device), reason, Owner::NOBODY));

@@ -16,10 +16,10 @@ pub trait World: Sized {
     /// The network.
     fn network(&self) -> &Network<Self::Event>;
 
-    /// The same, to be changed.
+    /// The network, for changes.
     fn network_mut(&mut self) -> &mut Network<Self::Event>;
 
-    /// One of its own events comes.
+    /// Handles an event of the world.
     fn happen(&mut self, event: Self::Event) -> Outcome;
 
     /// A frame has arrived at an end, which counts it as absorbed or dropped.

@@ -22,7 +22,7 @@ pub struct AtWork<'s> {
 }
 
 impl AtWork<'_> {
-    /// A frame came in by a port: see [`Device::ingress`](dataplane_api::Device::ingress).
+    /// Runs a received frame: see [`Device::ingress`](dataplane_api::Device::ingress).
     pub(crate) fn ingress(&mut self, port: Port, frame: Vec<u8>, now: Time) -> Vec<Queued> {
         let AtWork { core, blocks, runner } = self;
         match blocks.architecture() {
@@ -59,26 +59,26 @@ impl AtWork<'_> {
         }
     }
 
-    /// A frame and all that comes of it, at one moment. Whoever calls has counted it.
+    /// Runs a frame and all resulting packets to their ends, at one time. The caller has counted the frame.
     pub fn process(mut self, port: Port, frame: Vec<u8>, now: Time) -> Vec<Output> {
         let queued = self.ingress(port, frame, now);
         self.drain(EgressResult::default(), queued, now)
     }
 
-    /// The timers that are due and all that comes of them, at one moment.
+    /// Runs the timers that are due and all resulting packets to their ends, at one time.
     pub fn tick(mut self, now: Time) -> Vec<Output> {
         let queued = self.run_timers(now);
         self.drain(EgressResult::default(), queued, now)
     }
 
-    /// All that comes of a packet that a runner of whole packets left at the end of v1model's ingress, at one moment.
+    /// Runs a packet, which a runner of whole packets left at the end of v1model's ingress, to its end at one time.
     pub fn v1model_after_ingress(mut self, done: v1model::Ingress, now: Time) -> Vec<Output> {
         let Some(mut switch) = self.v1model() else { return vec![] };
         let queued = switch.after_ingress(done, now);
         self.drain(EgressResult::default(), queued, now)
     }
 
-    /// The same of one that it left at the end of egress.
+    /// Runs a packet, which a runner of whole packets left at the end of v1model's egress, to its end at one time.
     pub fn v1model_after_egress(mut self, packet: v1model::Packet, now: Time) -> Vec<Output> {
         let Some(mut switch) = self.v1model() else { return vec![] };
         let result = switch.end_egress(packet, now);
@@ -98,7 +98,7 @@ impl AtWork<'_> {
         }
     }
 
-    /// All that comes of a packet that a runner of whole packets left at the end of a half of PSA, at one moment.
+    /// Runs a packet, which a runner of whole packets left at the end of a half of PSA, to its end at one time.
     pub fn psa_after_half(
         mut self,
         start: psa::HalfStart<'_>,
@@ -119,7 +119,7 @@ impl AtWork<'_> {
         }
     }
 
-    /// Processes an egress result and queued packets to their ends, at one moment: see
+    /// Runs an egress result and queued packets to their ends, at one time: see
     /// [`Device::drain`](dataplane_api::Device::drain).
     fn drain(mut self, first: EgressResult, queued: Vec<Queued>, now: Time) -> Vec<Output> {
         let (mut outputs, mut waiting, mut result) = (vec![], VecDeque::from(queued), first);

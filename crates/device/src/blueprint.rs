@@ -12,7 +12,7 @@ use dataplane_api::Port;
 use ir::{ControlId, InstanceId, ParserId, Program, Role, Type};
 use std::sync::Arc;
 
-/// See the module.
+/// Facts about a program that compiled code depends on.
 pub struct Blueprint {
     program: Arc<Program>,
     architecture: Architecture,
@@ -50,7 +50,7 @@ impl<'b> Blocks<'b> {
         &self.blueprint.program
     }
 
-    /// Which half of PSA it is, if it is one.
+    /// The half of PSA; `None` for v1model.
     pub fn half(self) -> Option<Half> {
         match &self.blueprint.architecture {
             Architecture::V1Model(_) => None,

@@ -15,7 +15,7 @@ use ir_value::Value;
 /// Tables, value sets, an object for each instance, and the value extern of each extern function that has one.
 type Built = (Tables, ValueSets, Vec<Object>, Vec<Option<ValueObject>>);
 
-/// All that a device keeps, as it is before the first packet.
+/// Builds the state of a device before its first packet.
 pub(crate) fn build(
     program: &Program,
     registry: &Registry,

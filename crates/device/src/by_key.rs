@@ -66,7 +66,7 @@ impl Switch {
         Ok(())
     }
 
-    /// An entry's time without a hit begins anew.
+    /// Restarts the idle timer of an entry.
     pub fn entry_restart(&mut self, of: EntryOf<'_>, now: Time) -> Result<(), EntryError> {
         if let Some(timer) = &mut self.entry_mut(of)?.idle {
             timer.restart(now);
@@ -74,13 +74,13 @@ impl Switch {
         Ok(())
     }
 
-    /// Lets an entry run a member of its table's profile.
+    /// Sets the profile member that an entry runs.
     pub fn entry_set_member(&mut self, of: EntryOf<'_>, member: u32) -> Result<(), EntryError> {
         let table = self.core.state.tables.by_name_mut(of.table)?;
         table.modify(of.keys, of.priority, Run::Member(member))
     }
 
-    /// Lets an entry run a group of its table's selector.
+    /// Sets the selector group that an entry runs.
     pub fn entry_set_group(&mut self, of: EntryOf<'_>, group: u32) -> Result<(), EntryError> {
         let table = self.core.state.tables.by_name_mut(of.table)?;
         table.modify(of.keys, of.priority, Run::Group(group))

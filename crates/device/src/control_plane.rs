@@ -9,9 +9,9 @@ use crate::objects::register::Register;
 use crate::objects::{Array, Object};
 use crate::ports::PortNumbers;
 use crate::replication::Session;
+use crate::reports::Digest;
 use crate::switch::Switch;
 use crate::table::{IdleEntry, KeySpec, Run, action_data, fit};
-use crate::told::Digest;
 use crate::trace::Event;
 use crate::{Access, table};
 use base_bits::Bits;
@@ -498,7 +498,7 @@ impl Core {
         Ok(self.state.array(&self.program, name)?.1)
     }
 
-    /// The same, to change it.
+    /// The array, for changes.
     pub(crate) fn array_mut<T: Array>(&mut self, name: &str) -> Result<&mut T, EntryError> {
         self.state.array_mut(&self.program, name)
     }

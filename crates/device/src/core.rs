@@ -1,6 +1,6 @@
 //! State of a device of any architecture.
 
-use crate::life::Life;
+use crate::budget::PacketBudget;
 use crate::one_shots::OneShots;
 use crate::ports::PortNumbers;
 use crate::replication::Replication;
@@ -11,7 +11,7 @@ use dataplane_api::{Counters, DropReason, Port};
 use ir::Program;
 use std::sync::Arc;
 
-/// See the module.
+/// State of a device that all architectures have.
 pub struct Core {
     /// The program.
     pub program: Arc<Program>,
@@ -42,8 +42,8 @@ impl Core {
     }
 
     /// Packet budget of a new frame.
-    pub fn new_life(&self) -> Life {
-        Life::new(self.pass_limit, self.step_limit)
+    pub fn new_budget(&self) -> PacketBudget {
+        PacketBudget::new(self.pass_limit, self.step_limit)
     }
 
     /// A packet ended inside.
@@ -52,10 +52,10 @@ impl Core {
         *self.counters.dropped.entry(reason).or_default() += 1;
     }
 
-    /// Counts a new packet; false if its life is used up, and then its end is counted too.
-    pub(crate) fn created(&mut self, life: &Life) -> bool {
+    /// Counts a new packet; false if its budget is used up, and then its end is counted too.
+    pub(crate) fn created(&mut self, budget: &PacketBudget) -> bool {
         self.counters.created += 1;
-        let alive = life.take();
+        let alive = budget.take();
         if !alive {
             self.effect("no copy", "the packet budget is used up");
             *self.counters.dropped.entry(DropReason::PassLimit).or_default() += 1;
@@ -77,8 +77,8 @@ impl Core {
         self.dropped(reason);
     }
 
-    /// A packet of `bytes` comes into being, made of `from`; `port` is that by which it came in or, for a copy,
-    /// will go out. Gives its number in the trace.
+    /// Starts the trace of a packet of `bytes` bytes, made from `from`. `port` is the ingress port or, for a copy,
+    /// the egress port. Returns the packet's number in the trace.
     pub(crate) fn begin(&mut self, from: PacketId, cause: Cause, port: Option<Port>, bytes: u64) -> PacketId {
         let trace = &mut self.state.trace;
         let packet = trace.new_packet();

@@ -8,7 +8,7 @@
 /// Bytes that are looked up at once.
 const AT_ONCE: usize = 16;
 
-/// Tables of a check whose bytes and remainder are reflected; 16-bit checks use the low half.
+/// Tables of a reflected check; 16-bit checks use the low half.
 pub(crate) struct Tables([[u32; 256]; AT_ONCE]);
 
 /// CRC-16/ARC.

@@ -30,7 +30,7 @@ pub struct Found {
     pub action: u32,
     /// For its parameters without direction.
     pub data: Vec<Value>,
-    /// How many entries the table has.
+    /// Number of entries of the table.
     pub entries: u64,
 }
 
@@ -82,7 +82,7 @@ impl State {
         self.environment.read(&Source::Random { lo, hi }, lo + offset)
     }
 
-    /// How many positions of a select case a value set stands for.
+    /// Number of positions of a select case that a value set stands for.
     pub fn value_set_width(&self, parser: ParserId, set: ValueSetId) -> Result<usize, Stop> {
         Ok(self.value_sets.get(parser, set).ok_or(Stop::Broken("an unknown value set"))?.width())
     }
@@ -183,8 +183,8 @@ impl State {
         }
     }
 
-    /// A packet of `bytes` hit an entry: its time without a hit begins anew. Gives the direct meter of the table and the colour that
-    /// it answers; `None` if there is no such meter.
+    /// Records that a packet of `bytes` bytes has hit an entry: the entry's idle timer restarts. Returns the direct meter of the table and its
+    /// colour; `None` if the table has no such meter.
     pub fn note_hit(
         &mut self,
         program: &Program,

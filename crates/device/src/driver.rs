@@ -30,14 +30,14 @@ impl<'s> Driver<'s> {
         self.switch
     }
 
-    /// A frame comes in by `port` at `at`, or now if that is past already. Timers due before come first.
+    /// Runs a frame that arrives on `port` at `at`, or now if `at` is in the past. Timers that are due earlier run first.
     pub fn packet(&mut self, port: Port, frame: &[u8], at: Time) {
         self.advance(at);
         let sent = self.switch.process(port, frame, self.now);
         self.keep(sent);
     }
 
-    /// Lets time pass; timers that run out are served at their time.
+    /// Advances the time; timers that expire run at their time.
     pub fn advance(&mut self, to: Time) {
         for _ in 0..TICKS {
             match self.switch.deadline() {

@@ -6,9 +6,9 @@
 
 use crate::core::Core;
 use crate::objects::Object;
+use crate::reports::Reports;
 use crate::stage::Effects;
 use crate::table::{Change, Entry, Run, Table};
-use crate::told::Told;
 use base_bits::Bits;
 use base_time::Time;
 use control_writes::EntryKey;
@@ -45,9 +45,9 @@ pub struct ActionView {
 pub enum TableChange {
     /// A new entry.
     Added(EntryView),
-    /// The entry is gone; its action is not reported.
+    /// An entry was removed; its action is not reported.
     Removed(EntryView),
-    /// It runs something else.
+    /// The action or data of an entry has changed.
     Modified(EntryView),
     /// The default action is this now.
     Default(ActionView),
@@ -66,22 +66,22 @@ pub enum News {
 pub struct TableFacts {
     /// Keys that are matched, in order.
     pub keys: Vec<crate::KeySpec>,
-    /// How many entries it takes.
+    /// Maximum number of entries.
     pub size: u64,
     /// Entries refer to members of a profile or groups of a selector: [`Core::chosen`] gives the action.
     pub has_profile: bool,
-    /// Hits are to be counted: see [`EntryView::count`].
+    /// True if hits are counted: see [`EntryView::count`].
     pub counts: bool,
-    /// The entries, if nobody can change them.
+    /// Constant entries of the source, and the default action if it is constant.
     pub constant: Option<Constant>,
-    /// A hit is metered, or remembered for a timeout: [`Core::looked_up`] is to be called.
+    /// True if hits are metered, or recorded for a timeout: then code must call [`Core::looked_up`].
     pub notes_hits: bool,
 }
 
-/// Facts about an object whose cells code can share.
+/// Facts about an object with cells that code can share.
 #[derive(Clone, Debug)]
 pub struct CellsFacts {
-    /// How many there are.
+    /// Number of cells.
     pub size: u64,
     /// Bytes of one: 1, 2, 4, 8 or 16.
     pub bytes: u32,
@@ -238,7 +238,7 @@ impl Core {
     }
 
     /// Takes the reports since the last call.
-    pub fn take_told(&mut self) -> Told {
-        self.state.take_told()
+    pub fn take_reports(&mut self) -> Reports {
+        self.state.take_reports()
     }
 }

@@ -45,7 +45,7 @@ pub struct Observation {
 
 /// Source of a device's inputs beside packets.
 pub trait Environment: Send {
-    /// A read of `source`, whose real value is `value`. Returns the value that the program sees.
+    /// Reads `source`, whose real value is `value`. Returns the value that the program sees.
     fn read(&mut self, source: &Source, value: u128) -> u128;
 
     /// True if every read returns the real value and is not recorded: then compiled code need not ask.

@@ -148,7 +148,7 @@ pub struct ByByte {
     pub zeros: u64,
 }
 
-/// The hash of so many bytes as such a sum; `None` if it is none, or they are many.
+/// The hash of `bytes` bytes as such a sum; `None` if the algorithm is no such sum, or for too many bytes.
 pub fn by_byte(algorithm: Algorithm, bytes: usize) -> Option<ByByte> {
     let tables = match algorithm {
         Algorithm::Crc32 => &crc::CRC32,

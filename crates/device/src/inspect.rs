@@ -12,7 +12,7 @@ use ir::{InstanceId, Name, Type};
 pub struct ObjectView {
     /// Control-plane name.
     pub name: Name,
-    /// How many cells it has; of direct objects, how many entries.
+    /// Number of cells; of direct objects, number of entries.
     pub size: u64,
     /// Contents.
     pub cells: Cells,

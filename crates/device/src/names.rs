@@ -25,7 +25,7 @@ pub(crate) fn resolve<'n>(
     }
 }
 
-/// Which action of a table the user means.
+/// The action of a table with this name, or whose name ends in it.
 pub(crate) fn resolve_action<'n>(
     table: &str,
     name: &str,

@@ -12,7 +12,7 @@ const ONE_SHOTS: u32 = 1 << 31;
 pub(crate) struct OneShots {
     /// The group and its members, by the table's whole name and the entry.
     pub(crate) groups: BTreeMap<(Name, EntryKey), (u32, Vec<u32>)>,
-    /// How many numbers were given.
+    /// Number of ids given out.
     given: u32,
 }
 

@@ -26,7 +26,7 @@ use ir::Stmt;
 /// supports and returns the others unchanged; these then run in smaller pieces. Stages and statements are always run.
 /// The result is the same for all pieces: a large piece is not taken if [its steps are observed](Core::is_untold).
 pub trait StageRunner: Send {
-    /// Processes a frame to its end, at one moment, and counts it.
+    /// Processes a frame to its end, at one time, and counts it.
     fn whole(
         &mut self,
         _core: &mut Core,
@@ -38,7 +38,7 @@ pub trait StageRunner: Send {
         None
     }
 
-    /// The first half of v1model: a packet from where it begins to the end of ingress.
+    /// The first half of v1model: a packet from its start to the end of ingress.
     fn v1model_ingress(
         &mut self,
         _core: &mut Core,
@@ -56,7 +56,7 @@ pub trait StageRunner: Send {
         _core: &mut Core,
         _blocks: Blocks<'_>,
         packet: QueuedPacket,
-        _stay: v1model::Stay,
+        _stay: v1model::QueueMetadata,
         _now: Time,
     ) -> Result<v1model::Egress, QueuedPacket> {
         Err(packet)

@@ -69,7 +69,7 @@ fn direct_counts(table: &Table, only_packets: bool) -> Vec<u8> {
     })
 }
 
-/// The snapshot of a counter whose cells are the sums of two others': devices that count parts of the same packets.
+/// Adds the snapshots of two counters cell by cell, for devices that count parts of the same packets.
 pub fn add_counts(one: &[u8], other: &[u8]) -> Vec<u8> {
     const CELL: usize = 24;
     let mut sums: BTreeMap<[u8; 8], [u64; 2]> = BTreeMap::new();

@@ -15,7 +15,7 @@ use dataplane_api::EntryError;
 use ir::{InstanceId, Name, Program, Type};
 use ir_value::Value;
 
-/// All that a control plane can write to.
+/// Everything that a control plane can write to.
 #[derive(Clone, Debug)]
 pub struct Specs {
     /// In the order of the program.
@@ -31,7 +31,7 @@ pub struct Specs {
 pub struct TableSpec {
     /// The control-plane name.
     pub name: Name,
-    /// Those of kind `selector` left out.
+    /// Keys, without those of kind `selector`.
     pub keys: Vec<KeySpec>,
     /// The list of the source.
     pub actions: Vec<ActionSpec>,

@@ -14,7 +14,7 @@ pub enum Block {
     Control(ControlId),
 }
 
-/// A stage, as it is worked out once for a program.
+/// A stage of a program, analysed once.
 #[derive(Clone, Debug)]
 pub struct Stage {
     /// The name that the architecture gives it.
@@ -155,7 +155,7 @@ pub struct FrameCall {
     pub vars: Vec<Value>,
 }
 
-/// Why a stage ended before its end.
+/// Reason why a stage stopped early.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Stop {
     /// `exit`
@@ -238,7 +238,7 @@ pub struct Amid {
     pub vars: Vec<Value>,
     /// Input of the parser.
     pub frame: Vec<u8>,
-    /// How many bits of it were taken.
+    /// Number of bits taken from the packet.
     pub position: u64,
     /// Bytes after the parsed headers.
     pub payload: Vec<u8>,

@@ -6,8 +6,8 @@ use crate::hash::{self, Algorithm, CustomCrcs};
 use crate::names::{refused, resolve};
 use crate::objects::value::ValueObject;
 use crate::objects::{Array, Object};
+use crate::reports::{Digest, Reports};
 use crate::table::Tables;
-use crate::told::{Digest, Told};
 use crate::trace::Trace;
 use crate::value_set::ValueSets;
 use base_time::Rng;
@@ -28,7 +28,7 @@ pub struct State {
     /// Trace of packets.
     pub trace: Trace,
     pub(crate) crcs: CustomCrcs,
-    told: Told,
+    reports: Reports,
 }
 
 impl State {
@@ -50,7 +50,7 @@ impl State {
             accesses: AccessLog::default(),
             trace: Trace::default(),
             crcs: CustomCrcs::default(),
-            told: Told::default(),
+            reports: Reports::default(),
         }
     }
 
@@ -66,27 +66,27 @@ impl State {
 
     /// Adds a line to the log.
     pub fn log(&mut self, line: String) {
-        self.told.line(line);
+        self.reports.line(line);
     }
 
     /// Takes the log.
     pub(crate) fn take_log(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.told.log)
+        std::mem::take(&mut self.reports.log)
     }
 
     /// Adds a digest.
     pub fn digest(&mut self, digest: Digest) {
-        self.told.digest(digest);
+        self.reports.digest(digest);
     }
 
     /// Takes the digests, the oldest first.
     pub(crate) fn take_digests(&mut self) -> Vec<Digest> {
-        std::mem::take(&mut self.told.digests)
+        std::mem::take(&mut self.reports.digests)
     }
 
     /// Takes both.
-    pub(crate) fn take_told(&mut self) -> Told {
-        std::mem::take(&mut self.told)
+    pub(crate) fn take_reports(&mut self) -> Reports {
+        std::mem::take(&mut self.reports)
     }
 
     /// An object by its control-plane name, if `pick` takes it.
@@ -119,7 +119,7 @@ impl State {
         self.object(program, T::KIND, name, T::of)
     }
 
-    /// The same, to change it.
+    /// The array of an object, for changes.
     pub(crate) fn array_mut<T: Array>(
         &mut self,
         program: &Program,

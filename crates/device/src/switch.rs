@@ -31,9 +31,9 @@ pub struct Options {
     pub environment: Box<dyn Environment>,
     /// The port that means "drop", where a port means it.
     pub drop_port: u32,
-    /// How many passes and copies a received frame and all that comes of it may take.
+    /// Maximum number of passes and copies that result from one received frame.
     pub pass_limit: u32,
-    /// How many steps (expressions, statements, values copied) they may take together.
+    /// Maximum number of steps (expressions, statements, values copied) of these passes and copies together.
     pub step_limit: u64,
 }
 
@@ -86,7 +86,7 @@ impl Switch {
         Ok(Switch { core, blueprint, runner })
     }
 
-    /// Runs a frame and all that comes of it to the end at one moment.
+    /// Runs a frame and all resulting packets to their ends, at one time.
     pub fn process(&mut self, port: Port, frame: &[u8], now: Time) -> Vec<Output> {
         if self.core.is_unwatched() {
             let AtWork { core, blocks, runner } = self.at_work();

@@ -28,7 +28,7 @@ impl ValueSet {
         &self.keys
     }
 
-    /// How many positions it stands for.
+    /// Number of positions of a select case.
     pub(crate) fn width(&self) -> usize {
         self.keys.len()
     }

@@ -41,7 +41,7 @@ impl Switch {
                 self.value_set_clear(set)?;
                 members.iter().try_for_each(|member| self.value_set_add(set, member))
             }
-            // A device sends digests one by one; whoever passes them on puts them together.
+            // A device sends digests one by one; the northbound server groups them into lists.
             Write::Digest { .. } => Ok(()),
             Write::Meter { meter, index, to } => self.meter_set(meter, *index, *to),
             Write::MeterArray { meter, to: Some(rates) } => self.meter_array_set_rates(meter, *rates),

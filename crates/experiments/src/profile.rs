@@ -27,7 +27,7 @@ const TRIES: usize = 5;
 const MOST_TRIES: usize = 60;
 /// After so many tries in a row that change nothing there are no more.
 const CALM: usize = 3;
-/// The same of rates at which so few frames come that each counts for much in the 99th percentile.
+/// Minimum number of runs at rates with so few frames that each counts for much in the 99th percentile.
 const TRIES_OF_FEW: usize = 20;
 const FEW: u64 = 500;
 /// The lowest rate that is tried, and the one that none is above, in bits per second.
@@ -83,7 +83,7 @@ pub struct Measured {
     pub points: Vec<Point>,
     /// The lowest rate that it was seen to drop frames at, in bits per second.
     pub drops_at: Option<u64>,
-    /// Why this says less about the function than it seems to.
+    /// Reason why the measurement may be limited by something else than the function.
     pub doubt: Option<String>,
 }
 

@@ -29,7 +29,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Counts of a device. `C` identifies a cell.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Push<C> {
-    /// How many times the device has started.
+    /// Number of starts of the device.
     pub incarnation: u32,
     /// Counts the pushes of this incarnation, from 1.
     pub sequence: u64,
@@ -55,7 +55,7 @@ pub struct Merge<C> {
 /// A cell in a message.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Cell<C> {
-    /// Which one.
+    /// The cell.
     pub cell: C,
     /// Control-plane writes since the hub has first heard of the incarnation.
     pub epoch: u32,

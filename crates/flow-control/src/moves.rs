@@ -72,7 +72,7 @@ pub enum Operation<F, K> {
 /// How an operation ended.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Answer {
-    /// It is carried out.
+    /// The step is carried out.
     Done,
     /// The switch has no room, and nothing has changed: for [`Operation::Put`] and [`Operation::Admit`].
     Full,
@@ -115,7 +115,7 @@ enum Phase {
 struct Flow<K> {
     touched: Vec<K>,
     phase: Phase,
-    /// It is to go out as soon as it is in.
+    /// The flow leaves as soon as it has arrived.
     leave: bool,
     /// The switch had no room for it.
     refused: bool,

@@ -16,9 +16,9 @@ use std::collections::BTreeMap;
 /// Whether packets that waited may be overtaken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
-    /// They may, by packets of their flow that come after the decision.
+    /// Packets may be reordered with packets of their flow that arrive after the decision.
     Any,
-    /// They may not.
+    /// Packets keep their order.
     Keep,
 }
 
@@ -34,9 +34,9 @@ pub struct Bounds {
 /// Fate of a packet that arrives.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Arrival<P> {
-    /// It is the first of its flow: to be decided. The packet counts as the first that waits.
+    /// The first packet of its flow, which must be decided. It counts as the first waiting packet.
     Decide,
-    /// It waits.
+    /// The packet waits.
     Waits,
     /// There is no room, and it is dropped.
     Dropped(P),

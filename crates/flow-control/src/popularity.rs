@@ -19,9 +19,9 @@ use std::collections::BTreeSet;
 pub enum Decision<F> {
     /// There is room for it.
     Promote(F),
-    /// It takes the place of another.
+    /// The flow takes the place of another.
     Replace {
-        /// Goes to its helper.
+        /// The flow that goes to its helper.
         out: F,
         /// Comes to the switch.
         into: F,

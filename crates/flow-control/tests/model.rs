@@ -16,7 +16,7 @@ enum Variant {
     ObjectsFirst,
     NoFlush,
     NoCounts,
-    /// Which objects to delete is decided before the flush.
+    /// The objects to delete are determined before the flush.
     DecidedEarly,
 }
 

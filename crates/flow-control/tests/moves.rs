@@ -51,7 +51,7 @@ enum World {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Packet {
     flow: char,
-    /// It is at the switch, or at its helper.
+    /// Whether the flow is at the switch; otherwise it is at its helper.
     here: bool,
     /// The key it looks up next.
     next: char,

@@ -20,9 +20,9 @@ pub struct FlowRule {
 /// Fate of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
-    /// It leaves by this port.
+    /// Sends the frame on this port.
     Output(Port),
-    /// It ends.
+    /// Drops the frame.
     Drop,
 }
 
@@ -80,7 +80,7 @@ fn read_rule(line: &str) -> Result<FlowRule, String> {
     if let (Some(port), Action::Output(to)) = (in_port, action)
         && port == to
     {
-        return Err(format!("frames do not leave by port {port}, by which they came"));
+        return Err(format!("frames cannot leave on port {port}, on which they were received"));
     }
     // What `ovs-ofctl` takes if nothing is said.
     Ok(FlowRule { priority: priority.unwrap_or(0x8000), in_port, action })

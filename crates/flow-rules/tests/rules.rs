@@ -27,7 +27,7 @@ fn what_such_a_switch_cannot_do_is_refused() {
             "`push_vlan:0x8100` is no action: they are `output:PORT` and `drop`",
         ),
         ("in_port=1,actions=normal", "`normal` is no action: they are `output:PORT` and `drop`"),
-        ("in_port=1,actions=output:1", "frames do not leave by port 1, by which they came"),
+        ("in_port=1,actions=output:1", "frames cannot leave on port 1, on which they were received"),
         ("in_port=1,in_port=2,actions=drop", "`in_port` is given twice"),
         ("priority=70000,actions=drop", "`priority` is no number that fits: `70000`"),
         ("in_port=1", "`actions` is missing"),

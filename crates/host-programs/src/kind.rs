@@ -9,7 +9,7 @@ use std::fmt;
 pub struct Kind {
     /// The `kind` of `[[workload]]`.
     pub word: &'static str,
-    /// How many packets, requests or transfers there may be.
+    /// Bounds of the number of packets, requests or transfers.
     pub count: Count,
     /// Bytes of each; none if there is no `size`.
     pub size: Option<Size>,
@@ -21,11 +21,11 @@ pub struct Kind {
     pub since_start: fn(&Load, u64) -> Duration,
     /// The length of its longest frames in bytes; none where a stack decides or a capture says.
     pub frame_bytes: fn(&Load) -> Option<u32>,
-    /// Lets hosts begin with it.
+    /// Creates the program and sets its first timers.
     pub start: fn(Setup<'_>) -> Begun,
 }
 
-/// How many there may be.
+/// Bounds of a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Count {
     /// The most.
@@ -52,7 +52,7 @@ pub struct Size {
     pub least: u32,
     /// The most.
     pub most: u32,
-    /// If nothing is said.
+    /// Default.
     pub default: u32,
 }
 
@@ -78,7 +78,7 @@ impl Key {
         Key { word, wanted }
     }
 
-    /// A time that is not zero; this one if nothing is said.
+    /// A time that is not zero, with this default.
     pub const fn time(word: &'static str, default: Duration) -> Key {
         Key { word, wanted: Wanted::Time(default) }
     }
@@ -99,7 +99,7 @@ pub enum Wanted {
         least: u32,
         /// The most.
         most: u32,
-        /// If nothing is said.
+        /// Default.
         default: Option<u32>,
     },
     /// A number from 0 to 4 in thousandths, with its default.
@@ -126,7 +126,7 @@ pub enum Value {
 /// Constraint between two workloads of one kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rule {
-    /// Those between the same hosts have different ports: of this transport.
+    /// Workloads between the same hosts must have different ports of this transport.
     PortOfItsOwn(&'static str),
     /// Workloads to the same host have one size; with the title of the error otherwise.
     OneSize(&'static str),
@@ -141,7 +141,7 @@ pub struct Load {
     pub start: Time,
     /// Time between the starts of consecutive pairs.
     pub stagger: Duration,
-    /// How many packets each pair sends, or transfers it does; of a capture at most.
+    /// Number of packets or transfers of each pair; for a capture, the maximum.
     pub count: u64,
     /// Bytes of payload in each; of memcached's, of a value.
     pub size: u32,
@@ -150,12 +150,12 @@ pub struct Load {
 }
 
 impl Load {
-    /// From time 0 on, so many of this size.
+    /// A load that starts at time 0, with `count` packets of `size` bytes.
     pub fn new(kind: &'static Kind, count: u64, size: u32) -> Load {
         Load { kind, start: Time::ZERO, stagger: Duration::ZERO, count, size, values: vec![] }
     }
 
-    /// The same with a key.
+    /// Adds a key.
     #[must_use]
     pub fn with(mut self, word: &'static str, value: Value) -> Load {
         self.set(word, value, Span::NONE);

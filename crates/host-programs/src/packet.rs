@@ -45,7 +45,7 @@ pub enum Transport {
         kind: u8,
         /// Identifier of the pinging pair.
         identifier: u16,
-        /// Which of them.
+        /// Sequence number.
         sequence: u16,
     },
     /// A datagram.
@@ -84,7 +84,7 @@ pub struct Ipv4<'a> {
     pub protocol: u8,
     /// The sender's number for it.
     pub identification: u16,
-    /// It is a part of a packet.
+    /// True if the packet is a fragment.
     pub is_fragment: bool,
 }
 

@@ -6,7 +6,7 @@ use crate::program::{
 };
 use base_time::{Duration, Time};
 
-/// See the module. Its receiver counts frames that no other program uses, whose times of sending are unknown.
+/// The workload `pcap`. The receiver counts frames that no other program uses; their times of sending are unknown.
 pub static PCAP: Kind = Kind {
     word: "pcap",
     count: Count { most: MOST_PACKETS, default: Some(MOST_PACKETS) },
@@ -24,7 +24,7 @@ pub static PCAP: Kind = Kind {
 struct Replay {
     frames: Capture,
     count: u64,
-    /// How many times as fast as they were captured.
+    /// Speed relative to the timestamps of the capture.
     speed: u64,
     pairs: Vec<Replayed>,
     sending: u32,

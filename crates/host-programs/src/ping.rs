@@ -8,7 +8,7 @@ use crate::streams::Streams;
 use crate::unused::Unused;
 use base_time::{Duration, Time};
 
-/// See the module.
+/// The workload `ping`.
 pub static PING: Kind = Kind {
     word: "ping",
     count: Count::PACKETS,

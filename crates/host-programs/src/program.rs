@@ -100,11 +100,11 @@ pub struct Arrival<'a> {
 /// Use that a program made of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Taken {
-    /// It is the packet with this number that the pair waited for; the log says so.
+    /// The frame is the packet with this number, for which the pair waited; the log names it.
     Received(u32),
-    /// It was used.
+    /// The frame was used.
     Used,
-    /// It was not, and is a drop of the host.
+    /// The frame was not used, and counts as a drop of the host.
     Unused(Unused),
 }
 
@@ -116,7 +116,7 @@ pub struct Report {
     /// True if packets that were sent and did not arrive are lost; false if they may still be in flight at the end of
     /// the run.
     pub is_loss_known: bool,
-    /// Measures of its own, each with a name of a few letters.
+    /// Additional measures of this kind, each with a short name.
     pub measures: Vec<(&'static str, u64)>,
 }
 
@@ -129,7 +129,7 @@ impl Default for Report {
 /// How the rate at which payload came is worked out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Goodput {
-    /// It says nothing.
+    /// No constraint.
     None,
     /// From the first arrival to the last.
     UntilLast,
@@ -146,7 +146,7 @@ pub struct Setup<'a> {
     pub first: u32,
     /// Pairs of hosts, in order.
     pub pairs: Vec<Pair>,
-    /// Chance of its own. That of pair `n` is `chance.split_index(n)`.
+    /// Random stream of the workload. That of pair `n` is `chance.split_index(n)`.
     pub chance: Rng,
     /// Frames of captures, by the paths that the rack names.
     pub captures: &'a mut Captures,
@@ -203,6 +203,6 @@ pub enum Socket {
     Rest,
 }
 
-/// A workload cannot begin: a mistake of whoever made the rack.
+/// Reason why a workload cannot begin: a mistake in the rack.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StartError(pub String);

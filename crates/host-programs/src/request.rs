@@ -10,7 +10,7 @@ use crate::udp::PORT;
 use crate::unused::Unused;
 use base_time::Duration;
 
-/// See the module. Gaps are by chance.
+/// The workload `request`. Gaps between requests are random.
 pub static REQUEST: Kind = Kind {
     word: "request",
     count: Count::PACKETS,

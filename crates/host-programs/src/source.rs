@@ -24,7 +24,7 @@ pub enum Pace {
 /// The times at which packets of one pair are sent.
 pub struct Source {
     gaps: Gaps,
-    /// How many were sent.
+    /// Number of packets sent.
     sent: u64,
     /// Delay of this pair's start after the workload's first pair.
     shift: Duration,

@@ -16,7 +16,7 @@ pub const STAMP: u32 = 20;
 
 const MAGIC: [u8; 2] = *b"p4";
 
-/// Which packet it is.
+/// Identity of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stamp {
     /// The number of its pair, over all workloads.

@@ -5,14 +5,14 @@ use crate::packet::{Ipv4, Route, Transport, build};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-/// See the module. There is no ARP: who is where is known.
+/// A host. There is no ARP: the addresses of all hosts are known.
 #[derive(Clone, Debug)]
 pub struct Station {
     /// Address of the card.
     pub mac: Mac,
     /// IP addresses; packets are sent from the first.
     pub addresses: Vec<Ipv4Addr>,
-    /// Hosts of its own networks.
+    /// Hosts in the networks of this host.
     pub neighbours: BTreeMap<Ipv4Addr, Mac>,
     /// Address of the gateway to other networks.
     pub gateway: Option<Mac>,

@@ -116,7 +116,7 @@ impl Streams {
         Err(reason)
     }
 
-    /// A packet of a pair has come to where it is counted, with so many bytes of payload.
+    /// Counts a received packet of a pair with `bytes` bytes of payload.
     pub fn count(&mut self, pair: u32, stamp: Stamp, bytes: u32, tally: &mut Tally, now: Time) {
         if let Some(stream) = self.pairs.get_mut(pair as usize) {
             stream.count(stamp, bytes, tally, now);

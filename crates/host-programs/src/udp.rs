@@ -14,7 +14,7 @@ pub const MOST_FLOWS: u32 = 60_000;
 /// The source port of the first of many flows.
 pub const FIRST_FLOW: u16 = 4096;
 
-/// The receiver's port if nothing is said.
+/// The receiver's port, with its default.
 pub(crate) const PORT: Key = Key::new("port", Wanted::Port(|_| 9000));
 
 /// Bits of payload per second; of a source with bursts, in a burst.
@@ -66,7 +66,7 @@ pub static ZIPF: Kind = Kind {
     )
 };
 
-/// The same with other keys.
+/// A copy of a kind with other keys.
 const fn copy(kind: &Kind, keys: &'static [Key]) -> Kind {
     Kind {
         word: kind.word,

@@ -1,6 +1,6 @@
-//! Why a host has no use for a frame.
+//! Reasons why a host cannot use a frame.
 
-/// See the module. In the order in which reports list them.
+/// Reasons, in the order in which reports list them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Unused {
     /// The frame's or packet's destination is another.
@@ -26,7 +26,7 @@ pub enum Unused {
 }
 
 impl Unused {
-    /// It arrived, and not as it was sent.
+    /// True if the frame arrived changed.
     pub fn is_corruption(self) -> bool {
         use Unused::*;
         matches!(

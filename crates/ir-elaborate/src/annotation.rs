@@ -3,7 +3,7 @@
 use ir::{Annotation, AnnotationBody, AnnotationValue, Annotations};
 use p4_check::typed;
 
-/// The same annotations in the IR.
+/// The annotations in the IR.
 pub(crate) fn annotations(list: &typed::Annotations) -> Annotations {
     list.iter().map(annotation).collect()
 }

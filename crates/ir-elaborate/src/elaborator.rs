@@ -12,7 +12,7 @@ use crate::names::Unique;
 use crate::refuse;
 use crate::value::Object;
 
-/// How many calls or instances may be inside one another.
+/// Maximum nesting of calls or instances.
 const MAX_DEPTH: usize = 100;
 
 /// Functions and block instances of one program: an instance in each of two instances, and so on, would be 2^n.

@@ -79,7 +79,7 @@ impl Body<'_, '_> {
         }
     }
 
-    /// How many positions a key of this type has.
+    /// Number of positions of a key of this type.
     fn positions(&self, ty: &Type) -> usize {
         match self.record_parts(ty) {
             Some(parts) => parts.iter().map(|p| self.positions(p)).sum(),

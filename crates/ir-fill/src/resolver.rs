@@ -36,7 +36,7 @@ impl Placed {
         switch.write(&self.write, Time::ZERO).map_err(|error| self.refused(error))
     }
 
-    /// Why a device refuses it.
+    /// The diagnostic for a write that a device refuses.
     pub fn refused(&self, error: EntryError) -> Diagnostic {
         match self.is_stf {
             true => crate::stf::refusal(error, self.span),

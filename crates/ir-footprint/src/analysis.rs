@@ -75,7 +75,7 @@ pub struct Live {
 pub struct Edge {
     /// A section of a region: `Acl`, or of a body: `ingress.2`.
     pub from: String,
-    /// The same.
+    /// The section after the edge.
     pub to: String,
     /// Bits that all hand-overs have.
     pub common_bits: u32,

@@ -61,7 +61,7 @@ pub struct Use {
     pub place: String,
     /// The object's content influences packets.
     pub reads: bool,
-    /// It holds something else afterwards.
+    /// True if the use may change the object.
     pub writes: bool,
 }
 

@@ -145,7 +145,7 @@ impl Ours<'_> {
         count
     }
 
-    /// It reads something of the runtime's.
+    /// True if the expression reads something of the runtime's.
     fn looks(&self, e: &Expr) -> bool {
         let mut found = false;
         visit::subexprs(e, &mut |e| {

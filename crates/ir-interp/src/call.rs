@@ -35,7 +35,7 @@ impl<'a, A: Arch> Machine<'a, A> {
                 Some(Value::Instance(instance)) => {
                     self.call_extern(&Callee::Method(*instance, *method), call)
                 }
-                _ => Err(Stop::Broken("a method of what is no instance")),
+                _ => Err(Stop::Broken("a method of a value that is no instance")),
             },
         }
     }
@@ -47,7 +47,7 @@ impl<'a, A: Arch> Machine<'a, A> {
         match callee {
             Callee::ExternFunction(function) => A::function(self, *function, call),
             Callee::Method(instance, method) => A::method(self, *instance, *method, call),
-            _ => Err(Stop::Broken("a call of what is no extern")),
+            _ => Err(Stop::Broken("a call of a value that is no extern")),
         }
     }
 

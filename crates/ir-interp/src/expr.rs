@@ -119,7 +119,7 @@ impl<A: Arch> Machine<'_, A> {
             Some(Value::Stack(stack)) => {
                 Ok(Value::Bits(Bits::new(32, u128::from(stack.next.wrapping_sub(1)))))
             }
-            _ => Err(Stop::Broken("lastIndex of what is no stack")),
+            _ => Err(Stop::Broken("lastIndex of a value that is no stack")),
         }
     }
 

@@ -18,7 +18,7 @@ pub(crate) fn number_of(ty: &Type, number: u128) -> Result<Value, Stop> {
     match ty {
         Type::Bit(n) | Type::Int(n) => Ok(Value::Bits(Bits::new(*n, number))),
         Type::Bool => Ok(Value::Bool(number != 0)),
-        _ => Err(Stop::Broken("a number for what is none")),
+        _ => Err(Stop::Broken("a number for a value that is no number")),
     }
 }
 

@@ -1,6 +1,5 @@
-//! It knows the language and no architecture: an [`Arch`] defines the externs.
-//!
-//! It knows the language and no architecture: what an extern does is asked of an [`Arch`].
+//! The machine that runs the blocks of a program on one packet. It depends on no architecture: an [`Arch`] defines the
+//! externs.
 
 use crate::packet_in::Input;
 use crate::plan::Plan;

@@ -12,7 +12,7 @@ pub(crate) const STACK_OUT_OF_BOUNDS: ErrorId = ErrorId(3);
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Place {
     pub(crate) var: VarId,
-    /// Which field or element, from the outside in.
+    /// Indices of fields and elements, from the outside in.
     pub(crate) path: Vec<u32>,
     /// Highest and lowest bit, if it is a slice.
     pub(crate) slice: Option<(u32, u32)>,
@@ -116,7 +116,7 @@ impl<A: Arch> Machine<'_, A> {
     fn stack_at(&self, place: &Place) -> Result<&Stack, Stop> {
         match self.at(place)? {
             Some(Value::Stack(stack)) => Ok(stack),
-            Some(_) => Err(Stop::Broken("next or last of what is no stack")),
+            Some(_) => Err(Stop::Broken("next or last of a value that is no stack")),
             None => Err(Stop::Reject(STACK_OUT_OF_BOUNDS)),
         }
     }

@@ -106,7 +106,7 @@ impl Interpreter {
     ) -> Result<(), Stop> {
         let program = Arc::clone(&core.program);
         let (scope, _) = self.block(&program, block);
-        let fuel = core.new_life().steps();
+        let fuel = core.new_budget().steps();
         let arch = A::begin(Begin {
             effects: std::mem::take(&mut at.effects),
             payload: std::mem::take(&mut at.payload),

@@ -141,7 +141,7 @@ impl<A: Arch> Machine<'_, A> {
                     bits = -(old.fields.iter().map(header_bits).sum::<u64>() as i64);
                 }
                 (None, _) => return Ok(()),
-                _ => return Err(Stop::Broken("setValid of what is no header")),
+                _ => return Err(Stop::Broken("setValid of a value that is no header")),
             }
             self.arch.resized(bits / 8);
         }
@@ -185,7 +185,7 @@ impl<A: Arch> Machine<'_, A> {
     fn element_zero(&self, stack: &Expr) -> Result<Value, Stop> {
         match &stack.ty {
             ir::Type::Stack(elem, _) => Ok(Value::zero(self.program, elem)),
-            _ => Err(Stop::Broken("push or pop on what is no stack")),
+            _ => Err(Stop::Broken("push or pop on a value that is no stack")),
         }
     }
 
@@ -235,7 +235,7 @@ impl<A: Arch> Machine<'_, A> {
                 let values = match self.eval(list)? {
                     Value::Struct(values) => values,
                     Value::Stack(stack) => stack.elems,
-                    _ => return Err(Stop::Broken("a loop over what is no list")),
+                    _ => return Err(Stop::Broken("a loop over a value that is no list")),
                 };
                 for value in values {
                     match self.round(var, value, body)? {
@@ -276,7 +276,7 @@ impl<A: Arch> Machine<'_, A> {
         let value = self.eval(bound)?;
         match operate::cast(self.program, value, &bound.ty, ty) {
             Some(Value::Bits(bits)) => Ok(bits),
-            _ => Err(Stop::Broken("a loop over what is no number")),
+            _ => Err(Stop::Broken("a loop over a value that is no number")),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Which nodes of a graph lie on a cycle (Kosaraju): in time that grows as the graph does, without recursion.
+//! Nodes of a graph that lie on a cycle (Kosaraju), in linear time, without recursion.
 
 /// For each node, whether a path leads from it back to it; `next` has the successors of each node.
 pub(crate) fn on_cycles(next: &[Vec<usize>]) -> Vec<bool> {

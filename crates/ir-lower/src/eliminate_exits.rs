@@ -192,7 +192,7 @@ fn declared_flag(control: &mut Control) -> VarId {
     var
 }
 
-/// Gives the flag to the controls that may raise it.
+/// Passes the flag to the controls that may raise it.
 fn pass_flag(control: &mut Control, flag: VarId, exiting: &BTreeMap<ControlId, Exits>) {
     walk::all_stmts_mut(&mut control.body.stmts, &mut |stmt| {
         if let StmtKind::Call(call) = &mut stmt.kind

@@ -1,11 +1,10 @@
-//! Ensures: every emitted value is a header in its place. Why: each emit is one test of validity and one sequence of
-//! bytes.
+//! `expand-emits`: the deparser emits headers one by one.
 //!
 //! Before: `packet.emit(hdr);`
 //! After:  `packet.emit(hdr.ethernet); packet.emit(hdr.tags[0]); packet.emit(hdr.tags[1]); packet.emit(hdr.u.v4);`
 //!
-//! Ensures: what is emitted is a header in its place.
-//! Why: each emit is one test of validity and one piece of bytes.
+//! Ensures: every emitted value is a header.
+//! Why: each emit is one test of validity and one sequence of bytes.
 
 use crate::Changed;
 use crate::expand_structs::{is_split, parts_of};

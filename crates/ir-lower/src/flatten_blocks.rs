@@ -1,4 +1,4 @@
-//! `flatten-blocks`: blocks that say nothing are taken apart.
+//! `flatten-blocks`: nested blocks without annotations become part of their blocks.
 //!
 //! Before: `{ a; { b; } } if (c) { } else { d; }`
 //! After:  `a; b; if (!c) { d; }`

@@ -1,4 +1,4 @@
-//! Which parts of variables code reads and writes, and whether two of them may be the same.
+//! Parts of variables that code reads and writes, and whether two of them may overlap.
 
 use crate::walk;
 use ir::{

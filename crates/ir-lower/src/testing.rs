@@ -19,7 +19,7 @@ extern_function get(out bit<8> to) -> bit<8>;
 
 ";
 
-/// Why the declarations `before` are not lowered: code, title and label of each diagnostic.
+/// Refusals of the program with declarations `before`: code, title and label of each diagnostic.
 pub(crate) fn refusals(before: &str) -> String {
     let found = crate::check_inlining(&read(before)).err().unwrap_or_default();
     let line = |d: &base_diag::Diagnostic| {

@@ -252,7 +252,7 @@ impl<'p> Check<'p> {
             }
             ExprKind::Binary(_, left, _) => {
                 let scalar = !is_compound(self.program, &left.ty);
-                self.require(scalar, span, "an operator on what is no scalar");
+                self.require(scalar, span, "an operator on a value that is no scalar");
                 walk::parts(expr).into_iter().for_each(|part| self.pure(part));
             }
             ExprKind::Unary(..) | ExprKind::Cast(_) | ExprKind::Slice { .. } | ExprKind::SlicePlus { .. } => {
@@ -260,10 +260,12 @@ impl<'p> Check<'p> {
             }
             ExprKind::Ternary(..) => {
                 let scalar = !is_compound(self.program, &expr.ty);
-                self.require(scalar, span, "a choice of what is no scalar");
+                self.require(scalar, span, "a choice of a value that is no scalar");
                 walk::parts(expr).into_iter().for_each(|part| self.pure(part));
             }
-            _ => self.require(false, span, "an expression with effects, or a part of what is no place"),
+            _ => {
+                self.require(false, span, "an expression with effects, or a part of a value that is no place")
+            }
         }
     }
 }

@@ -49,7 +49,7 @@ impl Failure {
                     hex(frame)
                 );
             }
-            Difference::NeverEnds => out.push_str("the split program did not come to rest\n"),
+            Difference::NeverEnds => out.push_str("the split program did not finish\n"),
             Difference::Stale { cause, found } => {
                 out.push_str("a device took a hand-over of another plan\n");
                 if let Cause::Frame { port, frame } = cause {

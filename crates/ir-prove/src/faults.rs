@@ -31,7 +31,7 @@ struct At<'a> {
     prefix: &'a str,
     /// The action it is in.
     action: &'a str,
-    /// It is in the parser.
+    /// True if the fault is in the parser.
     in_parser: bool,
 }
 
@@ -49,7 +49,7 @@ pub const FAULTS: [Fault; 28] = [
         edit: |at, s| change(at.saves(s).is_some() && (2..=8).contains(&width(s)), s, |s| flip(s, 0)),
     },
     Fault {
-        name: "values are given back with their lowest bit turned",
+        name: "values are returned with their lowest bit flipped",
         edit: |at, s| change(at.restores(s) && width(s) > 1, s, |s| flip(s, 0)),
     },
     Fault {
@@ -57,21 +57,18 @@ pub const FAULTS: [Fault; 28] = [
         edit: |at, s| change(at.packs_member(s), s, |s| flip(s, 0)),
     },
     Fault { name: "members of enums are not unpacked", edit: |at, s| lose(at.unpacks(s, false)) },
+    Fault { name: "validity outside of the packet is not returned", edit: |at, s| lose(at.unpacks(s, true)) },
     Fault {
-        name: "validity outside of the packet is not given back",
-        edit: |at, s| lose(at.unpacks(s, true)),
-    },
-    Fault {
-        name: "every header is told to be there",
+        name: "every header is marked valid",
         edit: |at, s| change(at.tells(s, "has_") && at.action == at.own("send"), s, |s| set(s, 1)),
     },
     Fault {
-        name: "no header is told to be there",
+        name: "no header is marked valid",
         edit: |at, s| change(at.tells(s, "has_") && !at.tells(s, "has_pad"), s, |s| set(s, 0)),
     },
     Fault { name: "headers are not emptied", edit: |at, s| lose(at.action == at.own("send") && empties(s)) },
     Fault {
-        name: "lengths of varbits are not told",
+        name: "lengths of varbits are not carried",
         edit: |at, s| change(at.tells(s, "len_"), s, |s| set(s, 0)),
     },
     Fault {
@@ -84,7 +81,7 @@ pub const FAULTS: [Fault; 28] = [
     },
     Fault { name: "short hand-overs are not made longer", edit: |at, s| lose(at.looks_at(s, "short")) },
     Fault {
-        name: "what makes them longer is not told",
+        name: "a change of their length is not carried",
         edit: |at, s| lose(at.tells(s, "has_pad") && sets(s, 1)),
     },
     Fault { name: "a short packet is short once", edit: |at, s| lose(at.in_parser && at.notes(s, "short")) },

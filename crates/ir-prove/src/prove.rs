@@ -17,7 +17,7 @@ use base_time::{Duration, Probability, Rng, Time};
 use dataplane_api::{Device, Output};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Events after which a network that should be at rest is given up; a hop is two or three.
+/// Maximum number of events of a transaction; a hop has two or three.
 pub(crate) const EVENT_LIMIT: usize = 500_000;
 
 /// Hops and recirculations of packets that follow one another take up to so long.
@@ -28,11 +28,11 @@ pub(crate) const DELAY: Duration = Duration::from_us(4);
 pub struct Effort {
     /// Packets, for each of the two proofs.
     pub packets: usize,
-    /// Entries are drawn anew after so many packets.
+    /// Packets between two generations of entries.
     pub packets_per_round: usize,
     /// Most entries for each table.
     pub entries: usize,
-    /// Each round's entries and packets are drawn so many times; the draw that makes most packets leave is kept.
+    /// Number of draws of each round's entries and packets; the draw with the most sent packets is kept.
     pub draws: usize,
     /// Decides everything that is drawn.
     pub seed: u64,
@@ -116,9 +116,9 @@ pub enum Difference {
         /// The objects on the cycle.
         objects: Vec<String>,
     },
-    /// A packet has overtaken one of its own flow.
+    /// A packet has overtaken another packet of its flow.
     Overtaken {
-        /// Both came in so.
+        /// Receipt of both packets.
         cause: Cause,
     },
     /// A hand-over of another plan was taken for one of this.
@@ -145,7 +145,7 @@ impl From<Unsettled> for Difference {
     }
 }
 
-/// Which proof failed, and how.
+/// The proof that failed, and the difference.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {
     /// `drained` or `pipelined`.

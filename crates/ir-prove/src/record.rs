@@ -16,7 +16,7 @@ pub struct Transaction(pub usize);
 /// Cause of a transaction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Cause {
-    /// A frame came in at the origin.
+    /// A frame received at the origin.
     Frame {
         /// Port of arrival.
         port: Port,

@@ -34,7 +34,7 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    /// All that comes of a frame happens at one moment, and nothing is lost.
+    /// All consequences of a frame happen at one time, and nothing is lost.
     pub fn ideal() -> Conditions {
         Conditions { delay: Duration::ZERO, loss: Probability::ZERO, chance: Rng::new(0) }
     }

@@ -35,7 +35,7 @@ pub(crate) struct Watched {
 /// A packet between ingress and egress.
 struct Packet {
     inner: QueuedPacket,
-    /// It has been in the program's queue before: it was handed over amid egress.
+    /// The packet has been in the program's queue before: it was handed over in the middle of egress.
     amid_egress: bool,
 }
 
@@ -55,7 +55,7 @@ impl Watched {
         watched
     }
 
-    /// It runs another part from now on.
+    /// Replaces the part that the device runs.
     pub fn renew(&mut self, mut switch: Option<Switch>, map: Arc<Map>) {
         if let Some(switch) = &mut switch {
             switch.set_access_log(true);
@@ -79,7 +79,7 @@ impl Watched {
         result
     }
 
-    /// The same for a call that packets for egress come of.
+    /// Begins a call that results in packets for egress.
     fn begin(&mut self, amid_egress: bool, call: impl FnOnce(&mut Switch) -> Vec<Queued>) -> Vec<Queued> {
         let queued = self.call(call, |_, _| true);
         queued.into_iter().map(|packet| wrapped(packet, amid_egress)).collect()

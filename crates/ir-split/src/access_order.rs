@@ -63,7 +63,7 @@ pub fn overtaken(
             }
         }
     }
-    // Without a cut between them they are used at one moment.
+    // Without a cut between the two, both are used in one step.
     edges.retain(|_, paths| paths.0.iter().any(|path| path.len() > 1));
     let found = |(&(first, second), paths): (&(InstanceId, InstanceId), &Paths)| Overtaken {
         first,

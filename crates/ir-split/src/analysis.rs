@@ -7,7 +7,7 @@ use crate::layout::{Layout, NotCarried};
 use crate::mark::Mark;
 use crate::place::{HeaderIndex, Leaf, Places};
 use crate::placement::Placement;
-use crate::prepare::{Lengths, Lent, Orders};
+use crate::prepare::{Lengths, Lent, RequestedEffects};
 use crate::routes::Routes;
 use crate::section::{Half, SectionId, Sections};
 use crate::split::Split;
@@ -42,7 +42,7 @@ pub struct Analysis<'a> {
     /// Fields that hold the lengths of varbits.
     pub lengths: Lengths,
     /// Effects that the program asks of the traffic manager.
-    pub orders: Orders,
+    pub effects: RequestedEffects,
     /// The metadata field with the port a packet is for, where egress may overwrite `egress_port`.
     pub port: Option<usize>,
     /// Direct meters and counters that actions of other tables call.
@@ -65,9 +65,9 @@ pub struct Analysis<'a> {
     pub deciding: Vec<Span>,
     /// The paths of hand-overs.
     pub routes: Routes,
-    /// The headers whose copies say how the packet came in; or why there are none.
+    /// Headers whose copies restore the packet as received; or the reasons why it cannot be restored.
     pub originals: Result<Vec<HeaderIndex>, Vec<Diagnostic>>,
-    /// Why egress would see another length than the packet's.
+    /// Reasons why egress would see a different length.
     pub uncounted: Vec<Diagnostic>,
     /// The bits of hand-overs, or the values that have no form in one.
     pub layout: Result<Layout, Vec<NotCarried>>,
@@ -93,7 +93,7 @@ impl<'a> Analysis<'a> {
             cut: CutHalves::default(),
             prefix: String::new(),
             lengths: Lengths::new(),
-            orders: Orders::default(),
+            effects: RequestedEffects::default(),
             port: None,
             lent: Lent::new(),
             sections: Sections { list: vec![] },
@@ -153,8 +153,8 @@ impl<'a> Analysis<'a> {
         self.flow.port()
     }
 
-    /// The packet as it came in has to be made anew after a cut.
+    /// True if the packet as received must be restored after a cut.
     pub fn keeps_originals(&self) -> bool {
-        self.orders.clones_original || self.orders.restart.is_some()
+        self.effects.clones_original || self.effects.restart.is_some()
     }
 }

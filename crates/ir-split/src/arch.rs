@@ -17,7 +17,7 @@ pub struct OwnExterns {
     pub counter: CounterFacts,
     /// Marks a packet to be dropped; with the name of its parameter, the standard metadata.
     pub drop: (&'static str, &'static str),
-    /// Copies a packet as it came in.
+    /// The function that clones a packet as received.
     pub clone: CloneFacts,
     /// Cuts a packet short; with the name of its parameter, a number of bytes.
     pub truncate: (&'static str, &'static str),
@@ -43,15 +43,15 @@ pub struct CounterFacts {
 pub struct CloneFacts {
     /// The function.
     pub name: &'static str,
-    /// Its parameters.
+    /// Names of the parameters.
     pub params: [&'static str; 3],
-    /// The enum of kinds, which copies of what came in are the first of.
+    /// The enum of kinds; its first member is a clone of the packet as received.
     pub kinds: &'static str,
-    /// Its members.
+    /// Members of the enum.
     pub members: [&'static str; 2],
 }
 
-/// Those of v1model.
+/// Externs of v1model in generated code.
 pub const OWN_EXTERNS: OwnExterns = OwnExterns {
     counter: CounterFacts {
         name: "counter",

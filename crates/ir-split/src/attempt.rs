@@ -2,7 +2,7 @@
 
 use base_diag::Diagnostic;
 
-/// Which halves are cut.
+/// The halves that are cut.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct CutHalves {
     /// A region of ingress runs on another device.
@@ -18,13 +18,13 @@ pub struct Needs {
     pub counted: bool,
     /// Egress reads `packet_length`, and v1model would count a hand-over otherwise.
     pub tracked: bool,
-    /// Branches around each region, from the inside, all of whose arms pass the region's device.
+    /// Number of innermost branches around each region with detours: all their arms pass through the region's device.
     pub detours: usize,
     /// Actions of other tables read a direct meter, and these run elsewhere: the colour becomes a value.
     pub lent: bool,
 }
 
-/// Why the steps end early.
+/// Reason why the steps end early.
 pub enum Stop {
     /// Nothing can be cut: the program runs whole at the origins.
     Whole,

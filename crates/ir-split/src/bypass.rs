@@ -8,7 +8,7 @@
 
 use crate::section::{CallEnd, Code, Half, Section, SectionId, SectionKind, renumber};
 
-/// Takes out sections that only pass control on; those that follow are numbered anew.
+/// Removes sections that only pass control on, and renumbers the others.
 pub fn bypass_empty(mut list: Vec<Section>) -> Vec<Section> {
     let firsts = [Half::Ingress, Half::Egress].map(|half| list.iter().position(|s| s.half == half));
     let call = |id: SectionId| list[id.0 as usize].call;

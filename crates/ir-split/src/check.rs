@@ -49,7 +49,7 @@ const fn check(
 pub const CHECKS: &[Check] = &[
     Check { stops: true, ..check("placement", "every region that is placed is marked", "mark", |a| check_placement(&a.marks, a.placement)) },
     Check { stops: true, ..check("spares", "devices with spares have one place each", "mark", |a| check_spares::check_sites(a.placement)) },
-    check("modes", "annotations of state say modes that there are", "mark", |a| ir_state::check(&a.program)),
+    check("modes", "annotations of state name existing modes", "mark", |a| ir_state::check(&a.program)),
     Check { stops: true, ..check("stages", "the program has all parts of a v1model pipeline", "mark", |a| if_cut(a, || check_stages(&a.program))) },
     check("program", "every call and jump can be cut", "port", |a| if_cut(a, || check_program(&a.program))),
     check("links", "a path joins the ends of every cut edge", "layout", |a| check_links(&a.sections, a.placement, &a.routes)),
@@ -63,7 +63,7 @@ pub const CHECKS: &[Check] = &[
     check("headers", "headers are whole bytes", "layout", |a| if_cut(a, || check_headers(&a.program, a.places()))),
     check("length", "egress sees the packet's own length", "layout", |a| a.uncounted.clone()),
     check("verified", "no header changes while checksums are verified", "layout", |a| if a.keeps_originals() { check_verified(&a.program) } else { vec![] }),
-    check("stale", "a clone needs nothing from invalid headers", "layout", |a| if a.orders.clones_original { check_stale(&a.flow, &a.at_start(Half::Egress).live.hidden) } else { vec![] }),
+    check("stale", "a clone needs nothing from invalid headers", "layout", |a| if a.effects.clones_original { check_stale(&a.flow, &a.at_start(Half::Egress).live.hidden) } else { vec![] }),
     check("carried", "every live value has a form in a header", "layout", |a| a.layout.as_ref().err().map_or(vec![], |refused| check_carried(&a.flow, &a.sections, refused))),
     check("fit", "hand-overs fit their links", "layout", |a| a.layout.as_ref().map_or(vec![], |layout| runtime(a.placement).refuse(a, layout))),
 ];
@@ -247,7 +247,7 @@ pub fn check_flow_order(deciding: &[Span]) -> Option<Diagnostic> {
     (!deciding.is_empty()).then_some(diagnostic)
 }
 
-/// State at a helper of several origins: each origin is a switch of its own.
+/// Checks state at a helper of several origins, each of which is an independent switch.
 pub fn check_origins(
     program: &Program,
     sections: &Sections,

@@ -12,7 +12,7 @@ use ir::{Block, Callee, Expr, ExprKind, Program, StageKind, Stmt, StmtKind, Type
 use p4_arch::{Duty, Meaning};
 use std::collections::BTreeSet;
 
-/// Standard metadata that tells the runtime where a packet came from and how long it was: the parser may not write it.
+/// Standard metadata that gives the runtime a packet's ingress port and length: the parser may not write it.
 const RUNTIME_READS: [Meaning; 2] = [Meaning::InPort, Meaning::Length];
 
 /// All of them.

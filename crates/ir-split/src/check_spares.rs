@@ -1,4 +1,4 @@
-//! What a placement with spares has to keep: each device has one place, links join senders with all targets, and state may differ.
+//! Rules for placements with spares: each device has one place, links join senders with all targets, and state may differ.
 
 use crate::placement::{DeviceIndex, Placement};
 use crate::section::{SectionId, Sections};

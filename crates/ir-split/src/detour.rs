@@ -18,7 +18,7 @@ pub fn detour(body: &mut Block, placement: &Placement, levels: usize) {
     block(body, placement, levels);
 }
 
-/// How many branches stand around a region that is away, at most.
+/// Maximum number of branches around a region on another device.
 pub fn levels(body: &Block, placement: &Placement) -> usize {
     let mut body = body.clone();
     block(&mut body, placement, 0).iter().map(|(.., levels)| *levels).max().unwrap_or(0)

@@ -57,7 +57,7 @@ impl Facts {
         self.valid.contains(&header)
     }
 
-    /// The program may have made the header valid: it need not have come in with the packet.
+    /// True if the program may have made the header valid, so that it need not be in the received packet.
     pub fn may_be_made(&self, header: HeaderIndex) -> bool {
         !self.unmade.contains(&header)
     }

@@ -16,7 +16,7 @@ pub struct TooLong {
     pub into: DeviceIndex,
     /// The section it is for.
     pub to: SectionId,
-    /// The longest frame that comes in, in bytes.
+    /// Length of the longest received frame in bytes.
     pub frame: u32,
     /// Longest hand-over of such a frame, in bytes.
     pub hand_over: u64,

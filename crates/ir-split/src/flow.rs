@@ -174,7 +174,7 @@ impl Flow {
     fn at_egress(&self, mut facts: Facts) -> Facts {
         self.standard_named(&arch::set_at_egress()).into_iter().for_each(|leaf| facts.write(leaf));
         self.standard(&[Meaning::ToPort]).into_iter().for_each(|leaf| facts.zero(leaf));
-        // Clones come in here too, with headers of any kind and the metadata they keep.
+        // Clones start here too, with any headers and the metadata that they keep.
         if arch::makes_clones(&self.program) {
             (0..self.places.headers.len() as u32).for_each(|index| facts.forget(HeaderIndex(index)));
             self.kept(None).into_iter().for_each(|leaf| facts.write(leaf));

@@ -218,7 +218,7 @@ impl Flow {
         if is_zero(value)
             && let Covered::Whole(leaves) = self.places.covered(control, place)
         {
-            // Standard metadata may hold something else where a packet goes on.
+            // The traffic manager may change standard metadata.
             let plain = |leaf: &Leaf| {
                 let info = self.places.info(*leaf);
                 info.header.is_none() && info.root != Root::Shared(RoleKey::Standard)

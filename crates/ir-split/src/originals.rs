@@ -61,8 +61,9 @@ pub fn originals(flow: &Flow, bytes: bool) -> Result<Vec<HeaderIndex>, Vec<Diagn
 
 /// `what` prevents rebuilding the original packet.
 fn refused(span: Span, what: &str, bytes: bool) -> Diagnostic {
-    let orders = if bytes { "resubmits" } else { "clones" };
-    let what = format!("{what}, and ingress {orders} packets after a cut: the original packet is not known");
+    let requests = if bytes { "resubmits" } else { "clones" };
+    let what =
+        format!("{what}, and ingress {requests} packets after a cut: the original packet is not known");
     unsupported(span, &what)
 }
 

@@ -1,4 +1,4 @@
-//! How many bytes the parser takes at most.
+//! Maximum number of bytes that the parser extracts.
 
 use crate::arch;
 use crate::expressions::constant;

@@ -5,7 +5,7 @@ use crate::place::{Leaf, Places, RoleKey, Root};
 use ir::{Expr, ExprKind, Parser, Program, Stage, StageKind, StateRef, Transition, VarId, visit};
 use std::collections::BTreeMap;
 
-/// Which shared object each parameter of the parser is.
+/// The shared object of each parameter of the parser.
 pub fn shared_of(parser: &Parser, stage: &Stage) -> BTreeMap<VarId, RoleKey> {
     let keys = parser.params.iter().zip(&stage.roles).filter_map(|(&var, role)| match role {
         ir::Role::Headers => Some((var, RoleKey::Headers)),
@@ -22,7 +22,7 @@ pub fn path_of(place: &Expr, by_var: &BTreeMap<VarId, RoleKey>) -> Option<(RoleK
     steps_to(place, by_var).map(|(key, path, _)| (key, path))
 }
 
-/// The same, and whether the path leads to the place itself.
+/// The shared object and the path of a place, and whether the path leads to the place itself.
 pub fn steps_to(place: &Expr, by_var: &BTreeMap<VarId, RoleKey>) -> Option<(RoleKey, Vec<u32>, bool)> {
     let step = |base: &Expr, step: Option<u32>| {
         let (key, mut path, mut there) = steps_to(base, by_var)?;

@@ -3,12 +3,12 @@
 use crate::analysis::Analysis;
 use crate::attempt::Stop;
 use crate::prepare::{
-    bind, counted, digests, lent, normalize as jumps, orders, standard, tracked, varbit, wrap,
+    bind, counted, digests, effects, lent, normalize as jumps, standard, tracked, varbit, wrap,
 };
 use ir::Program;
 use std::rc::Rc;
 
-/// The program to change, where it is cut.
+/// The program for changes, if it is cut.
 fn cut<'p>(a: &'p mut Analysis<'_>) -> Option<&'p mut Program> {
     a.is_cut().then(|| Rc::make_mut(&mut a.program))
 }
@@ -75,7 +75,7 @@ pub fn digest(a: &mut Analysis<'_>) -> Result<(), Stop> {
 pub fn effect(a: &mut Analysis<'_>) -> Result<(), Stop> {
     if a.is_cut() {
         let has_varbits = !a.lengths.is_empty();
-        a.orders = orders::record_orders(Rc::make_mut(&mut a.program), &a.prefix, a.cut, has_varbits)?;
+        a.effects = effects::record_effects(Rc::make_mut(&mut a.program), &a.prefix, a.cut, has_varbits)?;
     }
     Ok(())
 }

@@ -31,9 +31,9 @@ use std::rc::Rc;
 /// A step of the split.
 #[derive(Clone, Copy)]
 pub struct Step {
-    /// As users type it.
+    /// Name on the command line.
     pub name: &'static str,
-    /// In a few words.
+    /// One line for the help text.
     pub about: &'static str,
     run: fn(&mut Analysis<'_>) -> Result<(), Stop>,
     text: fn(&Analysis<'_>) -> String,
@@ -53,7 +53,7 @@ pub const STEPS: &[Step] = &[
     step("need", "find which preparations are needed", need, show::needs),
     step("bind", "replace action parameters that are whole headers or metadata", passes::bind, show::program),
     step("wrap", "move whole structs that are used as values into structs of the runtime", passes::wrap, show::program),
-    step("lend", "turn colours of direct meters that other tables read into values", passes::lend, show::program),
+    step("lend", "turn meter colours that actions of other tables read into values", passes::lend, show::program),
     step("count", "turn the length that byte counters use into a value", passes::count, show::program),
     step("measure", "turn the length of each varbit into a value", passes::measure, show::program),
     step("track", "turn the length that egress sees into a value", passes::track, show::program),
@@ -61,12 +61,12 @@ pub const STEPS: &[Step] = &[
     step("effect", "turn effects of the traffic manager into values", passes::effect, show::program),
     step("port", "turn the output port into a separate value", passes::port, show::program),
     step("hoist", "declare variables at control level", hoist, show::program),
-    step("detour", "send packets of arms without a region through its device", detour, show::program),
+    step("detour", "send packets that skip a region through its device", detour, show::program),
     step("section", "cut bodies where the device changes", section, show::sections),
     step("flow", "find known and live values at each section", flow, show::flow),
     step("state", "find the objects that each section uses", state, show::state),
     step("route", "find the path of each hand-over", route, show::routes),
-    step("original", "find how to restore the original packet", original, show::originals),
+    step("original", "find the headers of the packet as received", original, show::originals),
     step("layout", "lay out the bits of each hand-over", layout, show::layout),
     step("check", "run the checks", check_all, show::checks),
     step("describe", "name a writer and a reader of each carried value", describe, show::split),
@@ -261,13 +261,13 @@ fn route(a: &mut Analysis<'_>) -> Result<(), Stop> {
 }
 
 fn original(a: &mut Analysis<'_>) -> Result<(), Stop> {
-    let only_clones = !a.cut.ingress && !a.orders.egress_clones;
+    let only_clones = !a.cut.ingress && !a.effects.egress_clones;
     if a.is_cut() && a.reads_length() && !only_clones {
         let stages: &[Duty] = if a.cut.egress { &[Duty::Ingress, Duty::Egress] } else { &[Duty::Ingress] };
         a.uncounted = check_shape::check_length(&a.program, a.places(), stages);
     }
     if a.keeps_originals() {
-        a.originals = originals::originals(&a.flow, a.orders.restart.is_some());
+        a.originals = originals::originals(&a.flow, a.effects.restart.is_some());
     }
     if a.reads_length() {
         let kept = a.originals.as_deref().unwrap_or_default();

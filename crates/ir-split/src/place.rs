@@ -49,9 +49,9 @@ pub struct LeafInfo {
     pub name: String,
     /// Type of the leaf.
     pub ty: Type,
-    /// The header instance it is a field of, or whose validity it is.
+    /// The header instance of the field or validity.
     pub header: Option<HeaderIndex>,
-    /// It is that header's validity.
+    /// True if the leaf is the validity of the header.
     pub is_validity: bool,
 }
 
@@ -76,7 +76,7 @@ pub struct HeaderInfo {
 pub struct Places {
     /// Leaves by number.
     pub leaves: Vec<LeafInfo>,
-    /// Those of the packet in declaration order, and those in metadata and variables.
+    /// Headers of the packet in declaration order, then headers in metadata and variables.
     pub headers: Vec<HeaderInfo>,
     roots: BTreeMap<Root, Node>,
     shared: BTreeMap<(ControlId, VarId), RoleKey>,
@@ -251,7 +251,7 @@ impl Places {
         all.filter(|(_, h)| h.root == Root::Shared(RoleKey::Headers))
     }
 
-    /// The packet's header whose field the leaf is.
+    /// The packet's header that contains the leaf.
     pub fn packet_header(&self, leaf: Leaf) -> Option<HeaderIndex> {
         let info = self.info(leaf);
         info.header.filter(|_| info.root == Root::Shared(RoleKey::Headers))

@@ -23,7 +23,7 @@ pub struct Leg {
     pub to: DeviceIndex,
     /// The section it is for.
     pub section: SectionId,
-    /// The device where it goes on.
+    /// The device where the packet continues.
     pub target: DeviceIndex,
     /// `from` has got it from another device, and runs nothing on it.
     pub is_sent_on: bool,
@@ -81,7 +81,7 @@ impl Routes {
     }
 }
 
-/// The next device on the path from each device to `target`, where there is one. Dijkstra's algorithm, from the end.
+/// For each device, the next device on the path to `target`, if there is a path (Dijkstra's algorithm, from the end).
 fn next_to(
     target: DeviceIndex,
     parts: &BTreeSet<DeviceIndex>,

@@ -21,7 +21,7 @@ use p4_arch::Duty;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SectionId(pub u32);
 
-/// Which control a section was cut from.
+/// The control from which a section was cut.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Half {
     /// Before the traffic manager.
@@ -173,7 +173,7 @@ impl Sections {
         self.iter().flat_map(|(from, _)| self.successors(from).into_iter().map(move |to| (from, to)))
     }
 
-    /// Edges whose ends lie on different devices.
+    /// Edges between sections on different devices.
     pub fn cut_edges(&self) -> Vec<(SectionId, SectionId)> {
         self.edges().filter(|&(from, to)| self.get(from).device != self.get(to).device).collect()
     }
@@ -215,7 +215,7 @@ pub fn gotos(code: &[Code], f: &mut dyn FnMut(SectionId)) {
     }
 }
 
-/// While forming, sections are numbered as they are met; `order` is where they stand in the end.
+/// Former of sections. It numbers sections as it finds them; `order` has their final positions.
 struct Former<'a> {
     placement: &'a Placement,
     list: Vec<(Section, u32)>,
@@ -240,7 +240,7 @@ impl Former<'_> {
         self.place_last(end);
     }
 
-    /// Makes a section whose code comes later.
+    /// Creates a section; its code is added later.
     fn open(&mut self, half: Half, region: &Name, device: DeviceIndex, kind: SectionKind) -> SectionId {
         let section = Section {
             name: region.clone(),
@@ -270,7 +270,7 @@ impl Former<'_> {
         };
     }
 
-    /// The code of `stmts`, ending in `Goto`s; code after a cut becomes sections of its own.
+    /// The code of `stmts`, ending in `Goto`s; code after a cut becomes separate sections.
     fn code(&mut self, stmts: &[&Stmt], place: &Place) -> Vec<Code> {
         let mut out = vec![];
         for (i, stmt) in stmts.iter().enumerate() {
@@ -378,7 +378,7 @@ fn in_order(list: Vec<(Section, u32)>) -> Vec<Section> {
         .collect()
 }
 
-/// Gives every `Goto` in `code` its new target.
+/// Replaces the target of every `Goto` in `code`.
 pub fn renumber(code: &mut [Code], new_id: &[SectionId]) {
     for piece in code {
         match piece {

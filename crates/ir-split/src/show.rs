@@ -124,7 +124,7 @@ pub fn routes(a: &Analysis<'_>) -> String {
     out
 }
 
-/// The headers that are kept as they came in.
+/// The headers that are kept as received.
 pub fn originals(a: &Analysis<'_>) -> String {
     match &a.originals {
         Ok(kept) => {

@@ -91,7 +91,7 @@ pub fn used_before_ingress(program: &Program) -> BTreeMap<InstanceId, Touch> {
     found
 }
 
-/// Whether a pass of a packet may use something whose order of use shows, by half.
+/// Whether a packet's pass may use an object whose order of use matters, by half.
 pub fn uses_in_order(program: &Program) -> BTreeMap<Half, bool> {
     let shows = |(object, _): (&InstanceId, &Touch)| order_matters(program, *object);
     let of_stage = |stage| {

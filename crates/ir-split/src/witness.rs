@@ -73,7 +73,7 @@ impl Witnesses {
 struct Walk<'a> {
     flow: &'a Flow,
     control: ControlId,
-    /// Tables whose actions are being walked.
+    /// Tables with actions that are being visited.
     open: BTreeSet<TableId>,
     found: Vec<Use>,
 }

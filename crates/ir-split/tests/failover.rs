@@ -143,7 +143,7 @@ impl Twins {
         }
     }
 
-    /// What the program makes of an event: kind, stamp, gaps, decision, port.
+    /// Results of the program for an event: kind, stamp, gaps, decision, port.
     fn run(
         &mut self,
         arrives: bool,
@@ -447,7 +447,7 @@ mod rack {
             }
         }
 
-        /// What leaves the rack.
+        /// Frames that leave the rack.
         pub fn send(&mut self, port: u32, frame: &[u8]) -> Vec<(u32, Vec<u8>)> {
             let mut left = vec![];
             let mut open = VecDeque::from([(0, port, frame.to_vec())]);

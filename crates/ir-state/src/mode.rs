@@ -51,9 +51,9 @@ pub fn order_matters(program: &Program, object: InstanceId) -> bool {
 /// Whether copies of an object may be on several devices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Apart {
-    /// They may.
+    /// Copies are allowed.
     May,
-    /// It is at one device.
+    /// The object is on one device.
     MayNot,
     /// The mode would allow copies, but no runtime supports them yet.
     NotYet,
@@ -98,7 +98,7 @@ fn declared(program: &Program, instance: &Instance) -> Result<Option<Mode>, Diag
     let [(annotation, mode), rest @ ..] = said.as_slice() else { return Ok(None) };
     let object = program.extern_object(instance.object);
     let wrong = |label: String| {
-        let title = format!("`@{}` cannot stand here", annotation.name);
+        let title = format!("`@{}` is not allowed here", annotation.name);
         Diagnostic::error(BAD_ANNOTATION, title).at(instance.span, label)
     };
     if let Some((second, _)) = rest.first() {

@@ -26,7 +26,7 @@ pub struct Uses {
 pub struct Touch {
     /// The object's content influences packets.
     pub reads: bool,
-    /// It holds something else afterwards.
+    /// True if the use may change the object.
     pub writes: bool,
 }
 

@@ -13,38 +13,38 @@ use ir::{Const, ErrorId, Expr, ExprKind, InstanceId, Program, Type, TypeKind};
 /// A value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Value {
-    /// Of type `void`, and what stands for a packet.
+    /// The value of `void`, and of a packet.
     Void,
-    /// Of an extern type: the instance.
+    /// An extern instance.
     Instance(InstanceId),
-    /// Of `bit<N>`, `int<N>`, and of what is represented by these.
+    /// `bit<N>`, `int<N>`, and types represented by these.
     Bits(Bits),
-    /// Of `varbit<N>`: its width is the current one.
+    /// `varbit<N>`; the width is the current one.
     Varbit(Bits),
-    /// Of `bool`.
+    /// `bool`.
     Bool(bool),
-    /// Of `error`.
+    /// `error`.
     Error(ErrorId),
-    /// Of an enum without underlying type: the member's index.
+    /// An enum without underlying type: the index of the member.
     Enum(u32),
-    /// Of `string`.
+    /// `string`.
     Str(String),
-    /// Of `int`.
+    /// `int`.
     Int(BigInt),
-    /// Of a struct, tuple or list.
+    /// A struct, tuple or list.
     Struct(Vec<Value>),
-    /// Of a header.
+    /// A header.
     Header(Header),
-    /// Of a header union: its members, each a [`Value::Header`]; at most one is valid.
+    /// A header union: its members, each a [`Value::Header`]; at most one is valid.
     Union(Vec<Value>),
-    /// Of a header stack or an array.
+    /// A header stack or an array.
     Stack(Stack),
 }
 
 /// A header.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Header {
-    /// It is there.
+    /// Validity of the header.
     pub valid: bool,
     /// In order; kept while invalid.
     pub fields: Vec<Value>,
@@ -244,7 +244,7 @@ impl Value {
         }
     }
 
-    /// How many scalars it is made of; at least 1.
+    /// Number of scalars in the value; at least 1.
     pub fn leaves(&self) -> u64 {
         let sum = |values: &[Value]| values.iter().map(Value::leaves).sum::<u64>().max(1);
         match self {

@@ -1,4 +1,4 @@
-//! Which constructor of its extern made an instance.
+//! The constructor of its extern that created an instance.
 
 use crate::text::infer::substitute;
 use crate::{ExternObject, Instance, Name, Program, SignatureParam, Type};

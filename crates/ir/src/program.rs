@@ -31,7 +31,7 @@ pub struct Program {
     pub stages: Vec<Stage>,
     /// How `main` is put together from the stages.
     pub main: Package,
-    /// Those of `main`: `@pkginfo`, `@brief`, ...
+    /// Annotations of `main`: `@pkginfo`, `@brief`, ...
     pub annotations: Annotations,
 }
 
@@ -130,7 +130,7 @@ pub enum Carried {
     CloneI2e,
     /// A clone of egress, to egress.
     CloneE2e,
-    /// Back to ingress as it came in.
+    /// Resubmission: the received packet enters ingress again.
     Resubmit,
     /// Back to ingress as it left egress.
     Recirculate,

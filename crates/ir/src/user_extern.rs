@@ -7,9 +7,9 @@ use crate::{Annotation, ExternFunction, ExternMethod, ExternObject, Instance, Pr
 pub enum CallEffect {
     /// `@pure`: the result depends on the arguments alone.
     Pure,
-    /// `@noSideEffects`: it depends on the memory of its instance too, and leaves it as it is.
+    /// `@noSideEffects`: the method also reads the memory of its instance, and does not change it.
     Reads,
-    /// It may change the memory of its instance.
+    /// The method may change the memory of its instance.
     Writes,
 }
 

@@ -37,7 +37,7 @@ impl Strategy {
     }
 }
 
-/// Gives addresses to the hosts that have none. `number_of` gives a switch's number, from 1.
+/// Assigns addresses to the hosts without one. `number_of` returns a switch's number, from 1.
 pub(crate) fn addresses(lab: &mut Lab, strategy: Strategy, number_of: &[u32]) {
     let mut taken: BTreeSet<Ipv4Addr> =
         lab.hosts.iter().flat_map(|host| &host.addresses).filter_map(|n| n.v4()).collect();

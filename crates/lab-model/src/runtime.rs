@@ -1,4 +1,4 @@
-//! Which program a runtime file is for.
+//! The program that a runtime file is for.
 
 use base_diag::Span;
 use base_json::{Json, Kind};

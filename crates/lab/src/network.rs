@@ -459,7 +459,7 @@ fn captures(directory: &Path, interface: &str) -> Result<(CaptureSink, CaptureSi
     Ok((open("out")?, open("in")?))
 }
 
-/// Where a switch serves Thrift: the port that users expect, 9090 and on, or a free one.
+/// Listener of a switch's Thrift services: on port 9090 plus its number, or on a free port.
 fn thrift(number: usize) -> io::Result<(TcpListener, SocketAddr)> {
     let port = u16::try_from(number).ok().and_then(|number| THRIFT.checked_add(number)).unwrap_or(0);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port));

@@ -14,7 +14,7 @@ use std::cell::RefCell;
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
 
-/// What stands behind a prompt.
+/// Commands of a prompt.
 pub trait Commands {
     /// Does a line.
     fn perform(&mut self, line: &str, ways: Ways) -> Done;
@@ -22,7 +22,7 @@ pub trait Commands {
     /// The names that may stand at the end of a text, and where the last word begins.
     fn complete(&self, before: &str) -> (usize, Vec<String>);
 
-    /// What may be written next.
+    /// Hint for the next word.
     fn hint(&self, _before: &str) -> Option<String> {
         None
     }

@@ -39,7 +39,7 @@ pub struct Link {
     pub name: String,
     /// Bytes of the longest packet, without Ethernet's header.
     pub mtu: u32,
-    /// It is set up, and there is a carrier.
+    /// True if the interface is up and has a carrier.
     pub is_up: bool,
     /// The bridge, bond or switch that takes its frames.
     pub master: Option<u32>,

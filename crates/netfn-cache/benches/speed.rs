@@ -73,9 +73,9 @@ fn measure(what: &str, entries: usize, keys: u32, rounds: usize) {
         call(&mut cache, &ask);
         frames.push(ask);
         if cache.counted().hits == hits {
-            let told = answer(1, n as u16, &format!("VALUE {key:08} 0 512\r\n{key:0512}\r\nEND\r\n"));
-            call(&mut cache, &told);
-            frames.push(told);
+            let reply = answer(1, n as u16, &format!("VALUE {key:08} 0 512\r\n{key:0512}\r\nEND\r\n"));
+            call(&mut cache, &reply);
+            frames.push(reply);
         }
     }
     let (mut best, mut share) = (f64::MAX, 0.0);

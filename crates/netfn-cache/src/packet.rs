@@ -36,7 +36,7 @@ pub struct Datagram<'a> {
     pub destination: ([u8; 4], u16),
     /// memcached's request id.
     pub id: u16,
-    /// How many datagrams the message has.
+    /// Number of datagrams of the message.
     pub datagrams: u16,
     /// memcached's text.
     pub text: &'a [u8],
@@ -170,7 +170,7 @@ impl Text {
         self.put_known(bytes, checksum(bytes));
     }
 
-    /// The same, of which the [`checksum`] is known.
+    /// Appends bytes whose [`checksum`] is known.
     pub fn put_known(&mut self, bytes: &[u8], checksum: u16) {
         let is_odd = (self.frame.len() - self.begins) % 2 == 1;
         self.sum += u64::from(if is_odd { checksum.swap_bytes() } else { checksum });
@@ -188,7 +188,7 @@ fn udp_checksum(addresses: &[u8], udp: &[u8]) -> u16 {
     !folded(sum(addresses) + 17 + udp.len() as u64 + sum(udp))
 }
 
-/// The same, not folded: halves of words may be added in any order, and in the order of bytes that the processor has.
+/// The sum before folding: halves of words may be added in any order, and in the processor's byte order.
 fn sum(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();
     let (fours, rest) = rest.as_chunks::<4>();

@@ -5,7 +5,7 @@ use base_time::Time;
 use hashbrown::HashTable;
 use smallvec::SmallVec;
 
-/// How many there are at most.
+/// Maximum number of pending requests.
 pub const MOST: usize = 8192;
 
 /// Identity of a request: client, server, request id.

@@ -69,7 +69,7 @@ impl Entry {
         head + digits(value.data.len() as u64) + value.data.len() + 2 * LINE.len() + 1 + DIGITS
     }
 
-    /// The same of the entry.
+    /// Length of the entry's part of an answer.
     pub fn answer_length(&self) -> usize {
         self.text.len() + 1 + DIGITS
     }
@@ -113,7 +113,7 @@ pub struct Store {
     index: HashTable<u32>,
 }
 
-/// How many entries are looked at for one that makes place, besides the one that was worth least before.
+/// Number of entries compared for an eviction, besides the one that was worth least before.
 const LOOKED_AT: usize = 4;
 
 impl Store {

@@ -1,4 +1,4 @@
-//! How many of Zipf's requests are answered, and the store against a model.
+//! Hit rate under Zipf's law, and the store against a model.
 
 mod support;
 

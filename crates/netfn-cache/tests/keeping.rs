@@ -1,4 +1,4 @@
-//! Which values are kept, how long, and for which others they make place.
+//! Admission, expiry and eviction of values.
 
 mod support;
 

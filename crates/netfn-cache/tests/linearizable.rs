@@ -103,7 +103,7 @@ enum Fault {
     Requests,
     /// Answers to `gets` pass beside it.
     OtherReads,
-    /// It keeps what is written at once: the answer comes before the server has the request.
+    /// Stores written values at once, before the server has the request.
     TooEarly,
     /// Seconds to live are not seen.
     Lives,
@@ -285,7 +285,7 @@ impl World {
         }
     }
 
-    /// Lets four clients ask for a while; the history of each key.
+    /// Runs four clients for a while. Returns the history of each key.
     fn run(&mut self) -> Vec<(&'static str, Vec<Event>)> {
         for client in 1..=4 {
             let first = Time::ZERO + Duration::from_us(self.rng.below(self.delay * 5));

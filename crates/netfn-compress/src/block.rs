@@ -24,7 +24,7 @@ const IP: usize = 2;
 
 /// Bytes of the fields that a frame carries if they differ from the reference, in the order of the wire and of the bits.
 pub const WIDTHS: [usize; 11] = [1, 2, 1, 2, 4, 4, 1, 2, 2, 8, 2];
-/// How many there are.
+/// Number of fields.
 pub const FIELDS: usize = WIDTHS.len();
 
 fn u16_at(bytes: &[u8], at: usize) -> Option<usize> {

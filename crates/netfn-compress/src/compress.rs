@@ -22,9 +22,9 @@ pub struct Counted {
     pub bytes_out: u64,
 }
 
-/// So many contexts may hold a flow.
+/// Associativity: number of contexts that may hold a flow.
 pub(crate) const WAYS: usize = 4;
-/// So many frames carry a new reference.
+/// Number of frames that carry a new reference.
 const SHOWN: u8 = 3;
 /// After so many frames in a row that do not fit it a flow gets another reference.
 const MISFITS: u8 = 4;

@@ -101,7 +101,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Why a frame ends.
+/// Reason why a frame is dropped.
 enum Ended {
     Malformed,
     Unknown,

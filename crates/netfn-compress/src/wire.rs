@@ -99,7 +99,7 @@ impl<'a> Reader<'a> {
         Reader { rest: bytes }
     }
 
-    /// So many bytes.
+    /// Takes `count` bytes.
     pub fn take(&mut self, count: usize) -> Option<&'a [u8]> {
         let (head, tail) = self.rest.split_at_checked(count)?;
         self.rest = tail;

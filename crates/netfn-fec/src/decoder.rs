@@ -86,7 +86,7 @@ pub(crate) struct Block {
     pub(crate) count: Option<u8>,
     /// Data frames without their tags.
     pub(crate) data: Vec<Option<Vec<u8>>>,
-    /// How many of them were made again.
+    /// Number of recovered frames of the block.
     pub(crate) recovered: u8,
     /// Rows of parity.
     pub(crate) parity: Vec<(u8, Vec<u8>)>,
@@ -197,7 +197,7 @@ impl Decoder {
         }
     }
 
-    /// Gives frames on; the one that the call brought carries it on, if it is among them.
+    /// Emits frames. The frame of the call carries the call on, if it is among them.
     fn send(&mut self, (port, _): StreamKey, given: Vec<Given>, own: Option<(u32, u8)>, out: &mut Emitter) {
         for one in given {
             match one {

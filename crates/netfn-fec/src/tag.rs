@@ -121,11 +121,11 @@ impl Tagged<'_> {
 /// A frame as a decoder sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Parsed<'a> {
-    /// It has another EtherType.
+    /// The frame has another EtherType.
     Plain,
-    /// It has a tag that no encoder writes, or is cut short.
+    /// The tag is truncated, or no encoder writes it.
     Malformed,
-    /// It has a tag.
+    /// The frame has a tag.
     Tagged(Tagged<'a>),
 }
 

@@ -111,7 +111,7 @@ fn sent(rng: &mut Rng, count: u32, k: u8, h: u8, hold: u64) -> Vec<OnLink> {
     link
 }
 
-/// Gives `arriving` to a decoder, with its timers, and moves its memory now and then; what it delivers.
+/// Runs a decoder on `arriving` frames, with its timers, and moves its memory from time to time. Returns the delivered frames.
 fn delivered(rng: &mut Rng, arriving: &[(Time, &OnLink)], wait: u64, reach: u8) -> Vec<Vec<u8>> {
     let make = || decoder(wait, reach, 0, 0);
     let mut receiver = make();

@@ -213,24 +213,24 @@ pub struct FunctionFacts {
 pub enum Effect {
     /// Nothing: the result depends on the arguments alone, an unused call may go, equal calls may be one.
     Pure,
-    /// It reads the bytes after the parsed headers.
+    /// The function reads the bytes after the parsed headers.
     ReadsPayload,
-    /// It draws a random number: no two calls may be one, and the draws have an order.
+    /// The function draws a random number: no two calls may be merged, and the draws have an order.
     Draws,
-    /// It writes the named field of the standard metadata without having it as an argument.
+    /// The function writes the named field of the standard metadata, which is not an argument.
     WritesStandard(&'static str),
-    /// It reads the payload and writes the named field of the standard metadata.
+    /// The function reads the payload and writes the named field of the standard metadata.
     ReadsPayloadWritesStandard(&'static str),
     /// It leaves an order for the traffic manager in the packet's effect record; a later call of the same
     /// function replaces the order.
-    Orders,
-    /// It sends a message beside the packet; every call counts.
+    Requests,
+    /// The function sends a message beside the packet; every call counts.
     Sends,
-    /// It may stop the parser with an error.
+    /// The function may stop the parser with an error.
     Verifies,
-    /// It may stop the run.
+    /// The function may stop the run.
     Asserts,
-    /// It writes to the log.
+    /// The function writes to the log.
     Logs,
 }
 
@@ -263,7 +263,7 @@ pub enum TableUse {
     None,
     /// One cell an entry, named by this property.
     Direct(&'static str),
-    /// It holds the table's action data, named by this property.
+    /// The object holds the table's action data; the property with this name refers to it.
     Implementation(&'static str),
 }
 

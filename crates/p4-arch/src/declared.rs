@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 pub struct Declared {
     /// All names: types, externs, functions, actions, blocks, packages, constants.
     pub names: BTreeSet<&'static str>,
-    /// Those of structs, headers, unions, enums and newtypes.
+    /// Names of structs, headers, unions, enums and newtypes.
     pub types: BTreeSet<&'static str>,
     /// Members of `error`.
     pub errors: BTreeSet<&'static str>,

@@ -77,14 +77,14 @@ const STAGES: &[StageFacts] = &[
 const FUNCTIONS: &[FunctionFacts] = &[
     function("verify", Effect::Verifies),
     function("static_assert", Effect::Pure),
-    function("drop_packet", Effect::Orders),
-    function("send_to_port", Effect::Orders),
-    function("mirror_packet", Effect::Orders),
-    function("recirculate", Effect::Orders),
+    function("drop_packet", Effect::Requests),
+    function("send_to_port", Effect::Requests),
+    function("mirror_packet", Effect::Requests),
+    function("recirculate", Effect::Requests),
     function("add_entry", Effect::Sends),
     function("allocate_flow_id", Effect::Draws),
-    function("set_entry_expire_time", Effect::Orders),
-    function("restart_expire_timer", Effect::Orders),
+    function("set_entry_expire_time", Effect::Requests),
+    function("restart_expire_timer", Effect::Requests),
     function("SelectByDirection", Effect::Pure),
 ];
 

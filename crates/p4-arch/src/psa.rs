@@ -154,7 +154,7 @@ const OBJECTS: &[ObjectFacts] = &[
 
 pub(crate) const HASH: ObjectFacts = passing("Hash", &[method("get_hash", Access::None, None)]);
 
-/// It keeps its sum only while one block runs (PSA 1.2 §7.5): nothing lasts from packet to packet.
+/// Keeps its sum only while one block runs (PSA 1.2 §7.5): nothing lasts from packet to packet.
 pub(crate) const CHECKSUM: ObjectFacts = passing(
     "Checksum",
     &[method("clear", Write, None), method("update", Update, None), method("get", Read, None)],

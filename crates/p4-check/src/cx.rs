@@ -59,7 +59,7 @@ pub(crate) struct Checker {
     pub(crate) place: Place,
     /// The return type of the function or method being checked; `None` where `return` takes no value.
     pub(crate) returns: Option<Type>,
-    /// How many loops are open.
+    /// Number of enclosing loops.
     pub(crate) loops: u32,
     /// The extern that `this` is, in an instance's initializer.
     pub(crate) this: Option<Type>,

@@ -20,7 +20,7 @@ use base_diag::Diagnostics;
 
 use crate::typed::{Annotations, Program};
 
-/// Gives all warnings of a program.
+/// Reports all warnings of a program.
 pub(crate) fn check(program: &Program, diags: &mut Diagnostics) {
     unused::warn_unused(program, diags);
     unreachable::warn_unreachable(program, diags);

@@ -1,8 +1,7 @@
-//! Most random programs still parse, so that names, types and the late checks meet unusual code. `P4_FUZZ_CASES` cases
-//! (60 unless set), from `P4_FUZZ_SEED` on.
+//! Mutated programs are parsed and checked without panic, hang or unbounded memory.
 //!
-//! Most of what is drawn still parses, so that names, types and the late checks meet what nobody writes.
-//! `P4_FUZZ_CASES` cases (60 unless set), from `P4_FUZZ_SEED` on.
+//! Most mutated programs still parse, so that names, types and the late checks meet unusual code. `P4_FUZZ_CASES` cases
+//! (60 unless set), from `P4_FUZZ_SEED` on.
 
 use features::setting;
 

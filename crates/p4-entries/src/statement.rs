@@ -186,7 +186,7 @@ pub enum Statement {
     Register {
         /// The register.
         name: Named,
-        /// Which one.
+        /// Index of the cell.
         index: u64,
         /// New value.
         value: Value<BigUint>,
@@ -195,7 +195,7 @@ pub enum Statement {
     Counter {
         /// The counter.
         name: Named,
-        /// Which one.
+        /// Index of the cell.
         index: u64,
         /// Packets counted.
         packets: u64,
@@ -208,7 +208,7 @@ pub enum Statement {
     Meter {
         /// The meter.
         name: Named,
-        /// Which one; all without.
+        /// Index of the cell; `None` for all cells.
         index: Option<u64>,
         /// New rates.
         rates: Rates,

@@ -20,7 +20,7 @@ pub enum Match {
     Any,
 }
 
-/// Why a text is no number or match.
+/// Reason why a text is no number or match.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MatchError(pub String);
 

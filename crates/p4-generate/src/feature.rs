@@ -175,7 +175,7 @@ features! {
     IndexTypes "V1MODEL_VERSION 20200408",
 }
 
-/// How many programs contain what.
+/// Number of programs that contain each feature.
 #[derive(Clone, Default, Debug)]
 pub struct Coverage {
     programs: u64,
@@ -199,7 +199,7 @@ impl Coverage {
         }
     }
 
-    /// Those that fewer than one in a hundred programs contain.
+    /// Features that fewer than one in a hundred programs contain.
     pub fn rare(&self) -> Vec<Feature> {
         let rare = |f: &Feature| self.counts.get(f).copied().unwrap_or(0) * 100 < self.programs;
         Feature::ALL.iter().copied().filter(rare).collect()

@@ -2,7 +2,7 @@
 
 use p4_generate::{Config, MISREADINGS, hunt_native};
 
-/// How many programs the test generates at most; each misreading is tried on one program after the other until one notices it.
+/// Maximum number of programs that the test generates; each misreading is tried on one program after the other until it is detected.
 #[allow(clippy::disallowed_methods, reason = "a test asks how long it may run")]
 fn programs() -> u64 {
     std::env::var("P4RACK_MUTANT_PROGRAMS").ok().and_then(|text| text.parse().ok()).unwrap_or(300)

@@ -184,18 +184,18 @@ pub struct ActionCall {
 pub struct CounterCheck {
     /// The counter.
     pub name: Named,
-    /// Which one of it.
+    /// Index of the cell.
     pub index: CounterIndex,
     /// Without, the counter must only exist.
     pub check: Option<(Unit, Comparison, u64)>,
 }
 
-/// Which of a counter's cells.
+/// Reference to a cell of a counter.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CounterIndex {
     /// Index of the cell.
     Number(u64),
-    /// That of the entry which `add ... = NAME` named; without the `$`.
+    /// The cell of the entry that `add ... = NAME` named; without the `$`.
     Entry(Named),
 }
 

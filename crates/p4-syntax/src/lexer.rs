@@ -75,7 +75,7 @@ impl Lexer {
         Some(token)
     }
 
-    /// Goes back to the start of `token`, keeping earlier lookahead.
+    /// Returns to the start of `token`, keeping earlier lookahead.
     pub fn unread(&mut self, token: Token) {
         self.cursor.pos = (token.span.lo - self.cursor.base) as usize;
         self.cursor.pending = token.flags & !Token::SPLICED;

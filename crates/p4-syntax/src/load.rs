@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-/// Gives the texts of files; this crate opens none itself.
+/// Provides the texts of files; this crate opens no file itself.
 pub trait Loader {
     /// The text of the file at `path`: the main file as it was named, or a directory of an includer or of
     /// [`Options::include_dirs`], a `/`, and what stands in the `#include`.
@@ -22,12 +22,12 @@ pub trait Loader {
     }
 }
 
-/// Why a file has no text.
+/// Reason why a file has no text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LoadError {
     /// There is none; the search goes on.
     NotFound,
-    /// It is there but cannot be read, for this reason.
+    /// The file exists but cannot be read, for this reason.
     Unreadable(String),
 }
 

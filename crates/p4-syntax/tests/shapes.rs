@@ -1,4 +1,4 @@
-//! Which tree a text becomes.
+//! Syntax trees of texts.
 
 mod common;
 

@@ -42,7 +42,7 @@ pub fn p4info(program: &Program) -> Result<P4Info, Vec<Diagnostic>> {
     describe::Describer::new(program).run()
 }
 
-/// The same program without `@p4runtime_translation`: its control plane says numbers. `None` if it is that already.
+/// The program without `@p4runtime_translation`, so that its control plane uses numbers. `None` if it has none.
 pub fn untranslated(program: &Program) -> Option<Program> {
     let is_translation = |annotation: &ir::Annotation| annotation.name == "p4runtime_translation";
     if !program.types.iter().any(|ty| ty.annotations.iter().any(is_translation)) {

@@ -51,7 +51,7 @@ impl Object {
         }
     }
 
-    /// Which type argument is that of the index: `counter<I>`, `Counter<W, S>`, `register<T, I>`.
+    /// Position of the index among the type arguments: `counter<I>`, `Counter<W, S>`, `register<T, I>`.
     fn index_argument(object: &str) -> usize {
         match object {
             "Counter" | "register" | "Register" => 1,

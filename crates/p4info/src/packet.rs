@@ -18,7 +18,7 @@ impl<'p> Describer<'p> {
         self.program.types.iter().filter(is_one).collect()
     }
 
-    /// They go by the name that the annotation says, whatever the type's name.
+    /// Adds controller headers. Their name is that in the annotation, whatever the type's name.
     pub(crate) fn controller_headers(&mut self) {
         for decl in self.controller_header_types() {
             let TypeKind::Header(fields) = &decl.kind else { continue };

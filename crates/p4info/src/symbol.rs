@@ -24,12 +24,12 @@ pub(crate) enum Kind {
     Digest = 0x17,
 }
 
-/// All that has an id.
+/// All objects with an id.
 #[derive(Default)]
 pub(crate) struct Symbols {
     ids: BTreeMap<(Kind, Name), Option<u32>>,
     taken: BTreeSet<u32>,
-    /// How many names end with this suffix.
+    /// Number of names that end with this suffix.
     suffixes: BTreeMap<String, u32>,
     names: BTreeSet<Name>,
     pub(crate) diagnostics: Vec<Diagnostic>,
@@ -70,7 +70,7 @@ impl Symbols {
         Some(whole)
     }
 
-    /// Gives an id to all that has none. To be called once, when everything is noted.
+    /// Assigns an id to every object without one. To be called once, after all objects are noted.
     pub(crate) fn number(&mut self) {
         for ((kind, name), id) in &mut self.ids {
             let prefix = (*kind as u32) << 24;

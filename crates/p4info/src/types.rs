@@ -222,7 +222,7 @@ impl<'p> Types<'p> {
         self.program.bits(ty).and_then(|bits| i32::try_from(bits).ok()).unwrap_or(0)
     }
 
-    /// All that is entered.
+    /// All types that were added.
     pub(crate) fn finish(self) -> P4TypeInfo {
         self.info
     }

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use suite::{Suite, caught, first, programs};
 
-/// How many of how many.
+/// Number of passed cases, and number of cases.
 #[derive(Default)]
 struct Score {
     good: u32,

@@ -124,7 +124,7 @@ fn own_lines(map: &SourceMap) -> usize {
     own.map(|file| file.text().lines().count()).sum()
 }
 
-/// Counts of what was tried for one program.
+/// Results of one program.
 #[derive(Default)]
 struct Tried {
     tables: usize,
@@ -218,7 +218,7 @@ impl Tried {
         }
     }
 
-    /// A row of the table, and what was refused. True if all is as it is asked for.
+    /// Prints a row of the table and the refusals. Returns true if the targets are met.
     fn print(&self, name: &str, lines: usize) -> bool {
         for (why, (count, example)) in &self.reasons {
             println!("    {count:4}  {why}\n          {example}");

@@ -33,17 +33,17 @@ pub fn commands(racked: &Racked, app: usize, device: usize) -> String {
         let _ = writeln!(out, "mirroring_add {session} {port}");
     }
     let writes = racked.fill(app, device);
-    let mut told = Told { best: best(&writes), ..Told::new(&part.program, out) };
-    writes.iter().for_each(|write| told.write(write));
-    told.out
+    let mut commands = Commands { best: best(&writes), ..Commands::new(&part.program, out) };
+    writes.iter().for_each(|write| commands.write(write));
+    commands.out
 }
 
 /// The commands that fill a device as another one was filled.
 pub fn fill_commands(program: &Program, writes: &[Write]) -> String {
     let writes: Vec<&Write> = writes.iter().collect();
-    let mut told = Told { best: best(&writes), ..Told::new(program, String::new()) };
-    writes.iter().for_each(|write| told.write(write));
-    told.out
+    let mut commands = Commands { best: best(&writes), ..Commands::new(program, String::new()) };
+    writes.iter().for_each(|write| commands.write(write));
+    commands.out
 }
 
 /// Warnings for externs and features of a part that `simple_switch` lacks.
@@ -80,8 +80,8 @@ const BEST: i64 = 10_000;
 /// Members and groups of entries' own have numbers from here on.
 const ONE_SHOTS: u32 = 1 << 31;
 
-/// Commands as they come.
-struct Told<'p> {
+/// Writer of commands.
+struct Commands<'p> {
     program: &'p Program,
     best: i64,
     /// Entries of each table.
@@ -92,11 +92,11 @@ struct Told<'p> {
     out: String,
 }
 
-impl<'p> Told<'p> {
-    fn new(program: &'p Program, out: String) -> Told<'p> {
+impl<'p> Commands<'p> {
+    fn new(program: &'p Program, out: String) -> Commands<'p> {
         let tables = program.controls.iter().flat_map(|c| &c.tables);
         let entries = tables.map(|t| (t.control_plane_name.as_str(), t.entries.len() as u64)).collect();
-        Told { program, best: BEST, entries, numbers: BTreeMap::new(), nodes: 0, out }
+        Commands { program, best: BEST, entries, numbers: BTreeMap::new(), nodes: 0, out }
     }
 
     fn line(&mut self, line: fmt::Arguments<'_>) {

@@ -138,8 +138,8 @@ pub fn spares(shown: &ShowResponse) -> String {
 
 /// Counters as a table, one a line: those whose row contains `filter`, and unless `all` is set, only those above zero.
 pub fn counters(shown: &ShowResponse, filter: &str, all: bool) -> String {
-    let told = shown.metrics.iter().filter(|metric| all || metric.value > 0);
-    let rows = told.map(|metric| vec![name(metric), metric.value.to_string()]);
+    let metrics = shown.metrics.iter().filter(|metric| all || metric.value > 0);
+    let rows = metrics.map(|metric| vec![name(metric), metric.value.to_string()]);
     table(rows.filter(|row| row.iter().any(|cell| cell.contains(filter))).collect())
 }
 

@@ -12,10 +12,10 @@ use target_native::Engine;
 pub struct Finding {
     /// Name of the capability.
     pub what: &'static str,
-    /// It can.
+    /// Whether the feature works.
     pub works: bool,
     /// If available, how; otherwise the reason, and what to do.
-    pub told: String,
+    pub message: String,
 }
 
 /// The smallest program that can be run.
@@ -34,7 +34,7 @@ const TOOLS: [(&str, &str, &str); 4] = [
     ("pages in `./test`", "chromium", "apt-get install chromium"),
 ];
 
-/// All that there is to know.
+/// Checks all features.
 pub fn doctor() -> Vec<Finding> {
     let mut findings = vec![machine_code(), cores(), tap()];
     findings.extend(TOOLS.map(|(what, name, install)| tool(what, name, install)));
@@ -44,7 +44,7 @@ pub fn doctor() -> Vec<Finding> {
 
 fn finding(what: &'static str, result: Result<String, String>) -> Finding {
     let works = result.is_ok();
-    Finding { what, works, told: result.unwrap_or_else(|why| why) }
+    Finding { what, works, message: result.unwrap_or_else(|why| why) }
 }
 
 /// Compiles a small program to machine code.
@@ -58,9 +58,9 @@ fn machine_code() -> Finding {
 
 fn cores() -> Finding {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let told = format!("{cores} cores");
+    let message = format!("{cores} cores");
     let few = format!("{cores} core: `bench` and its peers disturb one another");
-    finding("measures", if cores > 1 { Ok(told) } else { Err(few) })
+    finding("measures", if cores > 1 { Ok(message) } else { Err(few) })
 }
 
 /// A device node, and the right to configure networks.
@@ -120,7 +120,7 @@ mod tests {
     fn what_is_not_there_is_told_with_what_to_do() {
         let none = tool("nothing", "p4rack-has-no-such-program", "apt-get install nothing");
         assert!(!none.works);
-        assert_eq!(none.told, "`p4rack-has-no-such-program` is not installed: apt-get install nothing");
+        assert_eq!(none.message, "`p4rack-has-no-such-program` is not installed: apt-get install nothing");
         // Machine code is there wherever these tests run.
         assert!(machine_code().works, "{:?}", machine_code());
     }

@@ -99,7 +99,7 @@ pub fn has(part: &Program, target: Target<'_, Name>) -> bool {
             part.parsers.iter().flat_map(|p| &p.value_sets).any(|set| set.control_plane_name == *name)
         }
         Target::Object(name) => part.instances.iter().any(|i| i.control_plane_name == *name),
-        // A digest's settings are for whoever puts digests together.
+        // The northbound server groups digests, so their settings do not belong to a device.
         Target::TrafficManager | Target::Digest(_) => false,
         Target::Hashes => true,
     }

@@ -45,12 +45,12 @@ pub fn offered(device: &Device, spent: &Spent) -> Registry {
     registry
 }
 
-/// Makes value externs whose calls take time.
+/// A factory of value externs that reports the time of each call.
 fn timed(make: ValueExternFactory, cost: Call, spent: Spent) -> ValueExternFactory {
     Arc::new(move |args| Ok(Box::new(TimedValue { value: make(args)?, cost, spent: spent.clone() })))
 }
 
-/// A value extern whose calls take time.
+/// A value extern that reports the time of each call.
 struct TimedValue {
     value: Box<dyn ValueExtern>,
     cost: Call,
@@ -80,7 +80,7 @@ impl ValueExtern for TimedValue {
     }
 }
 
-/// A frame extern whose calls take time.
+/// A frame extern that reports the time of each call.
 struct Timed {
     function: Box<dyn FrameExtern>,
     cost: Call,

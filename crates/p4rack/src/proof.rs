@@ -1,4 +1,4 @@
-//! Prove an app's split, every other split of its program over the same two devices, and cuts that nobody marked.
+//! Proofs of an app's split, of every other split of its program over the same two devices, and of unmarked cuts.
 
 use crate::rack::SplitApp;
 use base_diag::{Diagnostic, SourceMap};
@@ -26,7 +26,7 @@ pub struct Trial {
     pub lossy: bool,
 }
 
-/// Proves a case whose parts are of the marked program `source`.
+/// Proves a case; its parts are those of the marked program `source`.
 fn proved(case: &Case, source: &Program, trial: &Trial) -> Result<Proved, Vec<Diagnostic>> {
     let regions = placed(&case.placement);
     let tried = match prove(case, &trial.effort) {
@@ -34,7 +34,7 @@ fn proved(case: &Case, source: &Program, trial: &Trial) -> Result<Proved, Vec<Di
         outcome => return Ok(Proved { regions, outcome }),
     };
     let placement = Placement { epoch: case.placement.epoch + 1, ..case.placement.clone() };
-    // Each part is compiled from sources of its own.
+    // Each part has a separate source map.
     let (_, parts, _) = make_parts(source, &placement, &mut SourceMap::new())?;
     let next = Case { parts, placement, ..case.clone() };
     let outcome = prove_disturbed(case, &next, &trial.effort).map(|mut all| {
@@ -44,7 +44,7 @@ fn proved(case: &Case, source: &Program, trial: &Trial) -> Result<Proved, Vec<Di
     Ok(Proved { regions, outcome })
 }
 
-/// The case of an app as it is placed.
+/// The case of an app under its own placement.
 pub fn case(app: &SplitApp) -> Case {
     Case {
         whole: Arc::clone(&app.whole),
@@ -98,8 +98,8 @@ pub fn prove_placement(
 /// How a region that a policy chose went: its proof, or why it is no cut.
 pub type CutProof = (Name, Result<Proved, Vec<Diagnostic>>);
 
-/// Proves each region that a policy chooses, alone on the first device that is not the origin; each result is given to
-/// `show` as it is there.
+/// Proves each region that a policy chooses, alone on the first device that is not the origin. Passes each result to
+/// `show` as soon as it is known.
 pub fn prove_cuts(
     app: &SplitApp,
     policy: Policy,
@@ -112,7 +112,7 @@ pub fn prove_cuts(
         let policy = app.placement.policy_of(&cut.name);
         placement.sites = [(cut.name.clone(), Site::new(other(app), policy))].into();
         let marked = analysis::marked(&base, &cut);
-        // Each part is compiled from sources of its own.
+        // Each part has a separate source map.
         let parts = make_parts(&marked, &placement, &mut SourceMap::new());
         let proof = parts.and_then(|(_, parts, _)| {
             let (whole, registry) = (Arc::clone(&app.whole), netfn_registry::all());

@@ -22,7 +22,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A rack whose apps are compiled and split.
+/// A rack with compiled and split apps.
 pub struct Racked {
     /// As the file describes it.
     pub rack: Rack,
@@ -161,7 +161,7 @@ pub fn load(path: &Path, extra_defines: &[String], map: &mut SourceMap) -> Resul
     load_as(path, extra_defines, map, &|_| (), &mut |_| ())
 }
 
-/// The same for a rack modified by `change`. `tell` is called when a step begins.
+/// [`load`] for a rack modified by `change`. `tell` is called when a step begins.
 pub fn load_as(
     path: &Path,
     extra_defines: &[String],
@@ -225,7 +225,7 @@ pub fn trace(
     Ok(traced)
 }
 
-/// Gives diagnostics without a place the place of the app.
+/// Adds the place of the app to diagnostics without a place.
 fn in_app(found: Vec<Diagnostic>, app: &App) -> Vec<Diagnostic> {
     let place = |diagnostic: Diagnostic| match diagnostic.labels.is_empty() {
         true => diagnostic.at(app.span, format!("as `{}` is placed here", app.name.value)),

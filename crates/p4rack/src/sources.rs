@@ -4,12 +4,12 @@ use base_diag::{Diagnostic, SourceMap, Span, codes, did_you_mean};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Why a file has no text.
+/// Reason why a file has no text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NoText {
-    /// It is not there.
+    /// The file does not exist.
     Missing,
-    /// It is there but cannot be read, for this reason.
+    /// The file exists but cannot be read, for this reason.
     Unreadable(String),
 }
 
@@ -75,16 +75,16 @@ pub fn add(name: &str, text: &str, map: &mut SourceMap) -> Result<u32, Diagnosti
 
 /// Says that a file cannot be read, and which may be meant if there is none.
 pub fn unreadable(path: &Path, why: NoText) -> Diagnostic {
-    let told = |why: &str| {
+    let unreadable_because = |why: &str| {
         Diagnostic::error(codes::emulate::UNREADABLE_FILE, "a file cannot be read")
             .note(format!("`{}`: {why}", path.display()))
     };
     match (why, near(path)) {
-        (NoText::Unreadable(why), _) => told(&why),
+        (NoText::Unreadable(why), _) => unreadable_because(&why),
         (NoText::Missing, Some(near)) => {
-            told("there is no such file").help(format!("did you mean `{}`?", near.display()))
+            unreadable_because("there is no such file").help(format!("did you mean `{}`?", near.display()))
         }
-        (NoText::Missing, None) => told("there is no such file").help("check the path"),
+        (NoText::Missing, None) => unreadable_because("there is no such file").help("check the path"),
     }
 }
 

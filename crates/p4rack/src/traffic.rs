@@ -15,7 +15,7 @@ use serde::Serialize;
 /// Packets, and how many of them pass each region.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Traffic {
-    /// Packets that came in.
+    /// Number of input packets.
     pub packets: u64,
     /// Regions in source order: name, and number of packets that enter it.
     pub regions: Vec<(Name, u64)>,

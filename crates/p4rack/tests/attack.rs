@@ -69,7 +69,7 @@ fn small(declarations: &str, ingress: &str, egress: &str) {
     equal_or_refused(&small_program(declarations, ingress, egress));
 }
 
-/// The same with declarations in front of the parser.
+/// [`small`] with declarations in front of the parser.
 fn small_with(top: &str, declarations: &str, ingress: &str) {
     let source = small_program(declarations, ingress, "");
     equal_or_refused(&source.replace("parser P(", &format!("{top}\nparser P(")));
@@ -336,7 +336,7 @@ fn a_region_name_that_is_no_identifier() {
 
 // Ports of links.
 
-/// Ports that join devices are the runtime's: the origin drops what the program sends there, and counts it.
+/// Ports between devices belong to the runtime: the origin drops packets that the program sends there, and counts them.
 #[test]
 fn a_user_packet_for_a_linked_port() {
     let mut map = SourceMap::new();

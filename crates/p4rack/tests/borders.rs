@@ -102,7 +102,7 @@ const ARITHMETIC: &str = "
     bit<128> w; bit<64> n;
 ";
 
-/// Products of and shifts by what is known only at run time, wide registers and loops; what shifts by constants do is not.
+/// Products of run-time values, shifts by run-time values, wide registers and loops; shifts by constants are excluded.
 #[test]
 fn a_region_for_what_a_tofino_cannot_do() {
     let body = "scaled.apply(); doubled.apply(); hdr.h.b = hdr.h.a << 3; hdr.h.b = hdr.h.b << hdr.h.a; wide.read(w, 0);
@@ -229,7 +229,7 @@ fn the_nearest_cut_around_one_that_is_refused() {
     }
 }
 
-/// The same for a region that the source marks.
+/// The nearest cut around a region that the source marks.
 #[test]
 fn the_nearest_cut_around_a_marked_region_that_is_refused() {
     let declarations = "register<bit<8>, bit<32>>(4) r;

@@ -1,4 +1,4 @@
-//! Regions that are called: control comes back to the device around them, and only then goes on.
+//! Called regions: control returns to the device around them before anything else runs.
 
 mod support;
 
@@ -66,7 +66,7 @@ fn a_called_region_is_entered_from_its_caller() {
     assert_eq!(cut_edges(&called), ["ingress -> R", "R -> ingress.2", "ingress.2 -> S", "S -> ingress.3"]);
 }
 
-/// A helper calls another one, at the end of its own region; in egress and after it too.
+/// A helper calls another helper at the end of its own region, also in and after egress.
 #[test]
 fn helpers_call_helpers() {
     let ingress = "meta.x = hdr.h.b; @region(\"R\") { meta.y = meta.x + 1; @region(\"S\") { hdr.h.a = meta.y; meta.x = 7; } }
@@ -79,7 +79,7 @@ fn helpers_call_helpers() {
     proved(&small_program("", ingress, egress), placed);
 }
 
-/// Two switches call the same helpers: each gets back what it sent.
+/// Two switches call the same helpers: each call returns to its caller.
 #[test]
 fn two_switches_call_the_same_helpers() {
     let [tor2, nic, fpga] = [3, 1, 2].map(DeviceIndex);

@@ -26,7 +26,7 @@ fn refused(source: &str) -> String {
     found.iter().map(|d| d.labels.first().map_or("", |l| l.text.as_str())).collect::<Vec<_>>().join("\n")
 }
 
-/// A clone of each packet is ordered in the region; clones show what they are in egress.
+/// The region requests a clone of each packet; clones are marked in egress.
 const CLONES: (&str, &str) = (
     "@region(\"R\") { hdr.h.b = meta.x + 9; hdr.g.setInvalid(); clone(CloneType.I2E, 5); } std.egress_spec = 3;",
     "if (std.instance_type == 1) { hdr.h.a = hdr.h.a ^ 0x55; if (hdr.g.isValid()) { hdr.g.b = hdr.g.b + 1; } }",

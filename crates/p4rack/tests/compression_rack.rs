@@ -52,7 +52,7 @@ fn frame(to: u8, n: u16, rng: &mut Rng) -> Vec<u8> {
     [&[2, 0, 0, 0, 0, to, 2, 0, 0, 0, 0, from, 8, 0], &ip[..], &tcp, &rng.bytes(payload + 6)].concat()
 }
 
-/// With one frame in five lost on the link, what arrives is what was sent, bit for bit and in order, or nothing.
+/// One frame in five is lost on the link. Every frame arrives bit for bit and in order, or not at all.
 #[test]
 fn frames_arrive_as_they_were_sent_or_not_at_all() {
     for seed in 1..=5 {

@@ -31,7 +31,7 @@ fn run(racked: &Racked) -> RunReport {
     up::bring_up(racked).unwrap().run().unwrap()
 }
 
-/// A copy of the example in which files say other things: `(file, what it says, what it is to say)`.
+/// A copy of the example with changes of files: `(file, old text, new text)`.
 fn copied(name: &str, changes: &[(&str, &str, &str)]) -> PathBuf {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("crosspod-{name}"));
     fs::create_dir_all(&directory).unwrap();
@@ -139,7 +139,7 @@ impl Row {
         Row { switches: switches.collect(), now: Time::ZERO }
     }
 
-    /// A frame comes to a switch; what leaves the row comes back. `lossy` says what each link to the right loses.
+    /// Sends a frame to a switch. Returns the frames that leave the row. `lossy` has the losses of each link to the right.
     fn send(&mut self, at: usize, port: u32, frame: Vec<u8>, lossy: &mut [Dropper]) -> Vec<(usize, Output)> {
         let mut arriving = VecDeque::from([(at, port, frame)]);
         let mut left = vec![];
@@ -183,7 +183,7 @@ impl Row {
         for Output { port, mut frame } in outputs {
             frame.resize(frame.len().max(60), 0);
             match port {
-                // The first switch reaches the right by port 2, and the one behind it is reached by its port 2.
+                // Port 2 of the first switch leads to port 2 of the next one.
                 2 if at == LEFT && self.switches.len() > 1 => {
                     if lossy.get_mut(0).is_none_or(|dropper| !dropper.drops()) {
                         arriving.push_back((1, 2, frame));
@@ -263,7 +263,7 @@ fn a_hundred_frames_over_two_bad_links_all_arrive() {
     let always = [ALWAYS, ("left.stf", "protect(k:2, h:1)", "protect(k:5, h:1)")];
     let racked = changed("two-links", &always);
     let mut row = Row::new(&racked, 3);
-    // The switch in the middle goes on by port 3: its entries are the left one's with that port.
+    // The switch in the middle forwards on port 3: its entries are the left one's with that port.
     let middle =
         fs::read_to_string(Path::new(env!("CARGO_TARGET_TMPDIR")).join("crosspod-two-links/left.stf"))
             .unwrap();
@@ -365,7 +365,7 @@ fn reads_of_the_store_are_answered_on_the_way() {
     }
     assert_eq!(sets, 250);
     assert!(gets <= 13, "{gets}");
-    // What another client changes over TCP nobody reads from the cache.
+    // The cache must not answer with values that another client has changed over TCP.
     let answered_at = |row: &mut Row, id: u16| {
         let request = udp(4000, 11211, id, &format!("get {:064}\r\n", 7));
         row.send(LEFT, 1, frame(1, 2, 17, id, &request), &mut [])[0].0
@@ -510,7 +510,7 @@ fn frames_of_a_bad_link_come_out_of_the_split_as_out_of_one_switch() {
         left.now += Duration::from_us(1);
     }
     let link: Vec<Vec<u8>> = link.into_iter().filter(|_| !rng.chance(1, 20)).collect();
-    // It came from the switch at port 2, where h2 is, and is for a host behind port 1.
+    // Frames from the switch at port 2, where h2 is, to a host at port 1.
     let to_link = [
         ("split.stf", "0x0a000200/24 direct(port:2)", "0x0a000200/24 direct(port:1)"),
         (

@@ -29,7 +29,7 @@ fn check(declarations: &str, ingress: &str, egress: &str) {
     check_source(&small_program(declarations, ingress, egress));
 }
 
-/// The same for a whole program.
+/// [`check`] for a whole program.
 fn check_source(source: &str) {
     let mut map = SourceMap::new();
     let whole = compile_text(source, &mut map);
@@ -72,7 +72,7 @@ fn headers_are_added_and_removed_in_the_region() {
     );
 }
 
-/// The parser would take a second header, or none, from what the packet has become.
+/// The changed packet would lead the parser to a second header, or to none.
 #[test]
 fn a_parser_would_read_the_packet_differently_behind_the_cut() {
     check(
@@ -243,7 +243,7 @@ fn an_error_and_an_enum_travel() {
     );
 }
 
-/// A program whose headers struct, metadata fields and parser states are given.
+/// A program with the given headers struct, metadata fields and parser states.
 fn with_headers(top: &str, headers: &str, parser: &str, ingress: &str, egress: &str, emits: &str) -> String {
     small_program("", ingress, egress)
         .replace("struct headers { h_t h; h_t g; }", &format!("{top} struct headers {{ h_t h; {headers} }}"))
@@ -335,7 +335,7 @@ fn a_local_header_lives_across() {
     );
 }
 
-/// It keeps its fields.
+/// The header keeps its fields.
 #[test]
 fn a_valid_header_of_a_variable_is_made_valid_in_the_region() {
     check(
@@ -401,7 +401,7 @@ fn a_function_in_a_key_sets_metadata() {
     check_source(&source);
 }
 
-/// The third element is not extracted, and keeps what the parser writes there.
+/// The third element is not extracted, and keeps the value that the parser writes.
 #[test]
 fn the_parser_writes_an_element_that_is_not_valid() {
     let source = small_program("", "@region(\"R\") { meta.y = hdr.h.b; } hdr.h.b = hdr.s[2].b ^ meta.y;", "")
@@ -431,7 +431,7 @@ fn the_parser_leaves_a_member_of_a_union_behind() {
     }
 }
 
-/// At the helper, where the digest is not told yet: `simple_switch` ends there, and nobody says what else it does.
+/// At the helper, where the digest has not been sent yet: `simple_switch` ends there, and no document defines anything else.
 #[test]
 fn a_digest_before_an_assertion() {
     check(
@@ -584,7 +584,7 @@ fn random_numbers_are_those_that_were_drawn() {
     );
 }
 
-/// Those of a helper are drawn after those of the origin, whichever copy comes first.
+/// The random numbers of a helper are drawn after those of the origin, whichever copy comes first.
 #[test]
 fn copies_draw_random_numbers_on_two_devices() {
     check_kept(
@@ -604,7 +604,7 @@ fn a_packet_that_comes_back_for_ever_says_nothing() {
 
 // Several switches.
 
-/// Each switch has its own register; what the helper counts adds up.
+/// Each switch has its own register; the counts of the helper add up.
 #[test]
 fn a_helper_is_shared_by_two_switches() {
     let source = small_program(
@@ -868,7 +868,7 @@ fn bytes_are_counted_in_egress_behind_a_cut() {
     check_source(&of_egress("@region(\"R2\") { t.apply(); } c.count(hdr.h.a);"));
 }
 
-/// A clone counts the length of what was cloned, a packet that starts again its own.
+/// A clone counts the length of the cloned packet; a resubmitted or recirculated packet counts its own.
 #[test]
 fn clones_and_what_starts_again_count_their_bytes() {
     let body = |ingress: &str, egress: &str| {

@@ -8,7 +8,7 @@ use ir_prove::{Case, Difference, Effort, mutants, prove, prove_disturbed};
 use ir_split::{Part, Placement};
 use support::{case, compile_text, placement, slice, small_program};
 
-/// A value waits for the packet to come back from `nic`, or travels with it.
+/// A value stays at the origin until the packet returns from `nic`, or travels with the packet.
 const THERE_AND_BACK: &str = "meta.x = hdr.h.a; @region(\"R\") { hdr.h.b = hdr.h.b + 1; } hdr.h.a = meta.x + hdr.h.b; std.egress_spec = 2;";
 
 fn effort() -> Effort {
@@ -53,7 +53,7 @@ fn a_device_that_takes_hand_overs_of_any_epoch_is_noticed_by_them_alone() {
     }
 }
 
-/// The origin keeps the value in a ring of registers until the packet is back, and counts on all of them to come back in order.
+/// The origin keeps the value in a ring of registers until the packet returns, and assumes that all packets return in order.
 #[test]
 fn a_split_that_counts_on_every_frame_is_noticed_by_a_loss_alone() {
     let (one, next) = there_and_back();

@@ -88,7 +88,7 @@ fn every_command(source: &str, findings: &mut Vec<String>) -> bool {
     true
 }
 
-/// The regions of tables on a device of their own, one after the other.
+/// Splits the tables off as regions on a second device, one after the other.
 fn split(program: &Arc<ir::Program>, tried: &mut Tried<'_>) {
     let marked = tried.step("marks", || {
         let mut marked = auto::open(program).ok()?;
@@ -114,7 +114,7 @@ fn refused_by_front_end(what: &str, found: &[Diagnostic], tried: &mut Tried<'_>)
     }
 }
 
-/// A program of v1model whose headers and metadata have these types.
+/// A v1model program with headers and metadata of these types.
 fn with_types(headers: &str, metadata: &str) -> String {
     format!(
         "#include <core.p4>

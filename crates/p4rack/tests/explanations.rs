@@ -27,7 +27,7 @@ fn calls(functions: usize, times: usize) -> String {
     )
 }
 
-/// All that is said of a program on any way through the project.
+/// All diagnostics of a program from every part of the project.
 fn judge(source: &str) -> Vec<Diagnostic> {
     let mut map = SourceMap::new();
     let program = match reparse("test.p4", source, &mut map) {

@@ -1,4 +1,4 @@
-//! The fat tree: its files are what the generator writes, and its pings come back.
+//! The fat tree: its files equal the generator's output, and its pings are answered.
 
 use base_diag::SourceMap;
 use p4rack::{Racked, rack, up};

@@ -1,4 +1,4 @@
-//! Packets of one flow leave in the order in which they came, or it is said where they may not.
+//! Packets of one flow leave in the order of their arrival, or the splitter warns.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! State objects on a line of devices: packets join it and leave it where they like, and none overtakes another on it.
+//! State objects on a line of devices: packets join and leave the line anywhere, and none overtakes another on it.
 
 mod support;
 

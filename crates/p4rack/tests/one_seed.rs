@@ -43,7 +43,7 @@ fn load(path: &Path) -> Racked {
     racked
 }
 
-/// The log, and how many frames links have carried; of a rack with stages in the last, which has most of what the others add.
+/// The log, and the number of frames carried by links; for a rack with phases, of the last phase, which includes most changes of the others.
 fn log(racked: &Racked) -> (String, u64) {
     let mut running = up::bring_up_in(racked, racked.rack.stages.len().checked_sub(1)).unwrap();
     running.emulator.keep_log(true);

@@ -23,7 +23,7 @@ fn names() -> Vec<String> {
     names
 }
 
-/// Runs a test; gives its log, or what is wrong with it.
+/// Runs a test. Returns its log, or an error.
 fn run(name: &str, engine: Engine) -> Result<String, String> {
     let path = |extension: &str| folder().join(format!("{name}.{extension}"));
     let mut map = SourceMap::new();

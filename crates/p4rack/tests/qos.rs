@@ -15,7 +15,7 @@ fn racked() -> p4rack::Racked {
 fn calls_are_fast_and_bulk_gets_what_it_is_promised() {
     let report = up::bring_up(&racked()).unwrap().run().unwrap();
     let [call, bulk, rest] = report.workloads.as_slice() else { panic!("{report:?}") };
-    // A call waits for one frame of 1,066 bytes at 100 Mbit/s at most, and for those of its own kind.
+    // A packet of a call waits for at most one frame of 1,066 bytes at 100 Mbit/s, and for packets of other calls.
     assert!(call.lost == 0 && call.latency.unwrap().p99_ps < 200_000_000, "{call:?}");
     assert!(bulk.goodput_bits_per_s.unwrap() > 40_000_000, "{bulk:?}");
     assert!(rest.lost > 1000 && rest.latency.unwrap().median_ps > 5_000_000_000, "{rest:?}");
@@ -35,7 +35,7 @@ fn packets_are_marked_by_class_and_profile() {
     }
     let kinds: Vec<(u16, u8)> = marks.keys().copied().collect();
     assert_eq!(kinds, [(5060, 46), (9000, 18), (9000, 22), (12000, 0)]);
-    // 40 Mbit/s of frames of 1,042 bytes for 0.3 s, and the burst; what is in profile does not meet a full queue.
+    // 40 Mbit/s of frames of 1,042 bytes for 0.3 s, plus the burst; packets in profile do not meet a full queue.
     let in_profile = marks[&(9000, 18)];
     assert!((1380..1480).contains(&in_profile), "{marks:?}");
     assert_eq!(marks[&(5060, 46)], 1000);

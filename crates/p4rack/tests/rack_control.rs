@@ -1,4 +1,4 @@
-//! Racks under their controller in virtual time: brought up, led back, replanned under load.
+//! Racks under their controller in virtual time: bring-up, repair, new plans under load.
 
 use base_diag::SourceMap;
 use base_time::{Duration, Time};
@@ -68,7 +68,7 @@ fn a_plan_takes_the_place_of_another_under_load_and_no_packet_is_lost_or_wrong()
     ];
     assert_eq!(notes(&report), told);
     assert_eq!(report.packets.dropped, 0, "{:?}", report.drops);
-    // The sampler copies to other hosts as long as it runs; what it copies comes beside.
+    // The sampler copies to other hosts while it runs; the copies arrive in addition.
     for (wanted, found) in wanted.iter_mut().zip(&mut found) {
         wanted.sort();
         found.sort();
@@ -88,7 +88,7 @@ fn a_device_that_begins_anew_is_led_back_and_what_it_counted_is_lost() {
     let (report, _) = received(&racked);
     assert_eq!(notes(&report), ["`nic` has restarted", "`nic` is in sync again"]);
     let up = report.notes[1].at_ps - report.notes[0].at_ps;
-    // Reads what it holds, its program, what that is to hold, and commits: four times there and back.
+    // The controller reads the contents, installs the program, installs the entries, and commits: four round trips.
     assert_eq!(up, (racked.rack.control.delay * 9).as_ps());
     let why: Vec<&str> = report.drops.iter().map(|drop| drop.reason.as_str()).collect();
     assert_eq!(why, ["device down", "no program"]);
@@ -123,7 +123,7 @@ fn answers_that_take_longer_than_anybody_expects_are_waited_for() {
     racked.rack.control.delay = Duration::from_us(50);
     let quick = up::bring_up(&racked).unwrap().bring_up;
     assert_eq!((slow.lost, quick.lost), (0, 0));
-    // The first ask is given up until its answer shows how long it takes; nothing is asked twice after that.
+    // Only the first request times out before its answer shows the response time; later requests are not repeated.
     assert!(slow.messages < quick.messages + 20, "{slow} {quick}");
 }
 
@@ -138,7 +138,7 @@ fn a_message_that_is_lost_is_missed_soon() {
         let found = up::bring_up(&racked).unwrap().bring_up;
         if found.lost == 1 {
             let more = found.took_ps - calm.took_ps;
-            // Of a device that has not answered yet nobody knows how long that takes: a second.
+            // The response time of a device that has not answered yet is unknown: the timeout is one second.
             assert!(more < Duration::from_ms(1_100).as_ps(), "seed {seed}: {found}");
             first += u32::from(more > Duration::from_ms(900).as_ps());
             later += u32::from(more < Duration::from_ms(10).as_ps());
@@ -147,8 +147,8 @@ fn a_message_that_is_lost_is_missed_soon() {
     assert!(first > 0 && later > 0, "{first} and {later}");
 }
 
-/// The split router, whose plan is replaced at 40 ms while a fault begins a little later; what it comes to, and what it has to
-/// deliver at most.
+/// The split router, with a replacement of its plan at 40 ms and a fault that begins a little later. Returns the outcome and the frames that may
+/// be delivered.
 fn replaced_under(
     kind: FaultKind,
     after: Duration,

@@ -37,7 +37,7 @@ mc_node_associate 1 0
 mirroring_add 9 4
 ";
 
-/// A rack of these files, loaded; the directory is gone afterwards.
+/// Loads a rack of these files, and deletes the directory afterwards.
 fn load(name: &str, files: &[(&str, &str)], look: impl FnOnce(&rack::Racked, &SourceMap)) {
     let directory = std::env::temp_dir().join(format!("p4rack-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&directory).expect("a directory for the rack");
@@ -192,7 +192,7 @@ fn entries_of_every_kind_go_where_they_belong() {
     });
 }
 
-/// A rack cannot delete an entry of the source, and says so however often the file adds it again: without a word the entry would
+/// A rack cannot delete an entry of the source, and reports this however often the file adds the entry again: otherwise the entry would
 /// come back.
 #[test]
 fn an_entry_of_the_source_does_not_come_back() {
@@ -299,7 +299,7 @@ fn with_ids(text: &str, info: &p4runtime_proto::p4::config::v1::P4Info) -> Strin
     all.fold(text.to_string(), |text, (name, id)| text.replace(&format!("<{name}>"), &id.to_string()))
 }
 
-/// All that P4Runtime can say of entries comes back as it was said: nothing on the way is narrower.
+/// Everything that P4Runtime can express about entries is read back unchanged.
 #[test]
 fn nothing_that_p4runtime_says_is_lost() {
     let ingress =

@@ -1,8 +1,7 @@
+//! The highest rate that a plan allows, against the emulated rack: no frame is lost slightly below it, some are slightly above.
+//!
 //! Plans once ignored the overhead of frames on the wire, and counted a device's frames as bits of packets of one size.
 //! Other tests compare latencies of a few packets, which lose nothing at any rate.
-//!
-//! Plans once left out what a frame takes on the wire besides its own bytes, and counted a device's frames as bits of a packet of
-//! one size. Other tests compare latencies of a few packets, which lose nothing at any rate.
 
 mod support;
 
@@ -165,7 +164,7 @@ fn highest(kind: Kind, size: u32, shares: &str) -> u64 {
     low
 }
 
-/// How many packets are lost at a rate.
+/// Number of packets lost at a rate.
 fn lost(kind: Kind, size: u32, rate: u64) -> u64 {
     let mut map = SourceMap::new();
     let racked = rack::load(&directory(kind, size, rate, ""), &[], &mut map);

@@ -65,7 +65,7 @@ fn a_way_leads_over_several() {
     proved(INGRESS, EGRESS, rack(&["tor", "nic", "fpga", "cpu"], &[(0, 1), (1, 3), (0, 2)], &regions));
 }
 
-/// The second switch has no link to the helpers: the first one sends on to them, and back to it what is for it.
+/// The second switch has no link to the helpers: the first one forwards its hand-overs to them and back.
 #[test]
 fn a_switch_sends_on_for_another() {
     let mut placed = rack(

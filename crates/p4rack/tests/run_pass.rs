@@ -1,4 +1,4 @@
-//! A run whose packets only go to files has the same output as a run that shows each packet.
+//! A run with packets that only go to files has the same output as a run that shows each packet.
 
 use base_diag::{Diagnostic, SourceMap};
 use base_time::{Rng, Time};
@@ -14,7 +14,7 @@ type Sent = (Time, u64, u32, Vec<u8>);
 #[derive(Default)]
 struct Seen {
     sent: Vec<Sent>,
-    told: String,
+    reports: String,
     packets: u64,
 }
 
@@ -29,8 +29,8 @@ impl Watcher for Seen {
         Ok(())
     }
 
-    fn told(&mut self, step: &Step) -> Result<(), Vec<Diagnostic>> {
-        self.told += &text::messages(step);
+    fn messages(&mut self, step: &Step) -> Result<(), Vec<Diagnostic>> {
+        self.reports += &text::messages(step);
         Ok(())
     }
 }
@@ -38,7 +38,7 @@ impl Watcher for Seen {
 /// A copy for each of ports 4 and 5.
 const GROUP: &str = "mc_mgrp_create 1\nmc_node_create 0 4 5\nmc_node_associate 1 0\n";
 
-/// A program, here or in the engine's tests, with its macros behind a space.
+/// A program of this crate or of the engine's tests, with its macros after a space.
 fn job(name: &str, map: &mut SourceMap) -> Job {
     let (name, macros) = name.split_once(' ').unwrap_or((name, ""));
     let is_own = name == "moments.p4";
@@ -54,7 +54,7 @@ fn job(name: &str, map: &mut SourceMap) -> Job {
     Job { program, fillings, seed: 1, interval: None, cpu_port: None, trace: false, engine }
 }
 
-/// Two captures whose packets alternate; some are too long for a packet's buffer.
+/// Two captures with alternating packets; some are too long for a packet's buffer.
 fn captures() -> [Vec<u8>; 2] {
     let mut rng = Rng::new(5);
     let mut captures = [(); 2].map(|()| base_pcap::Writer::new(vec![]).unwrap());
@@ -77,7 +77,7 @@ fn feed(captures: &[Vec<u8>; 2]) -> Feed<'_> {
 #[test]
 fn both_give_the_same() {
     let captures = captures();
-    for program in ["copies.p4", "told.p4", "moments.p4", "moments.p4 TIME"] {
+    for program in ["copies.p4", "reports.p4", "moments.p4", "moments.p4 TIME"] {
         let job = job(program, &mut SourceMap::new());
         assert!(job.passes());
         // Batches hold packets of different moments only where nothing sees that.
@@ -87,12 +87,12 @@ fn both_give_the_same() {
         let ended = job.feed(&mut feed(&captures), &mut |step| {
             let sent = step.sent.iter().map(|s| (s.at, step.epoch_nanos, s.port, s.frame.clone()));
             want.sent.extend(sent);
-            want.told += &text::messages(step);
+            want.reports += &text::messages(step);
             Ok(())
         });
         let passed = job.pass(&mut feed(&captures), &mut got);
         assert_eq!(got.sent, want.sent, "{program}");
-        assert_eq!(got.told, want.told, "{program}");
+        assert_eq!(got.reports, want.reports, "{program}");
         assert_eq!((got.packets, passed.unwrap().counters), (400, ended.unwrap().counters), "{program}");
         assert!(want.sent.len() > 100, "{program}");
     }

@@ -14,7 +14,7 @@ use plan_model::flightplan::{self, Config};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Reads a text that stands in the map; gives what is wrong with it.
+/// Reads a text from the map. Returns its diagnostics.
 type Reader<'r> = Box<dyn Fn(&str, u32) -> Vec<Diagnostic> + 'r>;
 
 fn file(path: &str) -> String {
@@ -91,7 +91,7 @@ fn readers<'a>(program: &'a Program, config: &'a Config) -> Vec<(&'static str, S
     ]
 }
 
-/// All that is said of a text, as it is shown.
+/// All diagnostics of a text, as rendered.
 fn shown(text: &str, read: &dyn Fn(&str, u32) -> Vec<Diagnostic>) -> String {
     let mut map = SourceMap::new();
     let file = map.add_file("given", text, Span::NONE).expect("room");

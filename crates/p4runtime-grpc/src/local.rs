@@ -44,7 +44,7 @@ impl Local {
         self.ask(|reply| Command::Operate(Box::new(request), reply))
     }
 
-    /// What the queries find.
+    /// Reads the entities that match the queries.
     pub fn read(&self, entities: Vec<Entity>) -> Result<Vec<Entity>, Status> {
         let (reply, answer) = oneshot::channel();
         let request = ReadRequest { entities, ..ReadRequest::default() };

@@ -7,7 +7,7 @@ use p4runtime_proto::p4::v1::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One controller's stream, as whoever serves it numbers it.
+/// Number of a controller's stream, assigned by the caller.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct StreamId(pub u64);
 
@@ -222,7 +222,7 @@ impl Arbitration {
         (ended, notices)
     }
 
-    /// The streams that have said who they want to be: stream, role, election id, and whether it is the primary's.
+    /// Streams that have sent an arbitration update: stream, role, election id, and whether it is the primary's.
     pub(crate) fn clients(&self) -> impl Iterator<Item = (StreamId, &str, Option<u128>, bool)> {
         self.streams
             .iter()

@@ -40,7 +40,7 @@ impl<'u> Batch<'u> {
         self.all_or_nothing && self.outcomes.failed()
     }
 
-    /// Does up to `slice` updates, or undoes as many. The outcomes come back when all is done.
+    /// Applies up to `slice` updates, or undoes them. Returns the outcomes at the end.
     pub(crate) fn go_on<T: Target>(
         &mut self,
         on: &mut Configured<T>,
@@ -91,7 +91,7 @@ impl<B: Builder> Server<B> {
         self.write_all(request)
     }
 
-    /// The same, in slices if it is long: without an answer, [`go_on`](Server::go_on) goes on with it.
+    /// [`write`](Server::write) in slices, if it is long: without an answer, [`go_on`](Server::go_on) continues it.
     pub fn begin_write(&mut self, request: WriteRequest) -> Option<std::result::Result<(), Status>> {
         match self.may_write(&request) {
             Ok(()) => self.begin(request),
@@ -99,7 +99,7 @@ impl<B: Builder> Server<B> {
         }
     }
 
-    /// The same, by whoever runs the switch.
+    /// [`begin_write`](Server::begin_write) by an operator, who needs no election id.
     pub fn begin_operation(&mut self, request: WriteRequest) -> Option<std::result::Result<(), Status>> {
         match self.may_operate(&request) {
             Ok(()) => self.begin(request),
@@ -130,7 +130,7 @@ impl<B: Builder> Server<B> {
         self.writing.is_some() || self.replacing.is_some()
     }
 
-    /// Does the next slice. When that was the last one, the answer comes back.
+    /// Applies the next slice. Returns the answer after the last one.
     pub fn go_on(&mut self) -> Option<std::result::Result<(), Status>> {
         self.go_on_replacing().or_else(|| self.go_on_by(SLICE))
     }
@@ -148,7 +148,7 @@ impl<B: Builder> Server<B> {
         Some(ended.and_then(Outcomes::status))
     }
 
-    /// A write whose sender may make it. Nothing is done yet.
+    /// A batch for a write that the sender may make. Nothing is applied yet.
     fn batch(&mut self, request: WriteRequest) -> std::result::Result<Batch<'static>, Status> {
         if self.is_writing() {
             return Err(Status::new(Code::Unavailable, "another write is in progress: try again"));

@@ -35,9 +35,9 @@ pub struct Prepared<B: Builder> {
     pub(crate) new: Configured<B::Target>,
     /// A controller has saved it.
     was_saved: bool,
-    /// What the data plane has written to the program that runs goes with it.
+    /// True if the values that the data plane has written to the running program are copied to the new one.
     pub(crate) takes_along: bool,
-    /// What is still to be written to it of the entries of the program that runs.
+    /// Entries of the running program that must still be copied to the new one.
     pub(crate) replay: Option<Replay>,
 }
 
@@ -245,7 +245,7 @@ impl<B: Builder> Server<B> {
         Ok(prepared)
     }
 
-    /// Who makes devices of configurations.
+    /// The builder of devices.
     pub fn builder(&mut self) -> &mut B {
         &mut self.builder
     }

@@ -33,7 +33,7 @@ fn nanoseconds(ns: i64) -> Duration {
 }
 
 impl Digests {
-    /// The data plane has sent one. A list comes back if it is full.
+    /// Adds a digest of the data plane. Returns the list if it is full.
     pub(crate) fn push(
         &mut self,
         digest: u32,
@@ -60,7 +60,7 @@ impl Digests {
         (config.max_timeout_ns == 0 || queue.buffer.len() >= bound).then(|| self.list(digest, now))
     }
 
-    /// The lists whose time has come.
+    /// The lists that are due.
     pub(crate) fn due(&mut self, config: impl Fn(u32) -> Option<DigestConfig>, now: Time) -> Vec<DigestList> {
         let due = |(id, queue): (&u32, &Queue)| {
             let timeout = nanoseconds(config(*id)?.max_timeout_ns);

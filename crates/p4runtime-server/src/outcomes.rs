@@ -41,7 +41,7 @@ impl Outcomes {
         self.errors.push(aborted("not tried: an earlier update failed"));
     }
 
-    /// Those that went well are undone.
+    /// Marks the successful elements as rolled back.
     pub fn rolled_back(&mut self) {
         for error in self.errors.iter_mut().filter(|error| error.canonical_code == 0) {
             self.failed = true;
@@ -49,7 +49,7 @@ impl Outcomes {
         }
     }
 
-    /// Those of other elements come after these.
+    /// Appends the outcomes of later elements.
     pub fn append(&mut self, others: Outcomes) {
         self.failed |= others.failed;
         self.errors.extend(others.errors);

@@ -21,7 +21,7 @@ use p4runtime_store::{Cursor, Fault, Names, Store, Wanted, Written, making};
 /// Room of a slice, in cells: a hundred entries, each of which is read, checked and written.
 pub(crate) const SLICE: u64 = 1024;
 
-/// What is still to be written to a program that is prepared.
+/// Entities that must still be written to a prepared program.
 pub(crate) struct Replay {
     written: Written,
     /// The program's own entries that are still to go; not known before the first slice.
@@ -118,8 +118,8 @@ impl<B: Builder> Server<B> {
         Ok(())
     }
 
-    /// What the data plane has written to the program that runs, for one that was prepared, if that is to have it: it is written
-    /// there, and given to `give` with the new program's numbers.
+    /// Copies the values that the data plane has written to the running program to a prepared one, if that was requested. Each value
+    /// is also passed to `give`, with the new program's ids.
     pub fn take_along(&self, prepared: &mut Prepared<B>, give: &mut dyn FnMut(Entity)) -> Result<(), Status> {
         let (true, Some(running)) = (prepared.takes_along, &self.running) else { return Ok(()) };
         let mut ended = Ok(());

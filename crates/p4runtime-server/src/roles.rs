@@ -1,4 +1,4 @@
-//! Which objects of a program belong to which role (P4Runtime 1.5, section 5).
+//! Objects of a program by role (P4Runtime 1.5, section 5).
 
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_store::Described;

@@ -47,7 +47,7 @@ pub struct Server<B: Builder> {
     pub(crate) writing: Option<Batch<'static>>,
     /// A read that is.
     pub(crate) reading: Option<Reading>,
-    /// A program that is to run once it has the entries of the one that does.
+    /// A program that replaces the running one as soon as it has its entries.
     pub(crate) replacing: Option<Prepared<B>>,
 }
 
@@ -172,7 +172,7 @@ impl<B: Builder> Server<B> {
         ends.chain(notices.into_iter().map(|(to, what)| Output::Send(to, what))).collect()
     }
 
-    /// The controllers' streams that have said who they want to be.
+    /// Streams of controllers that have sent an arbitration update.
     pub fn clients(&self) -> Vec<Client> {
         let split = |id: u128| Uint128 { high: (id >> 64) as u64, low: id as u64 };
         let client = |(stream, role, election, is_primary): (StreamId, &str, Option<u128>, bool)| Client {

@@ -4,7 +4,7 @@ use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::Error;
 use std::fmt;
 
-/// Why an RPC or a stream ends, as gRPC wants it.
+/// Reason why an RPC or a stream ends, as a gRPC status.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Status {
     /// Not `OK`.
@@ -30,7 +30,7 @@ impl Status {
         Status { code: Code::Unknown, message, details }
     }
 
-    /// Of a batch, the place and the error of the first element that failed by itself: others were not tried or were rolled back
+    /// For a batch: position and error of the first element that failed by itself; other elements were not tried or were rolled back
     /// because of it.
     pub fn cause(&self) -> Option<(usize, &Error)> {
         let by_itself =
@@ -38,7 +38,7 @@ impl Status {
         self.details.iter().enumerate().find(|(_, error)| by_itself(error))
     }
 
-    /// True if what the request needed did not answer: it may succeed when it is sent again.
+    /// True if something that the request needed did not answer: the request may succeed later.
     pub fn is_unavailable(&self) -> bool {
         let code = self.cause().map_or(self.code as i32, |(_, error)| error.canonical_code);
         code == Code::Unavailable as i32

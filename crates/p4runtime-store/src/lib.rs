@@ -3,7 +3,7 @@
 //! ```text
 //! Update ──plan──> [Change] ──(the device does it)──> commit ──> its inverse
 //! query  ──find──> Cursor ──read_some──> [Entity], with what the data plane has written from `Live`
-//! Update ──undoing──> the updates that lead back from it
+//! Update ──undoing──> the updates that roll it back
 //! ```
 //!
 //! A [`Change`] is data: a device (one, or many that share a program) needs nothing else to carry it out. The store

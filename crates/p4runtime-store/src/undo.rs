@@ -86,7 +86,7 @@ impl Store {
         Some(Entity { entity: Some(query) })
     }
 
-    /// The updates that lead back from one that can be done and has not been; none where it does nothing.
+    /// The updates that roll an update back. The update must be applicable and not be applied yet; none if it changes nothing.
     pub fn undoing(&self, update: &Update, live: &dyn Live) -> Result<Vec<Update>> {
         let Some(query) = self.query(update) else { return Ok(vec![]) };
         if update.r#type() == Type::Insert {

@@ -41,7 +41,7 @@ pub struct Region {
     pub name: SmolStr,
     /// Needs of each path through the region, in order. A device must offer the needs of all paths.
     pub paths: Vec<Vec<Prop>>,
-    /// It runs on one of these; on any if there are none.
+    /// Devices on which the region may run; empty: any.
     pub on: Vec<usize>,
     /// At most this much of the stream that starts the program comes here, if that is known.
     pub share: Option<Factor>,
@@ -72,19 +72,19 @@ pub struct Device {
     pub name: SmolStr,
     /// Properties of the device: its class.
     pub provides: Vec<Prop>,
-    /// It passes packets on from one port to another.
+    /// True if the device forwards packets from one port to another.
     pub forwards: bool,
-    /// It owns a traffic manager: hand-overs may cost passes through it.
+    /// True if the device owns a traffic manager: hand-overs may need passes through it.
     pub recirculates: bool,
-    /// It may run regions that are not bound to it.
+    /// True if the device may run regions that do not name it.
     pub is_host: bool,
     /// Capacities that differ from the signature's limits, by device variable.
     pub limits: Vec<(VarId, i64)>,
-    /// On all that comes in.
+    /// Bounds on all received packets.
     pub bounds: Vec<Bound>,
     /// Time of a packet inside the device.
     pub transit: i64,
-    /// How many frames it takes in, in thousandths of a frame per second; none if that is not known.
+    /// Maximum number of accepted frames, in thousandths of a frame per second; `None` if unknown.
     pub frames: Option<i64>,
     /// Once effects of using it, whatever it runs.
     pub charges: Vec<Effect>,
@@ -116,7 +116,7 @@ pub struct Link {
     pub longest: Option<i64>,
     /// Bytes that each frame takes on the wire besides its own, in steps.
     pub overhead: i64,
-    /// Shorter frames are padded to so many bytes, in steps.
+    /// Minimum length of a frame in bytes, in steps; shorter frames are padded.
     pub shortest: i64,
     /// Place in the file.
     pub span: Span,

@@ -3,7 +3,7 @@
 use base_diag::Diagnostic;
 use base_diag::codes::plan::UNKNOWN;
 
-/// So many names are not listed.
+/// Number of names from which on they are not listed.
 const MANY: usize = 16;
 
 /// The place of `name` among `known`. The error says that no `kind` is called so, and which may be meant or which there are; it has no place in

@@ -91,11 +91,11 @@ pub struct Effect {
 /// How a variable changes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Change {
-    /// It is this from now on.
+    /// Sets the variable to this value.
     Assign(i64),
     /// This is added.
     Add(i64),
-    /// It is multiplied by this.
+    /// Multiplies the variable by this factor.
     Multiply(Factor),
 }
 

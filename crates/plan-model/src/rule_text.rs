@@ -372,7 +372,7 @@ fn quantity_error(span: Span, why: String) -> Diagnostic {
     Diagnostic::error(codes::QUANTITY, "not a quantity of this kind").at(span, why)
 }
 
-/// So many variables may be declared.
+/// Maximum number of declared variables.
 pub const MAX_VARIABLES: usize = 64;
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! Placements by simulated annealing: good ones soon, without a proof that there are none better.
+//! Placements by simulated annealing: good placements soon, without a proof that there is no better one.
 //!
 //! ```text
-//! a region moves to another device, or two regions change places
-//!   kept if what is to be small grows by no more than T x E      E random, exponential with mean 1; T falls step by step
-//!   what does not fit on devices counts, too: the more the longer nothing fits, less where all fits
+//! move      a region (with its clump) goes to another device, or two regions swap devices
+//! accepted  if it raises the energy by at most T x X       X exponential with mean 1, so that P(accepted) = exp(-rise / T);  T decreases
+//! energy    path variable + initial path variable x penalty x use beyond capacities (in devices); the penalty grows while no placement is feasible, and shrinks while placements are
 //! ```
 //!
 //! Kirkpatrick, Gelatt, Vecchi: Optimization by Simulated Annealing, Science 220 (1983). Random numbers come from a seed and steps are counted, so that the same problem has the same placements.
@@ -15,20 +15,20 @@ use crate::problem::Arc;
 use base_time::Rng;
 use paths::Paths;
 
-/// Temperatures, one after the other, each a fifteenth below the one before: 80 times lower in the end.
+/// Number of temperatures. Each is [`COOLS`]/1024 of the one before, so the last is 1/80 of the first.
 const STAGES: u64 = 64;
-/// A temperature is the one before times this, of 1024.
+/// Factor between two temperatures, in units of 1/1024.
 const COOLS: i64 = 956;
-/// The first temperature, of what the path variable is: one part of so many.
+/// The first temperature is the path variable divided by this.
 const WARM: i64 = 40;
-/// Initial penalty for a whole missing device, in path variables of the placement, in units of 1/1074; and its range.
+/// Initial penalty for a whole missing device, in path variables of the placement, in units of 10^6 / 2^30, about 1/1074; and its range.
 const PENALTY: i64 = 340;
 const PENALTIES: (i64, i64) = (32, 16 * 1024);
 /// The parts of a device in which what does not fit is counted.
 const MILLION: i64 = 1_000_000;
-/// A million times a number of so many bits does not overflow.
+/// Numbers of up to this number of bits can be multiplied by a million without overflow.
 const MILLION_FITS: u32 = 43;
-/// The penalty changes after so many steps, by a twentieth.
+/// Steps between two changes of the penalty, by a twentieth.
 const PATIENCE: u64 = 64;
 
 /// A search for placements of a set of plans.
@@ -37,19 +37,19 @@ pub struct Annealing<'a, 'p> {
     rng: Rng,
     /// Regions that move together.
     clumps: Vec<Vec<usize>>,
-    /// By clump: the groups on which it may run.
+    /// Groups on which each clump may run.
     groups: Vec<Vec<usize>>,
-    /// By clump and device: its regions may run there.
+    /// Whether the regions of the clump may run on the device, by clump and device.
     is_on: Vec<Vec<bool>>,
-    /// By group: its devices.
+    /// Devices of each group.
     devices: Vec<Vec<usize>>,
-    /// By region: the device.
+    /// Device of each region.
     on: Vec<usize>,
-    /// By device.
+    /// Use and load of each device.
     used: Vec<Used>,
     /// Devices in use.
     open: Vec<usize>,
-    /// Number of devices that are paid for, by class.
+    /// Number of charged devices, by class.
     paid: Vec<u16>,
     /// Use beyond a device's capacity, by device, in millionths of the device.
     short: Vec<i64>,
@@ -58,7 +58,7 @@ pub struct Annealing<'a, 'p> {
     /// Devices whose `short` is out of date.
     changed: Marks,
     paths: Paths,
-    /// By edge: the load that its hand-over probably is, between the least and the most: as if regions did not change the rate.
+    /// Estimated load of a hand-over, by edge: the load if regions did not change the rate.
     flow: Vec<i64>,
     /// Some devices take in or send only so much.
     is_loaded: bool,
@@ -67,7 +67,7 @@ pub struct Annealing<'a, 'p> {
 /// Devices, once each.
 struct Marks {
     devices: Vec<usize>,
-    /// By device.
+    /// Whether the device is in `devices`.
     is_marked: Vec<bool>,
 }
 
@@ -90,7 +90,7 @@ impl Marks {
 struct Used {
     runs: u32,
     charged: u32,
-    /// By device variable, then what comes in and what goes out.
+    /// Use by device variable, then received and sent load.
     sums: Vec<i64>,
 }
 
@@ -153,7 +153,7 @@ impl<'a, 'p> Annealing<'a, 'p> {
         Some(annealing)
     }
 
-    /// The best placement of so many steps in which all fits; the search goes on from the last one.
+    /// The best feasible placement of `steps` steps. The next call continues from the last placement.
     pub fn run(&mut self, steps: u64) -> Option<Placement> {
         let mut best: Option<Placement> = None;
         let mut now = self.paths.whole(self.of, &self.on);
@@ -221,7 +221,7 @@ impl<'a, 'p> Annealing<'a, 'p> {
         fits.then_some([Some((clump, there)), Some((other, here))])
     }
 
-    /// One that is in use, or the first of a group that is not, if there may be more.
+    /// A random device: one in use, or the first unused one of a group, if more devices may be charged.
     fn any_device(&mut self, clump: usize) -> Option<usize> {
         let groups = &self.groups[clump];
         if !self.open.is_empty() && self.rng.chance(7, 8) {
@@ -248,7 +248,7 @@ impl<'a, 'p> Annealing<'a, 'p> {
             .find(|device| self.used[*device].runs > 0 && self.is_on[clump][*device])
     }
 
-    /// The first on which a clump may run; there may be more devices then than are paid for.
+    /// The first device on which a clump may run, even if that exceeds the number of charged devices.
     fn first_device(&self, clump: usize) -> Option<usize> {
         let devices = self.groups[clump].iter().flat_map(|group| &self.devices[*group]);
         devices.copied().find(|device| self.is_on[clump][*device])
@@ -334,7 +334,7 @@ impl<'a, 'p> Annealing<'a, 'p> {
             return;
         }
         let add = |sum: &mut i64, more: i64| *sum = sum.wrapping_add(sign.wrapping_mul(more));
-        // Hand-overs of the clump with what is placed.
+        // Hand-overs between the clump and placed regions.
         for &node in &self.clumps[clump] {
             let arcs = problem.nodes[node].into.iter().chain(&problem.nodes[node].out);
             for &arc in arcs {

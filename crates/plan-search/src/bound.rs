@@ -25,12 +25,12 @@ use crate::price::{Distances, NEVER, Partial, Prices};
 use crate::problem::{Node, Offer, Problem};
 use crate::room::Room;
 use crate::scarce::Scarce;
-use crate::stay::Stays;
+use crate::within_group::WithinGroup;
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-/// By class: devices that are paid for.
+/// Number of charged devices, by class.
 pub type Paid = SmallVec<[u16; 12]>;
 
 /// Lower bounds for the partial plans of a problem.
@@ -38,52 +38,52 @@ pub struct Bound<'p> {
     problem: &'p Problem,
     equal: &'p EqualDevices,
     charges: &'p Charges,
-    /// By objective: least growth by region and class; none if the objective may decrease.
+    /// Minimum growth, by objective, region and class; `None` if the objective may decrease.
     grows: Vec<Option<Rc<Vec<Vec<i64>>>>>,
-    /// By objective that grows.
+    /// Minimum growth between groups, for each objective that never decreases.
     distances: Vec<Option<Rc<Distances>>>,
-    /// By objective: values are small enough for steps of 1/1024.
+    /// For each objective, whether its values fit into integers in steps of 1/1024.
     is_priced: Vec<bool>,
-    /// By class: minimum charges of a device on which a scarce resource is used.
+    /// Minimum charges of a device on which a scarce resource is used, by class.
     another: Vec<Option<Vec<i64>>>,
-    /// By region, class and device variable: minimum use.
+    /// Minimum use, by region, class and device variable.
     uses: Rc<Vec<Vec<Vec<i64>>>>,
-    /// By class and device variable: capacities of its devices, largest first.
+    /// Capacities of the devices, largest first, by class and device variable.
     sizes: Vec<Vec<Vec<i64>>>,
-    /// By class and device variable: a region that is not charged uses it.
+    /// Whether a region that is not charged uses the variable, by class and device variable.
     is_free: Vec<Vec<bool>>,
-    /// By class and device variable: every region's use is certain.
+    /// Whether the minimum use of every region is its use, by class and device variable.
     is_certain: Vec<Vec<bool>>,
-    /// By class of devices with one link each: largest rate received in all, received over the link, and sent.
+    /// For each class whose devices have one link: maximum rates that a device receives in all, receives over its link, and sends.
     ports: Vec<Option<[i64; 3]>>,
-    /// By group: its class.
+    /// Class of each group of equal devices.
     class: Vec<usize>,
-    /// By region: the level from which on all its followers are placed.
+    /// For each region, the first level at which all its successors are placed.
     followed: Vec<usize>,
-    /// By region: its place in the order.
+    /// Position of each region in the topological order.
     rank: Vec<usize>,
     counts: Counts,
-    /// By region: groups that can run it.
+    /// Groups that can run each region.
     groups: Vec<Vec<usize>>,
-    /// By region: groups on which it may run in the open set.
+    /// Groups on which each region may run in the open set.
     allowed: Vec<Vec<usize>>,
     table: Table,
-    /// By objective.
+    /// Multipliers of the open set, by objective; `None` if they were not computed.
     prices: Vec<Option<Prices>>,
     room: Option<Room<'p>>,
     scarce: Vec<Scarce>,
-    /// By objective that is priced.
-    stays: Vec<Stays>,
+    /// One for each objective with multipliers.
+    within_group: Vec<WithinGroup>,
     rates: LeastRates,
     /// Data of the whole problem, the same for all sets of plans.
     whole: Option<Whole>,
     /// Multipliers disregard in which place the devices of a class are: cheaper, and nearly as good if devices suffice in one place.
     merges_places: bool,
-    /// By class: itself.
+    /// The classes, as a map from each class to itself, for [`merged`](Bound::merged).
     classes: Vec<usize>,
-    /// By objective that grows: least growth between classes.
+    /// Minimum growth between classes, for each objective that never decreases.
     merged: Vec<Option<Rc<Distances>>>,
-    /// By region: classes on which it may run, for the multipliers of the open set.
+    /// Classes on which each region may run, for the multipliers of the open set.
     merged_allowed: Vec<Vec<usize>>,
     fit: Fit,
     /// The open set was priced, or shown to have no plan, since it was opened.
@@ -95,24 +95,24 @@ pub struct Bound<'p> {
 /// Bounds of the open set of plans without multipliers.
 #[derive(Default)]
 struct Table {
-    /// By objective, region and group: least growth after the region; [`NEVER`] if the program cannot be completed.
+    /// Minimum growth after the region, by objective, region and group; [`NEVER`] if the program cannot be completed.
     ahead: Vec<Vec<Vec<i64>>>,
-    /// By level and objective: lower bound on programs that have not started.
+    /// Lower bound on the programs that have not started, by level and objective.
     starts: Vec<Vec<i64>>,
-    /// By level: the remaining regions can be placed.
+    /// Whether the remaining regions can be placed, by level.
     feasible: Vec<bool>,
-    /// By level and objective: minimum use of the remaining regions.
+    /// Minimum of the remaining use, by level, for objectives that are uses.
     used: Vec<Vec<i64>>,
-    /// By level and device variable: minimum use of the remaining regions, in millionths of a device.
+    /// Minimum use of the remaining regions in millionths of a device, by level and device variable.
     needs: Vec<Vec<i64>>,
-    /// By objective that grows.
+    /// Bounds on plans in which a region runs on a group, for each objective that never decreases.
     forced: Vec<Option<Forced>>,
-    /// The same.
+    /// Bounds on plans that still have to charge devices, for each objective that never decreases.
     opened: Vec<Opened>,
 }
 
 impl Table {
-    /// Of a set without plans.
+    /// The table of a set without plans.
     fn without_plans(levels: usize) -> Table {
         Table { feasible: vec![false; levels + 1], ..Table::default() }
     }
@@ -200,7 +200,7 @@ impl<'p> Bound<'p> {
             fit: Fit::default(),
             is_changed: true,
             scarce: vec![],
-            stays: vec![],
+            within_group: vec![],
             rates: LeastRates::default(),
             whole: None,
             cuts: Cuts::default(),
@@ -235,7 +235,7 @@ impl<'p> Bound<'p> {
         self.room = None;
     }
 
-    /// Whether the regions of the open set may fit on its devices: no certificate against it is found in so many steps.
+    /// Whether the regions of the open set may fit on its devices: `steps` steps find no certificate against it.
     pub fn fits(&mut self, steps: usize) -> bool {
         let mut fit = std::mem::take(&mut self.fit);
         let fits = self.table.feasible[0] && !fit.find_misfit(&self.set(), steps);
@@ -252,7 +252,7 @@ impl<'p> Bound<'p> {
         fit::Set { paid: paid.collect(), class: &self.class, allowed: &self.allowed }
     }
 
-    /// By region: the groups on which it may run.
+    /// Groups on which each region may run.
     pub fn allowed(&self) -> &[Vec<usize>] {
         &self.allowed
     }
@@ -320,7 +320,7 @@ impl<'p> Bound<'p> {
         self.class[group]
     }
 
-    /// By class: how many devices are paid for.
+    /// Number of charged devices, by class.
     pub fn paid(&self, label: &Label) -> Paid {
         let mut paid = smallvec![0; self.counts.least.len()];
         for used in label.uses.iter().filter(|used| used.is_paid) {
@@ -341,7 +341,7 @@ impl<'p> Bound<'p> {
         counts
     }
 
-    /// Costs of a label plus the minimum charges of the devices that have yet to be paid for.
+    /// Cost of a label plus the minimum charges of the devices that must still be charged.
     pub fn nominal(&self, label: &Label, paid: &[u16]) -> Cost {
         let mut cost = label.cost.clone();
         let mut charge = 0;
@@ -456,7 +456,7 @@ impl<'p> Bound<'p> {
         })
     }
 
-    /// No such number of devices may yet be paid for.
+    /// Whether `needed` further devices exceed the number that may be charged.
     fn is_closed(&self, paid: &[u16], needed: i64) -> bool {
         let left = paid.iter().enumerate().map(|(class, paid)| match self.is_free[class].contains(&true) {
             true => i64::MAX,
@@ -475,7 +475,7 @@ impl<'p> Bound<'p> {
         open.filter_map(|class| self.another[class].as_ref().map(|c| c[charge])).min().unwrap_or(0)
     }
 
-    /// Devices that have to be opened besides those in use, for what the regions left use; `most` if that is not more.
+    /// Minimum number of further devices that the remaining regions need; `most` if no larger number is known.
     fn devices_needed(&self, label: &Label, level: usize, mut most: i64) -> i64 {
         let charges = self.problem.scopes.once.len();
         for (var, need) in self.table.needs[level].iter().enumerate() {

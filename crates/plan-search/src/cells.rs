@@ -14,7 +14,7 @@ use crate::derive::Derivation;
 use crate::problem::{Offer, Problem};
 use plan_model::{Change, Factor};
 
-/// By level and path variable.
+/// Cells by level and path variable.
 pub struct Cells {
     levels: Vec<Vec<Range>>,
 }
@@ -34,7 +34,7 @@ struct Range {
 }
 
 impl Cells {
-    /// Those of a problem.
+    /// The cells of a problem.
     pub fn new(problem: &Problem) -> Cells {
         let none =
             Range { shrinks: Factor::ONE, grows: Factor::ONE, adds: 0, is_unknown: false, bounds: vec![] };
@@ -65,7 +65,7 @@ impl Cells {
         Cells { levels }
     }
 
-    /// Values with one cell lead to the same tiers; a value that may cross a bound has a cell of its own.
+    /// Values in one cell lead to the same tiers; a value that may cross a bound has a separate cell.
     pub fn cell(&self, level: usize, var: usize, value: i64) -> (bool, i64) {
         let range = &self.levels[level][var];
         if range.bounds.is_empty() {

@@ -1,7 +1,7 @@
 //! Minimum charges of regions, and sets of plans by the numbers of charged devices.
 //!
-//! A plan *pays for* a device if it places a region there that is charged with every derivation. Plans are searched by the numbers of
-//! devices per class that they pay for: then their charges are known before anything is placed, and the area is limited.
+//! A device is *charged* in a plan if it runs a region that is charged under every derivation. Plans are searched by the numbers of
+//! charged devices per class: then the charges are known before a region is placed, and the capacity is limited.
 
 use crate::Measure;
 use crate::equal::EqualDevices;
@@ -9,19 +9,19 @@ use crate::problem::{Offer, Problem};
 
 /// Minimum charges, of the charges that are objectives.
 pub struct Charges {
-    /// Places of the charges that are objectives; none stands for the number of devices.
+    /// Positions of the charges that are objectives; `None` stands for the number of devices.
     pub places: Vec<Option<usize>>,
-    /// By region and class: minimum charges of a device that runs the region, by `places`; empty if it is not charged or cannot run there.
+    /// Minimum charges (as in `places`) of a device that runs the region, by region and class; empty if the region is not charged or cannot run there.
     of: Vec<Vec<Vec<i64>>>,
-    /// By class: minimum over the regions.
+    /// Minimum over the regions, by class.
     opening: Vec<Vec<i64>>,
-    /// By class: some region is charged there.
+    /// Whether some region is charged on the class.
     is_useful: Vec<bool>,
-    /// By class: some region runs there free of charge.
+    /// Whether some region runs on the class without a charge.
     is_ever_free: Vec<bool>,
-    /// By class: all its devices are equal, and every region is charged there.
+    /// Whether all devices of the class are equal and every region is charged there.
     is_alike: Vec<bool>,
-    /// By class: number of devices on which a region may run.
+    /// Number of devices on which a region may run, by class.
     most: Vec<u16>,
 }
 
@@ -98,7 +98,7 @@ impl Charges {
         self.is_useful[class]
     }
 
-    /// Minimum charges of a device of the class that is paid for, by `places`.
+    /// Minimum charges of a charged device of the class, by `places`.
     pub fn opening(&self, class: usize) -> &[i64] {
         &self.opening[class]
     }
@@ -114,7 +114,7 @@ impl Charges {
         self.is_alike[class]
     }
 
-    /// All plans.
+    /// The set of all plans.
     pub fn all(&self) -> Counts {
         let classes = self.is_useful.len();
         Counts { least: vec![0; classes], is_exact: vec![false; classes] }
@@ -149,9 +149,9 @@ impl Charges {
 /// A set of plans, by the numbers of devices that they pay for.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Counts {
-    /// By class: minimum.
+    /// Minimum number of charged devices, by class.
     pub least: Vec<u16>,
-    /// By class: the minimum is also the maximum.
+    /// Whether the minimum is also the maximum, by class.
     pub is_exact: Vec<bool>,
 }
 

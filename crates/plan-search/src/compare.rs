@@ -1,4 +1,4 @@
-//! When one partial plan makes another needless.
+//! Dominance: when one partial plan makes another unnecessary.
 
 use crate::Measure;
 use crate::bound::{Bound, Paid};
@@ -19,11 +19,11 @@ pub struct Compare<'p> {
     pub equal: &'p EqualDevices,
     /// Possible use by the remaining regions.
     pub remaining: &'p Remaining,
-    /// Which values lead to the same tiers.
+    /// Ranges of values that lead to the same tiers.
     pub cells: &'p Cells,
     /// Parts of states that matter.
     pub matters: &'p [Matters],
-    /// So many regions are placed.
+    /// Number of placed regions.
     pub level: usize,
     /// The set of plans that is searched.
     pub bound: &'p Bound<'p>,
@@ -31,20 +31,20 @@ pub struct Compare<'p> {
     pub fault: Option<Fault>,
 }
 
-/// A label as it is compared.
+/// The parts of a label that are compared.
 #[derive(Clone, Debug)]
 pub struct Canonical {
     /// Labels with different keys are not compared: where the live regions are, and values that have to be equal.
     pub key: SmallVec<[i64; 8]>,
-    /// By class: devices that are paid for.
+    /// Number of charged devices, by class.
     pub paid: Paid,
-    /// With those that have yet to be paid for.
+    /// Cost, including devices that must still be charged.
     pub cost: Cost,
     /// Ends of states, so that less is better, then loads beyond their floors.
     pub figures: SmallVec<[i64; 8]>,
     /// The group of each device in use, in an order in which equal ones correspond.
     pub groups: SmallVec<[usize; 8]>,
-    /// A row for each of them: charges, 1 if it is not paid for, 1 if it runs one region at most, what is used beyond its floor.
+    /// A row for each device in use: charges, 1 if it is not charged, 1 if it runs at most one region, and use beyond its floor.
     pub rows: Vec<i64>,
 }
 
@@ -154,7 +154,7 @@ impl Compare<'_> {
 
     /// Whether every completion of `b` is one of `a`, up to exchange of equal devices, that costs no more. Both have one key.
     pub fn dominates(&self, a: &Canonical, b: &Canonical) -> bool {
-        // Costs without what is owed: this rules most pairs out.
+        // Compare costs without debts first: this excludes most pairs.
         if !(is_at_most(&a.cost, &b.cost) || self.fault == Some(Fault::Owed))
             || !is_at_most(&a.figures, &b.figures)
         {
@@ -169,10 +169,10 @@ impl Compare<'_> {
             && (self.cost_is_no_worse(a, b, &owed) || self.fault == Some(Fault::Owed))
     }
 
-    /// Whether costs are no worse with what `a` may yet be charged that `b` has paid already.
+    /// Whether the cost of `a`, plus the charges that `a` may still have to pay and `b` has paid, is at most that of `b`.
     ///
-    /// Let `a` have paid for devices A, `b` for B, and let a completion of `b` pay for X. Then `a` pays for X without A, which is no more than X without B, and
-    /// B without A. Where all devices of a class are equal, what is new to `b` may as well be what only `a` has.
+    /// Let A and B be the devices charged by `a` and `b`, and let a completion of `b` charge X. Then `a` pays for X without A, which is at most X without B plus
+    /// B without A. If all devices of a class are equal, the devices new to `b` may as well be those that only `a` has charged.
     fn cost_is_no_worse(&self, a: &Canonical, b: &Canonical, owed: &Owed) -> bool {
         let charges = self.bound.charges();
         let counts = self.bound.counts();
@@ -185,7 +185,7 @@ impl Compare<'_> {
             let (mine, theirs) = (least.saturating_sub(a.paid[class]), least.saturating_sub(b.paid[class]));
             let is_alike = charges.is_alike(class);
             if counts.is_exact[class] && !is_alike {
-                // What is paid for where nothing more can come to.
+                // Charged devices to which no further region can be added.
                 let elsewhere = |paid: u16, here: u16| i64::from(paid) - i64::from(here);
                 let mine = elsewhere(a.paid[class], tally.mine);
                 is_possible &= mine + surplus <= elsewhere(b.paid[class], tally.theirs);
@@ -253,7 +253,7 @@ impl Compare<'_> {
         }
     }
 
-    /// One device of each; none if it is not in use.
+    /// Compares one device of each label; `None` if the device is not in use.
     fn row_is_no_worse(
         &self,
         group: usize,
@@ -288,13 +288,13 @@ impl Compare<'_> {
 
 /// Charges that one label may still incur and another has paid.
 struct Owed {
-    /// By charge: beyond what a device is charged at least.
+    /// Charges above the minimum charge of a device, by charge.
     levels: [i64; plan_model::MAX_VARIABLES],
-    /// By class.
+    /// Tallies, by class.
     classes: SmallVec<[Tally; 16]>,
 }
 
-/// Devices that are paid for, among those that are compared.
+/// Numbers of charged devices among those that are compared.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     mine: u16,

@@ -25,10 +25,10 @@ pub struct Cut {
     objective: usize,
     /// In 1/1024 steps.
     paths: i64,
-    /// Classes, whether only devices that are paid for count, and what one takes.
+    /// Class, whether only charged devices count, and the knapsack value of one device.
     takes: Vec<(usize, bool, i64)>,
     pub multiplier: Multipliers,
-    /// By edge: the part of the variable that counts.
+    /// Weight of each edge; [`UNIT`] is one.
     pub weight: Vec<i64>,
 }
 
@@ -84,7 +84,7 @@ pub struct Cuts {
 }
 
 impl Cuts {
-    /// One more; the oldest goes if there are too many.
+    /// Adds a cut, and drops the oldest if there are too many.
     pub fn add(&mut self, cut: Cut) {
         match self.cuts.get_mut(self.next) {
             Some(oldest) => *oldest = cut,

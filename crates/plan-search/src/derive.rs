@@ -16,7 +16,7 @@ use crate::Scopes;
 use plan_model::{Change, Effect, Prop, Rule, Scope};
 use std::collections::BTreeMap;
 
-/// A proof with what it needs and does.
+/// A proof with its needs and effects.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Derivation {
     /// The tree.
@@ -40,7 +40,7 @@ pub struct Proof {
     pub prop: Prop,
     /// The rule, by its place; none if the device provides it.
     pub by: Option<usize>,
-    /// Proofs of what the rule needs.
+    /// Proofs of the rule's needs.
     pub of: Vec<Proof>,
 }
 
@@ -95,7 +95,7 @@ impl Admits {
 }
 
 impl Derivation {
-    /// All ranges of path variables on which it depends whether this may be used.
+    /// Ranges of path variables in which the derivation may be used.
     pub fn bounds(&self) -> impl Iterator<Item = &(usize, i64, i64)> {
         self.admits.0.iter().chain(self.beaten.iter().flat_map(|states| &states.0))
     }
@@ -154,7 +154,7 @@ pub fn add(adds: &mut Vec<(usize, i64)>, place: usize, value: i64) {
     }
 }
 
-/// So many derivations a proposition may have on a class of devices.
+/// Maximum number of derivations of a proposition on a class of devices.
 pub const MAX_DERIVATIONS: usize = 4096;
 /// So deep rules may build on each other.
 const MAX_DEPTH: usize = 64;
@@ -238,7 +238,7 @@ impl<'m> Prover<'m> {
         all
     }
 
-    /// The ways to use one rule, whose bounds admit `states`: one for each way to prove each of its needs.
+    /// The derivations that end in one rule, whose bounds admit `states`: one for each combination of derivations of its needs.
     fn by_rule(&mut self, prop: &Prop, at: usize, states: &Admits) -> Vec<Derivation> {
         let rule = &self.rules[at];
         let mut own = Derivation::axiom(prop);

@@ -8,31 +8,31 @@ use crate::route::{CapacityOf, Load};
 
 /// Groups of equal devices, and where the capacities' loads are kept.
 pub struct EqualDevices {
-    /// By device.
+    /// Group of each device; equal devices have the same number.
     pub group: Vec<usize>,
-    /// How many groups.
+    /// Number of groups.
     pub groups: usize,
-    /// By capacity.
+    /// Slot of the load of each capacity.
     pub slot: Vec<Slot>,
-    /// Loads that belong to one device, at most.
+    /// Maximum number of loads that belong to one device.
     pub private: usize,
-    /// Loads that belong to none.
+    /// Number of loads that belong to no device.
     pub global: usize,
 }
 
 /// Place of a capacity's load in labels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Slot {
-    /// Nowhere: all traffic together is less.
+    /// The load is not stored, because all traffic together is less than the capacity.
     Free,
-    /// Among those of a device, at the same place for equal devices.
+    /// Among the loads of a device, at the same position for equal devices.
     Private(usize, usize),
-    /// Among those of no device.
+    /// Among the loads that belong to no device.
     Global(usize),
 }
 
 impl EqualDevices {
-    /// Those of a problem. `most` is the load that all traffic together makes at most.
+    /// The equal devices of a problem. `most` is an upper bound on the load of all traffic together.
     pub fn new(problem: &Problem, most: &Load) -> EqualDevices {
         let model = &problem.model;
         let devices = model.devices.len();
@@ -125,7 +125,7 @@ fn link_of(problem: &Problem, device: usize, link: usize) -> Option<(LinkKey, us
     Some(((hops[out].to, [figures(out), figures(into)]), out))
 }
 
-/// The leaf that a capacity belongs to, with its place there: all that comes in, then each link in both directions, the frames that come in,
+/// The leaf to which a capacity belongs, and its position there: everything received, then each link in both directions, the frames received,
 /// then the ports of each link.
 fn owner(
     problem: &Problem,

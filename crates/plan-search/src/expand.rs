@@ -1,4 +1,4 @@
-//! One region more: all ways to place the next region of the order after a partial plan.
+//! All placements of the next region of the order after a partial plan.
 
 use crate::Measure;
 use crate::charges::{Charges, Counts};
@@ -18,18 +18,18 @@ pub struct Expander<'p> {
     problem: &'p Problem,
     equal: &'p EqualDevices,
     matters: &'p [Matters],
-    /// By region: the last place in the order that looks at where it runs.
+    /// For each region, the last position in the order at which its device matters.
     last: Vec<usize>,
-    /// By region, class and packets in front of it, but for variables that only shift.
+    /// Outcomes by region, class and state before the region, without the variables that only shift.
     known: FxHashMap<(usize, usize, State), Rc<Vec<Outcome>>>,
     /// Path variables whose value influences no other, and to which regions add a fixed amount.
     shifts: Vec<bool>,
     charges: &'p Charges,
-    /// So many devices are paid for.
+    /// Numbers of charged devices per class.
     counts: Counts,
-    /// By region and group of devices.
+    /// Whether the region may run on the group, by region and group.
     allowed: Vec<Vec<bool>>,
-    /// By region: the only device that is tried.
+    /// The only device that is tried, by region.
     pinned: Option<Vec<usize>>,
     /// Equal devices are tried once.
     pub uses_symmetry: bool,
@@ -38,7 +38,7 @@ pub struct Expander<'p> {
 /// Outcomes that are kept.
 const MAX_KNOWN: usize = 200_000;
 
-/// One choice of paths to a region: their loads, the paths themselves, packets where they meet.
+/// One choice of routes to a region: loads, routes, and the state after the join.
 type Arrival = (Vec<(usize, i64)>, Vec<(usize, Route)>, Option<State>);
 
 impl<'p> Expander<'p> {
@@ -70,7 +70,7 @@ impl<'p> Expander<'p> {
         }
     }
 
-    /// From now on regions are placed on these groups of devices, and so many devices are paid for.
+    /// Restricts placement to these groups of devices and numbers of charged devices.
     pub fn open(&mut self, counts: &Counts, allowed: &[Vec<usize>]) {
         self.counts = counts.clone();
         let row = |groups: &Vec<usize>| {
@@ -87,7 +87,7 @@ impl<'p> Expander<'p> {
         self.pinned = Some(devices.to_vec());
     }
 
-    /// Whether there may be a device more that is paid for, if this one is not.
+    /// Whether another device may still be charged, if this one is not charged.
     fn may_pay(&self, label: &Label, node: usize, device: usize) -> bool {
         let class = self.problem.class[device];
         if !self.charges.is_charged(node, class) {
@@ -114,8 +114,8 @@ impl<'p> Expander<'p> {
         }
     }
 
-    /// All ways to place region number `level` of the order, given those before.
-    /// `is_good` says which are worth it.
+    /// All placements of region number `level` of the order after a partial plan, except those that `is_good`
+    /// rejects.
     pub fn expand(
         &mut self,
         label: &Label,

@@ -17,7 +17,7 @@ use crate::scarce::{Scarce, What};
 const MAX_MISFITS: usize = 64;
 /// The first multiplier of a region that fills a device.
 const DEVICE: i64 = 1 << 30;
-/// Parts of a bound.
+/// Fixed-point one for parts of a bound.
 const WHOLE: i64 = 1 << 20;
 /// Distance from the bound to the value aimed at, in parts of the left side. It is halved after [`PATIENCE`] steps without a better bound; below the least distance it starts again.
 const REACH: i64 = WHOLE / 32;
@@ -29,11 +29,11 @@ const AMPLE: i64 = WHOLE / 8;
 
 /// The set of plans in question.
 pub struct Set<'s> {
-    /// By class: devices that may be charged.
+    /// Number of devices that may be charged, by class.
     pub paid: Vec<u16>,
-    /// By group of equal devices.
+    /// Class of each group of equal devices.
     pub class: &'s [usize],
-    /// By region: groups on which it may run.
+    /// Groups on which each region may run.
     pub allowed: &'s [Vec<usize>],
 }
 
@@ -44,7 +44,7 @@ struct Resource {
     is_paid: bool,
     /// Devices of the class.
     devices: usize,
-    /// By region, in units.
+    /// Use of each region, in units.
     uses: Vec<usize>,
     /// Units of a device.
     size: usize,
@@ -52,9 +52,9 @@ struct Resource {
 
 /// A certificate.
 struct Misfit {
-    /// By resource and region.
+    /// v(t, r), by resource and region.
     multipliers: Vec<Vec<i64>>,
-    /// By resource: the maximum over sets S.
+    /// Maximum over the sets S, by resource.
     held: Vec<i64>,
 }
 
@@ -152,7 +152,7 @@ impl Fit {
         self.next = (self.next + 1) % MAX_MISFITS;
     }
 
-    /// By resource: n_t.
+    /// n_t, by resource.
     fn devices(&self, set: &Set) -> Vec<i64> {
         let of = |of: &Resource| match of.is_paid {
             true => i64::from(set.paid[of.class]),

@@ -1,14 +1,14 @@
 //! Lower bounds on plans in which a given region runs on a given group of devices.
 //!
-//! If a bound is too high to be of use, the region need not be tried on the group; and in a set of plans that pay for
-//! devices of a class, some region runs there in every plan.
+//! If the bound exceeds the goal, the region is not tried on the group. In a set of plans with charged devices of a
+//! class, some region runs there in every plan, so the smallest of these bounds is a bound for the set.
 
 use crate::charges::{Charges, Counts};
 use crate::price::{Distances, Graph, NEVER, Partial, Prices, ceil, part_of};
 use crate::problem::Problem;
 use crate::scarce::What;
 
-/// Parts that a path's weight is followed in.
+/// Fixed-point one for the weight of a path.
 const WHOLE: i64 = 1 << 20;
 
 /// Lower bound on an objective at the ends if the region runs on the group, by region and group.
@@ -25,9 +25,9 @@ pub type Opened = Vec<Vec<Vec<i64>>>;
 pub struct Known<'k> {
     /// The path variable.
     pub var: usize,
-    /// By group: its class.
+    /// Class of each group of equal devices.
     pub class: &'k [usize],
-    /// By region: the groups on which it may run.
+    /// Groups on which each region may run.
     pub allowed: &'k [Vec<usize>],
     /// Minimum growth of the variable, by region and class.
     pub grows: &'k [Vec<i64>],
@@ -37,25 +37,25 @@ pub struct Known<'k> {
 
 /// From the longest path to each region, and from it on (`ahead`).
 pub fn along(problem: &Problem, known: &Known, ahead: &[Vec<i64>]) -> Forced {
-    let mut behind: Vec<Vec<i64>> = vec![vec![NEVER; known.class.len()]; problem.nodes.len()];
+    let mut after: Vec<Vec<i64>> = vec![vec![NEVER; known.class.len()]; problem.nodes.len()];
     for &node in &problem.order {
         let region = &problem.nodes[node];
         for &group in &known.allowed[node] {
             let from = |arc: &usize| {
                 let before = problem.arcs[*arc].from;
                 let distances = known.allowed[before].iter().map(|place| {
-                    behind[before][*place].saturating_add(known.distances.add(*arc, *place, group))
+                    after[before][*place].saturating_add(known.distances.add(*arc, *place, group))
                 });
                 distances.min().unwrap_or(NEVER)
             };
             let begins = region.into.iter().map(from).max().unwrap_or(region.start[known.var].1);
-            behind[node][group] = begins.saturating_add(known.grows[node][known.class[group]]);
+            after[node][group] = begins.saturating_add(known.grows[node][known.class[group]]);
         }
     }
-    for (behind, ahead) in behind.iter_mut().zip(ahead) {
-        behind.iter_mut().zip(ahead).for_each(|(behind, ahead)| *behind = behind.saturating_add(*ahead));
+    for (after, ahead) in after.iter_mut().zip(ahead) {
+        after.iter_mut().zip(ahead).for_each(|(after, ahead)| *after = after.saturating_add(*ahead));
     }
-    behind
+    after
 }
 
 /// Lower bounds for devices that are still to be opened; `forced` is by objective.
@@ -88,8 +88,8 @@ pub fn opened(
 }
 
 impl Graph<'_> {
-    /// The same with multipliers, for a problem of which nothing is placed. Where arms join each has a copy of what follows, with a part of the weight: a region is on its group in all of
-    /// them, and what is counted is the copy in which that costs most.
+    /// [`along`] with multipliers, for a problem without placed regions. If arms join, each arm has a copy of the regions after the join, with a part of the weight. A region runs on its group in all
+    /// copies; the copy with the highest cost counts.
     pub fn forced(&self, prices: &Prices, root: &Partial) -> Forced {
         let problem = self.problem;
         let weight = prices.weights();

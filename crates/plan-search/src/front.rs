@@ -18,7 +18,7 @@ impl<T> Front<T> {
         self.points.iter().any(|(known, _)| no_more(known, cost))
     }
 
-    /// Adds a point unless it is covered, and removes what it covers. Whether it was added.
+    /// Adds a point unless it is covered, and removes the points that it covers. Returns whether it was added.
     pub fn add(&mut self, cost: Vec<i64>, what: T) -> bool {
         if self.covers(&cost) {
             return false;
@@ -34,7 +34,7 @@ impl<T> Front<T> {
         self.points
     }
 
-    /// How many.
+    /// Number of plans.
     pub fn len(&self) -> usize {
         self.points.len()
     }

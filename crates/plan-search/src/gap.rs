@@ -1,6 +1,10 @@
 //! The optimality gap: how much better the best plans can be than the plans found.
 //!
-//! A plan is *within* a gap of another if it costs no more than the other with the gap added to each of its costs. Gaps are in thousandths, at most 500.
+//! ```text
+//! plan a is within gap g of plan b if, for each objective i:  cost_i(a) <= cost_i(b) + g |cost_i(b)| / 1000
+//! ```
+//!
+//! Gaps are in thousandths, at most 500.
 
 /// A cost with a gap added.
 pub fn raised(cost: i64, gap: i64) -> i64 {
@@ -13,7 +17,7 @@ pub fn lowered(cost: i64, gap: i64) -> i64 {
     if gap == 0 {
         return cost;
     }
-    // What is raised grows with what it is raised from.
+    // The raised value is monotonic in the original value.
     let (mut low, mut high) =
         (cost.saturating_sub(raised(cost.saturating_abs(), gap)).saturating_sub(1), cost);
     while low < high {

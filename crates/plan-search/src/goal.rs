@@ -3,7 +3,7 @@
 /// Goal of a search.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Goal {
-    /// All plans of which none is better in every objective; one of each cost.
+    /// The Pareto-optimal plans, one of each cost.
     #[default]
     Front,
     /// The best in the order of the objectives: the second counts where the first is equal.
@@ -28,7 +28,7 @@ impl Goal {
     }
 }
 
-/// How far a search is.
+/// Progress of a search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Progress {
     /// Partial plans looked at.
@@ -39,11 +39,11 @@ pub struct Progress {
     pub found: usize,
 }
 
-/// Whether to go on.
+/// Whether the search continues.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stop {
     /// Go on.
     No,
-    /// Give what was found.
+    /// Return the plans found so far.
     Yes,
 }

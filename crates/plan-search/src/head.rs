@@ -10,7 +10,7 @@ use crate::search::Fault;
 const COSTS: usize = 3;
 /// Number of leading figures of [`Canonical::figures`].
 const OTHERS: usize = 3;
-/// Sums of what is used: groups of devices share them.
+/// Sums of use; groups of devices share them.
 const USES: usize = 18;
 
 const FIGURES: usize = COSTS + OTHERS + USES;
@@ -23,12 +23,12 @@ pub struct Head {
     used: u64,
 }
 
-/// So many figures are in a word, of seven bits each.
+/// Number of figures in a word, seven bits each.
 const LANES: usize = 8;
 /// The bit above each of them.
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
-/// The figures of a head, so coarse that they lie in a few words: what is more is more here, or the same.
+/// The figures of a head, rounded so that they fit into a few words. Rounding is monotonic.
 #[derive(Clone, Copy)]
 pub struct Glance {
     words: [u64; FIGURES / LANES],
@@ -50,7 +50,7 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// That of some labels.
+    /// The scale of some labels.
     pub fn new<'h>(heads: impl Iterator<Item = &'h Head>) -> Scale {
         let mut scale = Scale { least: [i64::MAX; FIGURES], most: [i64::MIN; FIGURES] };
         for head in heads {
@@ -62,7 +62,7 @@ impl Scale {
         scale
     }
 
-    /// One of them at a glance.
+    /// The figures of one label in this scale.
     pub fn glance(&self, head: &Head) -> Glance {
         let mut glance = Glance { words: [0; FIGURES / LANES], used: head.used };
         for (at, figure) in head.figures.iter().enumerate() {

@@ -14,26 +14,26 @@ use std::rc::Rc;
 /// A complete plan.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
-    /// By region: the device.
+    /// Device of each region.
     pub device: Vec<usize>,
-    /// By region: for each need, which of its derivations.
+    /// Index of the derivation chosen for each need, by region.
     pub picks: Vec<Rc<[u16]>>,
-    /// By edge: the path from device to device.
+    /// Route of each edge.
     pub routes: Vec<Route>,
 }
 
 /// A plan's costs and what led to them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Judged {
-    /// By objective; less is better.
+    /// Cost by objective; less is better.
     pub cost: Vec<i64>,
-    /// By region: packets in front of it and after it.
+    /// States before and after each region.
     pub states: Vec<(State, State)>,
-    /// By device and device variable: what is used.
+    /// Use, by device and device variable.
     pub used: Vec<Vec<i64>>,
-    /// By device and charge.
+    /// Charges, by device and charge.
     pub charged: Vec<Vec<i64>>,
-    /// By capacity.
+    /// Loads, by capacity.
     pub loads: Vec<i64>,
     /// Violated constraints.
     pub violations: Vec<Violation>,
@@ -47,7 +47,7 @@ pub enum Violation {
         /// The region.
         node: usize,
     },
-    /// Nothing proves what the region needs there.
+    /// No derivation of the region's need on the device.
     NotOffered {
         /// The region.
         node: usize,
@@ -68,21 +68,21 @@ pub enum Violation {
         /// The link.
         hop: usize,
     },
-    /// A device has less than is used.
+    /// The use of a device exceeds its limit.
     Exceeded {
         /// The device.
         device: usize,
         /// The device variable, by place.
         var: usize,
     },
-    /// More traffic than it bears.
+    /// The load of a capacity exceeds it.
     Overloaded {
         /// The capacity.
         capacity: usize,
     },
-    /// Regions that have to be on one device are not.
+    /// Regions of a group run on several devices.
     Apart {
-        /// One of them.
+        /// One of the regions.
         node: usize,
     },
     /// The placement is refused.
@@ -94,7 +94,7 @@ pub enum Violation {
     },
 }
 
-/// Goes over a plan. None if it does not fit the problem: other lengths, picks that do not exist, routes that lead elsewhere.
+/// Checks a plan. Returns `None` if the plan does not belong to the problem: wrong lengths, picks that do not exist, routes to other devices.
 pub fn judge(problem: &Problem, plan: &Plan) -> Option<Judged> {
     let nodes = problem.nodes.len();
     let lengths = [plan.device.len() == nodes, plan.picks.len() == nodes];

@@ -1,6 +1,6 @@
 //! The set of regions with the largest sum of multipliers that fits on a device.
 //!
-//! V(l, m, u) is the largest sum over the regions from level l on, for u free units and the set m of earlier regions on the device that have edges to later ones ([`crate::stay`]):
+//! V(l, m, u) is the largest sum over the regions from level l on, for u free units and the set m of earlier regions on the device that have edges to later ones ([`crate::within_group`]):
 //!
 //! ```text
 //! V(l, m, u) = max( V(l+1, m', u),  t + back(m) + V(l+1, m' + region, u - used) )     m' = m without regions whose edges all end before; t is the multiplier of the region
@@ -12,7 +12,7 @@ use crate::scarce::{Scarce, What};
 /// The values V of one scarce resource.
 #[derive(Clone, Debug, Default)]
 pub struct Knapsack {
-    /// By level: start of its values in `most`.
+    /// Start of each level's values in `most`.
     first: Vec<usize>,
     /// V by level, mask of earlier regions, and free units.
     most: Vec<i64>,
@@ -50,7 +50,7 @@ impl Graph<'_> {
     }
 
     fn masks(&self, level: usize, thing: &Scarce) -> usize {
-        if thing.is_exact { self.stays.levels[level].next.len() } else { 1 }
+        if thing.is_exact { self.within_group.levels[level].next.len() } else { 1 }
     }
 
     /// A level with hand-overs within the device: with or without its region.
@@ -65,7 +65,7 @@ impl Graph<'_> {
         let node = self.problem.order[level];
         let width = thing.free(thing.size) + 1;
         let used = thing.uses[node];
-        let of = &self.stays.levels[level];
+        let of = &self.within_group.levels[level];
         for ((mask, &after), now) in of.next.iter().enumerate().zip(now.chunks_exact_mut(width)) {
             now.copy_from_slice(&next[after * width..(after + 1) * width]);
             if thing.takes[node] && used < width {
@@ -80,8 +80,8 @@ impl Graph<'_> {
 
     /// The multiplier of a level's region, plus the hand-overs from its neighbours on the device.
     fn value(&self, level: usize, thing: &Scarce, multiplier: &[i64], weight: &[i64], mask: usize) -> i64 {
-        let into = self.stays.levels[level].into.iter().filter(|(_, bit)| mask >> bit & 1 == 1);
-        let back = into.map(|(arc, _)| self.stays.back(*arc, thing.class) * weight[*arc]);
+        let into = self.within_group.levels[level].into.iter().filter(|(_, bit)| mask >> bit & 1 == 1);
+        let back = into.map(|(arc, _)| self.within_group.back(*arc, thing.class) * weight[*arc]);
         multiplier[self.problem.order[level]] + back.sum::<i64>()
     }
 
@@ -124,7 +124,7 @@ impl Graph<'_> {
         for level in level..self.problem.order.len() {
             let most = of.most(level, mask, free);
             if thing.is_exact {
-                let (node, known) = (self.problem.order[level], &self.stays.levels[level]);
+                let (node, known) = (self.problem.order[level], &self.within_group.levels[level]);
                 mask = known.next[mask];
                 if most > of.most(level + 1, mask, free) {
                     taken.push(node);

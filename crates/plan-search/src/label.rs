@@ -5,7 +5,7 @@ use crate::state::State;
 use smallvec::SmallVec;
 use std::rc::Rc;
 
-/// By objective.
+/// Cost, by objective.
 pub type Cost = SmallVec<[i64; 4]>;
 
 /// The first regions of the order, placed.
@@ -19,7 +19,7 @@ pub struct Label {
     pub uses: Vec<Use>,
     /// Loads of capacities that belong to no device.
     pub loads: SmallVec<[i64; 2]>,
-    /// By objective, so far; `i64::MIN` where there is no end yet.
+    /// Cost so far, by objective; `i64::MIN` while no program has ended.
     pub cost: Cost,
 }
 
@@ -57,15 +57,15 @@ pub struct Live {
     pub after: State,
 }
 
-/// A device that runs something.
+/// A device that runs at least one region.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Use {
     /// The device.
     pub device: usize,
-    /// How many regions it runs.
+    /// Number of regions on the device.
     pub runs: u32,
-    /// One of them is charged there in any case.
+    /// True if some region on the device is charged under every choice.
     pub is_paid: bool,
-    /// Charges, what is used of it, loads that belong to it.
+    /// Charges, use, and loads of the device.
     pub values: SmallVec<[i64; 8]>,
 }

@@ -14,11 +14,11 @@ pub const WHOLE: i64 = 1_000_000;
 /// Rates at least, if regions run only on some classes.
 #[derive(Default)]
 pub struct LeastRates {
-    /// By region: after it.
+    /// Minimum rate after each region, on the path on which the rate is largest.
     pub after: Vec<i64>,
-    /// By edge: the load that it makes where a hand-over crosses it.
+    /// Minimum rate of the stream over each edge.
     pub flow: Vec<i64>,
-    /// All changes are factors: twice the rate makes twice the loads.
+    /// True if all changes of the rate are factors, so that loads are proportional to the rate.
     pub is_linear: bool,
 }
 
@@ -54,7 +54,7 @@ impl LeastRates {
     }
 }
 
-/// The least that a rate becomes after a region, on the path on which it is largest.
+/// Minimum rate after a region, on the path on which the rate is largest.
 fn shrunk(offer: &Offer, rate: usize, before: i64) -> i64 {
     let through = |value: i64, need: &usize| {
         let changed = |d: &crate::Derivation| {
@@ -89,7 +89,7 @@ pub fn ports(problem: &Problem, equal: &EqualDevices, class: usize) -> Option<[i
     Some(most)
 }
 
-/// No region can use more of it than the least.
+/// Whether every region's use of the variable on the class is the same for all choices.
 pub fn is_certain(problem: &Problem, class: usize, var: usize) -> bool {
     let offers = problem.offers.iter().filter_map(|offers| offers[class].as_ref().ok());
     let mut pairs = offers.map(|offer| (least_used(offer, var), most_used(offer, var + 1)[var]));
@@ -141,7 +141,7 @@ pub fn least_used(offer: &Offer, var: usize) -> i64 {
     needs.fold(0, i64::saturating_add)
 }
 
-/// Millionths, rounded down; of what there is without end, none.
+/// A part of a whole in millionths, rounded down; zero of an unlimited whole.
 pub fn fraction(part: i64, whole: i64) -> i64 {
     match whole {
         0 | i64::MAX => 0,
@@ -187,7 +187,7 @@ pub fn grows(problem: &Problem, measure: &Measure) -> Option<Vec<Vec<i64>>> {
     Some(all)
 }
 
-/// By region: the level from which on all its followers are placed.
+/// For each region, the first level at which all its successors are placed.
 pub fn followed(problem: &Problem) -> Vec<usize> {
     let mut followed = vec![0; problem.nodes.len()];
     for (at, node) in problem.order.iter().enumerate() {

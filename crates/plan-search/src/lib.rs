@@ -45,8 +45,8 @@ mod scarce;
 mod scopes;
 mod search;
 mod state;
-mod stay;
 pub mod why;
+mod within_group;
 
 pub use derive::{Derivation, Proof};
 pub use explain::explain;

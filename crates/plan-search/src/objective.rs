@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 /// One number of a plan; less is better, after the sign of `largest` is turned.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Objective {
-    /// As the user wrote it.
+    /// The objective as written by the user.
     pub name: SmolStr,
     /// Measure of the objective.
     pub measure: Measure,

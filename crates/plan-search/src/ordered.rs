@@ -1,4 +1,4 @@
-//! All plans, one after the other, the best first.
+//! Enumeration of all plans, best first.
 //!
 //! ```text
 //! all plans                                     best: r1 on a, r2 on b
@@ -22,17 +22,17 @@ use std::collections::BTreeMap;
 pub struct Ordered {
     problem: Problem,
     goal: Goal,
-    /// By region: the devices that the problem has for it.
+    /// Devices that the problem allows for each region.
     open: Vec<Vec<usize>>,
-    /// By device: equal ones have the same number.
+    /// Group of each device; equal devices have the same number.
     group: Vec<usize>,
-    /// By the key of its best plan, and that plan's devices.
+    /// Sets that wait, by the key of their best plan and the devices of that plan.
     waiting: BTreeMap<(Vec<i128>, Vec<usize>), Set>,
-    /// So many sets wait at most.
+    /// Maximum number of waiting sets.
     most: usize,
     /// The first of the sets for which there was no room.
     lost: Option<(Vec<i128>, Vec<usize>)>,
-    /// The set whose best plan was given last; none at the start.
+    /// The set whose best plan was returned last; `None` at the start.
     given: Option<Set>,
     is_begun: bool,
     is_complete: bool,
@@ -40,17 +40,17 @@ pub struct Ordered {
 
 /// Placements of which the best is known.
 struct Set {
-    /// So many regions, in the order in which they are placed, are where the plan has them.
+    /// The first `fixed` regions in the order run where the plan places them.
     fixed: usize,
-    /// The next one runs on one of these; those after it anywhere.
+    /// The next region runs on one of these devices; later regions run anywhere.
     on: Vec<usize>,
     cost: Vec<i64>,
     plan: Plan,
 }
 
 impl Ordered {
-    /// All plans of a problem, of which as many as `most` are wanted: more sets of plans than that are not kept. Of
-    /// [`Goal::Front`] the order is that of the objectives, as of [`Goal::First`].
+    /// Enumerates the plans of a problem. At most `most` plans are returned and at most `most` sets of plans are kept. With
+    /// [`Goal::Front`], plans are in the order of the objectives, as with [`Goal::First`].
     pub fn new(problem: Problem, goal: Goal, most: usize) -> Ordered {
         let open = problem.nodes.iter().map(|node| node.on.clone()).collect();
         let group = EqualDevices::new(&problem, &[i64::MAX; 3]).group;
@@ -106,7 +106,7 @@ impl Ordered {
         Some(next)
     }
 
-    /// All of a set but its best plan, and what is equal to that.
+    /// Partitions a set without its best plan and the plans that are equal to it.
     fn divide(&mut self, set: &Set, watch: &mut dyn FnMut(&Progress) -> Stop) {
         let order = self.problem.order.clone();
         self.problem.nodes.iter_mut().zip(&self.open).for_each(|(node, open)| node.on.clone_from(open));

@@ -33,7 +33,7 @@ pub fn usable<'o>(
     (0..).zip(derivations).filter(|(_, d)| is_usable(d)).collect()
 }
 
-/// Packets after a region, each of whose needs has a pick.
+/// State after a region with a pick for each of its needs.
 pub fn after(offer: &Offer, before: &State, picks: &[u16]) -> State {
     let mut along = Along::new(offer, before);
     along.follow(offer, picks);
@@ -44,7 +44,7 @@ pub fn after(offer: &Offer, before: &State, picks: &[u16]) -> State {
 #[derive(Clone)]
 struct Along {
     boxes: Vec<Vec<(i64, i64)>>,
-    /// By path: how many of its needs they have passed.
+    /// Number of needs already passed, by path.
     passed: Vec<usize>,
 }
 
@@ -54,7 +54,7 @@ impl Along {
         Along { boxes: vec![before.to_vec(); paths], passed: vec![0; paths] }
     }
 
-    /// Goes on along each path up to the first need without a pick. What a path needs changes packets one after the other.
+    /// Follows each path up to the first need without a pick. The needs of a path change packets in order.
     fn follow(&mut self, offer: &Offer, picks: &[u16]) {
         for ((path, values), passed) in offer.paths.iter().zip(&mut self.boxes).zip(&mut self.passed) {
             let known = path[*passed..].iter().take_while(|need| **need < picks.len());
@@ -137,7 +137,7 @@ pub fn outcomes(
     partials.into_iter().map(done).collect()
 }
 
-/// By path variable: no rule looks at it, and rules only add to it.
+/// For each path variable, whether rules have no bounds on it and only add to it.
 pub fn shifts(problem: &Problem) -> Vec<bool> {
     let mut shifts = vec![true; problem.scopes.path.len()];
     for (_, derivations) in problem.offers.iter().flatten().flatten().flat_map(|offer| &offer.needs) {
@@ -158,7 +158,7 @@ pub struct Matters {
     pub low: bool,
     /// Lower high ends are better.
     pub high: bool,
-    /// Neither is better: what is tightest depends on it.
+    /// Neither direction is better: the tightest rule depends on the value.
     pub exact: bool,
 }
 
@@ -171,7 +171,7 @@ impl Matters {
         }
     }
 
-    /// The same where both lead to the same tiers.
+    /// Whether range `a` is within range `b` in the ends that matter.
     pub fn is_within(self, a: (i64, i64), b: (i64, i64)) -> bool {
         (!self.low || a.0 >= b.0) && (!self.high || a.1 <= b.1)
     }
@@ -203,7 +203,7 @@ pub fn matters(problem: &Problem) -> Vec<Matters> {
     };
     for offer in problem.offers.iter().flatten().flatten() {
         for (_, derivations) in &offer.needs {
-            // Of a single derivation it is always the same that is tightest.
+            // If there is only one derivation, it is always the tightest.
             let of_tiers = derivations.len() > 1;
             derivations.iter().flat_map(Derivation::bounds).for_each(|bound| bounded(bound, of_tiers));
         }

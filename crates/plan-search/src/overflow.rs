@@ -1,4 +1,4 @@
-//! Use of items that does not fit into bins, if items may be divided: total size minus the maximum flow from items to
+//! Overflow: the use of items that does not fit into bins, if items may be divided. It is the total size minus the maximum flow from items to
 //! bins.
 
 use std::collections::VecDeque;
@@ -64,7 +64,7 @@ impl Flow<'_> {
         size
     }
 
-    /// Puts up to `most` more of an item into bins, by moving others where they also may go; how much. The error is the items that are in the way of each other: the bins of all of them are full.
+    /// Puts up to `most` more units of an item into bins, moving other items if needed. Returns the units placed. The error lists items whose bins are all full: a certificate.
     fn push(&mut self, first: usize, most: i64) -> Result<i64, Vec<usize>> {
         let bins = self.room.len();
         let mut into: Vec<Option<usize>> = vec![None; bins];
@@ -126,7 +126,7 @@ mod tests {
     use super::{Item, overflow};
     use base_time::Rng;
 
-    /// Overflow by the sets of items whose bins are too small for them.
+    /// Overflow computed from sets of items whose bins are too small for them.
     fn by_sets(items: &[Item], room: &[i64]) -> i64 {
         let over = |set: u32| {
             let of = || (0..items.len()).filter(move |item| set >> item & 1 == 1);

@@ -25,7 +25,7 @@ use rustc_hash::FxHashSet;
 use state::State;
 use std::rc::Rc;
 
-/// So many partial placements are remembered.
+/// Maximum number of partial placements that are remembered.
 const MAX_FAILED: usize = 200_000;
 
 /// Constraints on the placements to find.
@@ -36,29 +36,29 @@ pub struct Pack<'p> {
     pub equal: &'p EqualDevices,
     /// Charges of devices.
     pub charges: &'p Charges,
-    /// By class: so many devices are paid for.
+    /// Numbers of charged devices per class.
     pub counts: Counts,
-    /// By group: its class.
+    /// Class of each group of equal devices.
     pub class: Vec<usize>,
-    /// By region: the groups on which it may run.
+    /// Groups on which each region may run.
     pub allowed: Vec<Vec<usize>>,
-    /// By region and class and device variable: what it uses at least; empty where it cannot run.
+    /// Minimum use, by region, class and device variable; empty where the region cannot run.
     pub uses: Rc<Vec<Vec<Vec<i64>>>>,
     /// The path variable that is bounded.
     pub var: usize,
-    /// By region and class: what it grows by at least.
+    /// Minimum growth of the path variable, by region and class.
     pub grows: Rc<Vec<Vec<i64>>>,
     /// Minimum growth from group to group.
     pub distances: Rc<Distances>,
-    /// By edge: the load of its hand-over, at least.
+    /// Minimum load of a hand-over, by edge.
     pub flow: Vec<i64>,
-    /// By class of devices with one link each: the most that one takes in, takes in by its link, and sends.
+    /// For each class whose devices have one link: maximum rates that a device receives in all, receives over its link, and sends.
     pub ports: Vec<Option<[i64; 3]>>,
 }
 
-/// The device of each region, and what the path variable is at the ends at least.
+/// The device of each region, and a lower bound on the path variable at the ends.
 pub struct Placement {
-    /// By region.
+    /// Device of each region.
     pub devices: Vec<usize>,
     /// The path variable.
     pub least: i64,
@@ -74,11 +74,11 @@ pub enum Packed {
     NotYet,
 }
 
-/// How a partial placement goes on.
+/// The next step of a partial placement.
 enum Step {
-    /// As it is.
+    /// No change.
     Still,
-    /// Of some devices the first few are not paid for, the next one is.
+    /// Of these devices, the first few are not charged, and the one with this index is.
     Open(Rc<[usize]>, usize),
     /// A region runs on a device.
     Put(usize, usize),
@@ -86,35 +86,36 @@ enum Step {
 
 enum Frame {
     Step(Rc<State>, Step),
-    /// All that becomes of a partial placement was looked at: what it is known by, and how many placements had been found before.
+    /// All successors of a partial placement have been visited. Has its key, and the number of placements found before it.
     Done(Box<[u64]>, u64),
 }
 
-/// A look for placements, one after the other.
+/// A depth-first search for placements.
 pub struct Packing<'p> {
     of: Pack<'p>,
-    /// The path variable has to stay below this; it may only be lowered.
+    /// Exclusive upper bound on the path variable; it may only be lowered.
     pub below: i64,
-    /// Smallest bound above which there are other placements.
+    /// Smallest lower bound among the placements that `below` has excluded.
     pub nearest: i64,
-    /// Partial placements looked at.
+    /// Number of partial placements visited.
     pub looked: u64,
-    /// By program: its regions, in order.
+    /// Regions of each program, in topological order.
     apps: Vec<Vec<usize>>,
-    /// By region: its place among its program's.
+    /// Position of each region in its program.
     rank: Vec<usize>,
-    /// By region: the part of a device that it takes at least, in millionths.
+    /// Minimum part of a device that each region takes, in millionths.
     bulk: Vec<i64>,
     frames: Vec<Frame>,
     failed: FxHashSet<Box<[u64]>>,
     found: u64,
-    /// By region and group: the path variable after it, and what follows, at least.
-    behind: Vec<i64>,
+    /// Lower bound on the path variable after the region, by region and group.
+    after: Vec<i64>,
+    /// Lower bound on the growth of the path variable from the region to the end of the program, by region and group.
     ahead: Vec<i64>,
 }
 
 impl<'p> Packing<'p> {
-    /// Search for placements whose paths stay below a bound.
+    /// A search for placements whose paths are below a bound.
     pub fn new(of: Pack<'p>, below: i64) -> Packing<'p> {
         let problem = of.problem;
         let nodes = problem.nodes.len();
@@ -145,7 +146,7 @@ impl<'p> Packing<'p> {
             frames: vec![Frame::Step(Rc::new(root), Step::Still)],
             failed: FxHashSet::default(),
             found: 0,
-            behind: vec![NEVER; nodes * of.equal.groups],
+            after: vec![NEVER; nodes * of.equal.groups],
             ahead: vec![NEVER; nodes * of.equal.groups],
             of,
         }
@@ -229,8 +230,8 @@ impl<'p> Packing<'p> {
         let devices: Vec<usize> =
             (0..self.rank.len()).filter_map(|node| state.devices(node).next()).collect();
         let group = |node: usize| self.of.equal.group[devices[node]];
-        let behind = (0..devices.len()).map(|node| self.behind[node * self.of.equal.groups + group(node)]);
-        Placement { least: behind.max().unwrap_or(0), devices }
+        let after = (0..devices.len()).map(|node| self.after[node * self.of.equal.groups + group(node)]);
+        Placement { least: after.max().unwrap_or(0), devices }
     }
 
     /// Propagates consequences of the partial placement. False if a region has no device left.
@@ -248,7 +249,7 @@ impl<'p> Packing<'p> {
                     continue;
                 }
                 is_changed |=
-                    state.retain(&self.of, node, |state, device| state.bears(&self.of, node, device));
+                    state.retain(&self.of, node, |state, device| state.cost(&self.of, node, device));
                 let mut devices = state.devices(node);
                 match (devices.next(), devices.next()) {
                     (None, _) => return false,
@@ -276,13 +277,12 @@ impl<'p> Packing<'p> {
                 let from = |arc: &usize| {
                     let before = problem.arcs[*arc].from;
                     let distance = |other: &usize| {
-                        self.behind[before * groups + other]
-                            .saturating_add(distances.add(*arc, *other, group))
+                        self.after[before * groups + other].saturating_add(distances.add(*arc, *other, group))
                     };
                     open[self.rank[before]].iter().map(distance).min().unwrap_or(NEVER)
                 };
                 let begins = region.into.iter().map(from).max().unwrap_or(region.start[*var].1);
-                self.behind[node * groups + group] = begins.saturating_add(grows[node][class[group]]);
+                self.after[node * groups + group] = begins.saturating_add(grows[node][class[group]]);
             }
         }
         for (&node, here) in nodes.iter().zip(&open).rev() {
@@ -302,7 +302,7 @@ impl<'p> Packing<'p> {
         }
         for &node in nodes {
             let end = |group: usize| {
-                self.behind[node * groups + group].saturating_add(self.ahead[node * groups + group])
+                self.after[node * groups + group].saturating_add(self.ahead[node * groups + group])
             };
             let nearest = &mut self.nearest;
             let below = self.below;
@@ -320,7 +320,7 @@ impl<'p> Packing<'p> {
         true
     }
 
-    /// Devices one of which is paid for, if any more is; empty if none can be. None if there is not enough room.
+    /// Devices of which one must be charged next; empty if none can be. `None` if the remaining capacity is too small.
     fn to_open(&self, state: &State) -> Option<Vec<usize>> {
         let problem = self.of.problem;
         let devices = problem.class.len();
@@ -357,7 +357,7 @@ impl<'p> Packing<'p> {
         Some(open)
     }
 
-    /// Largest capacity of a variable that devices yet to be paid for can add.
+    /// Largest capacity of a variable that uncharged devices can add.
     fn most_opened(&self, state: &State, var: usize, may_open: &[bool]) -> i64 {
         let of_class = |class: usize| {
             let here = (0..may_open.len()).filter(|d| may_open[*d] && self.of.problem.class[*d] == class);

@@ -15,7 +15,7 @@ use crate::knapsack::Knapsack;
 use crate::label::{Label, Live};
 use crate::problem::Problem;
 use crate::scarce::{Scarce, What};
-use crate::stay::Stays;
+use crate::within_group::WithinGroup;
 use smallvec::SmallVec;
 
 /// No path.
@@ -28,28 +28,28 @@ const MASS: i64 = 1 << 20;
 /// Steps without a better bound after which the distance to the value aimed at is halved.
 const PATIENCE: usize = 10;
 
-/// The graph of one objective: regions, groups of equal devices, and what they add to the path variable.
+/// The graph of one objective: regions, groups of equal devices, and their contributions to the path variable.
 pub struct Graph<'g> {
     /// The problem.
     pub problem: &'g Problem,
-    /// By region: its place in the order.
+    /// Position of each region in the topological order.
     pub rank: &'g [usize],
-    /// By device: its group of equal devices.
+    /// Group of equal devices of each device.
     pub group: &'g [usize],
-    /// By group of equal devices.
+    /// Class of each group of equal devices.
     pub class: &'g [usize],
-    /// By region: the groups on which it may run.
+    /// Groups on which each region may run.
     pub allowed: &'g [Vec<usize>],
     /// The path variable.
     pub var: usize,
-    /// By region and class: least growth of the variable.
+    /// Minimum growth of the variable, by region and class.
     pub grows: &'g [Vec<i64>],
     /// Least growth between groups.
     pub distance: &'g Distances,
     /// Scarce resources.
     pub scarce: &'g [Scarce],
     /// Hand-overs within a group.
-    pub stays: &'g Stays,
+    pub within_group: &'g WithinGroup,
 }
 
 /// Least growth of a path variable by hand-overs from group to group.
@@ -105,15 +105,15 @@ impl Distances {
 /// Multipliers, weights and the costs that follow from them.
 #[derive(Clone, Debug)]
 pub struct Prices {
-    /// By edge: the part of the variable that counts, of [`UNIT`].
+    /// Weight of each edge; [`UNIT`] is one.
     weight: Vec<i64>,
-    /// By scarce resource, and region or edge.
+    /// Multipliers t(c, r), by scarce resource and region or edge.
     multiplier: Vec<Vec<i64>>,
-    /// By edge and group: least cost after a region in the group, along the edge.
+    /// Minimum cost of the paths that leave a region in the group over the edge, by edge and group.
     follows: Vec<Vec<i64>>,
-    /// By level: least cost of the programs that have not started.
+    /// Minimum cost of the programs that have not started, by level.
     starts: Vec<i64>,
-    /// By what there is little of.
+    /// Knapsacks, by scarce resource.
     takes: Vec<Knapsack>,
     /// Lower bound for the whole problem.
     pub least: i64,
@@ -141,7 +141,7 @@ impl Prices {
         ceil(sum)
     }
 
-    /// By edge: the part of the variable that counts.
+    /// Weight of each edge; [`UNIT`] is one.
     pub fn weights(&self) -> &[i64] {
         &self.weight
     }
@@ -151,12 +151,12 @@ impl Prices {
         self.starts[0]
     }
 
-    /// By what there is little of, and region or edge.
+    /// Multipliers, by scarce resource and region or edge.
     pub fn multipliers(&self) -> &[Vec<i64>] {
         &self.multiplier
     }
 
-    /// By edge and group: what follows on it after a region there.
+    /// Minimum cost of the paths that leave a region in the group over the edge, by edge and group.
     pub fn follows(&self) -> &[Vec<i64>] {
         &self.follows
     }
@@ -173,18 +173,18 @@ impl Prices {
 pub struct Partial<'l> {
     /// It.
     pub label: &'l Label,
-    /// So many regions are placed.
+    /// Number of placed regions.
     pub level: usize,
     /// Rate and its minimum: the factor by which completions load links more than the general minimum.
     pub faster: (i64, i64),
 }
 
 impl Partial<'_> {
-    /// Units that are free of what there is little of, which of the regions before run there, and on how many devices that is so.
+    /// For each device: free units of a scarce resource, the mask of earlier regions there, and the number of such devices.
     pub fn frees(&self, graph: &Graph, thing: &Scarce) -> SmallVec<[(usize, usize, i64); 8]> {
         let problem = graph.problem;
         let (rate, least) = self.faster;
-        // Of what is free, what there would be at the least rate.
+        // Free capacity at the least rate.
         let free = |free: i64| match thing.what {
             What::Region => thing.free(free),
             What::Into | What::Out => {
@@ -196,8 +196,11 @@ impl Partial<'_> {
         for device in &self.label.uses {
             if problem.class[device.device] == thing.class && (device.is_paid || !thing.is_paid) {
                 unused -= 1;
-                let mask =
-                    if thing.is_exact { graph.stays.mask(self.label, self.level, device.device) } else { 0 };
+                let mask = if thing.is_exact {
+                    graph.within_group.mask(self.label, self.level, device.device)
+                } else {
+                    0
+                };
                 frees.push((free(thing.size.saturating_sub(device.values[thing.place])), mask, 1));
             }
         }
@@ -223,15 +226,15 @@ pub fn part_of(whole: i64, part: i64, of: i64) -> i64 {
 
 /// One backward pass with given multipliers and weights, and its cheapest paths.
 pub struct Walk {
-    /// At which they are, and what follows.
+    /// Multipliers and weights, and the costs that follow from them.
     pub prices: Prices,
-    /// By region and place of the group: cost from the region to the end.
+    /// Minimum cost from the region to the end, by region and position of the group.
     pub cost: Vec<Vec<i64>>,
     /// The bound, in steps of 1/1024.
     pub sum: i64,
-    /// By edge and place of the group among those of the region in front: the place of the group after.
+    /// Cheapest group after the edge, by edge and position of the group before it.
     choice: Vec<Vec<usize>>,
-    /// By region and group's place: what the variable grows by on the cheapest paths from there on, the region with it.
+    /// Growth of the variable on the cheapest paths that start with the region, by region and position of the group.
     grown: Vec<Vec<i64>>,
     start: Vec<(usize, usize)>,
     /// Scarce resource, devices, and the set chosen by the knapsack.
@@ -249,7 +252,7 @@ impl Graph<'_> {
         })
     }
 
-    /// The best multipliers of so many subgradient steps; ends early if the bound reaches `goal`. None if there is no plan. `multiplier` is the start, and the result.
+    /// The best multipliers of `steps` subgradient steps; stops early if the bound reaches `goal`. `None` if there is no plan. `multiplier` is the start value and the result.
     pub fn prices(
         &self,
         of: &Partial,
@@ -327,7 +330,7 @@ impl Graph<'_> {
         into.iter().map(|arc| weight[*arc]).sum()
     }
 
-    /// The part of a region's cost that an edge to it bears: by weight; without any, the first one all.
+    /// The part of a region's cost that an edge to it costs: by weight; without any, the first one all.
     pub fn part(&self, arc: usize, weight: &[i64]) -> (i64, i64) {
         let to = self.problem.arcs[arc].to;
         match self.weight_of(to, weight) {
@@ -451,7 +454,7 @@ impl Graph<'_> {
 
     /// Growth of the variable over an edge. Within a group, it is that of another device; a device with both ends gets it back in the knapsack.
     pub fn pass(&self, arc: usize, from: usize, to: usize) -> i64 {
-        if from == to { self.stays.bears(arc, from) } else { self.distance.add(arc, from, to) }
+        if from == to { self.within_group.cost(arc, from) } else { self.distance.add(arc, from, to) }
     }
 
     /// Scarce resources by class and kind.
@@ -473,8 +476,8 @@ impl Graph<'_> {
         scarce.map(|(_, multiplier)| multiplier[arc]).fold(0, i64::saturating_add)
     }
 
-    /// The subgradient, in parts of [`MASS`], by scarce resource and region or edge: use on the cheapest paths minus use chosen by the knapsacks.
-    /// By edge: length of the paths after it.
+    /// Returns the subgradient in parts of [`MASS`], by scarce resource and region or edge: use on the cheapest paths minus use chosen by the knapsacks.
+    /// Also returns the length of the paths after each edge.
     fn follow(&self, of: &Partial, walk: &Walk, weight: &[i64]) -> (Vec<Vec<i64>>, Vec<i64>) {
         let problem = self.problem;
         let mut mass: Vec<Vec<i64>> = self.allowed.iter().map(|groups| vec![0; groups.len()]).collect();

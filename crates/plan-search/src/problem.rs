@@ -8,7 +8,7 @@ use base_diag::{Diagnostic, Span};
 use plan_model::{App, Factor, Model, Prop, Role, Scope, VarId};
 use std::collections::BTreeMap;
 
-/// Which of several rules that cover a state may be used.
+/// Selects among several rules that cover a state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Tiers {
     /// The tightest: no other covering rule of the same head is for a part of its states only. A rule without bounds is for
@@ -19,14 +19,14 @@ pub enum Tiers {
     Any,
 }
 
-/// How the model is read, and what is wanted.
+/// Interpretation of the model, and objectives.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settings {
-    /// Which rules may be used.
+    /// Rules that may be used.
     pub tiers: Tiers,
     /// A device to which nothing is bound runs one region at most.
     pub one_region_per_device: bool,
-    /// So many of the shortest routes between two devices are tried.
+    /// Maximum number of shortest routes that are tried between two devices.
     pub routes: usize,
     /// Objectives of plans.
     pub objectives: Vec<Objective>,
@@ -90,7 +90,7 @@ pub struct Arc {
 pub struct Problem {
     /// Model of the problem.
     pub model: Model,
-    /// How it is read.
+    /// Interpretation of the model, and objectives.
     pub settings: Settings,
     /// Positions of the variables' values.
     pub scopes: Scopes,
@@ -102,17 +102,17 @@ pub struct Problem {
     pub order: Vec<usize>,
     /// The class of each device: devices on which the same holds, at the same charges.
     pub class: Vec<usize>,
-    /// How many classes.
+    /// Number of classes.
     pub classes: usize,
-    /// By region and class; none where something cannot be proved.
+    /// Offers by region and class; `Err` lists propositions that cannot be proved there.
     pub offers: Vec<Vec<Result<Offer, Vec<Prop>>>>,
     /// Links, routes, capacities.
     pub network: Network,
-    /// By device and device variable: how much there is.
+    /// Capacity, by device and device variable.
     pub limits: Vec<Vec<i64>>,
-    /// By device: charges of using it at all.
+    /// Charges for using the device, by device.
     pub charges: Vec<Vec<(usize, i64)>>,
-    /// By device: it runs one region at most.
+    /// Whether the device runs at most one region.
     pub is_single: Vec<bool>,
     /// Places of path variables with a role.
     pub roles: Roles,
@@ -135,7 +135,7 @@ pub struct Roles {
     pub passes: Option<usize>,
 }
 
-/// Bounds on the size of what is planned.
+/// Maximum sizes of a problem.
 pub const MAX_REGIONS: usize = 1000;
 /// Devices.
 pub const MAX_DEVICES: usize = 1000;
@@ -193,7 +193,7 @@ impl Problem {
         })
     }
 
-    /// The name of a region: with its program's, where there are several.
+    /// Name of a region, with its program's name if there are several.
     pub fn region_name(&self, node: usize) -> String {
         let node = &self.nodes[node];
         let app = &self.model.apps[node.app];
@@ -315,7 +315,7 @@ fn order(nodes: &[Node], arcs: &[Arc]) -> Result<Vec<usize>, usize> {
     }
 }
 
-/// Goes back along edges among what waits until a region comes again.
+/// A region on a cycle: follows edges backwards among the waiting regions until one repeats.
 fn on_cycle(nodes: &[Node], arcs: &[Arc], waiting: &[usize]) -> usize {
     let mut at = waiting.iter().position(|left| *left > 0).unwrap_or(0);
     for _ in 0..nodes.len() {
@@ -371,7 +371,7 @@ fn offers(
     classes: usize,
 ) -> Result<Offers, Vec<Diagnostic>> {
     let heads = derive::by_head(&model.rules);
-    // By class: what was asked before.
+    // Derivations found before, by class.
     let mut known: Vec<BTreeMap<Prop, Vec<Derivation>>> = vec![BTreeMap::new(); classes];
     let mut offers: Offers = vec![];
     for node in nodes {

@@ -8,13 +8,13 @@ use crate::problem::{Offer, Problem};
 use crate::route::{self, Load};
 use plan_model::Change;
 
-/// By level: so many regions are placed.
+/// Floors by level; a level is the number of placed regions.
 pub struct Remaining {
     /// Groups of equal devices that what follows can use or pass.
     pub groups: Vec<Vec<bool>>,
-    /// By level and capacity that belongs to no device.
+    /// Floors of capacities that belong to no device, by level and capacity.
     pub global_floor: Vec<Vec<i64>>,
-    /// By level and group: what is used, then loads.
+    /// Floors of use, then of loads, by level and group.
     floors: Vec<Vec<Vec<i64>>>,
     group: Vec<usize>,
 }
@@ -25,7 +25,7 @@ impl Remaining {
         &self.floors[level][self.group[device]]
     }
 
-    /// Goes over the order from its end. `flows` are the loads that there are at most.
+    /// Computes the floors in reverse order of the regions. `flows` are upper bounds on loads.
     pub fn new(problem: &Problem, equal: &EqualDevices, flows: &Flows) -> Remaining {
         let levels = problem.order.len() + 1;
         let leaders: Vec<usize> =
@@ -93,7 +93,7 @@ impl Remaining {
     }
 }
 
-/// By device variable: the most that a region uses, whatever is chosen.
+/// Maximum use of a region over all choices, by device variable.
 pub fn most_used(offer: &Offer, vars: usize) -> Vec<i64> {
     let mut most = vec![0i64; vars];
     for (_, derivations) in &offer.needs {
@@ -107,9 +107,9 @@ pub fn most_used(offer: &Offer, vars: usize) -> Vec<i64> {
 
 /// Loads at most; `i64::MAX` where nothing is known.
 pub struct Flows {
-    /// By edge: what a hand-over makes on one link or device.
+    /// Maximum load of a hand-over on one link or device, by edge.
     edges: Vec<Load>,
-    /// By region: what comes from outside.
+    /// Maximum load of frames from outside, by region.
     starts: Vec<Load>,
 }
 

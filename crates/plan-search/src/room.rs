@@ -14,33 +14,33 @@ use crate::label::Label;
 use crate::problem::Problem;
 use smallvec::{SmallVec, smallvec};
 
-/// By class and device variable, in one row; [`i64::MAX`] if unlimited.
+/// Free capacity by class and device variable, in one row; [`i64::MAX`] if unlimited.
 pub type Left = SmallVec<[i64; 16]>;
 
 /// Capacity of a set of plans.
 pub struct Room<'r> {
     problem: &'r Problem,
-    /// By class: maximum number of devices in use, of those that count.
+    /// Maximum number of devices in use, by class.
     most: Vec<u16>,
-    /// By class and variable: the largest capacity of a device.
+    /// Largest capacity of a device, by class and variable.
     size: Vec<i64>,
-    /// By class and variable: capacity of all devices together.
+    /// Total capacity of all devices, by class and variable.
     all: Vec<i64>,
-    /// By class and variable: a common divisor of all uses; zero if the sums are not known.
+    /// Common divisor of all uses, by class and variable; zero if the possible sums are not known.
     unit: Vec<i64>,
-    /// By level, class and variable: a bit per possible sum of the remaining regions' uses, in units.
+    /// Bit set of the possible sums of the remaining regions' uses, in units, by level, class and variable.
     sums: Vec<Vec<u128>>,
-    /// By weighing.
+    /// One for each weighting of the resources.
     weights: Vec<Weights>,
-    /// Only devices that are paid for are counted.
+    /// True if only charged devices are counted.
     is_paid: Vec<bool>,
 }
 
 /// Weights of resources.
 struct Weights {
-    /// By class and variable.
+    /// Weights by class and variable.
     of: Vec<i64>,
-    /// By level: weighted minimum use of the remaining regions.
+    /// Weighted minimum use of the remaining regions, by level.
     rest: Vec<i128>,
 }
 
@@ -48,19 +48,19 @@ struct Weights {
 pub struct Uses<'u> {
     /// Devices.
     pub charges: &'u Charges,
-    /// Of which so many are paid for.
+    /// Numbers of charged devices per class.
     pub counts: &'u Counts,
-    /// By group: its class.
+    /// Class of each group of equal devices.
     pub class: &'u [usize],
-    /// By region: groups on which it may run.
+    /// Groups on which each region may run.
     pub allowed: &'u [Vec<usize>],
-    /// By region, class and variable: what is used at least.
+    /// Minimum use, by region, class and variable.
     pub uses: &'u [Vec<Vec<i64>>],
-    /// By class and variable: something uses it that is not charged.
+    /// Whether a region that is not charged uses the variable, by class and variable.
     pub is_free: &'u [Vec<bool>],
-    /// By class and variable: what its devices have, the most first.
+    /// Capacities of the devices, largest first, by class and variable.
     pub sizes: &'u [Vec<Vec<i64>>],
-    /// By class and variable: no region can use more than the least.
+    /// Whether the minimum use of every region is its use, by class and variable.
     pub is_certain: &'u [Vec<bool>],
 }
 
@@ -226,7 +226,7 @@ impl<'r> Room<'r> {
         if of.iter().all(|weight| *weight == 0) {
             return;
         }
-        // A cell weighs what it has: so many parts for all of it.
+        // Each cell has a weight such that its whole capacity counts as one.
         let mut best: Vec<(i128, Weights)> = vec![];
         for step in 0..steps {
             let scaled: Vec<i64> = of
@@ -252,7 +252,7 @@ impl<'r> Room<'r> {
             let mut over = vec![0i128; of.len()];
             for cell in 0..of.len() {
                 if left[cell] > 0 && left[cell] < i64::MAX {
-                    // Of what there is, in parts, less the mean.
+                    // The relative use of the capacity, minus the mean.
                     over[cell] = used[cell] * PART / i128::from(left[cell]) - ratio;
                 }
             }
@@ -272,7 +272,7 @@ impl<'r> Room<'r> {
         self.weights = best.into_iter().map(|(_, weights)| weights).collect();
     }
 
-    /// By level the weighted minimum use of the remaining regions, and the use of each cell in that minimum.
+    /// Weighted minimum use of the remaining regions by level, and the use of each cell in the minimum.
     fn lightest(&self, from: &Uses, weights: &[i64]) -> (Vec<i128>, Vec<i128>) {
         let vars = self.vars();
         let order = &self.problem.order;

@@ -1,4 +1,4 @@
-//! Paths through the network, and what they load.
+//! Routes through the network, and their loads.
 //!
 //! A route is a shortest one by links; of these, the first few by delay and name are tried. Only devices that forward are
 //! passed through.
@@ -40,15 +40,15 @@ pub struct Hop {
 /// Something that traffic adds up on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Capacity {
-    /// The most it bears.
+    /// The capacity.
     pub limit: i64,
     /// A link in a direction, or a device.
     pub of: CapacityOf,
-    /// In what it is counted.
+    /// Unit of the capacity.
     pub kind: Kind,
 }
 
-/// In what a load is counted.
+/// Units of loads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// Bits of frames, with what hand-overs add to them.
@@ -69,7 +69,7 @@ pub enum CapacityOf {
     Hop(usize),
     /// The ports of a link in a direction.
     Ports(usize),
-    /// All that comes into a device.
+    /// Everything that a device receives.
     Device(usize),
     /// The frames that come into a device.
     Frames(usize),
@@ -83,7 +83,7 @@ pub struct Network {
     pub hops: Vec<Hop>,
     /// Capacities that may be exceeded.
     pub capacities: Vec<Capacity>,
-    /// By device: the capacity that counts its frames.
+    /// Capacity that counts the frames of each device.
     frames: Vec<Option<usize>>,
     /// Hops that leave each device.
     out: Vec<Vec<usize>>,
@@ -171,17 +171,17 @@ impl Network {
         network
     }
 
-    /// Whether there is a device that takes in only so many frames.
+    /// Whether some device accepts only a limited number of frames.
     pub fn counts_frames(&self) -> bool {
         self.frames.iter().any(Option::is_some)
     }
 
-    /// Adds what a stream loads on a hop to a list of loads by capacity.
+    /// Adds the load of a stream on a hop to a list of loads by capacity.
     pub fn add_hop(&self, hop: &Hop, load: &Load, loads: &mut Vec<(usize, i64)>) {
         loads.extend(hop.loads.iter().map(|c| (*c, load[self.capacities[*c].kind as usize])));
     }
 
-    /// Adds the frames that a device takes in from outside or once more, so many `times`.
+    /// Adds `times` the frames that a device accepts from outside, or again after a recirculation.
     pub fn add_frames(&self, device: usize, frames: i64, times: i64, loads: &mut Vec<(usize, i64)>) {
         if let Some(capacity) = self.frames[device].filter(|_| times > 0) {
             loads.push((capacity, frames.saturating_mul(times)));
@@ -207,7 +207,7 @@ impl Network {
         for step in 1.. {
             let mut next = vec![];
             for device in reached {
-                // What leads here leads back: links have two directions. A packet goes on from `device` if it forwards.
+                // Links have two directions, so a path backwards is a path forwards. Packets pass through `device` only if it forwards.
                 if device != to && !self.forwards[device] {
                     continue;
                 }
@@ -232,7 +232,7 @@ impl Network {
         if distance[from] == usize::MAX {
             return vec![];
         }
-        // Delay, devices passed and links, one link longer in each round; only so many are kept, the least delayed first.
+        // Delay, devices and links of partial routes, one link longer in each round; a limited number is kept, the least delayed first.
         let mut partial: Vec<(i64, Vec<usize>, Vec<usize>)> = vec![(0, vec![], vec![])];
         for left in (0..distance[from]).rev() {
             let mut longer = vec![];
@@ -288,8 +288,15 @@ pub fn cross(hop: &Hop, roles: &Roles, arc: &crate::problem::Arc, box_: &mut [(i
     Some(load)
 }
 
-/// Load of a stream whose packets of at least `size` bytes carry `carried` more, on a link that pads them and adds an
-/// overhead.
+/// Loads of a stream of `rate` in packets of `size` bytes that carry `carried` more bytes:
+///
+/// ```text
+/// receiving device and ports   rate x (size + carried) / size
+/// link                         rate x (max(size + carried, shortest) + overhead) / size
+/// frames                       1000 x rate / (8 x size), in thousandths per second
+/// ```
+///
+/// Without a size, the rate itself.
 pub fn load(rate: i64, size: Option<i64>, carried: i64, shortest: i64, overhead: i64) -> Load {
     let Some(size) = size.filter(|size| *size > 0) else { return [rate, rate, 0] };
     let times = |bytes: i64| {
@@ -307,7 +314,7 @@ pub fn frames(rate: i64, size: i64) -> i64 {
     }
 }
 
-/// The same, of what is in a box.
+/// [`frames`] of a share of the stream with the highest rate and smallest size in a box.
 pub fn frames_of(roles: &Roles, share: plan_model::Factor, box_: &[(i64, i64)]) -> i64 {
     let rate_and_size = roles.rate.zip(roles.size);
     rate_and_size.map_or(0, |(rate, size)| frames(share.of(box_[rate].1), box_[size].0))

@@ -6,10 +6,10 @@
 
 use crate::room::gcd;
 
-/// A device has at most so many units.
+/// Maximum number of units of a device.
 pub const UNITS: usize = 127;
 
-/// A resource that the devices of a class have little of.
+/// A scarce resource of the devices of a class.
 #[derive(Clone, Debug)]
 pub struct Scarce {
     /// The class.
@@ -20,17 +20,17 @@ pub struct Scarce {
     pub place: usize,
     /// Largest capacity of a device.
     pub size: i64,
-    /// So many devices may have some of it used.
+    /// Number of devices on which the resource may be used.
     pub devices: usize,
-    /// True if only devices that are paid for count.
+    /// True if only charged devices count.
     pub is_paid: bool,
-    /// By region or edge: the units that it uses at least; zero too where that cannot be.
+    /// Minimum use in units, by region or edge; zero also where the region cannot run.
     pub uses: Vec<usize>,
-    /// By region or edge: whether it has a multiplier.
+    /// Whether the region or edge has a multiplier.
     pub takes: Vec<bool>,
-    /// All regions that run on the class have a multiplier, which may therefore be negative.
+    /// True if all regions that run on the class have a multiplier; multipliers may then be negative.
     pub is_exact: bool,
-    /// A device has so many units.
+    /// Number of units of a device.
     pub units: i64,
     /// Minimum loss when something is used, in parts of a unit, of which there are `size`.
     pub lost: i64,
@@ -48,7 +48,7 @@ pub enum What {
 }
 
 impl Scarce {
-    /// `uses` is by region or edge, in steps. It is counted in units such that sums that do not fit do not fit in units either, as far as possible.
+    /// `uses` is by region or edge, in steps. Use is rounded down to units; their size is chosen so that, as far as possible, sets that do not fit do not fit in units either.
     pub fn new(class: usize, what: What, place: usize, size: i64, uses: &[i64], most: usize) -> Scarce {
         let made = |units: i64| {
             let part = |used: &i64| i128::from(*used) * i128::from(units);
@@ -73,7 +73,7 @@ impl Scarce {
         // Exact if all uses and the size are multiples of a unit that is not too small.
         let unit = uses.iter().fold(size, |unit, used| gcd(unit, *used));
         let exact = (size / unit.max(1) <= most as i64).then(|| made(size / unit.max(1)));
-        // Else: the larger what is used is beside what there is, the better.
+        // Otherwise: the number of units with the largest use relative to the capacity.
         let weight = |thing: &Scarce| {
             let sum: usize = thing.uses.iter().sum();
             (sum as i64 * 1_000_000) / (thing.free(size) as i64).max(1)
@@ -95,7 +95,7 @@ impl Scarce {
         (self.class, self.what, self.place)
     }
 
-    /// Units that can be used of what is free.
+    /// Number of usable units of a free capacity.
     pub fn free(&self, free: i64) -> usize {
         if self.size <= i64::MAX / UNITS as i64 {
             return ((free.clamp(0, self.size) * self.units - self.lost) / self.size.max(1)).max(0) as usize;

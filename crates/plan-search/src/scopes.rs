@@ -16,7 +16,7 @@ pub struct Scopes {
 }
 
 impl Scopes {
-    /// Those of a signature.
+    /// The scopes of a signature's variables.
     pub fn new(signature: &Signature) -> Scopes {
         let mut scopes = Scopes::default();
         for (at, variable) in signature.variables.iter().enumerate() {

@@ -100,7 +100,7 @@ pub struct Found {
     pub plans: Vec<(Vec<i64>, Plan)>,
     /// The search was not stopped.
     pub is_complete: bool,
-    /// By objective: lower bound on all plans; of a complete search, the minimum.
+    /// Lower bound on the cost of all plans, by objective; the minimum if the search is complete.
     pub least: Vec<i64>,
     /// Optimality gap in thousandths: for every plan, one of the plans found costs at most this much more in each objective. Zero if the search is complete,
     /// [`i64::MAX`] if unknown.
@@ -172,7 +172,7 @@ const AGAIN: Effort = Effort { steps: 60, rounds: 4, has_links: true };
 const FEW: u64 = 1000;
 /// Limit of the labels that an expansion gives, as a multiple of the portion.
 const MORE: usize = 8;
-/// One in so many labels is not dominated if domination is frequent.
+/// At least one in about this many labels is assumed not to be dominated.
 const NEEDLESS: u64 = 16;
 /// Comparisons between two calls of the watch.
 const LOOK_COMPARED: usize = 1 << 20;
@@ -342,7 +342,7 @@ impl Search<'_> {
             if !self.stopped && (!self.is_cut.get() || self.covers(&beyond)) {
                 return vec![];
             }
-            // The number of labels grows faster than what they may end with.
+            // The number of labels grows faster than the limit on their final cost.
             let is_near = self.progress.labels - before > FEW && self.goals(&end)[at].is_some();
             more += if is_near { more / 2 } else { more };
         }
@@ -356,7 +356,7 @@ impl Search<'_> {
         self.run_levels(root)
     }
 
-    /// The same, level by level, below the limit.
+    /// Searches the open set level by level, below the limit.
     fn run_levels(&mut self, root: &Label) -> Vec<(usize, Vec<Label>)> {
         let mut waiting: Vec<(usize, Vec<Label>)> = vec![(0, vec![root.clone()])];
         while !self.stopped
@@ -381,7 +381,7 @@ impl Search<'_> {
                 self.finish_whole(next, level + 1);
                 break;
             }
-            // Hardly so few are left that those suffice which may yet be looked at.
+            // The search would run out of labels: of the new ones, at least one in [`NEEDLESS`] is probably not dominated.
             if next.len() as u64 / NEEDLESS > self.most.saturating_sub(self.progress.labels) {
                 waiting.push((level, labels));
                 break;

@@ -173,12 +173,12 @@ fn limits(model: &Model) -> Vec<Limit> {
     declared.chain(own).collect()
 }
 
-/// So many thousandths of a limit.
+/// A limit times `scale` / 1000.
 fn scaled(limit: i64, scale: i64) -> i64 {
     (i128::from(limit) * i128::from(scale) / 1000).min(i64::MAX.into()) as i64
 }
 
-/// The model with other limits: thousandths of what they are.
+/// The model with limits scaled by `scale` / 1000.
 fn with_more(model: &Model, limits: &[Limit], scale: i64) -> Model {
     let mut more = model.clone();
     for limit in limits {
@@ -209,7 +209,7 @@ pub fn no_plan(problem: &Problem, go_on: &mut dyn FnMut() -> bool) -> Diagnostic
         diagnostic = diagnostic.note(text);
     }
     if !impossible.is_empty() {
-        return diagnostic.help("add rules for what is missing, or devices that have it");
+        return diagnostic.help("add rules for the missing propositions, or devices that provide them");
     }
     let relaxations = relaxations(&problem.model, &problem.settings, go_on);
     for relaxation in &relaxations {
@@ -222,7 +222,7 @@ pub fn no_plan(problem: &Problem, go_on: &mut dyn FnMut() -> bool) -> Diagnostic
     }
 }
 
-/// The least of `low + 1 ..= high` that holds, of something that goes on holding; none if it never does.
+/// The least number in `low + 1 ..= high` for which a monotonic condition holds; `None` if it never holds.
 fn smallest(low: i64, high: i64, holds: &mut dyn FnMut(i64) -> bool) -> Option<i64> {
     if !holds(high) {
         return None;

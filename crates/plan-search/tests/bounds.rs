@@ -1,4 +1,4 @@
-//! Problems too large to try all plans: what is left out by prices, and what is found by placements, is what a search finds that knows neither.
+//! Problems too large to try all plans: bounds exclude no plan, and annealing finds no other plans, than a search without them.
 
 #[path = "../examples/measure/drawn.rs"]
 mod drawn;

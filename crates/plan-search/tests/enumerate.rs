@@ -124,7 +124,7 @@ fn a_goal_gives_the_best_of_the_front() {
     }
 }
 
-/// Wherever it is stopped: what it gives are plans, and nothing is below what it says is the least.
+/// A search that is stopped at any point returns plans, and no plan is below its lower bound.
 #[test]
 fn a_stopped_search_gives_the_best_so_far() {
     // Without those that are whole but not yet ordered when it is stopped, a fifth would have plans.
@@ -183,7 +183,7 @@ fn a_stopped_search_gives_the_best_so_far() {
 #[test]
 fn a_mistake_in_dominance_is_noticed() {
     for fault in [Fault::States, Fault::Uses, Fault::Loads, Fault::Owed, Fault::Places] {
-        // Without bounds: they are worked out from other figures, and would drop what a fault keeps.
+        // Without bounds, which are computed from other figures and would drop plans that a fault keeps.
         let switches = Switches { bounds: false, fault: Some(fault), ..Switches::default() };
         let right = Switches { bounds: false, ..Switches::default() };
         let differs = |seed: &u64| {

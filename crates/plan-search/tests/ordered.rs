@@ -54,7 +54,7 @@ fn symmetries(problem: &Problem) -> Vec<Vec<usize>> {
     all
 }
 
-/// Exchanges of devices that forward nothing, after which every placement costs what it did.
+/// Exchanges of devices that forward nothing, after which every placement has the same cost.
 fn exchanges(problem: &Problem, table: &Table) -> Vec<Vec<usize>> {
     let mut all = vec![];
     permute(&mut (0..problem.model.devices.len()).collect(), 0, &mut all);
@@ -86,7 +86,7 @@ fn key(goal: &Goal, cost: &[i64]) -> Vec<i64> {
     }
 }
 
-/// By placement: the best there is.
+/// Best cost of each placement.
 type Table = BTreeMap<Vec<usize>, Vec<i64>>;
 
 fn table(problem: &Problem, goal: &Goal) -> Option<Table> {

@@ -57,7 +57,7 @@ fn what_rules_need_does_not_matter() {
     );
 }
 
-/// A tighter rule counts only where it can be used.
+/// A tighter rule counts only if it can be used.
 #[test]
 fn a_rule_that_does_not_cover_the_state_is_no_tier() {
     check("rule fa; rule fa if fb, InputRate < 2Gbit/s then Latency += 7us;", expect!["1.25us, any 1.25us"]);

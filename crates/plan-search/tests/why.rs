@@ -10,7 +10,7 @@ const RULES: &str = "
     rule \"cache\" cache if FPGA, Rate < 3Gbit/s then Latency += 6us, once Power += 30W, <BRAMs> += 54.4%;
     rule \"route\" route if Switch then once Power += 110W;";
 
-/// A switch with one FPGA: route, then what is asked for, on the FPGA or anywhere.
+/// A switch with one FPGA: a routing region, then the given functions, on the FPGA or anywhere.
 fn problem(functions: &[&str]) -> Problem {
     let mut signature = Signature::default();
     let (rules, found) = read_rules(RULES, 1, &mut signature);
@@ -61,7 +61,7 @@ fn refusal(functions: &[&str]) -> String {
 fn a_missing_rule_is_named() {
     expect![[r#"
         region `encrypt` runs nowhere: Switch has no rule for `encrypt`; FPGA has no rule for `encrypt`
-        add rules for what is missing, or devices that have it"#]]
+        add rules for the missing propositions, or devices that provide them"#]]
     .assert_eq(&refusal(&["decode", "encrypt"]));
 }
 

@@ -3,32 +3,32 @@
 //! ```toml
 //! [[app]]
 //! name = "router"               # default: the program's file name
-//! program = "router.p4"         # beside this file
+//! program = "router.p4"         # relative to this file
 //! defines = { WIDE = 1 }        # as -D
-//! include = ["lib"]             # as -I: where included files are looked for, beside this file
-//! entries = "entries.stf"       # what fills the devices: STF, TOML, commands, P4Runtime updates
-//! origin = "tor"                # owns the ports and the traffic manager; ["tor1", "tor2"]: each on its own, with the same helpers
-//! devices = ["nic"]             # where its regions may run besides; default: what `map` names, or all devices if there is one app
-//! map = { Acl = "nic" }         # what does not run at the origin; "plan": what is best by the objectives of `[plan]`
-//!                               # Acl = { device = "nic", policy = "call" }: by a policy of its own
-//!                               # Acl = { device = "nic", spares = ["nic2"] }: where the first fails, the next one takes over
-//! policy = "direct"             # after a region control goes to where it is needed next; "call": back to the device around it first;
+//! include = ["lib"]             # directories for included files (as -I), relative to this file
+//! entries = "entries.stf"       # table entries: STF, TOML, commands, P4Runtime updates
+//! origin = "tor"                # owns the ports and the traffic manager; ["tor1", "tor2"]: two independent switches with the same helpers
+//! devices = ["nic"]             # helpers; default: the devices named in `map`, or all devices if there is one app
+//! map = { Acl = "nic" }         # devices of regions; the others run at the origin. "plan": the best plan by the objectives of `[plan]`
+//!                               # Acl = { device = "nic", policy = "call" }: a policy for one region
+//!                               # Acl = { device = "nic", spares = ["nic2"] }: a spare takes over when the device fails
+//! policy = "direct"             # after a region, the packet goes to the device of the next section; "call": first back to the device around the region;
 //!                               # "failover": as "direct", with spares
-//! spares = ["nic2"]             # of all regions in `map` that name none of their own
-//! failover = { tick = "1ms" }   # when a device has failed: see `failover.rs`
-//! regions = "marked"            # what can be placed: what the program marks, or each use of a table or extern ("tables"), each
-//!                               # named block and control ("blocks"), the bodies in links ("chain"), what the origin's class
-//!                               # cannot do ("beyond"), or all that can be cut ("auto")
-//! shares = { Acl = "20%" }      # how much of what comes in passes a region, at most; plans count on it; default: all of it
-//! epoch = 1                     # the number that hand-overs of this plan carry
-//! order = "keep"                # of packets of one flow: "any" if it does not matter
-//! class = "ipv4.dst in 10.1.0.0/16"   # which packets are the app's, where several apps have one device; default: those of no other
-//! priority = 1                  # where classes overlap, the largest wins
-//! long_frames = "refuse"        # frames that are too long for a link once they are handed over: "drop" accepts their loss
+//! spares = ["nic2"]             # of all regions in `map` that name no spares of their own, in order
+//! failover = { tick = "1ms" }   # thresholds: see `failover.rs`
+//! regions = "marked"            # regions: those marked in the program, or each use of a table or extern ("tables"), each
+//!                               # named block and control ("blocks"), consecutive slices ("chain"), statements that the origin's class
+//!                               # cannot execute ("beyond"), or as chosen by the planner ("auto")
+//! shares = { Acl = "20%" }      # maximum share of the incoming traffic that passes a region, for plans; default: all
+//! epoch = 1                     # number of this plan, which hand-overs carry
+//! order = "keep"                # packets of one flow keep their order; "any": they may be reordered
+//! class = "ipv4.dst in 10.1.0.0/16"   # the app's packets, if several apps share a device; default: the packets of no other app
+//! priority = 1                  # of overlapping classes, the one with the largest number gets the packet
+//! long_frames = "refuse"        # refuses the split if hand-overs of long frames exceed the MTU of a link; "drop": accepts their loss
 //! ```
 //!
-//! A rack may have several apps. Those that run on the same single device share it: each has the packets of its class. To one app, another app's devices are like hosts: frames
-//! come from them.
+//! A rack may have several apps. Those that run on the same single device share it: each has the packets of its class. To one app, another app's devices are like hosts that send
+//! frames.
 
 use crate::failover::{self, Failover};
 use crate::names::Names;
@@ -55,7 +55,7 @@ pub struct App {
     pub entries: Option<Spanned<String>>,
     /// The device that owns ports and traffic manager.
     pub origin: Spanned<DeviceId>,
-    /// Other switches that run the program for packets of their own, with the same helpers.
+    /// Other switches that run the program for their own packets, with the same helpers.
     pub other_origins: Vec<Spanned<DeviceId>>,
     /// Other devices that it names as its own.
     pub helpers: Vec<Spanned<DeviceId>>,
@@ -75,7 +75,7 @@ pub struct App {
     pub class: Option<Spanned<Class>>,
     /// Where classes overlap, the largest wins.
     pub priority: Option<Spanned<u32>>,
-    /// Packets of one flow may leave in another order than they came in; else there is a warning where they may.
+    /// True if packets of one flow may be reordered; otherwise p4rack warns where they could be.
     pub any_order: bool,
     /// Place in the file.
     pub span: Span,
@@ -116,7 +116,7 @@ pub enum Cuts {
     Chain,
     /// Each statement that the origin's class cannot execute.
     Beyond,
-    /// All that can be cut: links, and inside of them each statement that applies a table or calls an extern.
+    /// All cuts: chains, and inside of them each statement that applies a table or calls an extern.
     Auto,
 }
 
@@ -145,7 +145,7 @@ pub struct Placement {
 /// Device that continues after a region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Policy {
-    /// To where it is needed next.
+    /// Control passes directly to the device of the next section.
     #[default]
     Direct,
     /// Back to the device around the region, which called it.

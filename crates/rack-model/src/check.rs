@@ -93,7 +93,7 @@ fn check_unique<'a>(r: &mut Reader, values: impl Iterator<Item = (&'a str, Span)
     }
 }
 
-/// Apps have names of their own, and entries are of devices that run something.
+/// Checks that apps have different names, and that devices with entries run a program.
 fn check_apps(r: &mut Reader, draft: &Draft) {
     let apps = &draft.rack.apps;
     check_unique(r, apps.iter().map(|app| (app.name.value.as_str(), app.name.span)), "app name");

@@ -1,13 +1,13 @@
-//! `[control]`: the channels between the controller and the devices' agents. `[[replace]]`: another plan while the rack runs.
+//! `[control]`: the channels between the controller and the devices' agents. `[[replace]]`: a new plan for the running rack.
 //!
 //! ```toml
 //! [control]
-//! delay = "50us"            # of a message, one way; default 100us
-//! loss = "1%"               # of messages, by the seed; default none
+//! delay = "50us"            # delay of a message, one way; default 100us
+//! loss = "1%"               # share of lost messages; default 0
 //!
 //! [[replace]]
-//! at = "20ms"               # frames wait from then on, until none is inside and each device has its part of the new plan
-//! map = { Acl = "nic2" }    # as in `[[app]]`: where regions run from then on
+//! at = "20ms"               # start of the replacement: frames are held until no packet is inside and each device runs its new part
+//! map = { Acl = "nic2" }    # devices of regions from then on, as in `[[app]]`
 //! ```
 
 use crate::app::{Policy, Regions, Usual, regions};
@@ -22,7 +22,7 @@ use base_time::{Duration, Time};
 pub struct Control {
     /// One-way delay of a message.
     pub delay: Duration,
-    /// How many messages are lost.
+    /// Share of lost messages.
     pub loss: Probability,
 }
 

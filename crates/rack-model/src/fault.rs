@@ -2,49 +2,49 @@
 //!
 //! ```toml
 //! [[fault]]
-//! kind = "link-down"        # what is on the link and what comes is lost, both ways
-//! link = ["tor:3", "nic:1"] # its ends
+//! kind = "link-down"        # frames on the link, and frames sent to it, are lost, in both directions
+//! link = ["tor:3", "nic:1"] # ends of the link
 //! at = "5ms"
-//! for = "2ms"               # then it is as before; without it, until the end
+//! for = "2ms"               # duration; default: until the end of the run
 //!
 //! [[fault]]
-//! kind = "loss"             # gray: frames are lost and nobody is told
+//! kind = "loss"             # gray failure: random frames are lost, without a link-down event
 //! link = ["tor:3", "nic:1"]
-//! from = "nic"              # one way only; default both
+//! from = "nic"              # the sending end; default: both directions
 //! share = "5%"
 //! at = "1ms"
 //!
 //! [[fault]]
-//! kind = "delay"            # every frame is under way this much longer
+//! kind = "delay"            # every frame is delayed by this time
 //! link = ["tor:3", "nic:1"]
 //! by = "100us"
 //! at = "1ms"
 //!
 //! [[fault]]
-//! kind = "device-down"      # what is inside and what comes is lost; when it comes back it has forgotten everything
+//! kind = "device-down"      # packets inside, and arriving packets, are lost; the device restarts without program and state
 //! device = "nic"
 //! at = "5ms"
 //!
 //! [[fault]]
-//! kind = "slow"             # each packet takes this many times as long
+//! kind = "slow"             # the service time is multiplied by this factor
 //! device = "nic"
 //! factor = 10
 //! at = "5ms"
 //!
 //! [[fault]]
-//! kind = "control-delay"    # messages between the controller and the device are under way this much longer
+//! kind = "control-delay"    # messages between the controller and the device are delayed by this time
 //! device = "nic"            # default: all devices
 //! by = "10ms"
 //! at = "5ms"
 //!
 //! [[fault]]
-//! kind = "control-loss"     # so many of these messages are lost, besides what is lost anyway
+//! kind = "control-loss"     # share of these messages that is lost, in addition to `[control]`
 //! device = "nic"
 //! share = "20%"
 //! at = "5ms"
 //!
 //! [[fault]]
-//! kind = "partition"        # all links between these and the others are down
+//! kind = "partition"        # all links between these nodes and all others are down
 //! nodes = ["nic", "h2"]
 //! at = "5ms"
 //! ```
@@ -81,7 +81,7 @@ pub enum FaultKind {
         link: LinkId,
         /// The sending end that is concerned; none: both.
         from: Option<NodeId>,
-        /// How many.
+        /// Share of lost frames.
         share: Probability,
     },
     /// Frames on a link take longer.
@@ -97,7 +97,7 @@ pub enum FaultKind {
     Slow {
         /// The device.
         device: DeviceId,
-        /// How many times.
+        /// Factor of the service time.
         factor: u32,
     },
     /// All links between some nodes and all others are down.
@@ -114,7 +114,7 @@ pub enum FaultKind {
     ControlLoss {
         /// The device.
         device: Option<DeviceId>,
-        /// How many.
+        /// Share of lost messages.
         share: Probability,
     },
 }

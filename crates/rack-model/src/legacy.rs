@@ -1,8 +1,8 @@
-//! Switches of fixed function: port for port they stand for a device that runs programs.
+//! Legacy switches: fixed-function switches that extend a device with ports.
 //!
 //! ```text
-//! h1 ---- 1 left 11 ---- 1 core      `[device.left] class = "legacy", extends = "core"`: what is plugged into port n of `left` is
-//! h2 ---- 2      12 ---- 2           what `core` has at its port n, once a cable leads from there to some other port of `left`
+//! h1 ---- 1 left 11 ---- 1 core      `[device.left] class = "legacy", extends = "core"`: port n of `left` acts as
+//! h2 ---- 2      12 ---- 2           port n of `core`, if a link joins port n of `core` with another port of `left`
 //! ```
 
 use crate::{Device, DeviceClass, DeviceId, End, Link, LinkId, NodeId, Rack};
@@ -34,8 +34,8 @@ impl Rack {
         device.extends.as_ref().and_then(|name| self.device(&name.value))
     }
 
-    /// The pairs of ports between which a legacy switch passes frames: port n of its own, and the one that port n of the device it stands
-    /// for is plugged into.
+    /// The pairs of ports that a legacy switch connects: port n of its own, and its port at the other end of the link from port n of the device
+    /// that it extends.
     pub fn circuits(&self, legacy: DeviceId) -> Vec<(u32, u32)> {
         let Some(core) = self.extended(legacy) else { return vec![] };
         let links = self.links_between(NodeId::Device(core), NodeId::Device(legacy));
@@ -57,7 +57,7 @@ impl Rack {
         cables
     }
 
-    /// Goes on from the far end of a link through legacy switches: all links, and where the last one ends.
+    /// Follows a link from its far end through legacy switches. Returns all links, and the end of the last one.
     fn follow(&self, first: LinkId, mut far: End) -> Option<(Vec<LinkId>, End)> {
         let mut links = vec![first];
         while let Some((id, _)) = self.legacy(far.node) {

@@ -6,16 +6,16 @@
 //! rate = "1Gbit/s"         # default 10Gbit/s, with a warning
 //! full_rate = "10Gbit/s"    # with `p4rack up --full-rate`; default `rate`
 //! delay = "1us"             # propagation; default 0
-//! jitter = "200ns"          # up to this much more, by the seed; frames keep their order; default 0
-//! loss = "0.1%"             # by the seed, each frame for itself; default 0
-//! corrupt = "0.01%"         # one bit is flipped; default 0
-//! duplicate = "0.01%"       # it arrives twice; default 0
-//! reorder = "1%"            # it comes `reorder_delay` later, and others overtake it; default 0
+//! jitter = "200ns"          # maximum additional random delay; frames keep their order; default 0
+//! loss = "0.1%"             # independent random loss of frames; default 0
+//! corrupt = "0.01%"         # share of frames with a flipped bit; default 0
+//! duplicate = "0.01%"       # share of frames that arrive twice; default 0
+//! reorder = "1%"            # share of frames that arrive `reorder_delay` later, so that others overtake them; default 0
 //! reorder_delay = "10us"
-//! mtu = 1500                # longest frame, without the 14 bytes of Ethernet's header; default 9000 between two devices,
-//!                           # since hand-overs are longer than what came in, else 1500
-//! queue = 64                # frames that wait before it at each end, for each priority
-//! overhead = 24             # bytes that each frame takes on the wire besides its own: preamble, FCS, gap
+//! mtu = 1500                # longest frame, without the 14 bytes of the Ethernet header; default 9000 between two devices,
+//!                           # because hand-overs are longer than received frames, otherwise 1500
+//! queue = 64                # maximum number of frames that wait at each end, for each priority
+//! overhead = 24             # additional bytes of each frame on the wire: preamble, FCS, gap
 //! pad = true                # frames shorter than 60 bytes are padded to 60, as Ethernet does
 //! ```
 
@@ -30,7 +30,7 @@ use base_time::{Duration, Rate};
 /// Bytes of an Ethernet header without tags, which an MTU does not count.
 pub const ETHERNET_HEADER: u32 = 14;
 
-/// The rate of a link whose file does not say one.
+/// Rate of a link without `rate`.
 pub const DEFAULT_RATE: Rate = Rate::from_bits_per_s(10_000_000_000);
 
 /// The shortest frame of Ethernet, without FCS: to this length links pad.
@@ -43,7 +43,7 @@ pub struct Link {
     pub ends: [End; 2],
     /// How fast a sender puts frames on it.
     pub rate: Rate,
-    /// The same when a run is to be at full rate.
+    /// Rate in a run at full rate.
     pub full_rate: Rate,
     /// How long a bit travels.
     pub delay: Duration,
@@ -61,7 +61,7 @@ pub struct Link {
     pub reorder_delay: Duration,
     /// The longest frame that passes has this many bytes after its Ethernet header of 14.
     pub mtu: u32,
-    /// How many frames wait before it at each end, for each priority.
+    /// Maximum number of frames that wait before the link at each end, for each priority.
     pub queue: u32,
     /// Bytes that each frame takes on the wire besides its own.
     pub overhead: u32,

@@ -98,8 +98,8 @@ impl Rack {
         Some(HostId(at as u32))
     }
 
-    /// The apps that a device is of, by their places in [`Rack::apps`]: those that name it; where there is one app, that. A legacy
-    /// switch is of none.
+    /// Apps of a device, by their positions in [`Rack::apps`]: the apps that name the device, or the only app. A legacy
+    /// switch belongs to no app.
     pub fn apps_of(&self, device: DeviceId) -> impl Iterator<Item = usize> {
         (0..self.apps.len()).filter(move |app| self.is_of(device, *app))
     }

@@ -29,7 +29,7 @@ pub fn read_rack(text: &str, base: u32) -> (Option<Rack>, Vec<Diagnostic>) {
     read_rack_with(text, base, host_programs::KINDS)
 }
 
-/// The same, with workloads of these kinds.
+/// [`read_rack`] with workloads of these kinds.
 pub fn read_rack_with(
     text: &str,
     base: u32,

@@ -77,7 +77,7 @@ impl Reader {
         entries
     }
 
-    /// Says that a value is to be of another type, with an example of one.
+    /// Reports a value of the wrong type, with an example of the expected type.
     pub fn wrong_type(&mut self, item: Item<'_>, expected: &str, example: &str) {
         let found = match item.value.type_str() {
             "array" => "an array".to_string(),

@@ -1,4 +1,4 @@
-//! A value and where it stands in the file.
+//! A value and its place in the file.
 
 use base_diag::Span;
 
@@ -19,7 +19,7 @@ impl<T> Spanned<T> {
         Spanned { value, span }
     }
 
-    /// The same place with another value.
+    /// Replaces the value, and keeps the place.
     pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Spanned<U> {
         Spanned { value: f(self.value), span: self.span }
     }

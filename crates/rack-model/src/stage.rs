@@ -89,7 +89,7 @@ impl Rack {
     }
 }
 
-/// Reads a phase of `rack`, whose links and workloads are known.
+/// Reads a phase of `rack`; its links and workloads have been read before.
 pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names, rack: &Rack) -> Option<Stage> {
     let mut s = Section::new(r, "this phase".to_string(), item.span, item)?;
     let name = s.required(r, "name", "\"drop\"", value::name);

@@ -1,4 +1,4 @@
-//! `watch` of a workload: header fields whose values are counted where its packets arrive.
+//! `watch` of a workload: header fields that are counted at the receiver, by value.
 //!
 //! ```toml
 //! watch = ["ipv4.ecn", "ipv4.dscp"]

@@ -11,44 +11,44 @@
 //! start = "0"               # default 0
 //!
 //! [[workload]]
-//! kind = "udp"              # one way, evenly spaced; "poisson": with gaps by chance
+//! kind = "udp"              # one way, evenly spaced; "poisson": with random gaps
 //! from = "h2"
 //! to = "h1"
 //! count = 1000
-//! rate = "100Mbit/s"        # of payload
+//! rate = "100Mbit/s"        # rate of the payload
 //! size = 1000               # bytes of payload; default 1000
-//! port = 9000               # of the receiver; default 9000
+//! port = 9000               # port of the receiver; default 9000
 //!
 //! [[workload]]
-//! kind = "onoff"            # evenly spaced at `rate` in bursts, with silence between them
-//! on = "1ms"                # the mean length of a burst; default 1ms
-//! off = "9ms"               # and of a silence; default 9ms
+//! kind = "onoff"            # bursts of packets, evenly spaced at `rate`, and pauses
+//! on = "1ms"                # mean duration of a burst; default 1ms
+//! off = "9ms"               # mean duration of a pause; default 9ms
 //!
 //! [[workload]]
-//! kind = "zipf"             # as "poisson", of many flows: each has a source port of its own
+//! kind = "zipf"             # as "poisson", with many flows; each flow has its own source port
 //! flows = 1000
-//! skew = 1.1                # how popular the popular ones are; default 1
+//! skew = 1.1                # Zipf exponent of the popularity; default 1
 //!
 //! [[workload]]
-//! kind = "request"          # UDP requests with gaps by chance, whatever becomes of the answers
-//! interval = "100us"        # the mean gap; default 1ms
+//! kind = "request"          # UDP requests with random gaps, sent whether or not answers arrive (open loop)
+//! interval = "100us"        # mean gap; default 1ms
 //! size = 64                 # bytes of a request; default 64
 //! answer = 1000             # bytes of an answer; default 1000
 //!
 //! [[workload]]
-//! kind = "memcached"        # requests of memcached over UDP, in text, with gaps by chance; the receiver is a store that has every key
+//! kind = "memcached"        # memcached requests (UDP, text protocol) with random gaps; the receiver is a store with every key
 //! verb = "get"              # or "set"
-//! keys = 1000               # how many
-//! skew = 0.99               # how popular the popular ones are; default 1
-//! interval = "100us"        # the mean gap; default 1ms
-//! size = 1000               # bytes of a value, at most 1400: of longer ones memcached makes several datagrams; default 1000
+//! keys = 1000               # number of keys
+//! skew = 0.99               # Zipf exponent of the popularity; default 1
+//! interval = "100us"        # mean gap; default 1ms
+//! size = 1000               # bytes of a value, at most 1400 (memcached sends longer values in several datagrams); default 1000
 //!
 //! [[workload]]
 //! kind = "tcp"              # transfers from `from` to `to`
-//! count = 10                # how many
+//! count = 10                # number of transfers
 //! size = 1000000            # bytes of each; default 1000000
-//! interval = "1ms"          # from the start of one to that of the next; default 1ms
-//! window = 262144           # bytes of a transfer that may be under way, whatever congestion allows; default 4194304
+//! interval = "1ms"          # time between the starts of two transfers; default 1ms
+//! window = 262144           # maximum number of bytes in flight; default 4194304
 //!
 //! [[workload]]
 //! kind = "reduce"           # a job of MapReduce: each of `from` is a mapper, `to` the reducer, a switch between them folds pairs
@@ -65,26 +65,26 @@
 //! patience = "1s"           # a mapper or switch that is silent for longer ends the job; default 1s
 //!
 //! [[workload]]
-//! kind = "pcap"             # frames of a capture, as they are, leave `from`
-//! file = "trace.pcap"       # beside this file
-//! speed = 10                # this many times as fast; default 1
+//! kind = "pcap"             # `from` sends the frames of a capture unchanged
+//! file = "trace.pcap"       # relative to this file
+//! speed = 10                # speed relative to the timestamps; default 1
 //! ```
 //!
-//! `from` and `to` may also be lists of hosts, or `"*"` for all: then there is such traffic for each pair, and
+//! `from` and `to` may also be lists of hosts, or `"*"` for all hosts. Each pair of hosts then has this traffic, and
 //!
 //! ```toml
-//! stagger = "1us"           # each pair starts this much later than the one before; default 0
+//! stagger = "1us"           # delay between the starts of two pairs; default 0
 //! ```
 //!
 //! Every workload may have
 //!
 //! ```toml
-//! expect = "lost"           # what a run has to show of it: see [`expect`](crate::expect)
-//! watch = ["ipv4.ecn"]      # header fields whose values are counted where its packets arrive: see [`watch`](crate::watch)
+//! expect = "lost"           # expected results: see [`expect`](crate::expect)
+//! watch = ["ipv4.ecn"]      # header fields that are counted at the receiver: see [`watch`](crate::watch)
 //! ```
 //!
-//! Which kinds there are, and which keys each has, is said by [`host_programs::Kind`]s. Payloads begin with a
-//! [stamp](host_programs::stamp): whose it is, sequence number, time of sending.
+//! [`host_programs::Kind`]s define the kinds and their keys. Payloads begin with a
+//! [stamp](host_programs::stamp): workload and pair, sequence number, time of sending.
 
 use crate::names::Names;
 use crate::section::{Item, Reader, Section};
@@ -109,7 +109,7 @@ pub struct Workload {
     pub to: Spanned<Vec<HostId>>,
     /// Expected results of a run.
     pub expect: Option<Expect>,
-    /// Header fields whose values are counted where its packets arrive.
+    /// Header fields with values that are counted at the receiver.
     pub watch: Vec<Field>,
     /// Place in the file.
     pub span: Span,

@@ -1,4 +1,4 @@
-//! Switches of fixed function: which ports they join, what programs see of that, and what is wrong with some.
+//! Legacy switches: connected ports, the program's view of them, and mistakes.
 
 use rack_model::{Rack, read_rack};
 

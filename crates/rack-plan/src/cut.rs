@@ -24,7 +24,7 @@ pub(super) struct Cut {
 }
 
 impl Cut {
-    /// Finds the cut by trying what the splitter accepts.
+    /// Finds the finest cut that the splitter accepts.
     pub fn new(program: &Program) -> Result<Cut> {
         let marks = marks(program)?;
         let all = sharing(program, &marks);
@@ -140,7 +140,7 @@ fn sharing(program: &Program, marks: &[Mark]) -> Vec<Vec<Name>> {
     groups.into_iter().map(|group| group.into_iter().map(|mark| mark.name.clone()).collect()).collect()
 }
 
-/// Each group at a device of its own.
+/// A placement with a separate device for each group.
 fn apart(groups: &[Vec<Name>]) -> Placement {
     let leaders: Vec<Name> = groups.iter().filter_map(|group| group.first().cloned()).collect();
     let mut placement = Placement::apart(&leaders);

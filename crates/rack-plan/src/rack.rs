@@ -41,7 +41,7 @@ use std::sync::Arc;
 const DEFAULT_SIZE: u64 = 1024;
 /// Maps that are refused before the search ends.
 const MAX_REFUSED: usize = 64;
-/// Partial plans that are looked at where nobody watches.
+/// Maximum number of partial plans of a search without a watch.
 const MAX_LABELS: u64 = 2_000_000;
 
 /// A planning problem, and the meaning of its plans for the rack.
@@ -145,7 +145,7 @@ impl RackProblem {
         regions.filter_map(|(name, device)| Some((name.clone()?, DeviceIndex(*device as u32)))).collect()
     }
 
-    /// The same with the policy of a plan.
+    /// Sites of the regions, with the policy of a plan.
     fn sites(&self, plan: &Plan) -> BTreeMap<Name, Site> {
         self.map(plan).into_iter().map(|(region, device)| (region, device.into())).collect()
     }
@@ -264,7 +264,7 @@ pub struct RuleText {
     pub text: String,
     /// The number of its first byte.
     pub base: u32,
-    /// It is a table as `p4rack profile` and Flightplan's scripts write it.
+    /// True if the file is a table in the format of `p4rack profile` and Flightplan's scripts.
     pub is_table: bool,
 }
 
@@ -430,7 +430,7 @@ fn limit(signature: &Signature, name: &str, text: &str) -> std::result::Result<(
     Ok((var, signature.get(var).unit.parse(text).map_err(wrong)?))
 }
 
-/// How many frames a device takes in, in thousandths per second: `parallel` in each service time.
+/// Maximum number of frames that a device accepts, in thousandths per second: `parallel` in each service time.
 fn frames(device: &rack_model::Device) -> Option<i64> {
     let frames = u128::from(device.parallel) * 1_000_000_000_000_000;
     let frames = frames.checked_div(u128::from(device.service.as_ps()))?;

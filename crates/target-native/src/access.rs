@@ -7,16 +7,16 @@ use device::psa::Half;
 use device::{Blocks, Core, Digest, Switch};
 use std::sync::MutexGuard;
 
-/// See the module.
+/// Access of a batch to the state of its device.
 pub(crate) enum Access<'s> {
     Own(&'s mut Core, Blocks<'s>),
     Shared {
         switch: &'s Turns<Switch>,
-        /// It is locked when it is first wanted, and then until the batch ends.
+        /// The lock, taken when the switch is first needed and held until the batch ends.
         guard: Option<MutexGuard<'s, Switch>>,
         /// Outbox for reports to the control plane.
         outbox: &'s Outbox,
-        /// For PSA: the half whose blocks are asked for.
+        /// For PSA: the half whose blocks are used.
         half: Half,
     },
 }
@@ -59,7 +59,7 @@ impl Access<'_> {
         self.hand_over();
         match self {
             Access::Own(core, _) => core.state.digest(digest),
-            Access::Shared { outbox, .. } => outbox.tell(|told| told.digest(digest)),
+            Access::Shared { outbox, .. } => outbox.report(|reports| reports.digest(digest)),
         }
     }
 
@@ -68,14 +68,14 @@ impl Access<'_> {
         self.hand_over();
         match self {
             Access::Own(core, _) => core.state.log(line),
-            Access::Shared { outbox, .. } => outbox.tell(|told| told.line(line)),
+            Access::Shared { outbox, .. } => outbox.report(|reports| reports.line(line)),
         }
     }
 
     /// Moves reports made under the lock to this thread's outbox.
     pub(crate) fn hand_over(&mut self) {
         if let Access::Shared { guard: Some(switch), outbox, .. } = self {
-            outbox.tell(|told| told.append(switch.parts().0.take_told()));
+            outbox.report(|reports| reports.append(switch.parts().0.take_reports()));
         }
     }
 

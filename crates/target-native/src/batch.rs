@@ -1,4 +1,4 @@
-//! Batches: a runner takes many packets at one moment; the interpreter and machine code implement it.
+//! Batches: a runner processes many packets at one time; the interpreter and machine code implement it.
 
 use crate::access::Access;
 use crate::packet::Packet;
@@ -10,8 +10,8 @@ use ir_interp::Interpreter;
 
 /// Runs batches of packets, and their results in smaller pieces.
 pub(crate) trait BatchRunner: StageRunner {
-    /// Packets and all that comes of them, one after the other. Gives frames of packets that were copied, sent around or became too
-    /// long for their buffers, in order; `came_of` gets the position of the packet that each came of.
+    /// Runs packets to their ends, one after the other. Returns the frames of packets that were copied, resubmitted or recirculated, or became too
+    /// long for their buffers, in order; `came_of` gets the position of the packet from which each frame was made.
     fn batch(
         &mut self,
         access: &mut Access<'_>,
@@ -48,7 +48,7 @@ impl BatchRunner for Interpreter {
         outputs
     }
 
-    /// It reads the device's own.
+    /// The interpreter reads the tables of the device itself.
     fn read(&mut self, _: &Tables) {}
 
     /// There is no code.

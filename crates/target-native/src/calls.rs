@@ -2,7 +2,7 @@
 
 use crate::runtime::{
     ask, asked, choose, clear, colour, copy, finish, frame_call, hash, hash_list, looked_up, lookup,
-    lookup_1, lookup_2, meter, prefetch, random, reset, stage, statement, sum_list, tell, value_call,
+    lookup_1, lookup_2, meter, prefetch, random, report, reset, stage, statement, sum_list, value_call,
     value_set,
 };
 
@@ -20,7 +20,7 @@ pub(crate) struct Calls<F> {
     pub(crate) random: F,
     pub(crate) meter: F,
     pub(crate) colour: F,
-    pub(crate) tell: F,
+    pub(crate) report: F,
     pub(crate) statement: F,
     pub(crate) stage: F,
     pub(crate) finish: F,
@@ -62,7 +62,7 @@ impl Calls<Function> {
             random: ("random", random as *const u8, &[Word], Some(Int)),
             meter: ("meter", meter as *const u8, &[Word, Int, Word, Word, Word], Some(Word)),
             colour: ("colour", colour as *const u8, &[Word, Int, Int], Some(Word)),
-            tell: ("tell", tell as *const u8, &[Word, Int], None),
+            report: ("report", report as *const u8, &[Word, Int], None),
             statement: ("statement", statement as *const u8, &[Word, Int], Some(Int)),
             stage: ("stage", stage as *const u8, &[Word, Int, Word], Some(Int)),
             finish: ("finish", finish as *const u8, &[Word, Word, Int], None),
@@ -98,7 +98,7 @@ impl<F> Calls<F> {
             random: f(self.random),
             meter: f(self.meter),
             colour: f(self.colour),
-            tell: f(self.tell),
+            report: f(self.report),
             statement: f(self.statement),
             stage: f(self.stage),
             finish: f(self.finish),

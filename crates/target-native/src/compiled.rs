@@ -5,7 +5,7 @@ use crate::facts::Facts;
 use crate::layout::{Layout, Node};
 use crate::machine::Machine;
 use crate::notes::Notes;
-use crate::tables::{Mirrors, Wanted};
+use crate::tables::{TableReplicas, Wanted};
 use crate::timeless::is_timeless;
 use base_diag::Diagnostic;
 use dataplane_api::Port;
@@ -17,7 +17,7 @@ use ir_interp::Interpreter;
 use ir_value::Value;
 use std::sync::{Arc, OnceLock};
 
-/// See the module. A clone is the same code. [`Engine::of`](crate::Engine::of) makes engines of it.
+/// Compiled code of a program. A clone is the same code. [`Engine::of`](crate::Engine::of) creates engines that run it.
 #[derive(Clone)]
 pub struct Compiled {
     /// Lowered; as it stands if that makes it too large.
@@ -25,7 +25,7 @@ pub struct Compiled {
     /// The port that means "drop".
     pub(crate) drop_port: Port,
     pub(crate) code: Made,
-    /// It was made for threads that run it at once: see [`Shared`](crate::Shared).
+    /// True if several threads may run the code in parallel: see [`Shared`](crate::Shared).
     pub(crate) shares: bool,
     /// See [`Engine::is_timeless`](crate::Engine::is_timeless).
     pub(crate) is_timeless: bool,
@@ -55,7 +55,7 @@ impl Compiled {
         Compiled::of(Arc::new(lowered), drop_port, shares)
     }
 
-    /// The same code for devices with this drop port, or for threads.
+    /// The code for devices with this drop port, or for threads.
     pub(crate) fn fit(&self, drop_port: Port, shares: bool) -> Result<Compiled, Vec<Diagnostic>> {
         let is_fit = self.drop_port == drop_port && self.shares == shares;
         if is_fit || matches!(self.code, Made::Nothing) {
@@ -139,8 +139,8 @@ impl HalfBuilds {
     }
 
     /// The tables and cells of a device, for each half.
-    pub(crate) fn mirrors(&self, core: &mut Core) -> Option<[Mirrors; 2]> {
-        Some([self.ingress.mirrors(core)?, self.egress.mirrors(core)?])
+    pub(crate) fn table_replicas(&self, core: &mut Core) -> Option<[TableReplicas; 2]> {
+        Some([self.ingress.table_replicas(core)?, self.egress.table_replicas(core)?])
     }
 }
 
@@ -169,7 +169,7 @@ fn is_plain(node: &Node) -> bool {
 /// The code of a program with the facts about it.
 pub(crate) struct Build {
     pub(crate) whole: Coded,
-    /// The parts: made when somebody wants them first.
+    /// Code for parts of the program, compiled on first use.
     ingress: OnceLock<Option<Coded>>,
     egress: OnceLock<Option<Coded>>,
     again: OnceLock<Option<Coded>>,
@@ -233,8 +233,8 @@ impl Build {
 
     /// The tables and cells of a device, in the order that the code knows, for its first worker; `None` if the device runs another
     /// program.
-    pub(crate) fn mirrors(&self, core: &mut Core) -> Option<Mirrors> {
-        Mirrors::of(&self.wanted, core, 0)
+    pub(crate) fn table_replicas(&self, core: &mut Core) -> Option<TableReplicas> {
+        TableReplicas::of(&self.wanted, core, 0)
     }
 
     /// The code for a part that there [`is`](Build::has_all).
@@ -243,7 +243,7 @@ impl Build {
         self.place(part).and_then(|made| made.get()?.as_ref()).unwrap_or(&self.whole)
     }
 
-    /// True if there is code for the parts: it is made when somebody wants it first.
+    /// True if there is code for all parts; compiles it on first use.
     #[inline(always)]
     pub(crate) fn has_all<const N: usize>(&self, parts: [Part; N], program: &Program) -> bool {
         parts.iter().all(|part| {

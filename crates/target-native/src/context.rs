@@ -2,7 +2,7 @@
 
 use dataplane_api::DropReason;
 use dataplane_tables::Table;
-use device::v1model::Stay;
+use device::v1model::QueueMetadata;
 use std::ffi::c_void;
 use std::sync::atomic::AtomicU64;
 
@@ -18,15 +18,15 @@ pub(crate) const ELSEWHERE: i64 = 2;
 /// The parser failed; the error is added.
 pub(crate) const REJECTED: i64 = 0x100;
 
-/// Arguments of a half: their positions in [`Context::told`].
-pub(crate) mod told {
+/// Arguments of a half: their positions in [Context::arguments`].
+pub(crate) mod arguments {
     pub(crate) const INGRESS_PORT: usize = 0;
     pub(crate) const PATH: usize = 1;
     pub(crate) const TIMESTAMP: usize = 2;
     pub(crate) const EGRESS_PORT: usize = 3;
     pub(crate) const CLASS_OF_SERVICE: usize = 4;
     pub(crate) const INSTANCE: usize = 5;
-    /// How many steps are left.
+    /// Number of steps left.
     pub(crate) const STEPS: usize = 6;
     pub(crate) const COUNT: usize = 7;
 }
@@ -64,13 +64,13 @@ pub(crate) struct Context {
     pub(crate) job: *mut c_void,
     /// In microseconds.
     pub(crate) now: u64,
-    /// Not 0 if packets of a batch are to be run ahead once, to prefetch memory for their lookups.
+    /// Not 0 if batches are run ahead first, to prefetch memory for their lookups.
     pub(crate) ahead: u64,
     pub(crate) asked: *mut Asked,
-    /// Arguments of half of PSA: see [`told`].
-    pub(crate) told: [u64; told::COUNT],
+    /// Arguments of half of PSA: see [`arguments`].
+    pub(crate) arguments: [u64; arguments::COUNT],
     /// For egress on its own.
-    pub(crate) stay: Stay,
+    pub(crate) queueing: QueueMetadata,
     pub(crate) sent: u64,
     /// Counts of dropped packets, by reason.
     pub(crate) dropped: [u64; REASONS.len()],
@@ -95,8 +95,8 @@ pub(crate) struct TableRef {
     pub(crate) far: u64,
 }
 
-/// Lookups whose first lines were asked for; the second ones are when the first have had time to come. Tables in it are copies of
-/// the batch that runs, which empties it at its end.
+/// Lookups whose first cache lines have been prefetched; their second lines are prefetched later, when the first have arrived. The tables are copies that
+/// belong to the running batch, which empties the list at its end.
 pub(crate) struct Asked {
     pub(crate) lookups: [(*const Table, [u64; MOST_ASKED]); 8],
     pub(crate) next: usize,

@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// let mut engine = Engine::compile(&program, Options::default())?;
 /// engine.switch().table_add(...)?;                      // the control plane is the interpreter's
 /// let mut packets = vec![Packet::new(1, &frame)?, ...];
-/// let outputs = engine.process(&mut packets, now);      // what came of copies, or grew too large
+/// let outputs = engine.process(&mut packets, now);      // copies, and frames that became too long
 /// for packet in &packets { match packet.fate() { Fate::Sent(port) => packet.frame(), ... } }
 /// ```
 pub struct Engine {
@@ -37,7 +37,7 @@ impl Engine {
         Engine::of(&Compiled::new(program, options.drop_port, false)?, options)
     }
 
-    /// An engine with a state of its own for a program that is compiled already.
+    /// An engine with its own state for a program that is already compiled.
     pub fn of(compiled: &Compiled, options: Options) -> Result<Engine, Vec<Diagnostic>> {
         // For one thread and for several is as good here.
         let compiled = compiled.fit(options.drop_port, compiled.shares)?;
@@ -84,7 +84,7 @@ impl Engine {
         &self.came_of
     }
 
-    /// Runs a batch of packets, one after the other, at one moment; queues are empty. [`Packet::fate`] gives each
+    /// Runs a batch of packets, one after the other, at one time; queues are empty. [`Packet::fate`] returns the fate of each
     /// packet's fate; frames of packets that were copied, recirculated or became too long for their buffers are
     /// returned, in order.
     pub fn process(&mut self, packets: &mut [Packet], now: Time) -> Vec<Output> {
@@ -108,12 +108,14 @@ fn runner(compiled: &Compiled, core: &mut Core) -> Box<dyn BatchRunner> {
     let code: Option<Box<dyn BatchRunner>> = match &compiled.code {
         Made::Nothing => None,
         Made::Whole(build) => {
-            let mirrors = build.mirrors(core);
-            mirrors.map(|mirrors| Box::new(Native::new(Arc::clone(build), mirrors)) as _)
+            let table_replicas = build.table_replicas(core);
+            table_replicas.map(|table_replicas| Box::new(Native::new(Arc::clone(build), table_replicas)) as _)
         }
         Made::Halves(builds) => {
-            let mirrors = builds.mirrors(core);
-            mirrors.map(|mirrors| Box::new(HalvesAtWork::new(builds, mirrors, core.new_life())) as _)
+            let table_replicas = builds.table_replicas(core);
+            table_replicas.map(|table_replicas| {
+                Box::new(HalvesAtWork::new(builds, table_replicas, core.new_budget())) as _
+            })
         }
     };
     code.unwrap_or_else(|| Box::new(Interpreter::new(&compiled.program)))

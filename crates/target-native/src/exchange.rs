@@ -175,7 +175,7 @@ fn read_header(shape: &Shape, bytes: &[u8], valid: bool) -> Value {
     Value::Header(ir_value::Header { valid, fields: read_parts(&shape.parts, varbit, &mut reader) })
 }
 
-/// A varbit has so many bits.
+/// Reads the parts of a header; its varbit has `varbit` bits.
 fn read_parts(parts: &[Part], varbit: u32, reader: &mut BitReader) -> Vec<Value> {
     let read = |part: &Part| match part {
         Part::Field(_, Kind::Bool) => Value::Bool(reader.read_bool().unwrap_or(false)),

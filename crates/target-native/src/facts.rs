@@ -21,7 +21,7 @@ const MOST_CELLS: u64 = 1 << 24;
 const MOST_TESTED: usize = 12;
 const MOST_SEARCHED: usize = 256;
 
-/// See the module.
+/// Facts about a program that the code generator uses.
 pub(crate) struct Facts {
     pub(crate) parser: ParserId,
     pub(crate) controls: BTreeMap<BlockName, ControlId>,
@@ -30,7 +30,7 @@ pub(crate) struct Facts {
     pub(crate) drop_port: u32,
     /// Names of the fields of the standard metadata.
     pub(crate) standard: Vec<Name>,
-    /// How many of the scalars are registers.
+    /// Number of scalars that are registers.
     pub(crate) registers: usize,
     /// Tables that code applies itself.
     pub(crate) tables: BTreeMap<(ControlId, TableId), TableCode>,
@@ -40,7 +40,7 @@ pub(crate) struct Facts {
     pub(crate) written: Vec<bool>,
     /// Extracted headers are copied, since the packet's first bytes may be needed again.
     pub(crate) copies: bool,
-    /// All that is taken from a packet is whole bytes.
+    /// True if the parser takes only whole bytes from the packet.
     pub(crate) parses_whole_bytes: bool,
     pub(crate) clones: bool,
     pub(crate) resubmits: bool,
@@ -61,9 +61,9 @@ pub(crate) struct Facts {
 
 /// A table that code applies.
 pub(crate) struct TableCode {
-    /// In the list of mirrors.
+    /// In the list of table_replicas.
     pub(crate) index: usize,
-    /// It has an array of entry numbers.
+    /// True if the table has an array of entry numbers.
     pub(crate) is_direct: bool,
     pub(crate) layout: KeyLayout,
     /// For each action of the list: the word of a record and the kind of each parameter.
@@ -132,7 +132,7 @@ impl Facts {
         facts
     }
 
-    /// How many positions of a select a value set stands for.
+    /// Number of positions of a select case that a value set stands for.
     pub(crate) fn value_set_width(&self, set: ValueSetId) -> usize {
         self.value_set_widths.get(set.index()).copied().unwrap_or(1)
     }

@@ -13,18 +13,18 @@ use crate::access::Access;
 use crate::batch::BatchRunner;
 use crate::code::Part;
 use crate::compiled::HalfBuilds;
-use crate::context::told;
+use crate::context::arguments;
 use crate::exchange::Exchange;
 use crate::layout::asked;
 use crate::native::{Native, Start};
 use crate::packet::{Fate, Packet};
-use crate::tables::Mirrors;
+use crate::tables::TableReplicas;
 use base_time::Time;
 use dataplane_api::{DropReason, Output, Port};
 use dataplane_tables::Tables;
 use device::psa::{Half, HalfDone, HalfStart};
 use device::stage::{Amid, Block, Stage, Stop, Visit};
-use device::{AtWork, Blocks, Core, Life, NotTaken, StageRunner};
+use device::{AtWork, Blocks, Core, NotTaken, PacketBudget, StageRunner};
 use ir::{Carried, Stmt};
 use ir_value::Value;
 use p4_arch::psa::{PORT_RECIRCULATE, packet_path};
@@ -36,10 +36,10 @@ pub(crate) struct HalvesAtWork {
     pub(crate) egress: Native,
     /// Room for packets.
     free: Vec<Packet>,
-    /// The frame of a packet of a batch, as it came to the half that it is in.
+    /// The frame of a packet of a batch, as received by the current half.
     came: Vec<u8>,
     /// As much as a packet may take.
-    life: Life,
+    budget: PacketBudget,
     /// How often the interpreter has run a half.
     interpreted: u64,
 }
@@ -117,12 +117,12 @@ impl BatchRunner for HalvesAtWork {
         came_of: &mut Vec<usize>,
         now: Time,
     ) -> Vec<Output> {
-        let (mut outputs, mut sent, mut life) = (vec![], 0, self.life.another());
+        let (mut outputs, mut sent, mut budget) = (vec![], 0, self.budget.another());
         let is_code = self.ingress.build.runs_half() && self.egress.build.runs_half();
         for (at, packet) in packets.iter_mut().enumerate() {
             let rest = if is_code {
-                life.renew();
-                self.through(access, packet, &life, now)
+                budget.renew();
+                self.through(access, packet, &budget, now)
             } else {
                 self.all_of(access, packet, now)
             };
@@ -147,24 +147,30 @@ impl BatchRunner for HalvesAtWork {
 }
 
 impl HalvesAtWork {
-    /// Prepares the code for a device; `life` is the packet budget there.
+    /// Prepares the code for a device; `budget` is the packet budget there.
     pub(crate) fn new(
         builds: &HalfBuilds,
-        [of_ingress, of_egress]: [Mirrors; 2],
-        life: Life,
+        [of_ingress, of_egress]: [TableReplicas; 2],
+        budget: PacketBudget,
     ) -> HalvesAtWork {
         HalvesAtWork {
             ingress: Native::new(Arc::clone(&builds.ingress), of_ingress),
             egress: Native::new(Arc::clone(&builds.egress), of_egress),
             free: vec![],
             came: vec![],
-            life,
+            budget,
             interpreted: 0,
         }
     }
 
     /// Runs a packet through both halves; the interpreter carries out all other effects that it asks for.
-    fn through(&mut self, access: &mut Access, packet: &mut Packet, life: &Life, now: Time) -> Vec<Output> {
+    fn through(
+        &mut self,
+        access: &mut Access,
+        packet: &mut Packet,
+        budget: &PacketBudget,
+        now: Time,
+    ) -> Vec<Output> {
         if !packet.make_room(self.ingress.emitted()) {
             return self.all_of(access, packet, now);
         }
@@ -180,7 +186,7 @@ impl HalvesAtWork {
             instance: 0,
             timestamp: now.as_us(),
             carried: None,
-            life,
+            budget,
         };
         self.ingress.take_nothing_along();
         if !self.ingress.half(access, packet, &start, now) {
@@ -227,7 +233,7 @@ impl HalvesAtWork {
         AtWork { core, blocks, runner: self }.process(packet.in_port, packet.frame().to_vec(), now)
     }
 
-    /// The interpreter goes on with a packet after a half.
+    /// The interpreter continues with a packet after a half.
     fn behind(
         &mut self,
         access: &mut Access,
@@ -258,16 +264,16 @@ impl Native {
     /// Runs a packet with its bytes in `packet` and its carried metadata in the frame; false if it was dropped, and
     /// counted.
     fn half(&mut self, access: &mut Access, packet: &mut Packet, start: &HalfStart<'_>, now: Time) -> bool {
-        let mut numbers = [0; told::COUNT];
-        numbers[told::INGRESS_PORT] = u64::from(start.ingress_port);
-        numbers[told::PATH] = u64::from(start.path);
-        numbers[told::TIMESTAMP] = start.timestamp;
-        numbers[told::EGRESS_PORT] = u64::from(start.egress_port);
-        numbers[told::CLASS_OF_SERVICE] = start.class_of_service;
-        numbers[told::INSTANCE] = u64::from(start.instance);
-        numbers[told::STEPS] = start.life.steps();
+        let mut numbers = [0; arguments::COUNT];
+        numbers[arguments::INGRESS_PORT] = u64::from(start.ingress_port);
+        numbers[arguments::PATH] = u64::from(start.path);
+        numbers[arguments::TIMESTAMP] = start.timestamp;
+        numbers[arguments::EGRESS_PORT] = u64::from(start.egress_port);
+        numbers[arguments::CLASS_OF_SERVICE] = start.class_of_service;
+        numbers[arguments::INSTANCE] = u64::from(start.instance);
+        numbers[arguments::STEPS] = start.budget.steps();
         access.turn_to(start.half);
-        let with = Start::Half(numbers, start.life.clone());
+        let with = Start::Half(numbers, start.budget.clone());
         self.run(access, Part::Whole, std::slice::from_mut(packet), with, now);
         packet.waits().is_some()
     }

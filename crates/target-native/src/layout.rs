@@ -19,13 +19,13 @@ use std::collections::BTreeMap;
 /// The greatest frame; programs that need more are left to the interpreter.
 const MOST_BYTES: usize = 1 << 20;
 
-/// Bytes that stay zero, and bytes that nobody reads: where elements with an index out of range are.
+/// Bytes that stay zero, and bytes that are never read: the targets of accesses to elements out of range.
 const NOWHERE: usize = 4096;
 
 /// Kinds of scalars.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
-    /// So many bits, 128 at most where code computes with them.
+    /// An unsigned number of this width, at most 128 bits where code computes with it.
     Bits(u32),
     Bool,
     Error,
@@ -81,14 +81,14 @@ pub(crate) enum Node {
     Nothing,
 }
 
-/// A scalar of its own.
+/// A scalar that is no part of another value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scalar {
     pub(crate) kind: Kind,
     pub(crate) home: i32,
 }
 
-/// A header of its own.
+/// A header that is no part of another value.
 #[derive(Clone, Debug)]
 pub(crate) struct Header {
     pub(crate) shape: Shape,
@@ -116,7 +116,7 @@ pub(crate) struct Shape {
 pub(crate) struct Varbit {
     /// Offset in bits from the header's start.
     pub(crate) at: u32,
-    /// How many bits it has at most.
+    /// Maximum width in bits.
     pub(crate) bits: u32,
 }
 
@@ -146,7 +146,7 @@ impl Shape {
 /// A field of a header, or a struct in it.
 #[derive(Clone, Debug)]
 pub(crate) enum Part {
-    /// So many bits after the header's start, not counting those of a varbit.
+    /// Offset in bits from the header's start, not counting varbits, and kind.
     Field(u32, Kind),
     Struct(Vec<Part>),
     /// See [`Shape::varbit`].
@@ -199,7 +199,7 @@ pub(crate) struct Homes {
     pub(crate) scratch: i32,
     /// Bytes that are always zero.
     pub(crate) zeros: i32,
-    /// Bytes that nobody reads.
+    /// Bytes that are never read.
     pub(crate) trash: i32,
 }
 
@@ -264,7 +264,7 @@ pub(crate) struct Registers {
     pub(crate) resubmit: usize,
     pub(crate) recirculate: usize,
     pub(crate) checksum_error: usize,
-    /// Loops may still make so many rounds.
+    /// Remaining number of loop iterations.
     pub(crate) fuel: usize,
     pub(crate) ingress_port: usize,
     pub(crate) egress_port: usize,
@@ -281,7 +281,7 @@ struct Builder<'p> {
     scalars: Vec<Scalar>,
     headers: Vec<Header>,
     values: Vec<Type>,
-    /// Stacks, whose places are known at the end.
+    /// Stacks; their places are assigned at the end.
     arrays: usize,
     bytes: usize,
 }
@@ -370,7 +370,7 @@ impl Layout {
         self.half.iter().flat_map(|homes| &homes.carried).map(|(way, node)| (*way, node))
     }
 
-    /// The same for one path.
+    /// Carried metadata of one path.
     pub(crate) fn carried_by(&self, by: Carried) -> Option<&Node> {
         self.carried().find_map(|(way, node)| (way == by).then_some(node))
     }

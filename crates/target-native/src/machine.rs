@@ -1,6 +1,6 @@
-//! One of the files that may use `unsafe`: it calls generated code.
+//! Compilation of the parts of a program with Cranelift.
 //!
-//! One of the files that may use `unsafe`: it calls what was generated.
+//! One of the files that may use `unsafe`: it calls generated code.
 #![allow(unsafe_code)]
 
 use crate::calls::{Arg, Calls};
@@ -61,7 +61,7 @@ impl Machine {
         made.ok()
     }
 
-    /// The same, or why not; `text` is filled with the code's forms.
+    /// Compiles; an error gives the reason why not. The forms of the code are added to `text`.
     pub(crate) fn make(
         program: &Program,
         layout: &Layout,
@@ -135,7 +135,7 @@ impl Machine {
     /// Runs the packets.
     pub(crate) fn run(&self, context: &mut Context, job: &mut Job, packets: &mut [Packet]) {
         context.job = std::ptr::from_mut(job).cast();
-        // SAFETY: the context and all it points to live until the call returns; nobody else looks at them.
+        // SAFETY: the context and everything that it points to live until the call returns, and no other code accesses them.
         unsafe { (self.batch)(context, packets.as_mut_ptr(), packets.len() as u64) }
     }
 }

@@ -78,11 +78,10 @@ impl Drop for Memory {
     }
 }
 
-/// `address` is the address of `length` bytes of a header of this packet, written by compiled code, which waits.
+/// The bytes of a header of the packet.
 ///
 /// # Safety
-/// `address` is what compiled code has written as the address of `length` bytes of a header of this packet, and that code
-/// waits.
+/// `address` is the address of `length` bytes of a header of the packet, written by compiled code, which waits for the caller.
 pub(crate) unsafe fn header_bytes<'m>(address: u64, length: usize) -> &'m [u8] {
     // SAFETY: by the contract of this function.
     unsafe { std::slice::from_raw_parts(address as *const u8, length) }

@@ -4,18 +4,18 @@ use crate::access::Access;
 use crate::batch::BatchRunner;
 use crate::code::Part;
 use crate::compiled::Build;
-use crate::context::{Context, Left, REASONS, told};
+use crate::context::{Context, Left, REASONS, arguments};
 use crate::machine::Machine;
 use crate::memory::Memory;
 use crate::packet::{Fate, Packet};
 use crate::parked::Parked;
 use crate::runtime::{Job, Leaving, To};
-use crate::tables::Mirrors;
+use crate::tables::TableReplicas;
 use base_time::Time;
 use dataplane_api::{Output, QueuedPacket};
 use dataplane_tables::Tables;
-use device::v1model::{self, Ingress, Stay};
-use device::{AtWork, Life};
+use device::v1model::{self, Ingress, QueueMetadata};
+use device::{AtWork, PacketBudget};
 use ir_interp::Interpreter;
 use ir_value::Value;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(crate) struct Native {
     pub(crate) values: Vec<Value>,
     /// Frames that were too long for their packets' buffers in the last run.
     pub(crate) outputs: Vec<Output>,
-    pub(crate) mirrors: Mirrors,
+    pub(crate) table_replicas: TableReplicas,
     /// Room for packets that are yet to come; in boxes, as queues take them.
     #[allow(clippy::vec_box)]
     pub(crate) free: Vec<Box<Parked>>,
@@ -52,7 +52,7 @@ impl BatchRunner for Native {
             let ran = self.run(access, Part::Whole, packets, Start::Fresh { timestamp: now.as_us() }, now);
             sent += ran.sent;
             if !self.outputs.is_empty() {
-                // Each is all that came of one packet.
+                // Each output is the only result of its packet.
                 let elsewhere = packets.iter().enumerate().filter(|(_, p)| p.fate() == Fate::Elsewhere);
                 came_of.extend(elsewhere.map(|(at, _)| first + at).take(self.outputs.len()));
                 outputs.append(&mut self.outputs);
@@ -85,7 +85,7 @@ impl BatchRunner for Native {
     }
 
     fn read(&mut self, tables: &Tables) {
-        self.mirrors.read(tables);
+        self.table_replicas.read(tables);
     }
 
     fn interpreted(&self) -> u64 {
@@ -94,7 +94,7 @@ impl BatchRunner for Native {
 }
 
 impl Native {
-    pub(crate) fn new(build: Arc<Build>, mirrors: Mirrors) -> Native {
+    pub(crate) fn new(build: Arc<Build>, table_replicas: TableReplicas) -> Native {
         let memory = Memory::new(build.layout.bytes);
         let (values, rest) = (build.zeros.clone(), build.rest.clone());
         Native {
@@ -103,7 +103,7 @@ impl Native {
             memory,
             values,
             outputs: vec![],
-            mirrors,
+            table_replicas,
             free: vec![],
             interpreted: 0,
             rest,
@@ -121,17 +121,17 @@ impl Native {
         start: Start<'_>,
         now: Time,
     ) -> Ran {
-        self.mirrors.follow(access);
+        self.table_replicas.follow(access);
         let mut context = Context {
             frame: self.memory.address(),
-            tables: self.mirrors.refs(),
-            cells: self.mirrors.cells(),
+            tables: self.table_replicas.refs(),
+            cells: self.table_replicas.cells(),
             job: std::ptr::null_mut(),
             now: now.as_us(),
-            ahead: u64::from(packets.len() > 1 && self.mirrors.are_far()),
-            asked: self.mirrors.asked(),
-            told: [0; told::COUNT],
-            stay: Stay::default(),
+            ahead: u64::from(packets.len() > 1 && self.table_replicas.are_far()),
+            asked: self.table_replicas.asked(),
+            arguments: [0; arguments::COUNT],
+            queueing: QueueMetadata::default(),
             sent: 0,
             dropped: [0; REASONS.len()],
         };
@@ -139,16 +139,16 @@ impl Native {
         let (machine, mut job) = self.job(access, part, now);
         match start {
             Start::Fresh { timestamp } => context.now = timestamp,
-            Start::Frame(stay, life) => {
-                context.stay = stay;
-                job.life = life;
+            Start::Frame(queueing, budget) => {
+                context.queueing = queueing;
+                job.budget = budget;
             }
-            Start::Half(numbers, life) => {
-                context.told = numbers;
-                job.life = Some(life);
+            Start::Half(numbers, budget) => {
+                context.arguments = numbers;
+                job.budget = Some(budget);
             }
-            Start::Values(values, stay) => {
-                context.stay = stay;
+            Start::Values(values, queueing) => {
+                context.queueing = queueing;
                 if let Some(packet) = packets.first() {
                     job.set_parts(values, packet);
                 }
@@ -184,14 +184,14 @@ impl Native {
             values: &mut self.values,
             zeros: &build.zeros,
             notes: &coded.notes,
-            mirrors: &self.mirrors,
+            table_replicas: &self.table_replicas,
             now,
             outputs: &mut self.outputs,
             interpreted: 0,
             colours: (None, vec![]),
             chosen: vec![],
             left: None,
-            life: None,
+            budget: None,
         };
         (&coded.machine, job)
     }
@@ -221,12 +221,12 @@ pub(crate) struct Ran {
 
 /// Start of a packet.
 pub(crate) enum Start<'p> {
-    /// It came in; the program sees this as the time.
+    /// The packet was received; the program sees this timestamp.
     Fresh { timestamp: u64 },
-    /// It is in the frame, and has left its queue.
-    Frame(Stay, Option<Life>),
+    /// The packet is in the stack frame, and has left its queue.
+    Frame(QueueMetadata, Option<PacketBudget>),
     /// Arguments of half of PSA.
-    Half([u64; told::COUNT], Life),
-    /// It is values, and has left its queue if it was in one.
-    Values(&'p v1model::Packet, Stay),
+    Half([u64; arguments::COUNT], PacketBudget),
+    /// The packet is given as values, and has left its queue if it was in one.
+    Values(&'p v1model::Packet, QueueMetadata),
 }

@@ -9,7 +9,7 @@ use ir::{InstanceId, Name, Stmt, VarId};
 use ir_value::Value;
 use std::collections::BTreeSet;
 
-/// See the module.
+/// Constructs of a program that code generation notes for later.
 #[derive(Default)]
 pub(crate) struct Notes {
     /// Statements that are left to the interpreter.
@@ -101,7 +101,7 @@ pub(crate) struct ValueCall {
 pub(crate) struct Slot {
     /// In bits.
     pub(crate) width: u32,
-    /// Which number of the inputs it is at first, of an `inout` argument.
+    /// For an `inout` argument, the position among the inputs of the initial value.
     pub(crate) from: Option<usize>,
 }
 

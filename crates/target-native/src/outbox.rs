@@ -1,24 +1,24 @@
 //! Reports and counts of one worker for the control plane: workers and readers never wait for each other.
 //!
 //! ```text
-//! worker ──tell──>  digests, lines  ──take_told──> Shared::take_told
+//! worker ──report──>  digests, lines  ──take_reports──> Shared::take_reports
 //!        ──count─>  counters        ──settle─────> Shared::write
 //! ```
 //!
-//! State: at most as many digests and lines as [`Told`] keeps, in the order in which the worker reported them.
+//! State: at most as many digests and lines as [`Reports`] keeps, in the order in which the worker reported them.
 
 use crate::turns::lock;
 use dataplane_api::Counters;
-use device::{Core, Told};
+use device::{Core, Reports};
 use std::sync::Mutex;
 
-/// See the module.
+/// Reports and counts of a worker.
 #[derive(Default, Debug)]
-pub(crate) struct Outbox(Mutex<(Told, Counters)>);
+pub(crate) struct Outbox(Mutex<(Reports, Counters)>);
 
 impl Outbox {
     /// Adds reports.
-    pub(crate) fn tell(&self, add: impl FnOnce(&mut Told)) {
+    pub(crate) fn report(&self, add: impl FnOnce(&mut Reports)) {
         add(&mut lock(&self.0).0);
     }
 
@@ -28,7 +28,7 @@ impl Outbox {
     }
 
     /// Takes the reports since the last call.
-    pub(crate) fn take_told(&self) -> Told {
+    pub(crate) fn take_reports(&self) -> Reports {
         std::mem::take(&mut lock(&self.0).0)
     }
 

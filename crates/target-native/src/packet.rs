@@ -5,7 +5,7 @@ use dataplane_api::{Output, Replica};
 /// Bytes of a packet's buffer.
 pub(crate) const BUFFER: usize = 2048;
 
-/// It begins with a cache line: few lines pass between cores that exchange packets.
+/// Bytes of a packet. The buffer begins with a cache line: few lines are transferred between cores that exchange packets.
 #[repr(C, align(64))]
 #[derive(Clone, Debug)]
 pub(crate) struct Buffer(pub(crate) [u8; BUFFER]);
@@ -13,7 +13,7 @@ pub(crate) struct Buffer(pub(crate) [u8; BUFFER]);
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// Bytes in front of a packet that has just come in: room for headers that are added.
+/// Bytes in front of a received packet: room for headers that are added.
 pub const HEADROOM: usize = 256;
 
 /// Bytes that stay free after a packet, since loads may be wider than fields.
@@ -25,10 +25,10 @@ pub const MOST_BYTES: usize = BUFFER - HEADROOM - TAIL;
 pub(crate) const DROPPED: u32 = 0;
 pub(crate) const SENT: u32 = 1;
 pub(crate) const ELSEWHERE: u32 = 2;
-/// It is at the end of ingress, and in the frame.
+/// The packet is at the end of ingress, and in the stack frame.
 pub(crate) const WAITS: u32 = 3;
 
-/// A packet in a buffer of its own.
+/// A packet in its own buffer.
 #[repr(C)]
 #[derive(Clone, Debug)]
 pub struct Packet {
@@ -45,9 +45,9 @@ pub struct Packet {
 /// Fate of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
-    /// It came to nothing.
+    /// The packet was dropped.
     Dropped,
-    /// It goes out by this port; its bytes are [`Packet::frame`].
+    /// The packet is sent on this port; its bytes are [`Packet::frame`].
     Sent(u32),
     /// The packets made of it are among the outputs of the batch: it was copied, or became too long for its buffer.
     Elsewhere,
@@ -68,13 +68,13 @@ impl Default for Packet {
 }
 
 impl Packet {
-    /// A frame that comes in by a port; `None` if it is longer than [`MOST_BYTES`].
+    /// A frame received on a port; `None` if it is longer than [`MOST_BYTES`].
     pub fn new(port: u32, frame: &[u8]) -> Option<Packet> {
         let mut packet = Packet::default();
         packet.receive(port, frame).then_some(packet)
     }
 
-    /// A frame comes in by a port; false, and nothing happens, if it is longer than [`MOST_BYTES`].
+    /// Stores a frame received on a port; false, without an effect, if the frame is longer than [`MOST_BYTES`].
     pub fn receive(&mut self, port: u32, frame: &[u8]) -> bool {
         if frame.len() > MOST_BYTES {
             return false;
@@ -91,13 +91,13 @@ impl Packet {
         &mut self.buffer.0[HEADROOM..HEADROOM + MOST_BYTES]
     }
 
-    /// The first `length` bytes of the [`room`](Packet::room), [`MOST_BYTES`] at most, are a frame that came in by a port.
+    /// Declares the first `length` bytes of the [`room`](Packet::room), [`MOST_BYTES`] at most, a frame received on a port.
     pub fn arrive(&mut self, port: u32, length: usize) {
         (self.start, self.length) = (HEADROOM as u32, length.min(MOST_BYTES) as u32);
         (self.in_port, self.fate) = (port, DROPPED);
     }
 
-    /// Lets a sent frame arrive by a port. The frame must be no longer than [`MOST_BYTES`].
+    /// Turns a sent frame into a received one. The frame must be no longer than [`MOST_BYTES`].
     pub fn come_in(&mut self, port: u32) {
         let (start, length) = (self.start as usize, (self.length as usize).min(MOST_BYTES));
         if start != HEADROOM {
@@ -106,18 +106,18 @@ impl Packet {
         self.arrive(port, length);
     }
 
-    /// Starts to bring over the frame's headers, two cache lines at most, which another core may have written last and which are to be changed.
+    /// Prefetches the frame's headers for writing, two cache lines at most; another core may have written them last.
     pub fn prefetch(&self) {
         let lines = self.frame().chunks(LINE).take(2);
         lines.filter_map(|line| line.first()).for_each(dataplane_tables::prefetch_to_write);
     }
 
-    /// The port by which it came in.
+    /// Ingress port.
     pub fn in_port(&self) -> u32 {
         self.in_port
     }
 
-    /// The same with room for so many bytes in front; false, and nothing happens, if there is none.
+    /// Like [`receive`](Packet::receive), with `room` free bytes in front; false, and without an effect, if they do not fit.
     pub(crate) fn receive_behind(&mut self, room: usize, frame: &[u8]) -> bool {
         let first = room.max(HEADROOM);
         if first + frame.len() + TAIL > BUFFER {
@@ -153,7 +153,7 @@ impl Packet {
         Some(Output { port, frame: memory })
     }
 
-    /// There are so many free bytes in front of it; false, and nothing happens, if there is no room for them.
+    /// Makes room for `room` free bytes in front of the packet; false, without an effect, if there is no room.
     pub(crate) fn make_room(&mut self, room: usize) -> bool {
         let (first, length) = (self.start as usize, self.length as usize);
         if first < room {
@@ -166,12 +166,12 @@ impl Packet {
         true
     }
 
-    /// It goes out by a port.
+    /// Marks the packet as sent on a port.
     pub(crate) fn send(&mut self, port: u32) {
         (self.fate, self.out_port) = (SENT, port);
     }
 
-    /// It comes to nothing.
+    /// Marks the packet as dropped.
     pub(crate) fn drop(&mut self) {
         self.fate = DROPPED;
     }

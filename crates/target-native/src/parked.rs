@@ -1,5 +1,5 @@
-//! A packet outside of the code that comes back to it, between ingress and egress or while a frame extern has its bytes: in its
-//! frame, which it takes along, and not as values.
+//! A packet outside of the code that will return to it, between ingress and egress or while a frame extern has its bytes: in its
+//! stack frame, which it keeps, and not as values.
 //!
 //! ```text
 //! ingress ──> frame ──exchange──> Parked, in a queue ──exchange──> frame ──> egress
@@ -13,22 +13,22 @@ use crate::compiled::Build;
 use crate::memory::Memory;
 use crate::packet::Packet;
 use dataplane_api::Output;
-use device::Life;
+use device::PacketBudget;
 use device::v1model;
 use ir_value::Value;
 use std::sync::Arc;
 
-/// See the module.
+/// A packet between ingress and egress, or at a frame extern, with its stack frame.
 pub(crate) struct Parked {
     pub(crate) packet: Packet,
-    /// The memory that its frame came in: it leaves in the same.
+    /// The memory in which its frame was received, and in which it is sent.
     pub(crate) came: Vec<u8>,
     /// Stands for the engine that it was in: each has one.
     engine: Arc<()>,
     memory: Memory,
     values: Vec<Value>,
     /// Remaining budget, if some was used.
-    pub(crate) life: Option<Life>,
+    pub(crate) budget: Option<PacketBudget>,
 }
 
 impl Parked {
@@ -40,7 +40,7 @@ impl Parked {
             engine: Arc::clone(engine),
             memory: Memory::new(build.layout.bytes),
             values: build.zeros.clone(),
-            life: None,
+            budget: None,
         }
     }
 

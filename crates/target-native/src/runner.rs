@@ -20,7 +20,7 @@ use crate::runtime::{FrameCall, To};
 use base_time::Time;
 use dataplane_api::{Output, Port, Queued, QueuedPacket};
 use device::stage::{Amid, Block, BlockName, Stage, Stop, Visit};
-use device::v1model::{self, Called, Carried, Egress, Ingress, Kept, Received, Stay, Work};
+use device::v1model::{self, Called, Carried, Egress, Ingress, Kept, QueueMetadata, Received, Work};
 use device::{Blocks, Core, NotTaken, StageRunner};
 use ir::Stmt;
 use ir_value::Value;
@@ -70,12 +70,12 @@ impl StageRunner for Native {
             }
             Work::Again(packet) | Work::Fresh(packet, _) => {
                 values = packet;
-                room.life = Some(values.life.clone());
-                Start::Values(&values, Stay::default())
+                room.budget = Some(values.budget.clone());
+                Start::Values(&values, QueueMetadata::default())
             }
             Work::Carried(carried) => {
-                room.life = self.restore(carried.kept, &room.packet);
-                Start::Frame(Stay::default(), room.life.clone())
+                room.budget = self.restore(carried.kept, &room.packet);
+                Start::Frame(QueueMetadata::default(), room.budget.clone())
             }
         };
         let mut access = Access::Own(core, blocks);
@@ -99,7 +99,7 @@ impl StageRunner for Native {
         core: &mut Core,
         blocks: Blocks<'_>,
         packet: QueuedPacket,
-        stay: Stay,
+        queueing: QueueMetadata,
         now: Time,
     ) -> Result<Egress, QueuedPacket> {
         let (mut room, values);
@@ -112,7 +112,7 @@ impl StageRunner for Native {
                     self.free.push(room);
                     return Err(Box::new(packet));
                 }
-                Start::Frame(stay, room.life.take())
+                Start::Frame(queueing, room.budget.take())
             }
             Err(packet) => {
                 values = packet.downcast::<v1model::Packet>()?;
@@ -122,7 +122,7 @@ impl StageRunner for Native {
                     self.free.push(room);
                     return Err(values);
                 }
-                Start::Values(&values, stay)
+                Start::Values(&values, queueing)
             }
         };
         let mut access = Access::Own(core, blocks);
@@ -155,7 +155,7 @@ impl StageRunner for Native {
         if again.is_some() {
             packet.effects.truncate = None;
         }
-        let start = Start::Values(packet, Stay::default());
+        let start = Start::Values(packet, QueueMetadata::default());
         let only = std::slice::from_mut(&mut room.packet);
         self.run(&mut Access::Own(core, blocks), Part::Out, only, start, now);
         (packet.effects.recirculate, packet.effects.truncate) = (again, truncate);
@@ -204,7 +204,7 @@ fn receive(work: &Work, room: &mut Parked) -> bool {
 }
 
 impl Native {
-    /// The packet in the frame, if it is to wait for egress.
+    /// The packet in the stack frame, if it will wait for egress.
     #[inline(always)]
     fn wait(&mut self, mut room: Box<Parked>) -> Option<Queued> {
         let Some(replica) = room.packet.waits() else {
@@ -223,11 +223,11 @@ impl Native {
     fn values(&mut self, core: &mut Core, blocks: Blocks<'_>, parked: &mut Parked) -> v1model::Packet {
         let mut access = Access::Own(core, blocks);
         let (_, mut job) = self.job(&mut access, Part::Whole, Time::ZERO);
-        job.life = parked.life.take();
+        job.budget = parked.budget.take();
         job.parts(BlockName::Ingress)
     }
 
-    /// A packet that left the code to call a frame extern: its own deparser makes the frame, and it is kept as it was at the call.
+    /// A packet that left the code to call a frame extern: its own deparser builds the frame, and the rest is stored as it was at the call.
     pub(crate) fn called(
         &mut self,
         access: &mut Access,
@@ -235,17 +235,17 @@ impl Native {
         call: FrameCall,
         now: Time,
     ) -> Option<Called> {
-        let FrameCall { instance, method, args, life } = call;
-        let life = life.unwrap_or_else(|| access.core().new_life());
+        let FrameCall { instance, method, args, budget } = call;
+        let budget = budget.unwrap_or_else(|| access.core().new_budget());
         let registers = self.build.layout.registers;
-        life.set_steps(self.exchange().scalar(registers.fuel) as u64);
+        budget.set_steps(self.exchange().scalar(registers.fuel) as u64);
         let kept =
             (self.memory.bytes(0, self.build.layout.homes.keys as usize).to_vec(), self.values.clone());
         // A frame extern gets all of the frame.
         self.exchange().set_scalar(registers.truncate, u128::from(u64::MAX));
         let able = self.build.has_all([Part::Deparse], &access.core().program);
         debug_assert!(able, "a deparser that was made once already");
-        let start = Start::Frame(Stay::default(), Some(life.clone()));
+        let start = Start::Frame(QueueMetadata::default(), Some(budget.clone()));
         self.run(access, Part::Deparse, std::slice::from_mut(packet), start, now);
         let frame = packet.output(vec![], &mut self.outputs);
         packet.leave();
@@ -254,15 +254,15 @@ impl Native {
         self.values = kept.1;
         let mut room = self.room();
         room.exchange(&mut self.memory, &mut self.values);
-        room.life = Some(life.clone());
-        Some(Called { instance, method, args, frame, kept: Kept::Own(room), life })
+        room.budget = Some(budget.clone());
+        Some(Called { instance, method, args, frame, kept: Kept::Own(room), budget })
     }
 
     /// Restores the packet in the frame as it was at the call, with its new bytes. Returns its remaining budget.
-    fn restore(&mut self, kept: Kept, packet: &Packet) -> Option<device::Life> {
+    fn restore(&mut self, kept: Kept, packet: &Packet) -> Option<device::PacketBudget> {
         let Kept::Own(kept) = kept else { return None };
         let mut parked = self.fetch(kept).ok()?;
-        let life = parked.life.take();
+        let budget = parked.budget.take();
         self.free.push(parked);
         let registers = self.build.layout.registers;
         let first = packet.frame().as_ptr() as u64;
@@ -276,10 +276,10 @@ impl Native {
         ] {
             exchange.set_scalar(register, u128::from(value));
         }
-        life
+        budget
     }
 
-    /// The same for the interpreter: the packet's state as values, without headers, since it is parsed again.
+    /// The state of the packet as values for the interpreter, without headers, because the packet is parsed again.
     fn with_values(&mut self, core: &mut Core, blocks: Blocks<'_>, work: Work) -> Work {
         let Work::Carried(carried) = work else { return work };
         let Carried { kept, frame, at } = *carried;
@@ -287,13 +287,13 @@ impl Native {
             Kept::Own(_) => kept,
             Kept::Values(..) => return Work::Carried(Box::new(Carried { kept, frame, at })),
         };
-        let life = self.restore(kept, &Packet::default());
+        let budget = self.restore(kept, &Packet::default());
         let headers = Value::zero(&core.program, &blocks.types()[0]);
         let control = blocks.control(BlockName::Ingress).map(|id| core.program.control(id));
         let params = control.map(|control| control.params.clone()).unwrap_or_default();
         let mut access = Access::Own(core, blocks);
         let (_, mut job) = self.job(&mut access, Part::Whole, Time::ZERO);
-        job.life = life;
+        job.budget = budget;
         let packet = job.parts_with(BlockName::Ingress, headers);
         let exchange = self.exchange();
         let nodes = exchange.layout.block(BlockName::Ingress).iter().enumerate();

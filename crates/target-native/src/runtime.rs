@@ -10,16 +10,16 @@ use crate::layout::{Layout, NONE, Node};
 use crate::memory::Memory;
 use crate::notes::{Message, Notes, Slot};
 use crate::packet::Packet;
-use crate::tables::Mirrors;
+use crate::tables::TableReplicas;
 use base_bits::{BitWriter, Bits};
 use base_time::Time;
 use dataplane_api::Output;
 use dataplane_tables::Table;
 use device::Digest;
-use device::Life;
+use device::PacketBudget;
 use device::hash::Algorithm;
+use device::reports::log_line;
 use device::stage::{Amid, BlockName, CloneEffect, Effects, Stop};
-use device::told::log_line;
 use device::v1model;
 use device::{AtWork, PacketId, StageRunner};
 use ir_interp::Interpreter;
@@ -59,7 +59,7 @@ pub(crate) struct Job<'j, 'h> {
     pub(crate) values: &'j mut [Value],
     pub(crate) zeros: &'j [Value],
     pub(crate) notes: &'j Notes,
-    pub(crate) mirrors: &'j Mirrors,
+    pub(crate) table_replicas: &'j TableReplicas,
     pub(crate) now: Time,
     pub(crate) outputs: &'j mut Vec<Output>,
     /// Calls of the interpreter.
@@ -71,7 +71,7 @@ pub(crate) struct Job<'j, 'h> {
     /// The packet with which the batch ended.
     pub(crate) left: Option<Box<Leaving>>,
     /// Budget of the packet, if it has one already.
-    pub(crate) life: Option<Life>,
+    pub(crate) budget: Option<PacketBudget>,
 }
 
 /// A packet that asked for more than to be sent.
@@ -97,7 +97,7 @@ pub(crate) struct FrameCall {
     pub(crate) method: ir::Name,
     pub(crate) args: Vec<Bits>,
     /// Budget of the packet, if it has one already.
-    pub(crate) life: Option<Life>,
+    pub(crate) budget: Option<PacketBudget>,
 }
 
 /// # Safety
@@ -253,7 +253,7 @@ pub(crate) extern "C" fn looked_up(context: *mut Context, block: u32, table: u32
     // SAFETY: called by the code of the batch.
     let job = unsafe { job(context) };
     let block = BlockName::ALL[block as usize];
-    if let Some((at, entry)) = job.mirrors.original(table as usize, entry as u32) {
+    if let Some((at, entry)) = job.table_replicas.original(table as usize, entry as u32) {
         let mut effects = Effects { counted: bytes, ..Effects::default() };
         effects.colours = job.colours_in(block);
         job.access.core().looked_up(at, entry, &mut effects, job.now);
@@ -309,7 +309,7 @@ pub(crate) extern "C" fn colour(context: *mut Context, block: u32, instance: u32
     colours.next().unwrap_or(NONE as u64)
 }
 
-pub(crate) extern "C" fn tell(context: *mut Context, id: u32) {
+pub(crate) extern "C" fn report(context: *mut Context, id: u32) {
     // SAFETY: called by the code of the batch.
     let job = unsafe { job(context) };
     let notes = job.notes;
@@ -384,13 +384,13 @@ impl Job<'_, '_> {
 
     /// Assembles the record of the chosen action; the selector's keys are in the place of keys.
     fn choose(&mut self, table: usize, entry: u32) {
-        let mirrors = self.mirrors;
+        let table_replicas = self.table_replicas;
         let exchange = self.exchange();
-        let by = mirrors.selector_widths(table).iter().enumerate();
+        let by = table_replicas.selector_widths(table).iter().enumerate();
         let by: Vec<Bits> = by.map(|(at, width)| Bits::new(*width, exchange.pair(at))).collect();
-        let original = mirrors.original(table, entry);
+        let original = table_replicas.original(table, entry);
         let action = original.and_then(|(at, key)| self.access.core().chosen(at, key, &by));
-        self.chosen = action.map_or(vec![], |action| mirrors.record(table, &action));
+        self.chosen = action.map_or(vec![], |action| table_replicas.record(table, &action));
     }
 
     /// The bytes between two addresses that registers hold.
@@ -408,13 +408,13 @@ impl Job<'_, '_> {
         let exchange = self.exchange();
         let word = |index| exchange.scalar(index) as u64;
         let option = |index| Some(word(index)).filter(|value| *value != u64::MAX);
-        let list = |order: u64| ((order >> 32) as u32).checked_sub(1);
+        let list = |effect: u64| ((effect >> 32) as u32).checked_sub(1);
         Effects {
             counted: word(registers.pass_length),
             length: word(registers.length) as i64,
             truncate: option(registers.truncate).map(|length| length as u32),
             clone: option(registers.clone)
-                .map(|order| CloneEffect { session: order as u32, field_list: list(order) }),
+                .map(|effect| CloneEffect { session: effect as u32, field_list: list(effect) }),
             resubmit: option(registers.resubmit).map(|list| list as u32),
             recirculate: option(registers.recirculate).map(|list| list as u32),
             checksum_error: word(registers.checksum_error) != 0,
@@ -489,8 +489,8 @@ impl Job<'_, '_> {
     #[inline(always)]
     pub(crate) fn spend(&mut self) {
         let fuel = self.layout.registers.fuel;
-        if let Some(life) = self.life.clone() {
-            life.set_steps(self.exchange().scalar(fuel) as u64);
+        if let Some(budget) = self.budget.clone() {
+            budget.set_steps(self.exchange().scalar(fuel) as u64);
         }
     }
 
@@ -504,13 +504,13 @@ impl Job<'_, '_> {
         v1model::Packet { frame, payload, ..self.parts_with(block, headers) }
     }
 
-    /// The same with other headers and no bytes.
+    /// [`parts`](Job::parts) with other headers and no bytes.
     pub(crate) fn parts_with(&mut self, block: BlockName, headers: Value) -> v1model::Packet {
         let registers = self.layout.registers;
         let layout = self.layout;
         // Checksum errors and colours of direct meters are the block's alone.
         let effects = Effects { checksum_error: false, colours: vec![], ..self.effects(block) };
-        let life = self.life.clone().unwrap_or_else(|| self.access.core().new_life());
+        let budget = self.budget.clone().unwrap_or_else(|| self.access.core().new_budget());
         let exchange = self.exchange();
         let [_, metadata, standard] = layout.roles.each_ref().map(|node: &Node| exchange.read(node));
         v1model::Packet {
@@ -522,7 +522,7 @@ impl Job<'_, '_> {
             ingress_port: exchange.scalar(registers.ingress_port) as u32,
             egress_port: exchange.scalar(registers.egress_port) as u32,
             effects,
-            life,
+            budget,
             trace: PacketId::default(),
         }
     }
@@ -544,7 +544,7 @@ impl Job<'_, '_> {
             (registers.start, first),
             (registers.cursor, end - parts.payload.len() as u64),
             (registers.end, end),
-            (registers.fuel, parts.life.steps().min(FUEL)),
+            (registers.fuel, parts.budget.steps().min(FUEL)),
             (registers.ingress_port, u64::from(parts.ingress_port)),
             (registers.egress_port, u64::from(parts.egress_port)),
             (registers.pass_length, parts.effects.counted),
@@ -552,7 +552,7 @@ impl Job<'_, '_> {
             exchange.set_scalar(register, u128::from(value));
         }
         self.set_effects(parts.effects.clone());
-        self.life = Some(parts.life.clone());
+        self.budget = Some(parts.budget.clone());
     }
 
     fn stage(&mut self, block: BlockName, packet: &mut Packet) -> u32 {
@@ -612,7 +612,7 @@ impl Job<'_, '_> {
             instance: note.instance,
             method: note.method.clone(),
             args: args.collect(),
-            life: self.life.clone(),
+            budget: self.budget.clone(),
         };
         packet.leave();
         let packet = std::ptr::from_mut(packet).addr();

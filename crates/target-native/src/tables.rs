@@ -19,18 +19,18 @@ use std::sync::{Arc, Mutex};
 /// Hashes of tables are seeded with this: packets come from whom the operator lets in.
 const SEED: u64 = 0x7034_7261_636b;
 
-/// The tables and cells that code speaks of by number, in the order of the numbers. It is the program's; [`Mirrors`] are a device's.
+/// The tables and cells that code speaks of by number, in the order of the numbers. It is the program's; [`TableReplicas`] are a device's.
 #[derive(Clone, Default)]
 pub(crate) struct Wanted {
-    tables: Vec<(Mirror, TableSpec)>,
+    tables: Vec<(TableReplica, TableSpec)>,
     cells: Vec<InstanceId>,
 }
 
 /// All copies.
 #[derive(Default)]
-pub(crate) struct Mirrors {
-    mirrors: Vec<Mirror>,
-    /// Specs of tables whose copies are not made yet.
+pub(crate) struct TableReplicas {
+    table_replicas: Vec<TableReplica>,
+    /// Specs of tables that have no copies yet.
     specs: Vec<TableSpec>,
     copies: Option<(Control, Tables)>,
     /// Somebody else follows the originals, and gives the copies.
@@ -54,12 +54,12 @@ pub(crate) struct Mirrors {
 
 // The addresses are those of cells and tables that it owns, or of tables that are pinned while code runs.
 #[allow(unsafe_code)]
-// SAFETY: see above; nothing is shared with another thread but by whoever shares the whole.
-unsafe impl Send for Mirrors {}
+// SAFETY: see above; the value is shared between threads only as a whole.
+unsafe impl Send for TableReplicas {}
 
 /// One table's copy.
 #[derive(Clone)]
-struct Mirror {
+struct TableReplica {
     at: TableAt,
     layout: KeyLayout,
     data: Vec<Vec<(usize, Kind)>>,
@@ -119,7 +119,7 @@ impl Wanted {
             const_entries: false,
         };
         let is_direct = spec.is_direct();
-        let mirror = Mirror {
+        let table_replica = TableReplica {
             at,
             layout: layout.clone(),
             data,
@@ -132,7 +132,7 @@ impl Wanted {
             has_profile: facts.has_profile,
             chosen_by,
         };
-        self.tables.push((mirror, spec));
+        self.tables.push((table_replica, spec));
         (self.tables.len() - 1, is_direct)
     }
 
@@ -143,22 +143,29 @@ impl Wanted {
     }
 }
 
-impl Mirrors {
-    /// Those of a device, for a worker; `None` if it lacks some, since it runs another program.
-    pub(crate) fn of(wanted: &Wanted, core: &mut Core, worker: usize) -> Option<Mirrors> {
-        let mut mirrors = Mirrors { worker, ..Mirrors::default() };
-        for (mirror, spec) in &wanted.tables {
-            let slots = if mirror.counts_hits { Some(core.count_slots(mirror.at)?) } else { None };
+impl TableReplicas {
+    /// The tables and cells of a device, for a worker; `None` if the device lacks some, because it runs another program.
+    pub(crate) fn of(wanted: &Wanted, core: &mut Core, worker: usize) -> Option<TableReplicas> {
+        let mut table_replicas = TableReplicas { worker, ..TableReplicas::default() };
+        for (table_replica, spec) in &wanted.tables {
+            let slots =
+                if table_replica.counts_hits { Some(core.count_slots(table_replica.at)?) } else { None };
             // If misses are not counted, their slot is never read.
-            let misses = slots.as_ref().map(|slots| core.misses(mirror.at).unwrap_or_else(|| slots.take()));
+            let misses =
+                slots.as_ref().map(|slots| core.misses(table_replica.at).unwrap_or_else(|| slots.take()));
             let counts = misses.into_iter().collect();
-            mirrors.mirrors.push(Mirror { slots, counts, numbers: Numbers::default(), ..mirror.clone() });
-            mirrors.specs.push(spec.clone());
+            table_replicas.table_replicas.push(TableReplica {
+                slots,
+                counts,
+                numbers: Numbers::default(),
+                ..table_replica.clone()
+            });
+            table_replicas.specs.push(spec.clone());
         }
         for object in &wanted.cells {
-            mirrors.share(*object, core.cells(*object, worker)?);
+            table_replicas.share(*object, core.cells(*object, worker)?);
         }
-        Some(mirrors)
+        Some(table_replicas)
     }
 
     fn share(&mut self, object: InstanceId, cells: SharedCells) {
@@ -196,34 +203,34 @@ impl Mirrors {
 
     fn news(&mut self, core: &mut Core) -> Vec<(usize, News)> {
         self.writes = Some(core.table_writes());
-        let of = |(id, mirror): (usize, &Mirror)| Some((id, core.table_news(mirror.at)?));
-        self.mirrors.iter().enumerate().filter_map(of).collect()
+        let of = |(id, table_replica): (usize, &TableReplica)| Some((id, core.table_news(table_replica.at)?));
+        self.table_replicas.iter().enumerate().filter_map(of).collect()
     }
 
-    /// Writes news to the copies; it is to be published then.
+    /// Writes changes to the copies; the caller must publish them.
     pub(crate) fn write(&mut self, control: &mut Control, news: Vec<(usize, News)>) {
         for (id, news) in news {
-            let (mirror, retired) = (&mut self.mirrors[id], &mut self.retired);
+            let (table_replica, retired) = (&mut self.table_replicas[id], &mut self.retired);
             match news {
                 News::All(entries, default) => {
                     control.clear(id);
                     control.reserve(id, entries.len());
-                    entries.into_iter().for_each(|entry| mirror.insert(control, id, entry, retired));
-                    mirror.set_default(control, id, &default);
+                    entries.into_iter().for_each(|entry| table_replica.insert(control, id, entry, retired));
+                    table_replica.set_default(control, id, &default);
                 }
                 News::Changes(changes) => {
-                    changes.into_iter().for_each(|change| mirror.change(control, id, change, retired));
+                    changes.into_iter().for_each(|change| table_replica.change(control, id, change, retired));
                 }
             }
         }
     }
 
-    /// Ends a publication: nobody counts in slots of former entries any more.
+    /// Ends a publication: no worker counts in slots of former entries any more.
     pub(crate) fn published(&mut self) {
         self.retired.clear();
     }
 
-    /// Code is to read these tables from now on.
+    /// Lets code read these tables.
     pub(crate) fn read(&mut self, tables: &Tables) {
         let copy = Some((std::ptr::from_ref(tables).addr(), tables.publications()));
         if self.refs_of == copy {
@@ -231,8 +238,8 @@ impl Mirrors {
         }
         self.refs_of = copy;
         let worker = self.worker;
-        let of = |(id, mirror): (usize, &mut Mirror)| {
-            mirror.counted = mirror.slots.as_ref().map(|slots| slots.cells(worker));
+        let of = |(id, table_replica): (usize, &mut TableReplica)| {
+            table_replica.counted = table_replica.slots.as_ref().map(|slots| slots.cells(worker));
             let table = tables.table(id);
             let records = table.records();
             let none = FirstBits { top: std::ptr::null(), chunks: std::ptr::null() };
@@ -244,30 +251,31 @@ impl Mirrors {
                 direct: table.direct().map_or(std::ptr::null(), <[u32]>::as_ptr),
                 top,
                 chunks,
-                counts: mirror.counted.as_ref().map_or(std::ptr::null(), |cells| cells.as_ptr()),
+                counts: table_replica.counted.as_ref().map_or(std::ptr::null(), |cells| cells.as_ptr()),
                 far: u64::from(table.is_far() && table.key_words() <= MOST_ASKED),
             }
         };
         self.refs.clear();
-        self.refs.extend(self.mirrors.iter_mut().enumerate().map(of));
+        self.refs.extend(self.table_replicas.iter_mut().enumerate().map(of));
     }
 
-    /// Mirrors for another worker, which reads the copies that this one follows.
-    pub(crate) fn reader(&self, core: &mut Core, worker: usize) -> Mirrors {
-        // Slots of entries are kept by who follows.
-        let reads = |mirror: &Mirror| {
-            let counts = mirror.counts.first().cloned().into_iter().collect();
-            Mirror { counts, ..mirror.clone() }
+    /// TableReplicas for another worker, which reads the copies that this one follows.
+    pub(crate) fn reader(&self, core: &mut Core, worker: usize) -> TableReplicas {
+        // The follower keeps the slots of entries.
+        let reads = |table_replica: &TableReplica| {
+            let counts = table_replica.counts.first().cloned().into_iter().collect();
+            TableReplica { counts, ..table_replica.clone() }
         };
-        let mirrors = self.mirrors.iter().map(reads).collect();
-        let mut reader = Mirrors { mirrors, worker, is_reader: true, ..Mirrors::default() };
+        let table_replicas = self.table_replicas.iter().map(reads).collect();
+        let mut reader =
+            TableReplicas { table_replicas, worker, is_reader: true, ..TableReplicas::default() };
         for (object, cells) in &self.cells {
             reader.share(*object, core.cells(*object, worker).unwrap_or_else(|| cells.clone()));
         }
         reader
     }
 
-    /// For compiled code; valid until [`follow`](Mirrors::follow) is called again.
+    /// For compiled code; valid until [`follow`](TableReplicas::follow) is called again.
     pub(crate) fn refs(&self) -> *const TableRef {
         self.refs.as_ptr()
     }
@@ -290,25 +298,25 @@ impl Mirrors {
 
     /// The original of an entry of a table in which hits are noted, or that has a profile.
     pub(crate) fn original(&self, table: usize, entry: u32) -> Option<(TableAt, EntryKey)> {
-        let mirror = self.mirrors.get(table)?;
-        let entry = lock(&mirror.numbers).get(entry as usize)?.clone()?;
-        Some((mirror.at, entry))
+        let table_replica = self.table_replicas.get(table)?;
+        let entry = lock(&table_replica.numbers).get(entry as usize)?.clone()?;
+        Some((table_replica.at, entry))
     }
 
     /// Bits of a table's keys for its selector.
     pub(crate) fn selector_widths(&self, table: usize) -> &[u32] {
-        self.mirrors.get(table).map_or(&[], |mirror| &mirror.chosen_by)
+        self.table_replicas.get(table).map_or(&[], |table_replica| &table_replica.chosen_by)
     }
 
     /// An action of a table as the words of a record, from the action on.
     pub(crate) fn record(&self, table: usize, action: &ActionView) -> Vec<u64> {
-        let Some(mirror) = self.mirrors.get(table) else { return vec![] };
-        let count = mirror.counts.first();
-        std::iter::once(u64::from(action.action)).chain(mirror.words(action, count)).collect()
+        let Some(table_replica) = self.table_replicas.get(table) else { return vec![] };
+        let count = table_replica.counts.first();
+        std::iter::once(u64::from(action.action)).chain(table_replica.words(action, count)).collect()
     }
 }
 
-impl Mirror {
+impl TableReplica {
     fn change(
         &mut self,
         control: &mut Control,
@@ -332,7 +340,7 @@ impl Mirror {
         }
     }
 
-    /// Inserts an entry. An entry that is gone again has no action; its removal is reported later.
+    /// Inserts an entry. An entry that has been removed since has no action; its removal is reported later.
     fn insert(
         &mut self,
         control: &mut Control,
@@ -359,7 +367,7 @@ impl Mirror {
         self.layout.entry_key(&entry.key.matches, entry.key.priority).ok()
     }
 
-    /// Record of an entry; `None` if the entry is gone again.
+    /// Record of an entry; `None` if the entry has been removed since.
     fn run_of(&self, entry: &EntryView) -> Option<Run> {
         if self.has_profile {
             return Some(Run::Action(0, slot_of(entry.count.as_ref()).collect()));
@@ -391,7 +399,7 @@ fn slot_of(count: Option<&Arc<CountSlot>>) -> impl Iterator<Item = u64> {
     count.into_iter().map(|slot| u64::from(slot.at()))
 }
 
-/// True if a core does not keep an array of so many words near: it is more than half of its second cache.
+/// True if an array of `words` words is far from a core: larger than half of its second-level cache.
 pub(crate) fn is_far(words: usize) -> bool {
     words > 1 << 16
 }

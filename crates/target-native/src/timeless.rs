@@ -1,9 +1,9 @@
-//! Programs that do the same with a packet at every moment.
+//! Programs whose results do not depend on time.
 //!
-//! A batch runs at one moment. The packets of a program for which this holds may have come at different ones: nothing sees the time, nothing
-//! is told of a packet, and nothing remembers when it came.
+//! A batch runs at one time. The packets of such a program may have arrived at different times: the program reads no clock, nothing
+//! is reported about a packet, and nothing stores its time of arrival.
 //!
-//! Refused is what is not known to be harmless, so a program may be timeless and not be found.
+//! A program is refused unless it is known to be independent of time, so some independent programs are not recognised.
 
 use ir::{Block, Call, Callee, Expr, ExprKind, Program, Stmt, StmtKind, Transition, Type, visit};
 
@@ -17,7 +17,7 @@ const FUNCTIONS: [&str; 6] = [
     "verify_checksum_with_payload",
 ];
 
-/// Extern objects whose methods see no time.
+/// Extern objects whose methods read no clock.
 const OBJECTS: [&str; 3] = ["counter", "direct_counter", "register"];
 
 /// True if a lowered program is known to be timeless; `standard` is the type of its standard metadata.

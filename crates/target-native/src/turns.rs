@@ -1,16 +1,16 @@
 //! A lock that threads have in turns.
 //!
 //! ```text
-//! lock ──> next ──> value      whoever waits for the value holds `next`;
-//!                              whoever has let go of the value queues up after that one
+//! lock ──> next ──> value      the thread that waits for the value holds `next`;
+//!                              a thread that has released the value queues up after it
 //! ```
 //!
-//! A [`Mutex`] alone goes to who comes first when it is free, and that is who has just had it: a thread that runs batch
+//! A free [`Mutex`] goes to the first thread that asks, usually the one that has just released it: a thread that runs batch
 //! after batch would keep all others out.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A value that threads have in turns: whoever has just had it is the last to get it again.
+/// A value that threads lock in turn: the thread that held it last is the last to get it again.
 #[derive(Default, Debug)]
 pub struct Turns<T> {
     next: Mutex<()>,

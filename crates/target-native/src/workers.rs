@@ -4,7 +4,7 @@
 //! Shared::write ──> switch (locked) ──> copies of the tables ── publish ──> Worker   reads one copy for a batch
 //!                     ^                                                     Worker   counts in cells of its own
 //!                     └── what is rare: meters, copies, ...  ───────────────┘  │
-//! Shared::take_told <── digests, lines of the log: a queue for each worker <───┘
+//! Shared::take_reports <── digests, lines of the log: a queue for each worker <───┘
 //! ```
 //!
 //! **Invariant**: a batch sees all of a write or nothing, and neither waits for the other: tables are there twice
@@ -25,14 +25,14 @@ use crate::halves::HalvesAtWork;
 use crate::native::Native;
 use crate::outbox::Outbox;
 use crate::packet::Packet;
-use crate::tables::Mirrors;
+use crate::tables::TableReplicas;
 use crate::turns::{Turns, lock};
 use base_diag::Diagnostic;
 use base_time::Time;
 use dataplane_api::{Device as _, Output, Port};
 use dataplane_tables::{Control, Shared as Tables};
 use device::psa::Half;
-use device::{AtWork, Core, Options, Switch, Told};
+use device::{AtWork, Core, Options, Reports, Switch};
 use ir::{Block, Program, visit};
 use ir_interp::Interpreter;
 use std::sync::atomic::{Ordering, fence};
@@ -52,9 +52,9 @@ pub struct Shared(Arc<State>);
 struct State {
     compiled: Compiled,
     switch: Turns<Switch>,
-    writer: Mutex<(Mirrors, Control)>,
+    writer: Mutex<(TableReplicas, Control)>,
     tables: Tables,
-    /// As many as there were workers at one time, by their numbers: the next one takes over that of one who is gone.
+    /// Outboxes by worker number, as many as there were workers at one time. A new worker takes over the outbox of one that has ended.
     outboxes: Mutex<Vec<Arc<Outbox>>>,
     /// One batch at a time.
     is_serial: bool,
@@ -77,13 +77,13 @@ impl Shared {
         Shared::of(&Compiled::new(program, options.drop_port, true)?, options)
     }
 
-    /// The same; `None` if only the interpreter runs the program.
+    /// Like [`new`](Shared::new); `None` if only the interpreter runs the program.
     pub fn compile(program: &Program, options: Options) -> Result<Option<Shared>, Vec<Diagnostic>> {
         let shared = Shared::new(program, options)?;
         Ok(Some(shared).filter(|shared| !matches!(shared.0.compiled.code, Made::Nothing)))
     }
 
-    /// A state of its own for a program that is [compiled](Shared::compiled) already.
+    /// A new state for a program that is already [compiled](Shared::compiled).
     pub fn of(compiled: &Compiled, options: Options) -> Result<Shared, Vec<Diagnostic>> {
         let compiled = compiled.fit(options.drop_port, true)?;
         let switch = ir_interp::switch(Arc::clone(&compiled.program), options)?;
@@ -91,18 +91,18 @@ impl Shared {
     }
 
     fn with(mut switch: Switch, mut compiled: Compiled) -> Shared {
-        let mut mirrors = compiled.code.shared_mirrors(switch.parts().0).unwrap_or_else(|| {
+        let mut table_replicas = compiled.code.shared_replicas(switch.parts().0).unwrap_or_else(|| {
             compiled.code = Made::Nothing;
-            Mirrors::default()
+            TableReplicas::default()
         });
         let code = &compiled.code;
-        let control = mirrors.control();
+        let control = table_replicas.control();
         let tables = Tables::new(&control);
         let is_serial = has_atomic_blocks(switch.program()) || code.has_wide_cells();
         let is_timed = code.builds().any(|build| !build.facts.frame_externs.is_empty())
             || has_value_objects(switch.program())
             || matches!(code, Made::Nothing);
-        let writer = Mutex::new((mirrors, control));
+        let writer = Mutex::new((table_replicas, control));
         let switch = Turns::new(switch);
         let outboxes = Mutex::default();
         let state = State { compiled, switch, writer, tables, outboxes, is_serial, is_timed };
@@ -133,17 +133,17 @@ impl Shared {
     pub fn publish(&self) {
         let State { switch, writer, tables, .. } = &*self.0;
         let mut writer = lock(writer);
-        let (mirrors, control) = &mut *writer;
-        let Some(news) = mirrors.news_if_written(switch.lock().parts().0) else { return };
+        let (table_replicas, control) = &mut *writer;
+        let Some(news) = table_replicas.news_if_written(switch.lock().parts().0) else { return };
         // The switch is free again: a batch that is waited for may want it.
-        mirrors.write(control, news);
+        table_replicas.write(control, news);
         tables.publish(control);
-        mirrors.published();
+        table_replicas.published();
     }
 
     /// Runs an operation of the control plane on the switch. Batches that begin after this see its writes; running ones
     /// may still record hits of an entry for its successor. Traces are not reported; for the reports of workers see
-    /// [`take_told`](Shared::take_told).
+    /// [`take_reports`](Shared::take_reports).
     pub fn write<R>(&self, work: impl FnOnce(&mut Switch) -> R) -> R {
         let result = work(&mut self.lock());
         self.publish();
@@ -151,11 +151,11 @@ impl Shared {
     }
 
     /// Takes the reports of packets since the last call, each worker's in order. Call it often enough that there is
-    /// room for new ones; it never blocks, and blocks nobody.
-    pub fn take_told(&self) -> Told {
-        let mut all = Told::default();
+    /// room for new ones; the call never blocks.
+    pub fn take_reports(&self) -> Reports {
+        let mut all = Reports::default();
         for outbox in lock(&self.0.outboxes).iter() {
-            let Told { digests, log, lost } = outbox.take_told();
+            let Reports { digests, log, lost } = outbox.take_reports();
             all.digests.extend(digests);
             all.log.extend(log);
             all.lost += lost;
@@ -174,14 +174,14 @@ impl Shared {
             Made::Nothing => Box::new(Interpreter::new(&self.0.compiled.program)),
             Made::Whole(build) => Box::new(Native::new(Arc::clone(build), reader())),
             Made::Halves(builds) => {
-                let life = self.0.switch.lock().parts().0.new_life();
-                Box::new(HalvesAtWork::new(builds, [reader(), reader()], life))
+                let budget = self.0.switch.lock().parts().0.new_budget();
+                Box::new(HalvesAtWork::new(builds, [reader(), reader()], budget))
             }
         };
         Worker { shared: self.clone(), outbox, runner, came_of: vec![] }
     }
 
-    /// An outbox that nobody has, with its number, which is that of the worker: whoever had it has left its counts.
+    /// A free outbox with its number, which becomes that of the worker. The counts of its former owner stay in it.
     fn outbox(&self) -> (usize, Arc<Outbox>) {
         let mut outboxes = lock(&self.0.outboxes);
         let left = outboxes.iter().position(|outbox| Arc::strong_count(outbox) == 1);
@@ -205,12 +205,12 @@ impl Worker {
         self.runner.batch(&mut access, packets, &mut self.came_of, now)
     }
 
-    /// For each output of the last batch the position of the packet that it came of, in order.
+    /// For each output of the last batch, the position of the packet from which it was made, in order.
     pub fn came_of(&self) -> &[usize] {
         &self.came_of
     }
 
-    /// A frame that is too long for a [`Packet`], and all that comes of it: see [`Switch::process`].
+    /// Runs a frame that is too long for a [`Packet`] to its end: see [`Switch::process`].
     pub fn frame(&mut self, port: Port, frame: &[u8], now: Time) -> Vec<Output> {
         let mut access = access(&self.shared.0, &self.outbox);
         let outputs = access.shared().map_or(vec![], |switch| switch.process(port, frame, now));
@@ -223,7 +223,7 @@ impl Worker {
         if self.shared.0.is_timed { self.shared.0.switch.lock().deadline() } else { None }
     }
 
-    /// Runs the timers that are due, and all that comes of it.
+    /// Runs the timers that are due, and the resulting packets to their ends.
     pub fn tick(&mut self, now: Time) -> Vec<Output> {
         let mut access = access(&self.shared.0, &self.outbox);
         let tables = self.shared.0.tables.pin();
@@ -255,22 +255,22 @@ impl Made {
     }
 
     /// The tables and cells of a device, for threads that share it; `None` if that runs another program.
-    fn shared_mirrors(&self, core: &mut Core) -> Option<Mirrors> {
+    fn shared_replicas(&self, core: &mut Core) -> Option<TableReplicas> {
         match self {
-            Made::Nothing => Some(Mirrors::default()),
-            Made::Whole(build) => build.mirrors(core),
-            // The numbers of egress go on after those of ingress.
-            Made::Halves(builds) => builds.egress.mirrors(core),
+            Made::Nothing => Some(TableReplicas::default()),
+            Made::Whole(build) => build.table_replicas(core),
+            // The numbers of egress continue after those of ingress.
+            Made::Halves(builds) => builds.egress.table_replicas(core),
         }
     }
 }
 
-/// True if the program says that more than a call is to be atomic.
-/// Value externs may have timers.
+/// True if the program has value externs with memory, which may have timers.
 fn has_value_objects(program: &Program) -> bool {
     program.instances.iter().any(|instance| program.value_extern(instance).is_some())
 }
 
+/// True if the program has `@atomic` blocks, which make more than one call atomic.
 fn has_atomic_blocks(program: &Program) -> bool {
     let of_controls =
         program.controls.iter().flat_map(|c| c.actions.iter().map(|a| &a.body).chain([&c.body]));

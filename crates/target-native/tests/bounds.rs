@@ -76,7 +76,7 @@ fn delete(engine: &mut Engine, table: &str, number: u64) {
     engine.switch().table_delete(table, &[key], priority).expect("it is there");
 }
 
-/// How many tables a packet with this number hits.
+/// Number of tables that a packet with this number hits.
 fn hits(engine: &mut Engine, number: u64) -> u8 {
     let mut frame = [0; 60];
     frame[..6].copy_from_slice(&number.to_be_bytes()[2..]);
@@ -159,7 +159,7 @@ fn entries_that_come_and_go_leave_nothing() {
         }
         assert_eq!(hits(&mut engine, round), 4);
         match round {
-            // What has grown once may stay; prefixes and ranges take a little more here than there.
+            // What has grown once may queueing; prefixes and ranges take a little more here than there.
             0..20 => most = used().max(most),
             _ => assert!(used() <= most + most / 10, "{} bytes in round {round}, {most} before", used()),
         }

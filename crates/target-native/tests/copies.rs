@@ -91,7 +91,7 @@ fn in_queues_and_cut() {
     assert!(cut < whole, "{cut} bytes of {whole}");
 }
 
-/// Both engines send the same; the bytes of what they send.
+/// Checks that both engines send the same frames. Returns the bytes of these.
 fn check_queues(fill: fn(&mut Switch)) -> usize {
     let mut native = Engine::compile(&program(), Options::default()).expect("it compiles").into_switch();
     let mut switch = ir_interp::switch(Arc::new(program()), Options::default()).expect("a device");

@@ -80,9 +80,9 @@ fn they_do_what_the_interpreter_does() {
         let log = switch.take_log();
         logged += log.len();
         assert_eq!(engine.switch().take_log(), log);
-        let told = switch.take_digests();
-        digests += told.len();
-        assert_eq!(engine.switch().take_digests(), told);
+        let digests_of_interpreter = switch.take_digests();
+        digests += digests_of_interpreter.len();
+        assert_eq!(engine.switch().take_digests(), digests_of_interpreter);
     }
     assert_eq!(engine.interpreted(), 0);
     assert_eq!(engine.switch().state(), switch.state());

@@ -11,7 +11,7 @@ use target_native::{Engine, Fate, Packet, Shared};
 
 type Calls = Arc<Mutex<Vec<String>>>;
 
-/// Does what the bits of the first byte say, and notes what it was called with.
+/// An extern that acts on the bits of the first byte, and records its arguments.
 struct Press {
     calls: Calls,
     timer: Option<(Time, Vec<u8>)>,
@@ -66,7 +66,7 @@ fn program() -> Arc<ir::Program> {
     Arc::new(common::program_at(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/frames.p4")))
 }
 
-/// Which the interpreter runs: see [`target_native::Report::compiled`].
+/// A program that the interpreter runs: see [`target_native::Report::compiled`].
 fn interpreted() -> ir::Program {
     common::program_with(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/frames.p4"), &["HEADER_IN_METADATA"])
 }

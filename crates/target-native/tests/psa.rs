@@ -1,4 +1,4 @@
-//! Programs for PSA: their halves as machine code do what the interpreter does.
+//! Programs for PSA: their halves as machine code give the same results as the interpreter.
 
 mod common;
 
@@ -138,9 +138,9 @@ fn batches() {
         assert_eq!(sorted(sent(&others).chain(ran)), wanted, "batch {number} of a worker");
     }
     assert!(fates.iter().all(|packets| *packets > 200), "{fates:?}");
-    let told = reference.take_digests();
-    assert_eq!(engine.switch().take_digests(), told);
-    assert_eq!(shared.take_told().digests, told);
+    let digests_of_interpreter = reference.take_digests();
+    assert_eq!(engine.switch().take_digests(), digests_of_interpreter);
+    assert_eq!(shared.take_reports().digests, digests_of_interpreter);
     let wanted = (reference.state(), reference.counters().clone());
     assert_eq!((engine.switch().state(), engine.switch().counters().clone()), wanted);
     assert_eq!(shared.write(|switch| (switch.state(), switch.counters().clone())), wanted);

@@ -1,4 +1,4 @@
-//! The router as machine code does what the interpreter does.
+//! The router as machine code gives the same results as the interpreter.
 
 mod common;
 

@@ -47,7 +47,7 @@ fn write(switch: &mut Switch, key: u8, version: u64, is_new: bool) {
     }
 }
 
-/// Batches until somebody says stop; counts them. Gives how many versions were seen.
+/// Runs batches until told to stop. Returns their number and the number of versions seen.
 fn look(worker: &mut Worker, batches: &AtomicU64, stop: &AtomicBool) -> usize {
     let mut seen = vec![];
     while !stop.load(Ordering::Relaxed) {
@@ -142,7 +142,7 @@ fn no_count_is_lost() {
     });
 }
 
-/// How many packets a cell of the counter has counted.
+/// Number of packets that a cell of the counter has counted.
 fn read(switch: &Switch, index: u64) -> u64 {
     switch.counter_read("I.kinds", index).expect("a counter").packets
 }
@@ -214,7 +214,7 @@ fn a_counter_that_is_set_while_packets_run_loses_none() {
         packets
     });
     assert!(set > 1);
-    // Workers that come later count on where those who are gone have counted.
+    // New workers continue the counts of workers that have ended.
     assert_eq!(run(&shared), packets);
     assert_eq!(read(&shared.lock(), 1), 2 * packets);
 }

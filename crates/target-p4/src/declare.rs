@@ -5,7 +5,7 @@ use crate::print::Printer;
 use ir::{Arch, Field, MatchKind, Type, TypeDecl, TypeId, TypeKind};
 use std::collections::BTreeSet;
 
-/// How many errors core.p4 declares.
+/// Number of errors that core.p4 declares.
 const CORE_ERRORS: usize = 7;
 
 impl<'p> Printer<'p> {

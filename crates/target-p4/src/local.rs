@@ -283,7 +283,7 @@ pub(crate) fn note_exprs(stmts: &[Stmt], f: &mut dyn FnMut(&ir::Expr)) {
     }
 }
 
-/// Gives each variable a name that hides nothing where it is visible.
+/// Names of variables; each hides nothing where it is visible.
 struct VarNames<'a> {
     program: &'a Program,
     globals: &'a Globals,

@@ -1,4 +1,4 @@
-//! Which names a piece of code refers to: those that a declaration in it may not hide.
+//! Names that a piece of code refers to: a declaration in the code may not hide them.
 
 use crate::globals::Globals;
 use ir::{
@@ -22,12 +22,12 @@ pub(crate) struct Uses<'a> {
 }
 
 impl Uses<'_> {
-    /// All that a function's body refers to.
+    /// Adds all names that a function's body refers to.
     pub(crate) fn function(&mut self, function: &Function) {
         self.stmts(&function.body.stmts);
     }
 
-    /// All that a parser refers to after its parameters.
+    /// Adds all names that a parser refers to after its parameters.
     pub(crate) fn parser(&mut self, parser: &Parser) {
         parser.instances.iter().for_each(|id| self.construction(*id));
         parser.value_sets.iter().for_each(|set| self.ty(&set.ty));
@@ -43,7 +43,7 @@ impl Uses<'_> {
         }
     }
 
-    /// All that a control refers to after its parameters.
+    /// Adds all names that a control refers to after its parameters.
     pub(crate) fn control(&mut self, control: &Control) {
         control.instances.iter().for_each(|id| self.construction(*id));
         self.stmts(&control.locals);

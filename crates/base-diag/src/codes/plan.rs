@@ -9,7 +9,7 @@ codes! {
     QUANTITY = 0803,
     /// A JSON or CSV file does not have the form it is to have.
     FORM = 0804,
-    /// The same thing is said twice.
+    /// Two statements about the same thing.
     TWICE = 0805,
     /// The region graph has a cycle.
     CYCLE = 0806,

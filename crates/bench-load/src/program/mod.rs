@@ -23,9 +23,9 @@ pub struct Program {
     pub title: &'static str,
     /// P4 source.
     pub p4: &'static str,
-    /// The same job in C, for `examples/bench/c/peer.c`.
+    /// C source with the same function, for `examples/bench/c/peer.c`.
     pub c: &'static str,
-    /// The same job for DPDK's SWX pipeline, for `examples/bench/swx/host.c`.
+    /// DPDK SWX specification with the same function, for `examples/bench/swx/host.c`.
     pub swx: Option<&'static str>,
     /// The exponent of its flows' popularity that fits it, in thousandths.
     pub skew: u32,

@@ -45,7 +45,7 @@ pub struct Args {
     format: Format,
 }
 
-/// `PORT@FILE`, or a file of packets that come in by port 0.
+/// `PORT@FILE`, or a file of packets for port 0.
 fn capture(text: &str) -> Result<PortFiles, String> {
     if !text.contains('@') {
         return Ok(PortFiles { port: 0, input: Some(text.into()), output: None });
@@ -191,7 +191,7 @@ fn write_region(out: &mut String, region: &Region) {
     }
 }
 
-/// The hand-overs if every region had a device of its own.
+/// The hand-overs if each region had a device of its own.
 fn write_edges(out: &mut String, edges: &Result<Vec<Edge>, Vec<String>>) {
     match edges {
         Ok(edges) if edges.is_empty() => {}

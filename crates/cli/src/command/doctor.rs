@@ -22,7 +22,7 @@ pub fn run(args: &Args) -> ExitCode {
         Format::Text => {
             for finding in &findings {
                 let word = if finding.works { "yes" } else { "no" };
-                output::print(&format!("{word:<4} {:<27} {}\n", finding.what, finding.told));
+                output::print(&format!("{word:<4} {:<27} {}\n", finding.what, finding.message));
             }
         }
         Format::Json => output::json(&json!({ "ok": true, "findings": findings })),

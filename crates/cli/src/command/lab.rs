@@ -229,7 +229,7 @@ fn test(script: &Path, path: &Path, options: &Options, format: Format) -> ExitCo
     lab::on_signals(&network.id, network.registry.clone(), true);
     let outcomes = lab::run_script(&network, &steps, |outcome| {
         if format == Format::Text {
-            output::print(&told(outcome));
+            output::print(&outcome_text(outcome));
         }
     });
     let failures = outcomes.iter().filter(|outcome| !outcome.ok).count();
@@ -245,7 +245,7 @@ fn test(script: &Path, path: &Path, options: &Options, format: Format) -> ExitCo
     }
 }
 
-fn told(outcome: &Outcome) -> String {
+fn outcome_text(outcome: &Outcome) -> String {
     let word = if outcome.ok { "ok    " } else { "FAILED" };
     let mut text = format!("{word}  {}  {}\n", outcome.line, outcome.text);
     if !outcome.ok {

@@ -47,7 +47,10 @@ pub fn run(args: &Args) -> ExitCode {
     let wanted: Vec<(What, &PathBuf)> =
         info.chain(args.entries.iter().map(|path| (What::Entries, path))).collect();
     if let Some((_, path)) = wanted.iter().find(|(_, path)| form(args.format, path).is_none()) {
-        tell!("p4rack: the extension of `{}` does not tell its encoding: add `--format`", path.display());
+        tell!(
+            "p4rack: the extension of `{}` does not determine the encoding: add `--format`",
+            path.display()
+        );
         return ExitCode::from(2);
     }
     let mut map = SourceMap::new();

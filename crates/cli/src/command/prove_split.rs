@@ -95,7 +95,7 @@ fn prove(
     Ok(())
 }
 
-/// Prints a proof as it is done; JSON waits for the end.
+/// Prints a proof when it ends; JSON is printed at the end of all.
 fn show(args: &Args, proved: Proved, results: &mut Vec<Value>) {
     let regions: Vec<String> = proved.regions.iter().map(|(r, d)| format!("{r} on {d}")).collect();
     let regions = if regions.is_empty() { "whole".to_string() } else { regions.join(", ") };

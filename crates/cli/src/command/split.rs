@@ -206,7 +206,7 @@ fn names(all: &[&str]) -> String {
     }
 }
 
-/// The same as JSON; of several apps a list.
+/// The placement as JSON; a list if there are several apps.
 pub fn placement_json(racked: &Racked) -> Value {
     match racked.apps.as_slice() {
         [app] => app_json(app),

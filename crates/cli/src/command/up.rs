@@ -210,9 +210,9 @@ struct Watch {
     events: u64,
 }
 
-/// How far a run is, for those who wait.
+/// Progress of a run.
 struct Progress {
-    /// None where nobody wants to know.
+    /// Time of the last line; `None` if progress is not shown.
     shown: Option<Instant>,
     on_terminal: bool,
     /// A loop was reported.
@@ -224,14 +224,14 @@ const SILENCE: Duration = Duration::from_secs(10);
 
 #[allow(clippy::disallowed_methods, reason = "progress is shown in real time")]
 impl Progress {
-    #[expect(clippy::disallowed_methods, reason = "how often somebody is told decides nothing")]
+    #[expect(clippy::disallowed_methods, reason = "the clock decides only how often progress is printed")]
     fn new(is_wanted: bool) -> Progress {
         let shown = is_wanted.then(Instant::now);
         Progress { shown, on_terminal: std::io::stderr().is_terminal(), told_loop: false }
     }
 
     /// On a terminal one line that changes; elsewhere a line now and then.
-    #[expect(clippy::disallowed_methods, reason = "how often somebody is told decides nothing")]
+    #[expect(clippy::disallowed_methods, reason = "the clock decides only how often progress is printed")]
     fn show(&mut self, events: u64, emulator: &Emulator) {
         let Some(shown) = &mut self.shown else { return };
         if let (Some(found), false) = (emulator.loops().first(), self.told_loop) {
@@ -263,7 +263,7 @@ struct Output {
 }
 
 impl Output {
-    /// It is none of those that the rack was read from.
+    /// Creates the file. Refuses a path that the rack was read from.
     fn new(path: PathBuf, racked: &Racked) -> Result<Output, String> {
         output::unread(&path, &racked.sources)?;
         let file = File::create(&path).map_err(|e| format!("`{}` cannot be written: {e}", path.display()))?;
@@ -304,7 +304,7 @@ impl Watch {
         self.steps || self.page.is_some()
     }
 
-    /// So many events have happened.
+    /// Called after each event; `events` is the number of events so far.
     fn event(&mut self, emulator: &mut Emulator, events: u64) -> Result<(), String> {
         self.events += events;
         if let Some((_, timeline)) = &mut self.page {

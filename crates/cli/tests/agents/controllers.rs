@@ -1,4 +1,4 @@
-//! Controllers of a rack that die, come twice, come back, or run something else; and those who are not its controllers.
+//! Controllers of a rack that die, are started twice, return, or run another program; and clients that are not its controllers.
 
 use crate::setup::{Rack, Switch, are_sound, changed, ctl, directory, is_running, secret, text};
 use base_time::Rng;
@@ -65,7 +65,7 @@ impl Client {
         Ok(Client { runtime, p4runtime, election, secret, _say, heard })
     }
 
-    /// The code of the next arbitration update, and the highest election id that it tells.
+    /// The code of the next arbitration update, and the highest election id in it.
     fn told(&mut self) -> (i32, u128) {
         let message = self.runtime.block_on(self.heard.message()).unwrap().unwrap();
         let Some(Told::Arbitration(told)) = message.update else { panic!("{message:?}") };
@@ -198,7 +198,7 @@ fn a_controller_that_was_superseded_comes_back_with_what_the_other_wrote() {
     assert_eq!(first.ports(), [1, 3, 5]);
 }
 
-/// A controller that was started anew wrote its own entries over what ran, 8 of 8 times.
+/// A restarted controller once overwrote the running entries with its own, 8 of 8 times.
 #[test]
 fn no_acknowledged_write_is_lost_with_a_controller() {
     let mut rack = Rack::new();
@@ -296,7 +296,7 @@ fn no_acknowledged_write_is_lost_in_many_kills() {
     eprintln!(
         "{kills} kills ({killed:?} of controller, tor, nic), {acknowledged} acknowledged writes, none lost"
     );
-    // What the devices hold is what the controller says.
+    // The devices have the entries that the controller reports.
     let mut client = Client::new(&rack.controller.address, 1, None).unwrap();
     there.iter().filter(|port| **port != 1).for_each(|port| client.write("DELETE", *port).unwrap());
     if !there.contains(&1) {
@@ -345,7 +345,7 @@ fn write_on(
     (there, unknown, acknowledged)
 }
 
-/// A register with five million cells could not be read, so that a controller that began anew asked its agents for ever.
+/// A register with five million cells could not be read, so a restarted controller asked its agents forever.
 #[test]
 fn large_objects_are_adopted_and_repaired() {
     let large = changed("agents_large", "register<bit<32>>(1) seen;", "register<bit<32>>(5000000) seen;");
@@ -359,7 +359,7 @@ fn large_objects_are_adopted_and_repaired() {
     goes(&rack, &rack.controller);
     assert_eq!(Client::new(&rack.controller.address, 1, None).unwrap().ports(), [1, 3]);
     assert_eq!(rack.pass(2), (2, 2));
-    // What somebody else has written is found, and undone.
+    // Writes of another client are found and undone.
     let secret = std::fs::read_to_string(crate::setup::state().join("p4rack/secret")).unwrap();
     let highest = {
         let mut client = Client::new(&rack.nic.address, 0, Some(secret.trim().to_string())).unwrap();
@@ -385,7 +385,7 @@ fn another_program_is_not_erased() {
     assert_eq!(output.status.code(), Some(1), "{told}");
     let why = "runs another program, with ";
     assert!(told.contains(why) && told.contains("`--fresh` erases them"), "{told}");
-    // The first goes on.
+    // The first controller continues.
     goes(&rack, &rack.controller);
     assert_eq!(rack.pass(1), (1, 1));
     let fresh = start(&another(&rack, &other, &["--fresh"]));
@@ -409,7 +409,7 @@ fn an_agent_serves_its_controller_alone() {
     assert_eq!(rack.pass(1), (1, 1));
 }
 
-/// Somebody who has the secret writes by the election id of the primary, which every backup is told.
+/// A client with the secret writes with the election id of the primary, which every backup can read.
 #[test]
 fn what_somebody_else_has_written_is_found() {
     let rack = Rack::with_controller(&["--audit", "1"]);

@@ -1,4 +1,4 @@
-//! A rack of processes: an agent beside each of two devices, their controller, and operators who ask and steer it.
+//! A rack of processes: an agent for each of two devices, their controller, and operators.
 
 #![allow(clippy::disallowed_methods)]
 
@@ -25,7 +25,7 @@ fn an_agent_that_dies_gets_everything_when_it_is_back() {
     assert!(["its agent cannot be reached", "no agent at"].iter().any(|why| told.contains(why)), "{told}");
     rack.nic = Switch::start(&["--grpc-server-addr", &address, "-i", &rack.inside[1]]);
     rack.wait(&rack.controller, are_sound);
-    // The register was in the memory that is gone; the entries were not.
+    // The register was in the lost memory; the entries were not.
     assert_eq!([rack.pass(9), rack.pass(10)], [(9, 1), (10, 2)]);
 }
 
@@ -59,7 +59,7 @@ fn a_plan_is_replaced_under_traffic_without_a_loss() {
     let stop = AtomicBool::new(false);
     let received = std::thread::scope(|scope| {
         let traffic = scope.spawn(|| {
-            // Few are on the way at once: what the system's queues lose is not the rack's loss.
+            // Few frames are in flight at a time, because losses in the system's queues are not losses of the rack.
             let (mut sent, mut received) = (0, vec![]);
             while !stop.load(Ordering::Relaxed) || received.len() < sent as usize {
                 if !stop.load(Ordering::Relaxed) && (sent as usize) < received.len() + 16 {
@@ -121,7 +121,7 @@ fn frames_wait_while_the_rack_is_stopped() {
     assert_eq!(received, (1..=5).map(|number| (number, number)).collect::<Vec<_>>());
     text(&rack.ctl(&["reset"]));
     assert_eq!(rack.pass(6), (6, 1));
-    // The controller asks its agents for what they count from time to time.
+    // The controller reads the counters of its agents from time to time.
     let counted = "port_frames_received_total device=tor port=1";
     while !text(&rack.ctl(&["counters", "port_frames"])).contains(counted) {
         std::thread::sleep(std::time::Duration::from_millis(20));

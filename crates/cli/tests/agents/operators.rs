@@ -12,7 +12,7 @@ fn what_has_changed_is_watched() {
     secret(watch.args(["ctl", "--addr", &rack.controller.address, "watch", "--interval", "1"]));
     let mut watch = watch.stdout(Stdio::piped()).spawn().expect("the binary runs");
     let mut lines = BufReader::new(watch.stdout.take().expect("it is piped")).lines().map(Result::unwrap);
-    // All of it first, then what is not as it was.
+    // Everything first, then changes.
     assert_eq!(lines.next().as_deref(), Some("running"));
     text(&rack.ctl(&["stop"]));
     assert!(lines.any(|line| line == "held: frames are queued"));

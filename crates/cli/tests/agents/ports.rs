@@ -64,7 +64,7 @@ fn a_switch_with_a_port_that_cannot_be_does_not_start() {
     assert!(told(2, &["-i", "1@hub:a"]).contains("`hub` is not a kind of port"));
 }
 
-/// A switch by one of BMv2's names, and what it said until it listened.
+/// A switch called by one of BMv2's names, and its output until it listens.
 fn named(name: &str, directory: &std::path::Path, args: &[&str]) -> (std::process::Child, Vec<String>) {
     let link = directory.join(name);
     let _ = std::fs::remove_file(&link);

@@ -39,7 +39,7 @@ impl Switch {
                 break address.to_string();
             }
         };
-        // It must not wait for somebody to read.
+        // The process must not block on its output.
         std::thread::spawn(move || told.for_each(drop));
         let args = args.iter().map(ToString::to_string).collect();
         Switch { process, address, args }
@@ -113,7 +113,7 @@ pub fn changed(name: &str, from: &str, to: &str) -> PathBuf {
     copy
 }
 
-/// An address where nobody listens.
+/// A free UDP address.
 fn free_udp() -> SocketAddr {
     UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
@@ -137,7 +137,7 @@ impl Rack {
         Rack::with_all(directory, &[], &[], controller)
     }
 
-    /// With arguments of all who listen, and of all who call.
+    /// A rack with arguments for all servers and for all clients.
     pub fn with(server: &[&str], client: &[&str]) -> Rack {
         Rack::with_all(&directory(), server, client, &[])
     }

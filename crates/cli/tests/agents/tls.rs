@@ -14,7 +14,7 @@ fn file(name: &str) -> String {
     directory().join("certificates").join(name).display().to_string()
 }
 
-/// Arguments of who listens.
+/// Arguments of a server.
 fn server() -> Vec<String> {
     let [certificate, key, authority] = ["switch.pem", "switch.key", "authority.pem"].map(file);
     let args =
@@ -22,7 +22,7 @@ fn server() -> Vec<String> {
     args.map(ToString::to_string).to_vec()
 }
 
-/// Arguments of who calls, and trusts those whom `authority` has signed.
+/// Arguments of a client that trusts certificates signed by `authority`.
 fn client(authority: &str, name: Option<&str>) -> Vec<String> {
     let mut args = vec!["--cacert".to_string(), file(authority)];
     if let Some(name) = name {
@@ -36,7 +36,7 @@ fn words(args: &[String]) -> Vec<&str> {
     args.iter().map(String::as_str).collect()
 }
 
-/// Callers whom nobody answers, and a part of why.
+/// Clients that are refused, with parts of the reasons.
 fn strangers() -> Vec<(Vec<String>, &'static [&'static str])> {
     vec![
         (client("authority.pem", None), &["CertificateRequired", "closed", "broken pipe", "reset"]),
@@ -133,7 +133,7 @@ fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
 
-/// The secret went to agents in clear, and who wanted more had to make certificates.
+/// The secret once went to agents in plaintext unless the user had made certificates.
 #[test]
 fn certificates_are_made_at_bring_up() {
     let certificates = empty("agents_certified");
@@ -227,7 +227,7 @@ fn the_way_beyond_the_loopback_is_encrypted() {
         &output,
         &["add --certificates with the directory that the rack's controller created for this agent"],
     );
-    // A secret is not told to whoever listens on the way.
+    // The secret is not sent to a server in between.
     let file = state.join("p4rack/secret").display().to_string();
     let output = ctl("192.0.2.1:9559", &["show", "--secret", &file]);
     refused(&output, &["the connection to 192.0.2.1:9559 is plaintext and would reveal the secret"]);
@@ -279,11 +279,11 @@ fn certificates_that_expire_or_are_replaced() {
     text(&ctl(&rack.tor.address, &[&["show"], &words(&good)[..]].concat()));
     assert_eq!(rack.pass(1), (1, 1));
     early.show().unwrap();
-    // One that starts with them says what is wrong.
+    // A switch that starts with these certificates reports the error.
     let mut agent = Command::new(env!("CARGO_BIN_EXE_p4rack"));
     agent.args(["switch", "--grpc-server-addr", "127.0.0.1:0", "--certificates"]).arg(&own);
     refused(&agent.output().unwrap(), &["cannot be read"]);
-    // A switch whose own certificate has expired is not believed.
+    // A switch with an expired certificate is refused.
     short(&directory, "past", 0);
     let [certificate, key, authority] =
         ["past.pem", "past.key", "authority.pem"].map(|file| directory.join(file).display().to_string());

@@ -1,4 +1,4 @@
-//! Connections that say nothing, streams that shut others out, and roles that nobody needs.
+//! Silent connections, streams that block others, and unused roles.
 
 use crate::setup::{Client, GIGABYTE, Honest, Victim, alone, at_length, runtime, stream};
 use agent::ClientTls;
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
-/// 300 connections under a limit of 256 descriptors took most of a core, and nobody else was answered.
+/// 300 connections under a limit of 256 descriptors once took most of a core, and no other client was served.
 #[test]
 fn silent_connections_keep_nobody_out() {
     let _alone = alone();
@@ -61,7 +61,7 @@ fn pem(name: &str) -> String {
     pems.join(name).display().to_string()
 }
 
-/// TLS hand-shakes that begin and do not go on, and some that are none.
+/// Incomplete TLS handshakes, and data that is no handshake.
 #[test]
 fn hand_shakes_without_end_keep_nobody_out() {
     let _alone = alone();
@@ -86,7 +86,7 @@ fn hand_shakes_without_end_keep_nobody_out() {
     victim.is_as_before(before, "hand-shakes");
 }
 
-/// Hand-shakes as fast as they come, each of which costs the switch a signature, by callers who have no certificate.
+/// A flood of handshakes by clients without certificates; each costs the switch a signature.
 #[test]
 fn hand_shakes_that_flood_keep_nobody_out() {
     let _alone = alone();
@@ -110,7 +110,7 @@ fn hand_shakes_that_flood_keep_nobody_out() {
                 });
             });
         }
-        // A controller that is there goes on, and others come.
+        // A connected controller continues, and others can connect.
         let mut early = agent::Operator::connect(&victim.address, Some(&known), None).unwrap();
         let (mut calls, mut worst, mut slowest) = (0, Duration::ZERO, Duration::ZERO);
         let begun = Instant::now();

@@ -38,7 +38,7 @@ const EXTERNS: [(&str, &str, &[u32], &str); 6] = [
     ),
 ];
 
-/// The program that runs, with so many externs, each of which has all frames.
+/// A program with `count` externs; each of them gets all frames.
 fn program((name, members, widths, call): (&str, &str, &[u32], &str), value: u128, count: usize) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../agent/benches/served/l2.p4");
     let text = std::fs::read_to_string(path).unwrap();

@@ -49,7 +49,7 @@ async fn attack(victim: &Victim, start: &ForwardingPipelineConfig, table: (u32, 
     let _ = raw_call(address, "Write", [&head[..], &[0x22, 0].repeat(20_000)].concat()).await;
     let _ = raw_call(address, "Write", [&head[..], &[0xff; 5000]].concat()).await;
     let _ = raw_call(address, "Read", [0x1a, 0].repeat(5_000)).await;
-    // Reads of everything, most of which nobody reads.
+    // Reads of everything; most answers are not read.
     let mut reader: Client = victim.connect().await;
     let all: ReadRequest =
         from_text("device_id: 1 entities { table_entry {} } entities { table_entry { priority: 3 } }")
@@ -59,7 +59,7 @@ async fn attack(victim: &Victim, start: &ForwardingPipelineConfig, table: (u32, 
     for _ in 0..20 {
         unread.extend(reader.read(all.clone()).await);
     }
-    // Streams with roles that nobody has heard of.
+    // Streams with unknown roles.
     let mut streams = vec![];
     for n in 0..20 {
         streams.push(stream(&mut reader, 0).await);

@@ -23,7 +23,7 @@ fn program(ifs: usize) -> Vec<u8> {
     text.replacen("        sources.apply();\n", &format!("        sources.apply();\n{many}"), 1).into_bytes()
 }
 
-/// The same program with tables of a million entries.
+/// The program with tables of a million entries.
 fn larger() -> String {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("attacked_larger.p4");
     let text = std::fs::read_to_string(DEVICE).unwrap().replace("size = 131072", "size = 1048576");
@@ -31,12 +31,12 @@ fn larger() -> String {
     path.display().to_string()
 }
 
-/// The same program on two devices of one process.
+/// The program on two devices of one process.
 fn rack() -> String {
     rack_by("attacked", "Destinations = \"nic\"")
 }
 
-/// The same by another map.
+/// The same rack with another map.
 fn rack_by(name: &str, map: &str) -> String {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.toml"));
     let text = format!(
@@ -97,7 +97,7 @@ fn frames_pass_while(
     assert!(passed > 10, "{passed} frames passed");
 }
 
-/// Pushes the program with so many statements.
+/// Pushes the program with `ifs` statements.
 fn push(ifs: usize) -> impl AsyncFnOnce(&mut Client, (u32, u32), &str) + Send + 'static {
     async move |client: &mut Client, _: (u32, u32), _: &str| {
         let request = "device_id: 1 election_id { low: 1 } action: RECONCILE_AND_COMMIT";
@@ -118,7 +118,7 @@ fn frames_pass_while_a_program_is_compiled() {
     frames_pass_while(&format!("a program of {ifs} ifs"), DEVICE, push(ifs));
 }
 
-/// The same of a rack in one process, which split and compiled programs in that thread after single devices did not any more.
+/// A rack in one process splits and compiles programs on a thread of its own, as single devices do.
 #[test]
 fn frames_pass_while_a_program_is_split() {
     let _alone = alone();

@@ -12,7 +12,7 @@ fn asks(queries: impl Iterator<Item = String>) -> ReadRequest {
     ReadRequest { device_id: 1, entities, ..ReadRequest::default() }
 }
 
-/// Somebody who reads, the table of so many entries, an honest controller, and the memory that is used so far.
+/// A reading client, the number of the table's entries, an honest controller, and the memory used so far.
 async fn filled(victim: &Victim, most: u32) -> (Client, u32, Honest, u64) {
     let mut client = victim.connect().await;
     let first = stream(&mut client, 1).await;
@@ -47,7 +47,7 @@ fn who_asks_for_everything_many_times_is_answered_once() {
     });
 }
 
-/// Answers that nobody reads are kept in few bytes, and only so long as somebody may read them.
+/// Unread answers take little memory, and only for a limited time.
 #[test]
 fn who_asks_and_does_not_read_takes_little() {
     let _alone = alone();
@@ -63,7 +63,7 @@ fn who_asks_and_does_not_read_takes_little() {
             }
         }
         let meanwhile = victim.memory().saturating_sub(before);
-        // Some fifty bytes for each entry, as it is sent.
+        // Some fifty bytes for each entry, in the encoded form.
         let most = u64::from(most) * readers * 200 + (32 << 20);
         assert!(meanwhile < most, "{meanwhile} bytes for {readers} answers");
         drop(unread);

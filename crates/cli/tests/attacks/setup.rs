@@ -23,7 +23,7 @@ pub type Client = P4RuntimeClient<Channel>;
 /// Memory that the switch may have: 1 GB of data, and never more descriptors than a common limit.
 pub const GIGABYTE: &str = "ulimit -d 1048576";
 
-/// Lets a switch run programs whose tables would not fit into its memory if they were full.
+/// Options that allow programs whose full tables would not fit into memory.
 pub const LARGE: [&str; 2] = ["--max-memory", "4096"];
 
 /// True for `./test --all`: attacks are as large as they were when they were found.
@@ -217,7 +217,7 @@ pub fn entries(
     WriteRequest { updates: destinations.map(update).collect(), ..head }
 }
 
-/// How many entities a read finds.
+/// Number of entities that a read finds.
 pub async fn count(client: &mut Client, request: ReadRequest) -> Result<usize, tonic::Status> {
     let mut found = client.read(request).await?.into_inner();
     let mut count = 0;
@@ -241,14 +241,14 @@ fn percentile(sorted: &[Duration], percent: usize) -> Duration {
 }
 
 impl Honest {
-    /// It is the primary, and writes one entry again and again.
+    /// Becomes primary and writes one entry repeatedly.
     pub fn start(victim: &Victim, election: u64) -> Honest {
         let peer = Victim::start(GIGABYTE, &[]);
         let (attacked, beside) = (Working::start(victim, election), Working::start(&peer, election));
         Honest { attacked, beside, _peer: peer }
     }
 
-    /// All of its calls were done. How long they took is told.
+    /// All of its calls have succeeded. Prints how long they took.
     pub fn end(self, attack: &str) {
         let [attacked, beside] = [self.attacked, self.beside].map(Working::end);
         let told =

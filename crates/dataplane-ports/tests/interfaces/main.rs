@@ -1,4 +1,4 @@
-//! Linux's interfaces as ports, in network namespaces: what cards do is done, nothing is seen twice, and what goes may come back.
+//! Linux interfaces as ports, in network namespaces: offloads are executed, no frame is received twice, and interfaces may be removed and created again.
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
@@ -86,7 +86,7 @@ fn a_stream_of_tcp_passes_in_frames_of_at_most_the_mtu() {
             sending.join().unwrap();
             assert!(got == pattern(BYTES), "{} of {BYTES} bytes", got.len());
         }
-        // The program ends what is longer than a frame; segments have at most 1460 bytes.
+        // The program drops frames that are too long; segments have at most 1460 bytes.
         assert!(lanes.counts()[&1].received > 2 * BYTES as u64 / 1460);
         assert_eq!(losses(&lanes).iter().filter(|(_, why, _)| *why != "receive ring full").count(), 0);
     }
@@ -127,7 +127,7 @@ fn beside_a_cable_by(kind: &str, addresses: &[&str]) -> (Host, Cable, Lanes) {
     (host, outside, switch(&[&format!("1@{kind}:sw1")], vec![(2, inside)]))
 }
 
-/// The address that hosts are told of what is not there.
+/// True for frames to an address that does not exist.
 fn is_for_nobody(frame: &[u8]) -> bool {
     frame.starts_with(&[2, 0, 0, 0, 0, 9])
 }
@@ -190,7 +190,7 @@ fn what_is_sent_by_an_interface_does_not_come_in_by_it() {
         assert!(cable.send(&frame));
     }
     until("all are sent", || lanes.counts().get(&2).is_some_and(|count| count.received == 100));
-    // What comes after them has come in.
+    // Wait until a later frame has arrived.
     host.run(|| {
         ip("address add 10.0.0.1/24 dev eth0");
         ip("neighbour add 10.0.0.2 lladdr 02:00:00:00:00:09 dev eth0");

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// A namespace of its own: a thread that is in it.
+/// A network namespace, and a thread inside it.
 pub struct Host {
     work: Option<Sender<Work>>,
     thread: Option<JoinHandle<()>>,
@@ -37,7 +37,7 @@ pub fn ip(arguments: &str) {
 }
 
 impl Host {
-    /// A namespace with an interface `eth0`, whose other end is `outside` in the test's, with these addresses.
+    /// A namespace with an interface `eth0` and these addresses; its other end is `outside` in the test's namespace.
     pub fn new(outside: &str, addresses: &[&str]) -> Host {
         let (work, waiting) = channel::<Work>();
         let (told, id) = channel();
@@ -76,7 +76,7 @@ impl Host {
         self.spawn_with(what, false).recv().expect("it has not panicked")
     }
 
-    /// Begins something in the namespace, on a thread of its own.
+    /// Runs something in the namespace, on a separate thread.
     #[allow(dead_code)]
     pub fn spawn<R: Send + 'static>(&self, what: impl FnOnce() -> R + Send + 'static) -> Receiver<R> {
         self.spawn_with(what, true)
@@ -101,7 +101,7 @@ impl Host {
 
 impl Drop for Host {
     fn drop(&mut self) {
-        // With its namespace it would go a little later. It may have gone already.
+        // The interface would be deleted with its namespace, a little later. It may already be deleted.
         let _ = Command::new("ip").args(["link", "delete", &self.outside]).output();
         self.work = None;
         let _ = self.thread.take().map(JoinHandle::join);

@@ -8,7 +8,7 @@ use std::fmt;
 /// Lookups in a run.
 pub const LOOKUPS: usize = 1 << 17;
 
-/// Which entries packets are for.
+/// Distribution of packets over entries.
 #[derive(Clone, Copy)]
 pub enum Popularity {
     /// All alike.

@@ -14,7 +14,7 @@ const PIECE: usize = 2048;
 /// A batch as the engine has them.
 const BATCH: usize = 64;
 
-/// Prints what it measures.
+/// Prints the results of measurements.
 pub struct Bench {
     filter: String,
 }
@@ -42,7 +42,7 @@ impl Bench {
         name.contains(&self.filter)
     }
 
-    /// One by one and in batches. Every lookup reads the action of what it found.
+    /// Lookups one by one and in batches. Every lookup reads the action of the entry that it finds.
     pub fn lookups(&mut self, name: &str, table: &Table, traffic: &[Vec<u64>]) {
         let flat: Vec<u64> = traffic.concat();
         let words = flat.len() / traffic.len();

@@ -22,21 +22,21 @@ const KICKS: usize = 256;
 /// Seeds tried before the buckets are doubled.
 const SEEDS: usize = 3;
 
-/// So many buckets stay in the caches of a core, so that nothing need be asked for.
+/// Up to this number of buckets, the table stays in the caches of a core, and prefetching is not worth it.
 const NEAR: usize = 512;
 
-/// Keys of a batch that are looked up at once: enough to hide memory behind work.
+/// Keys of a batch that are looked up together: enough to hide memory latency.
 const AT_ONCE: usize = 16;
 
 #[derive(Clone, Copy, Default, Debug)]
 #[repr(C, align(64))]
 struct Bucket {
-    /// Odd where there is an entry, else 0.
+    /// Odd for an entry, 0 for a free place.
     tags: [u32; 8],
     entries: [u32; 8],
 }
 
-/// See the module.
+/// A bucketed cuckoo hash table.
 #[derive(Clone, Debug)]
 pub(crate) struct Cuckoo {
     /// A power of two of them.
@@ -128,7 +128,7 @@ impl Cuckoo {
         }
     }
 
-    /// Asks for the record whose tag is the probe's in the first bucket, and for the other bucket if there is none.
+    /// Prefetches the record with the probe's tag in the first bucket, or the other bucket if there is none.
     #[inline(always)]
     pub(crate) fn prefetch_next(&self, probe: Probe, records: &Records) {
         let bucket = &self.buckets[probe.first];
@@ -162,7 +162,7 @@ impl Cuckoo {
         MISS
     }
 
-    /// Adds an entry whose key, not yet in the table, is in its record.
+    /// Adds an entry. Its record must have the key, which must not be in the table yet.
     pub(crate) fn insert(&mut self, entry: u32, records: &Records) {
         if (self.len + 1) * 8 > self.slots() * 7 {
             self.rebuild(self.buckets.len() * 2, records);

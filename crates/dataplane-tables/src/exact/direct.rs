@@ -13,7 +13,7 @@ const MOST_BITS: u32 = 16;
 /// An array this small is taken however few entries there may be.
 const SMALL: u64 = 1024;
 
-/// See the module.
+/// An array indexed by the key.
 #[derive(Clone, Debug)]
 pub(crate) struct Direct {
     entries: Vec<u32>,

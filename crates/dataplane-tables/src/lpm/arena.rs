@@ -2,7 +2,7 @@
 //!
 //! A run has room for the next power of two of its items; given back, its room is kept for runs of the same size.
 
-/// See the module.
+/// An array with runs of up to 64 items.
 #[derive(Clone, Debug)]
 pub(crate) struct Arena<T> {
     items: Vec<T>,

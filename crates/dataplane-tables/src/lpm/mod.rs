@@ -25,12 +25,12 @@ pub use shortcut::FirstBits;
 use shortcut::Shortcut;
 use trie::{AT_ONCE, Descent, Root, Tries};
 
-/// See the module.
+/// A longest-prefix-match table.
 #[derive(Clone, Debug)]
 pub(crate) struct Lpm {
     field: Place,
     tries: Tries,
-    /// Number 0 is the only one where there are no exact fields, and else not used.
+    /// Roots by number. Without exact fields, number 0 is the only one; with exact fields, it is unused.
     roots: Vec<Root>,
     exact: Option<Exact>,
     shortcut: Option<Shortcut>,
@@ -220,7 +220,7 @@ impl Lpm {
         self.prefixes = 0;
     }
 
-    /// True if building anew would save half of much memory.
+    /// True if rebuilding would save half of a large memory.
     pub(crate) fn is_wasteful(&self) -> bool {
         self.tries.is_wasteful()
     }

@@ -22,7 +22,7 @@ const TOP: u32 = 3 * STRIDE;
 /// Bits that slots of chunks have after them.
 pub(crate) const DEPTH: u32 = TOP + STRIDE;
 
-/// So many prefixes make it worth its memory.
+/// Number of prefixes from which on the structure is worth its memory.
 const FROM: usize = 64;
 
 /// Flag in a slot: the rest is the number of a chunk or of a node; otherwise the slot is an entry number.
@@ -49,11 +49,11 @@ impl FirstBits {
     pub const TOP: u32 = TOP;
     /// Bits that choose a slot of a chunk.
     pub const CHUNK: u32 = STRIDE;
-    /// In a slot that is no entry number: the rest is the number of a chunk; in a slot of a chunk, that a lookup has to go on.
+    /// Flag of a slot that is no entry number. In `top`, the other bits are the number of a chunk; in a chunk, the lookup must continue in the trie.
     pub const FURTHER: u32 = 1 << 31;
 }
 
-/// See the module.
+/// Results of the trie for the first 24 bits.
 #[derive(Clone, Debug)]
 pub(crate) struct Shortcut {
     top: Vec<u32>,
@@ -61,14 +61,14 @@ pub(crate) struct Shortcut {
     free: Vec<u32>,
     /// For each chunk a run of them.
     descents: Arena<Descent>,
-    /// A bit for each slot of `top` that is to be computed.
+    /// A bit for each slot of `top` that must be computed again.
     stale: Vec<u64>,
     /// The words of `stale` that are not zero.
     touched: Vec<u32>,
 }
 
 impl Shortcut {
-    /// Whether to have one for so many prefixes of a field of so many bits.
+    /// Whether the structure pays off for this number of prefixes of a field of `width` bits.
     pub(crate) fn is_worth(prefixes: usize, width: u32, is_there: bool) -> bool {
         width >= DEPTH && prefixes >= if is_there { FROM / 2 } else { FROM }
     }

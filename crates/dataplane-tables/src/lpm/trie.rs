@@ -23,7 +23,7 @@ use super::bits::{BitString, STRIDE};
 use crate::cpu;
 use crate::table::MISS;
 
-/// See the module.
+/// A node of the tree bitmap.
 #[derive(Clone, Copy, Default, Debug)]
 #[repr(C, align(32))]
 pub(crate) struct Node {
@@ -193,7 +193,7 @@ impl Tries {
         self.descend(&root.node, root.default, key, 0)
     }
 
-    /// The same from a node at `depth` on.
+    /// Continues a lookup from a node at `depth`.
     #[inline(always)]
     pub(crate) fn resume(&self, from: Descent, key: impl BitString, depth: u32) -> u32 {
         match from.node.checked_sub(1) {
@@ -326,7 +326,7 @@ impl Tries {
             return;
         }
         let (last, prefix) = ending(key, length);
-        // The node in hand is a copy; `home` is where it belongs.
+        // `node` is a copy; `home` is its place.
         let (mut node, mut home, mut depth) = (root.node, None, 0);
         while depth < last {
             let piece = key.piece(depth);
@@ -450,7 +450,7 @@ impl Tries {
         }
     }
 
-    /// True if building anew would save half of much memory.
+    /// True if rebuilding would save half of a large memory.
     pub(crate) fn is_wasteful(&self) -> bool {
         self.nodes.is_wasteful() || self.values.is_wasteful()
     }

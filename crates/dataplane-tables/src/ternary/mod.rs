@@ -15,10 +15,10 @@ use rules::Rules;
 use tuples::Tuples;
 use vectors::Vectors;
 
-/// Up to so many rules always make vectors: a block or two of them.
+/// Up to this number of rules, bit vectors are always used: one or two blocks.
 const FEW: usize = 512;
 
-/// A tuple costs as much as so many rows of the vectors.
+/// Cost of a tuple in rows of the vectors.
 const ROWS_PER_TUPLE: usize = 40;
 
 /// A rule of a chain costs as much as so many rows: a cache line from anywhere.
@@ -31,7 +31,7 @@ pub(crate) struct Ternary {
     seed: u64,
     rules: Rules,
     structure: Structure,
-    /// How many entries there were when the structure was chosen.
+    /// Number of entries when the structure was chosen.
     chosen_at: usize,
 }
 
@@ -64,7 +64,7 @@ impl Ternary {
         self.rules.set(entry, key, rank);
     }
 
-    /// Takes entries out and others, whose rules are set, in. `len` is how many there are then.
+    /// Removes entries and adds others, whose rules must be set. `len` is the resulting number of entries.
     pub(crate) fn update(&mut self, removed: &[u32], added: &[u32], len: usize) {
         match &mut self.structure {
             Structure::Vectors(vectors) => {

@@ -20,7 +20,7 @@ const LINK: usize = 2;
 const HOME: usize = 3;
 const VALUE: usize = 4;
 
-/// See the module.
+/// Matches of ternary, range and optional entries, by entry number.
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
     lines: Vec<Line>,

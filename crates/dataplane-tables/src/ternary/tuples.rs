@@ -32,11 +32,11 @@ struct Tuple {
     /// The first entry of each chain, or [`MISS`]; a power of two of them.
     heads: Vec<u32>,
     len: usize,
-    /// The best rule has gone.
+    /// True if the best rule was removed.
     stale: bool,
 }
 
-/// See the module.
+/// Tuple space search: a hash table for each mask.
 #[derive(Clone, Debug)]
 pub(crate) struct Tuples {
     tuples: Vec<Tuple>,
@@ -124,7 +124,7 @@ impl Tuples {
         }
     }
 
-    /// Removes an entry whose rule is still there.
+    /// Removes an entry, whose rule must still be set.
     pub(crate) fn remove(&mut self, rules: &mut Rules, entry: u32) {
         let tuple = &mut self.tuples[rules.home(entry)];
         tuple.unchain(rules, entry);
@@ -145,7 +145,7 @@ impl Tuples {
         self.order.sort_by_key(|i| std::cmp::Reverse(tuples[*i as usize].best));
     }
 
-    /// How many tuples have rules.
+    /// Number of tuples with rules.
     pub(crate) fn len(&self) -> usize {
         self.order.len()
     }

@@ -50,7 +50,7 @@ struct Block {
     is_sorted: bool,
 }
 
-/// See the module.
+/// Bit vectors over 4-bit slices of the key.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Vectors {
     places: Vec<Place>,
@@ -128,7 +128,7 @@ impl Vectors {
         left
     }
 
-    /// Adds an entry whose rule is there, if the places suffice for it.
+    /// Adds an entry, whose rule must be set, if there is room.
     #[must_use]
     pub(crate) fn insert(&mut self, rules: &mut Rules, entry: u32) -> bool {
         let mut cares = rules.cares(entry);
@@ -154,7 +154,7 @@ impl Vectors {
         }
     }
 
-    /// Removes an entry whose rule is still there.
+    /// Removes an entry, whose rule must still be set.
     pub(crate) fn remove(&mut self, rules: &Rules, entry: u32) {
         let slot = rules.home(entry) as u32;
         self.entries[slot as usize] = MISS;
@@ -162,7 +162,7 @@ impl Vectors {
         self.free.push(slot);
     }
 
-    /// Sets the bit of a slot in those rows of a place whose bits in `values` are set, and clears it in the others.
+    /// Sets the bit of a slot in the rows of a place given by `values`, and clears it in the others.
     fn set_bits(&mut self, slot: u32, place: usize, values: u16) {
         let (block, bit) = (slot as usize / BLOCK, slot as usize % BLOCK);
         let first = (block * self.places.len() + place) * 16;

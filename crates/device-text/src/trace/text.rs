@@ -46,7 +46,7 @@ impl Page<'_> {
         if event.packet != self.packet && !begins {
             self.packet = event.packet;
             (self.depth, self.in_state) = (1, false);
-            let again = format!("packet {} goes on", event.packet.0);
+            let again = format!("packet {} continues", event.packet.0);
             self.line(0, &again, Span::NONE);
         }
         let span = event.span;

@@ -34,7 +34,7 @@ pub(crate) fn difference(one: Count, other: Count) -> Count {
     Count { packets: one.packets.wrapping_sub(other.packets), bytes: one.bytes.wrapping_sub(other.bytes) }
 }
 
-/// Cells of a worker for so many counters, two words each, packets and bytes.
+/// Cells of a worker for `counters` counters, two words each: packets and bytes.
 pub(crate) fn cells(counters: usize) -> SharedCells {
     (0..counters * 2 + GAP).map(|_| AtomicU64::new(0)).collect()
 }
@@ -93,12 +93,12 @@ impl Counter {
         true
     }
 
-    /// Those that are not zero, in order.
+    /// Cells that are not zero, in order.
     pub(crate) fn cells(&self) -> Vec<(u64, Count)> {
         self.cells_of(0..self.size)
     }
 
-    /// The same of some cells, which are there.
+    /// Cells of a range that are not zero, in order. The range must exist.
     pub(crate) fn cells_of(&self, wanted: Range<u64>) -> Vec<(u64, Count)> {
         if self.workers.is_empty() {
             let used = self.base.range(wanted).map(|(index, count)| (*index, *count));

@@ -84,7 +84,7 @@ fn lock(slots: &Mutex<Slots>) -> MutexGuard<'_, Slots> {
 }
 
 impl CountSlots {
-    /// A slot that nobody has.
+    /// Takes a free slot.
     pub fn take(&self) -> Arc<CountSlot> {
         let mut slots = lock(&self.0);
         let at = slots.free.pop().unwrap_or(slots.made);
@@ -155,7 +155,7 @@ mod tests {
         hit(&slots, 1, &slot, 1);
         assert_eq!(first.read(), count(8, 8));
         assert_eq!(first.clone().read(), count(8, 8));
-        // Code still has the slot when the entry has gone.
+        // Code still holds the slot after the removal of the entry.
         drop(first);
         let other = EntryCounter::default();
         assert_ne!(other.share(&slots).at(), slot.at());

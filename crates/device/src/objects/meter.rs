@@ -33,7 +33,7 @@ pub(crate) struct Meter {
 struct Bucket {
     rate: Rate,
     tokens: u64,
-    /// That came in since time 0.
+    /// Tokens received since time 0.
     seen: u64,
 }
 
@@ -99,7 +99,7 @@ pub(crate) struct MeterArray {
     pub(crate) size: u64,
     /// A packet takes its length, else 1.
     pub(crate) bytes: bool,
-    /// Those that are configured.
+    /// Cells that are configured.
     cells: BTreeMap<u64, Meter>,
     /// State of every other cell.
     others: Meter,
@@ -158,12 +158,12 @@ impl MeterArray {
         self.cells.get(&index).unwrap_or(&self.others).rates()
     }
 
-    /// State of every meter without a state of its own.
+    /// State of all meters that are not in `cells`.
     pub(crate) fn others(&self) -> &Meter {
         &self.others
     }
 
-    /// Those with a state of their own, in order.
+    /// Configured meters, in order.
     pub(crate) fn cells(&self) -> impl Iterator<Item = (u64, &Meter)> {
         self.cells.iter().map(|(index, meter)| (*index, meter))
     }

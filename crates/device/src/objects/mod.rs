@@ -49,7 +49,7 @@ pub(crate) trait Array: Sized {
     /// Such an object.
     fn of(object: &Object) -> Option<&Self>;
 
-    /// The same, to change it.
+    /// The array of an object, for changes.
     fn of_mut(object: &mut Object) -> Option<&mut Self>;
 }
 

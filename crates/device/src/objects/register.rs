@@ -18,7 +18,7 @@ pub(crate) struct Register {
 /// Storage of the cells.
 #[derive(Clone, Debug)]
 enum Cells {
-    /// Those that are not zero.
+    /// Cells that are not zero.
     Sparse(BTreeMap<u64, Value>),
     /// All, one after the other as numbers of [`cell_bytes`](Register::cell_bytes): compiled code reads and writes them.
     Flat(Arc<[AtomicU64]>),
@@ -89,7 +89,7 @@ impl Register {
         self.cells_of(0..self.size)
     }
 
-    /// The same of some cells, which are there.
+    /// Cells of a range that are not zero, in order. The range must exist.
     pub(crate) fn cells_of(&self, wanted: Range<u64>) -> Vec<(u64, Value)> {
         match &self.cells {
             Cells::Sparse(cells) => {
@@ -156,7 +156,7 @@ impl Register {
     }
 }
 
-/// The word that a cell of so many bytes begins in, and how far above its lowest bit.
+/// Index of the word in which a cell of `bytes` bytes begins, and the cell's offset in bits.
 fn place(index: u64, bytes: u32) -> (usize, u32) {
     let at = index * u64::from(bytes);
     let below = (at % 8) as u32;

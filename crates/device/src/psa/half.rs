@@ -1,6 +1,6 @@
 //! The halves of PSA: parser, control and deparser, from bytes to bytes. The packet replication engine and the queues are around them.
 
-use crate::life::Life;
+use crate::budget::PacketBudget;
 use crate::stage::BlockName;
 use dataplane_api::Port;
 use ir::Carried;
@@ -17,7 +17,7 @@ pub enum Half {
 /// A packet as it comes to a half.
 #[derive(Clone, Copy, Debug)]
 pub struct HalfStart<'p> {
-    /// Which half.
+    /// The half.
     pub half: Half,
     /// The frame.
     pub frame: &'p [u8],
@@ -29,14 +29,14 @@ pub struct HalfStart<'p> {
     pub egress_port: Port,
     /// Class of service of the queue; egress only.
     pub class_of_service: u64,
-    /// Which copy it is; egress only.
+    /// Number of the copy; egress only.
     pub instance: u16,
     /// Timestamp for the program.
     pub timestamp: u64,
     /// Metadata from a deparser, and the path that it travels.
     pub carried: Option<&'p (Carried, Value)>,
     /// The packet's budget.
-    pub life: &'p Life,
+    pub budget: &'p PacketBudget,
 }
 
 /// Result of a half.

@@ -12,7 +12,7 @@ pub(crate) struct Layout {
     egress: Blocks,
 }
 
-/// Those of a half.
+/// Blocks of a half.
 pub(super) struct Blocks {
     pub(super) parser: Stage,
     pub(super) control: Stage,

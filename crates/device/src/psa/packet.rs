@@ -1,8 +1,8 @@
 //! A packet inside the device.
 
 use super::half::HalfStart;
+use crate::budget::PacketBudget;
 use crate::core::Core;
-use crate::life::Life;
 use crate::trace::{Cause, PacketId};
 use dataplane_api::Port;
 use ir::Carried;
@@ -19,17 +19,17 @@ pub(super) struct Packet {
     pub(super) ingress_port: Port,
     pub(super) egress_port: Port,
     pub(super) class_of_service: u64,
-    /// Which copy it is.
+    /// Number of the copy.
     pub(super) instance: u16,
     /// Metadata from a deparser, and the path that it travels.
     pub(super) carried: Option<(Carried, Value)>,
-    pub(super) life: Life,
+    pub(super) budget: PacketBudget,
     /// Number in the trace.
     pub(super) trace: PacketId,
 }
 
 impl Packet {
-    /// A frame that came in by a port.
+    /// A received frame.
     pub(super) fn received(core: &mut Core, port: Port, frame: Vec<u8>) -> Packet {
         Packet {
             path: packet_path::NORMAL,
@@ -38,7 +38,7 @@ impl Packet {
             class_of_service: 0,
             instance: 0,
             carried: None,
-            life: core.new_life(),
+            budget: core.new_budget(),
             trace: core.begin(PacketId::default(), Cause::Received, Some(port), frame.len() as u64),
             frame,
         }
@@ -54,7 +54,7 @@ impl Packet {
             class_of_service: start.class_of_service,
             instance: start.instance,
             carried: start.carried.cloned(),
-            life: start.life.clone(),
+            budget: start.budget.clone(),
             trace: PacketId::default(),
         }
     }

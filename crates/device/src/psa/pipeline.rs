@@ -16,7 +16,7 @@ use ir::{Carried, Role};
 use ir_value::fields;
 use p4_arch::psa::{PORT_RECIRCULATE, packet_path};
 
-/// Queues behind a port.
+/// Priority of the highest of a port's eight queues.
 const HIGHEST_PRIORITY: u64 = 7;
 
 /// A device at work.
@@ -38,13 +38,13 @@ impl<'c> PsaSwitch<'c> {
         PsaSwitch { core, blocks, runner, layout }
     }
 
-    /// A frame came in by a port.
+    /// Runs a received frame through ingress.
     pub(crate) fn receive(&mut self, port: Port, frame: Vec<u8>, now: Time) -> Vec<Queued> {
         let packet = Packet::received(self.core, port, frame);
         self.run_ingress(packet, now)
     }
 
-    /// A packet leaves its queue. Nothing comes of another device's packet.
+    /// Runs a packet that leaves its queue. A packet of another device has no effect.
     pub(crate) fn egress(&mut self, packet: QueuedPacket, now: Time) -> EgressResult {
         match packet.downcast::<Packet>() {
             Ok(packet) => self.run_egress(*packet, now),
@@ -79,7 +79,7 @@ impl<'c> PsaSwitch<'c> {
         }
     }
 
-    /// Runs a packet through ingress, as often as it is resubmitted, and the replication engine.
+    /// Runs a packet through ingress, repeatedly if it is resubmitted, and through the replication engine.
     fn run_ingress(&mut self, packet: Packet, now: Time) -> Vec<Queued> {
         let mut queued = vec![];
         self.passes_of_ingress(Some(packet), &mut queued, now);
@@ -145,7 +145,7 @@ impl<'c> PsaSwitch<'c> {
             instance: packet.instance,
             timestamp,
             carried: packet.carried.as_ref(),
-            life: &packet.life,
+            budget: &packet.budget,
         };
         if let Ok(done) = self.runner.psa_half(self.core, self.blocks.of(half), start, now) {
             return done;
@@ -172,7 +172,7 @@ impl<'c> PsaSwitch<'c> {
             ),
         };
         let half = self.layout.half(half);
-        let mut stages = Stages { core: self.core, runner: self.runner, half, now, life: &packet.life };
+        let mut stages = Stages { core: self.core, runner: self.runner, half, now, budget: &packet.budget };
         stages.run(packet, facts, initial).map_err(|stop| self.core.stopped(&stop)).ok()
     }
 
@@ -183,7 +183,7 @@ impl<'c> PsaSwitch<'c> {
 
     fn resubmit(&mut self, packet: Packet, pass: &HalfDone) -> Option<Packet> {
         self.core.effect("resubmit", "");
-        if !packet.life.take() {
+        if !packet.budget.take() {
             self.core.dropped(DropReason::PassLimit);
             return None;
         }
@@ -212,7 +212,7 @@ impl<'c> PsaSwitch<'c> {
             queued.extend(self.replicate(copy.clone(), group, false));
         }
         if let Some(port) = port
-            && self.core.created(&copy.life)
+            && self.core.created(&copy.budget)
         {
             queued.push(enqueue(copy, port));
         }
@@ -228,7 +228,7 @@ impl<'c> PsaSwitch<'c> {
         }
         let mut queued = vec![];
         for (position, (port, instance)) in members.into_iter().enumerate() {
-            if (position > 0 || !is_packet) && !self.core.created(&packet.life) {
+            if (position > 0 || !is_packet) && !self.core.created(&packet.budget) {
                 continue;
             }
             let cause = Cause::Replica { rid: instance };
@@ -275,7 +275,7 @@ impl<'c> PsaSwitch<'c> {
 
     fn recirculate(&mut self, packet: Packet, pass: HalfDone, result: &mut EgressResult) {
         self.core.effect("recirculate", "");
-        if !packet.life.take() {
+        if !packet.budget.take() {
             self.core.dropped(DropReason::PassLimit);
             return;
         }

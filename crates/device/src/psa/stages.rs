@@ -3,8 +3,8 @@
 use super::half::HalfDone;
 use super::layout::Blocks;
 use super::packet::{Packet, Pass};
+use crate::budget::PacketBudget;
 use crate::core::Core;
-use crate::life::Life;
 use crate::runner::StageRunner;
 use crate::stage::{Effects, End, Param, Stage, Start, Stop, Visit};
 use crate::trace::EventKind;
@@ -19,7 +19,7 @@ pub(super) struct Stages<'c> {
     pub(super) runner: &'c mut (dyn StageRunner + 'c),
     pub(super) half: &'c Blocks,
     pub(super) now: Time,
-    pub(super) life: &'c Life,
+    pub(super) budget: &'c PacketBudget,
 }
 
 impl Stages<'_> {
@@ -74,7 +74,7 @@ impl Stages<'_> {
 
     /// Runs a stage: sets its parameters before, and stores them afterwards.
     fn stage(&mut self, stage: &Stage, pass: &mut Pass, frame: Vec<u8>) -> Visit {
-        self.tell(&stage.name, true);
+        self.trace_stage(&stage.name, true);
         let mut visit = Visit {
             values: stage
                 .params
@@ -85,7 +85,7 @@ impl Stages<'_> {
             payload: vec![],
             emitted: vec![],
             effects: Effects { counted: pass.length, ..Effects::default() },
-            fuel: self.life.steps(),
+            fuel: self.budget.steps(),
             start: Start::Begin,
             end: Ok(End::Done),
         };
@@ -95,12 +95,12 @@ impl Stages<'_> {
                 leave(param, pass, value);
             }
         }
-        self.life.set_steps(visit.fuel);
-        self.tell(&stage.name, false);
+        self.budget.set_steps(visit.fuel);
+        self.trace_stage(&stage.name, false);
         visit
     }
 
-    fn tell(&mut self, stage: &Name, enter: bool) {
+    fn trace_stage(&mut self, stage: &Name, enter: bool) {
         self.core.state.trace.stand_at(Span::NONE);
         self.core.state.trace.add(|| EventKind::Stage { stage: stage.clone(), enter });
     }

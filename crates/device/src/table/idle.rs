@@ -14,16 +14,16 @@ pub(crate) struct IdleTimer {
     timeout: Duration,
     /// The last hit, or when the timeout was set.
     since: Time,
-    told: bool,
+    is_reported: bool,
 }
 
 impl IdleTimer {
     /// Runs from `now` on.
     pub(crate) fn new(timeout: Duration, now: Time) -> IdleTimer {
-        IdleTimer { timeout, since: now, told: false }
+        IdleTimer { timeout, since: now, is_reported: false }
     }
 
-    /// Begins anew.
+    /// Restarts the timer.
     pub(crate) fn restart(&mut self, now: Time) {
         *self = IdleTimer::new(self.timeout, now);
     }
@@ -80,11 +80,11 @@ impl Table {
             && let Some(timer) = &mut entry.idle
         {
             timer.since = now.max(timer.since);
-            timer.told = false;
+            timer.is_reported = false;
         }
     }
 
-    /// Takes the entries whose time had run out by `now`, the earliest first.
+    /// Takes the entries whose timers had expired by `now`, the earliest first.
     pub(crate) fn take_idle(&mut self, now: Time) -> Vec<IdleEntry> {
         if !self.idle_timeouts {
             return vec![];
@@ -98,8 +98,8 @@ impl Table {
     fn note_idle(&mut self, position: usize, now: Time) {
         let Some((_, entry)) = self.entries.get_index_mut(position) else { return };
         let Some(timer) = &mut entry.idle else { return };
-        if !timer.told && now.since(timer.since) >= timer.timeout {
-            timer.told = true;
+        if !timer.is_reported && now.since(timer.since) >= timer.timeout {
+            timer.is_reported = true;
             if self.idle.len() < KEPT {
                 let table = self.control_plane_name.clone();
                 self.idle.push(IdleEntry { table, handle: entry.handle, at: timer.since + timer.timeout });

@@ -2,7 +2,7 @@
 
 use control_writes::EntryKey;
 
-/// Writes that are noted at most; with more it is cheaper to copy the table anew.
+/// Maximum number of recorded writes; with more, copying the table is cheaper.
 const KEPT: usize = 1 << 16;
 
 /// A write. The action of an entry is read from the table when the change is followed.
@@ -15,12 +15,12 @@ pub(crate) enum Change {
     Default,
 }
 
-/// The writes since the last time, the oldest first; nothing if nobody follows them or they were too many.
+/// Writes since the last call of `take`, oldest first; empty without a follower, or after too many writes.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Journal(Option<Vec<Change>>);
 
 impl Journal {
-    /// Takes the writes and goes on to note them; `None` if they are not known and the whole table is to be read.
+    /// Takes the writes and continues to record; `None` if the writes are not known, and the whole table must be read.
     pub(crate) fn take(&mut self) -> Option<Vec<Change>> {
         self.0.replace(vec![])
     }

@@ -166,7 +166,7 @@ fn prefix_mask(width: u32, length: u32) -> Bits {
     Bits::ones(width).shl_by(u64::from(width - length.min(width)))
 }
 
-/// Which entry of a table.
+/// Reference to an entry of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct EntryOf<'k> {
     /// The table's control-plane name.

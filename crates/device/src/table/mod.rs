@@ -54,7 +54,7 @@ pub(crate) struct Table {
     pub(crate) count_slots: CountSlots,
     pub(crate) meters: Option<InstanceId>,
     next_handle: u64,
-    /// How many entries the source has; those of them that are constant come first.
+    /// Number of entries of the source; its constant entries come first.
     of_source: usize,
     /// `support_timeout`.
     pub(crate) idle_timeouts: bool,
@@ -126,7 +126,7 @@ impl Table {
         }
     }
 
-    /// The entries, the first one to be asked first, if nobody can change them.
+    /// Constant entries in the order in which they are tried; `None` if entries may change.
     pub(crate) fn constant_entries(&self) -> Option<Vec<(&EntryKey, &Entry)>> {
         let mut all: Vec<_> = self.const_entries.then(|| self.entries.iter())?.collect();
         all.sort_by_key(|(key, entry)| (Reverse(self.rank_of(key)), entry.handle));
@@ -137,7 +137,7 @@ impl Table {
         self.default_is_const
     }
 
-    /// How many entries it takes.
+    /// Maximum number of entries.
     pub(crate) fn size(&self) -> u64 {
         self.size
     }
@@ -168,7 +168,7 @@ impl Rank {
 #[derive(Debug, Default)]
 pub(crate) struct Tables {
     by_control: Vec<Vec<Table>>,
-    /// How often somebody could have written.
+    /// Number of times at which the table was open for writes.
     writes: u64,
 }
 

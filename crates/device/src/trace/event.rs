@@ -6,7 +6,7 @@ use control_writes::Match;
 use dataplane_api::{DropReason, Port};
 use ir::{MatchKind, Name};
 
-/// A packet in a trace. Every copy and every pass that starts anew is a packet of its own; 0 is none.
+/// Number of a packet in a trace. Every copy, resubmission and recirculation is a separate packet; 0 is none.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct PacketId(pub u32);
 
@@ -30,7 +30,7 @@ pub struct Shown {
     pub bits: Option<Bits>,
 }
 
-/// One key of a table as it is looked up.
+/// One key of a lookup.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KeyRead {
     /// Control-plane name.
@@ -54,10 +54,10 @@ pub struct Hit {
     pub through: Option<String>,
 }
 
-/// Why a packet came into being.
+/// Reason why a packet was created.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Cause {
-    /// It came in by a port.
+    /// The packet was received on a port.
     Received,
     /// A frame extern made it.
     FrameExtern,
@@ -76,9 +76,9 @@ pub enum Cause {
         /// The replica id.
         rid: u16,
     },
-    /// It starts again as it entered ingress.
+    /// The packet starts again as it entered ingress.
     Resubmitted,
-    /// It starts again as it left the deparser.
+    /// The packet starts again as it left the deparser.
     Recirculated,
 }
 
@@ -89,7 +89,7 @@ pub enum EventKind {
     Begin {
         /// The packet it was made of.
         from: PacketId,
-        /// Why.
+        /// Reason.
         cause: Cause,
         /// Port of arrival or, for a copy, of departure.
         port: Option<Port>,
@@ -100,14 +100,14 @@ pub enum EventKind {
     Stage {
         /// `ingress`, ...
         stage: Name,
-        /// It begins.
+        /// True at the start of the stage.
         enter: bool,
     },
     /// A parser or control that another applies begins or ends, or an action ends.
     Block {
         /// Name of the block.
         block: Name,
-        /// It begins.
+        /// True at the start of the block.
         enter: bool,
     },
     /// A parser state is entered.
@@ -134,14 +134,14 @@ pub enum EventKind {
     Extract {
         /// `hdr.ipv4`
         header: String,
-        /// How many bits.
+        /// Length of the header in bits.
         bits: u64,
         /// Fields of the header.
         fields: Vec<(Name, Shown)>,
     },
     /// Bits are skipped.
     Advance {
-        /// How many.
+        /// Number of skipped bits.
         bits: u64,
     },
     /// The parser stops.
@@ -211,7 +211,7 @@ pub enum EventKind {
     Count {
         /// The counter's control-plane name.
         counter: Name,
-        /// Which cell; of a direct counter, the handle of the entry.
+        /// Index of the cell; of a direct counter, the handle of the entry.
         index: u64,
         /// Length for the counter.
         bytes: u64,
@@ -220,7 +220,7 @@ pub enum EventKind {
     Meter {
         /// The meter's control-plane name.
         meter: Name,
-        /// Which cell; of a direct meter, the handle of the entry, or none for the default action.
+        /// Index of the cell; of a direct meter, the handle of the entry, or `None` for the default action.
         index: Option<u64>,
         /// 0 is green, 1 yellow, 2 red.
         colour: u8,
@@ -232,7 +232,7 @@ pub enum EventKind {
     },
     /// `assert` or `assume`
     Assert {
-        /// It holds.
+        /// Whether the condition holds.
         passed: bool,
     },
     /// A digest is sent.
@@ -250,7 +250,7 @@ pub enum EventKind {
         header: String,
         /// `ipv4_t`
         ty: Name,
-        /// How many bits.
+        /// Length of the header in bits.
         bits: u64,
         /// Fields of the header.
         fields: Vec<(Name, Shown)>,
@@ -271,7 +271,7 @@ pub enum EventKind {
     },
     /// The packet ends here.
     Drop {
-        /// Why.
+        /// Reason of the drop.
         reason: DropReason,
     },
 }

@@ -89,7 +89,7 @@ impl Trace {
     }
 }
 
-/// A value for a person who knows its type.
+/// Text of a value, for readers who know its type.
 pub fn value_text(value: &Value) -> String {
     let list = |values: &[Value]| values.iter().map(value_text).collect::<Vec<_>>().join(", ");
     match value {

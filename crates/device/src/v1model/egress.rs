@@ -1,7 +1,7 @@
 //! From a queue to the wire.
 
 use super::half::Egress;
-use super::packet::{Packet, Stay};
+use super::packet::{Packet, QueueMetadata};
 use super::switch::V1Switch;
 use crate::stage::{BlockName, CloneEffect, Start};
 use crate::trace::{Cause, EventKind};
@@ -11,22 +11,22 @@ use ir_value::Value;
 use p4_arch::v1model::instance_type;
 
 impl V1Switch<'_> {
-    /// Egress, then: clone, drop, checksums and deparser, recirculate, send. Nothing comes of another device's packet.
+    /// Egress, then: clone, drop, checksums and deparser, recirculate, send. A packet of another device has no effect.
     pub(crate) fn egress(&mut self, packet: QueuedPacket, queue: QueueRecord, now: Time) -> EgressResult {
-        let stay = Stay::read(&mut self.core.state, queue, now);
-        match self.runner.v1model_egress(self.core, self.blocks, packet, stay, now) {
+        let queueing = QueueMetadata::read(&mut self.core.state, queue, now);
+        match self.runner.v1model_egress(self.core, self.blocks, packet, queueing, now) {
             Ok(Egress::Sent(output)) => EgressResult { output, ..EgressResult::default() },
             Ok(Egress::Ended(packet)) => self.end_egress(*packet, now),
             Err(packet) => match packet.downcast::<Packet>() {
-                Ok(packet) => self.egress_by_stages(*packet, stay, now),
+                Ok(packet) => self.egress_by_stages(*packet, queueing, now),
                 Err(_) => EgressResult::default(),
             },
         }
     }
 
-    fn egress_by_stages(&mut self, mut packet: Packet, stay: Stay, now: Time) -> EgressResult {
+    fn egress_by_stages(&mut self, mut packet: Packet, queueing: QueueMetadata, now: Time) -> EgressResult {
         self.core.state.trace.turn_to(packet.trace);
-        self.tell_egress(&mut packet, stay);
+        self.set_queue_metadata(&mut packet, queueing);
         if let Err(stop) = self.control(BlockName::Egress, &mut packet, Start::Begin, now) {
             self.core.stopped(&stop);
             return EgressResult::default();
@@ -37,8 +37,8 @@ impl V1Switch<'_> {
     /// Continues after the program's egress.
     pub(crate) fn end_egress(&mut self, mut packet: Packet, now: Time) -> EgressResult {
         let mut result = EgressResult::default();
-        if let Some(order) = packet.effects.clone.take() {
-            result.requeued = self.clone_egress(&packet, order);
+        if let Some(effect) = packet.effects.clone.take() {
+            result.requeued = self.clone_egress(&packet, effect);
         }
         if self.layout.get(&packet.standard, "egress_spec") == self.layout.drop_port {
             self.core.dropped(DropReason::Egress);
@@ -71,13 +71,13 @@ impl V1Switch<'_> {
     }
 
     /// Sets egress's metadata about a packet's time in its queue.
-    pub(super) fn tell_egress(&mut self, packet: &mut Packet, stay: Stay) {
+    pub(super) fn set_queue_metadata(&mut self, packet: &mut Packet, queueing: QueueMetadata) {
         let fields = [
-            ("egress_global_timestamp", stay.left.into()),
-            ("enq_timestamp", stay.entered.into()),
-            ("enq_qdepth", stay.depth_entered.into()),
-            ("deq_timedelta", stay.waited.into()),
-            ("deq_qdepth", stay.depth_left.into()),
+            ("egress_global_timestamp", queueing.left.into()),
+            ("enq_timestamp", queueing.entered.into()),
+            ("enq_qdepth", queueing.depth_entered.into()),
+            ("deq_timedelta", queueing.waited.into()),
+            ("deq_qdepth", queueing.depth_left.into()),
             ("egress_port", packet.egress_port.into()),
             ("egress_spec", u128::from(self.layout.drop_port) + 1),
             ("packet_length", packet.effects.length.max(0) as u128),
@@ -87,22 +87,22 @@ impl V1Switch<'_> {
         }
     }
 
-    /// The packet as it is at the end of egress; of the metadata only the field list.
-    pub(super) fn clone_egress(&mut self, packet: &Packet, order: CloneEffect) -> Vec<Queued> {
-        let Some(session) = self.core.replication.sessions.get(&order.session).copied() else {
+    /// Clones the packet at the end of egress; of the metadata, only the field list is copied.
+    pub(super) fn clone_egress(&mut self, packet: &Packet, effect: CloneEffect) -> Vec<Queued> {
+        let Some(session) = self.core.replication.sessions.get(&effect.session).copied() else {
             return vec![];
         };
-        self.core.effect("clone", order.session);
+        self.core.effect("clone", effect.session);
         let mut copy = packet.clone();
         copy.metadata = Value::zero(&self.core.program, &self.layout.metadata);
-        self.layout.keep(order.field_list, &packet.metadata, &mut copy.metadata);
+        self.layout.keep(effect.field_list, &packet.metadata, &mut copy.metadata);
         copy.standard = Value::zero(&self.core.program, &self.layout.standard);
         self.layout.set(&mut copy.standard, "instance_type", u128::from(instance_type::EGRESS_CLONE));
         copy.effects.forget();
         if let Some(most) = session.max_length {
             copy.cut(most);
         }
-        let cause = Cause::EgressClone { session: order.session };
+        let cause = Cause::EgressClone { session: effect.session };
         self.begin(&mut copy, packet.trace, cause, session.port);
         self.send_clone(copy, session)
     }
@@ -116,7 +116,7 @@ impl V1Switch<'_> {
     ) {
         self.core.effect("recirculate", list);
         let from = packet.trace;
-        if !packet.life.take() {
+        if !packet.budget.take() {
             self.core.dropped(DropReason::PassLimit);
             return;
         }

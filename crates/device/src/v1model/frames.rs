@@ -6,8 +6,8 @@ use super::half::{Called, Carried, Received, Work};
 use super::packet::Packet;
 use super::switch::V1Switch;
 use crate::access::AccessKind;
+use crate::budget::PacketBudget;
 use crate::environment::Source;
-use crate::life::Life;
 use crate::objects::Object;
 use crate::region::Path;
 use crate::stage::{BlockName, End, Start, Stop};
@@ -21,7 +21,7 @@ use ir_value::Value;
 impl V1Switch<'_> {
     /// Passes the packet to the frame extern that it called. Returns the work that follows.
     pub(super) fn call_frame_extern(&mut self, called: Called, now: Time) -> Vec<Work> {
-        let Called { instance, method, args, frame, kept, life } = called;
+        let Called { instance, method, args, frame, kept, budget } = called;
         let name = self.core.program.instance(instance).control_plane_name.clone();
         self.core.effect("frame extern", name);
         let emitted = self.with_frame_extern(instance, now, |object, now, out| {
@@ -38,23 +38,23 @@ impl V1Switch<'_> {
                     self.place(instance, &one.resume)
                         .map(|at| Work::Carried(Box::new(Carried { kept, frame: one.frame, at }))),
                 ),
-                None => more.extend(self.start_fresh(instance, one, life.clone(), now)),
+                None => more.extend(self.start_fresh(instance, one, budget.clone(), now)),
             }
         }
         more
     }
 
-    /// Ticks every frame extern whose time has come, the earliest first.
+    /// Ticks every frame extern that is due, the earliest first.
     pub(crate) fn frame_tick(&mut self, now: Time) -> Vec<Queued> {
         self.core.state.trace.turn_to(PacketId::default());
         let emitted = self.tick_all(now);
-        let fresh = |(instance, life, one)| self.start_fresh(instance, one, life, now);
+        let fresh = |(instance, budget, one)| self.start_fresh(instance, one, budget, now);
         let more: Vec<Work> = emitted.into_iter().filter_map(fresh).collect();
         more.into_iter().flat_map(|work| self.run_ingress(work, now)).collect()
     }
 
     /// Runs the timers that are due. Returns the emitted frames; all frames of one instance share a budget.
-    fn tick_all(&mut self, now: Time) -> Vec<(InstanceId, Life, Emitted)> {
+    fn tick_all(&mut self, now: Time) -> Vec<(InstanceId, PacketBudget, Emitted)> {
         let objects = self.core.state.objects.iter().enumerate();
         let mut due: Vec<(Time, usize)> =
             objects.filter_map(|(at, o)| deadline_of(o).filter(|d| *d <= now).map(|d| (d, at))).collect();
@@ -65,8 +65,8 @@ impl V1Switch<'_> {
             let name = self.core.program.instance(instance).control_plane_name.clone();
             self.core.state.accesses.add(&name, AccessKind::Update);
             let emitted = self.with_frame_extern(instance, now, |object, now, out| object.tick(now, out));
-            let life = self.core.new_life();
-            all.extend(emitted.into_iter().map(|one| (instance, life.clone(), one)));
+            let budget = self.core.new_budget();
+            all.extend(emitted.into_iter().map(|one| (instance, budget.clone(), one)));
         }
         all
     }
@@ -86,7 +86,7 @@ impl V1Switch<'_> {
         out.take()
     }
 
-    /// The packet that called goes on with its metadata and variables; headers, payload and the length that egress sees
+    /// Continues the calling packet with its metadata and variables; headers, payload and the length that egress sees
     /// come from the returned frame. The parser's writes to metadata are discarded. Resubmit and ingress clones still
     /// use the frame of the start of the pass.
     pub(super) fn carry_on(
@@ -105,11 +105,17 @@ impl V1Switch<'_> {
         self.control(BlockName::Ingress, packet, Start::At(path, Some(vars)), now)
     }
 
-    /// A new packet: parsed like one that came in by port 0, without checksum verification.
-    fn start_fresh(&mut self, instance: InstanceId, one: Emitted, life: Life, now: Time) -> Option<Work> {
+    /// A new packet, parsed like one received on port 0, without checksum verification.
+    fn start_fresh(
+        &mut self,
+        instance: InstanceId,
+        one: Emitted,
+        budget: PacketBudget,
+        now: Time,
+    ) -> Option<Work> {
         let timestamp = self.core.state.read_environment(&Source::IngressTimestamp, now.as_us());
-        let mut packet = self.fresh(Received { port: 0, frame: one.frame, timestamp }, life);
-        if !self.core.created(&packet.life) {
+        let mut packet = self.fresh(Received { port: 0, frame: one.frame, timestamp }, budget);
+        if !self.core.created(&packet.budget) {
             return None;
         }
         let from = self.core.state.trace.packet();
@@ -132,7 +138,7 @@ impl V1Switch<'_> {
         self.core.state.trace.add(|| EventKind::Effect {
             effect: "resume",
             target: match resume {
-                ResumeAt::AfterCall => "behind the call".to_string(),
+                ResumeAt::AfterCall => "after the call".to_string(),
                 ResumeAt::Region(name) => name.clone(),
             },
         });

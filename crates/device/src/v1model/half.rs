@@ -9,15 +9,15 @@
 //! ```
 
 use super::packet::Packet;
-use crate::life::Life;
+use crate::budget::PacketBudget;
 use base_bits::Bits;
 use dataplane_api::{Output, Port, Queued, QueuedPacket};
 use ir::{InstanceId, Name};
 use ir_value::Value;
 
-/// A packet that is to run in ingress.
+/// A packet at the start of ingress.
 pub enum Work {
-    /// A frame came in.
+    /// A received frame.
     Received(Received),
     /// From the parser on: a packet that starts again.
     Again(Box<Packet>),
@@ -27,7 +27,7 @@ pub enum Work {
     Carried(Box<Carried>),
 }
 
-/// A frame as it came in.
+/// A received frame.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Received {
     /// Port of arrival.
@@ -40,9 +40,9 @@ pub struct Received {
 
 /// A packet that called a frame extern, and the returned frame.
 pub struct Carried {
-    /// The packet as it was at the call.
+    /// State of the packet at the call.
     pub kept: Kept,
-    /// The frame as it is now.
+    /// The current frame.
     pub frame: Vec<u8>,
     /// Position at which the frame continues, in [`Blocks::resumes`](crate::Blocks::resumes).
     pub at: usize,
@@ -58,13 +58,13 @@ pub enum Kept {
 
 /// How a packet ended in ingress.
 pub enum Ingress {
-    /// It goes to one port and nowhere else, and waits for egress.
+    /// The packet goes to one port and waits for egress; nothing else was requested.
     Waits(Queued),
     /// At the end, for the traffic manager.
     Ended(Box<Packet>),
     /// In the call of a frame extern.
     Called(Box<Called>),
-    /// It came to its end, and is counted.
+    /// The packet has ended, and is counted.
     Gone,
 }
 
@@ -81,7 +81,7 @@ pub struct Called {
     /// State of the packet that is kept.
     pub kept: Kept,
     /// The packet's budget.
-    pub life: Life,
+    pub budget: PacketBudget,
 }
 
 /// How a packet ended in egress.

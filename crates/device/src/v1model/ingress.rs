@@ -3,7 +3,7 @@
 use super::half::{Called, Carried, Ingress, Kept, Received, Work};
 use super::packet::Packet;
 use super::switch::V1Switch;
-use crate::life::Life;
+use crate::budget::PacketBudget;
 use crate::stage::{BlockName, Effects, End, FrameCall, Start, Stop};
 use crate::trace::{Cause, PacketId};
 use base_time::Time;
@@ -12,8 +12,8 @@ use ir_value::Value;
 use p4_arch::v1model::instance_type;
 
 impl V1Switch<'_> {
-    /// A packet with all metadata zero, as it came by a port or out of a frame extern.
-    pub(super) fn fresh(&self, received: Received, life: Life) -> Packet {
+    /// A packet with zero metadata, received on a port or emitted by a frame extern.
+    pub(super) fn fresh(&self, received: Received, budget: PacketBudget) -> Packet {
         let Received { port, frame, timestamp } = received;
         let (program, layout) = (&self.core.program, self.layout);
         let length = frame.len() as u64;
@@ -31,7 +31,7 @@ impl V1Switch<'_> {
             ingress_port: port,
             egress_port: 0,
             effects: Effects::of(length),
-            life,
+            budget,
             trace: PacketId::default(),
         }
     }
@@ -68,7 +68,7 @@ impl V1Switch<'_> {
 
     /// Continues after ingress, up to the queues: all effects of a packet are complete before the next packet.
     pub(crate) fn after_ingress(&mut self, done: Ingress, now: Time) -> Vec<Queued> {
-        // Nearly all of them: nothing else comes of it.
+        // The common case: the packet has no other results.
         if let Ingress::Waits(packet) = done {
             return vec![packet];
         }
@@ -112,7 +112,7 @@ impl V1Switch<'_> {
         match work {
             Work::Received(received) => {
                 let port = received.port;
-                packet = Box::new(self.fresh(received, self.core.new_life()));
+                packet = Box::new(self.fresh(received, self.core.new_budget()));
                 self.begin(&mut packet, PacketId::default(), Cause::Received, Some(port));
                 end = self.start(&mut packet, now)?;
             }
@@ -139,9 +139,16 @@ impl V1Switch<'_> {
         Ok(match end {
             End::Done => Ingress::Ended(packet),
             End::Called(FrameCall { instance, method, args, vars }) => {
-                let (frame, life) = (self.deparse(&mut packet, now)?, packet.life.clone());
+                let (frame, budget) = (self.deparse(&mut packet, now)?, packet.budget.clone());
                 let kept = Kept::Values(packet, vars);
-                Ingress::Called(Box::new(Called { instance, method: method.into(), args, frame, kept, life }))
+                Ingress::Called(Box::new(Called {
+                    instance,
+                    method: method.into(),
+                    args,
+                    frame,
+                    kept,
+                    budget,
+                }))
             }
         })
     }

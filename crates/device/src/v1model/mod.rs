@@ -15,5 +15,5 @@ pub(crate) use frames::deadline;
 pub use half::{Called, Carried, Egress, Ingress, Kept, Received, Work};
 pub(crate) use layout::Layout;
 pub(crate) use object::object;
-pub use packet::{Packet, Stay};
+pub use packet::{Packet, QueueMetadata};
 pub(crate) use switch::V1Switch;

@@ -1,7 +1,7 @@
 //! A packet inside the device.
 
+use crate::budget::PacketBudget;
 use crate::environment::Source;
-use crate::life::Life;
 use crate::stage::Effects;
 use crate::state::State;
 use crate::trace::PacketId;
@@ -30,7 +30,7 @@ pub struct Packet {
     /// inherit `truncate`.
     pub effects: Effects,
     /// Remaining budget of the packet's frame.
-    pub life: Life,
+    pub budget: PacketBudget,
     /// Number in the trace.
     pub trace: PacketId,
 }
@@ -54,9 +54,9 @@ impl Packet {
     }
 }
 
-/// A packet's stay in its queue, as the program sees it: times in microseconds, depths in packets.
+/// Queueing metadata of v1model: times in microseconds, depths in packets.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Stay {
+pub struct QueueMetadata {
     /// When it was enqueued.
     pub entered: u64,
     /// Packets in the queue then.
@@ -69,9 +69,9 @@ pub struct Stay {
     pub depth_left: u64,
 }
 
-impl Stay {
+impl QueueMetadata {
     /// As the environment shows it.
-    pub(super) fn read(state: &mut State, queue: QueueRecord, now: Time) -> Stay {
+    pub(super) fn read(state: &mut State, queue: QueueRecord, now: Time) -> QueueMetadata {
         let mut read = |source: Source, value: u64| state.read_environment(&source, value);
         let waited = now.as_us().saturating_sub(queue.enqueued.as_us());
         // In this order: environments that are replayed go by it.
@@ -80,6 +80,6 @@ impl Stay {
         let depth_entered = read(Source::EnqueueDepth, u64::from(queue.depth_at_enqueue));
         let waited = read(Source::DequeueTimedelta, waited);
         let depth_left = read(Source::DequeueDepth, u64::from(queue.depth_at_dequeue));
-        Stay { entered, depth_entered, left, waited, depth_left }
+        QueueMetadata { entered, depth_entered, left, waited, depth_left }
     }
 }

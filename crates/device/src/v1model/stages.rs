@@ -13,7 +13,7 @@ impl V1Switch<'_> {
     /// Parses `packet.frame` into headers and payload, writes the parser error, and takes the parser's changes
     /// of metadata.
     pub(super) fn parse(&mut self, packet: &mut Packet, now: Time) -> Result<(), Stop> {
-        self.tell(BlockName::Parser, true);
+        self.trace_stage(BlockName::Parser, true);
         packet.headers = Value::zero(&self.core.program, &self.layout.headers);
         packet.payload.clear();
         let visit = self.visit(BlockName::Parser, packet, Start::Begin, now)?;
@@ -26,7 +26,7 @@ impl V1Switch<'_> {
             let name = self.core.program.errors.get(error.index()).cloned().unwrap_or_default();
             self.core.state.trace.add(|| EventKind::ParserError { error: name });
         }
-        self.tell(BlockName::Parser, false);
+        self.trace_stage(BlockName::Parser, false);
         self.layout.set(&mut packet.standard, "parser_error", u128::from(error.0));
         Ok(())
     }
@@ -39,9 +39,9 @@ impl V1Switch<'_> {
         start: Start,
         now: Time,
     ) -> Result<End, Stop> {
-        self.tell(stage, true);
+        self.trace_stage(stage, true);
         let visit = self.visit(stage, packet, start, now)?;
-        self.tell(stage, false);
+        self.trace_stage(stage, false);
         if stage == BlockName::Verify {
             let error = u128::from(visit.effects.checksum_error);
             self.layout.set(&mut packet.standard, "checksum_error", error);
@@ -51,9 +51,9 @@ impl V1Switch<'_> {
 
     /// The packet's bytes by the program's own deparser: emitted headers, then the payload.
     pub(super) fn deparse(&mut self, packet: &mut Packet, now: Time) -> Result<Vec<u8>, Stop> {
-        self.tell(BlockName::Deparser, true);
+        self.trace_stage(BlockName::Deparser, true);
         let mut visit = self.visit(BlockName::Deparser, packet, Start::Begin, now)?;
-        self.tell(BlockName::Deparser, false);
+        self.trace_stage(BlockName::Deparser, false);
         visit.end?;
         visit.emitted.extend(&packet.payload);
         Ok(visit.emitted)
@@ -77,7 +77,7 @@ impl V1Switch<'_> {
     }
 
     /// A stage begins or ends.
-    fn tell(&mut self, stage: BlockName, enter: bool) {
+    fn trace_stage(&mut self, stage: BlockName, enter: bool) {
         let name = &self.layout.stage(stage).name;
         self.core.state.trace.stand_at(Span::NONE);
         self.core.state.trace.add(|| EventKind::Stage { stage: name.clone(), enter });
@@ -92,7 +92,7 @@ impl V1Switch<'_> {
         start: Start,
         now: Time,
     ) -> Result<Visit, Stop> {
-        if packet.life.steps() == 0 {
+        if packet.budget.steps() == 0 {
             return Err(Stop::OutOfFuel);
         }
         let stage = self.layout.stage(name);
@@ -104,7 +104,7 @@ impl V1Switch<'_> {
             payload: std::mem::take(&mut packet.payload),
             emitted: vec![],
             effects: std::mem::take(&mut packet.effects),
-            fuel: packet.life.steps(),
+            fuel: packet.budget.steps(),
             start,
             end: Ok(End::Done),
         };
@@ -120,7 +120,7 @@ impl V1Switch<'_> {
         packet.effects = visit.effects.clone();
         packet.effects.checksum_error = false;
         packet.effects.colours.clear();
-        packet.life.set_steps(visit.fuel);
+        packet.budget.set_steps(visit.fuel);
         Ok(visit)
     }
 }

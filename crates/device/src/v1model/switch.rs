@@ -11,7 +11,7 @@ use crate::trace::{Cause, PacketId};
 use base_time::Time;
 use dataplane_api::{Port, Queued, QueuedPacket};
 
-/// See the module.
+/// A v1model device that processes packets.
 pub(crate) struct V1Switch<'c> {
     pub(super) core: &'c mut Core,
     pub(super) blocks: Blocks<'c>,
@@ -30,13 +30,13 @@ impl<'c> V1Switch<'c> {
         V1Switch { core, blocks, runner, layout }
     }
 
-    /// A frame came in by a port.
+    /// Runs a received frame through ingress.
     pub(crate) fn receive(&mut self, port: Port, frame: Vec<u8>, now: Time) -> Vec<Queued> {
         let timestamp = self.core.state.read_environment(&Source::IngressTimestamp, now.as_us());
         self.run_ingress(Work::Received(Received { port, frame, timestamp }), now)
     }
 
-    /// A packet that was recirculated starts again. Nothing comes of another device's packet.
+    /// Restarts a recirculated packet. A packet of another device has no effect.
     pub(crate) fn resume(&mut self, packet: QueuedPacket, now: Time) -> Vec<Queued> {
         match packet.downcast::<Packet>() {
             Ok(packet) => self.run_ingress(Work::Again(packet), now),

@@ -15,8 +15,8 @@ impl V1Switch<'_> {
     /// Carries out the effects requested in ingress: clone, then resubmit, multicast, drop or unicast. Returns packets
     /// that restart.
     pub(super) fn manage(&mut self, mut packet: Packet, now: Time, queued: &mut Vec<Queued>) -> Option<Work> {
-        if let Some(order) = packet.effects.clone.take() {
-            queued.extend(self.clone_ingress(&packet, order, now));
+        if let Some(effect) = packet.effects.clone.take() {
+            queued.extend(self.clone_ingress(&packet, effect, now));
         }
         if let Some(list) = packet.effects.resubmit.take() {
             return self.resubmit(packet, list);
@@ -41,23 +41,23 @@ impl V1Switch<'_> {
     }
 
     /// The packet as it entered this pass, parsed again; of the metadata only the field list.
-    fn clone_ingress(&mut self, packet: &Packet, order: CloneEffect, now: Time) -> Vec<Queued> {
-        let Some(session) = self.core.replication.sessions.get(&order.session).copied() else {
+    fn clone_ingress(&mut self, packet: &Packet, effect: CloneEffect, now: Time) -> Vec<Queued> {
+        let Some(session) = self.core.replication.sessions.get(&effect.session).copied() else {
             return vec![];
         };
-        self.core.effect("clone", order.session);
+        self.core.effect("clone", effect.session);
         let original = packet.clone();
         let mut frame = packet.frame.clone();
         frame.truncate(session.max_length.map_or(usize::MAX, |most| most as usize));
         let mut copy = self.restarted(original, frame, instance_type::INGRESS_CLONE, None);
         self.layout.set(&mut copy.standard, "ingress_port", u128::from(packet.ingress_port));
-        let cause = Cause::IngressClone { session: order.session };
+        let cause = Cause::IngressClone { session: effect.session };
         self.begin(&mut copy, packet.trace, cause, session.port);
         self.core.state.trace.turn_to(copy.trace);
         let _ = self.parse(&mut copy, now);
         self.core.state.trace.turn_to(packet.trace);
         copy.metadata = Value::zero(&self.core.program, &self.layout.metadata);
-        self.layout.keep(order.field_list, &packet.metadata, &mut copy.metadata);
+        self.layout.keep(effect.field_list, &packet.metadata, &mut copy.metadata);
         copy.standard = Value::zero(&self.core.program, &self.layout.standard);
         self.layout.set(&mut copy.standard, "instance_type", u128::from(instance_type::INGRESS_CLONE));
         copy.effects.length = copy.effects.counted as i64;
@@ -76,7 +76,7 @@ impl V1Switch<'_> {
             queued.extend(self.replicate(copy.clone(), group, false));
         }
         if let Some(port) = session.port
-            && self.core.created(&copy.life)
+            && self.core.created(&copy.budget)
         {
             queued.push(self.enqueue(copy, port));
         }
@@ -85,7 +85,7 @@ impl V1Switch<'_> {
 
     fn resubmit(&mut self, packet: Packet, list: u32) -> Option<Work> {
         self.core.effect("resubmit", list);
-        if !packet.life.take() {
+        if !packet.budget.take() {
             self.core.dropped(DropReason::PassLimit);
             return None;
         }
@@ -105,7 +105,7 @@ impl V1Switch<'_> {
         }
         let mut queued = vec![];
         for (position, (port, rid)) in members.into_iter().enumerate() {
-            if (position > 0 || !is_packet) && !self.core.created(&packet.life) {
+            if (position > 0 || !is_packet) && !self.core.created(&packet.budget) {
                 continue;
             }
             let mut copy = packet.clone();

@@ -39,7 +39,7 @@ pub struct Setup {
     pub compile: Duration,
     /// To write all entries.
     pub fill: Duration,
-    /// How many there were.
+    /// Number of entries.
     pub entries: usize,
     /// Bytes of memory that it holds, with the load.
     pub memory: u64,
@@ -48,7 +48,7 @@ pub struct Setup {
 /// Writes to tables, while another thread runs packets.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Updates {
-    /// How many, each of one entry.
+    /// Number of writes of one entry each.
     pub entries: u64,
     /// Processor time of the thread that writes.
     pub cpu: Duration,
@@ -59,7 +59,7 @@ pub struct Updates {
 }
 
 impl Updates {
-    /// How many a second on the wall.
+    /// Writes per second of wall-clock time.
     pub fn rate(&self) -> f64 {
         self.entries as f64 / self.wall.as_secs_f64().max(1e-9)
     }
@@ -80,7 +80,7 @@ impl Timing {
 /// A slice of time.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Timing {
-    /// How many.
+    /// Number of packets.
     pub packets: u64,
     /// Processor time.
     pub cpu: Duration,

@@ -37,7 +37,7 @@ impl Counters {
     }
 }
 
-/// Why the kernel gives no counter.
+/// Reason why the kernel gives no counter.
 #[cfg(target_os = "linux")]
 fn reason(error: &std::io::Error) -> String {
     use std::io::ErrorKind;

@@ -19,7 +19,7 @@ const TURNS: u64 = 5;
 /// A program's measurements.
 #[derive(Debug)]
 pub struct Result {
-    /// Which program.
+    /// The program.
     pub program: &'static Program,
     /// Parameters of the load.
     pub shape: Shape,
@@ -29,18 +29,18 @@ pub struct Result {
     pub dropped: usize,
     /// One for each contestant.
     pub outcomes: Vec<(Kind, Outcome)>,
-    /// Why cycles and instructions are not counted.
+    /// Reason why cycles and instructions are not counted.
     pub uncounted: Option<String>,
 }
 
 /// How it went.
 #[derive(Debug)]
 pub enum Outcome {
-    /// It was measured.
+    /// The contestant was measured.
     Measured(Measured),
-    /// It is not there, for this reason.
+    /// The contestant is not available, for this reason.
     Skipped(String),
-    /// It failed or gave other bytes: a fault.
+    /// The contestant failed or sent other bytes: a fault.
     Failed(String),
 }
 
@@ -55,10 +55,10 @@ pub struct Measured {
     pub runs: Vec<Run>,
 }
 
-/// So many workers at once.
+/// A run with a number of workers.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
-    /// How many.
+    /// Number of workers.
     pub workers: usize,
     /// Cost of getting one of them ready; of all, if they share their state.
     pub setup: Setup,

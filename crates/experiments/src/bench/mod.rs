@@ -36,11 +36,11 @@ pub enum Kind {
     Native,
     /// The reference interpreter.
     Interp,
-    /// The same job in C.
+    /// C code with the same function.
     C,
-    /// The same job as a pipeline of DPDK's.
+    /// A DPDK SWX pipeline with the same function.
     Swx,
-    /// The same program in BMv2's switch.
+    /// The same program on BMv2's switch.
     SimpleSwitch,
 }
 
@@ -60,11 +60,11 @@ impl Kind {
 /// Settings of a benchmark.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Which programs.
+    /// Programs to measure.
     pub programs: Vec<&'static Program>,
     /// Contestants; the others are compared with the first.
     pub kinds: Vec<Kind>,
-    /// How many at once, each on packets of its own.
+    /// Numbers of workers; each worker processes its own packets.
     pub workers: Vec<usize>,
     /// For each contestant and number of workers, in milliseconds.
     pub time: u64,

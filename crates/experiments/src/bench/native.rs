@@ -24,7 +24,7 @@ pub struct Native {
     ir: Arc<ir::Program>,
     load: Arc<Load>,
     feed: Feed,
-    /// How many were received.
+    /// Number of received packets.
     received: u64,
     setup: Setup,
 }
@@ -100,7 +100,7 @@ impl Contestant for Native {
                 updates.cpu += clock::thread() - start;
                 updates.wall += clock::wall() - wall;
                 if updates.entries % TAKEN == 0 {
-                    shared.take_told();
+                    shared.take_reports();
                 }
                 if written.is_err() || updates.wall >= Duration::from_millis(milliseconds) {
                     break;

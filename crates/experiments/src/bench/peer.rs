@@ -114,14 +114,14 @@ impl Peer {
     }
 
     fn ask(&mut self, command: &str) -> Result<Vec<u64>, String> {
-        writeln!(self.commands, "{command}").map_err(|e| format!("the peer is gone: {e}"))?;
+        writeln!(self.commands, "{command}").map_err(|e| format!("the peer has ended: {e}"))?;
         self.answer()
     }
 
     /// `ok` and numbers.
     fn answer(&mut self) -> Result<Vec<u64>, String> {
         let mut line = String::new();
-        self.answers.read_line(&mut line).map_err(|e| format!("the peer is gone: {e}"))?;
+        self.answers.read_line(&mut line).map_err(|e| format!("the peer has ended: {e}"))?;
         let Some(numbers) = line.trim().strip_prefix("ok") else {
             return Err("the peer gave up".to_string());
         };

@@ -95,7 +95,7 @@ fn first(result: &Result, workers: usize) -> Option<f64> {
     measured.runs.iter().find(|run| run.workers == workers).map(|run| run.speed.packets_per_second)
 }
 
-/// The same as data.
+/// The result as JSON.
 pub fn json(result: &Result) -> Value {
     let shape = &result.shape;
     let contestants = result.outcomes.iter().map(|(kind, outcome)| {

@@ -24,7 +24,7 @@ pub struct Sharing {
 }
 
 impl Sharing {
-    /// So many workers of one compiled program with its entries.
+    /// Creates `count` workers of one compiled program with its entries.
     pub fn workers(
         program: &'static Program,
         load: &Arc<Load>,
@@ -65,7 +65,7 @@ impl Contestant for Sharing {
             left -= packets.len();
             let others = self.worker.process(packets, Time::ZERO);
             note(&mut outcome, packets, others);
-            outcome.reports.extend(reports(&self.shared.take_told().digests));
+            outcome.reports.extend(reports(&self.shared.take_reports().digests));
         }
         Ok(outcome)
     }
@@ -77,7 +77,7 @@ impl Contestant for Sharing {
             for _ in 0..BATCHES {
                 self.worker.process(self.feed.receive(BATCH), Time::ZERO);
             }
-            self.shared.take_told();
+            self.shared.take_reports();
             packets += (BATCHES * BATCH) as u64;
             let cpu = clock::thread() - start;
             if cpu >= Duration::from_millis(milliseconds) {

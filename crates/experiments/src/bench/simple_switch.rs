@@ -30,10 +30,10 @@ use std::time::Duration;
 /// Limit on the entries of a load for this switch: its command line writes at most some thousand entries a second.
 const MOST_ENTRIES: usize = 20_000;
 
-/// It has ended when it does nothing for so long.
+/// Idle time after which the process counts as done.
 const QUIET: Duration = Duration::from_millis(1000);
 
-/// It is given up after so long.
+/// Time after which the run is given up.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Programs that must be installed.
@@ -136,7 +136,7 @@ impl SimpleSwitch {
         Ok(switch)
     }
 
-    /// Why a load is not for it.
+    /// Reason why simple_switch cannot run a load.
     pub fn refuses(load: &Load) -> Option<String> {
         let entries = load.entries.len();
         (entries > MOST_ENTRIES).then(|| format!("{entries} entries are too many for its command line"))
@@ -169,8 +169,8 @@ impl SimpleSwitch {
         }
         let seconds = self.seconds;
         let thrift = free_port().map_err(|error| format!("no free port: {error}"))?.to_string();
-        let told = self.dir.join("simple_switch.log");
-        let log = File::create(&told).map_err(|error| format!("`{}`: {error}", told.display()))?;
+        let log_path = self.dir.join("simple_switch.log");
+        let log = File::create(&log_path).map_err(|error| format!("`{}`: {error}", log_path.display()))?;
         let mut command = Command::new(&self.tools.switch);
         command.current_dir(&self.dir).args(["--use-files", &seconds.to_string(), "--thrift-port", &thrift]);
         for port in &self.ports {
@@ -182,13 +182,13 @@ impl SimpleSwitch {
             command.spawn().map_err(|error| format!("`simple_switch` cannot be started: {error}"))?;
         let mut process = Process(started);
         let ends = begin + Duration::from_secs(seconds);
-        self.fill(&mut process, &thrift, ends, &told)?;
+        self.fill(&mut process, &thrift, ends, &log_path)?;
         self.setup.fill = clock::wall() - begin;
         let (filled, wall) = (process.cpu(), clock::wall());
         let (mut last, mut since) = ((0, filled), clock::wall());
         loop {
             std::thread::sleep(Duration::from_millis(50));
-            process.must_live(&told)?;
+            process.must_live(&log_path)?;
             let bytes = self.ports.iter().filter_map(|port| fs::metadata(self.out(*port)).ok());
             let now = (bytes.map(|file| file.len()).sum::<u64>(), process.cpu());
             let works = now.0 != last.0 || now.1 > last.1 + Duration::from_millis(5);
@@ -211,9 +211,15 @@ impl SimpleSwitch {
     }
 
     /// Writes all entries, as soon as somebody listens.
-    fn fill(&self, process: &mut Process, thrift: &str, ends: Duration, told: &Path) -> Result<(), String> {
+    fn fill(
+        &self,
+        process: &mut Process,
+        thrift: &str,
+        ends: Duration,
+        log_path: &Path,
+    ) -> Result<(), String> {
         loop {
-            process.must_live(told)?;
+            process.must_live(log_path)?;
             let mut command = Command::new(&self.tools.cli);
             command.current_dir(&self.dir).args(["--thrift-port", thrift]);
             command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -288,12 +294,12 @@ impl Process {
         Duration::from_nanos(tasks.map(spent).sum())
     }
 
-    fn must_live(&mut self, told: &Path) -> Result<(), String> {
+    fn must_live(&mut self, log_path: &Path) -> Result<(), String> {
         match self.0.try_wait() {
             Ok(None) => Ok(()),
             _ => Err(format!(
                 "`simple_switch` has ended: {}",
-                fs::read_to_string(told).unwrap_or_default().trim()
+                fs::read_to_string(log_path).unwrap_or_default().trim()
             )),
         }
     }

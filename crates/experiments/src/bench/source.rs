@@ -12,8 +12,8 @@ pub fn compile(program: &'static Program) -> Result<Arc<Ir>, String> {
     let until = compiler::Until::Elaborated;
     let texts = [(program.name, program.p4), ("headers.p4", HEADERS)];
     let compiled = compiler::compile(program.name, &Texts(&texts), &Options::default(), until, &mut map);
-    let told = |d| base_diag::render(d, &map, base_diag::Style::Plain);
-    compiled.program.ok_or_else(|| compiled.diagnostics.iter().map(told).collect())
+    let rendered = |d| base_diag::render(d, &map, base_diag::Style::Plain);
+    compiled.program.ok_or_else(|| compiled.diagnostics.iter().map(rendered).collect())
 }
 
 /// The first diagnostic, and how many there are.

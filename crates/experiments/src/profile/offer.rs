@@ -56,7 +56,7 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// The same with latencies in order of their length.
+    /// Sorts the latencies.
     pub fn sorted(mut self) -> Trial {
         self.latencies.sort_unstable();
         self

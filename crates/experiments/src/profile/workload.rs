@@ -10,13 +10,13 @@ use netfn_fec::Encoder;
 pub struct Workload {
     /// The constructor's arguments.
     pub constructor: Vec<Bits>,
-    /// Those of each call.
+    /// Arguments of each call.
     pub args: Vec<Bits>,
     /// Frames before those that are timed.
     pub before: Vec<Vec<u8>>,
     /// Frames that are timed.
     pub frames: Vec<Vec<u8>>,
-    /// The same without losses, where those that are timed have some; nothing else.
+    /// The frames without losses, if the timed frames have losses; empty otherwise.
     pub lossless: Vec<Vec<u8>>,
 }
 

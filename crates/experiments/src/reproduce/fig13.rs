@@ -23,11 +23,11 @@ fn run(lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
 /// All stages of a rack beside each other.
 pub fn stages(lab: &mut Lab<'_>, file: &str) -> Result<Shown, Vec<Diagnostic>> {
     let racked = lab.rack(file)?;
-    let mut told = String::new();
+    let mut announced = String::new();
     let stages = run_stages(&racked, 1_000, &|_| (), &mut |stage, _| {
-        if told != stage.name.value {
-            told.clone_from(&stage.name.value);
-            (lab.tell)(&format!("{} {told}", racked.rack.name.value));
+        if announced != stage.name.value {
+            announced.clone_from(&stage.name.value);
+            (lab.tell)(&format!("{} {announced}", racked.rack.name.value));
         }
         Ok(())
     })?;

@@ -17,7 +17,7 @@ pub const FILE: &str = "hand-over.toml";
 pub const PAYLOAD: u64 = 500;
 /// Packets of a run.
 const PACKETS: u64 = 20_000;
-/// How many send bursts.
+/// Number of sources that send bursts.
 const SOURCES: u64 = 4;
 /// Approximate bytes of a handed-over packet on the cable beside the payload: Ethernet, IPv4, UDP, overhead, the
 /// hand-over header.

@@ -80,7 +80,7 @@ impl Experiment {
         format!("{}\n\n{}\n{set}{leaves_out}", self.about, shown.table)
     }
 
-    /// The same as a value: each row is an object.
+    /// The table as JSON: each row is an object.
     pub fn json(&self, shown: &Shown) -> Value {
         let row = |cells: &Vec<String>| -> Value {
             let titles = shown.table.titles.iter().map(|(title, _)| title.to_string());

@@ -54,7 +54,7 @@ impl Window {
         flying.saturating_add(1).saturating_mul(self.mss) <= self.window.max(self.mss)
     }
 
-    /// So many segments were acknowledged, of a window that was used up; round trips take `trip`.
+    /// Grows the window after `segments` segments of a fully used window were acknowledged; `trip` is the round-trip time.
     pub fn grow(&mut self, segments: u32, trip: Duration, now: Time) {
         let acknowledged = u64::from(segments) * self.mss;
         let slow = acknowledged.min(self.threshold.saturating_sub(self.window));
@@ -70,7 +70,7 @@ impl Window {
             classic: window,
             before: most,
         });
-        // As fast as RFC 5681 once it is where it was.
+        // Grows like RFC 5681 once the window has its former size.
         let (part, whole) = if growth.classic < growth.before { (9, 17) } else { (1, 1) };
         growth.classic += share(left, mss * part, window * whole);
         let at = |time: Duration| cubic(time, growth.until_most, most.max(window_at(window, most)), mss);
@@ -86,7 +86,7 @@ impl Window {
     /// A loss while `flying` bytes are in flight: reduces the window.
     pub fn shrink(&mut self, flying: u64) {
         let used = self.window.min(flying.saturating_mul(self.mss)).max(self.mss);
-        // A window that did not come back leaves room for others: fast convergence.
+        // A window that did not reach its former maximum leaves room for others: fast convergence (RFC 9438 §4.7).
         self.most = if used < self.most { share(used, 17, 20) } else { used };
         self.window = share(used, 7, 10).max(2 * self.mss);
         self.threshold = self.window;

@@ -37,7 +37,7 @@ pub const MOST_TRANSFER: u32 = 1 << 30;
 /// Default limit on the bytes of a transfer in flight.
 pub const MOST_WINDOW: u32 = 4 << 20;
 
-/// See the module. Both hosts and the receiver's port identify a workload's segments.
+/// The workload `tcp`. Both hosts and the receiver's port identify the segments of a workload.
 pub static TCP: Kind = Kind {
     word: "tcp",
     count: Count { most: MOST_TRANSFERS, default: None },
@@ -53,7 +53,7 @@ pub static TCP: Kind = Kind {
     start,
 };
 
-/// Timer `2n` begins the next transfer of pair `n`, timer `2n + 1` lets its connections go on.
+/// Timer `2n` begins the next transfer of pair `n`, timer `2n + 1` continues its connections.
 struct Tcp {
     load: Load,
     pairs: Vec<Connected>,

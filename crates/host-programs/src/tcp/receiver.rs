@@ -8,11 +8,11 @@
 use super::sender::MOST_DELAYED_ACK;
 use base_time::Time;
 
-/// See the module. Offsets are bytes of the stream from 0; its end counts as one more.
+/// The receiver of a transfer. Offsets are bytes of the stream from 0; the end of the stream counts as one more byte.
 #[derive(Debug)]
 pub(super) struct Receiver {
     length: u32,
-    /// Bytes that it takes beyond those that came in order.
+    /// Receive window in bytes, after the bytes received in order.
     window: u32,
     /// Everything before it has come.
     next: u32,
@@ -32,7 +32,7 @@ impl Receiver {
         Receiver { length, window, next: 0, ranges: vec![], recent: vec![], unsaid: 0, due: None }
     }
 
-    /// Bytes that it takes beyond those that came in order.
+    /// Receive window in bytes, after the bytes received in order.
     pub fn window(&self) -> u32 {
         self.window
     }
@@ -42,7 +42,7 @@ impl Receiver {
         self.length
     }
 
-    /// Bytes that have come in order.
+    /// Number of bytes received in order.
     pub fn bytes(&self) -> u32 {
         self.next.min(self.length)
     }

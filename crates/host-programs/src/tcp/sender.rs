@@ -23,7 +23,7 @@ const SURE: u32 = 3;
 /// How long a receiver may keep an acknowledgement back.
 pub(super) const MOST_DELAYED_ACK: Duration = Duration::from_ms(40);
 
-/// See the module. Offsets are bytes of the stream from 0; its end counts as one more.
+/// The sender of a transfer. Offsets are bytes of the stream from 0; the end of the stream counts as one more byte.
 #[derive(Debug)]
 pub(super) struct Sender {
     mss: u32,
@@ -238,7 +238,7 @@ impl Sender {
         self.counts.resent += 1;
     }
 
-    /// How many segments are complete with the bytes before `offset`.
+    /// Number of segments that end at or before `offset`.
     fn segments_up_to(&self, offset: u32) -> u32 {
         let next = self.first + self.segments.len() as u32;
         let whole = if offset > self.length { self.count } else { (offset / self.mss).min(self.count - 1) };
@@ -359,7 +359,7 @@ impl Sender {
         }
     }
 
-    /// So many segments were acknowledged that were not before.
+    /// Grows the window after `segments` segments were newly acknowledged.
     fn grow(&mut self, segments: u32, now: Time) {
         if !matches!(self.phase, Phase::Recovery(_)) {
             self.window.grow(segments, self.trip.smoothed().unwrap_or(Duration::ZERO), now);

@@ -22,7 +22,7 @@ use std::net::Ipv4Addr;
 /// Limit on the open transfers of a pair; further ones do not begin.
 const MOST_OPEN: usize = 128;
 
-/// A connection without progress for so long is given up.
+/// Time without progress after which a connection is aborted.
 const PATIENCE: Duration = Duration::from_s(10);
 
 /// Client ports are this plus the transfer's number.
@@ -83,7 +83,7 @@ struct Client {
     trip: RoundTrip,
     /// When its SYN was sent first, and when it is sent again.
     syn: (Time, Option<Time>),
-    /// Something is to be acknowledged.
+    /// True if received data has not been acknowledged yet.
     owes_ack: bool,
 }
 
@@ -186,7 +186,7 @@ impl Transfers {
         self.incoming.push((side, packet));
     }
 
-    /// Lets both ends do all they can do now: gives the packets that they send.
+    /// Lets both ends send all packets that they can send now, and returns these.
     pub fn run(&mut self, tally: &mut Tally, now: Time) -> Vec<(Side, Vec<u8>)> {
         let mut out = Out { ends: self.ends, packets: vec![] };
         for (side, packet) in std::mem::take(&mut self.incoming) {

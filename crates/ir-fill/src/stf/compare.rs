@@ -146,10 +146,10 @@ fn differs(want: &Expected, have: &Received) -> Diagnostic {
     }
     let length = match (expected.len(), received.len()) {
         (want, have) if have < want => {
-            format!(": {} bytes are expected, {} came", want.div_ceil(2), have / 2)
+            format!(": {} bytes are expected, {} were received", want.div_ceil(2), have / 2)
         }
         (want, have) if have > want && pattern.exact => {
-            format!(": {} bytes are expected, {} came", want.div_ceil(2), have / 2)
+            format!(": {} bytes are expected, {} were received", want.div_ceil(2), have / 2)
         }
         _ => String::new(),
     };

@@ -59,7 +59,7 @@ impl Resolver {
     }
 }
 
-/// Which key is meant: by its name, its name without `$` or `.$valid$` at the end, or the end of its name.
+/// Index of a key by its name, by its name without a final `$` or `.$valid$`, or by the end of its name.
 fn key_index(specs: &[KeySpec], name: &str) -> Result<usize, EntryError> {
     let name = &with_index(name);
     let position = |wanted: &str| specs.iter().position(|s| s.name == wanted);

@@ -44,7 +44,7 @@ fn too_large(span: Span, what: &str) -> Diagnostic {
     Diagnostic::error(codes::TOO_LARGE, "too large to run").at(span, format!("{what} is too large"))
 }
 
-/// How many scalars a value of the type has; `None` if a width or the nesting is beyond the limits.
+/// Number of scalars of a value of the type; `None` if a width or the nesting exceeds the limits.
 fn leaves(program: &Program, ty: &Type, nesting: u32) -> Option<u64> {
     let nesting = nesting.checked_sub(1)?;
     match ty {

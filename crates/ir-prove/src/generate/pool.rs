@@ -5,7 +5,7 @@ use base_time::Rng;
 use ir::{Block, Const, Expr, ExprKind, Keyset, Program, Transition, visit};
 use std::collections::BTreeMap;
 
-/// How many random values each width gets beside the program's constants.
+/// Number of random values of each width beside the program's constants.
 const RANDOM_VALUES: usize = 4;
 
 /// Values by width.

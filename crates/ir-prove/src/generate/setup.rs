@@ -1,4 +1,4 @@
-//! All that a control plane writes before packets come: entries, default actions, groups, sessions, value sets.
+//! Writes of a control plane before packets arrive: entries, default actions, groups, sessions, value sets.
 
 use super::entries::{default_action, width};
 use super::pool::Pool;

@@ -13,7 +13,7 @@ use ir::{Block, Name, Program, StmtKind, SwitchOn, visit};
 use ir_state::uses_of_block;
 use std::collections::BTreeSet;
 
-/// How many statements more than its own a cut may have in front of or after these, unless it goes to the block's end.
+/// Numbers of additional statements that a cut may have before or after its own, unless it ends with the block.
 const STEPS: [usize; 6] = [0, 1, 2, 3, 5, 8];
 
 /// The control-plane name of the table that the statement after a border applies itself.
@@ -76,7 +76,7 @@ pub fn around(program: &Program, cut: &Cut) -> Vec<Cut> {
     found
 }
 
-/// Runs of statements that apply at least so many tables, and no shorter one from the same statement does; those with the
+/// Shortest sequences of statements that apply at least `at_least` tables, one for each first statement; those with the
 /// fewest tables first.
 pub fn large(program: &Program, at_least: usize, name: &str) -> Vec<Cut> {
     let mut starts = vec![];

@@ -112,7 +112,7 @@ impl Generator<'_> {
 
     /// Copies of a packet reach egress without having passed the end of ingress with their port.
     fn keep_copies_off_links(&mut self, stmts: Vec<Stmt>) -> Vec<Stmt> {
-        if !self.cut.orders.copies {
+        if !self.cut.effects.copies {
             return stmts;
         }
         let port = self.standard(Duty::Egress, Meaning::OutPort);

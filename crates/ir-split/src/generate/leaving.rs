@@ -1,4 +1,4 @@
-//! Which sections packets come to a device for, leave it for, and pass it for.
+//! Sections for which packets arrive at a device, leave it, or pass through it.
 
 use super::Generator;
 use crate::placement::DeviceIndex;
@@ -47,7 +47,7 @@ impl Generator<'_> {
         self.entered_from_here().into_iter().filter(egress).collect()
     }
 
-    /// True if packets leave from egress: they come in again.
+    /// True if the device hands packets over from egress: it then recirculates them.
     pub fn recirculates(&self) -> bool {
         !self.leaving_from_egress().is_empty()
     }

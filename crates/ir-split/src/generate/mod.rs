@@ -34,7 +34,7 @@ use crate::parsed::parsed_bytes;
 use crate::place::{HeaderIndex, Leaf, Places, RoleKey};
 use crate::placement::{DeviceIndex, Placement};
 use crate::policy::EdgePolicy;
-use crate::prepare::{Lengths, Lent, Orders, drop_lent};
+use crate::prepare::{Lengths, Lent, RequestedEffects, drop_lent};
 use crate::refuse::broken;
 use crate::routes::Routes;
 use crate::runtime::{Runtime, runtime};
@@ -78,7 +78,7 @@ pub struct Cut<'a> {
     /// For each header with a varbit, by its path: the metadata field with that varbit's length in bits.
     pub lengths: &'a Lengths,
     /// Effects that the program asks of the traffic manager.
-    pub orders: &'a Orders,
+    pub effects: &'a RequestedEffects,
     /// Headers whose originals travel, in the order in which the parser extracts them.
     pub originals: &'a [HeaderIndex],
     /// Direct meters and counters that actions of other tables call.
@@ -113,7 +113,7 @@ impl<'a> Cut<'a> {
             parser,
             prefix: &a.prefix,
             lengths: &a.lengths,
-            orders: &a.orders,
+            effects: &a.effects,
             originals: a.originals.as_ref().ok()?,
             lent: &a.lent,
             reads_length: a.reads_length(),

@@ -15,7 +15,7 @@ use p4_arch::v1model::instance_type;
 use p4_arch::{Duty, Meaning};
 
 impl Generator<'_> {
-    /// The copy of a header as it came in.
+    /// The copy of a header as received.
     fn original(&self, stage: Duty, index: HeaderIndex) -> Expr {
         self.header_field(stage, self.originals[&index])
     }
@@ -53,7 +53,7 @@ impl Generator<'_> {
 
     /// A packet that starts again shows as resubmitted.
     pub fn show_resubmitted(&self) -> Option<Stmt> {
-        let restart = self.cut.orders.restart.as_ref()?;
+        let restart = self.cut.effects.restart.as_ref()?;
         let restarted = build::field(self.metadata(Duty::Ingress), restart.restarted, Type::Bit(1));
         let kind = self.standard(Duty::Ingress, Meaning::Kind);
         let resubmitted = build::bits(32, u64::from(instance_type::RESUBMITTED));
@@ -62,7 +62,7 @@ impl Generator<'_> {
         Some(build::if_then(build::equals(restarted, build::bits(1, 1)), stmts))
     }
 
-    /// At the end of ingress nobody needs the originals any more, but for a packet that starts again.
+    /// Removes the originals at the end of ingress, except from a packet that is resubmitted.
     pub fn forget_originals(&mut self) -> Option<Stmt> {
         let pairs = self.original_pairs(Duty::Ingress);
         if pairs.is_empty() {
@@ -80,14 +80,14 @@ impl Generator<'_> {
 
     /// The packet starts again.
     pub fn starts_again(&self, stage: Duty) -> Option<Expr> {
-        let restart = self.cut.orders.restart.as_ref()?;
+        let restart = self.cut.effects.restart.as_ref()?;
         let field = build::field(self.metadata(stage), restart.restart, Type::Bit(restart.width));
         Some(build::not(build::equals(field, build::bits(restart.width, 0))))
     }
 
-    /// In egress: the packet as it came in is sent around, with the field list of its resubmission.
+    /// In egress: recirculates the packet as received, with the field list of its resubmission.
     pub fn start_again(&mut self) -> Vec<Stmt> {
-        let Some(restart) = self.cut.orders.restart.clone() else { return vec![] };
+        let Some(restart) = self.cut.effects.restart.clone() else { return vec![] };
         let unknown = self.region_value(self.cut.layout.unknown_region);
         let mut stmts = vec![build::assign(self.region_of(Duty::Egress), unknown)];
         let restarted = build::field(self.metadata(Duty::Egress), restart.restarted, Type::Bit(1));
@@ -111,7 +111,7 @@ impl Generator<'_> {
     /// A clone starts in egress with its metadata zero: it begins at egress' first section. Where a hand-over was
     /// cloned it becomes the packet as it came in.
     pub fn start_clone(&mut self) -> Vec<Stmt> {
-        if !self.cut.orders.copies {
+        if !self.cut.effects.copies {
             return vec![];
         }
         let kind = self.standard(Duty::Egress, Meaning::Kind);

@@ -91,7 +91,7 @@ pub fn shift_types(program: &mut Program, at: TypeId, count: u32) {
     types(program, &mut |ty| shift(ty, at, count));
 }
 
-/// The same in a single statement.
+/// [`shift_types`] in a single statement.
 pub fn shift_stmt_types(stmt: &mut Stmt, at: TypeId, count: u32) {
     let mut stmts = vec![stmt.clone()];
     stmts_types(&mut stmts, &mut |ty| shift(ty, at, count));

@@ -35,7 +35,7 @@ pub(crate) trait EdgePolicy: Sync {
         false
     }
 
-    /// It leads hand-overs to this section.
+    /// True if the policy leads hand-overs to this section.
     fn leads(&self, _target: SectionId, _sections: &Sections, _placement: &Placement) -> bool {
         false
     }
@@ -56,7 +56,7 @@ pub(crate) trait EdgePolicy: Sync {
         false
     }
 
-    /// Frames of its own that come to this device beside hand-overs of packets: the parser takes the common header alone, and no section runs.
+    /// The policy's own frames that this device receives beside hand-overs: the parser extracts only the common header, and no section runs.
     fn own_frame(&self, _placement: &Placement, _device: DeviceIndex) -> Option<OwnFrame> {
         None
     }
@@ -71,7 +71,7 @@ pub(crate) trait EdgePolicy: Sync {
         vec![]
     }
 
-    /// Those that copies of the packet made by [`Generator::clone_to_port`] keep.
+    /// Fields that clones made by [`Generator::clone_to_port`] keep.
     fn keeps_in_clones(&self, _placement: &Placement, _device: DeviceIndex) -> Vec<LayoutField> {
         vec![]
     }
@@ -92,14 +92,14 @@ pub(crate) trait EdgePolicy: Sync {
     }
 }
 
-/// How a policy's own frames are told from hand-overs of packets.
+/// Distinguishes a policy's own frames from hand-overs of packets.
 #[derive(Clone, Copy)]
 pub(crate) struct OwnFrame {
     /// A field of hand-overs.
     pub field: &'static str,
-    /// Its value in hand-overs of packets.
+    /// Value of the field in hand-overs of packets.
     pub packet: u64,
-    /// Its value in the policy's frames.
+    /// Value of the field in the policy's own frames.
     pub own: u64,
 }
 

@@ -9,7 +9,7 @@ use crate::arch;
 use crate::attempt::CutHalves;
 use crate::layout::ETHERNET_BITS;
 use crate::parser_places::parser_of;
-use crate::prepare::called::{calls, order};
+use crate::prepare::called::{calls, request};
 use crate::refuse::unsupported;
 use base_diag::Diagnostic;
 use ir::{
@@ -38,7 +38,7 @@ pub fn refuse_clones(
 
 fn refuse(program: &Program, block: &Block, found: &mut Vec<Diagnostic>) {
     for stmt in &block.stmts {
-        if let Some(call) = order(program, stmt, CutCall::Clone) {
+        if let Some(call) = request(program, stmt, CutCall::Clone) {
             let why = "a packet that is recirculated and then cloned would be parsed with the port of a link";
             let help = "clone where `standard_metadata.instance_type == 0`: these packets are new";
             found.push(unsupported(call.span, why).help(help));
@@ -50,7 +50,7 @@ fn refuse(program: &Program, block: &Block, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Whether a condition holds only for packets that come in by a port.
+/// Whether a condition holds only for packets received on a port.
 fn is_new(program: &Program, condition: &Expr) -> bool {
     match &condition.kind {
         ExprKind::Binary(BinaryOp::And, a, b) => is_new(program, a) || is_new(program, b),

@@ -9,13 +9,13 @@ pub fn calls(program: &Program, control: ControlId, wanted: CutCall) -> bool {
     let control = program.control(control);
     let mut found = false;
     for block in std::iter::once(&control.body).chain(control.actions.iter().map(|a| &a.body)) {
-        ir::visit::stmts(block, &mut |stmt| found |= order(program, stmt, wanted).is_some());
+        ir::visit::stmts(block, &mut |stmt| found |= request(program, stmt, wanted).is_some());
     }
     found
 }
 
 /// The call of this kind that a statement is.
-pub fn order<'s>(program: &Program, stmt: &'s Stmt, wanted: CutCall) -> Option<&'s Call> {
+pub fn request<'s>(program: &Program, stmt: &'s Stmt, wanted: CutCall) -> Option<&'s Call> {
     let StmtKind::Call(call) = &stmt.kind else { return None };
     let Callee::ExternFunction(id) = call.callee else { return None };
     let function = &program.extern_functions[id.index()];

@@ -21,7 +21,7 @@ use p4_arch::{Duty, Meaning};
 
 const KEEPING_CLONE: &str = "clone_preserving_field_list";
 
-/// Notes the length of each packet in a field of its own.
+/// Stores the length of each packet in a metadata field.
 pub fn note_length(program: &mut Program, prefix: &str) {
     keep_something(program);
     let ty = Type::Bit(FRAME_LENGTH_BITS);

@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 /// A colour that no meter gives.
 const NONE: u64 = 3;
 
-/// Direct meters whose colours are values, and direct counters that actions of other tables call, each with its own table.
+/// Direct meters with colours that are values, and direct counters that actions of other tables call, each with its own table.
 pub type Lent = Vec<(ControlId, InstanceId, TableId)>;
 
 /// Notes the colours of the meters that actions of other tables read. To call another table's direct counter does nothing.
@@ -171,7 +171,7 @@ fn give(block: &mut Block, meter: InstanceId, noting: &Stmt, colour: &Expr, none
     }
 }
 
-/// Leaves out the calls of meters and counters whose table the program does not apply.
+/// Removes the calls of meters and counters of tables that the program does not apply.
 pub fn drop_lent(program: &mut Program, lent: &Lent) {
     for &(_, object, _) in lent {
         let has_it = (0..program.controls.len()).map(ControlId::from).any(|id| {

@@ -10,7 +10,7 @@
 //! tracked   the length that egress sees, where a hand-over would be counted otherwise
 //! digests   their data as values, told at the end
 //! again     refuses clones of packets that come to ingress again
-//! orders    clones, resubmission, recirculation and truncation as values, asked for at the end
+//! effects   clones, resubmission, recirculation and truncation as values, asked for at the end
 //! standard  the port a packet is for, where egress overwrites `egress_port`
 //! ```
 
@@ -19,17 +19,17 @@ pub mod bind;
 mod called;
 pub mod counted;
 pub mod digests;
+pub mod effects;
 pub mod lent;
 pub mod normalize;
-pub mod orders;
 pub mod standard;
 pub mod tracked;
 pub mod varbit;
 pub mod wrap;
 
+pub use effects::RequestedEffects;
 pub use lent::{Lent, drop_lent, forget_lent, is_torn};
 pub use normalize::normalize;
-pub use orders::Orders;
 pub use standard::writes_standard;
 pub use varbit::Lengths;
 

@@ -57,7 +57,7 @@ fn is_call(stmt: &Stmt, wanted: &dyn Fn(&Callee) -> bool) -> bool {
     found
 }
 
-/// It orders something, or uses a state object.
+/// True if the block requests an effect, or uses a state object.
 fn has_effects(program: &Program, block: &Block) -> bool {
     let effect = |callee: &Callee| match callee {
         Callee::Method(..) => true,

@@ -56,7 +56,7 @@ pub fn measure_varbits(program: &mut Program, prefix: &str) -> Result<Lengths, V
                 let mut pass = Pass::new(&types, &lengths, vars(&control.params), &mut refused);
                 pass.block(&mut control.body);
                 control.actions.iter_mut().for_each(|a| pass.block(&mut a.body));
-                // An action works on copies of its arguments, whose lengths are not recorded.
+                // An action works on copies of its arguments; their lengths are not recorded.
                 for run in control.tables.iter().flat_map(|t| &t.actions) {
                     let action = &control.actions[run.action.index()];
                     for (arg, param) in run.args.iter().zip(&action.params) {

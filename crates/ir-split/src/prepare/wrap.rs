@@ -25,7 +25,7 @@ pub fn wrap_whole_structs(program: &mut Program, prefix: &str) {
 fn is_used_whole(program: &Program, role: Role) -> bool {
     let Some(ty) = role_type(program, role) else { return false };
     let is_value = |e: &Expr| e.ty == ty && !matches!(e.kind, ExprKind::Var(_));
-    // A function may make such a struct of its own.
+    // A function may create such a struct.
     let mut found = false;
     for function in &program.functions {
         visit::all_exprs(&function.body, &mut |e| found |= e.ty == ty);

@@ -56,7 +56,7 @@ pub(crate) trait Runtime: Sync {
     /// The port that a hand-over to a section of egress is for.
     fn port_of(&self, g: &Generator<'_>, section: SectionId) -> Option<Expr>;
 
-    /// Stores the values for a section on another device, where the packet is to continue.
+    /// Stores the values for a section on another device, where the packet continues.
     fn save(&self, g: &mut Generator<'_>, at: At, section: SectionId) -> Stmt;
 
     /// Makes the packet a hand-over.
@@ -69,9 +69,9 @@ pub(crate) trait Runtime: Sync {
 /// Position of generated statements.
 #[derive(Clone, Copy)]
 pub(crate) struct At {
-    /// The stage whose parameters they use.
+    /// The stage with the parameters that the statements use.
     pub stage: Duty,
-    /// The control whose actions they call.
+    /// The control with the actions that the statements call.
     pub control: ControlId,
     /// How members of egress are numbered there.
     pub moved: Moved,

@@ -20,15 +20,15 @@ control V(inout headers hdr, inout metadata meta) { apply { } }
 
 control I(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {
     @merge("sum") register<bit<8>, bit<32>>(4) no_operator;
-//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0243] `@merge` cannot stand here: this is no operator
+//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0243] `@merge` is not allowed here: this is no operator
     @merge("or") register<bool, bit<32>>(4) no_numbers;
-//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0243] `@merge` cannot stand here: its cells are no numbers
+//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0243] `@merge` is not allowed here: its cells are no numbers
     @merge("max") counter<bit<32>>(4, CounterType.packets) adds_up;
-//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0243] `@merge` cannot stand here: a counter adds up
+//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0243] `@merge` is not allowed here: a counter adds up
     @soft meter<bit<32>>(4, MeterType.packets) no_register;
-//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0243] `@soft` cannot stand here: this is a meter
+//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0243] `@soft` is not allowed here: this is a meter
     @soft @sharded register<bit<8>, bit<32>>(4) two_modes;
-//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0243] `@soft` cannot stand here: it has `@sharded` too
+//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0243] `@soft` is not allowed here: it has `@sharded` too
     @merge("add") counter<bit<32>>(4, CounterType.packets) well;
     apply {
         no_operator.write(0, 1);

@@ -4,9 +4,7 @@
 
 use crate::{BinaryOp, Call, Callee, Const, Expr, ExprKind, Name, Program, Signature, Type, UnaryOp, Var};
 
-/// `None` if the parts do not determine it: casts, `{#}`, lookahead, and references to missing declarations.
-///
-/// `None` where the parts do not say it: casts, `{#}`, lookahead, and anything that refers to what is not there.
+/// The type of an expression; `None` if its parts do not determine it: casts, `{#}`, lookahead, and references to missing declarations.
 pub(crate) fn infer(program: &Program, vars: &[Var], kind: &ExprKind) -> Option<Type> {
     Some(match kind {
         ExprKind::Const(value) => return infer_const(value),

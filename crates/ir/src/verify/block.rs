@@ -13,7 +13,7 @@ impl<'p> Verifier<'p> {
             self.at(format!("function {}", function.name), |v| {
                 v.vars(&function.vars, &function.params, function.span);
                 let exists = v.exists(&function.returns) && !matches!(function.returns, Type::Param(_));
-                v.require(exists, function.span, |_| "what it returns does not exist".to_string());
+                v.require(exists, function.span, |_| "the returned value does not exist".to_string());
             });
         }
         for parser in &program.parsers {

@@ -21,7 +21,7 @@ impl Verifier<'_> {
         self.callee(&call.callee, span);
         match self.params(call) {
             Some(params) => self.arguments(call, &params, span),
-            None => self.error(span, "what is called does not exist"),
+            None => self.error(span, "the callee does not exist"),
         }
     }
 

@@ -34,7 +34,7 @@ impl<'p> Verifier<'p> {
             let Some(var) = self.scope.vars.get(id.index()) else { continue };
             let directed = var.kind != VarKind::Param(Direction::None);
             self.require(!(data && directed), action.span, |_| {
-                format!("parameter `{}` has a direction and stands behind one without", var.name)
+                format!("parameter `{}` has a direction and follows one without", var.name)
             });
             data |= !directed;
         }

@@ -1,6 +1,6 @@
 //! Checks every promise that the data definitions make.
 //!
-//! A failure is not a user's mistake but a bug in whoever built or changed the program: the elaborator, a pass, the
+//! A failure is not a user's mistake but a bug in the code that built or changed the program: the elaborator, a pass, the
 //! splitter. Run it after each of them in debug builds.
 
 mod block;

@@ -1,4 +1,4 @@
-//! Which operators and casts P4 has for which types (P4-16 §8.5 to §8.11).
+//! Operators and casts of P4 by type (P4-16 §8.5 to §8.11).
 
 use super::Verifier;
 use crate::{BinaryOp, Expr, Type, UnaryOp};

@@ -102,7 +102,7 @@ impl<'p> Verifier<'p> {
             Keyset::DontCare => vec![],
             Keyset::Value(value) => vec![value],
             Keyset::Mask(a, b) | Keyset::Range(a, b) => vec![a, b],
-            Keyset::ValueSet(_) => return self.error(span, "a value set may not stand here"),
+            Keyset::ValueSet(_) => return self.error(span, "a value set is not allowed here"),
         };
         for expr in exprs {
             self.expr(expr);

@@ -25,7 +25,7 @@ pub(super) struct Scope<'p> {
     pub code: Code,
     /// Return type of the function that is being checked.
     pub returns: Option<Type>,
-    /// How many loops are open.
+    /// Number of enclosing loops.
     pub loops: u32,
     visible: Vec<bool>,
     /// Visible variables, in the order in which they became visible.

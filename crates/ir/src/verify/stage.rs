@@ -51,7 +51,7 @@ impl Verifier<'_> {
             StageKind::TrafficManager => Some((&[], &[])),
         };
         let Some((params, vars)) = block else {
-            return self.error(Span::NONE, "what it runs does not exist");
+            return self.error(Span::NONE, "the block that it runs does not exist");
         };
         self.require(params.len() == stage.roles.len(), Span::NONE, |_| {
             format!("{} roles for {} parameters", stage.roles.len(), params.len())

@@ -47,12 +47,14 @@ impl<'p> Verifier<'p> {
             StmtKind::SetValid(header, _) => {
                 self.place(header);
                 let good = self.program_has(&header.ty) && self.program.is_header(&header.ty);
-                self.require(good, span, |_| "setValid or setInvalid of what is no header".to_string());
+                self.require(good, span, |_| {
+                    "setValid or setInvalid of a value that is no header".to_string()
+                });
             }
             StmtKind::PushFront(stack, _) | StmtKind::PopFront(stack, _) => {
                 self.place(stack);
                 let good = self.program_has(&stack.ty) && self.is_header_stack(&stack.ty);
-                self.require(good, span, |_| "push or pop of what is no header stack".to_string());
+                self.require(good, span, |_| "push or pop of a value that is no header stack".to_string());
             }
             StmtKind::Extract { packet, header, varbit_bits } => {
                 self.extract(*packet, header, varbit_bits.as_ref(), span);
@@ -117,7 +119,7 @@ impl<'p> Verifier<'p> {
         self.packet(packet, "packet_in", span);
         self.place(header);
         if !self.program_has(&header.ty) || !self.program.is_header(&header.ty) {
-            return self.error(span, "extract into what is no header");
+            return self.error(span, "extract into a value that is no header");
         }
         let fields = self.program.fields(&header.ty);
         let varbits =
@@ -177,9 +179,9 @@ impl<'p> Verifier<'p> {
         for case in cases {
             self.require(!case.labels.is_empty(), case.span, |_| "a case has no label".to_string());
             for label in &case.labels {
-                self.require(!closed, case.span, |_| "a label stands behind `default`".to_string());
+                self.require(!closed, case.span, |_| "a label follows `default`".to_string());
                 let new = !seen.contains(&label);
-                self.require(new, case.span, |_| "a label stands there twice".to_string());
+                self.require(new, case.span, |_| "a label occurs twice".to_string());
                 seen.push(label);
                 closed |= *label == SwitchLabel::Default;
                 self.label(on, label, case.span);
@@ -200,7 +202,7 @@ impl<'p> Verifier<'p> {
             }
             _ => false,
         };
-        self.require(fits, span, |_| "a label does not fit what the switch looks at".to_string());
+        self.require(fits, span, |_| "a label does not fit the value of the switch".to_string());
     }
 
     fn for_loop(&mut self, init: &[Stmt], cond: &Expr, update: &[Stmt], body: &Block, span: Span) {
@@ -234,7 +236,7 @@ impl<'p> Verifier<'p> {
                     Type::Stack(elem, _) => Some(elem.as_ref().clone()),
                     Type::Tuple(types) if types.windows(2).all(|w| w[0] == w[1]) => types.first().cloned(),
                     _ => {
-                        self.error(span, "a loop goes over what is no list");
+                        self.error(span, "a loop goes over a value that is no list");
                         None
                     }
                 }

@@ -45,7 +45,7 @@ impl Verifier<'_> {
             TypeKind::SerEnum { underlying, .. } => declared(underlying),
             TypeKind::New(under) => declared(under),
         };
-        self.require(all_declared, decl.span, |_| "it uses a type that is declared behind it".to_string());
+        self.require(all_declared, decl.span, |_| "it uses a type that is declared after it".to_string());
         if self.errors.len() > before {
             return;
         }

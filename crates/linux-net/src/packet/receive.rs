@@ -60,7 +60,7 @@ pub enum Place {
     Slot(usize, usize),
     /// In the caller's memory, so many.
     Memory(usize),
-    /// It was too long, and is lost.
+    /// The frame was too long, and is lost.
     Nowhere,
 }
 

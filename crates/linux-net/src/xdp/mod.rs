@@ -189,7 +189,7 @@ impl Socket {
         is_done
     }
 
-    /// Lets the kernel send the frames in the ring.
+    /// Asks the kernel to send the frames in the ring.
     fn wake(&mut self) {
         for _ in 0..CALLS {
             match send(self.socket.as_raw_fd(), &[], MsgFlags::MSG_DONTWAIT) {

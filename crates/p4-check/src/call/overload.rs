@@ -19,7 +19,7 @@ pub(crate) enum Slot {
     Absent,
 }
 
-/// Why arguments do not fit parameters.
+/// Reason why arguments do not fit parameters.
 pub(crate) enum Misfit {
     TooMany {
         given: usize,

@@ -64,7 +64,7 @@ fn saturate(value: BigInt, ty: &Type) -> BigInt {
     value.clamp(least, most)
 }
 
-/// Why a value cannot be computed.
+/// Reason why a value cannot be computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FoldError {
     DivisionByZero,

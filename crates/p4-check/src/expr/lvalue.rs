@@ -25,7 +25,7 @@ impl Checker {
         }
     }
 
-    /// Why an expression is no l-value; `None` if it is one.
+    /// Reason why an expression is no l-value; `None` if it is one.
     pub(crate) fn not_assignable(&self, expr: &Expr) -> Option<String> {
         match &expr.kind {
             ExprKind::Var(id) => {

@@ -25,7 +25,7 @@ pub struct TypeVar {
     pub name: Name,
 }
 
-/// Which of the three record types a [`Struct`] is.
+/// Kind of a [`Struct`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum StructKind {
     /// `struct`
@@ -343,7 +343,7 @@ pub struct ValueSet {
     pub name: Name,
     /// The type of its elements.
     pub element: Type,
-    /// How many elements it can hold. A compile-time known `int` or `bit<W>`.
+    /// Size of the value set: a compile-time known `int` or `bit<W>`.
     pub size: Expr,
     /// Annotations of the declaration.
     pub annotations: Annotations,

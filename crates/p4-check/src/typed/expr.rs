@@ -57,7 +57,7 @@ pub enum ExprKind {
     Field {
         /// The record.
         base: Box<Expr>,
-        /// Which field, counted from 0.
+        /// Index of the field, from 0.
         index: u32,
         /// The field's name.
         name: SmolStr,
@@ -73,7 +73,7 @@ pub enum ExprKind {
     TupleIndex {
         /// The tuple.
         base: Box<Expr>,
-        /// Which member.
+        /// Index of the member.
         index: u32,
     },
     /// `base[hi:lo]`, bits `hi` down to `lo`, both included.
@@ -143,13 +143,13 @@ pub enum ExprKind {
 /// A field and its value.
 #[derive(Clone, Debug)]
 pub struct FieldValue {
-    /// Which field of the declaration, counted from 0.
+    /// Index of the field in the declaration, from 0.
     pub index: u32,
     /// Has the field's type.
     pub value: Expr,
 }
 
-/// Which size of a type (P4-16 §9.1).
+/// Kind of size of a type (P4-16 §9.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SizeOf {
     /// `minSizeInBits`

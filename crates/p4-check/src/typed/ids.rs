@@ -74,7 +74,7 @@ impl<T> Arena<T> {
         Id::new(self.items.len() - 1)
     }
 
-    /// How many there are.
+    /// Number of elements.
     pub fn len(&self) -> usize {
         self.items.len()
     }

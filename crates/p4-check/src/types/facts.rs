@@ -23,7 +23,7 @@ pub(crate) const MAX_NESTING: u32 = 64;
 pub(crate) struct Facts {
     /// Least and greatest size in bits (P4-16 §9.1); `None` if it has no size or depends on type variables.
     pub(crate) size: Option<(u64, u64)>,
-    /// How many single values it is made of.
+    /// Number of scalars of a value.
     pub(crate) leaves: u64,
     /// How deep its parts and type arguments nest: 0 for a type without.
     pub(crate) nesting: u32,

@@ -1,4 +1,4 @@
-//! Which types may stand inside which (P4-16 §7.2.8), also after type arguments are put in place.
+//! Types that may be inside others (P4-16 §7.2.8), also after substitution of type arguments.
 
 use base_diag::Span;
 
@@ -7,7 +7,7 @@ use crate::cx::Checker;
 use crate::typed::{Name, StructKind, Substitution, Type};
 
 impl Checker {
-    /// Why a field of such a record cannot have this type, or `None` if it can.
+    /// Reason why a field of such a record cannot have this type, or `None` if it can.
     fn bad_field(&self, kind: StructKind, ty: &Type) -> Option<&'static str> {
         let ty = self.infer.shallow(ty);
         match kind {

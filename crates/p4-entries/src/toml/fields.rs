@@ -201,7 +201,7 @@ impl<'t> Fields<'t> {
         item
     }
 
-    /// All that is left, whatever its keys are.
+    /// All remaining keys and values.
     pub(super) fn rest(&mut self) -> Vec<(Named, Item<'t>)> {
         std::mem::take(&mut self.rest)
     }

@@ -143,7 +143,7 @@ fn run_file(options: &Options, file: &str) -> ExitCode {
     }
 }
 
-/// How many programs it takes until each fault of the splitter is noticed.
+/// Reports the number of programs until each fault of the splitter is detected.
 fn run_faults(options: &Options) -> ExitCode {
     let mut living: Vec<&Fault> = FAULTS.iter().collect();
     for (n, seed) in (1..).zip(options.seed..options.seed + options.programs) {

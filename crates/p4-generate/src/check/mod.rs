@@ -21,7 +21,7 @@ use ir::Program;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Which steps are taken.
+/// Checks to run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Steps {
     /// Print the tree, parse it, compare.
@@ -46,7 +46,7 @@ impl Steps {
 /// Failed property of a program: a bug of p4rack.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
-    /// Which step found it.
+    /// The check that found it.
     pub step: Step,
     /// In one line: two findings with equal step and summary are taken for one.
     pub summary: String,

@@ -75,7 +75,7 @@ fn describe((outputs, digests, logs): &(Vec<Output>, Vec<Value>, Vec<String>)) -
     format!("frames [{}], digests {digests:?}, log {logs:?}", frames.join(", "))
 }
 
-/// How many times the steps of the reference another form of its program may take.
+/// Step budget of another form of a program, relative to that of the reference.
 const SPARE: u64 = 16;
 
 /// Runs the program with which others are compared.

@@ -10,9 +10,9 @@ use std::fmt;
 /// Kinds of faults in the code that a pass makes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Fault {
-    /// It is not made.
+    /// The result is lost.
     Lost,
-    /// It is made after what should follow it.
+    /// The result comes after the statement that should follow.
     Late,
     /// The other arm is taken; the parser goes on elsewhere.
     Elsewhere,
@@ -45,7 +45,7 @@ impl fmt::Display for Mutant {
 }
 
 impl Mutant {
-    /// All that break something in `program`.
+    /// All mutants that apply to `program`.
     pub(super) fn all_of(program: &Program) -> BTreeSet<Mutant> {
         let mut all = BTreeSet::new();
         if ir_lower::check_inlining(program).is_err() {

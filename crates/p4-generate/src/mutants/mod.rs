@@ -82,7 +82,7 @@ pub fn hunt(
     })
 }
 
-/// The same for machine code that misreads the program.
+/// Hunts faults of machine code that misreads the program.
 pub fn hunt_native(
     mutants: &[Misreading],
     config: &Config,

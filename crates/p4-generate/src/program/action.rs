@@ -11,7 +11,7 @@ use crate::feature::Feature as F;
 #[derive(Clone, Debug)]
 pub(crate) struct Action {
     pub(crate) name: String,
-    /// Those with a direction first.
+    /// Parameters; those with a direction come first.
     pub(crate) params: Vec<Param>,
 }
 

@@ -13,7 +13,7 @@ use crate::feature::Feature as F;
 pub(crate) struct Piece {
     pub(crate) name: String,
     pub(crate) params: Vec<Param>,
-    /// It has a constructor parameter.
+    /// True if the control has a constructor parameter.
     pub(crate) limit: bool,
 }
 

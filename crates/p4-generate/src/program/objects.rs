@@ -11,7 +11,7 @@ pub(crate) struct Object {
     pub(crate) kind: ObjectKind,
     /// The type of its index.
     pub(crate) index: u32,
-    /// How many cells.
+    /// Number of cells.
     pub(crate) size: u32,
 }
 

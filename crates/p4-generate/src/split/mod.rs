@@ -23,7 +23,7 @@ const DRAWS: u64 = 8;
 pub struct CutProgram {
     /// Source text, with the regions marked.
     pub source: String,
-    /// It and its parts.
+    /// The program and its parts.
     pub case: Case,
     /// Regions that do not run at the origin.
     pub away: usize,
@@ -31,11 +31,11 @@ pub struct CutProgram {
     pub cut_edges: usize,
 }
 
-/// Why a text with marks is no case.
+/// Reason why a text with marks is no test case.
 enum NoCase {
     /// The splitter says so: code and title of its first diagnostic.
     Refused(String),
-    /// It is our fault.
+    /// A fault of p4rack.
     Fault(Finding),
 }
 

@@ -168,7 +168,7 @@ pub struct ActionDecl {
     /// Before `action`.
     pub annotations: Vec<Annotation>,
     pub name: Name,
-    /// Those with a direction come first; the rest is the action's data.
+    /// Parameters. Those with a direction come first; the others are the action's data.
     pub params: Vec<Param>,
     pub body: Block,
     /// The whole.
@@ -290,7 +290,7 @@ pub struct ValueSetDecl {
     pub annotations: Vec<Annotation>,
     /// The type of a member.
     pub element: Type,
-    /// How many members it should hold.
+    /// Number of members.
     pub size: Expr,
     pub name: Name,
     /// The whole.
@@ -315,7 +315,7 @@ pub struct PackageDecl {
 pub struct StructDecl {
     /// Before the keyword.
     pub annotations: Vec<Annotation>,
-    /// Which of the three.
+    /// Kind of the record.
     pub kind: StructKind,
     pub name: Name,
     pub type_params: Vec<Name>,

@@ -47,7 +47,7 @@ pub enum ExprKind {
     Index {
         /// The stack, array or tuple.
         base: Box<Expr>,
-        /// Which element.
+        /// Index of the element.
         index: Box<Expr>,
     },
     /// `base[hi:lo]`
@@ -65,7 +65,7 @@ pub enum ExprKind {
         base: Box<Expr>,
         /// The least significant bit.
         lo: Box<Expr>,
-        /// How many bits.
+        /// Width in bits.
         width: Box<Expr>,
     },
     /// `{ a, b }`; the last one may be [`ExprKind::Dots`].

@@ -62,7 +62,7 @@ pub struct KeyElement {
 pub struct ActionRef {
     /// Before it, in a list of actions; after it, in an entry, where [`Entry`] holds them.
     pub annotations: Vec<Annotation>,
-    /// Which action.
+    /// Path of the action.
     pub path: Path,
     /// The arguments; `None` without parentheses.
     pub args: Option<Vec<Arg>>,

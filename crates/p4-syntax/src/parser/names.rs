@@ -1,4 +1,4 @@
-//! Which names are types at this place (P4-16 §6.8).
+//! Names that are types at a place (P4-16 §6.8).
 
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;

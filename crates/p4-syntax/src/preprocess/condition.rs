@@ -15,7 +15,7 @@ struct Value {
     unsigned: bool,
 }
 
-/// Why there is no value, and where.
+/// Reason why there is no value, with its place.
 struct Trouble {
     span: Span,
     text: String,

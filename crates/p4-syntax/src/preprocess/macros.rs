@@ -60,7 +60,7 @@ pub(super) enum Role {
 /// The macros by name.
 pub(super) struct Macros {
     all: Vec<Macro>,
-    /// How many expansions of each are being read.
+    /// Number of expansions of each macro that are being read.
     active: Vec<u32>,
     by_name: FxHashMap<SmolStr, usize>,
     /// A bit for the length and one for the first letter of each name ever defined.

@@ -11,7 +11,7 @@ use base_time::{Duration, Time};
 use dataplane_api::Port;
 use std::io::Read;
 
-/// A packet that comes in.
+/// An input packet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Frame {
     /// Time of arrival.
@@ -22,7 +22,7 @@ pub struct Frame {
     pub bytes: Vec<u8>,
 }
 
-/// The same, where its bytes were read; they are there until the next one is read.
+/// A frame in the memory where it was read; valid until the next one is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FrameRef<'f> {
     /// Time of arrival.
@@ -43,7 +43,7 @@ pub struct Feed<'r> {
     interval: Option<Duration>,
     /// When the last packet was.
     now: Option<Time>,
-    /// The time of the first captured packet, and when it came in.
+    /// Timestamp of the first captured packet, and its virtual time.
     origin: Option<(u64, Time)>,
     /// Packets that captures had cut.
     cut: u64,
@@ -75,7 +75,7 @@ impl<'r> Feed<'r> {
         self.hex.push_back(packet);
     }
 
-    /// Adds a capture, whose packets come in by `port`; `name` is for messages.
+    /// Adds a capture with input packets for `port`; `name` is for messages.
     pub fn capture(
         &mut self,
         name: &str,
@@ -106,7 +106,7 @@ impl<'r> Feed<'r> {
         self.outputs.push(port);
     }
 
-    /// The ports by which packets come in or are wanted.
+    /// Ports with input packets or with output files.
     pub fn ports(&self) -> impl Iterator<Item = Port> {
         let inputs = self.hex.iter().map(|packet| packet.port).chain(self.captures.iter().map(|c| c.port));
         inputs.chain(self.outputs.iter().copied())
@@ -129,7 +129,7 @@ impl<'r> Feed<'r> {
         Ok(read.map(|FrameRef { at, port, bytes, .. }| Frame { at, port, bytes: bytes.to_vec() }))
     }
 
-    /// The same, without memory of its own.
+    /// Reads the next frame without copying it.
     pub fn read(&mut self) -> Result<Option<FrameRef<'_>>, Diagnostic> {
         let step = self.interval.unwrap_or(super::INTERVAL);
         let after = self.now.map_or(Time::ZERO, |now| now + step);
@@ -138,7 +138,7 @@ impl<'r> Feed<'r> {
         Ok(Some(FrameRef { at, port, bytes: &self.bytes, epoch_nanos: self.epoch_nanos() }))
     }
 
-    /// Reads the next packet; gives when and where it comes in. It is at `after` if it has no other time.
+    /// Reads the next packet. Returns its time and port; the time is `after` if the packet has no other.
     fn take(&mut self, after: Time) -> Result<Option<(Time, Port)>, Diagnostic> {
         if let Some(packet) = self.hex.pop_front() {
             self.bytes = packet.bytes;

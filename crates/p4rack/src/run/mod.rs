@@ -35,9 +35,9 @@ pub struct Job {
     pub fillings: Vec<Filling>,
     /// Random seed of the program.
     pub seed: u64,
-    /// Between two packets that have no times of their own; with captures, between any two.
+    /// Time between two packets without timestamps; with captures, between any two packets.
     pub interval: Option<Duration>,
-    /// The port whose packets are for the controller.
+    /// Port of packets for the controller.
     pub cpu_port: Option<u32>,
     /// Steps contain a trace of the packet.
     pub trace: bool,
@@ -65,7 +65,7 @@ pub struct Ended {
 /// Looks at each step; an error ends the run.
 pub type Watch<'w> = dyn FnMut(&Step) -> Result<(), Vec<Diagnostic>> + 'w;
 
-/// Between two packets, if nothing else is said.
+/// Default time between two packets.
 const INTERVAL: Duration = Duration::from_us(1);
 
 /// Refuses ports that no port of the device can be, each once.
@@ -114,7 +114,7 @@ impl Job {
         Ok(resolver)
     }
 
-    /// Runs a test on a device of its own.
+    /// Runs a test on a new device.
     pub fn test(&self, test: &File, watch: &mut Watch) -> Result<(StfReport, Ended), Vec<Diagnostic>> {
         let (mut switch, mut resolver) = self.device()?;
         let mut gatherer = Gatherer::new(self, &switch);

@@ -17,18 +17,18 @@ const BATCH: usize = 64;
 
 /// Observes sent frames and reports of packets; an error ends the run.
 pub trait Watcher {
-    /// A packet comes in.
+    /// A packet was received.
     fn packet(&mut self, number: u64, at: Time) -> Result<(), Vec<Diagnostic>>;
 
     /// A frame leaves. The captures' times are `epoch_nanos` ahead of virtual time.
     fn sent(&mut self, at: Time, epoch_nanos: u64, port: Port, frame: &[u8]) -> Result<(), Vec<Diagnostic>>;
 
     /// Digests, lines of the log, and entries that have become idle; the step has nothing else.
-    fn told(&mut self, step: &Step) -> Result<(), Vec<Diagnostic>>;
+    fn messages(&mut self, step: &Step) -> Result<(), Vec<Diagnostic>>;
 }
 
 impl Job {
-    /// True if [`pass`](Job::pass) can run it: as machine code, and without functions on frames, whose timers send between packets.
+    /// True if [`pass`](Job::pass) can run the program: as machine code, and without frame externs, whose timers send between packets.
     pub fn passes(&self) -> bool {
         self.engine == super::Engine::Native && !self.trace && self.program.frame_externs().is_empty()
     }
@@ -59,7 +59,7 @@ impl Job {
             }
         }
         run.batch(watcher)?;
-        run.told(watcher)?;
+        run.pass_messages(watcher)?;
         Ok(self.ended(run.engine.switch()))
     }
 }
@@ -68,7 +68,7 @@ impl Job {
 struct Run {
     engine: Engine,
     gatherer: Gatherer,
-    /// The first of them are to be run.
+    /// Packets; the first ones are filled.
     packets: Vec<Packet>,
     /// When each of them came, and how far its capture's time is ahead.
     came: Vec<(Time, u64)>,
@@ -88,7 +88,7 @@ impl Run {
         takes
     }
 
-    /// Runs the batch, and reports what came of each packet.
+    /// Runs the batch, and reports the results of each packet.
     fn batch(&mut self, watcher: &mut dyn Watcher) -> Result<(), Vec<Diagnostic>> {
         if self.came.is_empty() {
             return Ok(());
@@ -107,10 +107,10 @@ impl Run {
             }
         }
         drop(outputs);
-        self.told(watcher)
+        self.pass_messages(watcher)
     }
 
-    /// Runs a frame that is too long for a buffer; nothing is to be run before it.
+    /// Runs a frame that is too long for a buffer; the batch must be empty.
     fn long(&mut self, frame: &FrameRef<'_>, watcher: &mut dyn Watcher) -> Result<(), Vec<Diagnostic>> {
         self.number += 1;
         self.now = self.now.max(frame.at);
@@ -118,11 +118,13 @@ impl Run {
         for output in self.engine.switch().process(frame.port, frame.bytes, self.now) {
             watcher.sent(self.now, frame.epoch_nanos, output.port, &output.frame)?;
         }
-        self.told(watcher)
+        self.pass_messages(watcher)
     }
 
-    /// Reports what packets told.
-    fn told(&mut self, watcher: &mut dyn Watcher) -> Result<(), Vec<Diagnostic>> {
-        self.gatherer.told(self.engine.switch(), self.now).map_or(Ok(()), |step| watcher.told(&step))
+    /// Passes digests, log lines and idle entries to the watcher.
+    fn pass_messages(&mut self, watcher: &mut dyn Watcher) -> Result<(), Vec<Diagnostic>> {
+        self.gatherer
+            .step_of_messages(self.engine.switch(), self.now)
+            .map_or(Ok(()), |step| watcher.messages(&step))
     }
 }

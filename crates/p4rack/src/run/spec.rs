@@ -7,7 +7,7 @@ use std::path::PathBuf;
 pub struct PortFiles {
     /// The port.
     pub port: u32,
-    /// Packets that come in; `-` is standard input.
+    /// Capture of input packets; `-` is standard input.
     pub input: Option<PathBuf>,
     /// Packets that go out.
     pub output: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! One packet, or one wait, and all that came of it.
+//! One packet, or one wait, with all results.
 
 use super::Job;
 use base_time::{Duration, Time};
@@ -18,11 +18,11 @@ pub struct Step {
     pub at: Time,
     /// Nanoseconds that the captures' time is ahead of virtual time.
     pub epoch_nanos: u64,
-    /// The packet that came in; none if timers ran out.
+    /// The input packet; `None` for timers.
     pub input: Option<(Port, Vec<u8>)>,
     /// In the order in which they went out.
     pub sent: Vec<Sent>,
-    /// How many packets ended, by reason.
+    /// Number of packets that ended, by reason.
     pub dropped: Vec<(DropReason, u64)>,
     /// Digests: name and data.
     pub digests: Vec<(String, Shown)>,
@@ -152,7 +152,7 @@ impl Gatherer {
 
     /// Collects digests, log lines and idle entries since the last call, but not packets sent or dropped; `None` if
     /// there are none.
-    pub(super) fn told(&mut self, switch: &mut Switch, at: Time) -> Option<Step> {
+    pub(super) fn step_of_messages(&mut self, switch: &mut Switch, at: Time) -> Option<Step> {
         let Messages { digests, log, idle } = self.messages(switch, at);
         if digests.is_empty() && log.is_empty() && idle.is_empty() {
             return None;

@@ -5,7 +5,7 @@ use dataplane_api::Counters;
 use device_text::trace::drop_word;
 use std::fmt::Write;
 
-/// One line for the packet that came in and one for each that went out.
+/// One line for the input packet and one for each output packet.
 pub fn step(step: &Step, decode: bool) -> String {
     let mut out = String::new();
     if let Some((port, frame)) = &step.input {

@@ -4,7 +4,7 @@ use base_time::{Rng, Time};
 use rack_model::{Control, DeviceId, FaultKind, Rack};
 use std::collections::BTreeMap;
 
-/// Messages in flight, and their destinations. Times are those of the controller, whose clock starts before the rack's.
+/// Messages in flight, with their destinations. Times are those of the controller, whose clock starts before the rack's.
 pub(super) struct Channel<M> {
     control: Control,
     /// For each device: a random generator for losses and delays, and the arrival times of the last message to it and
@@ -16,11 +16,11 @@ pub(super) struct Channel<M> {
     pub(super) lost: u64,
 }
 
-/// To a device, or back.
+/// Direction of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Way {
-    There,
-    Back,
+pub(super) enum Direction {
+    ToAgent,
+    ToController,
 }
 
 impl<M> Channel<M> {
@@ -36,7 +36,7 @@ impl<M> Channel<M> {
         &mut self,
         now: Time,
         device: usize,
-        way: Way,
+        direction: Direction,
         is_down: bool,
         faults: impl Iterator<Item = &'f FaultKind>,
         message: M,
@@ -56,7 +56,7 @@ impl<M> Channel<M> {
             self.lost += 1;
             return;
         }
-        let last = &mut last[way as usize];
+        let last = &mut last[direction as usize];
         *last = (now + delay).max(*last);
         self.under_way.insert((*last, self.sent), message);
         self.sent += 1;

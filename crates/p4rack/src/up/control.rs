@@ -7,7 +7,7 @@
 //!
 //! There is a controller for each switch that the rack is ([`switches`](super::switches)). Its time begins with the bring-up, the rack's when that is done.
 
-use super::channel::{Channel, Way};
+use super::channel::{Channel, Direction};
 use super::driven::Driven;
 use super::edges::Edges;
 use super::refused;
@@ -43,10 +43,10 @@ pub(super) const TIMING: Timing = Timing {
     lease: Duration::from_ms(100),
 };
 
-/// How often the controller tries to bring a switch up whose devices do not answer.
+/// Number of attempts to bring up a switch with devices that do not answer.
 const TRIES: u32 = 20;
 
-/// See the module.
+/// Controllers and agents of a rack in virtual time.
 pub(super) struct Control {
     rack: Rack,
     /// Agents, indexed by device; `None` where the device runs nothing.
@@ -63,7 +63,7 @@ pub(super) struct Control {
     replacing: u64,
     /// Plans that have taken over.
     pub(super) replaced: u64,
-    /// When something is to be done next.
+    /// Time of the next task.
     next: Option<Time>,
 }
 
@@ -73,7 +73,7 @@ pub(super) struct Domain {
     /// Indices of the devices in the rack.
     devices: Vec<usize>,
     wires: Wires,
-    /// Devices that were not as they should be when somebody looked last.
+    /// Devices that were stale at the last check.
     stale: BTreeSet<usize>,
 }
 
@@ -90,9 +90,9 @@ pub struct BringUp {
     pub took_ps: u64,
     /// Messages between controller and agents.
     pub messages: u64,
-    /// Those that were lost.
+    /// Number of lost messages.
     pub lost: u64,
-    /// Switches that the rack is to its controller.
+    /// Number of switches that the controllers see.
     pub switches: usize,
 }
 
@@ -186,7 +186,7 @@ impl Control {
         Ok((control, emulator, bring_up))
     }
 
-    /// Lets the controllers bring the programs and entries in; gives how long that took.
+    /// Runs the controllers until all programs and entries are installed. Returns the time that took.
     fn start(&mut self, starts: Vec<Vec<Update>>) -> Result<Duration, Vec<Diagnostic>> {
         let mut now = Time::ZERO;
         let mut left = starts.len();
@@ -238,7 +238,7 @@ impl Control {
         Ok(self.began)
     }
 
-    /// The emulator, whose devices run the agents' switches.
+    /// The emulator; its devices run the agents' switches.
     fn emulate(
         &mut self,
         racked: &Racked,
@@ -269,7 +269,7 @@ impl Control {
         Emulator::with_captures(&self.rack, devices, captures).map_err(|error| refused(&error.0))
     }
 
-    /// When something is to be done next, in the rack's time.
+    /// Time of the next task, in the rack's time.
     pub(super) fn next_time(&self) -> Option<Time> {
         self.next
     }
@@ -286,7 +286,7 @@ impl Control {
         replace.into_iter().chain(self.edges.next_time()).chain(due).min()
     }
 
-    /// True if a plan is yet to come in, or a message to arrive.
+    /// True if a replacement of the plan is planned, or a message is in flight.
     pub(super) fn is_busy(&self) -> bool {
         !self.replaces.is_empty() || self.replacing > 0 || self.channel.next_time().is_some()
     }
@@ -363,7 +363,7 @@ impl Control {
                 let message = Message::BeganAnew { domain, device: DeviceId(at) };
                 // It says so until it is heard.
                 let faults = std::iter::empty();
-                self.channel.send(now, device, Way::Back, false, faults, message);
+                self.channel.send(now, device, Direction::ToController, false, faults, message);
             }
         }
         Ok(())
@@ -385,20 +385,20 @@ impl Control {
         (domain, device, id, ask): (usize, DeviceId, Option<AskId>, Ask),
     ) {
         let to = self.domains[domain].devices[device.0];
-        self.send(now, emulator, (to, Way::There), Message::Ask { domain, device, id, ask });
+        self.send(now, emulator, (to, Direction::ToAgent), Message::Ask { domain, device, id, ask });
     }
 
     fn send(
         &mut self,
         now: Time,
         emulator: Option<&Emulator>,
-        (device, way): (usize, Way),
+        (device, direction): (usize, Direction),
         message: Message,
     ) {
         let is_down = emulator.is_some_and(|emulator| emulator.is_down(rack_model::DeviceId(device as u32)));
         let active = emulator.into_iter().flat_map(Emulator::active_faults);
         let faults = active.filter_map(|at| self.rack.faults.get(at)).map(|fault| &fault.kind);
-        self.channel.send(now, device, way, is_down, faults, message);
+        self.channel.send(now, device, direction, is_down, faults, message);
     }
 
     /// A message arrives.
@@ -421,7 +421,7 @@ impl Control {
                 if let (Some(id), Some(answer)) = (id, answer) {
                     let from = self.domains[domain].devices[device.0];
                     let message = Message::Answer { domain, id, answer };
-                    self.send(now, emulator.as_deref(), (from, Way::Back), message);
+                    self.send(now, emulator.as_deref(), (from, Direction::ToController), message);
                 }
                 return Ok(vec![]);
             }
@@ -450,7 +450,7 @@ impl Control {
                 Ok(Some(Answer::Ports(passed.map(|(port, passed)| (port, count(passed))).collect())))
             }
             (ask, mut emulator) => {
-                // Other devices are behind these ports.
+                // Ports that lead to other devices.
                 let internal = wires.keys().filter(|(from, _)| *from == device.0).map(|(_, port)| *port);
                 let internal: BTreeSet<u32> = internal.collect();
                 let done = self.with_agent(at, emulator.as_deref_mut(), |agent| {
@@ -472,7 +472,7 @@ impl Control {
         }
     }
 
-    /// Lets an agent work on its device.
+    /// Lends the switch of a device to its agent.
     fn with_agent<R>(
         &mut self,
         device: usize,
@@ -504,7 +504,7 @@ impl Domain {
     }
 }
 
-/// A program that does nothing, for switches that nobody uses.
+/// A program that does nothing, for unused switches.
 const NOTHING: &str = "\
 #include <core.p4>
 #include <v1model.p4>

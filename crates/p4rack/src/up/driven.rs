@@ -1,4 +1,4 @@
-//! A device of the emulator whose agent may give it another program.
+//! A device of the emulator with a program that an agent may replace.
 
 use crate::idle::Idle;
 use base_bits::Bits;
@@ -11,7 +11,7 @@ use p4runtime_server::Builder;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// It has the switch while packets run, and the agent while that works on it: then each has the other's, which nobody uses.
+/// A device of the emulator. It has the switch while packets run, and the agent has it while the agent works; each holds the other's unused one meanwhile.
 pub(super) struct Driven {
     switch: Switch,
     /// Without a program.

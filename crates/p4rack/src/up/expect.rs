@@ -5,41 +5,42 @@ use rack_emulator::{LatencyReport, RunReport, WorkloadReport, rate_words, time_w
 use rack_model::{Amount, Bound, Measure, Rack, Relation};
 use std::cmp::Ordering;
 
-/// An error for each workload of the rack whose expectations the run does not meet.
+/// An error for each workload with an expectation that the run does not meet.
 pub fn unmet(rack: &Rack, report: &RunReport) -> Vec<Diagnostic> {
     let mut found = vec![];
-    for (workload, told) in rack.workloads.iter().zip(&report.workloads) {
+    for (workload, sent_and_received) in rack.workloads.iter().zip(&report.workloads) {
         let bounds = workload.expect.iter().flat_map(|expect| &expect.bounds);
-        let unmet: Vec<_> = bounds.filter(|bound| !holds(&bound.value, told)).collect();
+        let unmet: Vec<_> = bounds.filter(|bound| !holds(&bound.value, sent_and_received)).collect();
         if unmet.is_empty() {
             continue;
         }
         let title = format!("workload `{}` is not as expected", workload.name.value);
         let mut diagnostic = Diagnostic::error(codes::NOT_AS_EXPECTED, title);
         for bound in unmet {
-            let label = format!("{} is expected, {}", bound.value, shown(bound.value.measure, told));
+            let label =
+                format!("{} is expected, {}", bound.value, shown(bound.value.measure, sent_and_received));
             diagnostic = diagnostic.at(bound.span, label);
         }
-        found.push(where_most_ended(told).into_iter().fold(diagnostic, Diagnostic::note));
+        found.push(where_most_ended(sent_and_received).into_iter().fold(diagnostic, Diagnostic::note));
     }
     found
 }
 
 /// Place where most dropped packets of a workload were dropped, as a sentence; `None` if none was.
-pub(super) fn where_most_ended(told: &WorkloadReport) -> Option<String> {
-    let most = told.drops.iter().max_by_key(|drop| drop.packets)?;
-    let all: u64 = told.drops.iter().map(|drop| drop.packets).sum();
-    let (name, place, reason, packets) = (&told.name, &most.place, &most.reason, most.packets);
+pub(super) fn where_most_ended(sent_and_received: &WorkloadReport) -> Option<String> {
+    let most = sent_and_received.drops.iter().max_by_key(|drop| drop.packets)?;
+    let all: u64 = sent_and_received.drops.iter().map(|drop| drop.packets).sum();
+    let (name, place, reason, packets) = (&sent_and_received.name, &most.place, &most.reason, most.packets);
     Some(format!("{packets} of the {all} dropped packets of `{name}` were dropped at {place}: {reason}"))
 }
 
-fn holds(bound: &Bound, told: &WorkloadReport) -> bool {
-    let Some(found) = value(bound.measure, told) else { return false };
+fn holds(bound: &Bound, sent_and_received: &WorkloadReport) -> bool {
+    let Some(found) = value(bound.measure, sent_and_received) else { return false };
     let order = match bound.amount {
         Amount::Count(count) => found.cmp(&count),
         Amount::Share(share) => {
             let parts = u128::from(found) * 1_000_000_000;
-            parts.cmp(&(u128::from(share.ppb()) * u128::from(told.sent)))
+            parts.cmp(&(u128::from(share.ppb()) * u128::from(sent_and_received.sent)))
         }
         Amount::Rate(rate) => found.cmp(&rate.bits_per_s()),
         Amount::Time(time) => found.cmp(&time.as_ps()),
@@ -52,15 +53,15 @@ fn holds(bound: &Bound, told: &WorkloadReport) -> bool {
 }
 
 /// A measure: packets, bits a second or picoseconds; none of latencies if nothing came.
-fn value(measure: Measure, told: &WorkloadReport) -> Option<u64> {
-    let latency = |pick: fn(&LatencyReport) -> u64| told.latency.as_ref().map(pick);
+fn value(measure: Measure, sent_and_received: &WorkloadReport) -> Option<u64> {
+    let latency = |pick: fn(&LatencyReport) -> u64| sent_and_received.latency.as_ref().map(pick);
     match measure {
-        Measure::Received => Some(told.received),
-        Measure::Lost => Some(told.lost),
-        Measure::Doubled => Some(told.duplicated),
-        Measure::Late => Some(told.reordered),
-        Measure::Corrupt => Some(told.corrupted),
-        Measure::Goodput => Some(told.goodput_bits_per_s.unwrap_or(0)),
+        Measure::Received => Some(sent_and_received.received),
+        Measure::Lost => Some(sent_and_received.lost),
+        Measure::Doubled => Some(sent_and_received.duplicated),
+        Measure::Late => Some(sent_and_received.reordered),
+        Measure::Corrupt => Some(sent_and_received.corrupted),
+        Measure::Goodput => Some(sent_and_received.goodput_bits_per_s.unwrap_or(0)),
         Measure::Min => latency(|l| l.min_ps),
         Measure::Mean => latency(|l| l.mean_ps),
         Measure::Deviation => latency(|l| l.deviation_ps),
@@ -74,12 +75,14 @@ fn value(measure: Measure, told: &WorkloadReport) -> Option<u64> {
 }
 
 /// The measured value, in words.
-fn shown(measure: Measure, told: &WorkloadReport) -> String {
-    let (word, found) = (measure.word(), value(measure, told));
+fn shown(measure: Measure, sent_and_received: &WorkloadReport) -> String {
+    let (word, found) = (measure.word(), value(measure, sent_and_received));
     match (measure, found) {
         (_, None) => "nothing has arrived to measure".to_string(),
         (Measure::Goodput, Some(rate)) => format!("{word} is {}", rate_words(rate)),
-        (_, Some(packets)) if measure <= Measure::Corrupt => format!("{packets} were, of {} sent", told.sent),
+        (_, Some(packets)) if measure <= Measure::Corrupt => {
+            format!("{packets} were, of {} sent", sent_and_received.sent)
+        }
         (_, Some(time)) => format!("{word} is {}", time_words(time)),
     }
 }

@@ -41,12 +41,12 @@ pub fn bring_up(racked: &Racked) -> Result<Running, Vec<Diagnostic>> {
     bring_up_in(racked, None)
 }
 
-/// The same in one of its stages.
+/// [`bring_up`] in one phase of the rack.
 pub fn bring_up_in(racked: &Racked, stage: Option<usize>) -> Result<Running, Vec<Diagnostic>> {
     bring_up_with(racked, stage, TIMING)
 }
 
-/// The same by controllers that wait so long.
+/// [`bring_up_in`] with the timing of the controllers.
 fn bring_up_with(racked: &Racked, stage: Option<usize>, timing: Timing) -> Result<Running, Vec<Diagnostic>> {
     let (control, emulator, bring_up) = Control::bring_up(racked, stage, timing)?;
     Ok(Running { emulator, bring_up, control })
@@ -58,7 +58,7 @@ impl Running {
         self.run_watched(u64::MAX, &mut |_| Ok(()))
     }
 
-    /// The same: `watch` is called after each event whose number is divisible by `every`, and at the end. Its error ends the run.
+    /// [`Running::run`] with a callback: `watch` is called after each event whose number is divisible by `every`, and at the end. An error of `watch` ends the run.
     pub fn run_watched(
         &mut self,
         every: u64,
@@ -84,7 +84,7 @@ impl Running {
         Ok(report)
     }
 
-    /// Lets everything up to and at `time` happen; then it is `time`.
+    /// Processes all events up to and at `time`, and sets the time to `time`.
     pub fn run_until(&mut self, time: Time) -> Result<(), Violation> {
         while self.go_on(time, u64::MAX)? > 0 {}
         self.emulator.run_until(time)

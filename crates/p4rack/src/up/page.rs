@@ -12,7 +12,7 @@ use std::fmt::Write;
 const POINTS: usize = 240;
 /// Width of an event without duration: this fraction of a chart's width.
 const NARROW: f64 = 300.0;
-/// Links whose load is drawn at most.
+/// Maximum number of links with a chart of their load.
 const LINKS: usize = 24;
 /// Room for a link's name.
 const NAMES: f64 = 180.0;
@@ -209,7 +209,7 @@ fn strips(
     out.push_str("</svg></div>\n");
 }
 
-/// Which workload has which colour.
+/// Legend: the colour of each workload.
 fn key(report: &RunReport) -> String {
     let entry = |(number, name): (usize, &String)| {
         format!("<span class=\"key\" style=\"background: {}\"></span>{}", colour(number), escape(name))

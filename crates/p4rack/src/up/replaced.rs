@@ -21,22 +21,22 @@ use ir_prove::generate::{MendedPackets, Pool};
 use rack_model::{DeviceId, Fault, FaultKind, HostId, NodeId, Placement, Rack, Replace, Spanned};
 use std::sync::Arc;
 
-/// From one packet to the next: longer than all that comes of it takes, and than a plan takes to come in.
+/// Time between two packets: longer than a packet with all its results takes, and longer than a replacement.
 const PERIOD: Duration = Duration::from_ms(200);
 
-/// Every so many packets meet another plan.
+/// Number of packets per replacement.
 const EVERY: usize = 3;
 
 /// Delay of a hand-over.
 const SLOW: Duration = Duration::from_ms(2);
 
-/// The same where it is quick.
+/// Delay of a hand-over on fast links.
 const QUICK: Duration = Duration::from_us(300);
 
-/// How many messages between controller and agents are lost.
+/// Share of lost messages between controller and agents.
 const LOSS: Probability = Probability::from_ppb(20_000_000);
 
-/// So many packets are drawn for one that is put in.
+/// Maximum number of packets drawn for one that is injected.
 const MOST_DRAWS: usize = 100;
 
 /// Counts of a trial.
@@ -53,7 +53,7 @@ pub struct Replaced {
 /// Result of a trial.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// The same frames came out.
+    /// The same frames arrived.
     Same(Replaced),
     /// Other frames came out.
     Differs {
@@ -121,7 +121,7 @@ fn prove_with(racked: &mut Racked, effort: &Effort, timing: Timing) -> Result<Ve
     })
 }
 
-/// An object that packets read and that begins anew with another plan: one that is no register, whose cells move.
+/// An object that packets read and that another plan empties: any object but a register, whose cells move.
 fn forgotten(program: &Program) -> Option<String> {
     let is_forgotten = |at: &usize| {
         let id = InstanceId::from(*at);
@@ -155,7 +155,7 @@ fn map(app: &SplitApp) -> Vec<Placement> {
     app.placement.sites.keys().map(site).collect()
 }
 
-/// Everything at home, and as it was, in turn; asked for just before a packet comes, or while it is inside.
+/// Replacements by a plan with all regions at the origin and by the original plan, in turn; each starts just before a packet arrives or while it is inside.
 fn replaces(map: &[Placement], packets: usize) -> Vec<Replace> {
     let replace = |number: usize| {
         let moment = Duration::from_us(100 * (number as u64 % 7));
@@ -303,7 +303,7 @@ mod tests {
         assert!(racked.rack == before);
     }
 
-    /// How many packets the sampler has seen since its last copy is forgotten, so that it copies others.
+    /// The sampler forgets the number of packets since its last copy when the plan is replaced, and then copies other packets.
     #[test]
     fn of_memory_that_does_not_move_with_the_plan_nothing_is_said() {
         let verdict = prove_replaced(&mut slice("RACK.toml"), &effort()).unwrap();

@@ -12,18 +12,22 @@ use rack_model::{Expect, Rack};
 pub fn silence(racked: &Racked, rack: &Rack, report: &RunReport) -> Option<Diagnostic> {
     let workloads = rack.workloads.iter().zip(&report.workloads);
     // The goodput shows whether an unfinished transfer progresses.
-    let is_silent = |told: &WorkloadReport| {
-        told.sent > 0 && told.received == 0 && told.goodput_bits_per_s.unwrap_or(0) == 0
+    let is_silent = |sent_and_received: &WorkloadReport| {
+        sent_and_received.sent > 0
+            && sent_and_received.received == 0
+            && sent_and_received.goodput_bits_per_s.unwrap_or(0) == 0
     };
     let is_wanted = |expect: &Option<Expect>| expect.as_ref().is_some_and(Expect::allows_silence);
-    let mut silent =
-        workloads.filter(|(workload, told)| is_silent(told) && !is_wanted(&workload.expect)).peekable();
+    let mut silent = workloads
+        .filter(|(workload, sent_and_received)| is_silent(sent_and_received) && !is_wanted(&workload.expect))
+        .peekable();
     silent.peek()?;
     let title = "no packet of a workload has arrived";
     let mut diagnostic = Diagnostic::warning(codes::NOTHING_ARRIVED, "nothing-arrived", title);
-    for (workload, told) in silent {
-        diagnostic = diagnostic.at(workload.name.span, format!("{} sent to {}", told.sent, told.to));
-        diagnostic = where_most_ended(told).into_iter().fold(diagnostic, Diagnostic::note);
+    for (workload, sent_and_received) in silent {
+        diagnostic = diagnostic
+            .at(workload.name.span, format!("{} sent to {}", sent_and_received.sent, sent_and_received.to));
+        diagnostic = where_most_ended(sent_and_received).into_iter().fold(diagnostic, Diagnostic::note);
     }
     let empty: Vec<String> = empty_tables(racked).map(|name| format!("`{name}`")).collect();
     if !empty.is_empty() {

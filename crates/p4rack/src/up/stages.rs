@@ -87,7 +87,7 @@ pub fn stages_page(racked: &Racked, stages: &[(String, RunReport)]) -> String {
     markup::page(&title, &[page::STYLE, topology::STYLE].concat(), &body, page::SCRIPT)
 }
 
-/// A bar for each stage that has the workload; nothing where there is nothing to measure.
+/// A bar for each phase with the workload; nothing if nothing was measured.
 fn bars(out: &mut String, stages: &[(String, RunReport)], name: &str, (title, of, words): &Measure) {
     let found = stages.iter().filter_map(|(stage, report)| {
         let workload = report.workloads.iter().find(|workload| workload.name == *name)?;

@@ -1,5 +1,5 @@
-//! Which switches a rack is to its controller: an app whose entries are the program's is one; where there are several origins, or devices
-//! with entries of their own, each device is one.
+//! Switches of a rack as its controller sees them: an app without entries of single devices is one switch. If there are several origins, or devices
+//! with their own entries, each device is a switch.
 
 use super::control::Domain;
 use super::refused;
@@ -129,7 +129,7 @@ impl Staged<'_> {
         if wrong.is_empty() { Ok(()) } else { Err(wrong) }
     }
 
-    /// Each device of an app as a switch of its own.
+    /// The devices of an app as separate switches.
     pub fn apart(&self, app: usize) -> Result<Vec<Beginning>, Vec<Diagnostic>> {
         let mut switches = vec![];
         let devices = 0..self.racked.rack.devices.len();

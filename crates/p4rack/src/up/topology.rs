@@ -265,7 +265,7 @@ mod tests {
             let width = picture.split("width=\"").nth(1).and_then(|rest| rest.split('"').next());
             let width: usize = width.and_then(|width| width.parse().ok()).expect("it has a width");
             assert!(width <= SCREEN + GAP, "{count} hosts: {width}");
-            assert!(picture.contains("h3"), "every host is told of");
+            assert!(picture.contains("h3"), "every host is drawn");
         }
     }
 }

@@ -48,7 +48,7 @@ pub fn case(whole: Arc<Program>, placement: Placement) -> Case {
     Case { whole, parts, placement, registry: netfn_registry::all() }
 }
 
-/// Keeps what was printed in the target directory, for other compilers to try: `TEST-N.p4` of the last split of a test.
+/// Writes printed programs to the target directory, for tests with other compilers: `TEST-N.p4` of the last split of a test.
 fn keep(texts: &[Option<String>]) {
     let directory = format!("{}/parts", env!("CARGO_TARGET_TMPDIR"));
     let test = std::thread::current().name().unwrap_or("test").to_string();

@@ -12,7 +12,7 @@ use p4runtime_proto::p4::v1::{
 };
 use std::collections::VecDeque;
 
-/// What has not been read yet. Cells of counters and registers that are zero are left out.
+/// The entities that have not been read yet. Cells of counters and registers that are zero are left out.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Written {
     cursor: Option<Cursor>,

@@ -19,7 +19,7 @@ pub struct Family {
     pub regions: usize,
     /// Switches: one, or a ring of them.
     pub switches: usize,
-    /// Helpers have links of so many Gbit/s; what comes in is 2.
+    /// Rate of the helpers' links in Gbit/s; the traffic has 2 Gbit/s.
     pub gigabits: u64,
     /// Devices, switches included.
     pub devices: usize,
@@ -29,7 +29,7 @@ pub struct Family {
     pub is_dense: bool,
 }
 
-/// With so many regions and switches; helpers have links of so many Gbit/s, of which what comes in is 2.
+/// A problem with `regions` regions and `switches` switches; helpers have links of `gigabits` Gbit/s, the traffic has 2 Gbit/s.
 pub fn problem(seed: u64, regions: usize, switches: usize, gigabits: u64) -> Problem {
     of_family(seed, &Family { regions, switches, gigabits, devices: 64, classes: 8, is_dense: false })
 }

@@ -1,7 +1,7 @@
 //! Programs on the switches of a fat tree with k = 4.
 //!
 //! Each program begins at one edge switch and ends at another. Between them it has four regions in a row, two of which are arms of a branch in every other program; each takes some of a switch's
-//! stages. Programs compete for stages on their shortest ways and for the links.
+//! stages. Programs compete for stages on their shortest paths and for the links.
 
 use base_time::Rng;
 use plan_model::{
@@ -12,7 +12,7 @@ use plan_search::{Objective, Problem, Scopes, Settings, Tiers};
 
 const K: usize = 4;
 
-/// `stages` is what a switch has; a region takes 1 to 5. Links bear less than so many Gbit/s, and a program brings 1.
+/// `stages` is the capacity of a switch; a region takes 1 to 5. Each program brings 1 Gbit/s; links carry less than `gigabits` Gbit/s.
 pub fn problem(seed: u64, programs: usize, stages: i64, gigabits: i64) -> Problem {
     let mut rng = Rng::new(seed);
     let r = &mut rng;

@@ -53,7 +53,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The whole front, and how long it took; given up after `limit`.
+/// The whole front, and the time of the search; stopped after `limit`.
 fn timed(problem: &Problem, limit: Duration) -> (Found, Duration) {
     let start = Timer::start();
     let is_told = std::env::var_os("MEASURE_PROGRESS").is_some();
@@ -67,7 +67,7 @@ fn timed(problem: &Problem, limit: Duration) -> (Found, Duration) {
     (found, start.elapsed())
 }
 
-/// The processor's time for this thread, so that others who use the machine do not count; the clock's where the system does not tell.
+/// CPU time of this thread, so that other load does not count; wall-clock time where the system has no CPU clock.
 struct Timer {
     start: Instant,
     used: Option<Duration>,

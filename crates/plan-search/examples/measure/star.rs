@@ -26,7 +26,7 @@ pub fn run(switches: usize, gigabits: u64, which: &[&str]) -> ExitCode {
         };
         let problem = of_family(seed, &family(regions, devices));
         let (found, time) = near(&problem, Duration::from_secs(seconds));
-        println!("{}, {} partial plans", told(&found, time), found.labels);
+        println!("{}, {} partial plans", summary(&found, time), found.labels);
         return if found.gap <= NEAR { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     for regions in [20, 40] {
@@ -35,12 +35,12 @@ pub fn run(switches: usize, gigabits: u64, which: &[&str]) -> ExitCode {
             for seed in SEEDS {
                 let problem = of_family(seed, &family(regions, devices));
                 let (soon, time) = near(&problem, Duration::from_secs(2));
-                let mut told = told(&soon, time);
+                let mut text = summary(&soon, time);
                 if !soon.is_complete {
                     let (later, time) = near(&problem, Duration::from_secs(8));
-                    told += &format!("; {}", self::told(&later, time));
+                    text += &format!("; {}", summary(&later, time));
                 }
-                println!("{regions} regions, {devices} devices, {seed}: {told}");
+                println!("{regions} regions, {devices} devices, {seed}: {text}");
                 gaps.push(soon.gap);
             }
         }
@@ -52,7 +52,7 @@ pub fn run(switches: usize, gigabits: u64, which: &[&str]) -> ExitCode {
     if all_near { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn told(found: &Found, time: Duration) -> String {
+fn summary(found: &Found, time: Duration) -> String {
     format!("{} plans within {} after {}", found.plans.len(), percent(found.gap), ms(time))
 }
 

@@ -14,18 +14,18 @@ use smallvec::SmallVec;
 
 /// The longest path of a placement, kept up to date while regions move.
 pub struct Paths {
-    /// By region: its place in the order.
+    /// Position of each region in the topological order.
     rank: Vec<usize>,
-    /// By region: the segments that depend on its device.
+    /// Segments that depend on the device of each region.
     segments: Vec<SmallVec<[usize; 2]>>,
-    /// By segment: the places of its first and last region.
+    /// Positions of the first and last region of each segment.
     ends: Vec<(usize, usize)>,
-    /// By segment: its longest path.
+    /// Length of the longest path of each segment.
     lengths: Vec<i64>,
     /// Segments that the last move changed, with their lengths before it.
     before: SmallVec<[(usize, i64); 8]>,
-    /// By place: the path variable after the region, counted from the start of the segment.
-    behind: Vec<i64>,
+    /// By position: path variable after the region, counted from the start of the segment.
+    after: Vec<i64>,
 }
 
 impl Paths {
@@ -51,7 +51,7 @@ impl Paths {
             segments: rank.iter().map(|at| of(*at)).collect(),
             lengths: vec![0; ends.len()],
             before: SmallVec::new(),
-            behind: vec![0; order.len()],
+            after: vec![0; order.len()],
             rank,
             ends,
         }
@@ -101,18 +101,18 @@ impl Paths {
             let (device, region) = (on[node], &problem.nodes[node]);
             // The first region counts in the segment that it ends.
             if at == first && at > 0 {
-                self.behind[at] = 0;
+                self.after[at] = 0;
                 continue;
             }
             let mut begins = if region.into.is_empty() { region.start[of.var].1 } else { i64::MIN };
             for &arc in &region.into {
                 let from = problem.arcs[arc].from;
                 let distance = distance(of, arc, on[from], device);
-                begins = begins.max(self.behind[self.rank[from]].saturating_add(distance));
+                begins = begins.max(self.after[self.rank[from]].saturating_add(distance));
             }
-            let behind = begins.saturating_add(of.grows[node][problem.class[device]]);
-            self.behind[at] = behind;
-            longest = longest.max(behind);
+            let after = begins.saturating_add(of.grows[node][problem.class[device]]);
+            self.after[at] = after;
+            longest = longest.max(after);
         }
         longest
     }

@@ -11,7 +11,7 @@ use crate::price::{Graph, Partial};
 use crate::problem::Arc;
 use crate::room::{Room, Uses};
 use crate::scarce::{Scarce, UNITS, What};
-use crate::stay::Stays;
+use crate::within_group::WithinGroup;
 use std::collections::BTreeSet;
 
 /// Effort of the search for multipliers.
@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 pub struct Effort {
     /// Steps of each time.
     pub steps: usize,
-    /// They are made anew so often where groups were left out.
+    /// Maximum number of searches; a new one starts if a bound has excluded groups.
     pub rounds: usize,
     /// Links have multipliers, too.
     pub has_links: bool,
@@ -29,7 +29,7 @@ pub struct Effort {
 pub(super) struct Whole {
     allowed: Vec<Vec<usize>>,
     scarce: Vec<Scarce>,
-    stays: Vec<Stays>,
+    within_group: Vec<WithinGroup>,
 }
 
 /// Multipliers found before; zero for regions that have none here.
@@ -57,8 +57,8 @@ impl<'p> Bound<'p> {
         }
     }
 
-    /// Prices for what there is little of, so that bounds get higher, of plans below `goals`, by objective: regions are left out where they run in no such plan.
-    /// False if there is none.
+    /// Computes multipliers for scarce resources, so that bounds on plans below `goals` (by objective) increase. Excludes groups of regions that belong to no such plan.
+    /// Returns false if there is no such plan.
     pub fn price(&mut self, root: &Label, goals: &[Option<i64>], effort: Effort) -> bool {
         self.open(&self.counts.clone());
         self.is_changed = true;
@@ -85,7 +85,7 @@ impl<'p> Bound<'p> {
         self.prices.iter().any(Option::is_some)
     }
 
-    /// Raises what is known of plans with a region on a group by prices.
+    /// Raises the bounds on plans with a region on a group, using the multipliers.
     fn force(&mut self, root: &Label) {
         for at in 0..self.prices.len() {
             let Some(graph) = self.graph(at) else { continue };
@@ -147,7 +147,7 @@ impl<'p> Bound<'p> {
         self.rates = self.least_rates();
         self.scarce = self.make_scarce(has_links);
         self.merged_allowed = self.merge_allowed();
-        self.stays = (0..goals.len()).map(|at| self.make_stays(at)).collect();
+        self.within_group = (0..goals.len()).map(|at| self.make_within_group(at)).collect();
         self.fill_by_region();
         for (at, goal) in goals.iter().enumerate() {
             let Some(graph) = self.graph(at) else { continue };
@@ -168,8 +168,8 @@ impl<'p> Bound<'p> {
     fn add_cut(&mut self, objective: usize, root: &Label) {
         let (Some(prices), Some(of)) = (&self.prices[objective], &self.whole) else { return };
         let Some(graph) = self.graph(objective) else { return };
-        let stays = &of.stays[objective];
-        let graph = Graph { allowed: &of.allowed, scarce: &of.scarce, stays, ..graph };
+        let within_group = &of.within_group[objective];
+        let graph = Graph { allowed: &of.allowed, scarce: &of.scarce, within_group, ..graph };
         let known: Multipliers =
             self.scarce.iter().map(Scarce::name).zip(prices.multipliers().iter().cloned()).collect();
         let multiplier = first_multipliers(&of.scarce, Some(&known));
@@ -189,19 +189,20 @@ impl<'p> Bound<'p> {
         self.rates = self.least_rates();
         self.scarce = self.make_scarce(true);
         self.merged_allowed = self.merge_allowed();
-        self.stays = (0..self.distances.len()).map(|at| self.make_stays(at)).collect();
+        self.within_group = (0..self.distances.len()).map(|at| self.make_within_group(at)).collect();
         self.fill_by_region();
-        let (scarce, stays) = (std::mem::take(&mut self.scarce), std::mem::take(&mut self.stays));
+        let (scarce, within_group) =
+            (std::mem::take(&mut self.scarce), std::mem::take(&mut self.within_group));
         let allowed = if self.merges_places { self.merged_allowed.clone() } else { self.allowed.clone() };
         if self.fit.is_empty() {
             self.fit = Fit::new(&scarce);
         }
-        self.whole = Some(Whole { allowed, scarce, stays });
+        self.whole = Some(Whole { allowed, scarce, within_group });
     }
 
     /// Charges the use of sets of regions to the sets, by the resource that carries them.
     fn fill_by_region(&mut self) {
-        for thing in self.stays.iter().flat_map(Stays::carriers) {
+        for thing in self.within_group.iter().flat_map(WithinGroup::carriers) {
             let class = self.scarce[thing].class;
             let runs = |groups: &Vec<usize>| groups.iter().any(|group| self.class[*group] == class);
             let takes = self.allowed.iter().map(runs).collect();
@@ -215,7 +216,7 @@ impl<'p> Bound<'p> {
     }
 
     /// Hand-overs within groups, for an objective.
-    fn make_stays(&self, objective: usize) -> Stays {
+    fn make_within_group(&self, objective: usize) -> WithinGroup {
         let is_filled = |thing: &Scarce| {
             thing.what == What::Region && thing.is_paid && !self.charges.is_ever_free(thing.class)
         };
@@ -228,7 +229,7 @@ impl<'p> Bound<'p> {
             false => (&self.class, &self.distances[objective]),
         };
         let distances = distances.as_deref().filter(|_| self.is_priced[objective]);
-        Stays::new(self.problem, &self.rank, class, &carrier, distances)
+        WithinGroup::new(self.problem, &self.rank, class, &carrier, distances)
     }
 
     pub(super) fn graph(&self, objective: usize) -> Option<Graph<'_>> {
@@ -251,13 +252,13 @@ impl<'p> Bound<'p> {
                 grows,
                 distance,
                 scarce: &self.scarce,
-                stays: self.stays.get(objective)?,
+                within_group: self.within_group.get(objective)?,
             }),
             _ => None,
         }
     }
 
-    /// By region: the classes of the groups on which it may run.
+    /// Classes of the groups on which each region may run.
     fn merge_allowed(&self) -> Vec<Vec<usize>> {
         let merged = |groups: &Vec<usize>| {
             let classes: BTreeSet<usize> = groups.iter().map(|group| self.class[*group]).collect();
@@ -311,14 +312,14 @@ impl<'p> Bound<'p> {
         scarce
     }
 
-    /// Classes of which there may be more devices in plans of a set than are counted, those first whose want makes plans of the open set dear.
+    /// Classes whose number of devices is not exact in the set, highest cost of a missing device first.
     pub fn wanting(&self, counts: &Counts) -> Vec<usize> {
         self.wanting_by(counts, &|class| {
             self.prices.iter().flatten().map(|p| p.of_class(&self.scarce, class)).max().unwrap_or(0)
         })
     }
 
-    /// The same, in the order of the best cut of a set.
+    /// [`Bound::wanting`], in the order of the costs in the best cut of the set.
     pub fn wanting_by_cut(&self, objective: Option<usize>, counts: &Counts) -> Vec<usize> {
         let exact = counts.exact(&self.classes);
         let cut = objective.and_then(|at| self.cuts.best(at, &exact, self.charges));
@@ -338,7 +339,7 @@ impl<'p> Bound<'p> {
     }
 }
 
-/// Makes what is known the higher of two.
+/// Sets `known` to the higher of two bounds.
 fn raise(known: &mut Option<Forced>, other: Option<Forced>) {
     let (Some(known), Some(other)) = (known, other) else { return };
     for (row, other) in known.iter_mut().zip(other) {

@@ -4,7 +4,7 @@ use super::{Fit, Set};
 use crate::scarce::{Scarce, UNITS, What};
 use base_time::Rng;
 
-/// Regions by what they use of a device of each class, in percent; some run on one class only.
+/// Regions by their use of a device of each class, in percent; some run on one class only.
 struct Items {
     uses: Vec<[i64; 2]>,
     allowed: Vec<Vec<usize>>,

@@ -1,35 +1,35 @@
-//! A partial placement: the devices left of each region, what is free on them, which are paid for.
+//! A partial placement: candidate devices of each region, free capacity, charged devices.
 
 use super::Pack;
 use crate::equal::EqualDevices;
 
-/// A device in a partial placement.
+/// Condition of a device in a partial placement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Door {
-    /// It may yet be paid for.
+    /// The device may still be charged.
     Ajar,
-    /// It is among those that are.
+    /// The device is charged.
     Open,
-    /// It runs nothing that is charged.
+    /// The device is not charged: it runs only regions without a charge.
     Closed,
 }
 
 /// A partial placement.
 #[derive(Clone)]
 pub struct State {
-    /// By region: a bit for each device left, in so many words.
+    /// Bit set of the remaining candidate devices of each region.
     left_of: Vec<u64>,
     words: usize,
     is_placed: Vec<bool>,
-    /// By device: what is free of each device variable, and how many regions may yet run there.
+    /// Free capacity of each device variable, and number of regions that may still run on the device, by device.
     free: Vec<i64>,
     vars: usize,
-    /// By device: something runs there.
+    /// Whether a region runs on the device.
     is_used: Vec<bool>,
     door: Vec<Door>,
-    /// By class: so many may yet be opened.
+    /// Number of devices that may still be charged, by class.
     pub left: Vec<u16>,
-    /// By program: its paths have to be computed.
+    /// Whether the paths of the program must be computed again.
     pub dirty: Vec<bool>,
     /// The bound for which they were.
     below: i64,
@@ -126,7 +126,7 @@ impl State {
     }
 
     /// Whether a device may run a region more.
-    pub fn bears(&self, of: &Pack, node: usize, device: usize) -> bool {
+    pub fn cost(&self, of: &Pack, node: usize, device: usize) -> bool {
         let class = of.problem.class[device];
         let is_open = match self.door[device] {
             Door::Open => true,
@@ -160,19 +160,19 @@ impl State {
         }
     }
 
-    /// A device is paid for.
+    /// Charges a device.
     pub fn open(&mut self, of: &Pack, device: usize) {
         self.door[device] = Door::Open;
         let left = &mut self.left[of.problem.class[device]];
         *left = left.saturating_sub(1);
     }
 
-    /// Whether a device may yet be paid for.
+    /// Whether a device may still be charged.
     pub fn may_open(&self, of: &Pack, device: usize) -> bool {
         self.door[device] == Door::Ajar && self.left[of.problem.class[device]] > 0
     }
 
-    /// Neither a device nor one that is as it is, is paid for.
+    /// Excludes a device, and all devices in the same condition, from being charged.
     pub fn close(&mut self, of: &Pack, device: usize) {
         let alike: Vec<usize> =
             (0..self.door.len()).filter(|other| self.is_alike(of, *other, device)).collect();

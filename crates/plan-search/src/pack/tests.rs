@@ -1,4 +1,4 @@
-//! Placements against all ways to put small random programs on devices, by what is said of them: room, devices paid for, ways.
+//! The packing search against all placements of small random programs: free capacity, charged devices, paths.
 
 use super::{Packed, Packing, Placement};
 use crate::anneal::Annealing;
@@ -119,7 +119,7 @@ struct Known<'p> {
 }
 
 impl Known<'_> {
-    /// By class: devices that are paid for; none if devices do not bear the placement.
+    /// Number of charged devices, by class; `None` if the placement does not fit on its devices.
     fn paid(&self, placement: &[usize]) -> Option<Vec<u16>> {
         let Known { problem, charges, .. } = self;
         let mut used: BTreeMap<(usize, usize), i64> = BTreeMap::new();
@@ -192,7 +192,7 @@ impl Known<'_> {
         behind.into_iter().max().unwrap()
     }
 
-    /// The same for all exchanges of equal devices: each device's regions, by its group.
+    /// The placement up to exchanges of equal devices: group and regions of each device.
     fn kind(&self, placement: &[usize]) -> BTreeSet<(usize, Vec<usize>)> {
         let regions =
             |device: usize| (0..placement.len()).filter(|node| placement[*node] == device).collect();
@@ -261,10 +261,10 @@ fn all_placements_are_found_but_for_equal_devices_and_no_others() {
     assert!(placements > 4000 && refused > 100_000, "{placements} placements, {refused} refused");
 }
 
-/// Prices of a set, what they tell of all other sets, and what annealing finds, against all placements.
+/// Multipliers of a set, the bounds that they give for other sets, and the results of annealing, against all placements.
 #[test]
 fn no_placement_is_below_what_prices_tell() {
-    let (mut told, mut exact, mut of_others, mut annealed, mut best, mut merged) = (0, 0, 0, 0, 0, 0);
+    let (mut compared, mut exact, mut of_others, mut annealed, mut best, mut merged) = (0, 0, 0, 0, 0, 0);
     for seed in 0..250 {
         let mut rng = Rng::new(seed);
         let problem = problem(&mut rng);
@@ -277,7 +277,7 @@ fn no_placement_is_below_what_prices_tell() {
         let matters = crate::outcome::matters(&problem);
         let root = crate::expand::Expander::new(&problem, &equal, &charges, &matters).root();
         let all = charges.all();
-        // By devices that are paid for: the least latency.
+        // Least latency, by the charged devices.
         let mut least: BTreeMap<Vec<u16>, i64> = BTreeMap::new();
         let known =
             Known { problem: &problem, equal: &equal, charges: &charges, counts: &all, bound: &bound };
@@ -311,7 +311,7 @@ fn no_placement_is_below_what_prices_tell() {
                 (None, length) => assert_eq!(length, None, "seed {seed} {counts:?}"),
                 (Some(end), Some(length)) => {
                     assert!(end[0] <= length, "seed {seed} {counts:?}: {} above {length}", end[0]);
-                    told += 1;
+                    compared += 1;
                     exact += u64::from(end[0] == length);
                 }
                 _ => {}
@@ -331,15 +331,15 @@ fn no_placement_is_below_what_prices_tell() {
         }
         for counts in &sets {
             if let Some(length) = of_set(counts) {
-                let told = bound.known(0, counts);
-                assert!(told <= length, "seed {seed} {counts:?}: {told} above {length}");
-                of_others += u64::from(told == length);
+                let lower = bound.known(0, counts);
+                assert!(lower <= length, "seed {seed} {counts:?}: {lower} above {length}");
+                of_others += u64::from(lower == length);
             }
         }
     }
     assert!(
-        told > 250 && exact > 100 && of_others > 15,
-        "{told} told, {exact} exactly, {of_others} by others"
+        compared > 250 && exact > 100 && of_others > 15,
+        "{compared} compared, {exact} exactly, {of_others} by others"
     );
     assert!(merged > 10, "{merged} with places merged");
     assert!(annealed > 200 && best * 2 > annealed, "{annealed} annealed, {best} the best");

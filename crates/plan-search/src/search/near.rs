@@ -24,7 +24,7 @@ const FIT_AGAIN: usize = 1000;
 const FIRST_STEPS: u64 = 30_000;
 const LAST_STEPS: u64 = 1_920_000;
 
-/// After so many times a set is searched exactly, too, as far as so many labels go, twice as many each time.
+/// Number of annealings after which a set is also searched exactly, with a limited number of labels that doubles each time.
 const TRIED: u32 = 2;
 const LABELS: u64 = 2000;
 
@@ -38,7 +38,7 @@ struct Open {
 }
 
 impl Search<'_> {
-    /// Searches until for each plan one was found that is within the slack. Gives what was not looked at when the search was stopped.
+    /// Searches until every plan is within the slack of a plan found. Returns the sets not searched when the search was stopped.
     pub(super) fn run_near(&mut self, waiting: Waiting, root: &Label) -> Vec<Left> {
         let (mut open, mut left) = self.price_all(waiting, root);
         let mut hard = vec![];

@@ -7,17 +7,17 @@ use crate::label::{Cost, Label};
 use crate::pack::{Packed, Packing, Placement};
 use crate::problem::Problem;
 
-/// So many labels of a level go on where a narrow search for a placement's plans left some out.
+/// Labels per level of the second search for a placement's plans, if the narrow one dropped labels.
 const WIDE: usize = 64;
-/// It is given up after so many placements without a plan that is of use.
+/// Number of placements without a useful plan after which the search gives up.
 const MAX_VAIN: usize = 64;
-/// The watch is asked after so many partial placements.
+/// Partial placements between two calls of the watch.
 const LOOK: u64 = 512;
-/// So many partial placements are looked at of a set where equal devices stand in one place, of so many regions times devices at most.
+/// Number of partial placements that are visited if all equal devices are in one place and the number of regions times devices is at most [`SIZE`].
 const MOST: u64 = 1000;
 const SIZE: u64 = 4096;
 
-/// How many partial placements are looked at of a set at first. Multipliers are by class: the more places the devices of a class are in, the weaker the bound, and the more placements are tried.
+/// Number of partial placements of a set that are visited at first. It grows with the number of places of a class's devices, because multipliers per class then give a weaker bound.
 pub fn patience(problem: &Problem, equal: &EqualDevices) -> u64 {
     let places = (equal.groups / problem.classes.max(1)) as u64;
     let size = (problem.nodes.len() * problem.class.len()) as u64;
@@ -25,9 +25,9 @@ pub fn patience(problem: &Problem, equal: &EqualDevices) -> u64 {
 }
 
 impl Search<'_> {
-    /// All plans of the open set by their placements, if few partial ones suffice for that. Whether they did.
+    /// Finds all plans of the open set by their placements. Returns false if that takes too many partial placements.
     ///
-    /// Placements that end not much above what is known to be the least are looked for first, then more and more of them.
+    /// The limit starts slightly above the lower bound and is raised step by step.
     pub(super) fn search_placements(&mut self, root: &Label, goals: &[Option<i64>]) -> bool {
         let (Some(at), true) = (self.worst(), self.switches.bounds) else { return false };
         let Some(end) = self.bound.end(root, 0) else { return true };
@@ -51,7 +51,7 @@ impl Search<'_> {
         false
     }
 
-    /// All plans of the open set with an objective below a bound, by their placements. Any others are at least as far above it as is given; none if `left` partial placements do not suffice.
+    /// Finds all plans of the open set whose objective `at` is less than `below`, by their placements. Returns a lower bound on all other plans; `None` if `left` partial placements do not suffice.
     fn search_below(&mut self, (at, below): (usize, i64), end: &Cost, left: &mut u64) -> Option<i64> {
         let mut packing = Packing::new(self.bound.pack(at)?, below);
         let mut vain = 0;

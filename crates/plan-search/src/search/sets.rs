@@ -74,7 +74,7 @@ impl Search<'_> {
         self.stopped = self.stopped || (self.watch)(&self.progress) == Stop::Yes;
     }
 
-    /// Searches the waiting sets, whole or divided. Returns what was left when the search was stopped.
+    /// Searches the waiting sets, whole or divided. Returns the sets that remained when the search was stopped.
     fn run_waiting(&mut self, mut waiting: Waiting, root: &Label) -> Vec<Left> {
         let mut left: Vec<Left> = vec![];
         let (mut sets, mut do_few_suffice) = (0, false);
@@ -118,7 +118,7 @@ impl Search<'_> {
         left
     }
 
-    /// Searches all plans of a set below the goals, with about `most` labels. Returns what was left.
+    /// Searches all plans of a set below the goals, with about `most` labels. Returns the labels that remained.
     pub(super) fn search_set(
         &mut self,
         counts: &Counts,
@@ -244,7 +244,7 @@ impl Search<'_> {
         })
     }
 
-    /// By objective: the value from which on plans of the set are covered, if the other objectives are at their lower bounds.
+    /// For each objective, the value from which on plans of the set are covered, if the other objectives are at their lower bounds.
     pub(super) fn goals(&self, end: &[i64]) -> Vec<Option<i64>> {
         let goal = |at: usize| {
             let raised = |other: usize| gap::raised(end[other], self.slack);

@@ -12,7 +12,7 @@ use plan_search::{Measure, Plan, Problem};
 use std::collections::BTreeMap;
 use sums::{Stream, Sums};
 
-/// By variable: the lowest and the highest value that packets may have.
+/// Lowest and highest value of each variable.
 type Packets = Vec<(i64, i64)>;
 
 /// Thousandths of a byte in a bit.
@@ -21,11 +21,11 @@ const BIT: i64 = 125;
 /// Decisions of a plan.
 #[derive(Clone, Default, Debug)]
 pub struct Choice<'m> {
-    /// By region of all programs: its device.
+    /// Device of each region of all programs.
     pub device: Vec<usize>,
-    /// By region: a proof of each proposition that one of its paths needs.
+    /// Proofs of the propositions that each region's paths need, by region.
     pub proofs: Vec<BTreeMap<&'m str, Proof<'m>>>,
-    /// By edge: the links from device to device.
+    /// Links of the route of each edge.
     pub routes: Vec<Vec<usize>>,
 }
 
@@ -52,8 +52,8 @@ fn choice<'p>(problem: &'p Problem, plan: &Plan) -> Choice<'p> {
         let offer = problem.offer(node, plan.device[node]).expect("the device offers what the region needs");
         let picked = offer.needs.iter().zip(plan.picks[node].iter());
         picked
-            .map(|((prop, ways), at)| {
-                (prop.as_str(), proofs::read(&ways[usize::from(*at)].proof, &problem.model))
+            .map(|((prop, derivations), at)| {
+                (prop.as_str(), proofs::read(&derivations[usize::from(*at)].proof, &problem.model))
             })
             .collect()
     };
@@ -78,7 +78,7 @@ struct Edge {
 #[derive(Clone, Default)]
 struct Partial<'m> {
     choice: Choice<'m>,
-    /// By region: packets after it.
+    /// State after each region.
     after: Vec<Packets>,
     sums: Sums,
 }
@@ -89,7 +89,7 @@ struct Walk<'p> {
     /// With the program that each belongs to.
     regions: Vec<(usize, &'p Region)>,
     edges: Vec<Edge>,
-    /// By region: how much of the stream comes there.
+    /// Share of the stream that reaches each region.
     shares: Vec<Factor>,
     /// The only plan that is asked for.
     only: Option<Choice<'p>>,
@@ -135,7 +135,7 @@ impl<'p> Walk<'p> {
         self.model.signature.role(role).map(VarId::index)
     }
 
-    /// Places the next region in every way, and those after it.
+    /// Places the next region in every combination, and those after it.
     fn on(&self, partial: Partial<'p>, budget: &mut u32, f: &mut dyn FnMut(&Choice, Vec<i64>)) {
         if *budget == 0 {
             return;
@@ -252,7 +252,7 @@ impl<'p> Walk<'p> {
         links.iter().map(step).sum()
     }
 
-    /// Packets after a hand-over; none if a bound on the way is broken.
+    /// Packets after a hand-over; none if a bound on the combination is broken.
     fn hand_over(&self, edge: usize, from: usize, route: &[usize], partial: &mut Partial) -> Option<Packets> {
         let Edge { bits, passes, share, .. } = self.edges[edge];
         let mut packets = partial.after[self.edges[edge].from].clone();
@@ -342,28 +342,31 @@ impl<'p> Walk<'p> {
         needs.sort();
         needs.dedup();
         let holds = |bound: &Bound| self.holds(bound, before, self.shares[node]);
-        let mut ways: Vec<BTreeMap<&'p str, Proof<'p>>> = vec![BTreeMap::new()];
+        let mut combinations: Vec<BTreeMap<&'p str, Proof<'p>>> = vec![BTreeMap::new()];
         for need in needs {
             let mut usable =
                 proofs::usable(self.model, device, need, &holds, self.problem.settings.tiers, &mut vec![]);
             if let Some(only) = &self.only {
                 usable.retain(|proof| *proof == only.proofs[node][need.as_str()]);
             }
-            let with = |way: &BTreeMap<&'p str, Proof<'p>>, proof: &Proof<'p>| {
-                let mut way = way.clone();
-                way.insert(need.as_str(), proof.clone());
-                way
+            let with = |combination: &BTreeMap<&'p str, Proof<'p>>, proof: &Proof<'p>| {
+                let mut combination = combination.clone();
+                combination.insert(need.as_str(), proof.clone());
+                combination
             };
-            ways = ways.iter().flat_map(|way| usable.iter().map(move |proof| with(way, proof))).collect();
+            combinations = combinations
+                .iter()
+                .flat_map(|combination| usable.iter().map(move |proof| with(combination, proof)))
+                .collect();
         }
-        for way in ways {
+        for combination in combinations {
             let mut next = partial.clone();
-            for proof in way.values() {
+            for proof in combination.values() {
                 next.sums.pay(device, proof, self.model);
             }
             let through = |path: &Vec<Prop>| {
                 let mut packets = before.clone();
-                for rule in path.iter().flat_map(|need| way[need.as_str()].rules()) {
+                for rule in path.iter().flat_map(|need| combination[need.as_str()].rules()) {
                     for effect in &rule.effects {
                         if self.model.signature.get(effect.var).scope == Scope::Path {
                             let value = &mut packets[effect.var.index()];
@@ -375,7 +378,7 @@ impl<'p> Walk<'p> {
             };
             let joined = region.paths.iter().map(through).reduce(|a, b| around(&a, &b));
             next.after.push(joined.unwrap_or_else(|| before.clone()));
-            next.choice.proofs.push(way);
+            next.choice.proofs.push(combination);
             self.on(next, budget, f);
         }
     }

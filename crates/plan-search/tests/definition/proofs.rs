@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 pub enum Proof<'m> {
     /// The device provides it.
     Provided,
-    /// A rule proves it from these proofs of what it needs.
+    /// Proved by a rule, from these proofs of its needs.
     Rule(&'m Rule, Vec<Proof<'m>>),
 }
 
 impl<'m> Proof<'m> {
-    /// The rules in it, each after those that prove what it needs.
+    /// Rules of the proof, each after those that prove its needs.
     pub fn rules(&self) -> Vec<&'m Rule> {
         match self {
             Proof::Provided => vec![],
@@ -59,14 +59,17 @@ pub fn usable<'m>(
     let used = covering.iter().filter(|(rule, _)| tiers == Tiers::Any || is_tightest(rule));
     let mut proofs = vec![];
     for (rule, needs) in used {
-        let mut ways: Vec<Vec<Proof>> = vec![vec![]];
+        let mut combinations: Vec<Vec<Proof>> = vec![vec![]];
         for need in needs {
-            let with = |way: &Vec<Proof<'m>>, proof: &Proof<'m>| {
-                way.iter().cloned().chain([proof.clone()]).collect::<Vec<_>>()
+            let with = |combination: &Vec<Proof<'m>>, proof: &Proof<'m>| {
+                combination.iter().cloned().chain([proof.clone()]).collect::<Vec<_>>()
             };
-            ways = ways.iter().flat_map(|way| need.iter().map(move |proof| with(way, proof))).collect();
+            combinations = combinations
+                .iter()
+                .flat_map(|combination| need.iter().map(move |proof| with(combination, proof)))
+                .collect();
         }
-        proofs.extend(ways.into_iter().map(|way| Proof::Rule(rule, way)));
+        proofs.extend(combinations.into_iter().map(|combination| Proof::Rule(rule, combination)));
     }
     proofs
 }
@@ -85,7 +88,7 @@ fn is_within(inner: &Rule, outer: &Rule) -> bool {
     })
 }
 
-/// By variable that a rule bounds: the lowest and the highest value that its bounds allow.
+/// Lowest and highest value that the bounds of a rule allow, for each variable that it bounds.
 fn states(rule: &Rule) -> BTreeMap<plan_model::VarId, (i64, i64)> {
     let mut states = BTreeMap::new();
     for bound in &rule.bounds {

@@ -86,7 +86,7 @@ impl Sums {
         }
     }
 
-    /// A device takes in so many frames more, in thousandths per second.
+    /// Adds accepted frames of a device, in thousandths per second.
     pub fn frames(&mut self, device: usize, more: i64, model: &Model) {
         if let Some(most) = model.devices[device].frames {
             self.loads.entry(Bearer::Frames(device)).or_insert((0, most)).0 += i128::from(more);

@@ -10,7 +10,7 @@ pub fn every_plan(problem: &Problem, f: &mut dyn FnMut(&Plan)) -> bool {
     let mut devices = vec![0; nodes];
     loop {
         let offered = (0..nodes).all(|n| problem.offer(n, devices[n]).is_some());
-        if offered && !every_way(problem, &devices, f, &mut budget) {
+        if offered && !every_choice(problem, &devices, f, &mut budget) {
             return false;
         }
         if !step(&mut devices, |_| problem.model.devices.len()) {
@@ -31,16 +31,16 @@ fn step(digits: &mut [usize], base: impl Fn(usize) -> usize) -> bool {
     false
 }
 
-fn every_way(problem: &Problem, devices: &[usize], f: &mut dyn FnMut(&Plan), budget: &mut u32) -> bool {
-    let ways: Vec<_> =
+fn every_choice(problem: &Problem, devices: &[usize], f: &mut dyn FnMut(&Plan), budget: &mut u32) -> bool {
+    let routes: Vec<_> =
         problem.arcs.iter().map(|arc| problem.network.routes(devices[arc.from], devices[arc.to])).collect();
-    if ways.iter().any(|ways| ways.is_empty()) {
+    if routes.iter().any(|routes| routes.is_empty()) {
         return true;
     }
     let needs: Vec<(usize, usize)> = (0..problem.nodes.len())
         .flat_map(|n| problem.offer(n, devices[n]).unwrap().needs.iter().map(move |(_, all)| (n, all.len())))
         .collect();
-    let mut digits = vec![0; needs.len() + ways.len()];
+    let mut digits = vec![0; needs.len() + routes.len()];
     loop {
         if *budget == 0 {
             return false;
@@ -52,11 +52,15 @@ fn every_way(problem: &Problem, devices: &[usize], f: &mut dyn FnMut(&Plan), bud
         let plan = Plan {
             device: devices.to_vec(),
             picks: (0..problem.nodes.len()).map(picks).collect(),
-            routes: ways.iter().zip(&digits[needs.len()..]).map(|(ways, at)| ways[*at].clone()).collect(),
+            routes: routes
+                .iter()
+                .zip(&digits[needs.len()..])
+                .map(|(routes, at)| routes[*at].clone())
+                .collect(),
         };
         f(&plan);
         let base =
-            |at: usize| needs.get(at).map_or_else(|| ways[at - needs.len()].len(), |(_, count)| *count);
+            |at: usize| needs.get(at).map_or_else(|| routes[at - needs.len()].len(), |(_, count)| *count);
         if !step(&mut digits, base) {
             return true;
         }

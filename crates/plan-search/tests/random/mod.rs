@@ -35,11 +35,11 @@ pub fn problem(seed: u64) -> Problem {
     let mut rng = Rng::new(seed);
     let r = &mut rng;
     // Of its own: the order in which paths come to their needs, and passes.
-    let ways = &mut Rng::new(!seed);
+    let path_rng = &mut Rng::new(!seed);
     // Of their own, too: frames on the wire; rules without bounds, and with others' needs.
     let wires = &mut Rng::new(seed.rotate_left(16) ^ 0x6672_616d);
     let tiers = &mut Rng::new(seed.rotate_left(32) ^ 0x7169_6572);
-    // Every fourth problem is about a narrow link between two switches, with all helpers behind it.
+    // Every fourth problem has a narrow link between two switches, and all helpers are at the second one.
     let is_narrow = seed % 4 == 3;
     let mut signature = Signature::default();
     let latency = signature.add(variable("Latency", Unit::Plain, Scope::Path, Some(Role::Latency), 0));
@@ -49,7 +49,7 @@ pub fn problem(seed: u64) -> Problem {
     signature.add(variable("Passes", Unit::Plain, Scope::Path, Some(Role::Recirculations), 0));
     let power = signature.add(variable("Power", Unit::Plain, Scope::Once, None, 0));
     let cost = signature.add(variable("Cost", Unit::Plain, Scope::Once, None, 0));
-    let limit = (!chance(ways, 20)).then_some(10);
+    let limit = (!chance(path_rng, 20)).then_some(10);
     let area = signature.add(variable("Area", Unit::Plain, Scope::Device { limit }, None, 0));
     let add = |var, value: i64| Effect { var, change: Change::Add(value) };
     let classes = ["S", "A", "B"];
@@ -74,7 +74,7 @@ pub fn problem(seed: u64) -> Problem {
                 ];
                 if chance(r, 8) {
                     effects.push(Effect { var: size, change: Change::Assign(500) });
-                } else if chance(ways, 8) {
+                } else if chance(path_rng, 8) {
                     effects.push(add(size, 30));
                 }
                 let mut bounds = vec![Bound {
@@ -133,7 +133,7 @@ pub fn problem(seed: u64) -> Problem {
             provides: vec!["S".into()],
             forwards: true,
             is_host: true,
-            recirculates: chance(ways, 30),
+            recirculates: chance(path_rng, 30),
             bounds,
             ports,
             ..Device::default()
@@ -201,10 +201,10 @@ pub fn problem(seed: u64) -> Problem {
                 let mut paths = vec![];
                 for _ in 0..1 + below(r, 2) {
                     let mut wanted: Vec<&str> = functions.into_iter().filter(|_| chance(r, 35)).collect();
-                    if chance(ways, 20) {
+                    if chance(path_rng, 20) {
                         wanted.reverse();
                     }
-                    if chance(ways, 10) {
+                    if chance(path_rng, 10) {
                         wanted.extend(wanted.first().copied());
                     }
                     paths.push(wanted.into_iter().map(Into::into).collect());
@@ -225,7 +225,7 @@ pub fn problem(seed: u64) -> Problem {
                 if from + 1 == to && chance(r, 75) || chance(r, 20) || is_narrow && from == 0 {
                     let share = if chance(r, 80) { Factor::ONE } else { Factor(Factor::ONE.0 / 2) };
                     let bits = if chance(r, 30) { below(r, 30) as i64 } else { 0 };
-                    let passes = i64::from(chance(ways, 25));
+                    let passes = i64::from(chance(path_rng, 25));
                     edges.push(Edge { from, to, bits, share, passes });
                 }
             }
@@ -237,7 +237,7 @@ pub fn problem(seed: u64) -> Problem {
     let mut names = vec!["Latency", "Power", "Cost"];
     names.extend(pick(r, &[vec![], vec!["Area"], vec!["Hops"], vec!["devices"], vec!["max Rate"]]));
     names.truncate(1 + below(r, 4));
-    if chance(ways, 10) {
+    if chance(path_rng, 10) {
         names.push("Passes");
     }
     let objectives = names.iter().map(|n| Objective::parse(n, &signature, &scopes).unwrap()).collect();

@@ -119,8 +119,8 @@ fn hosts_and_links(rack: &mut String, k: u32) {
     }
 }
 
-/// Every host pings every other once, and one of the first pod a host of the last as often as there are hosts; something
-/// else goes on beside it.
+/// Every host pings every other host once, and a host of the first pod pings a host of the last pod as often as there are hosts, beside
+/// a background stream.
 fn traffic(k: u32) -> String {
     let (last, hosts) = (k - 1, k * k * k / 4);
     let far = format!("h-{last}-{}-{}", k / 2 - 1, k / 2 - 1);

@@ -4,7 +4,7 @@ use crate::Mac;
 use std::fmt::Write;
 use std::net::Ipv4Addr;
 
-/// Makes the entries of a router, whose own ports all have one MAC address.
+/// Entries of a router; all its ports have one MAC address.
 pub(super) struct Router {
     mac: Mac,
     text: String,
@@ -15,7 +15,7 @@ impl Router {
         Router { mac, text: String::new() }
     }
 
-    /// A router is behind a port: next hop number `port`.
+    /// Adds a neighbouring router at a port: next hop number `port`.
     pub fn router(&mut self, port: u32, address: Ipv4Addr, mac: Mac) {
         let (ours, to) = (hex(self.mac), address.to_bits());
         let _ = writeln!(
@@ -25,7 +25,7 @@ impl Router {
         self.neighbour(address, mac);
     }
 
-    /// A host is behind a port: next hop number `port`, and a route to it.
+    /// Adds a host at a port: next hop number `port`, and a route to the host.
     pub fn host(&mut self, port: u32, address: Ipv4Addr, mac: Mac) {
         let ours = hex(self.mac);
         let _ =
@@ -34,7 +34,7 @@ impl Router {
         self.via(address, 32, port);
     }
 
-    /// A prefix is behind a port.
+    /// Adds a route for a prefix to a port.
     pub fn via(&mut self, prefix: Ipv4Addr, length: u32, port: u32) {
         let prefix = prefix.to_bits();
         let _ =

@@ -1,4 +1,4 @@
-//! Each mistake with what the user reads.
+//! Each mistake with its message.
 
 mod references;
 mod values;

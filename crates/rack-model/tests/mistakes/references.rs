@@ -1,4 +1,4 @@
-//! Mistakes between places: names, links, workloads; and what is not supported yet.
+//! Mistakes in references: names, links, workloads; and unsupported features.
 
 use crate::{GOOD, check, check_changed, check_with, told};
 use expect_test::expect;

@@ -1,4 +1,4 @@
-//! Tables whose entries nobody can change: compares instead of a lookup, constants instead of records.
+//! Tables with constant entries: compares instead of a lookup, constants instead of records.
 //!
 //! ```text
 //! one exact key   a search over the values     ──> entry ──> action, with the entry's data as constants
@@ -161,7 +161,7 @@ impl<'a> Code<'a, '_> {
         }
     }
 
-    /// Goes to an action with its data.
+    /// Jumps to an action with its data.
     fn jump_to(&mut self, facts: &TableCode, run: &ActionView, hit: Value, actions: &[Block]) {
         let at = run.action as usize;
         let mut args: Vec<BlockArg> = vec![hit.into()];

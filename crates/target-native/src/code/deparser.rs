@@ -19,10 +19,10 @@ use device::stage::BlockName;
 use ir::{Stmt, StmtKind};
 use std::mem::offset_of;
 
-/// How the deparser is done.
-enum Way<'a> {
+/// Execution of the deparser.
+enum Deparsing<'a> {
     Emits(Vec<(HeaderAt<'a>, &'a Shape)>),
-    /// With so many bytes at most.
+    /// Compiled statements that emit at most this number of bytes.
     Statements(usize),
     Interpreter,
 }
@@ -30,10 +30,10 @@ enum Way<'a> {
 impl<'a> Code<'a, '_> {
     /// Deparses and sends.
     pub(crate) fn deparser(&mut self) -> Made<()> {
-        match self.way() {
-            Way::Emits(emits) => self.emit_all(&emits),
-            Way::Statements(bytes) => self.emit_each(bytes),
-            Way::Interpreter => {
+        match self.deparsing() {
+            Deparsing::Emits(emits) => self.emit_all(&emits),
+            Deparsing::Statements(bytes) => self.emit_each(bytes),
+            Deparsing::Interpreter => {
                 self.notes.stages.push(BlockName::Deparser);
                 self.deparse_elsewhere();
                 Ok(())
@@ -41,12 +41,14 @@ impl<'a> Code<'a, '_> {
         }
     }
 
-    fn way(&self) -> Way<'a> {
-        let Some(control) = self.facts.controls.get(&BlockName::Deparser) else { return Way::Interpreter };
+    fn deparsing(&self) -> Deparsing<'a> {
+        let Some(control) = self.facts.controls.get(&BlockName::Deparser) else {
+            return Deparsing::Interpreter;
+        };
         let control = self.program.control(*control);
         let mut bytes = 0;
         if !control.body.stmts.iter().all(|stmt| self.can_emit(stmt, &mut bytes)) {
-            return Way::Interpreter;
+            return Deparsing::Interpreter;
         }
         let emit = |stmt: &'a Stmt| match &stmt.kind {
             StmtKind::Emit(_, header) => self.places().target(header),
@@ -54,9 +56,9 @@ impl<'a> Code<'a, '_> {
         };
         let emits: Option<Vec<_>> = control.body.stmts.iter().map(emit).collect();
         match emits {
-            Some(emits) => Way::Emits(emits),
-            None if bytes <= self.layout.scratch_bytes => Way::Statements(bytes),
-            None => Way::Interpreter,
+            Some(emits) => Deparsing::Emits(emits),
+            None if bytes <= self.layout.scratch_bytes => Deparsing::Statements(bytes),
+            None => Deparsing::Interpreter,
         }
     }
 
@@ -123,7 +125,7 @@ impl<'a> Code<'a, '_> {
         Ok(())
     }
 
-    /// All to the scratch, then each to where it goes: they may lie where others go.
+    /// Copies all headers to the scratch memory and then to their targets, because targets and sources may overlap.
     fn move_headers(&mut self, emits: &[(HeaderAt<'a>, &'a Shape)], targets: &[Value]) -> Made<()> {
         let mut at = self.layout.homes.scratch;
         let mut kept = vec![];
@@ -228,7 +230,7 @@ impl<'a> Code<'a, '_> {
         self.b.ins().load(types::I64, PLAIN, self.packet, offset_of!(Packet, buffer) as i32)
     }
 
-    /// The packet goes out: from `start` to `end`, or as long as it may be.
+    /// Sends the packet from `start` to `end`, truncated if requested.
     fn send(&mut self) {
         let registers = self.layout.registers;
         let (start, end) = (self.scalar(registers.start), self.scalar(registers.end));

@@ -65,8 +65,8 @@ impl<'a> Code<'a, '_> {
             }
             ("clone", [_, session]) => self.clone_packet(session, None),
             ("clone_preserving_field_list", [_, session, list]) => self.clone_packet(session, Some(list)),
-            ("resubmit_preserving_field_list", [list]) => self.order(registers.resubmit, list),
-            ("recirculate_preserving_field_list", [list]) => self.order(registers.recirculate, list),
+            ("resubmit_preserving_field_list", [list]) => self.request(registers.resubmit, list),
+            ("recirculate_preserving_field_list", [list]) => self.request(registers.recirculate, list),
             ("random", [result, lo, hi]) => self.random(result, lo, hi),
             ("digest", [_, data]) => self.digest(data),
             ("log_msg", [message]) => self.log(message, None),
@@ -155,7 +155,7 @@ impl<'a> Code<'a, '_> {
         }
         let Some(session) = self.word(session)? else { return Ok(false) };
         let session = self.b.ins().band_imm_s(session, SESSION_MASK);
-        let order = match list {
+        let effect = match list {
             None => session,
             Some(list) => {
                 let list = self.word(list)?.ok_or(Unable("a field list"))?;
@@ -164,11 +164,11 @@ impl<'a> Code<'a, '_> {
                 self.b.ins().bor(session, list)
             }
         };
-        self.set_scalar(self.layout.registers.clone, order);
+        self.set_scalar(self.layout.registers.clone, effect);
         Ok(true)
     }
 
-    fn order(&mut self, register: usize, list: &'a Expr) -> Made<bool> {
+    fn request(&mut self, register: usize, list: &'a Expr) -> Made<bool> {
         let Some(list) = self.word(list)? else { return Ok(false) };
         let list = self.keep_low(list, 32);
         self.set_scalar(register, list);
@@ -370,7 +370,7 @@ impl<'a> Code<'a, '_> {
         self.b.ins().isub(end, start)
     }
 
-    /// One packet more, and its bytes, at the address of a counter: a cell of this worker, which nobody else writes.
+    /// Counts one packet and its bytes at the address of a counter: a cell of this worker, which no other thread writes.
     pub(crate) fn count_packet(&mut self, counter: Value) {
         if self.ahead {
             return self.prefetch(counter);

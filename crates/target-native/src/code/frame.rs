@@ -1,4 +1,4 @@
-//! Variables to their homes and back, where the interpreter is to see them.
+//! Stores variables to the stack frame and loads them back, for calls of the interpreter.
 
 use super::place::HeaderAt;
 use super::{Code, PLAIN, type_of};
@@ -44,7 +44,7 @@ impl<'a> Code<'a, '_> {
         code
     }
 
-    /// Goes on if the interpreter's code says so.
+    /// Continues if the result of the interpreter call allows it.
     fn check(&mut self, code: cranelift_codegen::ir::Value) {
         let gone = self.gone();
         let is_gone = self.b.ins().icmp_imm_u(IntCC::Equal, code, GONE);

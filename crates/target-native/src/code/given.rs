@@ -1,4 +1,4 @@
-//! v1model's externs that the runtime does: code puts values together and brings the result where it belongs.
+//! v1model's externs in the runtime: code assembles the values of a call and stores its result.
 //!
 //! ```text
 //! random(r, lo, hi), meter.execute_meter(i, r), direct_meter.read(r)    numbers in, a number out
@@ -11,10 +11,10 @@ use crate::layout::{Kind, NONE, kind_of};
 use crate::notes::{Given, Message};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
-use device::told::digest_name;
+use device::reports::digest_name;
 use ir::{Const, Expr, ExprKind, InstanceId, Type};
 
-/// Numbers in a value at most: there is room for so many pairs of words in the place of keys.
+/// Maximum number of scalars in a value: the place for keys has room for this number of pairs of words.
 const MOST_NUMBERS: usize = 32;
 
 impl<'a> Code<'a, '_> {
@@ -87,7 +87,7 @@ impl<'a> Code<'a, '_> {
         let mut numbers = vec![];
         let Some(given) = self.given(data, &mut numbers) else { return Ok(false) };
         let name = digest_name(self.program, &data.ty);
-        self.tell(&numbers, Message::Digest(name, given))
+        self.report(&numbers, Message::Digest(name, given))
     }
 
     pub(crate) fn log(&mut self, message: &'a Expr, data: Option<&'a Expr>) -> Made<bool> {
@@ -95,7 +95,7 @@ impl<'a> Code<'a, '_> {
         let mut numbers = vec![];
         let given = data.map(|data| self.given(data, &mut numbers).ok_or(()));
         let Ok(given) = given.transpose() else { return Ok(false) };
-        self.tell(&numbers, Message::Log(line.to_string(), given))
+        self.report(&numbers, Message::Log(line.to_string(), given))
     }
 
     /// How a value is put together, and the numbers in it; `None` if code cannot.
@@ -123,7 +123,7 @@ impl<'a> Code<'a, '_> {
         }
     }
 
-    pub(crate) fn tell(&mut self, numbers: &[&'a Expr], message: Message) -> Made<bool> {
+    pub(crate) fn report(&mut self, numbers: &[&'a Expr], message: Message) -> Made<bool> {
         if self.ahead {
             return Ok(true);
         }
@@ -137,7 +137,7 @@ impl<'a> Code<'a, '_> {
         }
         let id = self.number(types::I32, self.notes.messages.len() as u64);
         self.notes.messages.push(message);
-        self.b.ins().call(self.calls.tell, &[self.context, id]);
+        self.b.ins().call(self.calls.report, &[self.context, id]);
         Ok(true)
     }
 

@@ -2,7 +2,7 @@
 //! frame afterwards.
 
 use super::{Code, Made, PLAIN};
-use crate::context::{Context, told};
+use crate::context::{Context, arguments};
 use crate::layout::Node;
 use crate::packet::{Packet, WAITS};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
@@ -15,7 +15,7 @@ impl<'a> Code<'a, '_> {
     /// Input and output are the packet's bytes and its carried metadata.
     pub(crate) fn half(&mut self, half: Half) -> Made<()> {
         self.begin();
-        let steps = self.told(told::STEPS);
+        let steps = self.argument(arguments::STEPS);
         let steps = self.b.ins().ireduce(types::I32, steps);
         self.set_scalar(self.layout.registers.fuel, steps);
         if half == Half::Ingress {
@@ -61,12 +61,12 @@ impl<'a> Code<'a, '_> {
         for (field, node) in self.program.fields(ty).iter().zip(nodes) {
             let Node::Scalar(index) = node else { continue };
             let number = match field.name.as_str() {
-                "ingress_port" => self.told(told::INGRESS_PORT),
-                "packet_path" => self.told(told::PATH),
-                "ingress_timestamp" | "egress_timestamp" => self.told(told::TIMESTAMP),
-                "egress_port" => self.told(told::EGRESS_PORT),
-                "class_of_service" => self.told(told::CLASS_OF_SERVICE),
-                "instance" => self.told(told::INSTANCE),
+                "ingress_port" => self.argument(arguments::INGRESS_PORT),
+                "packet_path" => self.argument(arguments::PATH),
+                "ingress_timestamp" | "egress_timestamp" => self.argument(arguments::TIMESTAMP),
+                "egress_port" => self.argument(arguments::EGRESS_PORT),
+                "class_of_service" => self.argument(arguments::CLASS_OF_SERVICE),
+                "instance" => self.argument(arguments::INSTANCE),
                 "parser_error" => {
                     let error = self.scalar(homes.error);
                     self.resize(error, types::I64)
@@ -77,12 +77,12 @@ impl<'a> Code<'a, '_> {
         }
     }
 
-    fn told(&mut self, which: usize) -> Value {
-        let at = (offset_of!(Context, told) + 8 * which) as i32;
+    fn argument(&mut self, which: usize) -> Value {
+        let at = (offset_of!(Context, arguments) + 8 * which) as i32;
         self.b.ins().load(types::I64, PLAIN, self.context, at)
     }
 
-    /// Ends the packet, whose bytes go from `start` to `end`: its output and carried metadata are in the frame.
+    /// Ends the packet, whose bytes are from `start` to `end`. Its output and carried metadata are in the stack frame.
     pub(crate) fn end_half(&mut self) {
         let asked = &self.layout.roles[2];
         self.spill(asked);

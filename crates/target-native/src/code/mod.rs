@@ -55,7 +55,7 @@ use std::mem::offset_of;
 /// Part of the pipeline that code is made for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Part {
-    /// All that happens to a packet.
+    /// All stages of a packet.
     Whole,
     /// Up to the end of ingress, where each packet is left.
     Ingress,
@@ -92,7 +92,7 @@ pub(crate) struct Code<'a, 'b> {
     pub(crate) frame: Value,
     /// The packet that is being processed.
     pub(crate) packet: Value,
-    /// The block of the program whose code is being made, and its variables.
+    /// The block of the program for which code is generated, and its variables.
     pub(crate) block: BlockName,
     pub(crate) nodes: &'a [Node],
     /// Block for the next packet.
@@ -241,7 +241,7 @@ impl<'a, 'b> Code<'a, 'b> {
         Ok(())
     }
 
-    /// Goes to `block` if `cond` holds.
+    /// Jumps to `block` if `cond` holds.
     pub(crate) fn leave_if(&mut self, cond: Value, block: Block, args: &[Value]) {
         let on = self.b.create_block();
         let args: Vec<_> = args.iter().map(|a| (*a).into()).collect();
@@ -251,7 +251,7 @@ impl<'a, 'b> Code<'a, 'b> {
     }
 }
 
-/// The type of the code generator for a scalar of so many bits. Values fill it up with zeros.
+/// The code generator's type for a scalar of `width` bits. Values are extended with zeros.
 pub(crate) fn type_of(kind: crate::layout::Kind) -> Type {
     match kind {
         crate::layout::Kind::Bool => types::I8,

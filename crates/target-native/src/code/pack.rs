@@ -31,7 +31,7 @@ pub(crate) struct HashPlan<'a> {
 }
 
 impl HashPlan<'_> {
-    /// The same with zero bits in front to whole bytes, and not after.
+    /// Fills whole bytes with zero bits in front, and not after.
     pub(crate) fn filled_in_front(self) -> Self {
         HashPlan { fills_in_front: true, ..self }
     }

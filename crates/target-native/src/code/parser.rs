@@ -77,7 +77,7 @@ impl<'a> Code<'a, '_> {
         self.leave_if(stuck, block, &[]);
     }
 
-    /// Goes to the target of a transition; with the error if that is the end.
+    /// Jumps to the target of a transition; `accept` and `reject` end the parser without an error.
     fn go(&mut self, next: StateRef, states: &[Block], done: Block) {
         match next {
             StateRef::State(state) => {
@@ -159,7 +159,8 @@ impl<'a> Code<'a, '_> {
 
     fn range_fits(&mut self, lo: &'a Expr, hi: &'a Expr, value: Value) -> Made<Value> {
         let signed = self.places().is_signed(&lo.ty);
-        let width = kind_of(self.program, &lo.ty).ok_or(Unable("a range of what is no number"))?.width();
+        let width =
+            kind_of(self.program, &lo.ty).ok_or(Unable("a range of a value that is no number"))?.width();
         let mut bounds = [self.value(lo)?, self.value(hi)?, value];
         if signed {
             bounds = bounds.map(|v| self.extend_sign(v, width));
@@ -253,7 +254,7 @@ impl<'a> Code<'a, '_> {
         self.set_valid(header, yes)
     }
 
-    /// Takes bytes off the packet, or fails. Gives where they are.
+    /// Takes bytes off the packet, or fails. Returns their address.
     fn take(&mut self, bytes: i64) -> Made<Value> {
         let registers = self.layout.registers;
         let (cursor, end) = (self.scalar(registers.cursor), self.scalar(registers.end));
@@ -355,15 +356,15 @@ fn is_cyclic(parser: &ir::Parser) -> bool {
         refs.iter().filter_map(of).collect()
     };
     // Removes states without predecessors, one after the other: the rest is on a cycle or after one.
-    let mut ways = vec![0usize; parser.states.len()];
-    parser.states.iter().flat_map(next).for_each(|to| ways[to] += 1);
-    let mut free: Vec<usize> = (0..ways.len()).filter(|at| ways[*at] == 0).collect();
+    let mut incoming = vec![0usize; parser.states.len()];
+    parser.states.iter().flat_map(next).for_each(|to| incoming[to] += 1);
+    let mut free: Vec<usize> = (0..incoming.len()).filter(|at| incoming[*at] == 0).collect();
     let mut taken = 0;
     while let Some(at) = free.pop() {
         taken += 1;
         for to in next(&parser.states[at]) {
-            ways[to] -= 1;
-            if ways[to] == 0 {
+            incoming[to] -= 1;
+            if incoming[to] == 0 {
                 free.push(to);
             }
         }

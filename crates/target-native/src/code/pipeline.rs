@@ -124,7 +124,7 @@ impl<'a> Code<'a, '_> {
         }
     }
 
-    /// From a packet that came in to the end of ingress.
+    /// From the receipt of a packet to the end of ingress.
     fn ingress(&mut self) -> Made<()> {
         self.begin();
         self.parse_and_ingress()
@@ -160,7 +160,7 @@ impl<'a> Code<'a, '_> {
         Ok(())
     }
 
-    /// All that follows egress; `keeps` says that somebody looks at the packet's metadata afterwards.
+    /// Everything after egress; `keeps` says that the packet's metadata is read afterwards.
     fn out(&mut self, keeps: bool) -> Made<()> {
         let port = self.get_field("egress_spec");
         let dropped = self.b.ins().icmp_imm_u(IntCC::Equal, port, i64::from(self.facts.drop_port));
@@ -328,8 +328,8 @@ impl<'a> Code<'a, '_> {
             [(self.facts.clones, registers.clone), (self.facts.resubmits, registers.resubmit)]
         {
             if used {
-                let order = self.scalar(register);
-                let asked = self.b.ins().icmp_imm_s(IntCC::NotEqual, order, NONE);
+                let effect = self.scalar(register);
+                let asked = self.b.ins().icmp_imm_s(IntCC::NotEqual, effect, NONE);
                 rare = self.b.ins().bor(rare, asked);
             }
         }
@@ -366,24 +366,24 @@ impl<'a> Code<'a, '_> {
     fn leave_queue_at_once(&mut self) {
         let now = self.now();
         let zero = self.number(types::I64, 0);
-        self.tell_egress([now, now, zero, zero, zero]);
+        self.set_queue_metadata([now, now, zero, zero, zero]);
     }
 
-    /// As long as the packet's stay was.
+    /// As long as the packet's queueing was.
     fn leave_queue(&mut self) {
-        let stay = [
-            offset_of!(Context, stay.left),
-            offset_of!(Context, stay.entered),
-            offset_of!(Context, stay.depth_entered),
-            offset_of!(Context, stay.waited),
-            offset_of!(Context, stay.depth_left),
+        let queueing = [
+            offset_of!(Context, queueing.left),
+            offset_of!(Context, queueing.entered),
+            offset_of!(Context, queueing.depth_entered),
+            offset_of!(Context, queueing.waited),
+            offset_of!(Context, queueing.depth_left),
         ];
-        let stay = stay.map(|at| self.b.ins().load(types::I64, PLAIN, self.context, at as i32));
-        self.tell_egress(stay);
+        let queueing = queueing.map(|at| self.b.ins().load(types::I64, PLAIN, self.context, at as i32));
+        self.set_queue_metadata(queueing);
     }
 
     /// Sets egress's metadata about the packet's time in its queue.
-    fn tell_egress(&mut self, [left, entered, depth_entered, waited, depth_left]: [Value; 5]) {
+    fn set_queue_metadata(&mut self, [left, entered, depth_entered, waited, depth_left]: [Value; 5]) {
         let registers = self.layout.registers;
         let zero = self.number(types::I64, 0);
         let length = self.scalar(registers.length);
@@ -411,8 +411,8 @@ impl<'a> Code<'a, '_> {
             [(self.facts.clones, registers.clone), (self.facts.recirculates, registers.recirculate)]
         {
             if used {
-                let order = self.scalar(register);
-                let asked = self.b.ins().icmp_imm_s(IntCC::NotEqual, order, NONE);
+                let effect = self.scalar(register);
+                let asked = self.b.ins().icmp_imm_s(IntCC::NotEqual, effect, NONE);
                 rare = Some(match rare {
                     Some(rare) => self.b.ins().bor(rare, asked),
                     None => asked,

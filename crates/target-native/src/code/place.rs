@@ -11,7 +11,7 @@ pub(crate) enum Place<'l> {
     Element(&'l Stack, Index<'l>),
     /// A field of a header, or a struct in it.
     Part(HeaderAt<'l>, &'l Part),
-    /// So many bits of a place from the lowest up.
+    /// A slice: a place, its lowest bit, and its width.
     Slice(Box<Place<'l>>, u32, u32),
 }
 
@@ -23,7 +23,7 @@ pub(crate) enum HeaderAt<'l> {
     Element(&'l Stack, Index<'l>),
 }
 
-/// Which element.
+/// Index of an element.
 #[derive(Clone, Debug)]
 pub(crate) enum Index<'l> {
     /// In range.

@@ -82,7 +82,7 @@ impl<'a> Code<'a, '_> {
                 let mut numbers = vec![];
                 let Some(given) = self.given(data, &mut numbers) else { return Ok(false) };
                 let name = self.program.instance(instance).control_plane_name.clone();
-                self.tell(&numbers, Message::Digest(name, given))
+                self.report(&numbers, Message::Digest(name, given))
             }
             ("InternetChecksum", "clear", []) => {
                 let zero = self.number(types::I32, 0);
@@ -194,7 +194,7 @@ impl<'a> Code<'a, '_> {
         Ok(true)
     }
 
-    /// The colour of the packet, which was green if nothing is said; out of range it stays.
+    /// The packet's colour before the meter, green if the program gives none; a value out of range stays.
     fn execute(
         &mut self,
         instance: InstanceId,

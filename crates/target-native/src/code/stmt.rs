@@ -293,7 +293,7 @@ impl<'a> Code<'a, '_> {
         Ok(true)
     }
 
-    /// The packet becomes longer by so many bytes if `cond` holds.
+    /// Adds to the length of the packet if `cond` holds.
     fn grow_if(&mut self, cond: Value, bytes: i64) {
         let bytes = self.b.ins().iconst(types::I64, bytes);
         self.grow_by(cond, bytes);

@@ -134,7 +134,7 @@ impl<'a> Code<'a, '_> {
         Ok(Applied { hit, action })
     }
 
-    /// PSA's direct counters count where they are called: in this one of the table applied last.
+    /// Sets the counter for a later call: PSA's direct counters count where they are called, in the entry hit last.
     pub(crate) fn set_counter(&mut self, counter: Option<Value>) {
         if let Some(homes) = &self.layout.half {
             let counter = counter.unwrap_or_else(|| self.number(types::I64, 0));
@@ -142,7 +142,7 @@ impl<'a> Code<'a, '_> {
         }
     }
 
-    /// The number of the entry that fits a key of one prefix of so many bits: of most keys the arrays for the first bits say it.
+    /// Entry number for a key of one prefix of `width` bits. For most keys, the arrays for the first bits give the number.
     fn lookup_prefix(&mut self, table: Value, [top, chunks]: [Value; 2], key: Value, width: u32) -> Value {
         let [found, slow] = [(); 2].map(|()| self.b.create_block());
         self.b.append_block_param(found, types::I64);

@@ -137,7 +137,7 @@ impl<'a> Code<'a, '_> {
         })
     }
 
-    /// `value`, whose sign is bit `width - 1`, with its sign in all bits above.
+    /// `value`, whose sign is bit `width - 1`, extended with its sign.
     pub(crate) fn extend_sign(&mut self, value: Value, width: u32) -> Value {
         let bits = self.b.func.dfg.value_type(value).bits();
         if width >= bits || width == 0 {
@@ -229,7 +229,7 @@ impl<'a> Code<'a, '_> {
         Ok(self.keep_low(value, width))
     }
 
-    /// A shift that gives zero where it is as far as the type is wide, or more.
+    /// A shift that returns zero if the distance is at least the width of the type.
     fn shift(
         &mut self,
         value: Value,

@@ -9,14 +9,14 @@ use cranelift_codegen::ir::{InstBuilder, types};
 use device::ValueCallee;
 use ir::{Call, Direction, Expr};
 
-/// Numbers that a call gives at most: there is room for so many pairs of words in the place of keys.
+/// Maximum number of scalars that a call returns: the place for keys has room for this number of pairs of words.
 const MOST_GIVEN: usize = 32;
 
 /// Destination of a call's numeric result.
 type Target<'a> = (Place<'a>, Kind);
 
 impl<'a> Code<'a, '_> {
-    /// A call whose result goes to `to`; false, and nothing is made, if only the interpreter can do it.
+    /// Compiles a call whose result goes to `to`. Returns false, without any code, if only the interpreter can execute the call.
     pub(crate) fn call_value(
         &mut self,
         callee: ValueCallee,

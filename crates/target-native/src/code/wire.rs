@@ -9,7 +9,7 @@ use super::{Code, PLAIN, type_of};
 use crate::layout::Kind;
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 
-/// The integer type of so many bytes: 1, 2, 4, 8 or 16.
+/// The integer type of `bytes` bytes: 1, 2, 4, 8 or 16.
 pub(crate) fn int(bytes: u32) -> Type {
     match bytes {
         1 => types::I8,
@@ -188,7 +188,7 @@ fn chunks(bytes: usize) -> Vec<(i32, u32)> {
     chunks
 }
 
-/// So many ones.
+/// A number of `width` ones.
 pub(crate) fn ones(width: u32) -> u128 {
     if width >= 128 { u128::MAX } else { (1 << width) - 1 }
 }

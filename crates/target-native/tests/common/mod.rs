@@ -22,7 +22,7 @@ pub fn program_at(path: &str) -> Program {
     program_with(path, &[])
 }
 
-/// The same with macros.
+/// [`program`] with macros.
 pub fn program_with(path: &str, macros: &[&str]) -> Program {
     let mut map = SourceMap::new();
     let options =
@@ -40,7 +40,7 @@ pub fn program_with(path: &str, macros: &[&str]) -> Program {
 /// Next hops.
 const HOPS: u64 = 64;
 
-/// The router's tables: so many routes, some inside of others. Gives the destinations that they are for.
+/// Fills the router's tables with nested routes. Returns the destinations of the routes.
 pub fn fill(switch: &mut Switch, routes: usize, rng: &mut Rng) -> Vec<u32> {
     for hop in 0..HOPS {
         let keys = [Match::Exact(Bits::new(16, u128::from(hop)))];

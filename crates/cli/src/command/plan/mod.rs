@@ -151,7 +151,7 @@ fn planned(args: &Args, map: &mut SourceMap) -> Result<ExitCode, Vec<Diagnostic>
         return Ok(ExitCode::SUCCESS);
     }
     let is_one = all.len() == 1;
-    let mut told = vec![];
+    let mut results = vec![];
     for mut asked in all {
         let title = |asked: &Asked| match asked.rack().filter(|_| !is_one) {
             Some(rack) => format!("{}:\n", rack.app_name()),
@@ -182,12 +182,12 @@ fn planned(args: &Args, map: &mut SourceMap) -> Result<ExitCode, Vec<Diagnostic>
                 if let Some(rack) = asked.rack().filter(|_| !is_one) {
                     json["app"] = json!(rack.app_name());
                 }
-                told.push(json);
+                results.push(json);
             }
         }
     }
     if args.format == Format::Json {
-        output::json(&match told.as_slice() {
+        output::json(&match results.as_slice() {
             [one] => one.clone(),
             all => json!({ "ok": true, "apps": all }),
         });
@@ -233,10 +233,10 @@ fn every(
     let mut all = Ordered::new(problem, goal, most + MOST_REFUSED);
     let (mut found, mut refused) = (Found::default(), vec![]);
     while found.plans.len() < most && refused.len() < MOST_REFUSED {
-        let told = refused.len();
+        let known = refused.len();
         let next = asked.next(&mut all, &mut refused, watch);
         if args.format == Format::Text {
-            refused[told..].iter().for_each(|refused| output::print(&asked.shown().refused(refused)));
+            refused[known..].iter().for_each(|refused| output::print(&asked.shown().refused(refused)));
         }
         let Some((cost, plan)) = next else {
             found.is_complete = all.is_complete() && refused.len() < MOST_REFUSED;
@@ -318,7 +318,7 @@ impl Asked {
         }
     }
 
-    /// `is_near` if the search is to be stopped: plans that are near all others come first then.
+    /// `is_near` if the search has a time limit: it then looks first for plans near all others.
     fn search(
         &mut self,
         goal: &Goal,

@@ -236,7 +236,7 @@ fn line(number: u64, at: Time) -> String {
     format!("{number} packets, virtual time {at} ")
 }
 
-/// A run whose packets go to files.
+/// A run with packets that only go to files.
 struct Quiet<'r, 'a> {
     progress: &'r mut Progress<System>,
     report: &'r mut Report<'a>,
@@ -253,7 +253,7 @@ impl Watcher for Quiet<'_, '_> {
         self.report.sent(at, epoch_nanos, port, frame)
     }
 
-    fn told(&mut self, step: &Step) -> Result<(), Vec<Diagnostic>> {
+    fn messages(&mut self, step: &Step) -> Result<(), Vec<Diagnostic>> {
         self.report.step(step, self.map)
     }
 }

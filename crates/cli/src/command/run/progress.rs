@@ -28,7 +28,7 @@ pub trait Surroundings {
 pub struct System(Instant);
 
 impl System {
-    #[expect(clippy::disallowed_methods, reason = "how often a terminal is told decides nothing")]
+    #[expect(clippy::disallowed_methods, reason = "the clock decides only how often progress is printed")]
     pub fn new() -> System {
         System(Instant::now())
     }

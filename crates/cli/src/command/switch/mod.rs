@@ -148,7 +148,7 @@ pub fn run(mut args: Args) -> ExitCode {
         return failed("--cacert is for connections to agents: add --agent");
     }
     let is_open = !args.grpc_server_addr.ip().is_loopback() && tls.is_none();
-    // Scripts that call `simple_switch_grpc` say where it listens, and expect that it does.
+    // Scripts for `simple_switch_grpc` give such addresses without `--insecure`.
     if is_open && args.bmv2.is_called_so() {
         tell!("p4rack: anyone who reaches {} can control the switch", args.grpc_server_addr);
     } else if is_open && !args.insecure {
@@ -204,9 +204,9 @@ pub fn run(mut args: Args) -> ExitCode {
     let device_id = setup.device_id;
     match agent::run(setup, |address| tell!("p4rack: device {device_id} listens on {address}")) {
         Ok(counted) => {
-            let told = device_control::summary(&counted);
-            if !told.is_empty() {
-                tell!("p4rack: {told}");
+            let summary = device_control::summary(&counted);
+            if !summary.is_empty() {
+                tell!("p4rack: {summary}");
             }
             ExitCode::SUCCESS
         }
@@ -215,7 +215,7 @@ pub fn run(mut args: Args) -> ExitCode {
 }
 
 impl Args {
-    /// Where Thrift is served, if anywhere.
+    /// Listener of BMv2's Thrift services; `None`: they are not served.
     fn thrift_listener(&self) -> Result<Option<TcpListener>, String> {
         let Some(port) = self.thrift_port else { return Ok(None) };
         if !self.thrift_ip.is_loopback() && !self.insecure {

@@ -63,12 +63,12 @@ pub fn run(args: &Args, racked: &Racked, map: &SourceMap) -> ExitCode {
             output::diagnostics_text(&found, map);
         }
         Format::Json => {
-            let told = stages.iter().map(|(name, report)| json!({ "phase": name, "report": report }));
+            let phases = stages.iter().map(|(name, report)| json!({ "phase": name, "report": report }));
             output::json(&json!({
                 "ok": ok,
                 "diagnostics": output::diagnostics_json(&found, map),
                 "placement": crate::command::split::placement_json(racked),
-                "phases": told.collect::<Vec<Value>>(),
+                "phases": phases.collect::<Vec<Value>>(),
             }));
         }
     }

@@ -35,7 +35,7 @@ impl Generator<'_> {
         Some(build::assign(self.short_of(Duty::Egress)?, build::bits(1, 1)))
     }
 
-    /// In front of a hand-over: the pad, where it is needed.
+    /// In front of a hand-over: the pad, if needed.
     pub fn add_pad(&mut self, stage: Duty) -> Option<Stmt> {
         let pad = self.header_field(stage, self.pad?);
         let zero = build::bits(self.cut.layout.pad_bits, 0);

@@ -233,7 +233,7 @@ impl Generator<'_> {
         ];
         let field = |name: &str| self.named_field(self.header_field(Duty::Parse, self.common), name);
         let mut exprs = vec![field("version"), field("app"), field("epoch"), field("region")];
-        // Only an origin that sends on to others looks at whose packet it is.
+        // Only an origin that forwards to other origins reads the origin's number.
         let has_origin = sent_on.iter().any(|(_, origin)| origin.is_some());
         exprs.extend(has_origin.then(|| field("origin")));
         let own = self.own_frame();
@@ -329,7 +329,7 @@ impl Generator<'_> {
     fn done_state(&self) -> ParserState {
         let region = self.named_field(self.header_field(Duty::Parse, self.common), "region");
         let mut stmts = vec![build::assign(self.region_of(Duty::Parse), region)];
-        if let Some(restart) = &self.cut.orders.restart {
+        if let Some(restart) = &self.cut.effects.restart {
             let resumed = build::field(self.metadata(Duty::Parse), restart.resumed, Type::Bit(1));
             stmts.push(build::assign(resumed, build::bits(1, 1)));
         }

@@ -19,7 +19,7 @@ use std::fmt;
 /// How deep blocks and expressions may nest.
 pub(super) const MAX_DEPTH: u32 = 160;
 
-/// Why a text is no program.
+/// Reason why a text is no program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TextError {
     /// From 1.

@@ -29,18 +29,18 @@ impl Digest {
     }
 }
 
-/// See the module. It takes a bounded amount of memory: of more than 4096 digests or lines the oldest are kept.
+/// Reports of packets to the control plane. At most 4096 digests and 4096 lines are kept, the oldest ones.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Told {
+pub struct Reports {
     /// The oldest first.
     pub digests: Vec<Digest>,
     /// Lines of the log, the oldest first.
     pub log: Vec<String>,
-    /// How many of both found no room.
+    /// Number of digests and lines that were lost.
     pub lost: u64,
 }
 
-impl Told {
+impl Reports {
     /// Adds a digest.
     pub fn digest(&mut self, digest: Digest) {
         self.lost += keep(&mut self.digests, [digest]);
@@ -52,12 +52,12 @@ impl Told {
     }
 
     /// Appends later reports.
-    pub fn append(&mut self, later: Told) {
+    pub fn append(&mut self, later: Reports) {
         self.lost += later.lost + keep(&mut self.digests, later.digests) + keep(&mut self.log, later.log);
     }
 }
 
-/// Gives how many found no room.
+/// Appends up to the limit. Returns the number of elements that were lost.
 fn keep<T>(list: &mut Vec<T>, more: impl IntoIterator<Item = T>) -> u64 {
     let mut more = more.into_iter();
     list.extend(more.by_ref().take(KEPT.saturating_sub(list.len())));

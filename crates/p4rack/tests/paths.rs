@@ -18,10 +18,10 @@ fn planned(name: &str, more: &str) -> Racked {
     planned_on(name, &format!("{MORE}{more}"))
 }
 
-/// The same with other devices.
+/// [`planned`] with other devices.
 fn planned_on(name: &str, devices: &str) -> Racked {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/slice");
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("ways-{name}"));
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("paths-{name}"));
     fs::create_dir_all(&directory).unwrap();
     let changes = [
         (
@@ -73,7 +73,7 @@ fn ways_over_the_switch_take_as_long_as_predicted() {
     assert!(more > 0.0 && (more - is).abs() < 0.01 * is, "{more} ps predicted, {is} ps emulated");
 }
 
-/// The FPGA stands behind a second switch, which runs nothing of the program.
+/// The FPGA is attached to a second switch, which runs no part of the program.
 #[test]
 fn ways_over_a_switch_that_runs_nothing_take_as_long_as_predicted() {
     const FABRIC: &str = "[device.fpga]\nclass = \"fpga\"\nservice = \"1us\"\n[device.spine]\nclass = \"switch\"\nservice = \"450ns\"\nparallel = 64\n\

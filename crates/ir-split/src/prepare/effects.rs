@@ -1,12 +1,12 @@
-//! `record-orders`: effects that a program asks of the traffic manager become values, and are requested at the end of
+//! `record-effects`: effects that a program asks of the traffic manager become values, and are requested at the end of
 //! the half.
 //!
 //! Before: `if (c) { clone(CloneType.I2E, 5); } ...`
 //! After:  `if (c) { meta.p4rack_clone = 1; meta.p4rack_clone_session = 5; } ...
 //!          if (meta.p4rack_clone == 1) { clone(CloneType.I2E, meta.p4rack_clone_session); }`
 //!
-//! Why: an order is for the traffic manager of the origin, where the end of each half runs. As a value it travels
-//! there from whatever device gives it. In each half the last call of a kind counts, as in `simple_switch`;
+//! Why: the traffic manager of the origin executes the effects, and the end of each half runs there. As a value, an effect
+//! travels there from any device. In each half the last call of a kind counts, as in `simple_switch`;
 //! of the lengths to truncate to, the least.
 //!
 //! `truncate` and `recirculate` last from ingress into egress: where egress is cut, they are asked for at its end. A
@@ -17,7 +17,7 @@ use super::{add_metadata, again, field_list, role_type};
 use crate::arch;
 use crate::attempt::CutHalves;
 use crate::layout::bits_for;
-use crate::prepare::called::{calls, order};
+use crate::prepare::called::{calls, request};
 use crate::refuse::{broken, unsupported};
 use base_diag::{Diagnostic, Span};
 use ir::{
@@ -29,10 +29,10 @@ use std::cell::RefCell;
 
 /// Effects that a program asks of the traffic manager, for the generator.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Orders {
+pub struct RequestedEffects {
     /// A packet may be cloned in an ingress that is cut: its original headers travel.
     pub clones_original: bool,
-    /// The same for resubmission.
+    /// Resubmission in an ingress that is cut, if there is one.
     pub restart: Option<Restart>,
     /// Packets that are cloned, or sent to a multicast group.
     pub copies: bool,
@@ -55,28 +55,28 @@ pub struct Restart {
     pub lists: Vec<Expr>,
 }
 
-/// Records the orders of the halves that are cut.
+/// Records the effects that the halves that are cut request.
 ///
-/// A clone of egress takes an order to truncate along, in the traffic manager: where that clone may leave egress as a
+/// A clone of egress keeps a request to truncate, in the traffic manager: where that clone may leave egress as a
 /// hand-over, it is refused. So are clones of packets with varbits there.
-pub fn record_orders(
+pub fn record_effects(
     program: &mut Program,
     prefix: &str,
     cut: CutHalves,
     has_varbits: bool,
-) -> Result<Orders, Vec<Diagnostic>> {
-    let mut orders = Orders { copies: makes_copies(program), ..Orders::default() };
+) -> Result<RequestedEffects, Vec<Diagnostic>> {
+    let mut effects = RequestedEffects { copies: makes_copies(program), ..RequestedEffects::default() };
     let (Some(ingress), Some(egress)) =
         (arch::control(program, Duty::Ingress), arch::control(program, Duty::Egress))
     else {
-        return Ok(orders);
+        return Ok(effects);
     };
     let whole = [(ingress, true), (egress, cut.egress)];
     let last = if cut.egress { egress } else { ingress };
     let mut recorder = Recorder { program, prefix, missing: RefCell::default() };
-    orders.egress_clones = calls(recorder.program, egress, CutCall::Clone);
+    effects.egress_clones = calls(recorder.program, egress, CutCall::Clone);
     let mut refused = vec![];
-    if cut.egress && orders.egress_clones {
+    if cut.egress && effects.egress_clones {
         let why = "egress may clone a truncated packet, and egress is cut";
         recorder.refuse_calls(&[ingress, egress], CutCall::Truncate, why, &mut refused);
     }
@@ -90,10 +90,10 @@ pub fn record_orders(
     }
     let mut at_end = vec![];
     if cut.ingress && calls(recorder.program, ingress, CutCall::Resubmit) {
-        orders.restart = recorder.record_resubmit(ingress);
+        effects.restart = recorder.record_resubmit(ingress);
     }
     if cut.ingress && recorder.record(&[ingress], ingress, CutCall::Clone, "clone", &mut at_end) {
-        orders.clones_original = true;
+        effects.clones_original = true;
     }
     if cut.egress {
         recorder.record(&[egress], egress, CutCall::Clone, "egress_clone", &mut at_end);
@@ -108,8 +108,8 @@ pub fn record_orders(
     if recorder.record(&both, last, CutCall::Truncate, "truncate", &mut cuts) && cut.egress {
         recorder.forget_at_group(ingress, "truncate");
     }
-    if let (Some(restart), false) = (&orders.restart, cut.egress) {
-        // The original packet starts again as it came in.
+    if let (Some(restart), false) = (&effects.restart, cut.egress) {
+        // The original packet is resubmitted.
         let field = recorder.field(ingress, &Noted { number: restart.restart, ty: Type::Bit(restart.width) });
         let stays = build::equals(field, build::bits(restart.width, 0));
         cuts = cuts.into_iter().map(|(id, cut)| (id, build::if_then(stays.clone(), vec![cut]))).collect();
@@ -122,7 +122,7 @@ pub fn record_orders(
     for (control, stmt) in at_end {
         program.controls[control.index()].body.stmts.push(stmt);
     }
-    Ok(orders)
+    Ok(effects)
 }
 
 /// The program uses multicast groups, or clones, which may go to one.
@@ -311,7 +311,7 @@ impl Recorder<'_> {
         let blocks = std::iter::once(&control.body).chain(control.actions.iter().map(|a| &a.body));
         for block in blocks {
             ir::visit::stmts(block, &mut |stmt| {
-                if let Some(call) = order(self.program, stmt, wanted) {
+                if let Some(call) = request(self.program, stmt, wanted) {
                     f(call);
                 }
             });
@@ -334,7 +334,7 @@ fn rewrite_block(
 ) {
     for mut stmt in std::mem::take(&mut block.stmts) {
         ir::visit::blocks_mut(&mut stmt, &mut |inner| rewrite_block(program, inner, wanted, f));
-        match order(program, &stmt, wanted) {
+        match request(program, &stmt, wanted) {
             Some(call) => block.stmts.extend(f(call)),
             None => block.stmts.push(stmt),
         }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Packet budget: the passes, copies and steps left to a received frame and everything made of it, which share it.
 #[derive(Clone, Debug)]
-pub struct Life(Arc<Budget>);
+pub struct PacketBudget(Arc<Budget>);
 
 #[derive(Debug)]
 struct Budget {
@@ -21,17 +21,17 @@ impl Budget {
     }
 }
 
-impl Life {
-    pub(crate) fn new(passes: u32, steps: u64) -> Life {
-        Life(Arc::new(Budget::new((passes, steps))))
+impl PacketBudget {
+    pub(crate) fn new(passes: u32, steps: u64) -> PacketBudget {
+        PacketBudget(Arc::new(Budget::new((passes, steps))))
     }
 
     /// Another frame's, which may take as much as this one could at first.
-    pub fn another(&self) -> Life {
-        Life(Arc::new(Budget::new(self.0.at_first)))
+    pub fn another(&self) -> PacketBudget {
+        PacketBudget(Arc::new(Budget::new(self.0.at_first)))
     }
 
-    /// It is another frame's from now on; in the same memory if nobody else holds it.
+    /// Resets the budget for another frame. The memory is reused if nobody else holds it.
     pub fn renew(&mut self) {
         match Arc::get_mut(&mut self.0) {
             Some(budget) => *budget = Budget::new(budget.at_first),
@@ -44,7 +44,7 @@ impl Life {
         self.0.passes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
     }
 
-    /// How many steps are left.
+    /// Number of steps left.
     pub fn steps(&self) -> u64 {
         self.0.steps.load(Ordering::Relaxed)
     }

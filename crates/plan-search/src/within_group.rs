@@ -1,12 +1,12 @@
-//! Regions next to one another, on one device or on equal ones.
+//! Hand-overs between regions on one device or on equal devices.
 //!
 //! ```text
-//! a ─> b     on one device nothing is added between them; on two equal devices, a hand-over
+//! a ─> b     on one device: no cost; on two equal devices: the cost of a hand-over
 //! ```
 //!
-//! Multipliers are by groups of equal devices, where the two cases look alike. So each step within a group includes a hand-over, and a device with both regions gets
-//! it back: the knapsack maximises multipliers plus hand-overs within the set. It goes through the regions in order;
-//! of those before, only the few matter that others follow yet.
+//! Multipliers are per group of equal devices, which does not distinguish the two cases. Therefore each edge within a group is charged a hand-over h(c, e), and a device with both ends gets
+//! it back: the knapsack maximises sum over r in S of t(c, r) + sum over edges e within S of h(c, e). It processes the regions in order;
+//! of the earlier regions, only those with edges to later regions matter.
 
 use crate::label::Label;
 use crate::price::{Distances, NEVER};
@@ -17,31 +17,31 @@ use smallvec::{SmallVec, smallvec};
 const MAX_LIVE: usize = 3;
 
 /// Hand-overs within groups of equal devices.
-pub struct Stays {
+pub struct WithinGroup {
     /// Cost of the hand-over in a step within the group, by edge and group.
-    bears: Vec<Vec<i64>>,
+    costs: Vec<Vec<i64>>,
     /// Cost of the hand-over that a device with both ends gets back, by edge and class.
     back: Vec<Vec<i64>>,
-    /// By class: of what its devices have little, the one by which sets of regions are looked for.
+    /// For each class, the scarce resource whose knapsack searches the sets of regions.
     carrier: Vec<Option<usize>>,
-    /// By level.
+    /// Levels, one for each region in order and an empty one at the end.
     pub levels: Vec<Level>,
 }
 
-/// The next region to be put on a device, or not, and what is known of those before.
+/// The next region in the order, and the earlier regions that matter for it.
 #[derive(Default)]
 pub struct Level {
-    /// Regions before that others follow yet; a set of them is a mask.
+    /// Earlier regions with edges to regions that are not yet placed. A mask is a set of these.
     pub live: SmallVec<[usize; MAX_LIVE]>,
-    /// Edges from them to the next region, with their bits.
+    /// Edges from these to the next region, each with the bit of its source.
     pub into: SmallVec<[(usize, usize); MAX_LIVE]>,
-    /// By mask: the mask of the next level, without the region.
+    /// For each mask, the mask of the next level without the region.
     pub next: SmallVec<[usize; 1 << MAX_LIVE]>,
-    /// The region's bit in that.
+    /// The region's bit in masks of the next level.
     pub own: usize,
 }
 
-impl Stays {
+impl WithinGroup {
     /// `carrier` is by class; without `distances`, hand-overs within a group count as zero.
     pub fn new(
         problem: &Problem,
@@ -49,28 +49,28 @@ impl Stays {
         class: &[usize],
         carrier: &[Option<usize>],
         distances: Option<&Distances>,
-    ) -> Stays {
+    ) -> WithinGroup {
         let levels = levels(problem, rank);
-        let mut bears = vec![vec![0; class.len()]; problem.arcs.len()];
+        let mut costs = vec![vec![0; class.len()]; problem.arcs.len()];
         let mut back = vec![vec![0; problem.classes]; problem.arcs.len()];
         let known = levels.iter().flat_map(|level| &level.into).map(|(arc, _)| *arc);
         for arc in known.filter(|_| distances.is_some()) {
             for (group, of) in class.iter().enumerate() {
                 let apart = distances.map_or(NEVER, |distances| distances.apart(arc, group));
                 if carrier[*of].is_some() && apart < NEVER {
-                    bears[arc][group] = apart;
+                    costs[arc][group] = apart;
                     back[arc][*of] = apart.max(back[arc][*of]);
                 }
             }
         }
         let is_some = |class: &usize| back.iter().any(|back| back[*class] > 0);
         let carrier = (0..problem.classes).map(|class| carrier[class].filter(|_| is_some(&class))).collect();
-        Stays { bears, back, carrier, levels }
+        WithinGroup { costs, back, carrier, levels }
     }
 
     /// Cost of the hand-over in a step within a group.
-    pub fn bears(&self, arc: usize, group: usize) -> i64 {
-        self.bears[arc][group]
+    pub fn cost(&self, arc: usize, group: usize) -> i64 {
+        self.costs[arc][group]
     }
 
     /// Cost of the hand-over that a device of the class gets back if it has both ends of the edge.
@@ -83,7 +83,7 @@ impl Stays {
         self.carrier.iter().flatten().copied()
     }
 
-    /// Which of the regions before, that others follow yet, run on a device.
+    /// Mask of the earlier live regions of the level that run on the device.
     pub fn mask(&self, label: &Label, level: usize, device: usize) -> usize {
         let runs = |node: usize| label.live.iter().any(|live| live.node == node && live.device == device);
         let bits = self.levels[level].live.iter().enumerate();
@@ -91,7 +91,7 @@ impl Stays {
     }
 }
 
-/// By level, the last one with nothing.
+/// One for each region in order, and an empty one at the end.
 fn levels(problem: &Problem, rank: &[usize]) -> Vec<Level> {
     let mut levels: Vec<Level> = vec![];
     let mut live: SmallVec<[usize; MAX_LIVE]> = smallvec![];

@@ -6,7 +6,7 @@ use base_bits::Bits;
 use base_time::Time;
 use control_writes::Match;
 use dataplane_api::Device;
-use device::{Options, Switch, Told};
+use device::{Options, Reports, Switch};
 use ir_value::Value;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use target_native::{Packet, Shared, Worker};
@@ -18,7 +18,7 @@ const KEPT: usize = 4096;
 const BATCH: usize = 32;
 
 fn shared(macros: &[&str]) -> Shared {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/told.p4");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/reports.p4");
     let program = common::program_with(path, macros);
     Shared::compile(&program, Options::default()).expect("it runs").expect("it compiles")
 }
@@ -35,9 +35,9 @@ fn run(worker: &mut Worker, name: u8, first: usize, packets: usize) {
 }
 
 /// Worker and number of each report.
-fn heard(told: &Told) -> Vec<(u8, usize)> {
+fn heard(reports: &Reports) -> Vec<(u8, usize)> {
     let number = |value: &Value| value.as_bits().and_then(Bits::to_u64).expect("a number");
-    let heard = told.digests.iter().map(|digest| match &digest.data {
+    let heard = reports.digests.iter().map(|digest| match &digest.data {
         Value::Header(header) => (number(&header.fields[0]) as u8, number(&header.fields[1]) as usize),
         other => panic!("{other:?}"),
     });
@@ -49,11 +49,11 @@ fn add(switch: &mut Switch, key: u8) {
     switch.table_add("kinds", &key, "NoAction", &[], None).expect("an entry");
 }
 
-/// Two workers that tell of each packet, one who takes it, and one who writes: every packet is told or counted as lost.
+/// Two workers report each packet, one thread takes the reports, and one writes: every packet is reported or counted as lost.
 fn tell_while_others_write(shared: &Shared) {
     const PACKETS: usize = 40_000;
     let running = AtomicUsize::new(2);
-    let (mut next, mut told, mut lost) = ([0; 2], 0, 0);
+    let (mut next, mut taken_count, mut lost) = ([0; 2], 0, 0);
     std::thread::scope(|scope| {
         for name in 0..2 {
             let (mut worker, running) = (shared.worker(), &running);
@@ -65,19 +65,19 @@ fn tell_while_others_write(shared: &Shared) {
         scope.spawn(|| (10..200).for_each(|key| shared.write(|switch| add(switch, key))));
         loop {
             let is_over = running.load(Ordering::Acquire) == 0;
-            let taken = shared.take_told();
+            let taken = shared.take_reports();
             for (worker, number) in heard(&taken) {
                 assert!(number >= next[usize::from(worker)], "those of a worker are in order");
                 next[usize::from(worker)] = number + 1;
             }
-            told += taken.digests.len() + taken.log.len();
+            taken_count += taken.digests.len() + taken.log.len();
             lost += taken.lost as usize;
             if is_over {
                 break;
             }
         }
     });
-    assert_eq!(told + lost, 2 * 2 * PACKETS);
+    assert_eq!(taken_count + lost, 2 * 2 * PACKETS);
     shared.write(|switch| {
         assert_eq!((switch.counters().received, switch.counters().sent), (80_000, 80_000));
         assert_eq!(switch.table_entries("kinds").expect("a table").len(), 190);
@@ -101,14 +101,14 @@ fn a_queue_keeps_the_oldest_and_counts_the_rest() {
         let (mut first, mut second) = (shared.worker(), shared.worker());
         run(&mut first, 1, 0, KEPT + 100);
         run(&mut second, 2, 0, 10);
-        let told = shared.take_told();
+        let reports = shared.take_reports();
         let wanted: Vec<_> = (0..KEPT).map(|number| (1, number)).chain((0..10).map(|n| (2, n))).collect();
-        assert_eq!(heard(&told), wanted);
-        assert_eq!((told.log.len(), told.lost), (KEPT + 10, 200));
-        assert_eq!(shared.take_told(), Told::default());
+        assert_eq!(heard(&reports), wanted);
+        assert_eq!((reports.log.len(), reports.lost), (KEPT + 10, 200));
+        assert_eq!(shared.take_reports(), Reports::default());
         // There is room again.
         run(&mut first, 1, 7, 1);
-        assert_eq!(heard(&shared.take_told()), [(1, 7)]);
+        assert_eq!(heard(&shared.take_reports()), [(1, 7)]);
     }
 }
 
@@ -121,9 +121,9 @@ fn who_writes_and_who_tells_do_not_meet() {
         run(&mut worker, 1, 0, 3);
         add(switch, 1);
     });
-    // A write takes nothing of what was told, and sees what was counted.
+    // A write takes no reports, and sees the counts.
     assert_eq!(shared.write(|switch| (switch.take_digests(), switch.counters().sent)), (vec![], 3));
-    assert_eq!(heard(&shared.take_told()), [(1, 0), (1, 1), (1, 2)]);
+    assert_eq!(heard(&shared.take_reports()), [(1, 0), (1, 1), (1, 2)]);
 }
 
 #[test]
@@ -132,8 +132,8 @@ fn what_a_worker_told_outlives_it_and_queues_do_not_pile_up() {
     for number in 0..2 * KEPT {
         run(&mut shared.worker(), 1, number, 1);
     }
-    let told = shared.take_told();
-    assert_eq!(heard(&told), (0..KEPT).map(|number| (1, number)).collect::<Vec<_>>());
-    assert_eq!(told.lost, 2 * KEPT as u64);
+    let reports = shared.take_reports();
+    assert_eq!(heard(&reports), (0..KEPT).map(|number| (1, number)).collect::<Vec<_>>());
+    assert_eq!(reports.lost, 2 * KEPT as u64);
     assert_eq!(shared.write(|switch| switch.counters().received), 2 * KEPT as u64);
 }
