@@ -18,7 +18,7 @@ pub struct Keeper {
     hold_down: u64,
 }
 
-/// State of a target at the controller.
+/// What a keeper knows of a target.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kept {
     /// It may be used.

@@ -47,7 +47,7 @@ pub struct SwitchRecord {
     pub device_id: u64,
     /// Address of the P4Runtime server.
     pub address: std::net::SocketAddr,
-    /// Address of BMv2's Thrift services.
+    /// Where it serves BMv2's Thrift.
     pub thrift: std::net::SocketAddr,
     /// The file of its program.
     pub program: PathBuf,

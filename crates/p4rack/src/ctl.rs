@@ -112,7 +112,7 @@ pub fn edges(shown: &ShowResponse) -> String {
     table(rows.collect())
 }
 
-/// Counters as a table, one per line: those whose row contains `filter`; without `all`, only those above zero.
+/// Counters as a table, one a line: those whose row contains `filter`, and unless `all` is set, only those above zero.
 pub fn counters(shown: &ShowResponse, filter: &str, all: bool) -> String {
     let metrics = shown.metrics.iter().filter(|metric| all || metric.value > 0);
     let rows = metrics.map(|metric| vec![name(metric), metric.value.to_string()]);

@@ -3,26 +3,26 @@
 //! ```toml
 //! [[app]]
 //! name = "router"               # default: the program's file name
-//! program = "router.p4"         # relative to this file
+//! program = "router.p4"         # beside this file
 //! defines = { WIDE = 1 }        # as -D
-//! include = ["lib"]             # directories for included files (as -I), relative to this file
-//! entries = "entries.stf"       # table entries: STF, TOML, commands, P4Runtime updates
-//! origin = "tor"                # owns the ports and the traffic manager; ["tor1", "tor2"]: two independent switches with the same helpers
-//! devices = ["nic"]             # helpers; default: the devices named in `map`, or all devices if there is one app
-//! map = { Acl = "nic" }         # devices of regions; the others run at the origin. "plan": the best plan by the objectives of `[plan]`
-//!                               # Acl = { device = "nic", policy = "call" }: a policy for one region
-//! policy = "direct"             # after a region, the packet goes to the device of the next section; "call": first back to the device around the region
-//! regions = "marked"            # regions: those marked in the program, or each use of a table or extern ("tables"), each
-//!                               # named block and control ("blocks"), consecutive slices ("chain"), statements that the origin's class
-//!                               # cannot execute ("beyond"), or as chosen by the planner ("auto")
-//! shares = { Acl = "20%" }      # maximum share of the incoming traffic that passes a region, for plans; default: all
-//! epoch = 1                     # number of this plan, which hand-overs carry
-//! order = "keep"                # packets of one flow keep their order; "any": they may be reordered
-//! long_frames = "refuse"        # refuses the split if hand-overs of long frames exceed the MTU of a link; "drop": accepts their loss
+//! include = ["lib"]             # as -I: where included files are looked for, beside this file
+//! entries = "entries.stf"       # what fills the devices: STF, TOML, commands, P4Runtime updates
+//! origin = "tor"                # owns the ports and the traffic manager; ["tor1", "tor2"]: each on its own, with the same helpers
+//! devices = ["nic"]             # where its regions may run besides; default: what `map` names, or all devices if there is one app
+//! map = { Acl = "nic" }         # what does not run at the origin; "plan": what is best by the objectives of `[plan]`
+//!                               # Acl = { device = "nic", policy = "call" }: by a policy of its own
+//! policy = "direct"             # after a region control goes to where it is needed next; "call": back to the device around it first
+//! regions = "marked"            # what can be placed: what the program marks, or each use of a table or extern ("tables"), each
+//!                               # named block and control ("blocks"), the bodies in links ("chain"), what the origin's class
+//!                               # cannot do ("beyond"), or all that can be cut ("auto")
+//! shares = { Acl = "20%" }      # how much of what comes in passes a region, at most; plans count on it; default: all of it
+//! epoch = 1                     # the number that hand-overs of this plan carry
+//! order = "keep"                # of packets of one flow: "any" if it does not matter
+//! long_frames = "refuse"        # frames that are too long for a link once they are handed over: "drop" accepts their loss
 //! ```
 //!
-//! A rack may have several apps, each on its own devices. To one app, another app's devices are like hosts that send
-//! frames.
+//! A rack may have several apps, each on devices of its own. To one app, another app's devices are like hosts: frames
+//! come from them.
 
 use crate::names::Names;
 use crate::section::{Item, Reader, Section};
@@ -60,7 +60,7 @@ pub struct App {
     pub epoch: u32,
     /// Frames that may be too long for a link once they are handed over are dropped there; else such a rack is refused.
     pub drops_long_frames: bool,
-    /// True if packets of one flow may be reordered; otherwise p4rack warns where they could be.
+    /// Packets of one flow may leave in another order than they came in; else there is a warning where they may.
     pub any_order: bool,
     /// Place in the file.
     pub span: Span,

@@ -2,15 +2,15 @@
 //!
 //! ```toml
 //! [device.nic]
-//! class = "smartnic"        # tofino1, tofino2, switch, smartnic, fpga or cpu; legacy: a fixed-function switch without a program
-//! service = "2us"           # service time of a packet; default by class
-//! parallel = 8              # number of packets processed in parallel; default by class
-//! backlog = 1024            # maximum number of waiting packets; further packets are dropped
-//! entries = "tor.stf"       # entries of this device, in addition to those of the app
-//! externs = ["beacon"]      # frame externs and value externs of the device; { beacon = "2us" }: with the time of a call;
-//!                           # { beacon = { time = "2us", rate = "8Gbit/s" } }: also with its maximum rate; `full_rate` as for links
-//! extends = "core"          # for a legacy switch: the device that it extends, port by port
-//! resources = { Tables = 24, EntryBits = "20000000" }   # capacities for plans, by variable
+//! class = "smartnic"        # tofino1, tofino2, switch, smartnic, fpga or cpu; legacy: a switch of fixed function, which runs no program
+//! service = "2us"           # how long a packet takes; default by class
+//! parallel = 8              # how many packets at once; default by class
+//! backlog = 1024            # how many may wait for that; the rest is dropped
+//! entries = "tor.stf"       # its own entries, besides those of the app
+//! externs = ["beacon"]      # the frame externs and value externs it offers; { beacon = "2us" }: with how much longer a packet takes for each call;
+//!                           # { beacon = { time = "2us", rate = "8Gbit/s" } }: and how much goes through; `full_rate` as of links
+//! extends = "core"          # of a legacy switch: the device whose ports it has, one for one
+//! resources = { Tables = 24, EntryBits = "20000000" }   # what it has for plans, by variable
 //! ```
 
 use crate::Spanned;

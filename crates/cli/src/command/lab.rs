@@ -44,7 +44,7 @@ struct Options {
     programs: Vec<PathBuf>,
     #[command(flatten)]
     preprocessor: Preprocessor,
-    /// TCP port for the P4Runtime of the first switch; the other switches get the following ports. 0 selects free ports
+    /// TCP port of the first switch's P4Runtime; the others follow. 0: free ports
     #[arg(long, value_name = "PORT")]
     grpc_port: Option<u16>,
     /// Do not record the frames of switch ports in pcaps/
@@ -95,7 +95,7 @@ enum Command {
         #[arg(long, value_enum, default_value = "text")]
         format: Format,
     },
-    /// End the processes left by labs that were killed
+    /// End processes that killed labs have left
     #[command(after_help = "Examples:
   p4rack lab clean")]
     Clean,

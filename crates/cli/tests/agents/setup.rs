@@ -206,7 +206,7 @@ impl Rack {
         serde_json::from_slice(&output.stdout).expect("it prints JSON")
     }
 
-    /// Waits until the state of a switch satisfies a condition.
+    /// Waits until a switch is as it is wanted.
     pub fn wait(&self, switch: &Switch, wanted: impl Fn(&Value) -> bool) {
         while !wanted(&self.shown(switch)) {
             std::thread::sleep(Duration::from_millis(20));

@@ -21,7 +21,7 @@ const FEW: usize = 512;
 /// Cost of a tuple in rows of the vectors.
 const ROWS_PER_TUPLE: usize = 40;
 
-/// A table of ternary, range or optional keys.
+/// See the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Ternary {
     layout: KeyLayout,

@@ -81,7 +81,7 @@ impl Tuples {
         (with_masked(key, &tuple.mask, |key| self.seed.hash(key)) >> 32) as u32
     }
 
-    /// Adds an entry, whose rule must be set.
+    /// Adds an entry whose rule is there.
     pub(crate) fn insert(&mut self, rules: &mut Rules, layout: &KeyLayout, entry: u32) {
         let at = self.tuple_for(rules, layout, entry);
         let tag = self.tag(&self.tuples[at], rules.value_mask(entry).0);
@@ -214,7 +214,7 @@ impl Tuple {
         }
     }
 
-    /// Number of rules with this tag.
+    /// How many rules have this tag.
     fn count(&self, rules: &Rules, tag: u32) -> usize {
         let head = self.heads[tag as usize & (self.heads.len() - 1)];
         let chain =

@@ -103,7 +103,7 @@ impl Staged<'_> {
         }
     }
 
-    /// The devices of an app as separate switches.
+    /// Each device of an app as a switch of its own.
     pub fn apart(&self, app: usize) -> Result<Vec<Beginning>, Vec<Diagnostic>> {
         let mut switches = vec![];
         let devices = 0..self.racked.rack.devices.len();
