@@ -8,6 +8,7 @@
 
 mod calls;
 mod commands;
+mod completion;
 mod device;
 mod objects;
 mod profiles;
@@ -71,7 +72,7 @@ impl<C: Caller> Cli<C> {
         let start = before.rfind(char::is_whitespace).map_or(0, |space| space + 1);
         let (earlier, word) = before.split_at(start);
         let earlier: Vec<&str> = earlier.split_whitespace().collect();
-        let mut all = words::candidates(&self.program, &earlier);
+        let mut all = completion::candidates(&self.program, &earlier);
         all.retain(|name| name.starts_with(word) || name.contains(&format!(".{word}")) && !word.is_empty());
         all.sort();
         all.dedup();
@@ -81,7 +82,7 @@ impl<C: Caller> Cli<C> {
     /// Hint for the next word after this text, which ends in a space.
     pub fn hint(&self, before: &str) -> Option<String> {
         let words: Vec<&str> = before.split_whitespace().collect();
-        before.ends_with(' ').then(|| words::hint(&self.program, &words)).flatten()
+        before.ends_with(' ').then(|| completion::hint(&self.program, &words)).flatten()
     }
 }
 
