@@ -29,7 +29,8 @@ fn the_families_take_what_was_measured() {
         let total = |resource| fit.pipes.iter().map(|p| u64::from(p.total()[resource])).sum::<u64>();
         let stages = fit.pipes[0].placement.stages.len() as u64;
         let tagalong: u32 = fit.pipes[0].phv.iter().map(|c| c.tagalong).sum();
-        let last = row.get("last_stage");
+        // The report of a program with a table that finds no stage ends before it.
+        let last = row.get("last_stage").filter(|_| fit.pipes[0].placement.unplaced.is_empty());
         let near =
             |ours: u64, theirs: Option<u64>| theirs.is_none_or(|theirs| ours.abs_diff(theirs) * 10 <= theirs);
         let good = fit.fits() == (row.get("fits") == Some(1))
