@@ -240,7 +240,7 @@ fn unknown_externs_and_wrong_arguments_are_refused() {
         2 | @value_extern("something") extern Ewma { Ewma(bit<8> shift); bit<32> update(in bit<32> sample); }
           | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ declared here
           |
-          = note: the device offers: crc7, divide, ewma, probe, rtt
+          = note: the device offers: crc7, divide, ewma, keyed-register, probe, rtt
     "#]],
     );
     refused(

@@ -126,7 +126,8 @@ fn a_broken_memory_is_refused_or_works() {
 /// A value extern with memory: its name, the constructor's arguments, how many inputs its first method has, and how many outputs.
 type Object = (&'static str, &'static [(u32, u128)], usize, usize);
 
-const VALUES: [Object; 2] = [("ewma", &[(8, 3)], 1, 1), ("rtt", &[(32, 100)], 1, 3)];
+const VALUES: [Object; 3] =
+    [("ewma", &[(8, 3)], 1, 1), ("keyed-register", &[(32, 40)], 2, 0), ("rtt", &[(32, 100)], 1, 3)];
 
 #[test]
 fn a_broken_memory_of_a_value_extern_is_refused_or_works() {

@@ -32,16 +32,16 @@ use std::sync::Arc;
 /// The name in `@value_extern("keyed-register")`.
 pub const NAME: &str = "keyed-register";
 
-const READ: usize = 0;
+const WRITE: usize = 0;
 const FORMAT: u8 = 1;
 
 /// Offers `keyed-register`.
 pub fn register(registry: &mut Registry) {
     let methods = vec![
-        Method::new("read", Effect::Reads).param(Direction::In, ValueType::AnyBit).returns(ValueType::AnyBit),
         Method::new("write", Effect::Writes)
             .param(Direction::In, ValueType::AnyBit)
             .param(Direction::In, ValueType::AnyBit),
+        Method::new("read", Effect::Reads).param(Direction::In, ValueType::AnyBit).returns(ValueType::AnyBit),
     ];
     let make =
         Arc::new(|args: &[Bits]| Ok(Box::new(KeyedRegister::from_args(args)?) as Box<dyn ValueExtern>));
@@ -75,11 +75,11 @@ impl KeyedRegister {
 impl ValueExtern for KeyedRegister {
     fn call(&mut self, method: usize, inputs: &[Bits], outputs: &mut [Bits], _now: Time) {
         match (method, inputs, outputs) {
-            (READ, [key], [value]) => {
+            (WRITE, [key, value], _) => self.write(key.to_canonical_bytes(), value.low_u128()),
+            (_, [key], [value]) => {
                 let known = self.cells.get(&key.to_canonical_bytes()).copied();
                 *value = Bits::new(value.width(), known.unwrap_or(0));
             }
-            (_, [key, value], _) => self.write(key.to_canonical_bytes(), value.low_u128()),
             _ => {}
         }
     }

@@ -114,6 +114,7 @@ fn declarations_as_programs_write_them() {
         "@value_extern(\"crc7\") extern bit<7> crc7(in bit<N>);",
         "@value_extern(\"divide\") extern bool divide(inout bit<64>, in bit<32>, out bit<32>);",
         "@value_extern(\"ewma\") extern Name { Name(...); bit<32> update(in bit<32>); @noSideEffects bit<32> value(); }",
+        "@value_extern(\"keyed-register\") extern Name { Name(...); void write(in bit<N>, in bit<N>); @noSideEffects bit<N> read(in bit<N>); }",
         "@value_extern(\"rtt\") extern Name { Name(...); void sample(in bit<32>, out struct { bit<32>, bit<32>, bit<32> }); @noSideEffects bool known(); }",
     ];
     assert_eq!(shown, wanted);
@@ -122,7 +123,7 @@ fn declarations_as_programs_write_them() {
 #[test]
 fn a_keyed_register_gives_what_was_written_for_the_key() {
     let mut register = made("keyed-register", &[(32, 2)]);
-    let (read, write) = (0, 1);
+    let (write, read) = (0, 1);
     call(&mut *register, write, &[(104, 7), (32, 3)], &[]);
     assert_eq!(call(&mut *register, read, &[(104, 7)], &[(32, 0)]), [3]);
     assert_eq!(call(&mut *register, read, &[(104, 8)], &[(32, 0)]), [0], "nothing was written");
