@@ -244,6 +244,17 @@ fn way_of(code: u16, text: &str) -> Way {
             ];
             way("up .", files)
         }
+        809 => way(
+            "fit router.p4 --device device.toml",
+            vec![("router.p4", ROUTER.into()), ("device.toml", text)],
+        ),
+        810 => {
+            let actions = "action permit() {} action deny() { mark_to_drop(std); }";
+            let program = CONTROL.replace("table acl {", "table unused {");
+            let program =
+                program.replace("// EXAMPLE", &format!("{actions} {text} apply {{ acl.apply(); }}"));
+            way("fit program.p4 --device tofino1", vec![("program.p4", program)])
+        }
         800..=899 => plan(code, text),
         1001..=1099 => way("check limits.p4 --device flexswitch", vec![("limits.p4", control(&text))]),
         _ => panic!("how is the example of {code} run?"),

@@ -42,7 +42,7 @@ pub(crate) static RATE_CONTINUOUS: Block = Block {
     name: "rate-continuous",
     control: "RateContinuous",
     about: "amounts for each interval, as of the moment before the packet, for each cell; older amounts count less",
-    error: "mean within 0.5 % of the truth for packets at random times, whatever their rate: errors of tables are not fed back. Measured: 1 to 10,000 events for each interval \
+    error: "mean within 5 % of the truth for packets at random times, whatever their rate: errors of tables are not fed back. Measured: 1 to 10,000 events for each interval \
             (`cargo test -p p4-blocks --test rates`). 94 % of a step after one interval. Packets at regular times see less than the truth if there are few for each interval. 32 half-lives without a packet count as more if `now` wraps.",
     parameters: &[INTERVAL, MANTISSA, CELLS],
     check: any,
