@@ -114,6 +114,12 @@ control I(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t sm) 
                     b = b + 1;
                 }
             }
+            13: {
+                // The sign fills the number, whatever the width of the distance.
+                int<16> s = (int<16>)hdr.data.a;
+                bit<100> distance = (bit<100>)b << 70 | (bit<100>)hdr.data.port;
+                hdr.data.a = (bit<16>)(s >> distance);
+            }
             default: { }
         }
     }

@@ -220,9 +220,10 @@ impl<'a> Code<'a, '_> {
                 let amount = self.value(by)?;
                 let ty = self.b.func.dfg.value_type(amount);
                 let most = self.number(ty, u64::from(bits - 1));
-                let above = self.b.ins().icmp(IntCC::UnsignedGreaterThan, amount, most);
-                let amount = self.b.ins().select(above, most, amount);
-                self.resize(amount, types::I32)
+                let above = self.compare(BinaryOp::Gt, false, amount, most);
+                let amount = self.resize(amount, types::I32);
+                let most = self.number(types::I32, u64::from(bits - 1));
+                self.b.ins().select(above, most, amount)
             }
         };
         let value = self.b.ins().sshr(value, amount);
