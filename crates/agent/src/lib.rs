@@ -29,7 +29,9 @@ use std::thread;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tracing::info;
 
-pub use p4runtime_grpc::{Badge, ClientTls, Limits, Operator, OperatorError, Secret, Tls, most_memory};
+pub use p4runtime_grpc::{
+    Badge, ClientTls, Limits, Operator, OperatorError, STATE_FORMAT, Secret, Tls, most_memory,
+};
 
 /// Commands that wait for the device.
 const WAITING: usize = 4096;

@@ -14,6 +14,8 @@ pub enum Kind {
     Meter,
     Counter,
     Register,
+    /// A frame extern or a value extern.
+    Extern,
 }
 
 impl<R> Write<R> {
@@ -66,6 +68,9 @@ impl<R> Write<R> {
             }
             Write::DirectCounter { table, key, to } => {
                 Write::DirectCounter { table: refer(Kind::Table, table)?, key: key.clone(), to: *to }
+            }
+            Write::Memory { object, to } => {
+                Write::Memory { object: refer(Kind::Extern, object)?, to: to.clone() }
             }
             Write::CustomCrc { width, to } => Write::CustomCrc { width: *width, to: *to },
         })

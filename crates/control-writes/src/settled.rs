@@ -15,6 +15,7 @@ enum Thing<R> {
     Multicast(u32),
     Session(u32),
     CustomCrc(u32),
+    Memory(R),
     /// A cell of an object, or all cells together.
     Cell(R, Option<u64>),
 }
@@ -31,6 +32,7 @@ impl<R: Clone> Thing<R> {
             Write::Digest { digest, .. } => Thing::Digest(digest.clone()),
             Write::Multicast { group, .. } => Thing::Multicast(*group),
             Write::CloneSession { session, .. } => Thing::Session(*session),
+            Write::Memory { object, .. } => Thing::Memory(object.clone()),
             Write::CustomCrc { width, .. } => Thing::CustomCrc(*width),
             Write::Meter { meter: object, index, .. }
             | Write::Counter { counter: object, index, .. }

@@ -124,6 +124,13 @@ pub enum Write<R> {
         /// New count.
         to: Count,
     },
+    /// The whole memory of a frame extern or value extern, as its `snapshot` gives it.
+    Memory {
+        /// The extern object.
+        object: R,
+        /// New content.
+        to: Vec<u8>,
+    },
     /// Parameters of `crc16_custom` or `crc32_custom`, for every call. P4Runtime cannot express them.
     CustomCrc {
         /// 16 or 32.
@@ -140,7 +147,7 @@ pub enum Target<'w, R> {
     Table(&'w R),
     /// To a value set.
     ValueSet(&'w R),
-    /// To a register, counter, meter or action profile.
+    /// To a register, counter, meter, action profile, frame extern or value extern.
     Object(&'w R),
     /// To a digest.
     Digest(&'w R),
@@ -165,7 +172,8 @@ impl<R> Write<R> {
             | Write::Counter { counter: object, .. }
             | Write::CounterReset { counter: object }
             | Write::Register { register: object, .. }
-            | Write::RegisterReset { register: object } => Target::Object(object),
+            | Write::RegisterReset { register: object }
+            | Write::Memory { object, .. } => Target::Object(object),
             Write::Digest { digest, .. } => Target::Digest(digest),
             Write::Multicast { .. } | Write::CloneSession { .. } => Target::TrafficManager,
             Write::CustomCrc { .. } => Target::Hashes,

@@ -163,7 +163,7 @@ impl Claim {
 /// Resource of an entity. [`Resource::Thing`] 0 is all things of a kind.
 fn thing(entity: &Entity) -> Option<Resource> {
     let id = match entity.entity.as_ref()? {
-        Kind::ExternEntry(_) => return None,
+        Kind::ExternEntry(e) => e.extern_id,
         Kind::PacketReplicationEngineEntry(_) => return Some(Resource::Replication),
         Kind::TableEntry(e) => e.table_id,
         Kind::DirectCounterEntry(e) => e.table_entry.as_ref().map_or(0, |entry| entry.table_id),

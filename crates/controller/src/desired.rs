@@ -122,6 +122,10 @@ impl Live for Desired {
         }
     }
 
+    fn memory(&self, object: u32) -> Result<Vec<u8>> {
+        Ok(self.gathered.memory(object).unwrap_or_default().to_vec())
+    }
+
     fn since_last_hit(&self, table: u32, key: &EntryKey) -> Result<u64> {
         Ok(self.gathered.since_last_hit(table, key))
     }

@@ -15,6 +15,8 @@ pub(crate) struct Gathered {
     direct_counters: BTreeMap<(u32, EntryKey), Count>,
     registers: BTreeMap<(u32, u64), Data>,
     since_last_hit: BTreeMap<(u32, EntryKey), u64>,
+    /// By the ids of frame externs and value externs.
+    memories: BTreeMap<u32, Vec<u8>>,
 }
 
 impl Gathered {
@@ -52,6 +54,11 @@ impl Gathered {
                         all.since_last_hit.insert(key, u64::try_from(since.elapsed_ns).unwrap_or(0));
                     }
                 }
+                Kind::ExternEntry(e) => {
+                    if let Ok(Change::Memory { object, to }) = catalog.memory(&e) {
+                        all.memories.insert(object, to);
+                    }
+                }
                 _ => {}
             }
         }
@@ -73,6 +80,7 @@ impl Gathered {
             known.and_modify(|known| *known = join(merge, *known, count)).or_insert(count);
         }
         self.registers.extend(other.registers);
+        self.memories.extend(other.memories);
         for (key, since) in other.since_last_hit {
             let known = self.since_last_hit.entry(key).or_insert(since);
             *known = since.min(*known);
@@ -85,6 +93,7 @@ impl Gathered {
         self.direct_counters.extend(other.direct_counters);
         self.registers.extend(other.registers);
         self.since_last_hit.extend(other.since_last_hit);
+        self.memories.extend(other.memories);
     }
 
     /// Records a value that the control plane writes.
@@ -107,8 +116,14 @@ impl Gathered {
             Change::Register { register, index, to } => {
                 self.registers.insert((*register, *index), to.clone());
             }
+            Change::Memory { object, to } => drop(self.memories.insert(*object, to.clone())),
             _ => {}
         }
+    }
+
+    /// The memory of a frame extern or value extern; `None` if no device has it.
+    pub(crate) fn memory(&self, object: u32) -> Option<&[u8]> {
+        self.memories.get(&object).map(Vec::as_slice)
     }
 
     pub(crate) fn counter(&self, counter: u32, index: u64) -> Count {

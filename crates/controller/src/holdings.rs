@@ -4,7 +4,7 @@ use crate::ask::{Holdings, Kinds};
 use crate::part::{Part, Rollout};
 use p4runtime_proto::p4::v1::{
     ActionProfileGroup, ActionProfileMember, CloneSessionEntry, CounterData, CounterEntry, DigestEntry,
-    DirectCounterEntry, DirectMeterEntry, Entity, MeterConfig, MeterEntry, MulticastGroupEntry,
+    DirectCounterEntry, DirectMeterEntry, Entity, ExternEntry, MeterConfig, MeterEntry, MulticastGroupEntry,
     PacketReplicationEngineEntry, RegisterEntry, TableEntry, Update, ValueSetEntry, entity::Entity as Kind,
     packet_replication_engine_entry as pre,
 };
@@ -37,6 +37,7 @@ pub fn everything_held(of: Kinds) -> Vec<Entity> {
         Kind::MeterEntry(MeterEntry::default()),
         Kind::CounterEntry(CounterEntry::default()),
         Kind::RegisterEntry(RegisterEntry::default()),
+        Kind::ExternEntry(ExternEntry::default()),
     ];
     let all = kinds.into_iter().map(|kind| Entity { entity: Some(kind) });
     all.filter(|entity| of == Kinds::All || !is_counted(entity)).collect()
@@ -54,7 +55,8 @@ fn rank(entity: &Entity) -> usize {
 fn is_known(catalog: &Catalog, entity: &Entity) -> bool {
     let table = |entry: Option<&TableEntry>| entry.is_some_and(|entry| catalog.table(entry.table_id).is_ok());
     match &entity.entity {
-        None | Some(Kind::ExternEntry(_)) => false,
+        None => false,
+        Some(Kind::ExternEntry(e)) => catalog.extern_object(e.extern_id).is_ok(),
         Some(Kind::TableEntry(e)) => table(Some(e)),
         Some(Kind::ActionProfileMember(e)) => catalog.profile(e.action_profile_id).is_ok(),
         Some(Kind::ActionProfileGroup(e)) => catalog.profile(e.action_profile_id).is_ok(),
@@ -133,7 +135,12 @@ pub(crate) fn written(held: &Holdings) -> usize {
 fn is_counted(entity: &Entity) -> bool {
     matches!(
         entity.entity,
-        Some(Kind::CounterEntry(_) | Kind::DirectCounterEntry(_) | Kind::RegisterEntry(_))
+        Some(
+            Kind::CounterEntry(_)
+                | Kind::DirectCounterEntry(_)
+                | Kind::RegisterEntry(_)
+                | Kind::ExternEntry(_)
+        )
     )
 }
 

@@ -125,7 +125,8 @@ impl Part {
         let thing = |id: u32| id == 0 || self.has.things.contains(&id);
         let direct = |set: &BTreeSet<u32>, table: u32| table == 0 || set.contains(&table);
         match &entity.entity {
-            None | Some(Kind::ExternEntry(_)) => false,
+            None => false,
+            Some(Kind::ExternEntry(e)) => thing(e.extern_id),
             Some(Kind::TableEntry(e)) => thing(e.table_id),
             Some(Kind::ActionProfileMember(e)) => thing(e.action_profile_id),
             Some(Kind::ActionProfileGroup(e)) => thing(e.action_profile_id),
@@ -181,6 +182,7 @@ fn named(info: &P4Info) -> BTreeMap<(u8, &str), u32> {
     let tables = of(0, &info.tables).chain(of(1, &info.actions)).chain(of(2, &info.action_profiles));
     let objects = of(3, &info.counters).chain(of(4, &info.meters)).chain(of(5, &info.registers));
     let others = of(6, &info.value_sets).chain(of(7, &info.digests));
+    let own = info.externs.iter().flat_map(|ty| of(10, &ty.instances));
     let direct = of(8, &info.direct_counters).chain(of(9, &info.direct_meters));
-    tables.chain(objects).chain(others).chain(direct).collect()
+    tables.chain(objects).chain(others).chain(direct).chain(own).collect()
 }

@@ -10,8 +10,8 @@ use crate::state::Stale;
 use crate::task::Shared;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{
-    CounterEntry, DirectCounterEntry, Entity, RegisterEntry, TableEntry, Update, entity::Entity as Kind,
-    update::Type,
+    CounterEntry, DirectCounterEntry, Entity, ExternEntry, RegisterEntry, TableEntry, Update,
+    entity::Entity as Kind, update::Type,
 };
 use p4runtime_server::{Prepared, SLICE, Status};
 use p4runtime_store::making;
@@ -96,6 +96,7 @@ pub(crate) fn everything() -> Vec<Entity> {
         Kind::DirectCounterEntry(DirectCounterEntry::default()),
         Kind::DirectCounterEntry(DirectCounterEntry { table_entry: Some(defaults), data: None }),
         Kind::RegisterEntry(RegisterEntry::default()),
+        Kind::ExternEntry(ExternEntry::default()),
     ];
     kinds.into_iter().map(|kind| Entity { entity: Some(kind) }).collect()
 }

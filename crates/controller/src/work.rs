@@ -2,13 +2,13 @@
 
 use crate::call::{Call, Output, Reply, Ticket};
 use crate::claim::Claim;
+use crate::desired::Plans;
 use crate::part::Planner;
 use crate::state::State;
 use crate::task::{Shared, Task};
 use crate::{adopt, config, repair, steer, trace, watch, write};
-use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::ReadRequest;
-use p4runtime_server::{Pieces, Read, Status};
+use p4runtime_server::{Pieces, Read, Reading, Server, Status};
 use p4runtime_store::Store;
 
 /// A piece of work.
@@ -40,7 +40,9 @@ impl Work {
                 Claim::write(request, state.server.store().map(Store::catalog), asked)
             }
             Call::Read(request) => Claim::read(request, &state.server.live_queries(request), asked),
-            Call::ReadRunning(_) => Claim::nothing(),
+            Call::ReadRunning(request) => {
+                Claim::read(request, &state.server.live_queries(request), rollout.as_deref())
+            }
             Call::Trace(_) => Claim::look(rollout.as_deref()),
             Call::Start(..) | Call::Adopt(..) | Call::SetConfig(_) | Call::Steer(..) => Claim::rack(),
         }
@@ -77,12 +79,13 @@ impl Work {
                 }
                 Work::Call(Call::Trace(request)) => Reply::Traced(trace::trace(&shared, request).await),
                 Work::Call(Call::Read(request)) => {
-                    let (found, ended) = read(&shared, request).await;
+                    let is_saved = shared.state().server.is_saved();
+                    let (found, ended) = read(&shared, request, is_saved, Server::reading).await;
                     Reply::Found(found, ended)
                 }
-                Work::Call(Call::ReadRunning(_)) => {
-                    let why = "this is a rack: ask its devices for their programs";
-                    Reply::Found(Pieces::new(), Err(Status::new(Code::Unimplemented, why)))
+                Work::Call(Call::ReadRunning(request)) => {
+                    let (found, ended) = read(&shared, request, false, Server::reading_running).await;
+                    Reply::Found(found, ended)
                 }
                 Work::Audit(device) => {
                     // A failed comparison is repeated at the next interval.
@@ -104,11 +107,16 @@ impl Work {
     }
 }
 
-/// The RPC `Read`.
-async fn read<P: Planner>(shared: &Shared<P>, request: ReadRequest) -> Read {
+/// The RPC `Read`, of a program that is saved and not yet on devices, or of the one that runs.
+async fn read<P: Planner>(
+    shared: &Shared<P>,
+    request: ReadRequest,
+    is_saved: bool,
+    begin: impl Fn(&Server<Plans<P>>, ReadRequest) -> Result<Reading, Status>,
+) -> Read {
     let (rollout, queries) = {
         let mut state = shared.state();
-        let rollout = if state.server.is_saved() { None } else { state.rollout() };
+        let rollout = if is_saved { None } else { state.rollout() };
         (rollout, state.server.live_queries(&request))
     };
     if let Some(rollout) = rollout
@@ -117,7 +125,7 @@ async fn read<P: Planner>(shared: &Shared<P>, request: ReadRequest) -> Read {
     {
         return (Pieces::new(), Err(status));
     }
-    let reading = shared.state().server.reading(request);
+    let reading = begin(&shared.state().server, request);
     let mut reading = match reading {
         Ok(reading) => reading,
         Err(status) => return (Pieces::new(), Err(status)),

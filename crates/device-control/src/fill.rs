@@ -146,6 +146,10 @@ fn id(info: &P4Info, kind: Kind, name: &Name) -> Result<u32, Box<Diagnostic>> {
         Kind::Meter => ("meter", find(&info.meters, name)),
         Kind::Counter => ("counter", find(&info.counters, name)),
         Kind::Register => ("register", find(&info.registers, name)),
+        Kind::Extern => {
+            let instances = info.externs.iter().flat_map(|ty| &ty.instances);
+            ("extern object", instances.filter(|one| one.name() == name.as_str()).map(Described::id).next())
+        }
     };
     found.ok_or_else(|| {
         Box::new(

@@ -42,6 +42,10 @@ impl Live for Controlled {
         }
     }
 
+    fn memory(&self, object: u32) -> Result<Vec<u8>> {
+        self.view().memory(self.catalog.extern_object(object)?.1.name()).or_else(refused)
+    }
+
     fn since_last_hit(&self, table: u32, key: &EntryKey) -> Result<u64> {
         let of = entry_of(self.catalog.table(table)?.name(), key);
         Ok(self.view().entry_idle(of, self.now).or_else(refused)?.as_ns())

@@ -23,6 +23,9 @@ use ir::{Name, Program};
 use ir_value::Value;
 use std::ops::Range;
 
+/// Kind of objects with a memory of their own, for users.
+const EXTERN: &str = "extern object";
+
 impl Switch {
     /// Adds an entry and gives its handle. `keys` has one for each key element that is not `selector`, in
     /// order; `args` one for each parameter without direction. A greater `priority` wins.
@@ -271,6 +274,29 @@ impl Switch {
         let counter: &Counter = self.core.array(name)?;
         in_range(wanted.end <= counter.size, name, wanted.end, counter.size)?;
         Ok(counter.cells_of(wanted))
+    }
+
+    /// The whole memory of a frame extern or value extern; empty for one without memory.
+    pub fn memory(&self, name: &str) -> Result<Vec<u8>, EntryError> {
+        let snapshot = |object: &Object| match object {
+            Object::Frame(object) => Some(object.snapshot()),
+            Object::Value(value) => Some(value.memory()),
+            _ => None,
+        };
+        Ok(self.core.state.object(&self.core.program, EXTERN, name, snapshot)?.1)
+    }
+
+    /// Replaces the whole memory of a frame extern or value extern by that of another instance with the same arguments.
+    pub(crate) fn set_memory(&mut self, name: &str, memory: &[u8]) -> Result<(), EntryError> {
+        let own = |object: &Object| matches!(object, Object::Frame(_) | Object::Value(_)).then_some(());
+        let (id, ()) = self.core.state.object(&self.core.program, EXTERN, name, own)?;
+        let restored = match self.core.state.objects.get_mut(id.index()) {
+            Some(Object::Frame(object)) => object.restore(memory),
+            Some(Object::Value(value)) if value.has_memory() => value.object.restore(memory),
+            _ if memory.is_empty() => Ok(()),
+            _ => return Err(refused(format!("`{name}` has no memory"))),
+        };
+        restored.map_err(|error| refused(format!("the memory does not fit `{name}`: {}", error.0)))
     }
 
     /// Reads one counter; of a direct counter the one of the entry with that handle.

@@ -57,6 +57,7 @@ impl Switch {
                 true => self.default_set_count(table, *to),
                 false => self.entry_set_count(entry_of(table, key), *to),
             },
+            Write::Memory { object, to } => self.set_memory(object, to),
             Write::CustomCrc { width, to } => {
                 self.set_custom_crc(*width, *to);
                 Ok(())

@@ -166,7 +166,7 @@ impl<'p> Describer<'p> {
         };
         let all = self.program.instances.iter().enumerate().filter(|(_, instance)| owned(instance));
         let known = |(index, instance): (usize, &'p Instance)| {
-            let object = Object::of(&self.program.extern_object(instance.object).name)?;
+            let object = Object::of(self.program.extern_object(instance.object))?;
             Some((InstanceId::from(index), instance, object))
         };
         all.filter_map(known).collect()

@@ -1,4 +1,4 @@
-//! Extern instances: counters, meters, registers, action profiles, digests (P4Runtime 1.5, sections 6.4.2 to 6.4.9).
+//! Extern instances: counters, meters, registers, action profiles, digests, and those of the user's own (P4Runtime 1.5, sections 6.4.2 to 6.4.10).
 
 use crate::annotation::{has, number, string};
 use crate::describe::{Describer, UsedAction};
@@ -14,19 +14,26 @@ use p4runtime_proto::p4::config::v1::{
 /// The extern objects that control planes know, by what they are in any architecture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Object {
-    Profile { selector: bool },
+    Profile {
+        selector: bool,
+    },
     Counter,
     DirectCounter,
     Meter,
     DirectMeter,
     Register,
     Digest,
+    /// A frame extern or value extern, by the kind of its ids.
+    Own(Kind),
 }
 
 impl Object {
-    /// Kind of the extern type of this name: v1model's names, and those that PSA and PNA share.
-    pub(crate) fn of(name: &str) -> Option<Object> {
-        Some(match name {
+    /// Kind of an extern type: v1model's names, those that PSA and PNA share, and the externs of the user's own.
+    pub(crate) fn of(declared: &ir::ExternObject) -> Option<Object> {
+        if declared.frame_extern().or_else(|| declared.value_extern()).is_some() {
+            return Some(Object::Own(Kind::of_extern(&declared.name)));
+        }
+        Some(match declared.name.as_str() {
             "action_profile" | "ActionProfile" => Object::Profile { selector: false },
             "action_selector" | "ActionSelector" => Object::Profile { selector: true },
             "counter" | "Counter" => Object::Counter,
@@ -48,6 +55,7 @@ impl Object {
             Object::DirectMeter => Kind::DirectMeter,
             Object::Register => Kind::Register,
             Object::Digest => Kind::Digest,
+            Object::Own(kind) => kind,
         }
     }
 
@@ -112,6 +120,18 @@ impl Describer<'_> {
             Object::Digest => {
                 let type_spec = instance.type_args.first().map(|ty| self.types.spec(ty));
                 self.info.digests.push(v1::Digest { preamble, type_spec });
+            }
+            Object::Own(kind) => {
+                let type_name = &self.program.extern_object(instance.object).name;
+                let instance = v1::ExternInstance { preamble, info: None };
+                match self.info.externs.iter_mut().find(|known| known.extern_type_name == *type_name) {
+                    Some(known) => known.instances.push(instance),
+                    None => self.info.externs.push(v1::Extern {
+                        extern_type_id: kind.byte().into(),
+                        extern_type_name: type_name.to_string(),
+                        instances: vec![instance],
+                    }),
+                }
             }
         }
     }

@@ -7,21 +7,50 @@ use base_diag::{Diagnostic, Span, codes::elaborate as codes};
 use ir::{Annotations, Name};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The kinds of things that have ids, by the byte that the specification gives them.
+/// The kinds of things that have ids.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-#[repr(u8)]
 pub(crate) enum Kind {
-    Action = 0x01,
-    Table = 0x02,
-    ValueSet = 0x03,
-    ControllerHeader = 0x04,
-    ActionProfile = 0x11,
-    Counter = 0x12,
-    DirectCounter = 0x13,
-    Meter = 0x14,
-    DirectMeter = 0x15,
-    Register = 0x16,
-    Digest = 0x17,
+    Action,
+    Table,
+    ValueSet,
+    ControllerHeader,
+    ActionProfile,
+    Counter,
+    DirectCounter,
+    Meter,
+    DirectMeter,
+    Register,
+    Digest,
+    /// Instances of an extern type that the specification does not know, by the type's id.
+    Extern(u8),
+}
+
+impl Kind {
+    /// The byte that the specification gives it, or the id of the extern type.
+    pub(crate) fn byte(self) -> u8 {
+        match self {
+            Kind::Action => 0x01,
+            Kind::Table => 0x02,
+            Kind::ValueSet => 0x03,
+            Kind::ControllerHeader => 0x04,
+            Kind::ActionProfile => 0x11,
+            Kind::Counter => 0x12,
+            Kind::DirectCounter => 0x13,
+            Kind::Meter => 0x14,
+            Kind::DirectMeter => 0x15,
+            Kind::Register => 0x16,
+            Kind::Digest => 0x17,
+            Kind::Extern(id) => id,
+        }
+    }
+
+    /// Instances of the extern type of this name. Ids of extern types are 0x81 to 0xfe; two types may have one id, since instances have
+    /// ids of their own.
+    pub(crate) fn of_extern(name: &str) -> Kind {
+        const FIRST: u32 = 0x81;
+        const LAST: u32 = 0xfe;
+        Kind::Extern((FIRST + hash(name.as_bytes()) % (LAST - FIRST + 1)) as u8)
+    }
 }
 
 /// All objects with an id.
@@ -53,8 +82,9 @@ impl Symbols {
     /// Id given by `@id`.
     fn wanted(&mut self, kind: Kind, annotations: &Annotations, span: Span) -> Option<u32> {
         let id = explicit_id(annotations)?;
-        let prefix = (kind as u32) << 24;
-        let whole = u32::try_from(id).ok().filter(|id| id >> 24 == 0 || id >> 24 == kind as u32);
+        let byte = u32::from(kind.byte());
+        let prefix = byte << 24;
+        let whole = u32::try_from(id).ok().filter(|id| id >> 24 == 0 || id >> 24 == byte);
         let Some(whole) = whole else {
             let note = format!("ids of this kind are {:#x} to {:#x}", prefix, prefix | 0xff_ffff);
             let wrong = Diagnostic::error(codes::P4RUNTIME_ID, format!("{id:#x} cannot be the id here"));
@@ -73,7 +103,7 @@ impl Symbols {
     /// Assigns an id to every object without one. To be called once, after all objects are noted.
     pub(crate) fn number(&mut self) {
         for ((kind, name), id) in &mut self.ids {
-            let prefix = (*kind as u32) << 24;
+            let prefix = u32::from(kind.byte()) << 24;
             let hash = hash(name.as_bytes());
             let mut numbers = (0..=0xff_ffffu32).map(|n| prefix | (hash.wrapping_add(n) & 0xff_ffff));
             if id.is_none() {

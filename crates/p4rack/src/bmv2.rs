@@ -197,8 +197,8 @@ impl<'p> Commands<'p> {
                     self.nodes += 1;
                 }
             }
-            // Nothing of this is there when `simple_switch` starts. It has no settings of digests and no command for direct
-            // counters.
+            // Nothing of this is there when `simple_switch` starts. It has no settings of digests, no command for direct
+            // counters, and no frame externs.
             Write::Member { to: None, .. }
             | Write::Group { to: None, .. }
             | Write::Multicast { to: None, .. }
@@ -206,6 +206,7 @@ impl<'p> Commands<'p> {
             | Write::Meter { to: None, .. }
             | Write::MeterArray { to: None, .. }
             | Write::Digest { .. }
+            | Write::Memory { .. }
             | Write::DirectCounter { .. } => {}
         }
     }

@@ -3,7 +3,7 @@
 use crate::generated::p4_runtime_client::P4RuntimeClient;
 use crate::generated_rack::rack_client::RackClient;
 use crate::secret::{Badge, Secret};
-use crate::serve::chain;
+use crate::serve::{MOST_BYTES, chain};
 use crate::tls::{ClientTls, endpoint, failure};
 use p4runtime_proto::p4::v1::{Entity, ReadRequest, ReadResponse, TableEntry, entity};
 use p4runtime_proto::p4rack::v1::steer_request::What;
@@ -20,10 +20,10 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// One connection, over which one request is made after the other.
 pub struct Operator {
-    runtime: Runtime,
-    rack: RackClient<InterceptedService<Channel, Badge>>,
-    switch: P4RuntimeClient<InterceptedService<Channel, Badge>>,
-    address: String,
+    pub(crate) runtime: Runtime,
+    pub(crate) rack: RackClient<InterceptedService<Channel, Badge>>,
+    pub(crate) switch: P4RuntimeClient<InterceptedService<Channel, Badge>>,
+    pub(crate) address: String,
 }
 
 /// Why a request was not done.
@@ -60,8 +60,10 @@ impl Operator {
         let channel = runtime
             .block_on(endpoint.connect())
             .map_err(|error| failed(&format!("{}; `p4rack switch` starts one", chain(&error))))?;
-        let rack = RackClient::with_interceptor(channel.clone(), Badge::new(secret.clone()));
-        let switch = P4RuntimeClient::with_interceptor(channel, Badge::new(secret));
+        let rack = RackClient::with_interceptor(channel.clone(), Badge::new(secret.clone()))
+            .max_decoding_message_size(MOST_BYTES);
+        let switch = P4RuntimeClient::with_interceptor(channel, Badge::new(secret))
+            .max_decoding_message_size(MOST_BYTES);
         Ok(Operator { runtime, rack, switch, address: address.to_string() })
     }
 
@@ -108,7 +110,7 @@ impl Operator {
     }
 }
 
-fn refused(address: &str, status: &tonic::Status) -> OperatorError {
+pub(crate) fn refused(address: &str, status: &tonic::Status) -> OperatorError {
     match status.code() {
         tonic::Code::Unimplemented if status.message().is_empty() => {
             OperatorError("this is a P4Runtime server, but not one of p4rack's".to_string())

@@ -33,6 +33,7 @@ mod messages {
 }
 
 pub use messages::{google, p4, p4rack};
+pub use prost_types::Any;
 
 /// The encoded `google.protobuf.FileDescriptorSet` of all files, well-known types included.
 pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));

@@ -166,6 +166,7 @@ impl<T: Target> Configured<T> {
             Change::Register { register, index, .. } => {
                 Some(Before::Register(self.target.register(*register, *index)?))
             }
+            Change::Memory { object, .. } => Some(Before::Memory(self.target.memory(*object)?)),
             Change::DirectCounter { table, key, .. } => {
                 Some(Before::Count(self.target.direct_counter(*table, key)?))
             }
@@ -214,6 +215,9 @@ impl<T: Target> Configured<T> {
             Some(Kind::RegisterEntry(e)) => owner(catalog.register(e.register_id).ok()),
             Some(Kind::ValueSetEntry(e)) => owner(catalog.value_set(e.value_set_id).ok()),
             Some(Kind::DigestEntry(e)) => owner(catalog.digest(e.digest_id).ok()),
+            Some(Kind::ExternEntry(e)) => {
+                owner(catalog.extern_object(e.extern_id).ok().map(|(_, object)| object))
+            }
             _ => None,
         };
         match owner {

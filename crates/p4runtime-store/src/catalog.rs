@@ -5,8 +5,8 @@ use crate::restriction::Restrictions;
 use control_writes::{Kind, SESSION_GROUPS};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::{
-    Action, ActionProfile, Counter, Digest, DirectCounter, DirectMeter, Meter, P4Info, Preamble, Register,
-    Table, ValueSet,
+    Action, ActionProfile, Counter, Digest, DirectCounter, DirectMeter, Extern, ExternInstance, Meter,
+    P4Info, Preamble, Register, Table, ValueSet,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -77,6 +77,7 @@ described!(
     Digest,
     DirectCounter,
     DirectMeter,
+    ExternInstance,
     Meter,
     Register,
     Table,
@@ -213,6 +214,24 @@ impl Catalog {
         find("register", id, &self.info.registers).within("register_id")
     }
 
+    /// The frame extern or value extern with an id, behind the id of its type.
+    pub fn extern_object(&self, id: u32) -> Result<(u32, &ExternInstance)> {
+        match self.extern_objects().find(|(_, object)| object.id() == id) {
+            Some(found) => Ok(found),
+            None => {
+                let all: Vec<_> = self.extern_objects().map(|(_, object)| object.clone()).collect();
+                unknown("extern object", id, &all)
+            }
+        }
+        .within("extern_id")
+    }
+
+    /// All frame externs and value externs, each behind the id of its type.
+    pub fn extern_objects(&self) -> impl Iterator<Item = (u32, &ExternInstance)> {
+        let of = |ty: &'_ Extern| ty.extern_type_id;
+        self.info.externs.iter().flat_map(move |ty| ty.instances.iter().map(move |object| (of(ty), object)))
+    }
+
     /// The name of a thing that a write refers to.
     pub fn name_of(&self, kind: Kind, id: u32) -> Result<&str> {
         Ok(match kind {
@@ -224,6 +243,7 @@ impl Catalog {
             Kind::Meter => self.meter(id)?.name(),
             Kind::Counter => self.counter(id)?.name(),
             Kind::Register => self.register(id)?.name(),
+            Kind::Extern => self.extern_object(id)?.1.name(),
         })
     }
 

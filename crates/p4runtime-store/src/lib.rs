@@ -16,6 +16,7 @@ mod action;
 mod catalog;
 mod change;
 mod data;
+mod extern_memory;
 mod fault;
 mod key;
 mod matches;

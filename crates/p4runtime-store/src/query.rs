@@ -63,6 +63,7 @@ pub fn canonical(query: &v1::Entity) -> v1::Entity {
         }
         Entity::ExternEntry(q) => Entity::ExternEntry(v1::ExternEntry {
             extern_type_id: q.extern_type_id,
+            extern_id: q.extern_id,
             ..v1::ExternEntry::default()
         }),
     });

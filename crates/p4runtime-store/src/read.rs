@@ -16,7 +16,7 @@ pub use cursor::Cursor;
 pub use written::{Written, is_unwritten};
 
 use crate::catalog::Described;
-use crate::fault::Result;
+use crate::fault::{Result, not_supported};
 use crate::store::Store;
 use control_writes::{Count, Data, EntryKey};
 use p4runtime_proto::p4::v1::{self, CounterData, entity::Entity};
@@ -38,6 +38,10 @@ pub trait Live {
     fn direct_counter(&self, table: u32, key: &EntryKey) -> Result<Count>;
     /// A cell of a register.
     fn register(&self, register: u32, index: u64) -> Result<Data>;
+    /// The whole memory of a frame extern or value extern.
+    fn memory(&self, _object: u32) -> Result<Vec<u8>> {
+        not_supported("memories of externs")
+    }
     /// Nanoseconds since an entry was hit or made.
     fn since_last_hit(&self, table: u32, key: &EntryKey) -> Result<u64>;
 }

@@ -154,6 +154,9 @@ impl Store {
                 };
                 (Type::Modify, Kind::DirectCounterEntry(message))
             }
+            Change::Memory { object, to } => {
+                (Type::Modify, Kind::ExternEntry(self.memory_message(*object, to)?))
+            }
             Change::CustomCrc { .. } => return not_supported("parameters of hash functions"),
         };
         Ok(Update { r#type: how as i32, entity: Some(Entity { entity: Some(kind) }) })

@@ -254,7 +254,11 @@ impl Store {
             }
             Change::Register { register, index, .. } => match before? {
                 Before::Register(to) => Change::Register { register, index, to },
-                Before::Count(_) => return None,
+                Before::Count(_) | Before::Memory(_) => return None,
+            },
+            Change::Memory { object, .. } => match before? {
+                Before::Memory(to) => Change::Memory { object, to },
+                Before::Count(_) | Before::Register(_) => return None,
             },
             // Plans have none of these: messages say the first three cell by cell, and the last not at all.
             Change::MeterArray { .. }
@@ -326,13 +330,15 @@ pub enum Before {
     Count(Count),
     /// Value of a register's cell.
     Register(Data),
+    /// Memory of a frame extern or value extern.
+    Memory(Vec<u8>),
 }
 
 impl Before {
     fn count(self) -> Option<Count> {
         match self {
             Before::Count(count) => Some(count),
-            Before::Register(_) => None,
+            Before::Register(_) | Before::Memory(_) => None,
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::read::Live;
 use crate::store::Store;
 use p4runtime_proto::p4::v1::{
     ActionProfileGroup, ActionProfileMember, CloneSessionEntry, CounterData, CounterEntry, DigestEntry,
-    DirectCounterEntry, DirectMeterEntry, Entity, MeterConfig, MeterEntry, MulticastGroupEntry,
+    DirectCounterEntry, DirectMeterEntry, Entity, ExternEntry, MeterConfig, MeterEntry, MulticastGroupEntry,
     PacketReplicationEngineEntry, RegisterEntry, TableEntry, Update, ValueSetEntry, entity::Entity as Kind,
     packet_replication_engine_entry as pre, update::Type,
 };
@@ -81,7 +81,7 @@ impl Store {
                     }),
                 })
             }
-            Kind::ExternEntry(_) => return None,
+            Kind::ExternEntry(e) => Kind::ExternEntry(ExternEntry { entry: None, ..e.clone() }),
         };
         Some(Entity { entity: Some(query) })
     }
@@ -127,7 +127,12 @@ impl Store {
     /// True if a query's answer has values of the data plane.
     pub fn reads_live(&self, query: &Entity) -> bool {
         match &query.entity {
-            Some(Kind::CounterEntry(_) | Kind::DirectCounterEntry(_) | Kind::RegisterEntry(_)) => true,
+            Some(
+                Kind::CounterEntry(_)
+                | Kind::DirectCounterEntry(_)
+                | Kind::RegisterEntry(_)
+                | Kind::ExternEntry(_),
+            ) => true,
             Some(Kind::TableEntry(e)) => e.counter_data.is_some() || e.time_since_last_hit.is_some(),
             _ => false,
         }

@@ -1,9 +1,9 @@
 //! An update, taken apart.
 
 use crate::change::Change;
-use crate::fault::{Result, Within, fault, not_supported};
+use crate::fault::{Result, Within, fault};
 use crate::store::Store;
-use crate::{object, profile, replication, table};
+use crate::{extern_memory, object, profile, replication, table};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{
     self, PacketReplicationEngineEntry, Update, entity::Entity, packet_replication_engine_entry as pre,
@@ -20,7 +20,8 @@ pub fn making(entity: &v1::Entity) -> Type {
             | Entity::MeterEntry(_)
             | Entity::DirectMeterEntry(_)
             | Entity::RegisterEntry(_)
-            | Entity::ValueSetEntry(_),
+            | Entity::ValueSetEntry(_)
+            | Entity::ExternEntry(_),
         ) => Type::Modify,
         _ => Type::Insert,
     }
@@ -74,13 +75,14 @@ fn plan_unbounded(store: &Store, update: &Update) -> Result<Vec<Change>> {
         return fault("the update has no entity", "it must name one").within("entity");
     };
     let bytes = p4runtime_proto::binary_size(update);
-    if bytes > MOST_BYTES {
-        return fault(
-            "the entity is too large",
-            format!("it has {bytes} bytes, and the limit is {MOST_BYTES}"),
-        )
-        .code(Code::ResourceExhausted)
-        .within("entity");
+    let most = match entity {
+        Entity::ExternEntry(_) => extern_memory::MOST_MEMORY,
+        _ => MOST_BYTES,
+    };
+    if bytes > most {
+        return fault("the entity is too large", format!("it has {bytes} bytes, and the limit is {most}"))
+            .code(Code::ResourceExhausted)
+            .within("entity");
     }
     let one = |change: Result<Change>| change.map(|change| vec![change]);
     match entity {
@@ -105,7 +107,7 @@ fn plan_unbounded(store: &Store, update: &Update) -> Result<Vec<Change>> {
         Entity::PacketReplicationEngineEntry(e) => {
             one(plan_replication(store, how, e)).within("packet_replication_engine_entry")
         }
-        Entity::ExternEntry(_) => not_supported("entries of other externs").within("extern_entry"),
+        Entity::ExternEntry(e) => one(extern_memory::plan(&store.catalog, how, e)).within("extern_entry"),
     }
     .within("entity")
 }

@@ -1,5 +1,7 @@
 //! `p4rack ctl`
 
+mod state;
+
 use crate::ExitCode;
 use crate::output::{self, Format};
 use crate::tls::ClientArgs;
@@ -7,10 +9,11 @@ use agent::{Operator, OperatorError, PortSpec};
 use base_diag::SourceMap;
 use p4rack::run::spec::{HexPacket, hex_packet};
 use p4rack::{ctl, rack};
-use p4runtime_proto::p4rack::v1::SteerRequest;
+use p4runtime_proto::p4rack::v1::show_response::State;
 use p4runtime_proto::p4rack::v1::steer_request::{
     AddPort, EndClients, Hold, KeepOut, Release, RemovePort, Replace, Reset, What,
 };
+use p4runtime_proto::p4rack::v1::{SavedState, SteerRequest};
 use p4runtime_proto::{Message, to_json};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,6 +23,7 @@ use std::time::Duration;
 #[command(after_help = "Examples:
   p4rack ctl show
   p4rack ctl counters packets --format json
+  p4rack ctl save before.state
   p4rack ctl replace other.toml --addr 127.0.0.1:9559")]
 pub struct Args {
     /// Address of the switch, of the rack's controller or of an agent
@@ -104,6 +108,19 @@ enum Command {
         #[arg(value_parser = hex_packet)]
         packet: HexPacket,
     },
+    /// Save the state of the switch or rack to a file: program, entries, counters, registers, and the memory of externs
+    Save {
+        /// File to write: Protobuf text if the name ends in .txtpb, JSON if it ends in .json, else binary Protobuf
+        file: PathBuf,
+        /// Hold frames while the state is read, so that all counters and registers are of one moment
+        #[arg(long)]
+        stop: bool,
+    },
+    /// Give the switch or rack the state of a file that `save` has written, at once; what it had is lost
+    Restore {
+        /// File to read
+        file: PathBuf,
+    },
     /// Move regions to other devices under traffic, as the map of another RACK.toml says; entries, counters and registers are kept
     Replace {
         /// RACK.toml (or its directory) with the same devices and the same program
@@ -169,6 +186,10 @@ fn done(args: &Args, format: Format) -> Result<ExitCode, OperatorError> {
         },
         _ => None,
     };
+    let restore = match &args.command {
+        Command::Restore { file } => Some(state::read(file).map_err(OperatorError::new)?),
+        _ => None,
+    };
     let (tls, secret) = args.tls.for_switch(&args.addr, args.insecure).map_err(OperatorError::new)?;
     let mut client = Operator::connect(&args.addr, tls.as_ref(), secret)?;
     let what = match &args.command {
@@ -189,6 +210,18 @@ fn done(args: &Args, format: Format) -> Result<ExitCode, OperatorError> {
         }
         Command::Spares { change: Some(SparesChange::LetBack { device }) } => {
             What::KeepOut(KeepOut { device: device.clone(), ends: true })
+        }
+        Command::Save { file, stop } => {
+            let saved = save(&mut client, *stop)?;
+            state::write(file, &saved).map_err(OperatorError::new)?;
+            print_moved(format, ("saved", "to"), &saved, file);
+            return Ok(ExitCode::SUCCESS);
+        }
+        Command::Restore { file } => {
+            let state = restore.unwrap_or_default();
+            client.restore(&state)?;
+            print_moved(format, ("restored", "from"), &state, file);
+            return Ok(ExitCode::SUCCESS);
         }
         Command::Trace { packet } => {
             let traced = client.trace(packet.port, packet.bytes.clone())?;
@@ -223,6 +256,19 @@ fn done(args: &Args, format: Format) -> Result<ExitCode, OperatorError> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The state of a switch; with `stop`, while no packet is inside. A switch that was stopped before stays stopped.
+fn save(client: &mut Operator, stop: bool) -> Result<SavedState, OperatorError> {
+    let stops = stop && client.show()?.state() == State::Running;
+    if stops {
+        client.steer(What::Hold(Hold::default()))?;
+    }
+    let saved = client.save();
+    if stops {
+        client.steer(What::Release(Release {}))?;
+    }
+    saved
+}
+
 /// The map of a rack.
 fn regions(path: &Path) -> Result<Replace, (Vec<base_diag::Diagnostic>, SourceMap)> {
     let mut map = SourceMap::new();
@@ -253,6 +299,15 @@ fn watch(
         last = now;
     }
     Ok(())
+}
+
+/// Prints how many entities were saved or restored.
+fn print_moved(format: Format, (done, way): (&str, &str), state: &SavedState, file: &Path) {
+    let (entities, file) = (state.entities.len(), file.display().to_string());
+    match format {
+        Format::Json => output::json(&serde_json::json!({ "ok": true, "entities": entities, "file": file })),
+        Format::Text => output::print(&format!("{done} {entities} entities {way} `{file}`\n")),
+    }
 }
 
 /// Prints an answer of the switch as JSON or as text.

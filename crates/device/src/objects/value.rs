@@ -26,6 +26,11 @@ impl ValueObject {
         self.methods.iter().any(|method| method.effect != CallEffect::Pure)
     }
 
+    /// The whole memory; empty without one.
+    pub(crate) fn memory(&self) -> Vec<u8> {
+        if self.has_memory() { self.object.snapshot() } else { vec![] }
+    }
+
     /// Calls a method of the declaration. Outputs keep the widths of the given slots.
     pub(crate) fn call(&mut self, method: ValueMethod, inputs: &[Bits], outputs: &mut [Bits], now: Time) {
         let widths: smallvec::SmallVec<[u32; 8]> = outputs.iter().map(Bits::width).collect();

@@ -49,6 +49,8 @@ pub(super) enum Part {
     Digests(Keys<u32>),
     Multicast(Keys<u32>),
     Sessions(Keys<u32>),
+    /// The memory of a frame extern or value extern.
+    Memory(u32),
 }
 
 impl Part {
@@ -220,8 +222,7 @@ impl Store {
                 Some(pre::Type::CloneSessionEntry(q)) => one(Part::Sessions(Keys::of(q.session_id))),
                 None => fault("the query is empty", "it must ask for multicast groups or clone sessions"),
             },
-            Entity::ExternEntry(q) if q.extern_type_id == 0 => Ok(VecDeque::new()),
-            Entity::ExternEntry(_) => not_supported("entries of other externs"),
+            Entity::ExternEntry(q) => Ok(self.memories(q)?.into_iter().map(Part::Memory).collect()),
         }
     }
 
@@ -313,6 +314,11 @@ impl Store {
                 })));
                 Ok(())
             }),
+            Part::Memory(object) => {
+                *room = room.saturating_sub(ENTITY);
+                give(Entity::ExternEntry(self.memory_entry(*object, live)?));
+                Ok(true)
+            }
         }
     }
 

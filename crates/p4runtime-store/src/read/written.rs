@@ -6,7 +6,7 @@ use crate::fault::Result;
 use crate::store::Store;
 use p4runtime_proto::p4::v1::{
     self, ActionProfileGroup, ActionProfileMember, CloneSessionEntry, CounterData, CounterEntry, DigestEntry,
-    DirectCounterEntry, DirectMeterEntry, MeterConfig, MeterEntry, MulticastGroupEntry, P4Data,
+    DirectCounterEntry, DirectMeterEntry, ExternEntry, MeterConfig, MeterEntry, MulticastGroupEntry, P4Data,
     PacketReplicationEngineEntry, RegisterEntry, TableEntry, ValueSetEntry, entity::Entity, p4_data,
     packet_replication_engine_entry as pre,
 };
@@ -138,11 +138,12 @@ fn entries() -> TableEntry {
 }
 
 /// The queries for what data planes write and controllers can write too, but for the counters of entries.
-fn counted() -> [Entity; 3] {
+fn counted() -> [Entity; 4] {
     [
         Entity::DirectCounterEntry(DirectCounterEntry { table_entry: Some(defaults()), data: None }),
         Entity::CounterEntry(CounterEntry::default()),
         Entity::RegisterEntry(RegisterEntry::default()),
+        Entity::ExternEntry(ExternEntry::default()),
     ]
 }
 
@@ -165,6 +166,8 @@ fn is_kind_unwritten(entity: &Entity) -> bool {
         Entity::CounterEntry(e) => e.data.unwrap_or_default() == CounterData::default(),
         Entity::DirectCounterEntry(e) => e.data.unwrap_or_default() == CounterData::default(),
         Entity::RegisterEntry(e) => e.data.as_ref().is_none_or(is_zero),
+        // An empty memory has no bytes.
+        Entity::ExternEntry(e) => e.entry.as_ref().is_none_or(|memory| memory.value.is_empty()),
         _ => false,
     }
 }
