@@ -5,6 +5,7 @@
 mod controllers;
 mod operators;
 mod ports;
+mod saved;
 mod setup;
 mod tls;
 

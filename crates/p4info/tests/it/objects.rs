@@ -738,3 +738,21 @@ fn a_long_chain_of_types() {
     let info = info(&text);
     assert_eq!(info.type_info.map(|types| types.structs.len()), Some(60));
 }
+
+/// The ids of extern types are a hash of their names, so that a part of a program has those of the whole.
+#[test]
+fn externs_of_the_users_own() {
+    let text = in_ingress("Ewma(3) one; Ewma(4) two;", "m.inner.a = one.update(1); m.inner.a = two.update(2);").replacen(
+        "control I",
+        "@value_extern(\"ewma\") extern Ewma { Ewma(bit<8> shift); bit<8> update(in bit<8> sample); } control I",
+        1,
+    );
+    let P4Info { externs, .. } = info(&text);
+    assert_eq!(externs.len(), 1);
+    assert_eq!(externs[0].extern_type_name, "Ewma");
+    assert!((0x81..=0xfe).contains(&externs[0].extern_type_id));
+    let instances = &externs[0].instances;
+    let names: Vec<_> = instances.iter().map(|one| one.preamble.as_ref().unwrap().name.as_str()).collect();
+    assert_eq!(names, ["I.one", "I.two"]);
+    assert!(instances.iter().all(|one| one.preamble.as_ref().unwrap().id >> 24 == externs[0].extern_type_id));
+}

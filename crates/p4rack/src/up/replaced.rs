@@ -121,12 +121,14 @@ fn prove_with(racked: &mut Racked, effort: &Effort, timing: Timing) -> Result<Ve
     })
 }
 
-/// An object that packets read and that another plan empties: any object but a register, whose cells move.
+/// An object that packets read and that another plan empties: any object but a register, whose cells move, and an extern of the user's own,
+/// whose memory does.
 fn forgotten(program: &Program) -> Option<String> {
     let is_forgotten = |at: &usize| {
         let id = InstanceId::from(*at);
-        let kind = &program.extern_object(program.instance(id).object).name;
-        ir_state::order_matters(program, id) && kind != "register"
+        let object = program.extern_object(program.instance(id).object);
+        let is_own = object.frame_extern().or_else(|| object.value_extern()).is_some();
+        ir_state::order_matters(program, id) && object.name != "register" && !is_own
     };
     let at = (0..program.instances.len()).find(is_forgotten)?;
     Some(program.instances[at].control_plane_name.to_string())
