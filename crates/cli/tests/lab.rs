@@ -96,6 +96,11 @@ fn a_script_that_expects_too_much_fails_as_text_and_as_json() {
     if !may_run(&place) {
         return;
     }
+    let trace = "! trace h9 00\nexpect there is no host `h9`\n! trace s9:1 00\nexpect there is no switch `s9`\n\
+                 ! trace s1:x 00\nexpect `x` is not a port\n! trace h1 0\nexpect is not a frame\n! trace h1\nexpect usage\n";
+    place.write("trace.txt", trace);
+    let done = place.lab(&["test", "trace.txt", "--grpc-port", "0", "--no-pcap"]);
+    assert!(done.status.success(), "{}", text(&done));
     place.write("wrong.txt", "h1 echo here\nexpect there\n! nodes\nh1 exit 3\n");
     let done = place.lab(&["test", "wrong.txt", "--grpc-port", "0", "--no-pcap"]);
     let said = text(&done);

@@ -1,11 +1,13 @@
 //! The commands of the prompt, which scripts have too. Who knows Mininet's knows them.
 
+use crate::follow::follow;
 use crate::network::Network;
 use crate::ping::ping_all;
 use crate::printed::Printed;
 use crate::transfer::transfer;
 use crate::{dump, terminal};
 use base_diag::did_you_mean;
+use rack_model::{HostId, NodeId};
 use std::time::Duration;
 
 /// How long `pingall` waits for each answer, and `iperf` sends.
@@ -13,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const SPAN: Duration = Duration::from_secs(3);
 
 /// The commands with their descriptions.
-pub const COMMANDS: [(&str, &str); 12] = [
+pub const COMMANDS: [(&str, &str); 13] = [
     ("HOST COMMAND", "run COMMAND in a host; names of hosts stand for their addresses"),
     (
         "SWITCH COMMAND",
@@ -22,6 +24,10 @@ pub const COMMANDS: [(&str, &str); 12] = [
     ("pingall [SECONDS]", "ping every host from every other"),
     ("iperf HOST HOST", "how fast one TCP connection is"),
     ("link NODE NODE up|down", "take a link up or down"),
+    (
+        "trace HOST|SWITCH:PORT HEX",
+        "follow a frame through the switches, from a host or from a port of a switch",
+    ),
     ("links", "the links and what they have carried"),
     ("nodes", "hosts and switches"),
     ("dump", "all about hosts and switches"),
@@ -33,7 +39,7 @@ pub const COMMANDS: [(&str, &str); 12] = [
 
 /// Input and output of a host's command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ways {
+pub enum Streams {
     /// At the terminal.
     Terminal,
     /// Into the result.
@@ -52,7 +58,7 @@ pub enum Done {
 }
 
 /// Does one line.
-pub fn perform(network: &Network, line: &str, ways: Ways) -> Done {
+pub fn perform(network: &Network, line: &str, streams: Streams) -> Done {
     let line = line.trim();
     let mut words = line.split_whitespace();
     let Some(first) = words.next() else { return Done::Well(String::new()) };
@@ -62,7 +68,7 @@ pub fn perform(network: &Network, line: &str, ways: Ways) -> Done {
         return Done::Well(String::new());
     }
     if let Some(host) = network.lab.host(first) {
-        return in_host(network, host, text, ways);
+        return in_host(network, host, text, streams);
     }
     if let Some(switch) = network.lab.switch(first) {
         return said(dump::of_switch(network, switch, &rest));
@@ -75,9 +81,10 @@ pub fn perform(network: &Network, line: &str, ways: Ways) -> Done {
         "dump" => Done::Well(dump::all(network)),
         "pingall" | "pingallfull" => ping(network, &rest),
         "iperf" => said(measure(network, &rest)),
+        "trace" => said(trace(network, &rest)),
         "link" => said(link(network, &rest)),
         "xterm" | "x" | "gterm" => said(terminals(network, &rest)),
-        "sh" => outside(text, ways),
+        "sh" => outside(text, streams),
         _ => Done::Badly(unknown(network, first)),
     }
 }
@@ -104,15 +111,15 @@ fn unknown(network: &Network, word: &str) -> String {
 }
 
 /// Runs a command line of a shell in a host.
-fn in_host(network: &Network, host: usize, text: &str, ways: Ways) -> Done {
+fn in_host(network: &Network, host: usize, text: &str, streams: Streams) -> Done {
     let line = with_addresses(network, text);
     let words = if line.is_empty() { vec!["bash"] } else { vec!["bash", "-c", &line] };
-    let done = match ways {
-        Ways::Terminal => network
+    let done = match streams {
+        Streams::Terminal => network
             .start(host, &words)
             .and_then(|mut child| child.wait())
             .map(|status| (status.success(), String::new())),
-        Ways::Captured => network.output(host, &words),
+        Streams::Captured => network.output(host, &words),
     };
     match done {
         Ok((true, text)) => Done::Well(text),
@@ -121,16 +128,16 @@ fn in_host(network: &Network, host: usize, text: &str, ways: Ways) -> Done {
     }
 }
 
-fn outside(text: &str, ways: Ways) -> Done {
+fn outside(text: &str, streams: Streams) -> Done {
     let mut command = std::process::Command::new("bash");
     command.args(["-c", text]);
-    match ways {
-        Ways::Terminal => match command.status() {
+    match streams {
+        Streams::Terminal => match command.status() {
             Ok(status) if status.success() => Done::Well(String::new()),
             Ok(_) => Done::Badly(String::new()),
             Err(error) => Done::Badly(format!("{error}\n")),
         },
-        Ways::Captured => match captured(&mut command) {
+        Streams::Captured => match captured(&mut command) {
             Ok((true, text)) => Done::Well(text),
             Ok((false, text)) => Done::Badly(text),
             Err(error) => Done::Badly(format!("{error}\n")),
@@ -219,6 +226,26 @@ fn link(network: &Network, words: &[&str]) -> Result<String, String> {
     }
     links.into_iter().try_for_each(|link| network.set_link(link, *state == "down"))?;
     Ok(String::new())
+}
+
+/// Follows a frame that a host sends, or that comes in by a port of a switch.
+fn trace(network: &Network, words: &[&str]) -> Result<String, String> {
+    let [place, hex] = words else { return Err("usage: trace HOST|SWITCH:PORT HEX".to_string()) };
+    let frame = dump::bytes(hex).ok_or_else(|| format!("`{hex}` is not a frame in hexadecimal"))?;
+    let from = match place.split_once(':') {
+        Some((switch, port)) => {
+            let Some(node @ NodeId::Device(_)) = network.lab.node(switch) else {
+                return Err(format!("there is no switch `{switch}`"));
+            };
+            (node, port.parse().map_err(|_| format!("`{port}` is not a port"))?)
+        }
+        None => {
+            let node = NodeId::Host(HostId(host_named(network, place)? as u32));
+            let first = network.lab.ends(node).next().ok_or_else(|| format!("no link leaves `{place}`"))?;
+            (node, first.port)
+        }
+    };
+    follow(&network.lab, from, frame, |switch, port, frame| dump::traced(network, switch, port, frame))
 }
 
 fn terminals(network: &Network, words: &[&str]) -> Result<String, String> {

@@ -3,6 +3,7 @@
 use crate::network::Network;
 use lab_model::UNLIMITED;
 use p4runtime_grpc::Operator;
+use p4runtime_proto::p4rack::v1::{Hop, TraceResponse};
 use rack_model::{DeviceId, HostId, NodeId};
 use std::fmt::Write;
 
@@ -94,7 +95,7 @@ pub fn of_switch(network: &Network, switch: usize, words: &[&str]) -> Result<Str
         ["trace", port, hex] => {
             let port = port.parse().map_err(|_| format!("`{port}` is not a port"))?;
             let frame = bytes(hex).ok_or_else(|| format!("`{hex}` is not a frame in hexadecimal"))?;
-            Ok(p4rack::ctl::trace(&client()?.trace(port, frame).map_err(|error| error.to_string())?))
+            Ok(p4rack::ctl::trace(&TraceResponse { hops: traced(network, switch, port, frame)? }))
         }
         ["show_tables"] => {
             let program = network.program(switch).ok_or("the switch has no program")?;
@@ -113,6 +114,14 @@ pub fn of_switch(network: &Network, switch: usize, words: &[&str]) -> Result<Str
             None => Err(format!("`{}` serves no Thrift: use P4Runtime, at {}", about.name, about.address)),
         },
     }
+}
+
+/// Runs a frame on a switch.
+pub fn traced(network: &Network, switch: usize, port: u32, frame: Vec<u8>) -> Result<Vec<Hop>, String> {
+    let about = network.switches.get(switch).ok_or("there is no such switch")?;
+    let client = Operator::connect(&about.address.to_string(), None, None);
+    let traced = client.and_then(|mut client| client.trace(port, frame));
+    traced.map(|traced| traced.hops).map_err(|error| format!("{}: {error}", about.name))
 }
 
 /// A command of `simple_switch_CLI`.
@@ -159,7 +168,7 @@ fn table_dump(
 }
 
 /// Bytes in hexadecimal.
-fn bytes(hex: &str) -> Option<Vec<u8>> {
+pub fn bytes(hex: &str) -> Option<Vec<u8>> {
     let hex = hex.strip_prefix("0x").unwrap_or(hex);
     if !hex.len().is_multiple_of(2) || !hex.is_ascii() {
         return None;

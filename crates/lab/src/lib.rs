@@ -19,6 +19,7 @@ mod draw;
 mod dump;
 mod exec;
 mod find;
+mod follow;
 mod graph;
 mod import;
 mod netlink;
@@ -40,7 +41,7 @@ mod transfer;
 mod wire;
 
 pub use build::welcome;
-pub use command::{Done, Ways, perform};
+pub use command::{Done, Streams, perform};
 pub use draw::draw;
 pub use exec::exec;
 pub use find::{Found, find};

@@ -1,6 +1,6 @@
 //! A prompt: lines from a terminal with editing, completion and history, or from a file or pipe.
 
-use crate::command::{COMMANDS, Done, Ways, perform};
+use crate::command::{COMMANDS, Done, Streams, perform};
 use crate::dump;
 use crate::network::Network;
 use rustyline::completion::Completer;
@@ -17,7 +17,7 @@ use std::path::Path;
 /// Commands of a prompt.
 pub trait Commands {
     /// Does a line.
-    fn perform(&mut self, line: &str, ways: Ways) -> Done;
+    fn perform(&mut self, line: &str, streams: Streams) -> Done;
 
     /// The names that may stand at the end of a text, and where the last word begins.
     fn complete(&self, before: &str) -> (usize, Vec<String>);
@@ -49,7 +49,7 @@ pub fn read_commands(text: &str, history: Option<&Path>, commands: impl Commands
     loop {
         match editor.readline(text) {
             Ok(line) => {
-                let done = commands.borrow_mut().perform(&line, Ways::Terminal);
+                let done = commands.borrow_mut().perform(&line, Streams::Terminal);
                 match done {
                     Done::Exit => break,
                     Done::Well(text) | Done::Badly(text) => print(&text),
@@ -71,7 +71,7 @@ fn from_pipe(commands: &RefCell<impl Commands>) -> bool {
     for line in std::io::stdin().lock().lines() {
         let Ok(line) = line else { break };
         // A host's command must not take the lines after it: it reads nothing.
-        let done = commands.borrow_mut().perform(&line, Ways::Captured);
+        let done = commands.borrow_mut().perform(&line, Streams::Captured);
         match done {
             Done::Exit => break,
             Done::Well(text) => print(&text),
@@ -97,8 +97,8 @@ struct OfLab<'n> {
 }
 
 impl Commands for OfLab<'_> {
-    fn perform(&mut self, line: &str, ways: Ways) -> Done {
-        perform(self.network, line, ways)
+    fn perform(&mut self, line: &str, streams: Streams) -> Done {
+        perform(self.network, line, streams)
     }
 
     fn complete(&self, before: &str) -> (usize, Vec<String>) {

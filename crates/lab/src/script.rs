@@ -11,7 +11,7 @@
 //! sleep 500ms
 //! ```
 
-use crate::command::{Done, Ways, perform};
+use crate::command::{Done, Streams, perform};
 use crate::network::Network;
 use std::time::{Duration, Instant};
 
@@ -129,7 +129,7 @@ pub fn run(network: &Network, steps: &[Step], mut told: impl FnMut(&Outcome)) ->
 fn tried(network: &Network, command: &str, within: Option<Duration>) -> (bool, String) {
     let until = within.map(|within| Instant::now() + within);
     loop {
-        let (succeeded, output) = match perform(network, command, Ways::Captured) {
+        let (succeeded, output) = match perform(network, command, Streams::Captured) {
             Done::Well(text) => (true, text),
             Done::Badly(text) => (false, text),
             Done::Exit => (true, String::new()),

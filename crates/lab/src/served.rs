@@ -8,7 +8,7 @@
 //! {"ok":true,"output":"a\nb"}
 //! ```
 
-use crate::command::{Done, Ways, perform};
+use crate::command::{Done, Streams, perform};
 use crate::network::Network;
 use serde_json::{Value, json};
 use std::io::BufRead;
@@ -20,7 +20,7 @@ pub fn serve(network: &Network, input: impl BufRead, mut say: impl FnMut(&Value)
     for line in input.lines() {
         let Ok(line) = line else { break };
         let done = match command(&line) {
-            Ok(command) => perform(network, &command, Ways::Captured),
+            Ok(command) => perform(network, &command, Streams::Captured),
             Err(why) => Done::Badly(why),
         };
         let (ok, output) = match done {

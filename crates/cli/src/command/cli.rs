@@ -3,7 +3,7 @@
 use crate::ExitCode;
 use bmv2::cli::Cli;
 use bmv2_thrift::Client;
-use lab::{Commands, Done, Ways, read_commands};
+use lab::{Commands, Done, Streams, read_commands};
 use std::path::PathBuf;
 
 /// Run commands of simple_switch_CLI on a running switch, at a prompt or from standard input
@@ -37,7 +37,7 @@ pub fn run(args: &Args) -> ExitCode {
         }
     };
     for command in &args.command {
-        match switch.perform(command, Ways::Captured) {
+        match switch.perform(command, Streams::Captured) {
             Done::Exit => return ExitCode::SUCCESS,
             Done::Well(text) => crate::output::print(&text),
             Done::Badly(text) => {
@@ -61,7 +61,7 @@ fn history() -> Option<PathBuf> {
 struct OfSwitch(Cli<Client>);
 
 impl Commands for OfSwitch {
-    fn perform(&mut self, line: &str, _: Ways) -> Done {
+    fn perform(&mut self, line: &str, _: Streams) -> Done {
         match line.trim() {
             "exit" | "quit" | "EOF" => Done::Exit,
             line => match self.0.run(line) {
