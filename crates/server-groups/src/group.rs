@@ -1,0 +1,479 @@
+//! The controller of a group: members come and go, buckets move one step at a time.
+//!
+//! ```text
+//! Steady ──row := {new, old}──> Moved ──Settle──> Settling ──Settled: pins for kept flows, previous := none──> Closing ──Closed──> Steady
+//!                                 ^────── Busy ──────┘
+//! ```
+//!
+//! A wish for another server of a bucket waits until the bucket is steady; only the latest wish counts. A pinned flow that has ended is
+//! moved to its bucket's server in the same steps, and then its pin is deleted; meanwhile its bucket does not move.
+
+use crate::row_state::{Phase, RowState};
+use crate::{Member, Order, Report, Row, RowId, Write, spread::spread};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Bounds and times of a group. Times are in the caller's unit.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Limits {
+    /// Flows with a pin at the switch.
+    pub pins: usize,
+    /// A bucket's previous server retires with as many flows or fewer; they get pins.
+    pub pins_of_bucket: usize,
+    /// From a move to the first question whether the previous server can retire, and from one question to the next.
+    pub settle_after: u64,
+    /// An order without an answer is given again after this time.
+    pub patience: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { pins: 1024, pins_of_bucket: 16, settle_after: 100_000_000, patience: 10_000_000 }
+    }
+}
+
+/// What the controller has to do. Commands are carried out in order: an order leaves after the writes before it are made.
+#[allow(missing_docs)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Command<F> {
+    /// Written to the switch together.
+    Write(Vec<Write<F>>),
+    /// Sent to a server through the switch's port, after the packets that the switch has sent there.
+    Order { to: Member, order: Order<F> },
+}
+
+/// Why a member is not added or taken away.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    /// It is in the group.
+    Present,
+    /// It is not.
+    Unknown,
+    /// Nobody else would be left.
+    Last,
+    /// Its weight is 0.
+    NoWeight,
+}
+
+/// A member.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Standing {
+    weight: u32,
+    /// All others know it.
+    joined: bool,
+    /// It gets no new flows.
+    draining: bool,
+    /// It leaves when nothing of it is left.
+    leaving: bool,
+}
+
+/// A pinned flow.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Pin<F> {
+    bucket: u32,
+    state: RowState<F>,
+    /// Its server says that the flow has ended.
+    ended: bool,
+}
+
+/// State of a member, for operators.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MemberStatus {
+    /// Buckets are shared out by weight.
+    pub weight: u32,
+    /// All members know it.
+    pub joined: bool,
+    /// It gets no new flows.
+    pub draining: bool,
+    /// It leaves when nothing of it is left.
+    pub leaving: bool,
+    /// Buckets whose new flows it gets.
+    pub current: usize,
+    /// Buckets of which it may still have flows.
+    pub previous: usize,
+    /// Flows that are pinned to it.
+    pub pins: usize,
+}
+
+/// A group.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Group<F> {
+    limits: Limits,
+    members: BTreeMap<Member, Standing>,
+    /// Counts the changes of the members.
+    version: u32,
+    /// Members that do not know the members yet, and when they were told.
+    untold: BTreeMap<Member, u64>,
+    rows: Vec<RowState<F>>,
+    /// Where each bucket is wanted.
+    wishes: Vec<Member>,
+    pins: BTreeMap<F, Pin<F>>,
+    commands: VecDeque<Command<F>>,
+    /// Reports that no member may make.
+    pub refused: u64,
+}
+
+impl<F: Clone + Ord> Group<F> {
+    /// A group whose members are there from the start; weights of 0 count as 1.
+    pub fn new(members: &[(Member, u32)], buckets: usize, limits: Limits) -> Group<F> {
+        let standing = |weight: u32| Standing { weight, joined: true, draining: false, leaving: false };
+        let members: BTreeMap<_, _> =
+            members.iter().map(|(m, weight)| (*m, standing((*weight).max(1)))).collect();
+        let first = members.keys().next().copied().unwrap_or(Member(0));
+        let mut group = Group {
+            limits,
+            members,
+            version: 0,
+            untold: BTreeMap::new(),
+            rows: vec![],
+            wishes: vec![first; buckets],
+            pins: BTreeMap::new(),
+            commands: VecDeque::new(),
+            refused: 0,
+        };
+        group.spread_wishes();
+        group.rows = group.wishes.iter().map(|member| RowState::new(*member)).collect();
+        group.tell_members(0);
+        group
+    }
+
+    /// The rows of all buckets, for a switch that begins.
+    pub fn rows(&self) -> Vec<Row> {
+        self.rows.iter().map(|state| state.row).collect()
+    }
+
+    /// The pins, for a switch that begins.
+    pub fn pins(&self) -> impl Iterator<Item = (&F, Row)> {
+        let is_written = |pin: &&Pin<F>| !matches!(pin.state.phase, Phase::Closing { drops: true, .. });
+        self.pins.iter().filter(move |(_, pin)| is_written(pin)).map(|(flow, pin)| (flow, pin.state.row))
+    }
+
+    /// The next thing to do.
+    pub fn command(&mut self) -> Option<Command<F>> {
+        self.commands.pop_front()
+    }
+
+    /// Every bucket is where it is wanted, and no previous server is left.
+    pub fn is_steady(&self) -> bool {
+        let pins_are = self.pins.values().all(|pin| pin.state.phase == Phase::Steady);
+        let is_there = |(state, wish): (&RowState<F>, &Member)| {
+            state.phase == Phase::Steady && state.row.current == *wish
+        };
+        self.untold.is_empty() && pins_are && self.rows.iter().zip(&self.wishes).all(is_there)
+    }
+
+    /// The members.
+    pub fn status(&self) -> BTreeMap<Member, MemberStatus> {
+        let count = |of: &dyn Fn(&Row) -> bool| self.rows.iter().filter(|state| of(&state.row)).count();
+        let status = |(&member, standing): (&Member, &Standing)| {
+            let Standing { weight, joined, draining, leaving } = *standing;
+            let current = count(&|row| row.current == member);
+            let previous = count(&|row| row.previous == Some(member));
+            let pins = self.pins.values().filter(|pin| pin.state.row.current == member).count();
+            (member, MemberStatus { weight, joined, draining, leaving, current, previous, pins })
+        };
+        self.members.iter().map(status).collect()
+    }
+
+    /// A member comes, or one that was leaving stays.
+    pub fn add(&mut self, member: Member, weight: u32, now: u64) -> Result<(), Refusal> {
+        if weight == 0 {
+            return Err(Refusal::NoWeight);
+        }
+        match self.members.get_mut(&member) {
+            Some(standing) if standing.draining => {
+                (standing.weight, standing.draining, standing.leaving) = (weight, false, false);
+            }
+            Some(_) => return Err(Refusal::Present),
+            None => {
+                let standing = Standing { weight, joined: false, draining: false, leaving: false };
+                self.members.insert(member, standing);
+                self.tell_members(now);
+            }
+        }
+        self.wish(now);
+        Ok(())
+    }
+
+    /// A member gets no new flows. `leaves`: it leaves the group when its last flow has ended.
+    pub fn drain(&mut self, member: Member, leaves: bool, now: u64) -> Result<(), Refusal> {
+        let stays = |(other, standing): (&Member, &Standing)| *other != member && !standing.draining;
+        let is_last = !self.members.iter().any(stays);
+        let standing = self.members.get_mut(&member).ok_or(Refusal::Unknown)?;
+        if is_last {
+            return Err(Refusal::Last);
+        }
+        (standing.draining, standing.leaving) = (true, leaves);
+        self.wish(now);
+        Ok(())
+    }
+
+    /// A member gets another share of the buckets.
+    pub fn weigh(&mut self, member: Member, weight: u32, now: u64) -> Result<(), Refusal> {
+        let standing = self.members.get_mut(&member).ok_or(Refusal::Unknown)?;
+        standing.weight = if weight == 0 { return Err(Refusal::NoWeight) } else { weight };
+        self.wish(now);
+        Ok(())
+    }
+
+    /// A member has died, and its flows with it. What its buckets had before is still exact.
+    pub fn died(&mut self, dead: Member, now: u64) -> Result<(), Refusal> {
+        self.members.remove(&dead).ok_or(Refusal::Unknown)?;
+        self.untold.remove(&dead);
+        let mut writes = vec![];
+        let pins: Vec<F> = self.pins.keys().cloned().collect();
+        for flow in pins {
+            let Some(pin) = self.pins.get_mut(&flow) else { continue };
+            let Some(row) = pin.state.without(dead) else { continue };
+            match row {
+                Some(row) => writes.push(Write::Pin { flow, row }),
+                None => {
+                    self.pins.remove(&flow);
+                    writes.push(Write::Unpin { flow });
+                }
+            }
+        }
+        self.spread_wishes();
+        for (bucket, state) in self.rows.iter_mut().enumerate() {
+            let Some(row) = state.without(dead) else { continue };
+            let row = row.unwrap_or_else(|| state.restart(self.wishes[bucket]));
+            writes.push(Write::Row { bucket: bucket as u32, row });
+        }
+        self.write(writes);
+        self.tell_members(now);
+        self.advance(now);
+        Ok(())
+    }
+
+    /// A server tells something. Reports about what is over are ignored.
+    pub fn report(&mut self, from: Member, report: Report<F>, now: u64) {
+        if !self.members.contains_key(&from) {
+            self.refused += 1;
+            return;
+        }
+        match report {
+            Report::Members { version } if version == self.version => {
+                self.untold.remove(&from);
+                if self.untold.is_empty() {
+                    self.members.values_mut().for_each(|standing| standing.joined = true);
+                    self.wish(now);
+                }
+            }
+            Report::Members { .. } => {}
+            Report::Settled { row, epoch, kept } => self.settled(from, row, epoch, kept, now),
+            Report::Busy { row, epoch, .. } => {
+                if let Some(state) = self.state(&row)
+                    && state.is_settling(from, epoch)
+                {
+                    state.phase = Phase::Moved { since: now };
+                }
+            }
+            Report::Closed { row, epoch } => self.closed(from, &row, epoch, now),
+            Report::Ended { bucket, flow } => {
+                let pin = self.pins.get_mut(&flow).filter(|pin| pin.bucket == bucket);
+                match pin.filter(|pin| pin.state.row.current == from) {
+                    Some(pin) => pin.ended = true,
+                    None => self.refused += 1,
+                }
+                self.advance(now);
+            }
+        }
+    }
+
+    /// Time has passed.
+    pub fn poll(&mut self, now: u64) {
+        let Limits { pins, patience, settle_after, pins_of_bucket } = self.limits;
+        let is_late = |at: u64| now.saturating_sub(at) >= patience;
+        let untold: Vec<_> =
+            self.untold.iter().filter(|(_, at)| is_late(**at)).map(|(member, _)| *member).collect();
+        for to in untold {
+            self.tell(to, now);
+        }
+        let reserved = self.rows.iter().map(|state| state.reserved()).sum::<usize>();
+        let mut free = pins.saturating_sub(self.pins.len() + reserved);
+        let rows: Vec<_> = (0..self.rows.len() as u32).map(RowId::bucket).collect();
+        let ids = rows
+            .into_iter()
+            .chain(self.pins.iter().map(|(f, pin)| RowId { bucket: pin.bucket, pin: Some(f.clone()) }));
+        for id in ids.collect::<Vec<_>>() {
+            let Some(state) = self.state(&id) else { continue };
+            match (&mut state.phase, state.row.previous) {
+                (Phase::Moved { since }, Some(_)) if now.saturating_sub(*since) >= settle_after => {
+                    // The one flow of a pin needs no other pin.
+                    let most = if id.pin.is_some() { 1 } else { pins_of_bucket.min(free) };
+                    free -= if id.pin.is_some() { 0 } else { most };
+                    state.phase = Phase::Settling { since: now, most };
+                }
+                (Phase::Settling { since, .. } | Phase::Closing { since, .. }, _) if is_late(*since) => {
+                    *since = now;
+                }
+                _ => continue,
+            }
+            if let Some((to, order)) = state.order(&id) {
+                self.commands.push_back(Command::Order { to, order });
+            }
+        }
+        if self.pins.len() * 4 > pins * 3 {
+            self.check_pins();
+        }
+        self.advance(now);
+    }
+
+    fn settled(&mut self, from: Member, id: RowId<F>, epoch: u32, kept: Vec<(u32, F)>, now: u64) {
+        let Some(state) = self.state(&id).filter(|state| state.is_settling(from, epoch)) else { return };
+        let most = match state.phase {
+            Phase::Settling { most, .. } => most,
+            _ => 0,
+        };
+        let is_of_row =
+            |(bucket, flow): &(u32, F)| *bucket == id.bucket && id.pin.as_ref().is_none_or(|pin| pin == flow);
+        if kept.len() > most || !kept.iter().all(is_of_row) {
+            self.refused += 1;
+            return;
+        }
+        let drops = id.pin.is_some() && kept.is_empty();
+        let stays = id.pin.is_some() && !kept.is_empty();
+        let mut writes: Vec<Write<F>> = vec![];
+        let row = state.close(stays, drops, kept.clone(), now);
+        let order = state.order(&id);
+        match id.pin {
+            Some(flow) if drops => writes.push(Write::Unpin { flow }),
+            Some(flow) => {
+                if let Some(pin) = self.pins.get_mut(&flow) {
+                    pin.ended = false;
+                }
+                writes.push(Write::Pin { flow, row });
+            }
+            None => {
+                for (bucket, flow) in kept {
+                    let state = RowState::new(from);
+                    writes.push(Write::Pin { flow: flow.clone(), row: state.row });
+                    self.pins.insert(flow, Pin { bucket, state, ended: false });
+                }
+                writes.push(Write::Row { bucket: id.bucket, row });
+            }
+        }
+        self.write(writes);
+        if let Some((to, order)) = order {
+            self.commands.push_back(Command::Order { to, order });
+        }
+    }
+
+    fn closed(&mut self, from: Member, id: &RowId<F>, epoch: u32, now: u64) {
+        let Some(state) = self.state(id) else { return };
+        let Phase::Closing { at, drops, .. } = state.phase else { return };
+        if at != from || epoch != state.row.epoch {
+            return;
+        }
+        state.phase = Phase::Steady;
+        if let Some(flow) = id.pin.as_ref().filter(|_| drops) {
+            self.pins.remove(flow);
+        }
+        self.advance(now);
+    }
+
+    /// Begins what can begin: moves of steady buckets to where they are wanted, the ends of pins, departures.
+    fn advance(&mut self, now: u64) {
+        let mut busy: BTreeSet<u32> =
+            self.pins.values().filter(|pin| pin.state.phase != Phase::Steady).map(|pin| pin.bucket).collect();
+        let mut writes = vec![];
+        let ended: Vec<F> =
+            self.pins.iter().filter(|(_, pin)| pin.ended).map(|(flow, _)| flow.clone()).collect();
+        for flow in ended {
+            let Some(pin) = self.pins.get_mut(&flow) else { continue };
+            let bucket = &self.rows[pin.bucket as usize];
+            if bucket.phase != Phase::Steady || pin.state.phase != Phase::Steady {
+                continue;
+            }
+            if bucket.row.current == pin.state.row.current {
+                // With the pin or without: the same server.
+                self.pins.remove(&flow);
+                writes.push(Write::Unpin { flow });
+            } else {
+                busy.insert(pin.bucket);
+                let row = pin.state.go(bucket.row.current, now);
+                writes.push(Write::Pin { flow, row });
+            }
+        }
+        for (bucket, (state, wish)) in self.rows.iter_mut().zip(&self.wishes).enumerate() {
+            let can_move = state.phase == Phase::Steady && !busy.contains(&(bucket as u32));
+            if can_move && state.row.current != *wish && self.members.contains_key(wish) {
+                let is_alive = self.members.contains_key(&state.row.current);
+                let row = if is_alive { state.go(*wish, now) } else { state.restart(*wish) };
+                writes.push(Write::Row { bucket: bucket as u32, row });
+            }
+        }
+        self.write(writes);
+        self.let_go(now);
+    }
+
+    /// Members leave of which nothing is left.
+    fn let_go(&mut self, now: u64) {
+        let states = self.rows.iter().chain(self.pins.values().map(|pin| &pin.state));
+        let used: BTreeSet<Member> = states.flat_map(RowState::members).collect();
+        let gone = |member: &Member, standing: &Standing| standing.leaving && !used.contains(member);
+        let before = self.members.len();
+        self.members.retain(|member, standing| !gone(member, standing));
+        if self.members.len() < before {
+            let members = &self.members;
+            self.untold.retain(|member, _| members.contains_key(member));
+            self.tell_members(now);
+        }
+    }
+
+    /// Asks for pinned flows that have ended: reports may have been lost.
+    fn check_pins(&mut self) {
+        let mut flows: BTreeMap<Member, Vec<(u32, F)>> = BTreeMap::new();
+        for (flow, pin) in self.pins.iter().filter(|(_, pin)| pin.state.phase == Phase::Steady && !pin.ended)
+        {
+            flows.entry(pin.state.row.current).or_default().push((pin.bucket, flow.clone()));
+        }
+        let orders =
+            flows.into_iter().map(|(to, flows)| Command::Order { to, order: Order::Check { flows } });
+        self.commands.extend(orders);
+    }
+
+    fn wish(&mut self, now: u64) {
+        self.spread_wishes();
+        self.advance(now);
+    }
+
+    fn spread_wishes(&mut self) {
+        let weights = self.weights();
+        spread(&mut self.wishes, &weights);
+    }
+
+    fn weights(&self) -> BTreeMap<Member, u32> {
+        let takes = self.members.iter().filter(|(_, standing)| standing.joined && !standing.draining);
+        takes.map(|(member, standing)| (*member, standing.weight)).collect()
+    }
+
+    fn tell_members(&mut self, now: u64) {
+        self.version += 1;
+        let all: Vec<Member> = self.members.keys().copied().collect();
+        for to in all {
+            self.tell(to, now);
+        }
+    }
+
+    fn tell(&mut self, to: Member, now: u64) {
+        self.untold.insert(to, now);
+        let alive = self.members.keys().copied().collect();
+        let order = Order::Members { version: self.version, alive };
+        self.commands.push_back(Command::Order { to, order });
+    }
+
+    fn write(&mut self, writes: Vec<Write<F>>) {
+        if !writes.is_empty() {
+            self.commands.push_back(Command::Write(writes));
+        }
+    }
+
+    fn state(&mut self, id: &RowId<F>) -> Option<&mut RowState<F>> {
+        match &id.pin {
+            None => self.rows.get_mut(id.bucket as usize),
+            Some(flow) => {
+                self.pins.get_mut(flow).filter(|pin| pin.bucket == id.bucket).map(|pin| &mut pin.state)
+            }
+        }
+    }
+}
