@@ -72,7 +72,9 @@ impl Elaborator<'_> {
             }
             let block = decl.body.as_ref().map(|b| body.block(b)).unwrap_or_default();
             let (values, captured) = body.captures.take().map(Captures::finish).unwrap_or_default();
-            if let Some(left_out) = left_out.filter(|params| params.len() > declared.len() && !captured.is_empty()) {
+            if let Some(left_out) =
+                left_out.filter(|params| params.len() > declared.len() && !captured.is_empty())
+            {
                 // Parameters that the implementation leaves out stand before captured ones: once more, with them.
                 declared = left_out;
                 continue;
@@ -116,7 +118,9 @@ impl Body<'_, '_> {
             T::Field { base, index, .. } | T::TupleIndex { base, index } => {
                 ExprKind::Field(part(self.outside(base)?), *index)
             }
-            T::Slice { base, hi, lo } => ExprKind::Slice { base: part(self.outside(base)?), hi: *hi, lo: *lo },
+            T::Slice { base, hi, lo } => {
+                ExprKind::Slice { base: part(self.outside(base)?), hi: *hi, lo: *lo }
+            }
             T::Index { base, index } => {
                 let base = part(self.outside(base)?);
                 self.el.eval(&self.env, index)?;
@@ -139,7 +143,9 @@ impl Body<'_, '_> {
         use typed::ExprKind as T;
         match &expr.kind {
             T::Field { name, .. } => name.clone(),
-            T::Slice { base, .. } | T::Index { base, .. } | T::TupleIndex { base, .. } => self.captured_name(base),
+            T::Slice { base, .. } | T::Index { base, .. } | T::TupleIndex { base, .. } => {
+                self.captured_name(base)
+            }
             T::Var(id) => self.el.typed.vars[*id].name.text.clone(),
             T::Call(call) => match &call.callee {
                 Callee::Builtin { object, .. } => self.captured_name(object),

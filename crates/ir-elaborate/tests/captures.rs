@@ -8,7 +8,8 @@ use support::{excerpt, lines, refusal};
 /// The program of `tna.p4` with this `apply` of its register action, and these locals and statements of ingress.
 fn program(locals: &str, action: &str, statements: &str) -> String {
     let source = include_str!("tna.p4");
-    let (before, rest) = source.split_once("            value = value + 1;\n            result = value;").unwrap();
+    let (before, rest) =
+        source.split_once("            value = value + 1;\n            result = value;").unwrap();
     let (middle, rest) = rest.split_once("    apply {\n").unwrap();
     let (before, own) = before.split_once("    Register<").unwrap();
     format!(
@@ -44,7 +45,8 @@ fn each_value_is_a_parameter_that_calls_give() {
                 result = $cast<bit<32>>(a ++ x);
             }
         }
-    "#]].assert_eq(&excerpt(&source, &["function I_bump_apply"]));
+    "#]]
+    .assert_eq(&excerpt(&source, &["function I_bump_apply"]));
     expect![[r#"
         instance bump: RegisterAction<bit<32>, bit<8>, bit<32>>(($instance(counts) : extern Register<bit<32>, bit<8>>)) "I.bump" in control I {
         apply = I_bump_apply;
@@ -56,7 +58,8 @@ fn each_value_is_a_parameter_that_calls_give() {
 
 #[test]
 fn a_result_that_is_left_out_stands_before_captured_values() {
-    let source = program("", "value = (bit<32>)meta.x; result = value;", "").replace(", out bit<32> result", "");
+    let source =
+        program("", "value = (bit<32>)meta.x; result = value;", "").replace(", out bit<32> result", "");
     let source = source.replace("; result = value;", ";");
     expect![[r#"
         function I_bump_apply(value, rv, x) -> void {
@@ -69,12 +72,14 @@ fn a_result_that_is_left_out_stands_before_captured_values() {
                 value = $cast<bit<32>>(x);
             }
         }
-    "#]].assert_eq(&excerpt(&source, &["function I_bump_apply"]));
+    "#]]
+    .assert_eq(&excerpt(&source, &["function I_bump_apply"]));
 }
 
 #[test]
 fn the_block_is_not_written() {
-    let written = ["meta.x = 1;", "meta.x[3:0] = 1;", "hdr.h.setInvalid();", "meta.x += 1;", "local = value;"];
+    let written =
+        ["meta.x = 1;", "meta.x[3:0] = 1;", "hdr.h.setInvalid();", "meta.x += 1;", "local = value;"];
     for statement in written {
         let found = refusal(&program("bit<32> local;", &format!("{statement} result = 0;"), ""));
         let place = statement.split([' ', '.']).next().unwrap();
@@ -90,9 +95,14 @@ fn another_block_does_not_call_it() {
     }
     control I(";
     let source = program("", "value = (bit<32>)meta.x; result = value;", "inner.apply(meta);");
-    let source = source.replacen("control I(", inner, 1).replacen("    apply {\ninner", "    Inner(bump) inner;\n    apply {\ninner", 1);
+    let source = source.replacen("control I(", inner, 1).replacen(
+        "    apply {\ninner",
+        "    Inner(bump) inner;\n    apply {\ninner",
+        1,
+    );
     expect![[r#"
         P4R0301: a method whose implementation reads variables of another block: not supported yet
           `given.execute(meta.x)`: used here
-    "#]].assert_eq(&refusal(&source));
+    "#]]
+    .assert_eq(&refusal(&source));
 }

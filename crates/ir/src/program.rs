@@ -304,7 +304,8 @@ impl Program {
     pub fn captures<'a>(&'a self, instance: &'a Instance) -> impl Iterator<Item = &'a crate::Var> {
         let object = self.externs.get(instance.object.index());
         instance.methods.iter().flat_map(move |(method, function)| {
-            let declared = object.and_then(|o| o.methods.get(*method as usize)).map(|m| m.signature.params.len());
+            let declared =
+                object.and_then(|o| o.methods.get(*method as usize)).map(|m| m.signature.params.len());
             let function = self.functions.get(function.index());
             let params = function.and_then(|f| f.params.get(declared?..)).unwrap_or_default();
             params.iter().filter_map(move |id| function?.vars.get(id.index()))

@@ -457,7 +457,10 @@ fn register_action(value: &str) -> String {
 #[test]
 fn a_register_action_that_reads_the_packet() {
     let source = register_action("h.v4.src").replace("bit<32> at =", "h.v4.src = m.v + 5; bit<32> at =");
-    check_source(&source, &Device::built_in("tofino1").expect("it is built in"), expect![[r#"
+    check_source(
+        &source,
+        &Device::built_in("tofino1").expect("it is built in"),
+        expect![[r#"
         p.p4 fits tofino1
         5 of 12 stages (no placement takes fewer)
 
@@ -480,13 +483,17 @@ fn a_register_action_that_reads_the_packet() {
         parser states: 12 ingress, 1 egress
         validity bits: 5 ingress, 0 egress
         power: 0 % of the budget
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_register_action_that_reads_more_than_an_alu_takes() {
     let source = register_action("h.v4.src + h.v4.dst + m.v");
-    check_source(&source, &Device::built_in("tofino1").expect("it is built in"), expect![[r#"
+    check_source(
+        &source,
+        &Device::built_in("tofino1").expect("it is built in"),
+        expect![[r#"
         p.p4 does not fit tofino1
         4 of 12 stages (no placement takes fewer)
 
@@ -515,5 +522,6 @@ fn a_register_action_that_reads_more_than_an_alu_takes() {
            |                                  ^^^^^^^^^^^^^^^^^ a register action that reads 3 values of the packet
            |
            = help: a stateful ALU takes at most 2 values beside its register's
-    "#]]);
+    "#]],
+    );
 }

@@ -1,8 +1,8 @@
 //! Externs that the program declares, and instances.
 
 use crate::annotation::{annotation, inline, named};
-use crate::print::Printer;
 use crate::local::each_call;
+use crate::print::Printer;
 use ir::{
     Callee, Direction, Expr, ExternMethod, ExternObject, Instance, InstanceId, Name, Owner, Signature,
     SignatureParam,
