@@ -15,37 +15,10 @@ use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
 use crate::elaborator::Elaborator;
-use crate::env::Env;
+use crate::env::{Captures, Env, MadeObject};
 use crate::externs::direction;
 use crate::refuse;
 use crate::stmt::Body;
-
-/// Variables of the enclosing block as an implementation sees them.
-pub(crate) struct Captures {
-    /// Parameters and locals of the block, declared so far.
-    outer: FxHashMap<Id<typed::Var>, VarId>,
-    /// Values read so far, as expressions of the block, each with its parameter.
-    read: Vec<(Expr, VarId)>,
-}
-
-impl Captures {
-    pub(crate) fn new(outer: FxHashMap<Id<typed::Var>, VarId>) -> Captures {
-        Captures { outer, read: vec![] }
-    }
-
-    /// The values, as expressions of the block, and the parameters that take them.
-    pub(crate) fn finish(self) -> (Vec<Expr>, Vec<VarId>) {
-        self.read.into_iter().unzip()
-    }
-}
-
-/// The instance whose methods are implemented.
-pub(crate) struct MadeObject {
-    pub(crate) id: InstanceId,
-    pub(crate) name: SmolStr,
-    /// The type parameters of its extern.
-    pub(crate) subst: typed::Substitution,
-}
 
 impl Elaborator<'_> {
     /// The function that implements an abstract method in the instance `made`; `env` has the visible names.

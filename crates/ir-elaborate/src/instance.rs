@@ -6,9 +6,8 @@ use p4_check::typed::{self, Arg, ArgValue, Constructed, Expr, ExprKind, Id, Type
 use smol_str::SmolStr;
 
 use crate::annotation::{annotations, local_name};
-use crate::capture::MadeObject;
 use crate::elaborator::{Elaborator, INSTANCE};
-use crate::env::Env;
+use crate::env::{Env, MadeObject};
 use crate::names::qualify;
 use crate::value::{Made, Object, Value};
 

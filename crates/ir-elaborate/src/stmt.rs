@@ -5,10 +5,9 @@ use ir::{ExprKind, ForRange, Stmt, StmtKind, VarId};
 use p4_check::typed::{self, Id};
 
 use crate::annotation::annotations;
-use crate::capture::Captures;
 use crate::control::ActionTable;
 use crate::elaborator::Elaborator;
-use crate::env::Env;
+use crate::env::{Captures, Env};
 use crate::externs::direction;
 
 /// The code of one control, parser or function instance while it is carried over.
