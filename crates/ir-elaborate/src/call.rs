@@ -117,7 +117,10 @@ impl<'p> Body<'_, 'p> {
             typed::Callee::TableApply(_) | typed::Callee::Builtin { .. } => return None,
         };
         let args = self.arguments(&call.args, params, &subst, is_statement, call.span);
-        let args = if keeps_types { args } else { self.filled(args, params, &subst, call.span) };
+        let mut args = if keeps_types { args } else { self.filled(args, params, &subst, call.span) };
+        if let Callee::Method(instance, _) = callee {
+            self.give_captured(instance, &mut args, call.span);
+        }
         let type_args = if keeps_types { type_args.iter().map(|t| self.el.ty(t)).collect() } else { vec![] };
         Some(ir::Call { callee, type_args, args, span: call.span })
     }

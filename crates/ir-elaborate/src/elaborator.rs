@@ -72,6 +72,8 @@ pub(crate) struct Elaborator<'p> {
     made: usize,
     /// Control-plane names given, by kind of thing, with their places.
     control_plane: FxHashMap<(&'static str, SmolStr), Span>,
+    /// Values that implementations of an instance's methods read from the block around it, as its expressions.
+    pub(crate) captured: FxHashMap<ir::InstanceId, Vec<ir::Expr>>,
     /// Direct objects, each with the table it belongs to.
     pub(crate) direct_owners: FxHashMap<ir::InstanceId, SmolStr>,
     /// Extern instances with the name of an earlier one: whether a direct object has a table is known in the end.
@@ -113,6 +115,7 @@ impl<'p> Elaborator<'p> {
             depth: 0,
             made: 0,
             control_plane: FxHashMap::default(),
+            captured: FxHashMap::default(),
             direct_owners: FxHashMap::default(),
             clashes: vec![],
             reported: FxHashSet::default(),

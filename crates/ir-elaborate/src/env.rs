@@ -1,6 +1,6 @@
 //! Bindings of names in one instance.
 
-use ir::{InstanceId, ParserId, TableId, ValueSetId, VarId};
+use ir::{Expr, InstanceId, ParserId, TableId, ValueSetId, VarId};
 use p4_check::typed::{self, Id, Substitution};
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
@@ -40,6 +40,33 @@ impl Env {
     pub(crate) fn close_all(&self, types: &[typed::Type]) -> Vec<typed::Type> {
         types.iter().map(|t| self.close(t)).collect()
     }
+}
+
+/// Variables of the enclosing block as an implementation sees them.
+pub(crate) struct Captures {
+    /// Parameters and locals of the block, declared so far.
+    pub(crate) outer: FxHashMap<Id<typed::Var>, VarId>,
+    /// Values read so far, as expressions of the block, each with its parameter.
+    pub(crate) read: Vec<(Expr, VarId)>,
+}
+
+impl Captures {
+    pub(crate) fn new(outer: FxHashMap<Id<typed::Var>, VarId>) -> Captures {
+        Captures { outer, read: vec![] }
+    }
+
+    /// The values, as expressions of the block, and the parameters that take them.
+    pub(crate) fn finish(self) -> (Vec<Expr>, Vec<VarId>) {
+        self.read.into_iter().unzip()
+    }
+}
+
+/// The instance whose methods are implemented.
+pub(crate) struct MadeObject {
+    pub(crate) id: InstanceId,
+    pub(crate) name: SmolStr,
+    /// The type parameters of its extern.
+    pub(crate) subst: typed::Substitution,
 }
 
 /// The place of a state in a parser's source order, by its place in the IR: `start` comes first there.

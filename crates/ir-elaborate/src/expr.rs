@@ -57,6 +57,9 @@ impl Body<'_, '_> {
         if let Some(constant) = self.folded(expr) {
             return constant;
         }
+        if let Some(value) = self.captured(expr) {
+            return value;
+        }
         match self.expr_kind(expr) {
             Some((kind, ty)) => Expr { kind, ty, span: expr.span },
             None => Expr { kind: ExprKind::Const(Const::Bool(false)), ty: ir::Type::Bool, span: expr.span },
@@ -75,6 +78,7 @@ impl Body<'_, '_> {
 
     /// An expression that is written to.
     pub(crate) fn place(&mut self, expr: &typed::Expr) -> Expr {
+        self.refuse_captured(expr);
         self.expr(expr)
     }
 

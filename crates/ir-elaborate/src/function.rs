@@ -1,9 +1,8 @@
-//! Functions, one for each set of type arguments, and implementations of abstract methods.
+//! Functions, one for each set of type arguments.
 
 use base_diag::Span;
 use ir::FunctionId;
 use p4_check::typed::{self, Id, Substitution, Type};
-use smol_str::SmolStr;
 
 use crate::annotation::annotations;
 use crate::elaborator::Elaborator;
@@ -34,25 +33,26 @@ impl Elaborator<'_> {
         made
     }
 
-    /// The function that implements an abstract method in an instance; `env` has the visible names.
-    pub(crate) fn implementation(
-        &mut self,
-        id: Id<typed::Function>,
-        env: Env,
-        instance: &SmolStr,
-    ) -> FunctionId {
-        let decl = &self.typed.functions[id];
-        let name = format!("{}_{}", instance.replace('.', "_"), decl.name.text);
-        self.function_body(decl, env, &name)
-    }
-
     fn function_body(&mut self, decl: &typed::Function, env: Env, name: &str) -> FunctionId {
-        let returns = env.close(&decl.returns);
-        let returns = self.ty(&returns);
         let mut body = Body::new(self, env);
         let params = decl.params.iter().map(|p| body.declare(*p)).collect();
         let block = decl.body.as_ref().map(|b| body.block(b)).unwrap_or_default();
-        let (_, vars) = body.finish();
+        let (env, vars) = body.finish();
+        self.add_function(decl, &env, name, params, vars, block)
+    }
+
+    /// Adds a function of the source.
+    pub(crate) fn add_function(
+        &mut self,
+        decl: &typed::Function,
+        env: &Env,
+        name: &str,
+        params: Vec<ir::VarId>,
+        vars: Vec<ir::Var>,
+        block: ir::Block,
+    ) -> FunctionId {
+        let returns = env.close(&decl.returns);
+        let returns = self.ty(&returns);
         let name = self.function_names.pick(&[name]);
         self.out.functions.push(ir::Function {
             name,

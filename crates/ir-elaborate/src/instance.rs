@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 
 use crate::annotation::{annotations, local_name};
 use crate::elaborator::{Elaborator, INSTANCE};
-use crate::env::Env;
+use crate::env::{Env, MadeObject};
 use crate::names::qualify;
 use crate::value::{Made, Object, Value};
 
@@ -195,7 +195,8 @@ impl Elaborator<'_> {
             span: site.span,
         });
         env.instances.push(made);
-        self.implementations(env, made, id, site);
+        let made_object = MadeObject { id: made, name: site.control_plane_name.clone(), subst };
+        self.implementations(env, made_object, id, site);
         Some(made)
     }
 
@@ -226,7 +227,7 @@ impl Elaborator<'_> {
     fn implementations(
         &mut self,
         env: &mut Env,
-        made: InstanceId,
+        made: MadeObject,
         object: Id<typed::Extern>,
         site: &Site<'_>,
     ) {
@@ -235,8 +236,9 @@ impl Elaborator<'_> {
         if decl.implementations.is_empty() && decl.inner.is_empty() {
             return;
         }
+        let outer = env.vars.clone();
         let mut inside = Env {
-            this: Some(made),
+            this: Some(made.id),
             prefix: site.control_plane_name.clone(),
             vars: Default::default(),
             instances: vec![],
@@ -251,12 +253,10 @@ impl Elaborator<'_> {
             let methods = &typed.externs[object].methods;
             let index =
                 methods.iter().position(|m| *m == implementation.method).and_then(|i| u32::try_from(i).ok());
-            let body = inside.clone();
-            let function = self.deeper(site.span, |el| {
-                el.implementation(implementation.function, body, &site.control_plane_name)
-            });
+            let function =
+                self.deeper(site.span, |el| el.implementation(*implementation, &inside, &outer, &made));
             if let (Some(index), Some(function)) = (index, function) {
-                self.out.instances[made.index()].methods.push((index, function));
+                self.out.instances[made.id.index()].methods.push((index, function));
             }
         }
     }

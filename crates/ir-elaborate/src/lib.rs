@@ -18,6 +18,7 @@ mod annotation;
 mod arguments;
 mod arith;
 mod call;
+mod capture;
 mod consts;
 mod control;
 mod elaborator;

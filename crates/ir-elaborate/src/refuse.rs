@@ -8,6 +8,14 @@ pub(crate) fn not_supported(what: &str, span: Span) -> Diagnostic {
     Diagnostic::error(codes::NOT_SUPPORTED, format!("{what}: not supported yet")).at(span, "used here")
 }
 
+/// The implementation of a method writes what it can only read.
+pub(crate) fn captured_write(span: Span) -> Diagnostic {
+    let title = "a method's implementation cannot write variables of the block around it";
+    Diagnostic::error(codes::NOT_SUPPORTED, title)
+        .at(span, "written here")
+        .help("give the value back as the method's result, and assign it where the method is called")
+}
+
 /// A value must be known at compile time, and is not.
 pub(crate) fn not_constant(what: &str, span: Span) -> Diagnostic {
     Diagnostic::error(codes::NOT_CONSTANT, format!("{what} must be known at compile time"))

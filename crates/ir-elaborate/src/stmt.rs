@@ -7,7 +7,7 @@ use p4_check::typed::{self, Id};
 use crate::annotation::annotations;
 use crate::control::ActionTable;
 use crate::elaborator::Elaborator;
-use crate::env::Env;
+use crate::env::{Captures, Env};
 use crate::externs::direction;
 
 /// The code of one control, parser or function instance while it is carried over.
@@ -18,6 +18,8 @@ pub(crate) struct Body<'e, 'p> {
     pub(crate) env: Env,
     /// The actions of a control; `None` elsewhere.
     pub(crate) actions: Option<ActionTable>,
+    /// The enclosing block's variables, in the implementation of a method; `None` elsewhere.
+    pub(crate) captures: Option<Captures>,
     vars: Vec<ir::Var>,
     /// Declarations that the current expression needs before its statement.
     hoisted: Vec<Stmt>,
@@ -30,7 +32,7 @@ impl<'e, 'p> Body<'e, 'p> {
     }
 
     pub(crate) fn new(el: &'e mut Elaborator<'p>, env: Env) -> Body<'e, 'p> {
-        Body { el, env, actions: None, vars: vec![], hoisted: vec![] }
+        Body { el, env, actions: None, captures: None, vars: vec![], hoisted: vec![] }
     }
 
     /// Ends the body. Returns its bindings and variables.
@@ -59,6 +61,19 @@ impl<'e, 'p> Body<'e, 'p> {
         let made = VarId::from(self.vars.len() - 1);
         self.env.vars.insert(id, made);
         made
+    }
+
+    /// A parameter of our own.
+    pub(crate) fn parameter(
+        &mut self,
+        name: &str,
+        ty: ir::Type,
+        direction: ir::Direction,
+        span: Span,
+    ) -> VarId {
+        let kind = ir::VarKind::Param(direction);
+        self.vars.push(ir::Var { name: name.into(), ty, kind, annotations: vec![], span });
+        VarId::from(self.vars.len() - 1)
     }
 
     /// A variable of our own, declared before the current statement.
@@ -194,7 +209,10 @@ impl<'e, 'p> Body<'e, 'p> {
     /// The variable a loop declares. Where the source names one declared before, the loop has its own, and every
     /// round begins by assigning it to that one.
     fn loop_variable(&mut self, id: Id<typed::Var>, span: Span) -> (VarId, Option<Stmt>) {
-        let Some(outer) = self.env.vars.get(&id).copied() else { return (self.declare(id), None) };
+        let Some(outer) = self.env.vars.get(&id).copied() else {
+            self.refuse_captured_var(id, span);
+            return (self.declare(id), None);
+        };
         let (name, ty) = match self.vars.get(outer.index()) {
             Some(var) => (var.name.clone(), var.ty.clone()),
             None => return (outer, None),

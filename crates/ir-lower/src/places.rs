@@ -207,7 +207,10 @@ impl<'a> Signatures<'a> {
             }
             Callee::ParamMethod(..) => None,
         };
-        found.unwrap_or_else(|| vec![Direction::InOut; call.args.len()])
+        let mut found = found.unwrap_or_else(|| vec![Direction::InOut; call.args.len()]);
+        // Values that the implementations of an instance's methods capture.
+        found.resize(found.len().max(call.args.len()), Direction::In);
+        found
     }
 
     /// True if the callee may run functions of the program that see the caller's variables.

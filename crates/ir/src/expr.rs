@@ -107,7 +107,8 @@ pub struct Call {
     /// For generic externs: the resolved type arguments, in declaration order.
     pub type_args: Vec<Type>,
     /// One for each parameter, in declaration order. Those of `out` and `inout` parameters are places.
-    /// An `@optional` parameter left out is `None`.
+    /// An `@optional` parameter left out is `None`. After those of a method come the values that its instance
+    /// [captures](crate::Program::captures).
     pub args: Vec<Option<Expr>>,
     /// Place in the source.
     pub span: Span,

@@ -244,7 +244,8 @@ pub struct Instance {
     pub args: Vec<Expr>,
     /// Block that declares the instance.
     pub owner: Owner,
-    /// Implementations of abstract methods: the method's index and the function.
+    /// Implementations of abstract methods: the method's index and the function. A function may have more parameters
+    /// than its method: see [`Program::captures`].
     pub methods: Vec<(u32, FunctionId)>,
     /// As written.
     pub annotations: Annotations,
@@ -295,6 +296,20 @@ impl Program {
     /// An extern instance.
     pub fn instance(&self, id: InstanceId) -> &Instance {
         &self.instances[id.index()]
+    }
+
+    /// Parameters for the values that implementations of an instance's methods read from the block around it: those
+    /// of each implementation after the parameters of its method. A call of a method of the instance gives these
+    /// values after its own arguments.
+    pub fn captures<'a>(&'a self, instance: &'a Instance) -> impl Iterator<Item = &'a crate::Var> {
+        let object = self.externs.get(instance.object.index());
+        instance.methods.iter().flat_map(move |(method, function)| {
+            let declared =
+                object.and_then(|o| o.methods.get(*method as usize)).map(|m| m.signature.params.len());
+            let function = self.functions.get(function.index());
+            let params = function.and_then(|f| f.params.get(declared?..)).unwrap_or_default();
+            params.iter().filter_map(move |id| function?.vars.get(id.index()))
+        })
     }
 
     /// An extern object type.

@@ -18,6 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const MOST_UNITS: usize = 2000;
 /// Bits that one gateway compares.
 const GATEWAY_BITS: u32 = 44;
+/// Values of the packet that a stateful ALU takes.
+const STATEFUL_INPUTS: usize = 2;
 /// Bits of an index that the hash of a field gives to an object.
 const INDEX_BITS: u32 = 23;
 
@@ -294,6 +296,16 @@ impl<'a> Walk<'a> {
             if param.direction != Direction::Out {
                 read.extend(self.scope.reads(self.fields, arg));
             }
+        }
+        let captured = call.args.get(signature.params.len()..).unwrap_or_default();
+        if captured.len() > STATEFUL_INPUTS {
+            let what = format!("a register action that reads {} values of the packet", captured.len());
+            let help = format!("a stateful ALU takes at most {STATEFUL_INPUTS} values beside its register's");
+            self.problems.push(Problem::new(call.span, &what, &help));
+        }
+        // They reach the ALU over the crossbar of exact matches.
+        for value in captured.iter().flatten() {
+            unit.matches.extend(self.scope.reads(self.fields, value));
         }
         let kind = object.map_or(Use::Other, |(_, name)| object::use_of(name));
         let function = object.is_none().then(|| match call.callee {

@@ -444,3 +444,84 @@ fn a_table_with_a_place_for_every_key_takes_any_number_of_blocks() {
     // Six bits of the key and 14 beside them; five entries at most share a block: 13 blocks in one way.
     assert_eq!((total[rmt_fit::Resource::Sram], total[rmt_fit::Resource::HashBits]), (13, 14));
 }
+
+/// A register action that adds `value` to its register.
+fn register_action(value: &str) -> String {
+    let source = families::program("register_32_1024").expect("it is a family");
+    let changed = source.replace("value = value + 1;", &format!("value = value + {value};"));
+    assert_ne!(changed, source);
+    changed
+}
+
+/// The fields come over the crossbar, so that what writes them has to be in a stage before.
+#[test]
+fn a_register_action_that_reads_the_packet() {
+    let source = register_action("h.v4.src").replace("bit<32> at =", "h.v4.src = m.v + 5; bit<32> at =");
+    check_source(
+        &source,
+        &Device::built_in("tofino1").expect("it is built in"),
+        expect![[r#"
+        p.p4 fits tofino1
+        5 of 12 stages (no placement takes fewer)
+
+        stage  sram  map  meter  gate  hash  dist  exact  vliw  ids  tables
+            1     -    -      -     -     -     -      -     1    1  code at 39:13
+            2     -    -      -     1    32     2      8     1    1  code at 39:46
+            3     -    -      -     -     -     -      -     1    1  code at 39:33
+            4     2    2      1     1    23     1      8     1    1  code at 39:87
+            5     -    -      -     -     -     -      -     1    1  code at 39:138
+        total     2    2      1     2    55     3     16     5    5
+         each    80   48      4    16   416     6    128    64   16  (what a stage has)
+
+        longest chain of dependencies:
+          code at 39:46 matches h.v4.src, which code at 39:13 writes
+          code at 39:33 reads value, which code at 39:46 writes
+          code at 39:87 matches at, which code at 39:33 writes
+          code at 39:138 reads m.v, which code at 39:87 writes
+        ingress containers: 2 of 8 bits, 2 of 16, 6 of 32, 27 tagalong
+        egress containers: 1 of 8 bits, 1 of 16, 0 of 32, 19 tagalong
+        parser states: 12 ingress, 1 egress
+        validity bits: 5 ingress, 0 egress
+        power: 0 % of the budget
+    "#]],
+    );
+}
+
+#[test]
+fn a_register_action_that_reads_more_than_an_alu_takes() {
+    let source = register_action("h.v4.src + h.v4.dst + m.v");
+    check_source(
+        &source,
+        &Device::built_in("tofino1").expect("it is built in"),
+        expect![[r#"
+        p.p4 does not fit tofino1
+        4 of 12 stages (no placement takes fewer)
+
+        stage  sram  map  meter  gate  hash  dist  exact  vliw  ids  tables
+            1     -    -      -     1    32     2      8     1    1  code at 39:26
+            2     -    -      -     -     -     -      -     1    1  code at 39:13
+            3     2    2      1     1    23     1     16     1    1  code at 39:67
+            4     -    -      -     -     -     -      -     1    1  code at 39:118
+        total     2    2      1     2    55     3     24     4    4
+         each    80   48      4    16   416     6    128    64   16  (what a stage has)
+
+        longest chain of dependencies:
+          code at 39:13 reads value, which code at 39:26 writes
+          code at 39:67 matches at, which code at 39:13 writes
+          code at 39:118 reads m.v, which code at 39:67 writes
+        ingress containers: 2 of 8 bits, 2 of 16, 6 of 32, 27 tagalong
+        egress containers: 1 of 8 bits, 1 of 16, 0 of 32, 19 tagalong
+        parser states: 12 ingress, 1 egress
+        validity bits: 5 ingress, 0 egress
+        power: 0 % of the budget
+
+        error[P4R0810]: tofino1 cannot do this
+          --> main.p4:39:73
+           |
+        39 | ...rc, h.v4.dst }) & 1023; m.v = count.execute(at); tm.ucast_egress_port = 1; h.l4.seq = (bit<32>)m.v; }
+           |                                  ^^^^^^^^^^^^^^^^^ a register action that reads 3 values of the packet
+           |
+           = help: a stateful ALU takes at most 2 values beside its register's
+    "#]],
+    );
+}

@@ -4,7 +4,7 @@ use crate::annotation::{annotation, inline};
 use crate::externs::direction;
 use crate::local::Local;
 use crate::print::Printer;
-use ir::{Annotations, Callee, Function, FunctionId, StmtKind, VarId, VarKind};
+use ir::{Annotations, Callee, Function, FunctionId, InstanceId, StmtKind, VarId, VarKind};
 use std::collections::BTreeSet;
 
 impl<'p> Printer<'p> {
@@ -34,13 +34,20 @@ impl<'p> Printer<'p> {
         called.into_iter().for_each(|id| self.function_in_order(id, done));
         let name = self.globals.functions[id.index()].clone();
         self.blank();
-        self.function_as(&name, function);
+        self.function_as(&name, function, &[]);
     }
 
-    /// The names around it stay: a method's implementation stands inside of a block.
-    pub(crate) fn function_as(&mut self, name: &str, function: &'p Function) {
+    /// The names around it stay: a method's implementation stands inside of a block, and its last parameters are
+    /// the values `captured` of that block.
+    pub(crate) fn function_as(&mut self, name: &str, function: &'p Function, captured: &[String]) {
         let around = std::mem::take(&mut self.local);
         self.function_names(function);
+        let (params, last) = function.params.split_at(function.params.len().saturating_sub(captured.len()));
+        for (id, text) in last.iter().zip(captured) {
+            if let Some(name) = self.local.var_names.get_mut(id.index()) {
+                name.clone_from(text);
+            }
+        }
         self.local = Local {
             instances: around.instances.clone(),
             prefix: around.prefix.clone(),
@@ -48,7 +55,7 @@ impl<'p> Printer<'p> {
         };
         self.annotations(&function.annotations);
         let head = format!("{} {name}", self.ty(&function.returns));
-        self.headed(&head, &function.params, |p| p.stmts(&function.body.stmts));
+        self.headed(&head, params, |p| p.stmts(&function.body.stmts));
         self.local = around;
     }
 
@@ -89,8 +96,31 @@ impl<'p> Printer<'p> {
         format!("{}{direction}{} {}", inline(&var.annotations), self.ty(&var.ty), self.var(id))
     }
 
+    /// Instances, blocks of its own and variables of a block. Variables come first if implementations of methods may
+    /// read them.
+    pub(crate) fn instances_and_locals(
+        &mut self,
+        instances: &'p [InstanceId],
+        locals: &[ir::Stmt],
+        sub_blocks: fn(&mut Self),
+    ) {
+        let program = self.program;
+        let mut calls = false;
+        crate::local::each_call(locals, &mut |_| calls = true);
+        let mut all = instances.iter().filter_map(|id| program.instances.get(id.index()));
+        let locals_first = !calls && all.any(|i| program.captures(i).next().is_some());
+        if locals_first {
+            self.locals(locals);
+        }
+        self.local_instances(instances);
+        sub_blocks(self);
+        if !locals_first {
+            self.locals(locals);
+        }
+    }
+
     /// Variables beside tables or states.
-    pub(crate) fn locals(&mut self, locals: &[ir::Stmt]) {
+    fn locals(&mut self, locals: &[ir::Stmt]) {
         let declarations: Vec<_> =
             locals.iter().filter(|s| matches!(s.kind, StmtKind::Declare(..))).collect();
         declarations.into_iter().for_each(|stmt| self.stmts(std::slice::from_ref(stmt)));

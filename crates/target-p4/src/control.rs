@@ -14,9 +14,7 @@ impl<'p> Printer<'p> {
         self.blank();
         self.annotations(&control.annotations);
         self.headed(&format!("control {name}"), &control.params, |p| {
-            p.local_instances(&control.instances);
-            p.sub_controls();
-            p.locals(&control.locals);
+            p.instances_and_locals(&control.instances, &control.locals, Self::sub_controls);
             for index in callees_first(control) {
                 p.local_action(control, index);
             }

@@ -245,10 +245,12 @@ impl Printer<'_> {
         let params = signature.map_or(&[][..], |s| &s.params);
         let explicit = signature.is_some_and(|s| needs_type_args(self, s, call));
         let type_args = if explicit { self.type_args(&call.type_args) } else { String::new() };
-        let left_out = call.args.iter().position(Option::is_none);
-        let by_name = left_out.is_some_and(|at| call.args[at..].iter().any(Option::is_some));
+        // Captured values come after the others, and stand in the implementation.
+        let given = signature.and_then(|s| call.args.get(..s.params.len())).unwrap_or(&call.args);
+        let left_out = given.iter().position(Option::is_none);
+        let by_name = left_out.is_some_and(|at| given[at..].iter().any(Option::is_some));
         let mut args = vec![];
-        for (index, arg) in call.args.iter().enumerate() {
+        for (index, arg) in given.iter().enumerate() {
             let Some(arg) = arg else { continue };
             let param = params.get(index);
             let typed = explicit || param.is_some_and(|p| !is_generic(&p.ty, signature));

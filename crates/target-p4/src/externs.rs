@@ -1,9 +1,11 @@
 //! Externs that the program declares, and instances.
 
 use crate::annotation::{annotation, inline, named};
+use crate::local::each_call;
 use crate::print::Printer;
 use ir::{
-    Direction, Expr, ExternMethod, ExternObject, Instance, InstanceId, Name, Signature, SignatureParam,
+    Callee, Direction, Expr, ExternMethod, ExternObject, Instance, InstanceId, Name, Owner, Signature,
+    SignatureParam,
 };
 
 impl<'p> Printer<'p> {
@@ -59,7 +61,7 @@ impl<'p> Printer<'p> {
                 continue;
             }
             self.blank();
-            self.instance(&name, "", instance);
+            self.instance(&name, "", instance, &[]);
         }
     }
 
@@ -69,23 +71,61 @@ impl<'p> Printer<'p> {
             let name = self.local.instances.get(id).cloned();
             if let (Some(name), Some(instance)) = (name, self.program.instances.get(id.index())) {
                 let prefix = self.local.prefix.clone();
-                self.instance(&name, &prefix, instance);
+                if let Some(captured) = self.captured(*id, instance) {
+                    self.instance(&name, &prefix, instance, &captured);
+                }
             }
         }
     }
 
-    fn instance(&mut self, name: &str, prefix: &str, instance: &'p Instance) {
+    /// The values that implementations of the instance's methods capture, as a call of the block gives them; `None`
+    /// if there is no call, so that the implementations never run.
+    fn captured(&self, id: InstanceId, instance: &Instance) -> Option<Vec<String>> {
+        let count = self.program.captures(instance).count();
+        if count == 0 {
+            return Some(vec![]);
+        }
+        let mut found = None;
+        let mut note = |call: &ir::Call| {
+            if let Callee::Method(called, _) = call.callee
+                && called == id
+                && let Some(values) = call.args.len().checked_sub(count).map(|first| &call.args[first..])
+            {
+                found.get_or_insert_with(|| values.iter().flatten().map(|v| self.expr(v, None, 0)).collect());
+            }
+        };
+        match instance.owner {
+            Owner::Program => {}
+            Owner::Control(owner) => {
+                let control = self.program.controls.get(owner.index());
+                let actions = control.iter().flat_map(|c| &c.actions).map(|action| &action.body);
+                let bodies = actions.chain(control.map(|c| &c.body));
+                bodies.for_each(|body| each_call(&body.stmts, &mut note));
+            }
+            Owner::Parser(owner) => {
+                let states = self.program.parsers.get(owner.index()).into_iter().flat_map(|p| &p.states);
+                states.for_each(|state| each_call(&state.stmts, &mut note));
+            }
+        }
+        found
+    }
+
+    fn instance(&mut self, name: &str, prefix: &str, instance: &'p Instance, captured: &[String]) {
         let notes = named(&instance.annotations, prefix, name, &instance.control_plane_name);
         let head = format!("{}{} {name}", inline(&notes), self.construction(instance));
         if instance.methods.is_empty() {
             return self.line(&format!("{head};"));
         }
         self.braces(&format!("{head} ="), ";", |p| {
+            let mut captured = captured;
             for (index, function) in &instance.methods {
                 let object = p.program.externs.get(instance.object.index());
                 let method = object.and_then(|o| o.methods.get(*index as usize));
                 if let (Some(method), Some(function)) = (method, p.program.functions.get(function.index())) {
-                    p.function_as(&method.name, function);
+                    let own = function.params.len().saturating_sub(method.signature.params.len());
+                    let (values, rest) = captured.split_at(own.min(captured.len()));
+                    p.function_as(&method.name, function, values);
+                    captured = rest;
                 }
             }
         });

@@ -245,23 +245,28 @@ fn targets(transition: &Transition) -> Vec<StateId> {
 
 /// Calls `f` with everything that `stmts` call.
 pub(crate) fn note_calls(stmts: &[Stmt], f: &mut dyn FnMut(&Callee)) {
+    each_call(stmts, &mut |call| f(&call.callee));
+}
+
+/// Calls `f` with every call in `stmts`.
+pub(crate) fn each_call(stmts: &[Stmt], f: &mut dyn FnMut(&ir::Call)) {
     for stmt in stmts {
         match &stmt.kind {
-            StmtKind::Call(call) => f(&call.callee),
+            StmtKind::Call(call) => f(call),
             StmtKind::For { init, update, .. } => {
-                note_calls(init, f);
-                note_calls(update, f);
+                each_call(init, f);
+                each_call(update, f);
             }
             _ => {}
         }
         ir::visit::exprs(stmt, &mut |expr| {
             ir::visit::subexprs(expr, &mut |e| {
                 if let ir::ExprKind::Call(call) = &e.kind {
-                    f(&call.callee);
+                    f(call);
                 }
             });
         });
-        ir::visit::blocks(stmt, &mut |block| note_calls(&block.stmts, f));
+        ir::visit::blocks(stmt, &mut |block| each_call(&block.stmts, f));
     }
 }
 

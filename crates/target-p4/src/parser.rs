@@ -17,9 +17,7 @@ impl<'p> Printer<'p> {
         self.blank();
         self.annotations(&parser.annotations);
         self.headed(&format!("parser {name}"), &parser.params, |p| {
-            p.local_instances(&parser.instances);
-            p.sub_parsers();
-            p.locals(&parser.locals);
+            p.instances_and_locals(&parser.instances, &parser.locals, Self::sub_parsers);
             for (index, set) in parser.value_sets.iter().enumerate() {
                 p.value_set(index, set);
             }

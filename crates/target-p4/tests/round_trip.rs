@@ -47,6 +47,11 @@ fn objects() {
 }
 
 #[test]
+fn methods_that_read_their_block() {
+    expect_file!["programs/closures.printed.p4"].assert_eq(&printed(include_str!("programs/closures.p4")));
+}
+
+#[test]
 fn names() {
     expect_file!["programs/names.printed.p4"].assert_eq(&printed(include_str!("programs/names.p4")));
 }

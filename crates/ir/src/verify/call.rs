@@ -82,7 +82,16 @@ impl Verifier<'_> {
                     ty: substitute(&param.ty, &|name| bound(signature, outer, call, name)),
                     optional: param.optional,
                 };
-                Some(signature.params.iter().map(param).collect())
+                let mut params: Vec<Param> = signature.params.iter().map(param).collect();
+                if let Callee::Method(instance, _) = callee {
+                    let captured = program.captures(program.instances.get(instance.index())?);
+                    params.extend(captured.map(|var| Param {
+                        direction: Direction::In,
+                        ty: var.ty.clone(),
+                        optional: false,
+                    }));
+                }
+                Some(params)
             }
         }
     }

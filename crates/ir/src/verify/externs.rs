@@ -187,9 +187,14 @@ fn implements(
 ) -> bool {
     let bound = |name: &Name| object.argument(instance, name);
     let declared = &method.signature.params;
-    // An implementation may leave out `@optional` parameters at the end.
-    let left_out = declared.get(function.params.len()..);
-    left_out.is_some_and(|params| params.iter().all(|param| param.optional))
+    // An implementation may leave out `@optional` parameters at the end, or have more for captured values.
+    let left_out = declared.get(function.params.len()..).unwrap_or_default();
+    let captured = function.params.get(declared.len()..).unwrap_or_default();
+    let is_captured = |id: &crate::VarId| {
+        function.vars.get(id.index()).is_some_and(|var| same_direction(Direction::In, var.kind))
+    };
+    left_out.iter().all(|param| param.optional)
+        && captured.iter().all(is_captured)
         && substitute(&method.signature.returns, &bound) == function.returns
         && declared.iter().zip(&function.params).all(|(param, id)| {
             function.vars.get(id.index()).is_some_and(|var| {
