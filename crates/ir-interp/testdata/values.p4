@@ -77,6 +77,13 @@ control I(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t sm) 
             bool done = divide(number, 3, hdr.data.b);
             hdr.data.a = done ? (bit<16>)number : 16w0;
             hdr.data.op = crc7_short((bit<8>)kind_t.TWO) ++ 1w1;
+        } else if (hdr.data.op == 8) {
+            // Nobody takes the result.
+            bit<64> number = 32w0 ++ hdr.data.b;
+            bit<32> rest;
+            divide(number, (bit<32>)hdr.data.a, rest);
+            hdr.data.b = (bit<32>)number;
+            hdr.data.a = (bit<16>)rest;
         }
     }
 }

@@ -28,7 +28,7 @@ fn frames() -> Vec<Vec<u8>> {
             rng.below(if small { 4 } else { 1 << 16 }) as u16,
             rng.below(1 << if small { 8 } else { 32 }) as u32,
         );
-        [&[rng.between(1, 7) as u8, rng.below(8) as u8], &a.to_be_bytes()[..], &b.to_be_bytes()].concat()
+        [&[rng.between(1, 8) as u8, rng.below(8) as u8], &a.to_be_bytes()[..], &b.to_be_bytes()].concat()
     };
     (0..4000).map(frame).collect()
 }

@@ -54,6 +54,11 @@ impl<'a> Code<'a, '_> {
             let Some(parts) = self.targets(to) else { return Ok(false) };
             slots.extend(parts.iter().map(|(_, kind)| Slot { width: kind.width(), from: None }));
             targets.extend(parts);
+        } else {
+            // The extern gives its result even if nobody takes it.
+            let mut widths = vec![];
+            ir_value::numbers::widths(self.program, &signature.returns, &mut widths);
+            slots.extend(widths.into_iter().map(|width| Slot { width, from: None }));
         }
         if slots.len() > MOST_GIVEN {
             return Ok(false);
