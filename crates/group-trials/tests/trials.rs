@@ -1,5 +1,6 @@
 //! Groups under traffic. In the long form (`P4RACK_ALL`) there are 3.4 million packets for each kind of change.
 
+use group_trials::autoscale::{RULES, autoscale};
 use group_trials::bloom::{broken, configurations};
 use group_trials::churn::Churn;
 use group_trials::simulation::{Counts, Setting};
@@ -106,4 +107,16 @@ fn old_flows_stay_at_the_old_server_and_new_ones_go_to_the_new_one() {
     let after = run.seconds[END_OF_SET_1 as usize - 1];
     assert_eq!((before.at[1], before.pins, after.extra_hops, after.pins), (0, 0, 0, 80), "{run:?}");
     assert!(after.at[0] > 0 && after.at[1] > 0, "{run:?}");
+}
+
+#[test]
+fn a_group_follows_its_load_and_breaks_no_flow() {
+    let run = autoscale(3);
+    is_exact(&run.counts);
+    let part = run.servers.len() / 3;
+    let most = run.servers[part..2 * part].iter().max().copied();
+    assert_eq!((run.servers[part - 1], most, run.servers.last().copied()), (2, Some(6), Some(2)), "{run:?}");
+    assert!(run.servers.iter().all(|count| (RULES.min..=RULES.max).contains(count)));
+    let turns = run.servers.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    assert_eq!(turns, 8, "up by four, down by four, and never to and fro: {run:?}");
 }

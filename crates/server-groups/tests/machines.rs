@@ -161,3 +161,29 @@ fn members_are_refused_that_are_there_or_would_leave_nobody() {
     assert_eq!(group.died(Member(1), 0), Ok(()));
     assert_eq!(group.status()[&Member(0)].current, 8, "buckets go back to where their flows are");
 }
+
+#[test]
+fn pinned_flows_do_not_keep_a_bucket_from_settling() {
+    let mut server: Server<Flow, u32> = Server::new(Member(0), ServerLimits::default());
+    let mut out = vec![];
+    server.receive(
+        Frame::Order(Order::Members { version: 1, alive: [Member(0), Member(1)].into() }),
+        0,
+        &mut out,
+    );
+    let hop = Hop::First { previous: None };
+    server.receive(Frame::Packet { flow: 1, bucket: 0, hop, packet: 0 }, 0, &mut out);
+    let mut settle = |server: &mut Server<Flow, u32>, row: RowId<Flow>, most: usize| {
+        out.clear();
+        let order = Order::Settle { row, epoch: 1, current: Member(1), most };
+        server.receive(Frame::Order(order), 0, &mut out);
+        out.pop()
+    };
+    let (bucket, pin) = (RowId::bucket(0), RowId { bucket: 0, pin: Some(1) });
+    let busy = Report::Busy { row: bucket, epoch: 1, count: 1 };
+    assert_eq!(settle(&mut server, bucket, 0), Some(Effect::Report(busy)));
+    server.receive(Frame::Order(Order::Check { flows: vec![(0, 1)] }), 0, &mut vec![]);
+    let settled = |row, kept| Some(Effect::Report(Report::Settled { row, epoch: 1, kept }));
+    assert_eq!(settle(&mut server, bucket, 0), settled(bucket, vec![]));
+    assert_eq!(settle(&mut server, pin, 1), settled(pin, vec![(0, 1)]));
+}
