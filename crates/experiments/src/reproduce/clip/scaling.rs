@@ -12,7 +12,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     about: "Changes of the members under traffic: broken flows with rows and probes (`server-groups`), and with the paper's two Bloom filters.",
     set: "flows of 250 ticks on average. Rows: 256 buckets, 25 new flows a tick, 1,200 ticks, links of 1 to 6 ticks, 3 seeds. Filters: 2 hashes, 40 new flows a tick, 2,000 ticks, 2 seeds; 30 ticks from \
           report to change, 2 from switch to server.",
-    leaves_out: "the paper says that no flow breaks and gives no number. The filters are this project's reading of the paper; a flow counts as broken if any of its packets reaches another server than its first one. The \
+    leaves_out: "the paper says that no flow breaks and gives no number. The filters are this project's reading of the paper; a flow counts as broken if any of its packets reaches another server than its first one (for rows, each such packet counts). The \
                  schedules of rows and filters are not the same.",
     run,
 };
