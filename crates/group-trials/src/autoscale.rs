@@ -39,7 +39,7 @@ pub fn autoscale(seed: u64) -> Autoscale {
     while group.now < PART * RATES.len() as u64 {
         let rate = RATES[(group.now / PART) as usize];
         group.step();
-        if group.now % LOOK == 0 {
+        if group.now.is_multiple_of(LOOK) {
             let taking = group.taking();
             servers.push(taking.len());
             let count = |at: &BTreeMap<Member, u64>, member| at.get(&member).copied().unwrap_or(0);

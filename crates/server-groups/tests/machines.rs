@@ -187,3 +187,56 @@ fn pinned_flows_do_not_keep_a_bucket_from_settling() {
     assert_eq!(settle(&mut server, bucket, 0), settled(bucket, vec![]));
     assert_eq!(settle(&mut server, pin, 1), settled(pin, vec![(0, 1)]));
 }
+
+/// Server 0, which knows servers 1 and 2.
+fn third_of_three() -> Server<Flow, u32> {
+    let mut server = Server::new(Member(0), ServerLimits::default());
+    let alive = [Member(0), Member(1), Member(2)].into();
+    server.receive(Frame::Order(Order::Members { version: 1, alive }), 0, &mut vec![]);
+    server
+}
+
+fn first(previous: Option<Member>, packet: u32) -> Frame<Flow, u32> {
+    Frame::Packet { flow: 1, bucket: 0, hop: Hop::First { previous }, packet }
+}
+
+#[test]
+fn only_the_last_question_of_the_right_server_ends_a_hold() {
+    let mut server = third_of_three();
+    let mut out = vec![];
+    server.receive(first(None, 0), 0, &mut out);
+    let row = RowId::bucket(0);
+    server.receive(Frame::Order(Order::Settle { row, epoch: 1, current: Member(1), most: 1 }), 0, &mut out);
+    server.receive(first(None, 1), 0, &mut out);
+    for (from, is_last, held) in [(2, true, 1), (1, false, 1), (1, true, 0)] {
+        let ask = Frame::Ask { flow: 1, bucket: 0, from: Member(from), number: 9, is_last };
+        server.receive(ask, 0, &mut out);
+        assert_eq!(server.held(), held, "{from} {is_last}");
+    }
+    assert_eq!(server.counters.handled, 2);
+}
+
+#[test]
+fn answers_to_earlier_questions_do_not_count_and_a_closed_row_leaves_nothing() {
+    let mut server = third_of_three();
+    let mut out = vec![];
+    server.receive(first(Some(Member(1)), 0), 0, &mut out);
+    let Some(Effect::Send { frame: Frame::Packet { hop: Hop::Probe { number, .. }, .. }, .. }) = out.pop()
+    else {
+        panic!("no probe");
+    };
+    let answer = |number: u16| Frame::Answer { flow: 1, bucket: 0, from: Member(1), number, owns: true };
+    server.receive(answer(number.wrapping_sub(1)), 0, &mut out);
+    assert_eq!((server.waiting(), server.counters.refused), (1, 1));
+    server.receive(answer(number), 0, &mut out);
+    let (row, kept) = (RowId::bucket(0), vec![]);
+    server.receive(Frame::Order(Order::Close { row, epoch: 2, previous: Member(1), kept }), 0, &mut out);
+    let asks = out.iter().any(|effect| {
+        matches!(effect, Effect::Send { to: Member(1), frame: Frame::Ask { is_last: true, .. } })
+    });
+    assert!(asks, "{out:?}");
+    server.receive(answer(number + 1), 0, &mut out);
+    assert_eq!(out.last(), Some(&Effect::Report(Report::Closed { row, epoch: 2 })));
+    server.receive(first(None, 3), 0, &mut out);
+    assert_eq!(out.last(), Some(&Effect::Handle { flow: 1, packet: 3 }));
+}
