@@ -3,7 +3,7 @@
 use base_time::Rng;
 use server_groups::Member;
 use server_groups::filters::{Filters, Hashes, Insert};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// A run.
@@ -39,11 +39,11 @@ pub fn broken(seed: u64, run: &Bloom) -> Broken {
     let mut next_member = 4;
     let mut flows: Vec<(u64, u64)> = vec![];
     let mut next = 0;
-    let mut first: HashMap<u64, Member> = HashMap::new();
-    let mut at_server: HashMap<u64, Member> = HashMap::new();
+    let mut first: BTreeMap<u64, Member> = BTreeMap::new();
+    let mut at_server: BTreeMap<u64, Member> = BTreeMap::new();
     let mut under_way: Vec<(u64, u64, Member)> = vec![];
-    let mut pins: HashMap<u64, Member> = HashMap::new();
-    let mut reported: HashMap<u64, Member> = HashMap::new();
+    let mut pins: BTreeMap<u64, Member> = BTreeMap::new();
+    let mut reported: BTreeMap<u64, Member> = BTreeMap::new();
     let mut change = None;
     let (mut broken, mut by_false) = (BTreeSet::new(), 0);
     for now in 0..ticks {
@@ -56,7 +56,7 @@ pub fn broken(seed: u64, run: &Bloom) -> Broken {
         if change.is_some_and(|at| now >= at) {
             change = None;
             if run.pins {
-                pins.extend(reported.drain());
+                pins.extend(std::mem::take(&mut reported));
             }
             if members.len() > 2 && rng.next_bool() {
                 members.remove(rng.below(members.len() as u64) as usize);

@@ -4,7 +4,7 @@ use base_time::Rng;
 use server_groups::group::Limits;
 use server_groups::server::Limits as ServerLimits;
 use server_groups::{Command, Effect, Frame, Group, Hop, Member, Report, Server, Table, Write};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A flow; its hash is its number.
 pub type Flow = u32;
@@ -84,12 +84,12 @@ pub struct Simulation {
     events: BTreeMap<(u64, u64), Event>,
     count: u64,
     /// When the last frame reaches the end of each link.
-    last: HashMap<(bool, Member), u64>,
+    last: BTreeMap<(bool, Member), u64>,
     table: Table<Flow>,
     group: Group<Flow>,
     servers: BTreeMap<Member, Server<Flow, u32>>,
-    owner: HashMap<Flow, Member>,
-    handled: HashMap<Flow, u32>,
+    owner: BTreeMap<Flow, Member>,
+    handled: BTreeMap<Flow, u32>,
     /// Flows that each server has asked about, for the variant without holds.
     asked: BTreeSet<(Member, Flow)>,
     /// Packets handled by each server.
@@ -110,12 +110,12 @@ impl Simulation {
             now: 0,
             events: BTreeMap::new(),
             count: 0,
-            last: HashMap::new(),
+            last: BTreeMap::new(),
             table: Table::new(group.rows()),
             group,
             servers: BTreeMap::new(),
-            owner: HashMap::new(),
-            handled: HashMap::new(),
+            owner: BTreeMap::new(),
+            handled: BTreeMap::new(),
             asked: BTreeSet::new(),
             at_server: BTreeMap::new(),
             counts: Counts::default(),

@@ -58,6 +58,7 @@ fn pins_save_hops() {
     let run = |pins: usize| all(Churn { ticks, ..with(Setting { pins, ..Setting::default() }) });
     let (without, with) = (run(0), run(1024));
     is_exact(&with);
+    assert!(with.pins <= 1024, "{with:?}");
     // The changes differ, since draws do: compared is what a moved bucket costs.
     let cost = |counts: &Counts| counts.extra_hops / counts.moves;
     assert!(with.pins > 0 && cost(&with) < cost(&without), "{with:?} {without:?}");
@@ -68,6 +69,7 @@ fn lost_frames_cost_packets_and_nothing_else() {
     let counts = all(with(Setting { lost: 5, pins: 64, ..Setting::default() }));
     let missing = counts.sent - counts.handled;
     assert_eq!(counts.wrong, 0, "{counts:?}");
+    assert!(counts.pins <= 64, "{counts:?}");
     assert!(missing > 0 && missing < counts.sent / 20, "{counts:?}");
     assert_eq!(counts.held, 0, "{counts:?}");
 }
