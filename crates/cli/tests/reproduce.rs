@@ -127,3 +127,34 @@ fn tables_stand_beside_the_papers() {
         assert_eq!(found[0][column], paper);
     }
 }
+
+/// Formulas and a short run; `clip scaling` is in the tests of `group-trials`.
+#[test]
+fn clips_figures_about_scaling() {
+    let clip = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
+        let output = command.args(["reproduce", "clip"]).args(args).output().expect("the binary runs");
+        assert!(output.status.success(), "{args:?}: {}", stderr(&output));
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let list = clip(&[]);
+    let names: Vec<_> = list.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(names, ["scaling", "fig5a", "fig7", "table1"]);
+    let told: Value = serde_json::from_str(&clip(&["fig5a", "fig7", "--format", "json"])).expect("JSON");
+    let rows = |at: usize| told["results"][at]["rows"].as_array().expect("rows").clone();
+    for row in rows(0).iter().filter(|row| row["paper"] != "") {
+        assert_eq!(row["1 is near the bound"], row["paper"]);
+    }
+    let seconds = rows(1);
+    for row in &seconds[..4] {
+        for server in ["1, Mpps", "2"] {
+            let (ours, paper) = (
+                number(row, &format!("server {server}")),
+                row[format!("paper: server {}", &server[..1])].as_str(),
+            );
+            let paper: f64 = paper.and_then(|text| text.parse().ok()).expect("a number");
+            assert!((ours - paper).abs() < 0.1, "{row}");
+        }
+    }
+    assert_eq!(seconds[4]["time"], "wrong 0, reordered 0, lost 0");
+}

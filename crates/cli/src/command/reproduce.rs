@@ -4,7 +4,7 @@ use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::SourceMap;
 use base_time::{Duration, Time};
-use experiments::reproduce::{EXPERIMENTS, Experiment, FLEXSWITCH, Lab};
+use experiments::reproduce::{CLIP, EXPERIMENTS, Experiment, FLEXSWITCH, Lab};
 use serde_json::json;
 use std::fmt::Write;
 use std::io::IsTerminal;
@@ -15,7 +15,8 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:
   p4rack reproduce flightplan
   p4rack reproduce flightplan fig11
-  p4rack reproduce flexswitch table1 table2 fig2")]
+  p4rack reproduce flexswitch table1 table2 fig2
+  p4rack reproduce clip scaling fig7")]
 pub struct Args {
     #[command(subcommand)]
     paper: Paper,
@@ -27,6 +28,18 @@ enum Paper {
     Flightplan(Flightplan),
     /// FlexSwitch (NSDI'17): errors of building blocks for limited switches
     Flexswitch(Flexswitch),
+    /// CLIP: a group of servers that grows and shrinks without breaking a flow
+    Clip(Clip),
+}
+
+#[derive(clap::Args)]
+struct Clip {
+    /// Figures or tables to reproduce; without any, list all
+    #[arg(value_parser = find_clip)]
+    figures: Vec<&'static Experiment>,
+    /// Output format
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
 }
 
 #[derive(clap::Args)]
@@ -69,6 +82,10 @@ fn find_flexswitch(name: &str) -> Result<&'static Experiment, String> {
     find_in(&FLEXSWITCH, name)
 }
 
+fn find_clip(name: &str) -> Result<&'static Experiment, String> {
+    find_in(&CLIP, name)
+}
+
 fn find_in(all: &[&'static Experiment], name: &str) -> Result<&'static Experiment, String> {
     let known = || all.iter().map(|experiment| experiment.name);
     let found = all.iter().find(|experiment| experiment.name == name);
@@ -82,7 +99,8 @@ fn find_in(all: &[&'static Experiment], name: &str) -> Result<&'static Experimen
 pub fn run(args: Args) -> ExitCode {
     let args = match args.paper {
         Paper::Flightplan(args) => args,
-        Paper::Flexswitch(args) => return flexswitch(args),
+        Paper::Flexswitch(args) => return models(&FLEXSWITCH, &args.figures, args.format),
+        Paper::Clip(args) => return models(&CLIP, &args.figures, args.format),
     };
     let Some(experiment) = args.figure else {
         list(&EXPERIMENTS, args.format);
@@ -134,27 +152,27 @@ pub fn run(args: Args) -> ExitCode {
 }
 
 /// Each figure after the other; in JSON a list.
-fn flexswitch(args: Flexswitch) -> ExitCode {
-    if args.figures.is_empty() {
-        list(&FLEXSWITCH, args.format);
+fn models(all: &[&Experiment], figures: &[&Experiment], format: Format) -> ExitCode {
+    if figures.is_empty() {
+        list(all, format);
         return ExitCode::SUCCESS;
     }
     let mut map = SourceMap::new();
     let mut results = vec![];
-    for (at, experiment) in args.figures.iter().enumerate() {
+    for (at, experiment) in figures.iter().enumerate() {
         let mut lab =
             Lab { racks: PathBuf::new(), full_rate: false, until: None, map: &mut map, tell: &mut |_| {} };
         let shown = match experiment.run(&mut lab) {
             Ok(shown) => shown,
-            Err(found) => return output::failed(&found, &map, args.format),
+            Err(found) => return output::failed(&found, &map, format),
         };
-        match args.format {
+        match format {
             Format::Text if at > 0 => output::print(&format!("\n{}", experiment.text(&shown))),
             Format::Text => output::print(&experiment.text(&shown)),
             Format::Json => results.push(experiment.json(&shown)),
         }
     }
-    if args.format == Format::Json {
+    if format == Format::Json {
         output::json(&json!({ "ok": true, "results": results }));
     }
     ExitCode::SUCCESS

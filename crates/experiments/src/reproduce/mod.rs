@@ -1,6 +1,7 @@
-//! Experiments of Flightplan's (NSDI'21) and FlexSwitch's (NSDI'17), run again: each figure and table in a file of its own, with the paper's
+//! Experiments of Flightplan's (NSDI'21), FlexSwitch's (NSDI'17) and CLIP's, run again: each figure and table in a file of its own, with the paper's
 //! number beside ours, the chosen parameters, and the effects that the model leaves out.
 
+mod clip;
 mod fig10;
 mod fig11;
 mod fig12;
@@ -17,6 +18,7 @@ mod table1;
 mod table2;
 mod table3;
 
+pub use clip::CLIP;
 pub use flexswitch::FLEXSWITCH;
 pub use lab::Lab;
 

@@ -33,7 +33,8 @@ impl<F: Clone + Ord, P> Server<F, P> {
             Order::Settle { row, epoch, current, most } => self.settle(row, epoch, current, most, out),
             Order::Close { row, epoch, previous, kept } => {
                 let is_old = self.closing.get(&row).is_some_and(|closing| epoch < closing.epoch);
-                if !is_old && kept.len() <= self.limits.waiting {
+                let has_room = self.closing.len() < self.limits.waiting || self.closing.contains_key(&row);
+                if !is_old && has_room && kept.len() <= self.limits.waiting {
                     self.closing.insert(row, Closing { epoch, previous, kept, is_asked: false });
                     self.close_rows(now, out);
                 } else {

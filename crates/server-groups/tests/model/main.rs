@@ -83,6 +83,8 @@ fn a_group_that_grows_breaks_no_flow() {
 #[test]
 fn flows_may_end_at_any_time() {
     holds(ends(4, 2));
+    let changes = vec![Change::Add(2), Change::Remove(2)];
+    holds(World::new(4, Budget { packets: vec![3], ends: 1, changes }));
 }
 
 #[test]

@@ -1,0 +1,242 @@
+//! Servers and frames that they are not to get, or not to wait for.
+
+use server_groups::group::Limits;
+use server_groups::server::Limits as ServerLimits;
+use server_groups::{Effect, Frame, Group, Hop, Member, Order, Refusal, Report, RowId, Server};
+
+type Flow = u32;
+
+#[test]
+fn a_server_refuses_what_it_is_not_to_get() {
+    let mut server: Server<Flow, u32> =
+        Server::new(Member(0), ServerLimits { flows: 2, ..ServerLimits::default() });
+    let mut out = vec![];
+    let order = Order::Members { version: 1, alive: [Member(0), Member(1)].into() };
+    server.receive(Frame::Order(order), 0, &mut out);
+    out.clear();
+    let packet = |flow: Flow, hop: Hop| Frame::Packet { flow, bucket: 0, hop, packet: 0 };
+    server.receive(packet(1, Hop::Probe { back: Member(9), number: 0 }), 0, &mut out);
+    server.receive(packet(1, Hop::Forwarded { back: Member(0) }), 0, &mut out);
+    server.receive(packet(1, Hop::Returned { from: Member(1) }), 0, &mut out);
+    server.receive(Frame::Ask { flow: 1, bucket: 0, from: Member(7), number: 0, is_last: true }, 0, &mut out);
+    server.receive(Frame::Answer { flow: 1, bucket: 0, from: Member(1), number: 0, owns: true }, 0, &mut out);
+    assert!(out.is_empty(), "{out:?}");
+    let counters = server.counters;
+    assert_eq!((counters.refused, counters.stray), (4, 1));
+    for flow in 0..5 {
+        server.receive(packet(flow, Hop::First { previous: None }), 0, &mut out);
+    }
+    assert_eq!((out.len(), server.counters.no_room), (2, 3));
+}
+
+#[test]
+fn a_hold_is_bounded_and_ends_though_nobody_answers() {
+    let limits = ServerLimits { held: 3, patience: 10, tries: 2, ..ServerLimits::default() };
+    let mut server: Server<Flow, u32> = Server::new(Member(0), limits);
+    let mut out = vec![];
+    let order = Order::Members { version: 1, alive: [Member(0), Member(1)].into() };
+    server.receive(Frame::Order(order), 0, &mut out);
+    let hop = Hop::First { previous: Some(Member(1)) };
+    for packet in 0..6 {
+        server.receive(Frame::Packet { flow: 1, bucket: 0, hop, packet }, 0, &mut out);
+    }
+    assert_eq!((server.held(), server.counters.not_held), (3, 2));
+    for now in [5, 11, 22, 33, 44] {
+        server.tick(now, &mut out);
+    }
+    assert_eq!((server.held(), server.waiting(), server.counters.no_answer), (0, 0, 3));
+    let asked =
+        out.iter().filter(|effect| matches!(effect, Effect::Send { frame: Frame::Ask { .. }, .. })).count();
+    assert_eq!(asked, 2);
+}
+
+/// SplitMix64.
+fn draws() -> impl FnMut(u64) -> u64 {
+    let mut state = 7_u64;
+    move |below| {
+        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let x = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (x ^ (x >> 31)) % below
+    }
+}
+
+#[test]
+fn whatever_comes_memory_stays_bounded() {
+    let limits = ServerLimits {
+        flows: 40,
+        waiting: 10,
+        held: 4,
+        all_held: 12,
+        patience: 100,
+        ..ServerLimits::default()
+    };
+    let mut server: Server<Flow, u32> = Server::new(Member(0), limits);
+    let mut draw = draws();
+    let mut out = vec![];
+    let (mut most_waiting, mut most_held, mut handled) = (0, 0, 0);
+    for now in 0..50_000 {
+        let (flow, bucket, from) = (draw(200) as Flow, draw(4) as u32, Member(draw(4) as u16));
+        let (number, packet) = (draw(1 << 16) as u16, now as u32);
+        let previous = Some(from).filter(|_| draw(3) > 0);
+        let row = RowId { bucket, pin: Some(flow).filter(|_| draw(2) == 0) };
+        let (epoch, is_last) = (draw(5) as u32, draw(2) == 0);
+        let kept = (0..draw(20)).map(|at| (bucket, at as Flow)).collect();
+        let frame = match draw(10) {
+            0..4 => Frame::Packet { flow, bucket, hop: Hop::First { previous }, packet },
+            4 => Frame::Packet { flow, bucket, hop: Hop::Probe { back: from, number }, packet },
+            5 => Frame::Packet { flow, bucket, hop: Hop::Returned { from }, packet },
+            6 => Frame::Ask { flow, bucket, from, number, is_last },
+            7 => Frame::Answer { flow, bucket, from, number, owns: is_last },
+            8 => Frame::Order(Order::Close { row, epoch, previous: from, kept }),
+            _ => match draw(3) {
+                0 => Frame::Order(Order::Settle { row, epoch, current: from, most: draw(30) as usize }),
+                1 => Frame::Order(Order::Check { flows: kept }),
+                _ => {
+                    let alive = (0..4).filter(|_| draw(2) == 0).map(Member).collect();
+                    Frame::Order(Order::Members { version: now as u32, alive })
+                }
+            },
+        };
+        server.receive(frame, now, &mut out);
+        if draw(20) == 0 {
+            server.tick(now, &mut out);
+        }
+        if draw(30) == 0 {
+            server.end_unused(now.saturating_sub(50), &mut out);
+        }
+        handled += out.iter().filter(|effect| matches!(effect, Effect::Handle { .. })).count() as u64;
+        most_waiting = most_waiting.max(server.waiting());
+        most_held = most_held.max(server.held());
+        assert!(server.owned().count() <= limits.flows + limits.waiting);
+        out.clear();
+    }
+    assert_eq!(server.counters.handled, handled);
+    // The last questions of a row that is closed may come beside probes.
+    assert!(most_waiting > 0 && most_waiting <= limits.flows + limits.waiting, "{most_waiting}");
+    assert!(most_held > 0 && most_held <= limits.all_held, "{most_held}");
+}
+
+#[test]
+fn reports_of_strangers_and_of_other_rows_change_nothing() {
+    let members = [(Member(0), 1), (Member(1), 1)];
+    let mut group: Group<Flow> = Group::new(&members, 8, Limits::default());
+    for member in [0, 1, 7] {
+        group.report(Member(member), Report::Members { version: 1 }, 0);
+    }
+    let before = group.clone();
+    let row = RowId::bucket(3);
+    let reports = [
+        Report::Settled { row, epoch: 0, kept: vec![(3, 1)] },
+        Report::Settled { row: RowId::bucket(99), epoch: 0, kept: vec![] },
+        Report::Busy { row, epoch: 0, count: 9 },
+        Report::Closed { row, epoch: 0 },
+        Report::Ended { bucket: 3, flow: 5 },
+    ];
+    for report in reports {
+        group.report(Member(1), report, 0);
+    }
+    assert_eq!(group.rows(), before.rows());
+    assert_eq!((group.pins().count(), group.refused), (0, 2));
+    assert!(group.is_steady());
+}
+
+#[test]
+fn members_are_refused_that_are_there_or_would_leave_nobody() {
+    let mut group: Group<Flow> = Group::new(&[(Member(0), 1)], 8, Limits::default());
+    assert_eq!(group.drain(Member(0), true, 0), Err(Refusal::Last));
+    assert_eq!(group.drain(Member(5), true, 0), Err(Refusal::Unknown));
+    assert_eq!(group.add(Member(0), 1, 0), Err(Refusal::Present));
+    assert_eq!(group.add(Member(1), 0, 0), Err(Refusal::NoWeight));
+    assert_eq!(group.weigh(Member(0), 0, 0), Err(Refusal::NoWeight));
+    assert_eq!(group.add(Member(1), 3, 0), Ok(()));
+    assert_eq!(group.status()[&Member(1)].current, 0, "the others do not know it yet");
+    for member in [0, 1] {
+        group.report(Member(member), Report::Members { version: 2 }, 0);
+    }
+    assert_eq!(group.status()[&Member(1)].current, 6, "three quarters");
+    assert_eq!(group.drain(Member(0), true, 0), Ok(()));
+    assert_eq!(group.drain(Member(1), true, 0), Err(Refusal::Last));
+    assert!(group.status()[&Member(0)].previous > 0, "it stays while it may have flows");
+    assert_eq!(group.died(Member(1), 0), Ok(()));
+    assert_eq!(group.status()[&Member(0)].current, 8, "buckets go back to where their flows are");
+}
+
+#[test]
+fn pinned_flows_do_not_keep_a_bucket_from_settling() {
+    let mut server: Server<Flow, u32> = Server::new(Member(0), ServerLimits::default());
+    let mut out = vec![];
+    server.receive(
+        Frame::Order(Order::Members { version: 1, alive: [Member(0), Member(1)].into() }),
+        0,
+        &mut out,
+    );
+    let hop = Hop::First { previous: None };
+    server.receive(Frame::Packet { flow: 1, bucket: 0, hop, packet: 0 }, 0, &mut out);
+    let mut settle = |server: &mut Server<Flow, u32>, row: RowId<Flow>, most: usize| {
+        out.clear();
+        let order = Order::Settle { row, epoch: 1, current: Member(1), most };
+        server.receive(Frame::Order(order), 0, &mut out);
+        out.pop()
+    };
+    let (bucket, pin) = (RowId::bucket(0), RowId { bucket: 0, pin: Some(1) });
+    let busy = Report::Busy { row: bucket, epoch: 1, count: 1 };
+    assert_eq!(settle(&mut server, bucket, 0), Some(Effect::Report(busy)));
+    server.receive(Frame::Order(Order::Check { flows: vec![(0, 1)] }), 0, &mut vec![]);
+    let settled = |row, kept| Some(Effect::Report(Report::Settled { row, epoch: 1, kept }));
+    assert_eq!(settle(&mut server, bucket, 0), settled(bucket, vec![]));
+    assert_eq!(settle(&mut server, pin, 1), settled(pin, vec![(0, 1)]));
+}
+
+/// Server 0, which knows servers 1 and 2.
+fn third_of_three() -> Server<Flow, u32> {
+    let mut server = Server::new(Member(0), ServerLimits::default());
+    let alive = [Member(0), Member(1), Member(2)].into();
+    server.receive(Frame::Order(Order::Members { version: 1, alive }), 0, &mut vec![]);
+    server
+}
+
+fn first(previous: Option<Member>, packet: u32) -> Frame<Flow, u32> {
+    Frame::Packet { flow: 1, bucket: 0, hop: Hop::First { previous }, packet }
+}
+
+#[test]
+fn only_the_last_question_of_the_right_server_ends_a_hold() {
+    let mut server = third_of_three();
+    let mut out = vec![];
+    server.receive(first(None, 0), 0, &mut out);
+    let row = RowId::bucket(0);
+    server.receive(Frame::Order(Order::Settle { row, epoch: 1, current: Member(1), most: 1 }), 0, &mut out);
+    server.receive(first(None, 1), 0, &mut out);
+    for (from, is_last, held) in [(2, true, 1), (1, false, 1), (1, true, 0)] {
+        let ask = Frame::Ask { flow: 1, bucket: 0, from: Member(from), number: 9, is_last };
+        server.receive(ask, 0, &mut out);
+        assert_eq!(server.held(), held, "{from} {is_last}");
+    }
+    assert_eq!(server.counters.handled, 2);
+}
+
+#[test]
+fn answers_to_earlier_questions_do_not_count_and_a_closed_row_leaves_nothing() {
+    let mut server = third_of_three();
+    let mut out = vec![];
+    server.receive(first(Some(Member(1)), 0), 0, &mut out);
+    let Some(Effect::Send { frame: Frame::Packet { hop: Hop::Probe { number, .. }, .. }, .. }) = out.pop()
+    else {
+        panic!("no probe");
+    };
+    let answer = |number: u16| Frame::Answer { flow: 1, bucket: 0, from: Member(1), number, owns: true };
+    server.receive(answer(number.wrapping_sub(1)), 0, &mut out);
+    assert_eq!((server.waiting(), server.counters.refused), (1, 1));
+    server.receive(answer(number), 0, &mut out);
+    let (row, kept) = (RowId::bucket(0), vec![]);
+    server.receive(Frame::Order(Order::Close { row, epoch: 2, previous: Member(1), kept }), 0, &mut out);
+    let asks = out.iter().any(|effect| {
+        matches!(effect, Effect::Send { to: Member(1), frame: Frame::Ask { is_last: true, .. } })
+    });
+    assert!(asks, "{out:?}");
+    server.receive(answer(number + 1), 0, &mut out);
+    assert_eq!(out.last(), Some(&Effect::Report(Report::Closed { row, epoch: 2 })));
+    server.receive(first(None, 3), 0, &mut out);
+    assert_eq!(out.last(), Some(&Effect::Handle { flow: 1, packet: 3 }));
+}
