@@ -54,7 +54,7 @@ pub(crate) static BITMAP: Block = Block {
     control: "Bitmap",
     about: "number of different keys up to about twice the number of cells",
     error: "standard error sqrt(e^t - t - 1) / (t sqrt(cells)) for t = keys / cells (Whang, Vander-Zanden and Taylor 1990). Measured: at most 0.4 % with 8 KB and 100 to 50,000 keys \
-            (`p4rack reproduce flexswitch fig2`). The estimate never falls within a window. A cell that no key touched for 2^window windows counts once more.",
+            (`p4rack reproduce flexswitch fig2`). The estimate never falls within a window. With windows, a cell that no key touched for 2^window windows counts once more.",
     parameters: &[CELLS, MANTISSA, KEY, WINDOW],
     check: any,
     ports,
@@ -79,7 +79,7 @@ pub(crate) static HYPERLOGLOG: Block = Block {
     control: "HyperLogLog",
     about: "number of different keys, of any size",
     error: "standard error at most 1.04 / sqrt(cells) (Flajolet, Fusy, Gandouet and Meunier 2007), for any number of keys (Ertl 2017). Measured: mean error at most 0.87 / sqrt(cells) \
-            (`cargo test -p p4-blocks --test paper`). A cell that no key touched for 2^window windows counts once more.",
+            (`cargo test -p p4-blocks --test paper`). With windows, a cell that no key touched for 2^window windows counts once more.",
     parameters: &[BUCKETS, COARSE, KEY, WINDOW],
     check: any,
     ports,

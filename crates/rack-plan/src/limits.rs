@@ -1,11 +1,14 @@
 //! Code that devices cannot run because of their class: a Tofino does not multiply.
 //!
 //! A section whose code a class lacks needs `runs.SECTION`, which a rule for each other class gives. Whether a device offers
-//! the functions that a program declares itself is another rule's: see `offers`.
+//! the functions that a program declares itself is another rule's: see `offers`. Accesses to register arrays are not checked
+//! here, since the code that the splitter adds to a part has no places by which its calls could be told apart.
 
 use super::Result;
 use super::cut::Cut;
 use base_diag::Diagnostic;
+use base_diag::codes::limits;
+use ir::Program;
 use ir_split::{Placement, Split};
 use plan_model::Prop;
 use rack_model::{DeviceClass, Rack};
@@ -25,6 +28,13 @@ pub(super) fn runs(section: &str) -> Prop {
     format!("runs.{section}").into()
 }
 
+/// Operations of a part that the class lacks.
+fn lacking(program: &Program, class: DeviceClass) -> Vec<Diagnostic> {
+    let mut found = ir_limits::check_but_own_functions(program, class);
+    found.retain(|diagnostic| diagnostic.code == limits::LACKING_OPERATION);
+    found
+}
+
 /// Sections that some of the classes cannot run, and what the class of the origin cannot run of the code that stays there.
 pub(super) fn beyond(cut: &Cut, classes: &[DeviceClass], origin: DeviceClass) -> Vec<Beyond> {
     let mut found = vec![];
@@ -35,7 +45,7 @@ pub(super) fn beyond(cut: &Cut, classes: &[DeviceClass], origin: DeviceClass) ->
         let sections: Vec<usize> = sections.map(|(place, _)| place).collect();
         let classes = if at == 0 { std::slice::from_ref(&origin) } else { classes };
         for class in classes {
-            let why = ir_limits::check_but_own_functions(&part.program, *class);
+            let why = lacking(&part.program, *class);
             if why.is_empty() {
                 continue;
             }
@@ -56,8 +66,7 @@ pub(super) fn beyond(cut: &Cut, classes: &[DeviceClass], origin: DeviceClass) ->
 pub fn check_limits(rack: &Rack, placement: &Placement, split: &Split) -> Result<()> {
     let parts = rack.devices.iter().zip(&split.devices).zip(&placement.devices);
     let found = parts.flat_map(|((device, part), name)| {
-        let found =
-            part.iter().flat_map(|part| ir_limits::check_but_own_functions(&part.program, device.class));
+        let found = part.iter().flat_map(|part| lacking(&part.program, device.class));
         found.map(move |diagnostic| diagnostic.note(format!("device `{name}` is to run it")))
     });
     let found: Vec<Diagnostic> = found.collect();

@@ -99,9 +99,9 @@ fn where_no_device_can_there_is_no_plan() {
     assert_eq!(
         why,
         [
-            "no plan",
-            "`flexswitch` cannot execute a multiplication",
-            "`tofino1` cannot execute a multiplication"
+            "no plan meets all constraints",
+            "`tofino1` cannot execute a multiplication",
+            "`flexswitch` cannot execute a multiplication"
         ]
     );
     // What stays at the origin has to run there.
