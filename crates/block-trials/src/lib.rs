@@ -1,7 +1,8 @@
-//! Blocks tried: the example program of a block on every engine, on packets with random inputs, against the block's model.
+//! Blocks tried: the example program of a block on every engine, on packets with random inputs, against the block's model, or that of its exact twin.
 
 mod inputs;
 mod programs;
+mod twins;
 
 pub use inputs::Inputs;
 pub use programs::{Device, compile};
@@ -18,8 +19,8 @@ pub struct Trial {
 
 impl Trial {
     /// The block's program in the interpreter, as machine code, and in the interpreter after it was printed and compiled again.
-    pub fn new(block: &Block, request: &Request) -> Trial {
-        let (program, map) = compile(block, request, Form::Approximate);
+    pub fn new(block: &Block, request: &Request, form: Form) -> Trial {
+        let (program, map) = compile(block, request, form);
         let printed = programs::printed(&program, map);
         let ports = (block.ports)(&request.values);
         let devices = vec![
@@ -27,7 +28,11 @@ impl Trial {
             ("engine", Device::engine(&program, &ports)),
             ("printed program", Device::interpreter(printed, &ports)),
         ];
-        Trial { devices, model: (block.model)(&request.values) }
+        let model = match form {
+            Form::Approximate => (block.model)(&request.values),
+            Form::Exact => twins::model(block, &request.values),
+        };
+        Trial { devices, model }
     }
 
     /// Runs packets; says where a device differs from the model.

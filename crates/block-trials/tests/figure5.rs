@@ -4,24 +4,13 @@ use base_diag::{SourceMap, codes::limits};
 use compiler::{Until, compile};
 use device::Options;
 use device_classes::DeviceClass;
-use p4_syntax::{LoadError, Loader};
+use p4_arch::Texts;
 use std::sync::Arc;
-
-struct Text;
-
-impl Loader for Text {
-    fn read(&self, _: &str) -> Result<Arc<str>, LoadError> {
-        Ok(include_str!("figure5.p4").into())
-    }
-
-    fn builtin(&self, name: &str) -> Option<Arc<str>> {
-        p4_arch::include(name).map(Arc::from)
-    }
-}
 
 fn program() -> Arc<ir::Program> {
     let mut map = SourceMap::new();
-    let compiled = compile("figure5.p4", &Text, &p4_syntax::Options::default(), Until::Elaborated, &mut map);
+    let texts = Texts(&[("figure5.p4", include_str!("figure5.p4"))]);
+    let compiled = compile("figure5.p4", &texts, &p4_syntax::Options::default(), Until::Elaborated, &mut map);
     compiled.program.unwrap_or_else(|| panic!("{:#?}", compiled.diagnostics))
 }
 

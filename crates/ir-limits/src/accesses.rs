@@ -9,9 +9,11 @@
 //!
 //! One pass over the statements in the order of the stages. Paths are joined, and none is enumerated; conditions are not compared.
 
-use crate::dependences::{Dependences, Node};
-use crate::places::{Place, Sources, Values};
-use base_diag::{Diagnostic, Span, codes::elaborate, codes::limits};
+use crate::dependences::Node;
+use crate::found::{Found, MOST_STEPS};
+use crate::paths::{Held, Progress, State, join, untouched};
+use crate::places::{Place, Sources};
+use base_diag::Diagnostic;
 use device_classes::DeviceClass;
 use ir::{
     Block, Call, Callee, Control, ControlId, Direction, Expr, ExprKind, InstanceId, Program, Stmt, StmtKind,
@@ -19,7 +21,7 @@ use ir::{
 };
 use ir_state::access_of;
 use p4_arch::Access;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Errors for register arrays that a packet uses twice, or whose accesses depend on each other.
 pub(crate) fn check(program: &Program, class: DeviceClass) -> Vec<Diagnostic> {
@@ -32,107 +34,7 @@ pub(crate) fn check(program: &Program, class: DeviceClass) -> Vec<Diagnostic> {
         let state = walk.control_body(state);
         held = join(state, walk.exited).unwrap_or_default().held;
     }
-    if found.steps >= MOST_STEPS {
-        let title = "the program is too large for this check";
-        return vec![Diagnostic::error(elaborate::INLINED_TOO_LARGE, title).note(format!(
-            "with its calls put in place of their callers, it has more than {MOST_STEPS} statements"
-        ))];
-    }
-    let word = class.word();
-    let name = |array: InstanceId| &program.instance(array).control_plane_name;
-    let mut diagnostics = vec![];
-    for (at, (first, array)) in &found.second {
-        let title = format!("`{}` is accessed twice in one pass", name(*array));
-        let mut diagnostic = Diagnostic::error(limits::SECOND_ACCESS, title).at(*at, "the second access");
-        if first != at {
-            diagnostic = diagnostic.at(*first, "the first");
-        }
-        diagnostics.push(diagnostic.note(format!("a `{word}` has each register array in one stage, and a packet passes a stage once; to read a cell and then write the same cell is one access")).help(
-            "keep a copy of the array for the second access, or move the accesses into branches that exclude each other",
-        ));
-    }
-    for circle in found.needs.circles() {
-        let said = |node: &Node| match node {
-            Node::Array(array) => format!("register `{}`", name(*array)),
-            Node::Table(control, table) => {
-                format!("table `{}`", program.control(*control).tables[table.index()].control_plane_name)
-            }
-            Node::Call(..) => "a call of an extern".to_string(),
-        };
-        let Some((first, at)) = circle.first() else { continue };
-        let mut steps: Vec<String> = circle.iter().map(|(node, _)| said(node)).collect();
-        steps.push(said(first));
-        let title = format!("{} would have to be in two stages", said(first));
-        let mut diagnostic = Diagnostic::error(limits::CIRCULAR_ACCESS, title)
-            .at(*at, format!("needs a result of {}", steps.get(1).map_or("", String::as_str)));
-        for ((_, at), pair) in circle.iter().zip(steps.windows(2)).skip(1) {
-            diagnostic = diagnostic.at(*at, format!("{} needs a result of {}", pair[0], pair[1]));
-        }
-        diagnostics.push(
-            diagnostic
-                .note(format!("a `{word}` reads and writes a cell in one stage; needed, in turn: {}", steps.join(", ")))
-                .help("order the arrays: compute what is written to the first without results of the later ones"),
-        );
-    }
-    diagnostics
-}
-
-/// What is wrong, and what needs what.
-#[derive(Default)]
-struct Found {
-    /// By the place of the second access: that of the first, and the array.
-    second: BTreeMap<Span, (Span, InstanceId)>,
-    needs: Dependences,
-    /// Statements looked at.
-    steps: u32,
-}
-
-/// Calls of calls could make a small program endless.
-const MOST_STEPS: u32 = 1_000_000;
-
-/// How far the access to an array is.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Progress {
-    Untouched,
-    /// A cell was read, and may still be written if the index is the same.
-    Read {
-        at: Span,
-        index: Option<String>,
-    },
-    Done {
-        at: Span,
-    },
-    /// A second access was reported; others follow from it.
-    Refused,
-}
-
-/// For each array, how far its access may be: on each path. One that is missing is untouched.
-type Held = BTreeMap<InstanceId, BTreeSet<Progress>>;
-
-/// Before a statement.
-#[derive(Clone, Default)]
-struct State {
-    held: Held,
-    values: Values,
-    /// What decided that the statement runs.
-    guard: Sources,
-}
-
-fn untouched() -> BTreeSet<Progress> {
-    [Progress::Untouched].into()
-}
-
-/// After one of two paths, each of which may have ended.
-fn join(one: Option<State>, other: Option<State>) -> Option<State> {
-    let (Some(mut one), Some(other)) = (one.clone(), other.clone()) else { return one.or(other) };
-    let arrays: BTreeSet<InstanceId> = one.held.keys().chain(other.held.keys()).copied().collect();
-    for array in arrays {
-        let there = other.held.get(&array).cloned().unwrap_or_else(untouched);
-        one.held.entry(array).or_insert_with(untouched).extend(there);
-    }
-    one.values = one.values.or(other.values);
-    one.guard.extend(other.guard);
-    Some(one)
+    found.diagnostics(program, class)
 }
 
 struct Walk<'a> {
@@ -357,6 +259,11 @@ impl<'a> Walk<'a> {
 
     /// A call; gives the sources of its result. None if no path goes on.
     fn call(&mut self, call: &Call, state: &mut State) -> Option<Sources> {
+        if let Callee::Method(instance, method) = call.callee
+            && let Some(array) = self.register_of(instance)
+        {
+            return Some(self.register(array, instance, method, call, state));
+        }
         match &call.callee {
             Callee::Control(inner) => {
                 let control = self.program.control(*inner);
@@ -373,9 +280,6 @@ impl<'a> Walk<'a> {
                 self.inlined(call, control, &action.params, state, |walk, state| {
                     walk.body(&action.body, state)
                 })
-            }
-            Callee::Method(instance, method) if self.is_register(*instance) => {
-                Some(self.register(*instance, *method, call, state))
             }
             callee => {
                 let mut inputs = state.guard.clone();
@@ -447,12 +351,32 @@ impl<'a> Walk<'a> {
         matches!(direction, Some(Direction::Out | Direction::InOut))
     }
 
-    fn is_register(&self, instance: InstanceId) -> bool {
-        let object = self.program.extern_object(self.program.instance(instance).object);
-        !object.user && object.name.eq_ignore_ascii_case("register")
+    /// The register array that a method of the object uses: the object itself, or that of a `RegisterAction`.
+    fn register_of(&self, instance: InstanceId) -> Option<InstanceId> {
+        let is_register = |id: InstanceId| {
+            let object = self.program.extern_object(self.program.instance(id).object);
+            !object.user && object.name.eq_ignore_ascii_case("register")
+        };
+        if is_register(instance) {
+            return Some(instance);
+        }
+        let action = self.program.instance(instance);
+        let given = action.args.first().filter(|_| !action.methods.is_empty());
+        match given?.kind {
+            ExprKind::Const(ir::Const::Instance(array)) => Some(array).filter(|array| is_register(*array)),
+            _ => None,
+        }
     }
 
-    fn register(&mut self, array: InstanceId, method: u32, call: &Call, state: &mut State) -> Sources {
+    /// A call of a method of `instance`, which uses `array`.
+    fn register(
+        &mut self,
+        array: InstanceId,
+        instance: InstanceId,
+        method: u32,
+        call: &Call,
+        state: &mut State,
+    ) -> Sources {
         let node = Node::Array(array);
         let mut inputs = state.guard.clone();
         for arg in call.args.iter().flatten() {
@@ -461,11 +385,11 @@ impl<'a> Walk<'a> {
             }
         }
         self.found.needs.add(node, &inputs, call.span);
-        let object = self.program.extern_object(self.program.instance(array).object);
+        let object = self.program.extern_object(self.program.instance(instance).object);
         let params = object.methods.get(method as usize).map(|method| method.signature.params.as_slice());
         let at = params.unwrap_or_default().iter().position(|param| param.name == "index");
         let index = at.and_then(|at| call.args.get(at)?.as_ref()).and_then(|index| self.index(index, state));
-        let writes = access_of(self.program, array, method) != Access::Read;
+        let writes = instance != array || access_of(self.program, array, method) != Access::Read;
         let before = state.held.remove(&array).unwrap_or_else(untouched);
         let mut after = BTreeSet::new();
         for progress in before {

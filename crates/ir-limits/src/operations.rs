@@ -13,8 +13,8 @@ pub fn exceeds(class: DeviceClass, program: &Program, control: &Control, stmt: &
 }
 
 /// An error for each operation of the program that the class lacks.
-pub(crate) fn check(program: &Program, class: DeviceClass) -> Vec<Diagnostic> {
-    let look = Look { lacks: class.profile().lacks, program, control: None };
+pub(crate) fn check(program: &Program, class: DeviceClass, lacks: Lacks) -> Vec<Diagnostic> {
+    let look = Look { lacks, program, control: None };
     let mut found: Vec<(Beyond, Span)> = vec![];
     let mut stmt = |stmt: &Stmt| {
         found.extend(look.own(stmt).map(|beyond| (beyond, stmt.span)));

@@ -1,23 +1,10 @@
 //! Programs for a limited switch: what is refused, and what is not.
 
-use base_diag::{Severity, SourceMap, Style, render};
+use base_diag::{SourceMap, Style, render};
 use device_classes::DeviceClass;
 use expect_test::{Expect, expect};
-use p4_syntax::{LoadError, Loader, Options};
-use std::sync::Arc;
-
-/// One text, and the files that are built in.
-struct Text(Arc<str>);
-
-impl Loader for Text {
-    fn read(&self, _: &str) -> Result<Arc<str>, LoadError> {
-        Ok(Arc::clone(&self.0))
-    }
-
-    fn builtin(&self, name: &str) -> Option<Arc<str>> {
-        p4_arch::include(name).map(Arc::from)
-    }
-}
+use p4_arch::Texts;
+use p4_syntax::Options;
 
 /// A program whose ingress is `ingress`, with registers `a`, `b` and `c` and a table `t` that sets `meta.result` by `meta.key`.
 fn program(ingress: &str, egress: &str) -> String {
@@ -50,15 +37,12 @@ V1Switch(P(), C(), I(), E(), C(), D()) main;
 
 fn said(source: &str, class: DeviceClass) -> String {
     let mut map = SourceMap::new();
-    let parsed = p4_syntax::parse("limits.p4", &Text(source.into()), &Options::default(), &mut map);
-    let found: Vec<String> = parsed.diagnostics.iter().map(|d| render(d, &map, Style::Plain)).collect();
-    assert_eq!(found.concat(), "");
-    let (typed, found) = p4_check::check(&parsed.program);
-    let errors = found.iter().filter(|d| d.severity == Severity::Error);
-    assert_eq!(errors.map(|d| render(d, &map, Style::Plain)).collect::<String>(), "");
-    let (program, found) = ir_elaborate::elaborate(&typed);
-    assert_eq!(found, vec![]);
-    let found = ir_limits::check(&program.expect("a program"), class);
+    let texts = Texts(&[("limits.p4", source)]);
+    let program = ir_elaborate::program("limits.p4", &texts, &Options::default(), &mut map);
+    let program = program.unwrap_or_else(|found| {
+        panic!("{}", found.iter().map(|d| render(d, &map, Style::Plain)).collect::<String>())
+    });
+    let found = ir_limits::check(&program, class);
     found.iter().map(|diagnostic| render(diagnostic, &map, Style::Plain)).collect()
 }
 
@@ -276,4 +260,51 @@ fn other_classes_have_no_such_limits() {
     let source = program("a.read(meta.v, 0); a.read(meta.w, 1); meta.v = meta.v * meta.w;", "");
     assert_eq!(said(&source, DeviceClass::Cpu), "");
     assert!(said(&source, DeviceClass::Tofino1).contains("P4R1002"));
+}
+
+/// A TNA program with two `RegisterAction`s of one register.
+fn tna(apply: &str) -> String {
+    format!(
+        "#include <core.p4>
+#include <tna.p4>
+header flow_h {{ bit<32> left; bit<32> right; }}
+struct headers_t {{ flow_h flow; }}
+struct metadata_t {{ bit<32> v; }}
+parser IP(packet_in p, out headers_t hdr, out metadata_t meta, out ingress_intrinsic_metadata_t ig) {{
+    state start {{ p.extract(ig); p.advance(PORT_METADATA_SIZE); p.extract(hdr.flow); transition accept; }}
+}}
+control I(inout headers_t hdr, inout metadata_t meta, in ingress_intrinsic_metadata_t ig,
+          in ingress_intrinsic_metadata_from_parser_t prsr, inout ingress_intrinsic_metadata_for_deparser_t dprsr,
+          inout ingress_intrinsic_metadata_for_tm_t tm) {{
+    Register<bit<32>, bit<8>>(256) sums;
+    RegisterAction<bit<32>, bit<8>, bit<32>>(sums) add = {{
+        void apply(inout bit<32> value, out bit<32> result) {{ value = value + hdr.flow.left; result = value; }}
+    }};
+    RegisterAction<bit<32>, bit<8>, bit<32>>(sums) clear = {{
+        void apply(inout bit<32> value) {{ value = 0; }}
+    }};
+    apply {{ {apply} }}
+}}
+control ID(packet_out p, inout headers_t hdr, in metadata_t meta,
+           in ingress_intrinsic_metadata_for_deparser_t dprsr) {{ apply {{ p.emit(hdr); }} }}
+parser EP(packet_in p, out headers_t hdr, out metadata_t meta, out egress_intrinsic_metadata_t eg) {{
+    state start {{ p.extract(eg); transition accept; }}
+}}
+control E(inout headers_t hdr, inout metadata_t meta, in egress_intrinsic_metadata_t eg,
+          in egress_intrinsic_metadata_from_parser_t prsr, inout egress_intrinsic_metadata_for_deparser_t dprsr,
+          inout egress_intrinsic_metadata_for_output_port_t oport) {{ apply {{ }} }}
+control ED(packet_out p, inout headers_t hdr, in metadata_t meta,
+           in egress_intrinsic_metadata_for_deparser_t dprsr) {{ apply {{ p.emit(hdr); }} }}
+Pipeline(IP(), I(), ID(), EP(), E(), ED()) pipe;
+Switch(pipe) main;
+"
+    )
+}
+
+#[test]
+fn actions_of_a_register_are_accesses_to_it() {
+    let refused = said(&tna("meta.v = add.execute(1); clear.execute(2);"), DeviceClass::Tofino1);
+    assert!(refused.contains("error[P4R1002]: `I.sums` is accessed twice in one pass"), "{refused}");
+    let branches = "if (hdr.flow.right == 0) { meta.v = add.execute(1); } else { clear.execute(1); }";
+    assert_eq!(said(&tna(branches), DeviceClass::Tofino1), "");
 }

@@ -1,14 +1,19 @@
 //! How many different keys there were, known for every packet: a bitmap, and HyperLogLog with a running sum.
 //!
-//! Neither reads its cells to estimate. A packet knows how its own cell changed, and a second register array of one cell keeps what the estimate depends
-//! on: the number of occupied cells, or the sum of 2^-rank.
+//! Neither reads its cells to estimate. A packet knows how its own cell changed, and register arrays of one cell keep what the estimate depends
+//! on: the number of occupied cells, and the sum of 2^-rank.
+//!
+//! The estimate of HyperLogLog is Ertl's (2017, "New cardinality estimation algorithms for HyperLogLog sketches", algorithm 6): one formula for any
+//! number of keys, where the original one is biased between linear counting and the harmonic mean, near 3 keys for each cell.
 
 use crate::block::any;
 use crate::count_min::{KEY, keyed_register};
 use crate::fixed::{FRACTION, exp2, log2};
 use crate::parameters::Kind;
 use crate::{Block, Body, Cost, Entries, Model, Parameter, Port, Values, hash};
+use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::ops::RangeInclusive;
 
 const CELLS: Parameter = Parameter {
     name: "cells",
@@ -32,6 +37,14 @@ const MANTISSA: Parameter = Parameter {
     kind: Kind::Any,
 };
 
+const WINDOW: Parameter = Parameter {
+    name: "window",
+    about: "bits of the number of the window that a cell keeps; 0: there are no windows, and the count goes on",
+    default: 0,
+    range: (0, 8),
+    kind: Kind::Any,
+};
+
 /// The error of HyperLogLog is larger than that of a coarse look-up.
 const COARSE: Parameter = Parameter { default: 6, ..MANTISSA };
 
@@ -41,15 +54,15 @@ pub(crate) static BITMAP: Block = Block {
     control: "Bitmap",
     about: "number of different keys up to about twice the number of cells",
     error: "standard error sqrt(e^t - t - 1) / (t sqrt(cells)) for t = keys / cells (Whang, Vander-Zanden and Taylor 1990). Measured: at most 0.4 % with 8 KB and 100 to 50,000 keys \
-            (`p4rack reproduce flexswitch fig2`). The estimate never falls.",
-    parameters: &[CELLS, MANTISSA, KEY],
+            (`p4rack reproduce flexswitch fig2`). The estimate never falls within a window. With windows, a cell that no key touched for 2^window windows counts once more.",
+    parameters: &[CELLS, MANTISSA, KEY, WINDOW],
     check: any,
     ports,
     p4: bitmap,
     exact: distinct,
     model: |values| Box::new(BitmapModel::new(values)),
     cost: |values| Cost {
-        state_bits: values.get("cells") + 32,
+        state_bits: values.get("cells") * (1 + values.get("window")) + 32 + values.get("window"),
         hashes: 1,
         tables: vec![Entries {
             table: "estimates",
@@ -60,39 +73,83 @@ pub(crate) static BITMAP: Block = Block {
     },
 };
 
-/// HyperLogLog (Flajolet, Fusy, Gandouet and Meunier 2007).
+/// HyperLogLog (Flajolet, Fusy, Gandouet and Meunier 2007) with Ertl's estimate.
 pub(crate) static HYPERLOGLOG: Block = Block {
     name: "hyperloglog",
     control: "HyperLogLog",
     about: "number of different keys, of any size",
-    error: "standard error 1.04 / sqrt(cells) (Flajolet, Fusy, Gandouet and Meunier 2007); below 3 keys for each cell that of the bitmap. Measured: mean error up to 0.95 / sqrt(cells), more near 3 keys for each cell \
-            (`p4rack reproduce flexswitch fig2`).",
-    parameters: &[BUCKETS, COARSE, KEY],
+    error: "standard error at most 1.04 / sqrt(cells) (Flajolet, Fusy, Gandouet and Meunier 2007), for any number of keys (Ertl 2017). Measured: mean error at most 0.87 / sqrt(cells) \
+            (`cargo test -p p4-blocks --test paper`). With windows, a cell that no key touched for 2^window windows counts once more.",
+    parameters: &[BUCKETS, COARSE, KEY, WINDOW],
     check: any,
     ports,
     p4: hyperloglog,
     exact: distinct,
     model: |values| Box::new(HyperLogLogModel::new(values)),
     cost: |values| {
-        let bits = u64::from(rank_bits(values));
+        let (bits, window) = (u64::from(rank_bits(values)), values.get("window"));
         let table = |table, ternary, entries| Entries { table, ternary, entries };
         Cost {
-            state_bits: values.get("cells") * 8 + u64::from(SUM) + 32,
+            state_bits: values.get("cells") * (8 + window) + u64::from(SUM) + 32 + 2 * window,
             hashes: 1,
             tables: vec![
                 table("ranks", true, bits + 1),
                 table("old_shares", false, bits + 2),
                 table("new_shares", false, bits + 2),
-                table("few", true, few_rows(values).len() as u64),
-                table("many", true, many_rows(values).len() as u64),
+                table("starts", true, start_rows(values).len() as u64),
+                table("estimates", true, estimate_rows(values).len() as u64),
             ],
-            stages: 6,
+            stages: 7,
         }
     },
 };
 
 fn ports(values: &Values) -> Vec<Port> {
-    vec![Port::input("key", values.small("key")), Port::output("cardinality", 32)]
+    let epoch = Some(values.small("window")).filter(|bits| *bits > 0).map(|bits| Port::input("epoch", bits));
+    let (key, result) = (Port::input("key", values.small("key")), Port::output("cardinality", 32));
+    [key].into_iter().chain(epoch).chain([result]).collect()
+}
+
+/// Reads a cell into the variable `name` of `bits` bits; a cell of another window reads 0.
+fn read(register: &str, index: &str, name: &str, bits: u32, window: u32) -> String {
+    match window {
+        0 => format!("{register}.read({name}, {index});\n"),
+        _ => format!(
+            "bit<{0}> {register}_cell;\n{register}.read({register}_cell, {index});\n{name} = 0;
+if ({register}_cell[{1}:{bits}] == epoch) {{ {name} = {register}_cell[{2}:0]; }}\n",
+            bits + window,
+            bits + window - 1,
+            bits - 1
+        ),
+    }
+}
+
+/// Writes a cell of the current window.
+fn write(register: &str, index: &str, value: &str, window: u32) -> String {
+    let value = if window == 0 { value.to_string() } else { format!("epoch ++ {value}") };
+    format!("{register}.write({index}, {value});")
+}
+
+/// The number of the window, of the inputs of a packet.
+fn epoch_of(inputs: &[u128]) -> u128 {
+    inputs.get(1).copied().unwrap_or(0)
+}
+
+/// A value of a window: 0 in any other one.
+#[derive(Clone, Copy, Default)]
+struct Windowed {
+    epoch: u128,
+    value: u64,
+}
+
+impl Windowed {
+    /// The value in a window, to change.
+    fn in_window(&mut self, epoch: u128) -> &mut u64 {
+        if self.epoch != epoch {
+            *self = Windowed { epoch, value: 0 };
+        }
+        &mut self.value
+    }
 }
 
 /// A row of a ternary table of estimates.
@@ -102,11 +159,12 @@ pub(crate) struct Row {
     estimate: u64,
 }
 
-/// The rows for 1 to `most`: one for the numbers with the same `mantissa` leading bits, each with the estimate of their mean.
-fn rows(most: u64, mantissa: u32, estimate: impl Fn(u128) -> u64) -> Vec<Row> {
+/// The rows for numbers of a range above 0: one for those with the same `mantissa` leading bits, each with the estimate of their mean.
+fn rows(range: RangeInclusive<u64>, mantissa: u32, estimate: impl Fn(u128) -> u64) -> Vec<Row> {
+    let (least, most) = range.into_inner();
     let bits = most.ilog2() + 1;
     let mut out = vec![];
-    for top in (0..bits).rev() {
+    for top in (least.ilog2()..bits).rev() {
         let open = top.saturating_sub(mantissa - 1);
         for low in (1u64 << (top - open))..(2 << (top - open)) {
             let value = low << open;
@@ -119,11 +177,23 @@ fn rows(most: u64, mantissa: u32, estimate: impl Fn(u128) -> u64) -> Vec<Row> {
     out
 }
 
-/// The estimate of a number by its leading bits: what [`rows`] says, without the rows.
-fn looked_up(number: u64, mantissa: u32, estimate: impl Fn(u128) -> u64) -> u64 {
-    let Some(top) = number.checked_ilog2() else { return 0 };
-    let open = top.saturating_sub(mantissa - 1);
-    estimate(2 * u128::from(number >> open << open) + (1 << open) - 1)
+/// Estimates of numbers by their leading bits: what [`rows`] says, made as they are asked for.
+struct LookUp {
+    mantissa: u32,
+    known: BTreeMap<u64, u64>,
+}
+
+impl LookUp {
+    fn new(values: &Values) -> LookUp {
+        LookUp { mantissa: values.small("mantissa"), known: BTreeMap::new() }
+    }
+
+    fn get(&mut self, number: u64, estimate: impl Fn(u128) -> u64) -> u64 {
+        let Some(top) = number.checked_ilog2() else { return 0 };
+        let open = top.saturating_sub(self.mantissa - 1);
+        let least = number >> open << open;
+        *self.known.entry(least).or_insert_with(|| estimate(2 * u128::from(least) + (1 << open) - 1))
+    }
 }
 
 /// cells * ln(cells / empty) for twice the number of occupied cells; with all occupied, as if half a cell were empty.
@@ -138,52 +208,56 @@ fn linear(cells: u64, twice_occupied: u128) -> u64 {
 
 fn bitmap_rows(values: &Values) -> Vec<Row> {
     let cells = values.get("cells");
-    rows(cells, values.small("mantissa"), |twice| linear(cells, twice))
+    rows(1..=cells, values.small("mantissa"), |twice| linear(cells, twice))
 }
 
-/// A ternary table from `key` to the estimate.
-fn table(name: &str, key: &str, rows: &[Row]) -> String {
+/// A ternary table from `key` to the argument of `action`.
+fn table(name: &str, key: &str, action: &str, rows: &[Row]) -> String {
     let mut out = format!(
         "table {name} {{
     key = {{ {key}: ternary; }}
-    actions = {{ estimate_is; NoAction; }}
+    actions = {{ {action}; NoAction; }}
     const default_action = NoAction();
     const entries = {{
 "
     );
     for Row { value, mask, estimate } in rows {
-        let _ = writeln!(out, "        {value:#x} &&& {mask:#x}: estimate_is({estimate});");
+        let _ = writeln!(out, "        {value:#x} &&& {mask:#x}: {action}({estimate});");
     }
     out + "    }\n}\n"
 }
 
 fn bitmap(values: &Values) -> Body {
-    let (cells, key) = (values.get("cells"), values.small("key"));
+    let (cells, key, window) = (values.get("cells"), values.small("key"), values.small("window"));
     let bits = cells.ilog2() + 1;
     let data = hash::expression("key", key, 0, 1);
     Body {
         members: format!(
-            "P4RACK_REGISTER(bit<1>, {cells}) cells;
-P4RACK_REGISTER(bit<32>, 1) occupied;
+            "P4RACK_REGISTER(bit<{}>, {cells}) cells;
+P4RACK_REGISTER(bit<{}>, 1) occupied;
 bit<{bits}> count = 0;
 action estimate_is(bit<32> value) {{ cardinality = value; }}
 {}",
-            table("estimates", "count", &bitmap_rows(values))
+            1 + window,
+            32 + window,
+            table("estimates", "count", "estimate_is", &bitmap_rows(values))
         ),
         apply: format!(
             "cardinality = 0;
 bit<32> index;
 hash(index, HashAlgorithm.crc32, 32w0, {data}, 32w{cells});
 bit<1> known;
-cells.read(known, index);
-cells.write(index, 1);
+{}{}
 bit<32> sum;
-occupied.read(sum, 0);
-if (known == 0) {{ sum = sum + 1; }}
-occupied.write(0, sum);
+{}if (known == 0) {{ sum = sum + 1; }}
+{}
 count = sum[{}:0];
 estimates.apply();
 ",
+            read("cells", "index", "known", 1, window),
+            write("cells", "index", "1w1", window),
+            read("occupied", "0", "sum", 32, window),
+            write("occupied", "0", "sum", window),
             bits - 1
         ),
         ..Body::default()
@@ -192,40 +266,50 @@ estimates.apply();
 
 /// The exact number of keys.
 fn distinct(values: &Values) -> Body {
+    let window = values.small("window");
+    let (known, note) = match window {
+        0 => ("known.read(key) == 1", "1w1"),
+        _ => ("known.read(key) == epoch ++ 1w1", "epoch ++ 1w1"),
+    };
     Body {
-        before: keyed_register(values.small("key"), 1),
-        members: "KeyedRegister(1048576) known;\nP4RACK_REGISTER(bit<32>, 1) count;\n".to_string(),
-        apply: "bit<32> sum;
-count.read(sum, 0);
-if (known.read(key) == 0) { sum = sum + 1; }
-known.write(key, 1);
-count.write(0, sum);
+        before: keyed_register(values.small("key"), 1 + window),
+        members: format!("KeyedRegister(1048576) known;\nP4RACK_REGISTER(bit<{}>, 1) count;\n", 32 + window),
+        apply: format!(
+            "bit<32> sum;
+{}if (!({known})) {{ sum = sum + 1; }}
+known.write(key, {note});
+{}
 cardinality = sum;
-"
-        .to_string(),
+",
+            read("count", "0", "sum", 32, window),
+            write("count", "0", "sum", window),
+        ),
     }
 }
 
 struct BitmapModel {
-    cells: Vec<bool>,
-    occupied: u64,
+    cells: Vec<Windowed>,
+    occupied: Windowed,
     key: u32,
-    mantissa: u32,
+    estimates: LookUp,
 }
 
 impl BitmapModel {
     fn new(values: &Values) -> BitmapModel {
-        let cells = vec![false; values.get("cells") as usize];
-        BitmapModel { cells, occupied: 0, key: values.small("key"), mantissa: values.small("mantissa") }
+        let cells = vec![Windowed::default(); values.get("cells") as usize];
+        let (key, estimates) = (values.small("key"), LookUp::new(values));
+        BitmapModel { cells, occupied: Windowed::default(), key, estimates }
     }
 }
 
 impl Model for BitmapModel {
     fn apply(&mut self, inputs: &[u128]) -> Vec<u128> {
-        let count = self.cells.len();
+        let (count, epoch) = (self.cells.len(), epoch_of(inputs));
         let index = hash::of(inputs[0], self.key, 0, 1) as usize % count;
-        self.occupied += u64::from(!std::mem::replace(&mut self.cells[index], true));
-        vec![looked_up(self.occupied, self.mantissa, |twice| linear(count as u64, twice)).into()]
+        let known = std::mem::replace(self.cells[index].in_window(epoch), 1);
+        let occupied = self.occupied.in_window(epoch);
+        *occupied += 1 - known;
+        vec![self.estimates.get(*occupied, |twice| linear(count as u64, twice)).into()]
     }
 }
 
@@ -243,56 +327,67 @@ fn share(rank: u32) -> u64 {
     1 << (POINT - rank)
 }
 
-/// Up to 3 keys for each cell, linear counting is better: these occupy cells (1 - e^-3).
-fn few_up_to(cells: u64) -> u64 {
-    cells * 95 / 100
-}
+/// 1 / (2 ln 2), the bias constant of the harmonic mean for many cells, in units of 10^-9.
+const ALPHA: u128 = 721_347_520;
 
-/// The bias constant of the harmonic mean (Flajolet et al. 2007), in millionths.
-fn alpha(cells: u64) -> u128 {
-    match cells {
-        ..=16 => 673_000,
-        17..=32 => 697_000,
-        33..=64 => 709_000,
-        _ => 721_300 * u128::from(cells) * 1000 / (1000 * u128::from(cells) + 1079),
+/// The sum of 2^-rank from which a number of occupied cells makes the estimate: cells, if all ranks were 0, and Ertl's correction for empty cells:
+/// cells (sigma(x) - x) for the share x of empty cells, where sigma(x) = x + the sum of x^(2^k) 2^(k - 1) over k >= 1. `POINT` bits after the point.
+fn start(cells: u64, twice_occupied: u128) -> u64 {
+    let twice_empty = (2 * u128::from(cells)).saturating_sub(twice_occupied);
+    // With 64 bits after the point; at most 1 - 1 / cells.
+    let mut power = (twice_empty << 63) / u128::from(cells);
+    let (mut sum, mut doubled) = (0u128, 0);
+    while power > 0 {
+        power = (power * power) >> 64;
+        sum += power << doubled;
+        doubled += 1;
     }
+    (cells << POINT) + ((sum * u128::from(cells)) >> (64 - POINT)) as u64
 }
 
 /// alpha cells^2 / sum for twice the sum, which has POINT bits after the point; as a power of a logarithm, as a switch does it.
 fn harmonic(cells: u64, twice_sum: u128) -> u64 {
     let cells = u128::from(cells);
-    // alpha cells^2 in millionths has at least 27 bits, and the quotient at most 52.
-    let log = log2(alpha(cells as u64) * cells * cells) + (u128::from(POINT + 1) << FRACTION);
-    let log = log.saturating_sub(log2(twice_sum)).saturating_sub(log2(1_000_000));
+    // alpha cells^2 in units of 10^-9 has at least 37 bits, and the quotient at most 62.
+    let log = log2(ALPHA * cells * cells) + (u128::from(POINT + 1) << FRACTION);
+    let log = log.saturating_sub(log2(twice_sum)).saturating_sub(log2(1_000_000_000));
     exp2(log.min(63 << FRACTION)).min(u32::MAX.into()) as u64
 }
 
-fn few_rows(values: &Values) -> Vec<Row> {
+fn start_rows(values: &Values) -> Vec<Row> {
     let cells = values.get("cells");
-    rows(few_up_to(cells), values.small("mantissa"), |twice| linear(cells, twice))
+    rows(1..=cells, values.small("mantissa"), |twice| start(cells, twice))
 }
 
-fn many_rows(values: &Values) -> Vec<Row> {
+/// Sums that can be: of highest ranks only, up to that of one key.
+fn sums(values: &Values) -> RangeInclusive<u64> {
     let cells = values.get("cells");
-    rows(cells << POINT, values.small("mantissa"), |twice| harmonic(cells, twice))
+    (cells << POINT >> (rank_bits(values) + 1))..=start(cells, 2)
+}
+
+fn estimate_rows(values: &Values) -> Vec<Row> {
+    let cells = values.get("cells");
+    rows(sums(values), values.small("mantissa"), |twice| harmonic(cells, twice))
 }
 
 fn hyperloglog(values: &Values) -> Body {
-    let (cells, key) = (values.get("cells"), values.small("key"));
+    let (cells, key, window) = (values.get("cells"), values.small("key"), values.small("window"));
     let (chosen, ranked) = (cells.ilog2(), rank_bits(values));
-    let (few, many) = (few_up_to(cells).ilog2() + 1, chosen + POINT + 1);
+    let (counted, summed) = (chosen + 1, sums(values).end().ilog2() + 1);
     let data = hash::expression("key", key, 0, 1);
     let mut members = format!(
-        "P4RACK_REGISTER(bit<8>, {cells}) buckets;
-P4RACK_REGISTER(bit<{SUM}>, 1) sums;
-P4RACK_REGISTER(bit<32>, 1) occupied;
+        "P4RACK_REGISTER(bit<{}>, {cells}) buckets;
+P4RACK_REGISTER(bit<{}>, 1) sums;
+P4RACK_REGISTER(bit<{}>, 1) occupied;
 bit<{ranked}> rest = 0;
 bit<8> rank = 0;
 bit<8> old_rank = 0;
 bit<{SUM}> old_share = 0;
 bit<{SUM}> new_share = 0;
-bit<{few}> few_count = 0;
-bit<{many}> many_sum = 0;
+bit<{counted}> count = 0;
+bit<64> start = 0;
+bit<{summed}> sum = 0;
+action start_is(bit<64> value) {{ start = value; }}
 action estimate_is(bit<32> value) {{ cardinality = value; }}
 action rank_is(bit<8> value) {{ rank = value; }}
 table ranks {{
@@ -300,7 +395,10 @@ table ranks {{
     actions = {{ rank_is; NoAction; }}
     const default_action = NoAction();
     const entries = {{
-"
+",
+        8 + window,
+        SUM + window,
+        32 + window,
     );
     let all = u64::MAX >> (64 - ranked);
     for zeros in 0..ranked {
@@ -326,8 +424,8 @@ table {name}_shares {{
         }
         members += "    }\n}\n";
     }
-    members += &table("few", "few_count", &few_rows(values));
-    members += &table("many", "many_sum", &many_rows(values));
+    members += &table("starts", "count", "start_is", &start_rows(values));
+    members += &table("estimates", "sum", "estimate_is", &estimate_rows(values));
     let apply = format!(
         "cardinality = 0;
 bit<32> whole;
@@ -335,64 +433,71 @@ hash(whole, HashAlgorithm.crc32, 32w0, {data}, 64w0x100000000);
 rest = whole[31:{chosen}];
 ranks.apply();
 bit<32> bucket = (bit<32>)whole[{}:0];
-buckets.read(old_rank, bucket);
-if (rank > old_rank) {{ buckets.write(bucket, rank); }}
+{}if (rank > old_rank) {{ {} }}
 old_shares.apply();
 new_shares.apply();
 // The sum is kept as what is missing from that of empty buckets, so that it starts at 0.
 bit<{SUM}> missing;
-sums.read(missing, 0);
-if (rank > old_rank) {{ missing = missing + (old_share - new_share); }}
-sums.write(0, missing);
-bit<32> count;
-occupied.read(count, 0);
-if (old_rank == 0) {{ count = count + 1; }}
-occupied.write(0, count);
-few_count = count[{}:0];
-many_sum = ({SUM}w{} - missing)[{}:0];
-if (count <= {}) {{ few.apply(); }} else {{ many.apply(); }}
+{}if (rank > old_rank) {{ missing = missing + (old_share - new_share); }}
+{}
+bit<32> known;
+{}if (old_rank == 0) {{ known = known + 1; }}
+{}
+count = known[{}:0];
+starts.apply();
+bit<64> left = start - (bit<64>)missing;
+sum = left[{}:0];
+estimates.apply();
 ",
         chosen - 1,
-        few - 1,
-        cells << POINT,
-        many - 1,
-        few_up_to(cells),
+        read("buckets", "bucket", "old_rank", 8, window),
+        write("buckets", "bucket", "rank", window),
+        read("sums", "0", "missing", SUM, window),
+        write("sums", "0", "missing", window),
+        read("occupied", "0", "known", 32, window),
+        write("occupied", "0", "known", window),
+        counted - 1,
+        summed - 1,
     );
     Body { members, apply, ..Body::default() }
 }
 
 struct HyperLogLogModel {
-    ranks: Vec<u32>,
-    sum: u64,
-    occupied: u64,
+    ranks: Vec<Windowed>,
+    /// What is missing in the sum of 2^-rank since all were 0.
+    missing: Windowed,
+    occupied: Windowed,
     key: u32,
-    mantissa: u32,
+    starts: LookUp,
+    estimates: LookUp,
 }
 
 impl HyperLogLogModel {
     fn new(values: &Values) -> HyperLogLogModel {
-        let cells = values.get("cells");
-        let [key, mantissa] = ["key", "mantissa"].map(|name| values.small(name));
-        HyperLogLogModel { ranks: vec![0; cells as usize], sum: cells << POINT, occupied: 0, key, mantissa }
+        HyperLogLogModel {
+            ranks: vec![Windowed::default(); values.get("cells") as usize],
+            missing: Windowed::default(),
+            occupied: Windowed::default(),
+            key: values.small("key"),
+            starts: LookUp::new(values),
+            estimates: LookUp::new(values),
+        }
     }
 }
 
 impl Model for HyperLogLogModel {
     fn apply(&mut self, inputs: &[u128]) -> Vec<u128> {
-        let cells = self.ranks.len() as u64;
+        let (cells, epoch) = (self.ranks.len() as u64, epoch_of(inputs));
         let hash = hash::of(inputs[0], self.key, 0, 1);
         let rank = (hash >> cells.ilog2()).leading_zeros() - cells.ilog2() + 1;
-        let known = &mut self.ranks[hash as usize % cells as usize];
-        self.occupied += u64::from(*known == 0);
-        if rank > *known {
-            self.sum -= share(*known) - share(rank);
-            *known = rank;
+        let known = self.ranks[hash as usize % cells as usize].in_window(epoch);
+        let (missing, occupied) = (self.missing.in_window(epoch), self.occupied.in_window(epoch));
+        *occupied += u64::from(*known == 0);
+        if u64::from(rank) > *known {
+            *missing += share(*known as u32) - share(rank);
+            *known = rank.into();
         }
-        let estimate = if self.occupied <= few_up_to(cells) {
-            looked_up(self.occupied, self.mantissa, |twice| linear(cells, twice))
-        } else {
-            looked_up(self.sum, self.mantissa, |twice| harmonic(cells, twice))
-        };
-        vec![estimate.into()]
+        let start = self.starts.get(*occupied, |twice| start(cells, twice));
+        vec![self.estimates.get(start - *missing, |twice| harmonic(cells, twice)).into()]
     }
 }

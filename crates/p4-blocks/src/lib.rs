@@ -39,7 +39,7 @@ pub use block::{Block, Body, Cost, Direction, Entries, Model, Port};
 pub use distribution::Distribution;
 pub use parameters::{Parameter, Request, Values};
 pub use sizing::{Sized, error_of, expected_error, size};
-pub use text::{Form, TOLD, example, include, include_names, include_told, path, source};
+pub use text::{Form, REPORT, example, include, include_names, include_reporting, path, source};
 
 /// All blocks, by area.
 pub const BLOCKS: [&Block; 18] = [

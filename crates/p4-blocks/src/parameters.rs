@@ -89,7 +89,7 @@ impl Block {
     }
 
     /// The values with one changed, if that parameter can have it.
-    pub(crate) fn changed(&self, values: &Values, name: &str, value: u64) -> Option<Values> {
+    pub fn changed(&self, values: &Values, name: &str, value: u64) -> Option<Values> {
         let parameter = self.parameters.iter().find(|parameter| parameter.name == name)?;
         parameter.check(value).ok()?;
         let mut values = values.clone();

@@ -33,10 +33,9 @@ pub fn expected_error(block: &Block, values: &Values, flows: u32) -> Option<f64>
     Some(match block.name {
         "bitmap" => mean_of(linear_counting(keys, values.get("cells") as f64)),
         "hyperloglog" => {
+            // Ertl's estimate is never worse than either; with few keys it is that of linear counting.
             let cells = values.get("cells") as f64;
-            let deviation =
-                if keys <= 3.0 * cells { linear_counting(keys, cells) } else { 1.04 / cells.sqrt() };
-            mean_of(deviation)
+            mean_of(linear_counting(keys, cells).min(1.04 / cells.sqrt()))
         }
         // An epoch of decay is a plain sketch.
         "count-min" | "count-min-conservative" | "count-min-decay" => {

@@ -15,8 +15,8 @@ pub enum Form {
 
 const FOLDER: &str = "p4rack/blocks/";
 
-/// How lines begin that blocks tell: then `CONTROL.output VALUE` follows.
-pub const TOLD: &str = "p4rack block ";
+/// Beginning of a line in which a block reports an output; `CONTROL.output VALUE` follows.
+pub const REPORT: &str = "p4rack block ";
 
 /// The text of `p4rack/blocks/NAME.p4` or `p4rack/blocks/NAME/PARAMETERS.p4`; `None` for any other name and for unknown blocks. Wrong
 /// parameters give a text with an `#error`.
@@ -24,12 +24,12 @@ pub fn include(name: &str, form: Form) -> Option<String> {
     included(name, |block, request| source(block, request, form))
 }
 
-/// The same block, which also tells its outputs to the log of the device.
-pub fn include_told(name: &str, form: Form) -> Option<String> {
+/// The same block, which also reports its outputs in the log of the device.
+pub fn include_reporting(name: &str, form: Form) -> Option<String> {
     included(name, |block, request| {
         let mut body = body(block, &request.values, form);
         for port in (block.ports)(&request.values).iter().filter(|port| port.direction == Direction::Out) {
-            let output = format!("{TOLD}{}.{}", request.control, port.name);
+            let output = format!("{REPORT}{}.{}", request.control, port.name);
             let _ = writeln!(body.apply, "log_msg(\"{output} {{}}\", {{ {} }});", port.name);
         }
         written(block, request, form, &body)

@@ -160,3 +160,20 @@ fn an_average_is_within_1_of_the_exact_one() {
     };
     holds(|| model("ewma", &[]), property, |packet, out| out + if packet == 500 { 2 } else { 0 });
 }
+
+/// The same keys in each window give the same estimates, also when numbers of windows come again.
+#[test]
+fn a_window_begins_with_nothing() {
+    for (name, cells) in [("bitmap", 1024), ("hyperloglog", 256)] {
+        let mut counter = model(name, &[("cells", cells), ("key", 64), ("window", 3)]);
+        let mut estimates = |window: u128| -> Vec<u128> {
+            let mut rng = Rng::new(5);
+            (0..600).map(|_| counter.apply(&[rng.next_u64().into(), window % 8])[0]).collect()
+        };
+        let first = estimates(0);
+        assert!(first.is_sorted() && first[599] > 500, "{name}: {first:?}");
+        for window in 1..12 {
+            assert_eq!(estimates(window), first, "{name}, window {window}");
+        }
+    }
+}

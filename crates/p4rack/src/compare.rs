@@ -1,6 +1,6 @@
 //! `p4rack compare --exact`: a program that uses blocks against the same program with their exact twins, on the same packets.
 //!
-//! Both programs tell, with a line of `log_msg` for each output of a block, what the block gave. The n-th line of a packet in one program belongs to the
+//! Both programs report each output of a block with a line of `log_msg`. The n-th line of a packet in one program belongs to the
 //! n-th line of the same output in the other.
 
 use crate::files::Disk;
@@ -13,27 +13,27 @@ use base_page::chart::{self, Axis, Chart, Line};
 use base_page::markup::{self, escape};
 use compiler::{Until, compile};
 use ir::Program;
-use p4_blocks::{Distribution, Form, TOLD};
+use p4_blocks::{Distribution, Form, REPORT};
 use p4_syntax::{LoadError, Loader, Options};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// The disk, with blocks that tell their outputs.
-struct Told {
+/// The disk, with blocks that report their outputs.
+struct Reporting {
     form: Form,
     /// A block was included.
     used: Cell<bool>,
 }
 
-impl Loader for Told {
+impl Loader for Reporting {
     fn read(&self, path: &str) -> Result<Arc<str>, LoadError> {
         Disk.read(path)
     }
 
     fn builtin(&self, name: &str) -> Option<Arc<str>> {
-        let block = p4_blocks::include_told(name, self.form);
+        let block = p4_blocks::include_reporting(name, self.form);
         self.used.set(self.used.get() || block.is_some());
         block.map(Arc::from).or_else(|| Disk.builtin(name))
     }
@@ -58,7 +58,7 @@ pub struct Pair {
 /// Compiles both.
 pub fn compile_pair(main: &str, options: &Options, map: &mut SourceMap) -> Result<Pair, Vec<Diagnostic>> {
     let mut of = |form| {
-        let loader = Told { form, used: Cell::new(false) };
+        let loader = Reporting { form, used: Cell::new(false) };
         let compiled = compile(main, &loader, options, Until::Elaborated, map);
         let program = compiled.program.ok_or(compiled.diagnostics)?;
         if !loader.used.get() {
@@ -137,7 +137,7 @@ fn outcomes(
             all.push(Outcome::default());
         }
         if let Some((values, sent)) = all.last_mut() {
-            values.extend(step.log.iter().filter_map(|line| told(line)));
+            values.extend(step.log.iter().filter_map(|line| reported(line)));
             sent.extend(step.sent.iter().map(|sent| (sent.port, sent.frame.clone())));
         }
         Ok(())
@@ -145,9 +145,9 @@ fn outcomes(
     Ok(all)
 }
 
-/// Reads a line that a block tells: `p4rack block CountMin.estimate 17`.
-fn told(line: &str) -> Option<(String, u128)> {
-    let (output, value) = line.strip_prefix(TOLD)?.trim().rsplit_once(' ')?;
+/// Reads a report of a block: `p4rack block CountMin.estimate 17`.
+fn reported(line: &str) -> Option<(String, u128)> {
+    let (output, value) = line.strip_prefix(REPORT)?.trim().rsplit_once(' ')?;
     Some((output.to_string(), value.parse().ok()?))
 }
 

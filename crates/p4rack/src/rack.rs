@@ -16,7 +16,7 @@ use ir_split::{Part, Placement, Split, Traced, split};
 use p4_syntax::Options;
 use rack_emulator::Captures;
 use rack_model::{App, Cuts, DeviceClass, DeviceId, NodeId, Rack, Regions, Spanned};
-use rack_plan::{Cost, RackProblem, RuleText, Wishes, by_hand};
+use rack_plan::{Cost, RackProblem, RuleText, Wishes, by_hand, check_limits};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -188,6 +188,7 @@ pub fn load_as(
                 let placement = by_hand(&rack, at, regions, &program)?;
                 let split = split(&program, &placement)
                     .map_err(|found| in_app(nearest::with_help(&program, &placement, found), model))?;
+                check_limits(&rack, &placement, &split)?;
                 (placement, split, vec![])
             }
         };

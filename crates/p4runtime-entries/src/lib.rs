@@ -17,7 +17,7 @@ use base_diag::{Diagnostic, Span, codes::run as codes};
 use control_writes::{Write, settled};
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{Entity, ReadResponse, Update, WriteRequest};
-use p4runtime_proto::{FormError, Places, Step, from_json_placed, from_text_placed, to_binary};
+use p4runtime_proto::{FormError, Message, Places, Step, from_json_placed, from_text_placed, to_binary};
 use p4runtime_store::{Change, Fault, Names, Store, making};
 use smol_str::SmolStr;
 use std::collections::BTreeSet;
@@ -37,15 +37,7 @@ pub fn read(
     names: Names,
     own: &[Update],
 ) -> (Vec<Placed>, Vec<Diagnostic>) {
-    let written = from_text_placed::<WriteRequest>(text);
-    let updates = match written {
-        Ok((request, places)) => Ok((request.updates, places, "updates")),
-        Err(error) => match from_text_placed::<ReadResponse>(text) {
-            Ok((response, places)) => Ok((updates_of(response), places, "entities")),
-            Err(_) => Err(unreadable(&error, base, "as text")),
-        },
-    };
-    read_updates(updates, base, info, names, own)
+    read_updates(updates(text, base, Form::Text), base, info, names, own)
 }
 
 /// The same for JSON (ProtoJSON).
@@ -57,14 +49,42 @@ pub fn read_json(
     own: &[Update],
 ) -> (Vec<Placed>, Vec<Diagnostic>) {
     let (text, base) = base_diag::without_mark(text, base);
-    let updates = match from_json_placed::<WriteRequest>(text) {
+    read_updates(updates(text, base, Form::Json), base, info, names, own)
+}
+
+/// How messages are written.
+#[derive(Clone, Copy)]
+enum Form {
+    Text,
+    Json,
+}
+
+impl Form {
+    fn parse<M: Message>(self, text: &str) -> Result<(M, Places), FormError> {
+        match self {
+            Form::Text => from_text_placed(text),
+            Form::Json => from_json_placed(text),
+        }
+    }
+
+    /// For titles.
+    fn phrase(self) -> &'static str {
+        match self {
+            Form::Text => "as text",
+            Form::Json => "in JSON",
+        }
+    }
+}
+
+/// The updates of a `WriteRequest`, or those that write the entities of a `ReadResponse`.
+fn updates(text: &str, base: u32, form: Form) -> Result<Read, Diagnostic> {
+    match form.parse::<WriteRequest>(text) {
         Ok((request, places)) => Ok((request.updates, places, "updates")),
-        Err(error) => match from_json_placed::<ReadResponse>(text) {
+        Err(error) => match form.parse::<ReadResponse>(text) {
             Ok((response, places)) => Ok((updates_of(response), places, "entities")),
-            Err(_) => Err(unreadable(&error, base, "in JSON")),
+            Err(_) => Err(unreadable(&error, base, form.phrase())),
         },
-    };
-    read_updates(updates, base, info, names, own)
+    }
 }
 
 /// Updates, their places, and the list in which they stand.

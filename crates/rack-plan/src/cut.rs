@@ -1,6 +1,7 @@
 //! A program in as many pieces as the splitter makes of it, as a region graph.
 
 use super::Result;
+use super::limits::{Beyond, runs};
 use super::offers::{call_time, calls};
 use super::shares;
 use base_diag::{Diagnostic, Span};
@@ -60,7 +61,7 @@ impl Cut {
     }
 
     /// The region graph, after the origin's parser. `shares` are the rack's shares of regions.
-    pub fn app(&self, rack: &Rack, at: usize, program: &Program) -> Result<App> {
+    pub fn app(&self, rack: &Rack, at: usize, program: &Program, beyond: &[Beyond]) -> Result<App> {
         let Some(app) = rack.apps.get(at) else { return Err(vec![]) };
         let origin = app.origin.value.0 as usize;
         let stated = shares::stated(&self.split, &app.shares)?;
@@ -71,7 +72,7 @@ impl Cut {
         let start = Region { name: "parser".into(), on: vec![origin], ..Region::default() };
         let sections = self.split.sections.iter().enumerate().map(|(at, section)| Region {
             name: section.name.as_str().into(),
-            paths: vec![needs(rack, section)],
+            paths: vec![needs(rack, section, beyond.iter().any(|b| b.section == Some(at)))],
             on: if self.is_away(section) { vec![] } else { vec![origin] },
             share: stated.get(&at).map(|(share, _)| *share),
             span: Span::NONE,
@@ -104,14 +105,15 @@ fn reasons(found: &[Diagnostic]) -> String {
     analysis::reasons(found).join("; ")
 }
 
-/// Needs of a section.
-fn needs(rack: &Rack, section: &SectionInfo) -> Vec<Prop> {
+/// Needs of a section, which some class cannot run if it is `beyond` it.
+fn needs(rack: &Rack, section: &SectionInfo, beyond: bool) -> Vec<Prop> {
     let timed = calls(rack);
     let functions = section.externs.iter().flat_map(|name| {
         let is_timed = timed.iter().any(|(known, _)| known == name);
         std::iter::once(Prop::from(name.as_str())).chain(is_timed.then(|| call_time(name)))
     });
-    [Prop::from(P4), section.name.as_str().into()].into_iter().chain(functions).collect()
+    let limit = beyond.then(|| runs(&section.name));
+    [Prop::from(P4), section.name.as_str().into()].into_iter().chain(functions).chain(limit).collect()
 }
 
 /// Regions in groups: those of one use the same table, or an object that can be in one place only.

@@ -3,6 +3,7 @@
 mod bind;
 mod cut;
 pub mod flightplan;
+mod limits;
 mod offers;
 mod page;
 mod placement;
@@ -10,6 +11,7 @@ mod rack;
 mod shares;
 
 pub use bind::bind;
+pub use limits::check_limits;
 pub use offers::call_cost;
 pub use page::page;
 pub use placement::{by_hand, placement};

@@ -17,6 +17,7 @@
 use super::Result;
 use super::bind::bind;
 use super::cut::{Cut, P4};
+use super::limits::{self, Beyond, check_limits};
 use super::offers::{call_cost, call_time, calls, offer, offered, takes};
 use super::placement::placement;
 use base_diag::codes::plan as codes;
@@ -54,6 +55,8 @@ pub struct RackProblem {
     /// The app, by its place.
     app: usize,
     program: Arc<Program>,
+    /// Code that classes of the rack's devices cannot run.
+    beyond: Vec<Beyond>,
     /// The program's region for each region of the problem.
     regions: Vec<Option<Name>>,
     /// Splits of plans, by the plan's devices.
@@ -85,8 +88,19 @@ impl RackProblem {
         model.signature = signature;
         model.devices = devices(rack, at, &model.signature)?;
         model.links = links(rack, at, &mut model.devices);
-        model.apps.push(cut.app(rack, at, &program)?);
-        let generated = generated(&cut.split, rack, &program, &model);
+        let mut classes: Vec<DeviceClass> =
+            (0..rack.devices.len() as u32).map(|id| class(rack, DeviceId(id))).collect();
+        let at_origin = classes[origin];
+        classes.sort();
+        classes.dedup();
+        let beyond = limits::beyond(&cut, &classes, at_origin);
+        if let Some(stays) = beyond.iter().find(|beyond| beyond.section.is_none()) {
+            let name = rack.devices.get(origin).map_or("", |device| &device.name.value);
+            let note = format!("this code stays at the origin, `{name}`");
+            return Err(stays.why.iter().map(|why| why.clone().note(note.clone())).collect());
+        }
+        model.apps.push(cut.app(rack, at, &program, &beyond)?);
+        let generated = generated(&cut.split, rack, &program, &model, &beyond, &classes);
         model.rules.extend(generated);
         let scopes = Scopes::new(&model.signature);
         let device = |name: &String| {
@@ -110,6 +124,7 @@ impl RackProblem {
             rack: rack.clone(),
             app: at,
             program,
+            beyond,
             regions,
             splits: BTreeMap::new(),
         })
@@ -162,6 +177,7 @@ impl RackProblem {
             let placement =
                 Placement { detours: false, ..placement(&self.rack, self.app, self.sites(plan))? };
             let made = split(&self.program, &placement)?;
+            check_limits(&self.rack, &placement, &made)?;
             self.splits.insert(plan.device.to_vec(), made);
         }
         Ok(())
@@ -231,7 +247,10 @@ impl RackProblem {
                 let made = self.splits.remove(&*plan.device);
                 Ok((placement, made.ok_or_else(Vec::new)?, self.costs(costs)))
             }
-            None if refused.is_empty() => Err(vec![why::no_plan(&self.problem, &mut || true)]),
+            None if refused.is_empty() => {
+                let limits = self.beyond.iter().flat_map(|beyond| beyond.why.iter().cloned());
+                Err(std::iter::once(why::no_plan(&self.problem, &mut || true)).chain(limits).collect())
+            }
             None => Err(refused.into_iter().flat_map(|refused| refused.why).collect()),
         }
     }
@@ -279,7 +298,14 @@ impl RuleText {
 }
 
 /// Rules beside the user's: every class runs P4, and a section uses the resources of its tables.
-fn generated(split: &Split, rack: &Rack, program: &Program, model: &Model) -> Vec<Rule> {
+fn generated(
+    split: &Split,
+    rack: &Rack,
+    program: &Program,
+    model: &Model,
+    beyond: &[Beyond],
+    classes: &[DeviceClass],
+) -> Vec<Rule> {
     let is_proved = |prop: &str| model.rules.iter().any(|rule| rule.head == prop);
     let rule = |name: &str, head: &str, needs: Vec<Prop>, effects: Vec<Effect>| Rule {
         name: name.into(),
@@ -295,6 +321,19 @@ fn generated(split: &Split, rack: &Rack, program: &Program, model: &Model) -> Ve
         classes.sort();
         classes.dedup();
         rules.extend(classes.iter().map(|class| rule(class, P4, vec![(*class).clone()], vec![])));
+    }
+    for (at, section) in split.sections.iter().enumerate() {
+        let barred: Vec<DeviceClass> =
+            beyond.iter().filter(|b| b.section == Some(at)).map(|b| b.class).collect();
+        if !barred.is_empty() {
+            let able = classes.iter().filter(|class| !barred.contains(class)).map(|class| class.word());
+            let name = |class: &str| format!("{} on {class}", section.name);
+            rules.extend(
+                able.map(|class| {
+                    rule(&name(class), &limits::runs(&section.name), vec![class.into()], vec![])
+                }),
+            );
+        }
     }
     let mut functions: Vec<&str> = offered(rack).filter(|name| !is_proved(name)).collect();
     functions.sort_unstable();
