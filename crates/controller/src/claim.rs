@@ -4,10 +4,14 @@
 //! |---|---|---|---|---|---|
 //! | configuration, steer, start, adopt | alone | | | | |
 //! | write | use | use | alone | use, where it is held | alone, if no packet may see half of it |
-//! | read of named things | use | | read | use, where a data plane is asked | |
-//! | read of all of a kind, trace | use | read | | use | |
+//! | read of named things, until it has begun | use | | read | use, where a data plane is asked | |
+//! | read of all of a kind, until it has begun; trace | use | read | | use | |
+//! | read that has begun | use | | | | |
 //! | repair, audit | use | | | alone | |
 //! | look at edges | use | | | use | |
+//!
+//! A read begins when it has the values of data planes. It is then done in slices, and writes have it read before what they change
+//! ([`State::make_way`](crate::state::State::make_way)).
 //!
 //! A *thing* has an id in the P4Info: a table with its direct resources, an action profile, a counter. A table that
 //! takes its actions from a profile writes both, since the profile counts its uses by the table.

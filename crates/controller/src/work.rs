@@ -117,13 +117,20 @@ async fn read<P: Planner>(shared: &Shared<P>, request: ReadRequest) -> Read {
     {
         return (Pieces::new(), Err(status));
     }
-    let reading = shared.state().server.reading(request);
-    let mut reading = match reading {
-        Ok(reading) => reading,
-        Err(status) => return (Pieces::new(), Err(status)),
-    };
+    {
+        let mut state = shared.state();
+        let state = &mut *state;
+        let reading = match state.server.reading(request) {
+            Ok(reading) => reading,
+            Err(status) => return (Pieces::new(), Err(status)),
+        };
+        let gathered = state.server.target().map(|desired| std::mem::take(&mut desired.gathered));
+        state.readings.insert(state.current, (reading, gathered.unwrap_or_default()));
+        // From now on writes come between: they have it read before what they change.
+        state.schedule.relax(state.current, Claim::nothing());
+    }
     loop {
-        if let Some(found) = shared.state().server.read_on(&mut reading) {
+        if let Some(found) = shared.state().read_on() {
             return found;
         }
         shared.pause().await;
