@@ -20,7 +20,7 @@ use crate::part::Rollout;
 use p4runtime_proto::p4::v1::write_request::Atomicity;
 use p4runtime_proto::p4::v1::{Entity, ReadRequest, WriteRequest, entity::Entity as Kind};
 use p4runtime_store::Catalog;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Resources that a call may use.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -92,11 +92,13 @@ impl Claim {
     ) -> Claim {
         let mut claim = Claim::nothing();
         claim.add(Resource::Contents, Mode::Use);
-        let mut last = None;
+        let mut seen = BTreeSet::new();
         for entity in request.updates.iter().filter_map(|update| update.entity.as_ref()) {
             let Some(resource) = thing(entity) else { continue };
-            // Long batches are mostly of one table.
-            if last.replace(resource) == Some(resource) {
+            let is_direct =
+                matches!(entity.entity, Some(Kind::DirectCounterEntry(_) | Kind::DirectMeterEntry(_)));
+            // Long batches are about few things. A device may have a table without its counters.
+            if !seen.insert((resource, is_direct)) {
                 continue;
             }
             claim.add(resource, Mode::Alone);

@@ -8,7 +8,7 @@ use crate::task::{Shared, Task};
 use crate::{adopt, config, repair, steer, trace, watch, write};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::ReadRequest;
-use p4runtime_server::{Pieces, Read, Status};
+use p4runtime_server::{LiveQueries, Pieces, Read, SLICE, Status};
 use p4runtime_store::Store;
 
 /// A piece of work.
@@ -39,6 +39,8 @@ impl Work {
             Call::Write(request) | Call::Operate(request) => {
                 Claim::write(request, state.server.store().map(Store::catalog), asked)
             }
+            // What many queries are about takes long to find.
+            Call::Read(request) if request.entities.len() > SLICE => Claim::look(asked),
             Call::Read(request) => Claim::read(request, &state.server.live_queries(request), asked),
             Call::ReadRunning(_) => Claim::nothing(),
             Call::Trace(_) => Claim::look(rollout.as_deref()),
@@ -106,14 +108,17 @@ impl Work {
 
 /// The RPC `Read`.
 async fn read<P: Planner>(shared: &Shared<P>, request: ReadRequest) -> Read {
-    let (rollout, queries) = {
+    let rollout = {
         let mut state = shared.state();
-        let rollout = if state.server.is_saved() { None } else { state.rollout() };
-        (rollout, state.server.live_queries(&request))
+        if state.server.is_saved() { None } else { state.rollout() }
     };
+    let mut live = LiveQueries::default();
+    while !shared.state().server.find_live(&request, &mut live, SLICE) {
+        shared.pause().await;
+    }
     if let Some(rollout) = rollout
-        && !queries.is_empty()
-        && let Err(status) = repair::gather(shared, &rollout, queries).await
+        && !live.found.is_empty()
+        && let Err(status) = repair::gather(shared, &rollout, live.found).await
     {
         return (Pieces::new(), Err(status));
     }

@@ -130,8 +130,8 @@ impl<B: Builder> Server<B> {
         };
         let Some(running) = &self.running else { return true };
         let coming = write.updates.len();
-        let has_room =
-            replay.following.len() + coming <= replay.room && replay.before + coming <= MOST_FOLLOWING;
+        let early = if replay.written.is_over() { 0 } else { replay.before + coming };
+        let has_room = replay.following.len() + coming <= replay.room && early <= MOST_FOLLOWING;
         // Strings may stand for other numbers later.
         if !has_room || self.saved.is_some() || !running.names.is_empty() || replay.is_over(*takes_along) {
             return false;
