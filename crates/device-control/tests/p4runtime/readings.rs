@@ -305,3 +305,29 @@ fn a_new_program_runs_in_the_end() {
     }
     assert!(written >= 20, "{written} in {slices}");
 }
+
+/// One read that searched a table of 20,000 entries 256 times kept everybody else waiting for 4.6 s.
+#[test]
+fn a_read_searches_a_bounded_number_of_entities() {
+    let mut switch = started();
+    let queries = |count: u32| {
+        let query = |n: u32| format!("table_entry {{ table_id: $MyIngress.route priority: {n} }}");
+        (1..=count).map(query).collect::<Vec<_>>().join(" } entities { ")
+    };
+    let mut read = |queries: String| {
+        let mut events = switch.call(Time::ZERO, Ticket(3), Call::Read(read_request(&queries)));
+        while events.is_empty() {
+            events = switch.go_on(Time::ZERO);
+        }
+        match events.pop() {
+            Some(Event::Reply(_, Reply::Found(found, ended))) => ended.map(|()| found.entities().count()),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(read(queries(256)), Ok(0));
+    let refused = read(queries(257)).unwrap_err();
+    assert!(refused.message.contains("the different queries search more than"), "{refused}");
+    // Each of them counts once.
+    let twice = format!("{} }} entities {{ {}", queries(200), queries(200));
+    assert_eq!(read(twice), Ok(0));
+}
