@@ -190,6 +190,23 @@ fn pieces_are_bounded() {
     // Those that do not fit are looked at, too.
     assert_eq!(sizes("table_entry { table_id: 1 priority: 7 }"), [0, 0, 0, 0]);
     assert_eq!(sizes("counter_entry {}"), [43]);
+    // Large ones take the room of many: 32 MiB of metadata were one piece, and 30 ms of work.
+    let mut large = filled();
+    for n in 1..=3 {
+        let key = "match { field_id: 1 ternary { value: \"\\001\" mask: \"\\377\" } }";
+        let metadata = "m".repeat(256 * 70);
+        let entry = format!("table_id: 1 {key} priority: {} metadata: \"{metadata}\"", 100 + n);
+        let update = format!(
+            "type: INSERT entity {{ table_entry {{ {entry} action {{ action {{ action_id: 7 }} }} }} }}"
+        );
+        for change in large.plan(&from_text::<Update>(&update).unwrap()).unwrap() {
+            large.commit(change, None);
+        }
+    }
+    let mut cursor = large.find(&from_text("table_entry {}").unwrap(), Wanted::All).unwrap();
+    let mut count = 0;
+    large.read_some(&mut cursor, &mut 80, &Threes, &mut |_| count += 1).unwrap();
+    assert!(count <= 3, "{count}");
 }
 
 #[test]

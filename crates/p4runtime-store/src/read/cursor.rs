@@ -20,6 +20,9 @@ use std::ops::{Bound, Range, RangeBounds};
 /// How many cells take as long as another entity.
 pub(super) const ENTITY: u64 = 8;
 
+/// How many bytes of metadata take as long as a cell.
+const BYTES: u64 = 256;
+
 /// A query, and the position in its answer.
 ///
 /// It refers to the next entity by its key: an entity written between two pieces is found if it comes later, unless it was
@@ -79,18 +82,19 @@ impl<K: Ord + Clone> Keys<K> {
         is_left.then(|| Keys::one(key.clone()))
     }
 
-    /// Reads the entries of these keys, as far as there is room. True if all were read.
+    /// Reads the entries of these keys, as far as there is room. True if all were read. `bytes` says how much metadata an entry has.
     fn read<V>(
         &mut self,
         map: &BTreeMap<K, V>,
         room: &mut u64,
+        bytes: impl Fn(&V) -> usize,
         mut read: impl FnMut(&K, &V) -> Result<()>,
     ) -> Result<bool> {
         let mut last = None;
         let mut all = map.range::<K, _>((self.0.as_ref(), self.1.as_ref()));
         while *room > 0 {
             let Some((key, value)) = all.next() else { return Ok(true) };
-            *room = room.saturating_sub(ENTITY);
+            *room = room.saturating_sub(ENTITY + bytes(value) as u64 / BYTES);
             last = Some(key);
             if self.2.is_empty() || !self.2.remove(key) {
                 read(key, value)?;
@@ -242,10 +246,17 @@ impl Store {
             Part::Entries(table, keys) => {
                 let Some(state) = self.tables.get(table) else { return Ok(true) };
                 let table = self.catalog.table(*table)?;
-                keys.read(&state.entries, room, |key, entry| {
-                    self.found_of_entry(query, table, (key, entry), live)?.into_iter().for_each(&mut *give);
-                    Ok(())
-                })
+                keys.read(
+                    &state.entries,
+                    room,
+                    |entry| entry.metadata.len(),
+                    |key, entry| {
+                        self.found_of_entry(query, table, (key, entry), live)?
+                            .into_iter()
+                            .for_each(&mut *give);
+                        Ok(())
+                    },
+                )
             }
             Part::Default(table) => {
                 *room = room.saturating_sub(ENTITY);
@@ -253,56 +264,81 @@ impl Store {
                 self.found_of_default(query, table, live)?.into_iter().for_each(give);
                 Ok(true)
             }
-            Part::Members(keys) => keys.read(&self.members, room, |key, shared| {
-                if matches!(query, Entity::ActionProfileMember(q) if is(q.member_id, key.1)) {
-                    give(Entity::ActionProfileMember(self.member_message(*key, shared)));
-                }
-                Ok(())
-            }),
-            Part::Groups(keys) => keys.read(&self.groups, room, |(profile, group), shared| {
-                if matches!(query, Entity::ActionProfileGroup(q) if is(q.group_id, *group)) {
-                    let members = shared.what.members.iter().map(|member| action_profile_group::Member {
-                        member_id: member.member,
-                        weight: member.weight,
-                        watch_kind: profile::member_watch(member.watch),
-                    });
-                    give(Entity::ActionProfileGroup(ActionProfileGroup {
-                        action_profile_id: *profile,
-                        group_id: *group,
-                        members: members.collect(),
-                        max_size: shared.what.max_size,
-                    }));
-                }
-                Ok(())
-            }),
+            Part::Members(keys) => keys.read(
+                &self.members,
+                room,
+                |_| 0,
+                |key, shared| {
+                    if matches!(query, Entity::ActionProfileMember(q) if is(q.member_id, key.1)) {
+                        give(Entity::ActionProfileMember(self.member_message(*key, shared)));
+                    }
+                    Ok(())
+                },
+            ),
+            Part::Groups(keys) => keys.read(
+                &self.groups,
+                room,
+                |_| 0,
+                |(profile, group), shared| {
+                    if matches!(query, Entity::ActionProfileGroup(q) if is(q.group_id, *group)) {
+                        let members = shared.what.members.iter().map(|member| action_profile_group::Member {
+                            member_id: member.member,
+                            weight: member.weight,
+                            watch_kind: profile::member_watch(member.watch),
+                        });
+                        give(Entity::ActionProfileGroup(ActionProfileGroup {
+                            action_profile_id: *profile,
+                            group_id: *group,
+                            members: members.collect(),
+                            max_size: shared.what.max_size,
+                        }));
+                    }
+                    Ok(())
+                },
+            ),
             Part::Over => Ok(true),
             Part::ValueSet(set) => {
                 *room = room.saturating_sub(ENTITY);
                 give(Entity::ValueSetEntry(self.value_set_message(self.catalog.value_set(*set)?)));
                 Ok(true)
             }
-            Part::Digests(keys) => keys.read(&self.digests, room, |digest, config| {
-                let config = Some(object::digest_config(config));
-                give(Entity::DigestEntry(DigestEntry { digest_id: *digest, config }));
-                Ok(())
-            }),
-            Part::Multicast(keys) => keys.read(&self.multicast, room, |group, to| {
-                give(replicated(pre::Type::MulticastGroupEntry(MulticastGroupEntry {
-                    multicast_group_id: *group,
-                    replicas: replication::encode(&to.replicas),
-                    metadata: to.metadata.clone(),
-                })));
-                Ok(())
-            }),
-            Part::Sessions(keys) => keys.read(&self.sessions, room, |session, to| {
-                give(replicated(pre::Type::CloneSessionEntry(CloneSessionEntry {
-                    session_id: *session,
-                    replicas: replication::encode(&to.replicas),
-                    class_of_service: to.class_of_service.into(),
-                    packet_length_bytes: i32::try_from(to.packet_length_bytes).unwrap_or(i32::MAX),
-                })));
-                Ok(())
-            }),
+            Part::Digests(keys) => keys.read(
+                &self.digests,
+                room,
+                |_| 0,
+                |digest, config| {
+                    let config = Some(object::digest_config(config));
+                    give(Entity::DigestEntry(DigestEntry { digest_id: *digest, config }));
+                    Ok(())
+                },
+            ),
+            Part::Multicast(keys) => keys.read(
+                &self.multicast,
+                room,
+                |group| group.metadata.len(),
+                |group, to| {
+                    give(replicated(pre::Type::MulticastGroupEntry(MulticastGroupEntry {
+                        multicast_group_id: *group,
+                        replicas: replication::encode(&to.replicas),
+                        metadata: to.metadata.clone(),
+                    })));
+                    Ok(())
+                },
+            ),
+            Part::Sessions(keys) => keys.read(
+                &self.sessions,
+                room,
+                |_| 0,
+                |session, to| {
+                    give(replicated(pre::Type::CloneSessionEntry(CloneSessionEntry {
+                        session_id: *session,
+                        replicas: replication::encode(&to.replicas),
+                        class_of_service: to.class_of_service.into(),
+                        packet_length_bytes: i32::try_from(to.packet_length_bytes).unwrap_or(i32::MAX),
+                    })));
+                    Ok(())
+                },
+            ),
         }
     }
 
