@@ -233,7 +233,7 @@ fn requests_come_between_the_slices_of_a_new_program() {
                     _ => "INSERT",
                 };
                 let mut updates = vec![format!("{how} {}", route(n, "to_cpu"))];
-                if n % 16 == 0 {
+                if n.is_multiple_of(16) {
                     let group = format!("multicast_group_entry {{ multicast_group_id: {} }}", 1 + n % 2500);
                     updates.push(format!("DELETE packet_replication_engine_entry {{ {group} }}"));
                     updates.push(format!("INSERT packet_replication_engine_entry {{ {group} }}"));
