@@ -217,8 +217,8 @@ async fn filled(program: &str, most: u32) -> (Victim, Client, Honest) {
     let mut client = victim.connect().await;
     let first = stream(&mut client, 1).await;
     let ids = ids(&mut client).await;
-    for first in (0..most).step_by(100_000) {
-        let some = first..(first + 100_000).min(most);
+    for first in (0..most).step_by(5_000) {
+        let some = first..(first + 5_000).min(most);
         client.write(entries(ids, 1, "INSERT", some)).await.unwrap();
     }
     drop(first);
