@@ -10,7 +10,7 @@ use crate::timing::Timing;
 use base_time::{Duration, Time};
 use control_writes::PortCount;
 use p4runtime_proto::google::rpc::Code;
-use p4runtime_server::{SLICE, Status};
+use p4runtime_server::Status;
 use std::cell::{RefCell, RefMut};
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
@@ -178,14 +178,6 @@ impl<P: Planner> Shared<P> {
             }
         })
         .await;
-    }
-
-    /// Drops updates or changes. That takes long if there are many.
-    pub(crate) async fn shed<T>(&self, mut all: Vec<T>) {
-        while all.len() > SLICE {
-            all.truncate(all.len() - SLICE);
-            self.pause().await;
-        }
     }
 
     /// Waits.

@@ -51,7 +51,6 @@ impl Work {
     /// The task that does it.
     pub(crate) fn begin<P: Planner + 'static>(self, shared: Shared<P>, ticket: Option<Ticket>) -> Task {
         Box::pin(async move {
-            let mut done = vec![];
             let reply = match self {
                 Work::Call(Call::Start(config, updates)) => {
                     let ended = config::start(&shared, *config).await;
@@ -63,16 +62,8 @@ impl Work {
                 Work::Call(Call::Adopt(config, updates)) => {
                     Reply::Done(adopt::adopt(&shared, config.map(|config| *config), &updates).await)
                 }
-                Work::Call(Call::Write(request)) => {
-                    let ended = write::write(&shared, &request).await;
-                    done = request.updates;
-                    Reply::Done(ended)
-                }
-                Work::Call(Call::Operate(request)) => {
-                    let ended = write::operate(&shared, &request).await;
-                    done = request.updates;
-                    Reply::Done(ended)
-                }
+                Work::Call(Call::Write(request)) => Reply::Done(write::write(&shared, &request).await),
+                Work::Call(Call::Operate(request)) => Reply::Done(write::operate(&shared, &request).await),
                 Work::Call(Call::SetConfig(request)) => {
                     Reply::Done(config::set_config(&shared, *request).await)
                 }
@@ -111,7 +102,6 @@ impl Work {
                 }
             };
             shared.state().out.extend(ticket.map(|ticket| Output::Reply(ticket, reply)));
-            shared.shed(done).await;
         })
     }
 }

@@ -137,13 +137,7 @@ async fn transact<P: Planner>(
         answers.push((origin, Answer::Refused(Status::new(Code::Aborted, why))));
     }
     let ended = match all_done {
-        true => {
-            shared.shed(batch.undo).await;
-            for list in batch.back.into_values() {
-                shared.shed(list).await;
-            }
-            Ok(Ended::Done(batch.outcomes))
-        }
+        true => Ok(Ended::Done(batch.outcomes)),
         false => roll_back(shared, running.as_ref(), batch, before, answers, updates.len()).await,
     };
     if let (true, Some(origin)) = (holds, origin) {
