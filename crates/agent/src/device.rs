@@ -1,9 +1,10 @@
 //! The thread that owns the switch: commands, one after the other, and work that lanes leave to it.
 
+use crate::holds::Holds;
 use base_time::{Duration, Time};
 use controller::{Answer, Call, DeviceId, Heard, Reply, Ticket};
 use crossbeam_channel::{Receiver, select};
-use dataplane_ports::{Lanes, Passed, Path, PortSpec};
+use dataplane_ports::{Lanes, Passed, Path, Paused, PortSpec};
 use device_control::{Event, Metric, PORT_LOST, PORT_RECEIVED, PORT_SENT, Served, exposition};
 use p4runtime_grpc::{Command, Found, Front, Hold, Link, Pieces, Status, Streams};
 use p4runtime_proto::google::rpc::Code;
@@ -48,6 +49,8 @@ pub(crate) struct Owner {
     preparing: BTreeMap<Ticket, (&'static str, Call, Caller)>,
     /// How often calls have ended, by RPC and how.
     ended: BTreeMap<(&'static str, &'static str), u64>,
+    /// How long others had to wait for one piece of work.
+    holds: Holds,
 }
 
 /// Next work of the owner.
@@ -119,6 +122,33 @@ fn send(lanes: &Lanes, now: Time, events: Vec<Event>) -> Vec<Event> {
     events.into_iter().filter_map(send).collect()
 }
 
+/// Sends frames, and sets the lanes' path as the switch requires; returns the remaining events. Held frames leave before those that lanes
+/// run, and lanes have stopped before this is reported.
+fn follow<'l>(
+    switch: &mut dyn Served,
+    lanes: &'l Lanes,
+    paused: Option<Paused<'l>>,
+    (runs, cpu_port): (&mut Option<Shared>, Option<u32>),
+    now: Time,
+    events: Vec<Event>,
+) -> Vec<Event> {
+    let mut left = send(lanes, now, events);
+    let shared = switch.shared();
+    let is_same = match (&shared, &*runs) {
+        (Some(new), Some(old)) => new.is(old),
+        (None, None) => true,
+        _ => false,
+    };
+    if !is_same {
+        let path = shared.clone().map(|shared| Path::new(shared, cpu_port));
+        lanes.set_paused(paused, path.as_ref(), |one| {
+            left.extend(send(lanes, now, pass(switch, lanes, now, one)));
+        });
+        *runs = shared;
+    }
+    left
+}
+
 impl Owner {
     /// `front` sends commands to it, `links` to the agents of devices in other processes.
     pub(crate) fn new(
@@ -144,6 +174,7 @@ impl Owner {
             held: None,
             preparing,
             ended,
+            holds: Holds::default(),
         }
     }
 
@@ -163,11 +194,13 @@ impl Owner {
         // No timer runs before, and commands go before frames if the last one took long.
         let (mut rest, mut was_long) = (Time::ZERO, false);
         loop {
+            self.holds.look();
             let now = self.now();
             let mut due = self.switch.deadline().map_or(scan, |deadline| deadline.min(scan)).max(rest);
             if now >= due {
                 let events = self.switch.tick(now);
                 self.perform(events, &mut streams);
+                self.holds.note("tick");
                 scan = now + SCAN;
                 due = now;
                 let took = self.now().since(now);
@@ -181,8 +214,7 @@ impl Owner {
                 self.begin(ticket, rpc, call, caller, &mut streams);
             }
             if self.switch.is_busy() {
-                let events = self.switch.go_on(self.now());
-                self.perform(events, &mut streams);
+                self.go_on(&mut streams);
                 // Those that have come meanwhile.
                 passed.try_iter().take(passed.len()).for_each(|one| self.passed(one, &mut streams));
                 if self.held.is_none()
@@ -194,6 +226,7 @@ impl Owner {
                     }
                     self.command(command, &mut streams);
                 }
+                self.holds.note("other");
                 continue;
             }
             let wait = std::time::Duration::from_nanos(due.since(now).as_ns());
@@ -205,6 +238,7 @@ impl Owner {
                 Next::Passed(one) => self.passed(one, &mut streams),
                 Next::Nothing => {}
             }
+            self.holds.note("other");
             was_long = self.now().since(begun) > LONG;
             if let Some(why) = self.switch.failed() {
                 return Err(why);
@@ -222,6 +256,9 @@ impl Owner {
             Metric::new("calls_total", *count).with("rpc", rpc).with("code", code)
         };
         all.extend(self.ended.iter().map(of));
+        all.extend(
+            self.holds.longest().map(|(work, us)| Metric::new("longest_hold_us", us).with("work", work)),
+        );
         for (port, count) in self.lanes.counts() {
             Metric::new(PORT_RECEIVED, count.received).with("port", port).add_to(&mut all);
             Metric::new(PORT_SENT, count.sent).with("port", port).add_to(&mut all);
@@ -419,6 +456,17 @@ impl Owner {
         }
     }
 
+    /// The next slice of calls that take long. No frame passes from the slice that replaces a program until lanes run the new one.
+    fn go_on(&mut self, streams: &mut Streams) {
+        let now = self.now();
+        let Owner { switch, lanes, runs, cpu_port, .. } = self;
+        let paused = switch.wants_rest().then(|| lanes.pause());
+        let events = switch.go_on(now);
+        let left = follow(&mut **switch, lanes, paused, (runs, *cpu_port), now, events);
+        self.holds.note("slice");
+        self.perform(left, streams);
+    }
+
     fn begin(
         &mut self,
         ticket: Ticket,
@@ -440,31 +488,13 @@ impl Owner {
         let events = self.switch.call(self.now(), ticket, call);
         drop(paused);
         self.perform(events, streams);
-    }
-
-    /// Sends frames, and sets the lanes' path as the switch requires; returns the remaining events. Held frames leave
-    /// before those that lanes run, and lanes have stopped before this is reported.
-    fn follow(&mut self, events: Vec<Event>) -> Vec<Event> {
-        let (now, Owner { switch, lanes, runs, cpu_port, .. }) = (self.now(), self);
-        let mut left = send(lanes, now, events);
-        let shared = switch.shared();
-        let is_same = match (&shared, &*runs) {
-            (Some(new), Some(old)) => new.is(old),
-            (None, None) => true,
-            _ => false,
-        };
-        if !is_same {
-            let path = shared.clone().map(|shared| Path::new(shared, *cpu_port));
-            lanes.set(path.as_ref(), |one| {
-                left.extend(send(lanes, now, pass(&mut **switch, lanes, now, one)))
-            });
-            *runs = shared;
-        }
-        left
+        self.holds.note(rpc);
     }
 
     fn perform(&mut self, events: Vec<Event>, streams: &mut Streams) {
-        let mut waiting = VecDeque::from(self.follow(events));
+        let (now, Owner { switch, lanes, runs, cpu_port, .. }) = (self.now(), &mut *self);
+        let events = follow(&mut **switch, lanes, None, (runs, *cpu_port), now, events);
+        let mut waiting = VecDeque::from(events);
         while let Some(event) = waiting.pop_front() {
             match event {
                 Event::Reply(ticket, reply) => self.reply(ticket, reply),

@@ -7,6 +7,7 @@
 #![allow(clippy::disallowed_methods)]
 
 mod device;
+mod holds;
 
 use compiler::Printed;
 use controller::{Call, DeviceId};

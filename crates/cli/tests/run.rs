@@ -45,6 +45,29 @@ fn json(args: &[&str]) -> serde_json::Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&output.stdout)))
 }
 
+/// An action for the default alone in an entry was refused in a file of entries and taken in a test: 14 programs of p4c's suite.
+#[test]
+fn tests_and_entries_have_one_rule_for_actions_of_the_default() {
+    let at = directory("default_only");
+    let program =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/run/l2.p4")).unwrap();
+    let (program, file) = (program.replacen("drop;", "@defaultonly drop;", 1), at.join("l2.p4"));
+    assert!(program.contains("@defaultonly"));
+    std::fs::write(&file, program).unwrap();
+    let stf = at.join("e.stf");
+    std::fs::write(&stf, "add l2 hdr.ethernet.dst_addr:0x020000000002 drop()\n").unwrap();
+    let (file, stf) = (file.display().to_string(), stf.display().to_string());
+    for args in [&[&*file, &*stf][..], &[&file, "--entries", &stf, "--packet", TO_2]] {
+        let output = p4rack(args);
+        let told = text(&output.stdout) + &text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {told}");
+        assert!(
+            told.contains("P4R0441") && told.contains("`drop` may only be a default action"),
+            "{args:?}: {told}"
+        );
+    }
+}
+
 #[test]
 fn a_test_that_passes() {
     check(

@@ -4,10 +4,14 @@
 //! |---|---|---|---|---|---|
 //! | configuration, steer, start, adopt | alone | | | | |
 //! | write | use | use | alone | use, where it is held | alone, if no packet may see half of it |
-//! | read of named things | use | | read | use, where a data plane is asked | |
-//! | read of all of a kind, trace | use | read | | use | |
+//! | read of named things, until it has begun | use | | read | use, where a data plane is asked | |
+//! | read of all of a kind, until it has begun; trace | use | read | | use | |
+//! | read that has begun | use | | | | |
 //! | repair, audit | use | | | alone | |
 //! | look at edges | use | | | use | |
+//!
+//! A read begins when it has the values of data planes. It is then done in slices, and writes have it read before what they change
+//! ([`State::make_way`](crate::state::State::make_way)).
 //!
 //! A *thing* has an id in the P4Info: a table with its direct resources, an action profile, a counter. A table that
 //! takes its actions from a profile writes both, since the profile counts its uses by the table.
@@ -16,7 +20,7 @@ use crate::part::Rollout;
 use p4runtime_proto::p4::v1::write_request::Atomicity;
 use p4runtime_proto::p4::v1::{Entity, ReadRequest, WriteRequest, entity::Entity as Kind};
 use p4runtime_store::Catalog;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Resources that a call may use.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -88,11 +92,13 @@ impl Claim {
     ) -> Claim {
         let mut claim = Claim::nothing();
         claim.add(Resource::Contents, Mode::Use);
-        let mut last = None;
+        let mut seen = BTreeSet::new();
         for entity in request.updates.iter().filter_map(|update| update.entity.as_ref()) {
             let Some(resource) = thing(entity) else { continue };
-            // Long batches are mostly of one table.
-            if last.replace(resource) == Some(resource) {
+            let is_direct =
+                matches!(entity.entity, Some(Kind::DirectCounterEntry(_) | Kind::DirectMeterEntry(_)));
+            // Long batches are about few things. A device may have a table without its counters.
+            if !seen.insert((resource, is_direct)) {
                 continue;
             }
             claim.add(resource, Mode::Alone);

@@ -96,6 +96,7 @@ impl<P: Planner + 'static> Controller<P> {
             woken: BTreeSet::new(),
             alarms: BTreeMap::new(),
             pausing: BTreeSet::new(),
+            readings: BTreeMap::new(),
         };
         Controller {
             shared: Shared(Rc::new(RefCell::new(state))),
@@ -354,6 +355,7 @@ impl<P: Planner + 'static> Controller<P> {
             let has_ended = go_on(&mut running.task);
             let mut state = self.shared.state();
             state.lend(&mut running.gathered);
+            self.may_begin |= state.schedule.has_relaxed();
             if has_ended {
                 state.schedule.end(id);
                 self.tasks.remove(&id);

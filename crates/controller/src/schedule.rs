@@ -23,6 +23,8 @@ pub(crate) struct Schedule {
     resting: BTreeSet<TaskId>,
     /// True if a task has ended or begun to rest since the last check.
     changed: bool,
+    /// True if a task has relaxed since the last check.
+    relaxed: bool,
 }
 
 impl Schedule {
@@ -36,6 +38,18 @@ impl Schedule {
     /// A task begins.
     pub(crate) fn begin(&mut self, task: TaskId, claim: Claim) {
         self.running.insert(task, claim);
+    }
+
+    /// A task needs less from now on.
+    pub(crate) fn relax(&mut self, task: TaskId, claim: Claim) {
+        self.running.insert(task, claim);
+        self.changed = true;
+        self.relaxed = true;
+    }
+
+    /// True if a task needs less since the last check.
+    pub(crate) fn has_relaxed(&mut self) -> bool {
+        std::mem::take(&mut self.relaxed)
     }
 
     /// A task has ended.

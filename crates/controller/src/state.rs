@@ -11,8 +11,8 @@ use crate::patience::Patience;
 use crate::schedule::{Schedule, TaskId};
 use crate::timing::Timing;
 use base_time::{Duration, Time};
-use p4runtime_proto::p4::v1::Entity;
-use p4runtime_server::{self as server, Server};
+use p4runtime_proto::p4::v1::{Entity, Update};
+use p4runtime_server::{self as server, Read, Reading, Server};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -51,6 +51,8 @@ pub(crate) struct State<P: Planner> {
     pub(crate) alarms: BTreeMap<TaskId, Time>,
     /// Tasks that wait for nothing: whatever else there is to do comes first.
     pub(crate) pausing: BTreeSet<TaskId>,
+    /// Reads that are done in slices, each with the values that it has gathered from data planes.
+    pub(crate) readings: BTreeMap<TaskId, (Reading, Gathered)>,
 }
 
 /// An ask whose answer is waited for.
@@ -106,6 +108,39 @@ impl<P: Planner> State<P> {
         if let Some(desired) = self.server.target() {
             std::mem::swap(&mut desired.gathered, gathered);
         }
+    }
+
+    /// The next slice of the current task's read; its result after the last one.
+    pub(crate) fn read_on(&mut self) -> Option<Read> {
+        let (mut reading, mut gathered) = self.readings.remove(&self.current)?;
+        self.lend(&mut gathered);
+        let read = self.server.read_on(&mut reading);
+        self.lend(&mut gathered);
+        if read.is_none() {
+            self.readings.insert(self.current, (reading, gathered));
+        }
+        read
+    }
+
+    /// Has reads that are done in slices read what updates are about to change, before it changes: see [`Server::make_way`]. False if the
+    /// updates have to wait.
+    pub(crate) fn make_way<'u>(&mut self, updates: impl Iterator<Item = &'u Update>) -> bool {
+        if self.readings.is_empty() {
+            return true;
+        }
+        let touched: Vec<_> = updates.filter_map(|update| self.server.touched(update)).collect();
+        let server = &self.server;
+        if !self.readings.values().all(|(reading, _)| server.can_go_before(reading, &touched)) {
+            return false;
+        }
+        let mut readings = std::mem::take(&mut self.readings);
+        for (reading, gathered) in readings.values_mut() {
+            self.lend(gathered);
+            self.server.go_before(reading, &touched);
+            self.lend(gathered);
+        }
+        self.readings = readings;
+        true
     }
 
     /// The running rollout, if there is a program.

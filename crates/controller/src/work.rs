@@ -8,7 +8,7 @@ use crate::state::State;
 use crate::task::{Shared, Task};
 use crate::{adopt, config, repair, steer, trace, watch, write};
 use p4runtime_proto::p4::v1::ReadRequest;
-use p4runtime_server::{Pieces, Read, Reading, Server, Status};
+use p4runtime_server::{LiveQueries, Pieces, Read, Reading, SLICE, Server, Status};
 use p4runtime_store::Store;
 
 /// A piece of work.
@@ -39,7 +39,10 @@ impl Work {
             Call::Write(request) | Call::Operate(request) => {
                 Claim::write(request, state.server.store().map(Store::catalog), asked)
             }
+            // What many queries are about takes long to find.
+            Call::Read(request) if request.entities.len() > SLICE => Claim::look(asked),
             Call::Read(request) => Claim::read(request, &state.server.live_queries(request), asked),
+            Call::ReadRunning(request) if request.entities.len() > SLICE => Claim::look(rollout.as_deref()),
             Call::ReadRunning(request) => {
                 Claim::read(request, &state.server.live_queries(request), rollout.as_deref())
             }
@@ -114,24 +117,31 @@ async fn read<P: Planner>(
     is_saved: bool,
     begin: impl Fn(&Server<Plans<P>>, ReadRequest) -> Result<Reading, Status>,
 ) -> Read {
-    let (rollout, queries) = {
-        let mut state = shared.state();
-        let rollout = if is_saved { None } else { state.rollout() };
-        (rollout, state.server.live_queries(&request))
-    };
+    let rollout = if is_saved { None } else { shared.state().rollout() };
+    let mut live = LiveQueries::default();
+    while !shared.state().server.find_live(&request, &mut live, SLICE) {
+        shared.pause().await;
+    }
     if let Some(rollout) = rollout
-        && !queries.is_empty()
-        && let Err(status) = repair::gather(shared, &rollout, queries).await
+        && !live.found.is_empty()
+        && let Err(status) = repair::gather(shared, &rollout, live.found).await
     {
         return (Pieces::new(), Err(status));
     }
-    let reading = begin(&shared.state().server, request);
-    let mut reading = match reading {
-        Ok(reading) => reading,
-        Err(status) => return (Pieces::new(), Err(status)),
-    };
+    {
+        let mut state = shared.state();
+        let state = &mut *state;
+        let reading = match begin(&state.server, request) {
+            Ok(reading) => reading,
+            Err(status) => return (Pieces::new(), Err(status)),
+        };
+        let gathered = state.server.target().map(|desired| std::mem::take(&mut desired.gathered));
+        state.readings.insert(state.current, (reading, gathered.unwrap_or_default()));
+        // From now on writes come between: they have it read before what they change.
+        state.schedule.relax(state.current, Claim::nothing());
+    }
     loop {
-        if let Some(found) = shared.state().server.read_on(&mut reading) {
+        if let Some(found) = shared.state().read_on() {
             return found;
         }
         shared.pause().await;

@@ -214,6 +214,10 @@ async fn desire<P: Planner>(
         if !is_first {
             shared.pause().await;
         }
+        // Reads of the former state go first.
+        while !shared.state().make_way(known(slice)) {
+            shared.pause().await;
+        }
         let mut state = shared.state();
         for update in slice {
             if batch.outcomes.failed() && terms.all_or_nothing {

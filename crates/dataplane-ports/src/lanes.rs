@@ -117,10 +117,20 @@ impl Lanes {
 
     /// Sets the path that runs frames; `None` passes them to the owner. When this returns, no frame runs on the old
     /// path. Work passed on until then comes first: `before` does it while the lanes stand still.
-    pub fn set(&self, path: Option<&Path>, mut before: impl FnMut(Passed)) {
+    pub fn set(&self, path: Option<&Path>, before: impl FnMut(Passed)) {
+        self.set_paused(None, path, before);
+    }
+
+    /// [`set`](Lanes::set) of lanes that were paused before.
+    pub fn set_paused<'l>(
+        &'l self,
+        paused: Option<Paused<'l>>,
+        path: Option<&Path>,
+        mut before: impl FnMut(Passed),
+    ) {
         let workers: Vec<Option<Worker>> =
             self.lanes.iter().map(|_| path.map(|path| path.shared.worker())).collect();
-        let mut turns = self.pause();
+        let mut turns = paused.unwrap_or_else(|| self.pause());
         if path.is_some() {
             self.passed.try_iter().take(self.passed.len()).for_each(&mut before);
         }

@@ -63,6 +63,10 @@ const KINDS: &[(&str, &str)] = &[
     ("table_entries", "Entries of a table, the program's own included."),
     ("table_size", "Size of a table, in entries."),
     ("calls_total", "Calls of controllers, by RPC and status code."),
+    (
+        "longest_hold_us",
+        "Processor time of the longest piece of work for which all calls waited, by work, in microseconds.",
+    ),
     ("connections", "Open connections to the P4Runtime address."),
     ("connections_refused_total", "Connections refused because there were too many."),
     ("connections_ended_total", "Connections closed because they were idle, or to make room."),

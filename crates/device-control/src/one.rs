@@ -33,8 +33,10 @@ pub struct OneSwitch {
     edges: AgentEdges,
     /// Frames by ports that the program's architecture cannot number.
     unfit: u64,
-    /// Ticket of the write, or the change of program, that runs in slices.
-    slicing: Option<Ticket>,
+    /// Ticket of the write that runs in slices.
+    writing: Option<Ticket>,
+    /// The same of the change of program.
+    replacing: Option<Ticket>,
     /// Reads that run in slices: the first one goes on, the others have had their first slice.
     readings: VecDeque<(Ticket, Reading)>,
 }
@@ -55,7 +57,8 @@ impl OneSwitch {
             down: BTreeSet::new(),
             edges: AgentEdges::default(),
             unfit: 0,
-            slicing: None,
+            writing: None,
+            replacing: None,
             readings: VecDeque::new(),
         }
     }
@@ -209,7 +212,8 @@ impl OneSwitch {
         };
         match reply {
             Some(reply) => events.push(Event::Reply(ticket, reply)),
-            None => self.slicing = Some(ticket),
+            None if self.server.is_writing() => self.writing = Some(ticket),
+            None => self.replacing = Some(ticket),
         }
         events
     }
@@ -299,36 +303,49 @@ impl Served for OneSwitch {
     }
 
     fn is_busy(&self) -> bool {
-        self.server.is_writing() || !self.readings.is_empty()
+        self.server.is_writing() || self.server.is_replacing() || !self.readings.is_empty()
     }
 
     fn is_open(&self) -> bool {
-        !self.server.is_writing()
+        true
+    }
+
+    fn wants_rest(&self) -> bool {
+        self.readings.is_empty() && self.server.is_about_to_replace()
     }
 
     fn makes_way(&mut self, call: &Call) -> bool {
         let OneSwitch { server, readings, .. } = self;
+        let is_quiet = readings.is_empty() && !server.is_replacing();
         !server.is_writing()
             && match call {
-                Call::Read(_) | Call::ReadRunning(_) => readings.len() < MOST_READINGS,
+                // The program that is to run waits until the last read of the old one is over.
+                Call::Read(_) | Call::ReadRunning(_) => {
+                    readings.len() < MOST_READINGS && !server.is_about_to_replace()
+                }
                 // Who may not write is refused at once.
                 Call::Write(request) if server.may_write(request).is_err() => true,
                 Call::Write(request) | Call::Operate(request) => {
-                    server.make_way(readings.iter_mut().map(|(_, reading)| reading), request)
+                    server.make_way_to_follow(request)
+                        && server.make_way(readings.iter_mut().map(|(_, reading)| reading), request)
                 }
-                Call::Steer(_, Steer::Reset | Steer::ForgetSaved) => readings.is_empty(),
+                Call::Steer(_, Steer::Reset | Steer::ForgetSaved) => is_quiet,
                 Call::Steer(..) | Call::Trace(_) => true,
-                Call::Start(..) | Call::Adopt(..) | Call::SetConfig(_) => readings.is_empty(),
+                Call::Start(..) | Call::Adopt(..) | Call::SetConfig(_) => is_quiet,
             }
     }
 
     fn go_on(&mut self, now: Time) -> Vec<Event> {
         self.at(now);
         let read = self.read_on();
-        let done = self.server.go_on().map(Reply::Done);
+        let written = self.server.go_on();
+        let replaced = self.server.go_on_replacing(!self.readings.is_empty());
         self.publish();
-        let done = done.and_then(|reply| Some(Event::Reply(self.slicing.take()?, reply)));
-        read.into_iter().chain(done).collect()
+        let done =
+            |ticket: &mut Option<Ticket>, ended| Some(Event::Reply(ticket.take()?, Reply::Done(ended)));
+        let written = written.and_then(|ended| done(&mut self.writing, ended));
+        let replaced = replaced.and_then(|ended| done(&mut self.replacing, ended));
+        [read, written, replaced].into_iter().flatten().collect()
     }
 
     fn message(&mut self, now: Time, stream: StreamId, message: &StreamMessageRequest) -> Vec<Event> {

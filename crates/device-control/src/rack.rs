@@ -458,6 +458,15 @@ impl<C: Channel> Served for RackSwitch<C> {
         self.working.is_some() || !self.asks.is_empty() || self.controller.is_busy()
     }
 
+    fn is_open(&self) -> bool {
+        true
+    }
+
+    /// The controller does calls that touch different things at one time.
+    fn makes_way(&mut self, _: &Call) -> bool {
+        true
+    }
+
     fn go_on(&mut self, now: Time) -> Vec<Event> {
         self.at(now);
         let outputs = match self.working.take() {

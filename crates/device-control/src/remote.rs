@@ -269,6 +269,15 @@ impl Served for RemoteRack {
         self.controller.is_busy()
     }
 
+    fn is_open(&self) -> bool {
+        true
+    }
+
+    /// The controller does calls that touch different things at one time.
+    fn makes_way(&mut self, _: &Call) -> bool {
+        true
+    }
+
     fn go_on(&mut self, now: Time) -> Vec<Event> {
         let outputs = self.controller.go_on(now);
         self.perform(now, outputs)

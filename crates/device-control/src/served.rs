@@ -98,6 +98,12 @@ pub trait Served {
         !self.is_busy()
     }
 
+    /// True if no frame may pass during the next slice, which replaces the program: whoever has workers pauses them until they run the new
+    /// one, so that no value that a frame writes is lost.
+    fn wants_rest(&self) -> bool {
+        false
+    }
+
     /// Prepares those that are done in slices for another call between these. False if it has to wait.
     fn makes_way(&mut self, _call: &Call) -> bool {
         !self.is_busy()

@@ -115,6 +115,22 @@ fn messages_that_are_lost_or_late_only_take_time() {
     assert!(found[0].notes.iter().any(|note| note.contains("does not answer")), "{found:?}");
 }
 
+/// The example as it is shipped, over a control network that loses messages: it did not come up with all seeds.
+#[test]
+fn the_plain_example_comes_up_whatever_control_messages_are_lost() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/slice/plain.toml");
+    let loaded = rack::load(&path, &[], &mut SourceMap::new());
+    let mut racked = loaded.unwrap_or_else(|found| panic!("{found:#?}"));
+    racked.rack.control.loss = Probability::parse("2%").unwrap();
+    let mut lost = 0;
+    for seed in 0..20 {
+        racked.rack.seed = seed;
+        let running = up::bring_up(&racked).unwrap_or_else(|found| panic!("seed {seed}: {found:?}"));
+        lost += running.bring_up.lost;
+    }
+    assert!(lost > 5, "{lost} messages lost");
+}
+
 #[test]
 fn answers_that_take_longer_than_anybody_expects_are_waited_for() {
     let mut racked = slice();

@@ -3,7 +3,8 @@
 //!
 //! P4Runtime sends one error detail per update. If the details do not fit, the messages of updates that were only not tried or
 //! rolled back are dropped; then all messages but that of the first failure are truncated; then the last details are dropped, and the
-//! status message says how many. A client that gets fewer details than it sent updates knows the outcome of the first ones.
+//! status message says how many, and names the first of them that failed by themselves, with their positions. A client that gets fewer
+//! details than it sent updates knows the outcome of the first ones.
 
 use p4runtime_proto::google::rpc::{self, Code};
 use p4runtime_proto::p4::v1::Error;
@@ -16,6 +17,9 @@ const DETAILS: usize = 4600;
 
 /// Limit for the status message, in bytes after escaping.
 const MESSAGE: usize = 1000;
+
+/// Limit for the part of the status message that says what was left out, in bytes after escaping.
+const NOTE: usize = 600;
 
 /// Limit for the message of one update if not all of them fit, in bytes.
 const SHORT: usize = 80;
@@ -38,10 +42,8 @@ pub(crate) fn status(status: &Status) -> tonic::Status {
     let left_out = status.details.len() - details.len();
     let mut message = fitting(&status.message, MESSAGE);
     if left_out > 0 {
-        let failed = status.details.iter().skip(details.len());
-        let failed = failed.filter(|error| is_cause(error.canonical_code)).count();
-        let note = format!("{LEFT_OUT}{left_out} are left out; {failed} of them have errors of their own)");
-        message = fitting(&status.message, MESSAGE - note.len() * 2) + &note;
+        let note = note(status, details.len());
+        message = fitting(&status.message, MESSAGE - escaped(&note)) + &note;
     }
     let any = |error: &Error| prost_types::Any {
         type_url: format!("type.googleapis.com/{}", Error::full_name()),
@@ -54,14 +56,29 @@ pub(crate) fn status(status: &Status) -> tonic::Status {
     };
     let details = rpc::Status { message: fitting(&message, MESSAGE / 4), ..details };
     let mut metadata = MetadataMap::new();
-    if let Some((at, error)) =
-        status.details.iter().enumerate().find(|(_, error)| is_cause(error.canonical_code))
-    {
+    if let Some((at, error)) = status.cause() {
         metadata.insert(FAILED_AT, AsciiMetadataValue::from(at as u64));
         let error = Error { message: fitting(&error.message, MESSAGE / 4), ..error.clone() };
         metadata.insert_bin(FAILED, BinaryMetadataValue::from_bytes(&error.encode_to_vec()));
     }
     tonic::Status::with_details_and_metadata(code, message, details.encode_to_vec().into(), metadata)
+}
+
+/// Says how many details are left out if so many are told, and the first that failed by themselves.
+fn note(status: &Status, told: usize) -> String {
+    let left_out = status.details.len() - told;
+    let failed = || status.causes().filter(|(at, _)| *at >= told);
+    let mut note =
+        format!("{LEFT_OUT}{left_out} are left out; {} of them failed by themselves", failed().count());
+    for (number, (at, error)) in failed().enumerate() {
+        let one = format!("{} [{at}]: {}", if number == 0 { ":" } else { ";" }, cut(&error.message, SHORT));
+        if escaped(&note) + escaped(&one) > NOTE {
+            note += "; ...";
+            break;
+        }
+        note += &one;
+    }
+    note + ")"
 }
 
 /// The error details in a status. If they were cut off before the first update that failed for a reason of its own, they are filled up to
@@ -132,19 +149,25 @@ fn one(error: &Error) -> usize {
     "type.googleapis.com/".len() + Error::full_name().len() + error.encoded_len() + 12
 }
 
+/// Size of a character when it is percent-encoded.
+fn escaped_one(character: char) -> usize {
+    let is_plain = character.is_ascii_alphanumeric() || "-_.:,/()[]'=+*".contains(character);
+    if is_plain { 1 } else { 3 * character.len_utf8() }
+}
+
+fn escaped(text: &str) -> usize {
+    text.chars().map(escaped_one).sum()
+}
+
 /// The beginning of a text that has at most `most` bytes when it is percent-encoded.
 fn fitting(text: &str, most: usize) -> String {
     let mut left = most;
-    let end = text.char_indices().find(|(_, character)| {
-        let plain = character.is_ascii_alphanumeric() || "-_.:,/()[]'=+*".contains(*character);
-        let bytes = if plain { 1 } else { 3 * character.len_utf8() };
-        match left.checked_sub(bytes) {
-            Some(rest) => {
-                left = rest;
-                false
-            }
-            None => true,
+    let end = text.char_indices().find(|(_, character)| match left.checked_sub(escaped_one(*character)) {
+        Some(rest) => {
+            left = rest;
+            false
         }
+        None => true,
     });
     match end {
         None => text.to_string(),
@@ -213,11 +236,20 @@ mod tests {
     #[test]
     fn what_is_left_out_is_counted() {
         let told = status(&batch(1000, &[5, 900], "x"));
-        let expected =
-            "2 of 1000 failed: x (details of the last 894 are left out; 1 of them have errors of their own)";
+        let expected = "2 of 1000 failed: x (details of the last 894 are left out; 1 of them failed by themselves: [900]: x)";
         let known = rpc::Status::decode(told.details()).unwrap().details.len();
         assert_eq!(told.message(), expected.replace("894", &(1000 - known).to_string()));
         assert!(known > 70, "{known}");
         assert_eq!(message(&told), "2 of 1000 failed: x");
+    }
+
+    /// The message of a large refused batch did not name the cause.
+    #[test]
+    fn the_first_that_fail_are_named_with_their_positions() {
+        let failed: Vec<usize> = (700..100_000).step_by(7).collect();
+        let told = status(&batch(100_000, &failed, "the key is too long, and the action does not exist"));
+        let named = |at: usize| told.message().contains(&format!(" [{at}]: the key is too long, and the"));
+        assert!(named(700) && named(707) && named(714), "{}", told.message());
+        assert!(told.message().ends_with("; ...)") && trailers(&told) <= 8192, "{}", told.message());
     }
 }

@@ -28,12 +28,14 @@ pub(crate) struct Batch<'u> {
     all_or_nothing: bool,
     outcomes: Outcomes,
     undo: Vec<Change>,
+    /// Updates that were done, if somebody is to do them, too.
+    done: Option<Vec<Update>>,
 }
 
 impl<'u> Batch<'u> {
     pub(crate) fn new(role: &str, updates: Vec<Lowered<'u>>, all_or_nothing: bool) -> Batch<'u> {
         let (role, updates) = (role.to_string(), updates.into_iter());
-        Batch { role, updates, all_or_nothing, outcomes: Outcomes::default(), undo: vec![] }
+        Batch { role, updates, all_or_nothing, outcomes: Outcomes::default(), undo: vec![], done: None }
     }
 
     fn is_over(&self) -> bool {
@@ -52,10 +54,16 @@ impl<'u> Batch<'u> {
             && let Some(update) = self.updates.next()
         {
             let undo = self.all_or_nothing.then_some(&mut self.undo);
-            self.outcomes.note(update.and_then(|update| on.update(&self.role, &update, undo)));
+            let how = update.and_then(|update| {
+                on.update(&self.role, &update, undo)?;
+                self.done.iter_mut().for_each(|done| done.push(update.clone().into_owned()));
+                Ok(())
+            });
+            self.outcomes.note(how);
             left -= 1;
         }
         if self.is_over() {
+            self.done.iter_mut().for_each(Vec::clear);
             let last = self.undo.split_off(self.undo.len().saturating_sub(slice));
             if let Err(status) = on.roll_back(last) {
                 return Some(Err(status));
@@ -125,14 +133,14 @@ impl<B: Builder> Server<B> {
         self.go_on_by(usize::MAX).unwrap_or(Ok(()))
     }
 
-    /// True while a write is done in slices, or a program replaced. Only frames may come between these.
+    /// True while a write is done in slices. No other request may come between these.
     pub fn is_writing(&self) -> bool {
-        self.writing.is_some() || self.replacing.is_some()
+        self.writing.is_some()
     }
 
     /// Applies the next slice. Returns the answer after the last one.
     pub fn go_on(&mut self) -> Option<std::result::Result<(), Status>> {
-        self.go_on_replacing().or_else(|| self.go_on_by(SLICE))
+        self.go_on_by(SLICE)
     }
 
     fn go_on_by(&mut self, slice: usize) -> Option<std::result::Result<(), Status>> {
@@ -144,6 +152,7 @@ impl<B: Builder> Server<B> {
             self.writing = Some(writing);
             return None;
         };
+        self.follow(writing.done.take().unwrap_or_default());
         self.forget_digests();
         Some(ended.and_then(Outcomes::status))
     }
@@ -155,7 +164,9 @@ impl<B: Builder> Server<B> {
         }
         let all_or_nothing = request.atomicity() != Atomicity::ContinueOnError;
         let WriteRequest { role, updates, .. } = request;
-        Ok(Batch::new(&role, self.lower_all(updates), all_or_nothing))
+        let mut batch = Batch::new(&role, self.lower_all(updates), all_or_nothing);
+        batch.done = self.is_replacing().then(Vec::new);
+        Ok(batch)
     }
 
     /// The updates of one request, in numbers.

@@ -30,6 +30,7 @@ pub use config::Prepared;
 pub use outcomes::Outcomes;
 pub use pieces::Pieces;
 pub use reading::{Read, Reading};
+pub use requests::LiveQueries;
 pub use server::{Output, Server};
 pub use status::Status;
 pub use target::{Ahead, Builder, Built, Retired, Target};

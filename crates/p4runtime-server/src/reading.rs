@@ -1,7 +1,7 @@
 //! The RPC `Read`, in slices: tables have a million entries, objects have millions of cells, and frames pass between two slices.
 //!
-//! The answer is that of the moment at which the read began (P4Runtime 1.5, "Parallelism of Read and Write Requests"). Writes of entries may come
-//! between two slices if the read [makes way](Server::make_way) for them; for all other requests that change something it has to end before.
+//! The answer is that of the moment at which the read began (P4Runtime 1.5, "Parallelism of Read and Write Requests"). Writes may come
+//! between two slices if the read [makes way](Server::make_way) for them; for other requests that change something it has to end before.
 
 use crate::config::Configured;
 use crate::outcomes::Outcomes;
@@ -9,13 +9,10 @@ use crate::pieces::Pieces;
 use crate::server::{Server, no_program};
 use crate::status::Status;
 use crate::target::{Builder, Target};
-use control_writes::EntryKey;
 use p4runtime_proto::google::rpc::Code;
-use p4runtime_proto::p4::v1::{
-    Entity, ReadRequest, TableEntry, Update, WriteRequest, entity::Entity as Kind,
-};
+use p4runtime_proto::p4::v1::{Entity, ReadRequest, Update, WriteRequest};
 use p4runtime_proto::to_binary;
-use p4runtime_store::{Cursor, Result, Store, Wanted, canonical, looks_through};
+use p4runtime_store::{Cursor, Result, Store, Touched, Wanted, canonical, looks_through};
 use std::collections::VecDeque;
 use std::collections::btree_map::{BTreeMap, Entry};
 
@@ -50,8 +47,8 @@ pub struct Reading {
     /// For each query that has begun or is over, the number of its outcome, or why it has none.
     outcomes: Vec<Result<usize>>,
     found: Pieces,
-    /// Entries that were read before their turn.
-    before: usize,
+    /// Entities and cells that were read before their turn.
+    before: u64,
     /// Why it cannot go on.
     failed: Option<Status>,
 }
@@ -59,8 +56,11 @@ pub struct Reading {
 /// Limit on queries that have begun and are not over.
 const MOST_BEGUN: usize = 1024;
 
-/// Limit on entries that one read reads before their turn: later writes wait until it is over.
-const MOST_BEFORE: usize = 1 << 14;
+/// Limit on entities and cells that one read reads before their turn: later writes wait until it is over.
+const MOST_BEFORE: u64 = 1 << 14;
+
+/// Limit on comparisons of what a write changes with what a read still has to read.
+const MOST_COMPARED: usize = 1 << 20;
 
 impl Reading {
     fn new(request: ReadRequest, wanted: Wanted) -> Reading {
@@ -147,35 +147,35 @@ impl Reading {
         Ok(())
     }
 
-    /// True if the read can [go before](Reading::go_before) a write: only entries of tables are changed, not too many of them, and all
+    /// True if the read can [go before](Reading::go_before) a write of these entities: it still has to read not too many of them, and all
     /// queries have begun.
-    fn can_go_before<T: Target>(&self, of: &Configured<T>, updates: &[Update]) -> bool {
-        self.next == self.request.entities.len()
-            && self.before + updates.len() <= MOST_BEFORE
-            && of.names.is_empty()
-            && updates.iter().all(|update| entry(update).is_some())
-    }
-
-    /// Reads the entries that a write is about to change, if they are still to be read.
-    fn go_before<T: Target>(&mut self, of: &Configured<T>, updates: &[Update]) {
-        for entry in updates.iter().filter_map(entry) {
-            // A key that cannot be is refused when the write is done.
-            if let Ok(key) = of.store.catalog().entry_key(entry) {
-                self.read_before(of, entry.table_id, &key);
-            }
+    fn can_go_before(&self, touched: &[Touched]) -> bool {
+        let parts: usize = self.begun.iter().map(|(_, _, cursor)| cursor.parts()).sum();
+        if self.next < self.request.entities.len() || touched.len().saturating_mul(parts) > MOST_COMPARED {
+            return false;
         }
+        let is_wanted = |touched: &&Touched| self.begun.iter().any(|(_, _, cursor)| cursor.wants(touched));
+        self.before + touched.iter().filter(is_wanted).map(Touched::count).sum::<u64>() <= MOST_BEFORE
     }
 
-    fn read_before<T: Target>(&mut self, of: &Configured<T>, table: u32, key: &EntryKey) {
-        self.before += 1;
+    /// Reads what a write is about to change, if it is still to be read.
+    fn go_before<T: Target>(&mut self, of: &Configured<T>, touched: &[Touched]) {
         let mut begun = std::mem::take(&mut self.begun);
-        for (number, _, cursor) in &mut begun {
-            let read =
-                |give: &mut dyn FnMut(Entity)| of.store.read_before(cursor, (table, key), &of.target, give);
-            match self.collect(of, read) {
-                Ok(Ok(())) => {}
-                Ok(Err(fault)) => self.known.end(*number, Err(fault)),
-                Err(status) => self.failed = Some(status),
+        for touched in touched {
+            let mut is_taken = false;
+            for (number, _, cursor) in &mut begun {
+                let read = |give: &mut dyn FnMut(Entity)| {
+                    let read = of.store.read_before(cursor, touched, &of.target, give);
+                    read.map(|taken| is_taken |= taken)
+                };
+                match self.collect(of, read) {
+                    Ok(Ok(())) => {}
+                    Ok(Err(fault)) => self.known.end(*number, Err(fault)),
+                    Err(status) => self.failed = Some(status),
+                }
+            }
+            if is_taken {
+                self.before += touched.count();
             }
         }
         self.begun = begun;
@@ -202,14 +202,6 @@ impl Reading {
                 Err(Status::new(Code::ResourceExhausted, why))
             }
         }
-    }
-}
-
-/// The entry that an update changes, if it is one with a key.
-fn entry(update: &Update) -> Option<&TableEntry> {
-    match &update.entity {
-        Some(Entity { entity: Some(Kind::TableEntry(entry)) }) if !entry.is_default_action => Some(entry),
-        _ => None,
     }
 }
 
@@ -259,25 +251,58 @@ impl<B: Builder> Server<B> {
     }
 
     /// Makes reads that go on independent of a write that is about to be done: they read before what it changes. False if it has to wait
-    /// until they are over: it changes more than entries of tables, or very many of them, or not all queries of a read have begun.
+    /// until they are over: it changes very much, or not all queries of a read have begun.
     pub fn make_way<'r>(
         &self,
         readings: impl Iterator<Item = &'r mut Reading>,
         write: &WriteRequest,
     ) -> bool {
-        let mut readings: Vec<_> = readings.collect();
-        let of = |reading: &Reading| self.of(reading.wanted);
-        let can =
-            |reading: &&mut Reading| of(reading).is_none_or(|of| reading.can_go_before(of, &write.updates));
-        if !readings.iter().all(can) {
+        let mut readings: Vec<_> = readings.filter(|reading| self.is_written(reading.wanted)).collect();
+        if readings.is_empty() {
+            return true;
+        }
+        // More would take long to find.
+        if write.updates.len() as u64 > MOST_BEFORE {
             return false;
         }
-        for reading in &mut readings {
-            if let Some(of) = of(reading) {
-                reading.go_before(of, &write.updates);
-            }
+        let touched: Vec<_> =
+            write.updates.iter().filter_map(|update| self.touched_by_strings(update)).collect();
+        if !readings.iter().all(|reading| reading.can_go_before(&touched)) {
+            return false;
         }
+        readings.iter_mut().for_each(|reading| self.go_before(reading, &touched));
         true
+    }
+
+    /// [`make_way`](Server::make_way) of one read, for updates in numbers. Whether it can is a question of its own, since all reads have to.
+    pub fn can_go_before(&self, reading: &Reading, touched: &[Touched]) -> bool {
+        !self.is_written(reading.wanted) || reading.can_go_before(touched)
+    }
+
+    /// Has a read read what a write is about to change.
+    pub fn go_before(&self, reading: &mut Reading, touched: &[Touched]) {
+        if let (true, Some(of)) = (self.is_written(reading.wanted), self.of(reading.wanted)) {
+            reading.go_before(of, touched);
+        }
+    }
+
+    /// The entity that an update in numbers can change, if there is one.
+    pub fn touched(&self, update: &Update) -> Option<Touched> {
+        self.store()?.touched(update.entity.as_ref()?)
+    }
+
+    /// The same of an update with strings. A string that nothing has is in no entity.
+    fn touched_by_strings(&self, update: &Update) -> Option<Touched> {
+        let Configured { names, store, .. } = self.of(Wanted::All)?;
+        match names.is_empty() {
+            true => store.touched(update.entity.as_ref()?),
+            false => store.touched(&names.lower_query(&store.query(update)?).ok()??),
+        }
+    }
+
+    /// True if writes go to the program that such a read is about: to the saved one, if there is one.
+    fn is_written(&self, wanted: Wanted) -> bool {
+        wanted == Wanted::All || self.saved.is_none()
     }
 
     fn of(&self, wanted: Wanted) -> Option<&Configured<B::Target>> {

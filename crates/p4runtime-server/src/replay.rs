@@ -1,12 +1,16 @@
-//! Entries of the program that runs, written to one that is to replace it: in slices, since tables have a million entries, and frames pass
-//! between two slices.
+//! Entries of the program that runs, written to one that is to replace it: in slices, since tables have a million entries, and frames and
+//! requests come between two slices.
 //!
 //! ```text
 //! prepare    the new program, with its own entries
-//! replay     its own entries go, those of the running program come       slice by slice, frames pass
-//! take along counters and registers, as the data plane has left them     at once
+//! replay     its own entries go, those of the running program come as they were when it began    slice by slice
+//! follow     what controllers have written to the running program meanwhile, in order            slice by slice
+//! count      counters and registers, as the data plane has left them                             slice by slice
+//! take along those that have changed since                                                       at once, no frame passes
 //! install    the new program runs
 //! ```
+//!
+//! An entity that is about to be written is read before, so that the copy is of one moment, and the write itself is done again behind it.
 
 use crate::config::{Configured, Prepared, unread};
 use crate::server::Server;
@@ -14,35 +18,70 @@ use crate::status::Status;
 use crate::target::{Builder, Target};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{
-    Entity, SetForwardingPipelineConfigRequest, TableEntry, Update, entity, update,
+    Entity, SetForwardingPipelineConfigRequest, TableEntry, Update, WriteRequest, entity, update,
 };
 use p4runtime_store::{Cursor, Fault, Names, Store, Wanted, Written, making};
+use std::collections::VecDeque;
 
 /// Room of a slice, in cells: a hundred entries, each of which is read, checked and written.
 pub(crate) const SLICE: u64 = 1024;
+
+/// An update that is done again takes as long as so many cells.
+const UPDATE: u64 = 8;
+
+/// Limit on updates that come while entries are copied, and are done again after that: later writes wait.
+const MOST_FOLLOWING: usize = 1 << 14;
 
 /// Entities that must still be written to a prepared program.
 pub(crate) struct Replay {
     written: Written,
     /// The program's own entries that are still to go; not known before the first slice.
     own: Option<Cursor>,
+    /// Updates of controllers since, in numbers.
+    following: VecDeque<Update>,
+    /// Limit on these. It falls when nothing else is left, so that they end, however fast controllers write.
+    room: usize,
+    /// How many updates were read before their turn.
+    before: usize,
+    /// Values of the data plane, copied for the first time; not begun before the entries are there.
+    counted: Option<Written>,
+    /// Why it cannot go on.
+    failed: Option<Status>,
 }
 
 impl Replay {
     /// All that controllers have written there.
     pub(crate) fn of(running: &Store) -> Replay {
-        Replay { written: running.written_by_controllers(), own: None }
+        let written = running.written_by_controllers();
+        Replay {
+            written,
+            own: None,
+            following: VecDeque::new(),
+            room: MOST_FOLLOWING,
+            before: 0,
+            counted: None,
+            failed: None,
+        }
+    }
+
+    fn is_over(&self, takes_along: bool) -> bool {
+        let is_counted = !takes_along || self.counted.as_ref().is_some_and(Written::is_over);
+        self.written.is_over() && self.following.is_empty() && is_counted
     }
 }
 
 impl<B: Builder> Server<B> {
-    /// Writes the next slice of the running program's entries to a program that was prepared. True if it has all that it is to have.
+    /// Writes the next slice of the running program's entries to a program that was prepared. True if it has all that it is to have, but for
+    /// what the data plane writes.
     pub fn replay(&self, prepared: &mut Prepared<B>) -> Result<bool, Status> {
         self.replay_some(prepared, SLICE)
     }
 
     fn replay_some(&self, prepared: &mut Prepared<B>, mut room: u64) -> Result<bool, Status> {
         let (Some(replay), Some(running)) = (&mut prepared.replay, &self.running) else { return Ok(true) };
+        if let Some(status) = replay.failed.take() {
+            return Err(status);
+        }
         let own = match &mut replay.own {
             Some(own) => own,
             none => none.insert(prepared.new.begin_replay(&running.names)?),
@@ -61,10 +100,70 @@ impl<B: Builder> Server<B> {
         let read = store.read_written_some(&mut replay.written, &mut room, target, &mut again);
         read.map_err(|fault| unread(&fault))?;
         ended?;
-        if replay.written.is_over() {
-            prepared.replay = None;
+        if !replay.written.is_over() {
+            return Ok(false);
         }
-        Ok(prepared.replay.is_none())
+        while room > 0
+            && let Some(update) = replay.following.pop_front()
+        {
+            room = room.saturating_sub(UPDATE);
+            replay.room = replay.following.len().max(replay.room.saturating_sub(1));
+            prepared.new.follow(update)?;
+        }
+        if prepared.takes_along {
+            let counted = replay.counted.get_or_insert_with(|| store.counted());
+            let new = &mut prepared.new;
+            let read = store.read_written_some(counted, &mut room, target, &mut |entity| {
+                // An entry that came meanwhile may not be there yet; what it counts is taken along in the end.
+                let _ = new.again(entity, &running.names);
+            });
+            read.map_err(|fault| unread(&fault))?;
+        }
+        Ok(replay.is_over(prepared.takes_along))
+    }
+
+    /// Prepares a program that is about to replace the running one for a write to this one: what it changes is copied before. False if the
+    /// write has to wait.
+    pub fn make_way_to_follow(&mut self, write: &WriteRequest) -> bool {
+        let Some(Prepared { replay: Some(replay), takes_along, .. }) = &mut self.replacing else {
+            return self.replacing.is_none();
+        };
+        let Some(running) = &self.running else { return true };
+        let coming = write.updates.len();
+        let early = if replay.written.is_over() { 0 } else { replay.before + coming };
+        let has_room = replay.following.len() + coming <= replay.room && early <= MOST_FOLLOWING;
+        // Strings may stand for other numbers later.
+        if !has_room || self.saved.is_some() || !running.names.is_empty() || replay.is_over(*takes_along) {
+            return false;
+        }
+        for entity in write.updates.iter().filter_map(|update| update.entity.as_ref()) {
+            if let Some(touched) = running.store.touched(entity) {
+                match running.store.read_written_before(&mut replay.written, &touched, &running.target) {
+                    Ok(is_taken) => replay.before += usize::from(is_taken),
+                    Err(fault) => replay.failed = Some(unread(&fault)),
+                }
+            }
+        }
+        true
+    }
+
+    /// Updates that were done to the running program are to be done to the one that replaces it.
+    pub(crate) fn follow(&mut self, done: Vec<Update>) {
+        if let Some(replay) = self.replacing.as_mut().and_then(|new| new.replay.as_mut()) {
+            replay.following.extend(done);
+        }
+    }
+
+    /// True while a program is about to replace the running one.
+    pub fn is_replacing(&self) -> bool {
+        self.replacing.is_some()
+    }
+
+    /// True if the program that replaces the running one has all that it is to have: the next slice is the last one.
+    pub fn is_about_to_replace(&self) -> bool {
+        let is_over =
+            |new: &Prepared<B>| new.replay.as_ref().is_none_or(|replay| replay.is_over(new.takes_along));
+        self.writing.is_none() && self.replacing.as_ref().is_some_and(is_over)
     }
 
     /// The RPC `SetForwardingPipelineConfig`. What fails changes nothing.
@@ -74,7 +173,7 @@ impl<B: Builder> Server<B> {
         self.replace(new)
     }
 
-    /// The same, in slices if there are many entries: without an answer, [`go_on`](Server::go_on) goes on with it.
+    /// The same, in slices: [`go_on_replacing`](Server::go_on_replacing) goes on with it, if there is no answer.
     pub fn begin_config(
         &mut self,
         request: SetForwardingPipelineConfigRequest,
@@ -95,16 +194,28 @@ impl<B: Builder> Server<B> {
     }
 
     fn begin_to_replace(&mut self, new: Prepared<B>) -> Option<Result<(), Status>> {
+        let takes_along = new.takes_along;
         self.replacing = Some(new);
-        self.go_on_replacing()
+        // No frame may pass while values of the data plane are taken along: the caller sees to that before the last slice.
+        if takes_along {
+            return None;
+        }
+        self.go_on_replacing(false).or_else(|| match self.is_about_to_replace() {
+            true => self.go_on_replacing(false),
+            false => None,
+        })
     }
 
-    /// Writes the next slice to the program that is to run. When that was the last one, it runs.
-    pub(crate) fn go_on_replacing(&mut self) -> Option<Result<(), Status>> {
+    /// Writes the next slice to the program that is to run. If it has all that it is to have, and nobody reads the running one in slices, it
+    /// runs; how that has ended comes back.
+    pub fn go_on_replacing(&mut self, is_read: bool) -> Option<Result<(), Status>> {
+        let is_last = self.is_about_to_replace();
         let mut new = self.replacing.take()?;
+        if is_last && !is_read {
+            return Some(self.replace(new));
+        }
         match self.replay(&mut new) {
-            Ok(true) => Some(self.replace(new)),
-            Ok(false) => {
+            Ok(_) => {
                 self.replacing = Some(new);
                 None
             }
@@ -118,8 +229,8 @@ impl<B: Builder> Server<B> {
         Ok(())
     }
 
-    /// Copies the values that the data plane has written to the running program to a prepared one, if that was requested. Each value
-    /// is also passed to `give`, with the new program's ids.
+    /// Copies the values that the data plane has written to the running program to a prepared one, if that was requested, except for those
+    /// that it has. Each value is also passed to `give`, with the new program's ids.
     pub fn take_along(&self, prepared: &mut Prepared<B>, give: &mut dyn FnMut(Entity)) -> Result<(), Status> {
         let (true, Some(running)) = (prepared.takes_along, &self.running) else { return Ok(()) };
         let mut ended = Ok(());
@@ -127,7 +238,7 @@ impl<B: Builder> Server<B> {
             if ended.is_ok() {
                 ended = prepared
                     .new
-                    .again(entity, &running.names)
+                    .again_if_it_differs(entity, &running.names)
                     .map(|done| done.into_iter().for_each(&mut *give));
             }
         };
@@ -166,6 +277,23 @@ impl<T: Target> Configured<T> {
         let Some(entity) = self.rename(entity, names)? else { return Ok(None) };
         self.make(making(&entity), entity.clone())?;
         Ok(Some(entity))
+    }
+
+    /// The same of a value of the data plane, unless it is there.
+    fn again_if_it_differs(&mut self, entity: Entity, names: &Names) -> Result<Option<Entity>, Status> {
+        let Some(entity) = self.rename(entity, names)? else { return Ok(None) };
+        let mut is_there = false;
+        let mut compare = |known: Entity| is_there = known == entity;
+        if self.store.read(&entity, &self.target, &mut compare).is_err() || !is_there {
+            self.make(making(&entity), entity.clone())?;
+        }
+        Ok(Some(entity))
+    }
+
+    /// Does an update that was done to the running program, in numbers; none of them is a string.
+    fn follow(&mut self, update: Update) -> Result<(), Status> {
+        let (how, entity) = (update.r#type(), update.entity);
+        entity.map_or(Ok(()), |entity| self.make(how, entity))
     }
 
     fn rename(&mut self, mut entity: Entity, names: &Names) -> Result<Option<Entity>, Status> {

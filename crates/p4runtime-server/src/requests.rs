@@ -13,6 +13,15 @@ use p4runtime_proto::p4::v1::{Entity, PacketOut, ReadRequest, Update, WriteReque
 use p4runtime_store::{Before, Change, Described, Result, Store, Wanted, Within, fault};
 use std::borrow::Cow;
 
+/// The queries of a read whose answers have values of the data plane, as far as they are known.
+#[derive(Default)]
+pub struct LiveQueries {
+    known: Known,
+    next: usize,
+    /// In numbers, each once.
+    pub found: Vec<Entity>,
+}
+
 impl<B: Builder> Server<B> {
     /// Refuses a write to another device, by somebody who is not the primary, or without a program.
     pub fn may_write(&self, request: &WriteRequest) -> std::result::Result<(), Status> {
@@ -79,15 +88,24 @@ impl<B: Builder> Server<B> {
 
     /// The queries that can be answered and whose answers have values of the data plane, in numbers.
     pub fn live_queries(&self, request: &ReadRequest) -> Vec<Entity> {
-        let Some(configured) = self.saved.as_ref().or(self.running.as_ref()) else { return vec![] };
+        let mut live = LiveQueries::default();
+        self.find_live(request, &mut live, usize::MAX);
+        live.found
+    }
+
+    /// Looks at the next queries for those. True if it was the last slice.
+    pub fn find_live(&self, request: &ReadRequest, live: &mut LiveQueries, slice: usize) -> bool {
+        let Some(configured) = self.saved.as_ref().or(self.running.as_ref()) else { return true };
         let Configured { store, names, .. } = configured;
-        let mut known = Known::default();
-        let mut live = |query: &Entity| {
-            let is_new = matches!(known.number(query, store), Ok((_, true)));
-            is_new && store.reads_live(query) && store.find(query, Wanted::All).is_ok()
-        };
-        let queries = request.entities.iter().filter_map(|query| names.lower_query(query).ok().flatten());
-        queries.filter(|query| live(query)).collect()
+        let LiveQueries { known, next, found } = live;
+        let some = request.entities.iter().skip(*next).take(slice);
+        *next = next.saturating_add(slice);
+        let queries = some.filter_map(|query| names.lower_query(query).ok().flatten());
+        found.extend(queries.filter(|query| {
+            let mut is_new = || matches!(known.number(query, store), Ok((_, true)));
+            store.reads_live(query) && is_new() && store.find(query, Wanted::All).is_ok()
+        }));
+        *next >= request.entities.len()
     }
 
     /// True if reads and writes mean a program that is saved and not committed.

@@ -74,9 +74,12 @@ impl<B: Builder> Server<B> {
         self.running.as_mut().map(|running| &mut running.target)
     }
 
-    /// The devices that updates may go to: the one that packets go through, and one that waits for the commit.
+    /// The devices that updates may go to: the one that packets go through, one that waits for the commit, and one that is about to take the
+    /// place of the first.
     pub fn targets(&mut self) -> impl Iterator<Item = &mut B::Target> {
-        self.running.iter_mut().chain(&mut self.saved).map(|configured| &mut configured.target)
+        let configured = self.running.iter_mut().chain(&mut self.saved);
+        let all = configured.chain(self.replacing.iter_mut().map(|prepared| &mut prepared.new));
+        all.map(|configured| &mut configured.target)
     }
 
     /// Device id.

@@ -21,21 +21,34 @@ impl Status {
         Status { code, message: message.into(), details: vec![] }
     }
 
-    /// Status of a failed batch: `UNKNOWN`, and one detail for each element.
+    /// Status of a failed batch: `UNKNOWN`, and one detail for each element. The message names the first one that failed by itself.
     pub(crate) fn of_batch(what: &str, details: Vec<Error>) -> Status {
-        let failed = details.iter().filter(|error| error.canonical_code != 0).count();
-        let first = details.iter().find(|error| error.canonical_code != 0);
-        let first = first.map_or(String::new(), |error| format!("; the first: {}", error.message));
-        let message = format!("{failed} of {} {what} failed{first}", details.len());
-        Status { code: Code::Unknown, message, details }
+        let mut status = Status { code: Code::Unknown, message: String::new(), details };
+        let failed = status.causes().count();
+        let others =
+            status.details.iter().filter(|error| error.canonical_code == Code::Aborted as i32).count();
+        let mut message = format!("{failed} of {} {what} failed", status.details.len());
+        if others > 0 {
+            message += &format!(", and {others} were rolled back or not tried");
+        }
+        if let Some((at, error)) = status.cause() {
+            message += &format!("; the first: {what}[{at}]: {}", error.message);
+        }
+        status.message = message;
+        status
     }
 
-    /// For a batch: position and error of the first element that failed by itself; other elements were not tried or were rolled back
-    /// because of it.
-    pub fn cause(&self) -> Option<(usize, &Error)> {
+    /// For a batch: positions and errors of the elements that failed by themselves; others were not tried or were rolled back because of
+    /// them.
+    pub fn causes(&self) -> impl Iterator<Item = (usize, &Error)> {
         let by_itself =
             |error: &Error| ![Code::Ok as i32, Code::Aborted as i32].contains(&error.canonical_code);
-        self.details.iter().enumerate().find(|(_, error)| by_itself(error))
+        self.details.iter().enumerate().filter(move |(_, error)| by_itself(error))
+    }
+
+    /// The first of these.
+    pub fn cause(&self) -> Option<(usize, &Error)> {
+        self.causes().next()
     }
 
     /// True if something that the request needed did not answer: the request may succeed later.

@@ -46,6 +46,6 @@ pub use fault::{Fault, Result, Within, fault, not_supported};
 pub use memory::Needs;
 pub use names::Names;
 pub use query::{canonical, looks_through};
-pub use read::{Cursor, Live, Wanted, Written, is_unwritten};
+pub use read::{Cursor, Live, Touched, Wanted, Written, is_unwritten};
 pub use store::{Before, Store};
 pub use update::making;

@@ -6,11 +6,13 @@
 //!                   └──────────┘ until it is over
 //! ```
 
+mod before;
 mod cells;
 mod cursor;
 mod entries;
 mod written;
 
+pub use before::Touched;
 pub use cells::Wanted;
 pub use cursor::Cursor;
 pub use written::{Written, is_unwritten};

@@ -23,7 +23,8 @@ async def ready(switch):
             await switch.write(updates)
         except fy.P4ClientError as error:
             assert error.code == fy.GRPCStatusCode.UNKNOWN, (size, error)
-            assert f"1 of {size} updates failed" in error.message, (size, error.message)
+            for part in (f"1 of {size} updates failed", "; the first: updates[7]: "):
+                assert part in error.message, (size, error.message)
             assert error.details[7].canonical_code == fy.GRPCStatusCode.NOT_FOUND, (size, error.details)
         else:
             sys.exit("nothing was refused")

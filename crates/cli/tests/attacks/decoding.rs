@@ -133,7 +133,8 @@ fn one_bad_update_of_many_is_told_to_clients_as_they_are() {
             write.updates[*size as usize / 2].r#type = 3;
             let told = client.write(write).await.unwrap_err();
             assert_eq!(told.code(), Code::Unknown, "{told}");
-            assert!(told.message().starts_with(&format!("1 of {size} updates failed")), "{told}");
+            let cause = format!("1 of {size} updates failed; the first: updates[{}]: entity", size / 2);
+            assert!(told.message().starts_with(&cause), "{told}");
             let trailers: usize = told
                 .metadata()
                 .clone()

@@ -1,7 +1,8 @@
 //! Programs and writes that take long, while frames pass.
 
 use crate::setup::{
-    Client, GIGABYTE, LARGE, Victim, alone, at_length, count, entries, ids, running, runtime, stream,
+    Client, GIGABYTE, Honest, LARGE, Victim, alone, at_length, count, entries, ids, longest_holds, running,
+    runtime, stream,
 };
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, SetForwardingPipelineConfigRequest};
@@ -76,6 +77,7 @@ fn frames_pass_while(
                 entered.send(()).unwrap();
                 let asked = Instant::now();
                 work(&mut client, ids, &address).await;
+                eprintln!("the longest pieces of work, in microseconds: {:?}", longest_holds(&address));
                 is_done.store(true, Ordering::SeqCst);
                 asked.elapsed()
             })
@@ -207,4 +209,58 @@ fn frames_pass_while_entries_are_written_to_a_new_program() {
         };
         frames_pass_while(&format!("a push and a reset with {most} entries of {what}"), &program, again);
     }
+}
+
+/// A switch whose table has so many entries, a reading client, and an honest controller that writes to the same table.
+async fn filled(program: &str, most: u32) -> (Victim, Client, Honest) {
+    let victim = Victim::of(GIGABYTE, &[&[program], &LARGE[..]].concat());
+    let mut client = victim.connect().await;
+    let first = stream(&mut client, 1).await;
+    let ids = ids(&mut client).await;
+    for first in (0..most).step_by(5_000) {
+        let some = first..(first + 5_000).min(most);
+        client.write(entries(ids, 1, "INSERT", some)).await.unwrap();
+    }
+    drop(first);
+    let honest = Honest::start(&victim, 2);
+    (victim, client, honest)
+}
+
+/// A reset of a million entries kept everybody else waiting for 26 s.
+#[test]
+fn requests_are_served_while_entries_are_written_to_a_new_program() {
+    let _alone = alone();
+    let most = if at_length() { 200_000 } else { 10_000 };
+    runtime().block_on(async {
+        let (victim, mut client, honest) = filled(&larger(), most).await;
+        let all = || from_text("device_id: 1 entities { table_entry {} }").unwrap();
+        for _ in 0..3 {
+            let asked = Instant::now();
+            let answer = victim.ctl(&["reset"]);
+            assert!(answer.status.success(), "{answer:?}");
+            eprintln!("a reset of {most} entries: {:?}", asked.elapsed());
+            let found = count(&mut client, all()).await.unwrap();
+            assert!(
+                (most as usize..=most as usize + 1).contains(&found),
+                "the honest controller's, too: {found}"
+            );
+        }
+        honest.end(&format!("resets of {most} entries"));
+    });
+}
+
+/// Writes to a rack waited for reads of the same table.
+#[test]
+fn requests_are_served_while_a_rack_is_read() {
+    let _alone = alone();
+    let (most, times) = if at_length() { (100_000, 20) } else { (10_000, 5) };
+    runtime().block_on(async {
+        let (_victim, mut client, honest) = filled(&rack(), most).await;
+        for _ in 0..times {
+            let all = from_text("device_id: 1 entities { table_entry {} }").unwrap();
+            let found = count(&mut client, all).await.unwrap();
+            assert!((most as usize..=most as usize + 1).contains(&found), "{found}");
+        }
+        honest.end(&format!("{times} reads of {most} entries of a rack"));
+    });
 }

@@ -230,9 +230,25 @@ pub async fn count(client: &mut Client, request: ReadRequest) -> Result<usize, t
 /// A controller under attack, and one that does the same on a second switch that is not attacked: waits of both are the
 /// machine's, and additional waits of the first are caused by the attack.
 pub struct Honest {
+    victim: String,
     attacked: Working,
     beside: Working,
     _peer: Victim,
+}
+
+/// Limit on one piece of work of the thread that everybody waits for, in microseconds of processor time.
+const MOST_HELD_US: u64 = 50_000;
+
+/// The longest piece of work of each kind that a switch has done at once, in microseconds.
+pub fn longest_holds(address: &str) -> Vec<(String, u64)> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
+    let output = command.args(["ctl", "--addr", address, "counters", "longest_hold"]).output().unwrap();
+    let told = String::from_utf8(output.stdout).unwrap();
+    let hold = |line: &str| {
+        let (work, us) = line.strip_prefix("longest_hold_us work=")?.rsplit_once(' ')?;
+        Some((work.trim().to_string(), us.parse().ok()?))
+    };
+    told.lines().filter_map(hold).collect()
 }
 
 /// The time within which this many of a hundred calls were answered.
@@ -245,11 +261,16 @@ impl Honest {
     pub fn start(victim: &Victim, election: u64) -> Honest {
         let peer = Victim::start(GIGABYTE, &[]);
         let (attacked, beside) = (Working::start(victim, election), Working::start(&peer, election));
-        Honest { attacked, beside, _peer: peer }
+        Honest { victim: victim.address.clone(), attacked, beside, _peer: peer }
     }
 
-    /// All of its calls have succeeded. Prints how long they took.
+    /// All of its calls have succeeded. Prints how long they took, and checks that the switch did nothing for long without looking at what
+    /// else waited: that is processor time, whatever other load the machine has.
     pub fn end(self, attack: &str) {
+        let holds = longest_holds(&self.victim);
+        eprintln!("{attack}: the longest pieces of work, in microseconds: {holds:?}");
+        assert!(holds.iter().any(|(work, _)| work == "Write"), "{holds:?}");
+        assert!(holds.iter().all(|(_, us)| *us <= MOST_HELD_US), "{attack}: {holds:?}");
         let [attacked, beside] = [self.attacked, self.beside].map(Working::end);
         let told =
             |waits: &[Duration]| format!("{:?} (99 %: {:?})", percentile(waits, 100), percentile(waits, 99));

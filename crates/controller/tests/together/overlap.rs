@@ -231,3 +231,34 @@ fn audits_look_at_devices_on_which_nothing_is_under_way() {
     rig.run_until(Time::ZERO + DELAY * 2000);
     assert_eq!(rig.holds(0, "table_entry { table_id: 1 }").len(), 40);
 }
+
+/// Writes waited until reads of the same table were over, however long these were.
+#[test]
+fn writes_come_between_the_slices_of_a_read() {
+    let mut rig = Rig::started();
+    let all: Vec<String> = (1..=3000).map(|key| entry("INSERT", 1, key, 1)).collect();
+    let first = rig.write(ALL, &all);
+    rig.settle();
+    assert_eq!(rig.ended(first), Ok(()));
+    let read = rig.read("table_entry { }");
+    assert_eq!(rig.controller.under_way(), 1);
+    let updates = [
+        entry("MODIFY", 1, 1, 2),
+        entry("MODIFY", 1, 2999, 2),
+        entry("DELETE", 1, 2998, 0),
+        entry("INSERT", 1, 3001, 3),
+        entry("INSERT", 2, 1, 3),
+    ];
+    let write = rig.write(ALL, &updates);
+    assert!(rig.controller.under_way() == 2 && !rig.replies.contains_key(&read), "both are under way");
+    rig.settle();
+    assert_eq!(rig.ended(write), Ok(()));
+    assert!(rig.ended_at(read) < rig.ended_at(write));
+    // It found what was there when it began.
+    assert_eq!(values(&rig.found(read)), [1; 3000]);
+    let held = values(&rig.holds(0, "table_entry { table_id: 1 }"));
+    assert_eq!((held.len(), held[0], held[2997], held[2999 - 1]), (3000, 2, 2, 1));
+    let again = rig.read("table_entry { }");
+    rig.settle();
+    assert_eq!(rig.found(again).len(), 3001);
+}

@@ -5,7 +5,8 @@ use crate::setup::{PROGRAM, arbitration, compiled_text, maker, read_request, wri
 use base_time::{Rng, Time};
 use controller::{Call, Reply, Steer, Ticket};
 use device_control::{Event, Maker, OneSwitch, Served};
-use p4runtime_proto::to_text;
+use p4runtime_proto::p4::v1::SetForwardingPipelineConfigRequest;
+use p4runtime_proto::{from_text, to_text};
 use p4runtime_server::{Pieces, StreamId};
 use std::collections::BTreeSet;
 
@@ -107,41 +108,48 @@ fn writes_come_between_the_slices_of_a_read() {
     }
 }
 
-/// Requests that a read cannot go before wait until it is over, and so do reads of what is half written.
+/// What a read has not begun, or has much to read of, waits for it, and so do reads of what is half written.
 #[test]
 fn what_a_read_depends_on_waits_for_it() {
     let now = Time::ZERO;
     let mut switch = started();
     fill(&mut switch);
-    let write = |update: &str| Call::Write(Box::new(write_request("CONTINUE_ON_ERROR", &[update])));
-    let group = write(
-        "INSERT packet_replication_engine_entry { multicast_group_entry { multicast_group_id: 9000 } }",
-    );
-    let entry = write(&format!("INSERT {}", route(1, "drop")));
+    let write = |updates: &[&str]| Call::Write(Box::new(write_request("CONTINUE_ON_ERROR", updates)));
+    let group = |how: &str, n: u32| {
+        format!(
+            "{how} packet_replication_engine_entry {{ multicast_group_entry {{ multicast_group_id: {n} }} }}"
+        )
+    };
+    let entry = write(&[&format!("INSERT {}", route(1, "drop"))]);
     let config = || Call::SetConfig(Box::default());
-    assert!(switch.makes_way(&group) && switch.makes_way(&config()) && switch.is_open());
+    assert!(switch.makes_way(&config()) && switch.is_open());
     assert!(switch.call(now, Ticket(3), Call::Read(read_request(GROUPS))).is_empty());
     assert!(switch.is_busy() && switch.is_open());
-    let wait = [group, write(DEFAULT), config(), Call::Steer(None, Steer::Reset)];
+    let wait = [config(), Call::Steer(None, Steer::Reset)];
     for call in &wait {
         assert!(!switch.makes_way(call), "{call:?}");
     }
     let one = format!("INSERT {}", route(1, "drop"));
-    let many = write_request("CONTINUE_ON_ERROR", &vec![one.as_str(); 20_000]);
-    assert!(!switch.makes_way(&Call::Write(Box::new(many))));
+    assert!(!switch.makes_way(&write(&vec![one.as_str(); 20_000])));
     assert!(switch.makes_way(&entry) && switch.makes_way(&Call::Steer(None, Steer::Release)));
-    // Reads are bounded in number; each of them is answered in the end.
+    // Reads are bounded in number; each of them is answered in the end, as it was when it began.
     let mut readings = 1;
     while switch.makes_way(&Call::Read(read_request(GROUPS))) {
         assert!(switch.call(now, Ticket(100 + readings), Call::Read(read_request(GROUPS))).is_empty());
         readings += 1;
     }
     assert_eq!(readings, 16);
+    let others = [group("DELETE", 2400), group("INSERT", 9000), DEFAULT.to_string()];
+    let others = write(&others.each_ref().map(String::as_str));
+    assert!(switch.makes_way(&others));
+    assert_eq!(switch.call(now, Ticket(5), others), [Event::Reply(Ticket(5), Reply::Done(Ok(())))]);
     let mut answered = 0;
     while switch.is_busy() {
         for event in switch.go_on(now) {
             let Event::Reply(_, Reply::Found(found, Ok(()))) = event else { panic!("{event:?}") };
-            assert_eq!(found.entities().count(), 2500);
+            let all = in_order(&found);
+            let has = |n: u32| all.iter().any(|group| group.contains(&format!("multicast_group_id: {n}")));
+            assert_eq!((all.len(), has(2400), has(9000)), (2500, true, false));
             answered += 1;
         }
     }
@@ -152,9 +160,174 @@ fn what_a_read_depends_on_waits_for_it() {
     // A write in slices is seen whole, or not at all.
     let long: Vec<String> = (0..900).map(|n| format!("INSERT {}", route(n, "drop"))).collect();
     let long: Vec<&str> = long.iter().map(String::as_str).collect();
-    let long = Call::Write(Box::new(write_request("CONTINUE_ON_ERROR", &long)));
+    let long = write(&long);
     assert!(switch.makes_way(&long));
     switch.call(now, Ticket(4), long);
-    assert!(switch.is_busy() && !switch.is_open());
+    assert!(switch.is_busy());
     assert!(!switch.makes_way(&Call::Read(read_request(GROUPS))) && !switch.makes_way(&entry));
+}
+
+/// Everything that a switch holds.
+fn everything(switch: &mut OneSwitch) -> Vec<String> {
+    let profile = "entities { action_profile_member {} } entities { action_profile_group {} }";
+    let all = format!(
+        "device_id: 1 entities {{ table_entry {{ counter_data {{}} meter_config {{}} }} }} entities {{ table_entry {{ is_default_action: true }} }} \
+         {profile} entities {{ {GROUPS} }} entities {{ counter_entry {{}} }} entities {{ register_entry {{}} }}"
+    );
+    let mut events = switch.call(Time::ZERO, Ticket(7), Call::Read(from_text(&all).unwrap()));
+    while events.is_empty() {
+        events = switch.go_on(Time::ZERO);
+    }
+    let Some(Event::Reply(_, Reply::Found(found, Ok(())))) = events.pop() else { panic!() };
+    in_order(&found)
+}
+
+/// The program is built anew while controllers write: what they write is in it, and nothing else is. All requests waited until it was over.
+#[test]
+fn requests_come_between_the_slices_of_a_new_program() {
+    let now = Time::ZERO;
+    let done = |ticket: Ticket| Event::Reply(ticket, Reply::Done(Ok(())));
+    for takes_along in [false, true] {
+        // The same writes, to a switch that goes on as it is.
+        let (mut switch, mut plain) = (started(), started());
+        let write = |switch: &mut OneSwitch, updates: &[&str]| {
+            let call = Call::Write(Box::new(write_request("CONTINUE_ON_ERROR", updates)));
+            assert!(switch.makes_way(&call) && switch.makes_way(&call), "asked twice, it is as asked once");
+            let mut events = switch.call(now, Ticket(9), call);
+            // A long one is done in slices, beside the new program.
+            while !events.contains(&done(Ticket(9))) {
+                assert!(switch.is_busy(), "{events:?}");
+                events = switch.go_on(now);
+            }
+        };
+        let first: Vec<String> = (0..3000).map(|n| format!("INSERT {}", route(n * 2, "drop"))).collect();
+        let first: Vec<&str> = first.iter().map(String::as_str).collect();
+        for switch in [&mut switch, &mut plain] {
+            fill(switch);
+            write(switch, &first);
+            let count = "counter_data { packet_count: 5 byte_count: 7 }";
+            for n in [0, 2000] {
+                let of = route(n, "drop").replacen("match", &format!("{count} match"), 1);
+                write(switch, &[&format!("MODIFY {of}")]);
+            }
+        }
+        let config = switch.answers().get_config(&Default::default()).unwrap().config;
+        let again: SetForwardingPipelineConfigRequest =
+            from_text("device_id: 1 election_id { low: 1 } action: RECONCILE_AND_COMMIT").unwrap();
+        let call = match takes_along {
+            false => Call::Steer(None, Steer::Reset),
+            true => Call::SetConfig(Box::new(SetForwardingPipelineConfigRequest { config, ..again })),
+        };
+        assert!(switch.makes_way(&call));
+        assert_eq!(switch.call(now, Ticket(8), call.clone()), []);
+        let mut there: BTreeSet<u32> = (0..6000).step_by(2).collect();
+        let (mut rng, mut slices) = (Rng::new(29), 0);
+        loop {
+            assert!(switch.is_busy() && switch.is_open() && !switch.makes_way(&call));
+            // While entries are copied; what came meanwhile is done again behind that.
+            for _ in 0..if slices < 30 { 4 } else { 0 } {
+                let n = rng.below(6000) as u32;
+                let how = match rng.below(3) {
+                    0 if there.contains(&n) => "DELETE",
+                    _ if there.contains(&n) => "MODIFY",
+                    _ => "INSERT",
+                };
+                let mut updates = vec![format!("{how} {}", route(n, "to_cpu"))];
+                if n.is_multiple_of(16) {
+                    let group = format!("multicast_group_entry {{ multicast_group_id: {} }}", 1 + n % 2500);
+                    updates.push(format!("DELETE packet_replication_engine_entry {{ {group} }}"));
+                    updates.push(format!("INSERT packet_replication_engine_entry {{ {group} }}"));
+                }
+                let updates: Vec<&str> = updates.iter().map(String::as_str).collect();
+                [&mut switch, &mut plain].into_iter().for_each(|switch| write(switch, &updates));
+                if how == "DELETE" {
+                    there.remove(&n)
+                } else {
+                    there.insert(n)
+                };
+            }
+            slices += 1;
+            // Frames count on the old program until the last slice, and nothing of that is lost.
+            if takes_along {
+                let n = [0, 2000][slices % 2];
+                let frame = [&[14, (n / 256) as u8, (n % 256) as u8, 1, 1, 1][..], &[2; 54]].concat();
+                [&mut switch, &mut plain].into_iter().for_each(|switch| drop(switch.frame(now, 3, &frame)));
+            }
+            let rests = switch.wants_rest();
+            let is_done = switch.go_on(now).contains(&done(Ticket(8)));
+            assert_eq!(is_done, rests, "whoever has workers pauses them in time");
+            if is_done {
+                break;
+            }
+        }
+        assert!(slices > 40, "{slices}");
+        if !takes_along {
+            // Counts begin anew, but for those that were written meanwhile; these are not.
+            let reset = |all: Vec<String>| -> Vec<String> {
+                all.into_iter()
+                    .map(|one| one.replace("packet_count: 5", "").replace("byte_count: 7", ""))
+                    .collect()
+            };
+            let squeezed = |all: Vec<String>| -> BTreeSet<String> {
+                all.iter().map(|one| one.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+            };
+            assert_eq!(squeezed(reset(everything(&mut switch))), squeezed(reset(everything(&mut plain))));
+            continue;
+        }
+        assert_eq!(everything(&mut switch), everything(&mut plain));
+    }
+}
+
+/// A controller that writes as fast as it can does not keep a new program from running.
+#[test]
+fn a_new_program_runs_in_the_end() {
+    let now = Time::ZERO;
+    let mut switch = started();
+    let first: Vec<String> = (0..6000).map(|n| format!("INSERT {}", route(n, "drop"))).collect();
+    let first: Vec<&str> = first.iter().map(String::as_str).collect();
+    let write = |updates: &[&str]| Call::Write(Box::new(write_request("CONTINUE_ON_ERROR", updates)));
+    let mut events = switch.call(now, Ticket(3), write(&first));
+    while switch.is_busy() {
+        events.extend(switch.go_on(now));
+    }
+    assert_eq!(switch.call(now, Ticket(8), Call::Steer(None, Steer::Reset)), []);
+    let batch: Vec<String> = (0..500).map(|n| format!("MODIFY {}", route(n, "to_cpu"))).collect();
+    let batch: Vec<&str> = batch.iter().map(String::as_str).collect();
+    let (mut written, mut slices) = (0, 0);
+    while switch.is_busy() {
+        if switch.makes_way(&write(&batch)) {
+            switch.call(now, Ticket(9), write(&batch));
+            written += 1;
+        }
+        slices += 1;
+        assert!(slices < 2000, "{written}");
+        switch.go_on(now);
+    }
+    assert!(written >= 20, "{written} in {slices}");
+}
+
+/// One read that searched a table of 20,000 entries 256 times kept everybody else waiting for 4.6 s.
+#[test]
+fn a_read_searches_a_bounded_number_of_entities() {
+    let mut switch = started();
+    let queries = |count: u32| {
+        let query = |n: u32| format!("table_entry {{ table_id: $MyIngress.route priority: {n} }}");
+        (1..=count).map(query).collect::<Vec<_>>().join(" } entities { ")
+    };
+    let mut read = |queries: String| {
+        let mut events = switch.call(Time::ZERO, Ticket(3), Call::Read(read_request(&queries)));
+        while events.is_empty() {
+            events = switch.go_on(Time::ZERO);
+        }
+        match events.pop() {
+            Some(Event::Reply(_, Reply::Found(found, ended))) => ended.map(|()| found.entities().count()),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(read(queries(256)), Ok(0));
+    let refused = read(queries(257)).unwrap_err();
+    assert!(refused.message.contains("the different queries search more than"), "{refused}");
+    // Each of them counts once.
+    let twice = format!("{} }} entities {{ {}", queries(200), queries(200));
+    assert_eq!(read(twice), Ok(0));
 }

@@ -9,7 +9,7 @@ use crate::{data, object};
 use control_writes::Count;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{CounterEntry, Index, MeterEntry, RegisterEntry, entity::Entity};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
 /// Limit on the cells of an object that one query reads.
@@ -59,7 +59,7 @@ fn parts<'o>(
         };
         // A cell that is asked for by its index is given whatever it holds.
         let wanted = if index.is_some() { Wanted::All } else { wanted };
-        Ok(Part::Cells(of, cells.about(|| format!("{kind} `{name}`"))?, wanted))
+        Ok(Part::Cells(of, cells.about(|| format!("{kind} `{name}`"))?, wanted, BTreeSet::new()))
     };
     objects.map(part).collect()
 }

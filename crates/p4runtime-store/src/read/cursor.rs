@@ -1,7 +1,4 @@
 //! A query that is answered piece by piece: objects have millions of cells, and tables millions of entries.
-//!
-//! Entries can be written between two pieces, and the answer is nevertheless that of the moment at which it began: an entry that is about to
-//! be written is read before ([`Store::read_before`]), and passed over when its turn comes.
 
 use super::cells::Indexed;
 use super::{Live, Wanted};
@@ -21,7 +18,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::{Bound, Range, RangeBounds};
 
 /// How many cells take as long as another entity.
-const ENTITY: u64 = 8;
+pub(super) const ENTITY: u64 = 8;
+
+/// How many bytes of metadata take as long as a cell.
+const BYTES: u64 = 256;
 
 /// A query, and the position in its answer.
 ///
@@ -29,17 +29,16 @@ const ENTITY: u64 = 8;
 /// [read before](Store::read_before).
 #[derive(Clone, PartialEq, Debug)]
 pub struct Cursor {
-    query: Entity,
-    left: VecDeque<Part>,
+    pub(super) query: Entity,
+    pub(super) left: VecDeque<Part>,
 }
 
 /// Entities of one kind that are next to one another.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Part {
-    /// Cells of an object.
-    Cells(Indexed, Range<u64>, Wanted),
-    /// Entries of a table, and those of them that were read before their turn.
-    Entries(u32, Keys<EntryKey>, BTreeSet<EntryKey>),
+    /// Cells of an object, and those of them that were read before their turn.
+    Cells(Indexed, Range<u64>, Wanted, BTreeSet<u64>),
+    Entries(u32, Keys<EntryKey>),
     /// The default entry of a table.
     Default(u32),
     /// Members by (profile, id).
@@ -51,46 +50,57 @@ pub(super) enum Part {
     Sessions(Keys<u32>),
     /// The memory of a frame extern or value extern.
     Memory(u32),
+    /// Nothing is left.
+    Over,
 }
 
-impl Part {
-    pub(super) fn entries(table: u32, keys: Keys<EntryKey>) -> Part {
-        Part::Entries(table, keys, BTreeSet::new())
-    }
-}
-
-/// The keys that are left of a map.
+/// The keys that are left of a map, and those of them that were read before their turn.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Keys<K>(Bound<K>, Bound<K>);
+pub(super) struct Keys<K>(Bound<K>, Bound<K>, BTreeSet<K>);
 
 impl<K: Ord + Clone> Keys<K> {
-    /// True if a key is among them.
-    fn have(&self, key: &K) -> bool {
-        (self.0.as_ref(), self.1.as_ref()).contains(key)
-    }
-
     pub(super) fn all() -> Keys<K> {
-        Keys(Bound::Unbounded, Bound::Unbounded)
+        Keys(Bound::Unbounded, Bound::Unbounded, BTreeSet::new())
     }
 
     pub(super) fn between(first: K, last: K) -> Keys<K> {
-        Keys(Bound::Included(first), Bound::Included(last))
+        Keys(Bound::Included(first), Bound::Included(last), BTreeSet::new())
     }
 
-    /// Reads the entries of these keys, as far as there is room. True if all were read.
+    pub(super) fn one(key: K) -> Keys<K> {
+        Keys::between(key.clone(), key)
+    }
+
+    /// True if the one key of `one` is still to be read.
+    pub(super) fn want(&self, one: &Keys<K>) -> bool {
+        let Bound::Included(key) = &one.0 else { return false };
+        (self.0.as_ref(), self.1.as_ref()).contains(key) && !self.2.contains(key)
+    }
+
+    /// The one key of `one`, if it is still to be read: it is passed over when its turn comes.
+    pub(super) fn take(&mut self, one: &Keys<K>) -> Option<Keys<K>> {
+        let Bound::Included(key) = &one.0 else { return None };
+        let is_left = (self.0.as_ref(), self.1.as_ref()).contains(key) && self.2.insert(key.clone());
+        is_left.then(|| Keys::one(key.clone()))
+    }
+
+    /// Reads the entries of these keys, as far as there is room. True if all were read. `bytes` says how much metadata an entry has.
     fn read<V>(
         &mut self,
         map: &BTreeMap<K, V>,
         room: &mut u64,
+        bytes: impl Fn(&V) -> usize,
         mut read: impl FnMut(&K, &V) -> Result<()>,
     ) -> Result<bool> {
         let mut last = None;
         let mut all = map.range::<K, _>((self.0.as_ref(), self.1.as_ref()));
         while *room > 0 {
             let Some((key, value)) = all.next() else { return Ok(true) };
-            *room = room.saturating_sub(ENTITY);
-            read(key, value)?;
+            *room = room.saturating_sub(ENTITY + bytes(value) as u64 / BYTES);
             last = Some(key);
+            if self.2.is_empty() || !self.2.remove(key) {
+                read(key, value)?;
+            }
         }
         if let Some(last) = last {
             self.0 = Bound::Excluded(last.clone());
@@ -122,6 +132,11 @@ impl Cursor {
     pub fn is_over(&self) -> bool {
         self.left.is_empty()
     }
+
+    /// How many tables and objects are left.
+    pub fn parts(&self) -> usize {
+        self.left.len()
+    }
 }
 
 impl Store {
@@ -150,30 +165,6 @@ impl Store {
         {
             if self.read_part(query, part, room, live, &mut give).within(field(query))? {
                 left.pop_front();
-            }
-        }
-        Ok(())
-    }
-
-    /// Gives `out` what the query wants of an entry that is about to be written, if its turn has not come.
-    pub fn read_before(
-        &self,
-        cursor: &mut Cursor,
-        (table, key): (u32, &EntryKey),
-        live: &dyn Live,
-        out: &mut dyn FnMut(v1::Entity),
-    ) -> Result<()> {
-        let Cursor { query, left } = cursor;
-        for part in left {
-            if let Part::Entries(of, keys, before) = part
-                && *of == table
-                && keys.have(key)
-                && before.insert(key.clone())
-                && let Some(entry) = self.entry(table, key)
-            {
-                let found = self.found_of_entry(query, self.catalog.table(table)?, (key, entry), live);
-                let found = found.within(field(query))?;
-                found.into_iter().for_each(|entity| out(v1::Entity { entity: Some(entity) }));
             }
         }
         Ok(())
@@ -232,7 +223,7 @@ impl Store {
     }
 
     /// Reads as much of a part as there is room for. True if nothing is left of it.
-    fn read_part(
+    pub(super) fn read_part(
         &self,
         query: &Entity,
         part: &mut Part,
@@ -241,23 +232,32 @@ impl Store {
         give: &mut dyn FnMut(Entity),
     ) -> Result<bool> {
         match part {
-            Part::Cells(of, cells, wanted) => {
-                let some = cells.start..cells.end.min(cells.start.saturating_add(*room));
+            Part::Cells(of, cells, wanted, before) => {
+                let next_before = before.first().copied().unwrap_or(u64::MAX);
+                let some = cells.start..cells.end.min(cells.start.saturating_add(*room)).min(next_before);
                 *room -= some.end - some.start;
                 cells.start = some.end;
+                if *room > 0 && before.remove(&cells.start) {
+                    *room -= 1;
+                    cells.start += 1;
+                }
                 self.read_cells(*of, some, *wanted, live, give)?;
                 Ok(cells.is_empty())
             }
-            Part::Entries(table, keys, before) => {
+            Part::Entries(table, keys) => {
                 let Some(state) = self.tables.get(table) else { return Ok(true) };
                 let table = self.catalog.table(*table)?;
-                keys.read(&state.entries, room, |key, entry| {
-                    if !before.is_empty() && before.remove(key) {
-                        return Ok(());
-                    }
-                    self.found_of_entry(query, table, (key, entry), live)?.into_iter().for_each(&mut *give);
-                    Ok(())
-                })
+                keys.read(
+                    &state.entries,
+                    room,
+                    |entry| entry.metadata.len(),
+                    |key, entry| {
+                        self.found_of_entry(query, table, (key, entry), live)?
+                            .into_iter()
+                            .for_each(&mut *give);
+                        Ok(())
+                    },
+                )
             }
             Part::Default(table) => {
                 *room = room.saturating_sub(ENTITY);
@@ -265,55 +265,81 @@ impl Store {
                 self.found_of_default(query, table, live)?.into_iter().for_each(give);
                 Ok(true)
             }
-            Part::Members(keys) => keys.read(&self.members, room, |key, shared| {
-                if matches!(query, Entity::ActionProfileMember(q) if is(q.member_id, key.1)) {
-                    give(Entity::ActionProfileMember(self.member_message(*key, shared)));
-                }
-                Ok(())
-            }),
-            Part::Groups(keys) => keys.read(&self.groups, room, |(profile, group), shared| {
-                if matches!(query, Entity::ActionProfileGroup(q) if is(q.group_id, *group)) {
-                    let members = shared.what.members.iter().map(|member| action_profile_group::Member {
-                        member_id: member.member,
-                        weight: member.weight,
-                        watch_kind: profile::member_watch(member.watch),
-                    });
-                    give(Entity::ActionProfileGroup(ActionProfileGroup {
-                        action_profile_id: *profile,
-                        group_id: *group,
-                        members: members.collect(),
-                        max_size: shared.what.max_size,
-                    }));
-                }
-                Ok(())
-            }),
+            Part::Members(keys) => keys.read(
+                &self.members,
+                room,
+                |_| 0,
+                |key, shared| {
+                    if matches!(query, Entity::ActionProfileMember(q) if is(q.member_id, key.1)) {
+                        give(Entity::ActionProfileMember(self.member_message(*key, shared)));
+                    }
+                    Ok(())
+                },
+            ),
+            Part::Groups(keys) => keys.read(
+                &self.groups,
+                room,
+                |_| 0,
+                |(profile, group), shared| {
+                    if matches!(query, Entity::ActionProfileGroup(q) if is(q.group_id, *group)) {
+                        let members = shared.what.members.iter().map(|member| action_profile_group::Member {
+                            member_id: member.member,
+                            weight: member.weight,
+                            watch_kind: profile::member_watch(member.watch),
+                        });
+                        give(Entity::ActionProfileGroup(ActionProfileGroup {
+                            action_profile_id: *profile,
+                            group_id: *group,
+                            members: members.collect(),
+                            max_size: shared.what.max_size,
+                        }));
+                    }
+                    Ok(())
+                },
+            ),
+            Part::Over => Ok(true),
             Part::ValueSet(set) => {
                 *room = room.saturating_sub(ENTITY);
                 give(Entity::ValueSetEntry(self.value_set_message(self.catalog.value_set(*set)?)));
                 Ok(true)
             }
-            Part::Digests(keys) => keys.read(&self.digests, room, |digest, config| {
-                let config = Some(object::digest_config(config));
-                give(Entity::DigestEntry(DigestEntry { digest_id: *digest, config }));
-                Ok(())
-            }),
-            Part::Multicast(keys) => keys.read(&self.multicast, room, |group, to| {
-                give(replicated(pre::Type::MulticastGroupEntry(MulticastGroupEntry {
-                    multicast_group_id: *group,
-                    replicas: replication::encode(&to.replicas),
-                    metadata: to.metadata.clone(),
-                })));
-                Ok(())
-            }),
-            Part::Sessions(keys) => keys.read(&self.sessions, room, |session, to| {
-                give(replicated(pre::Type::CloneSessionEntry(CloneSessionEntry {
-                    session_id: *session,
-                    replicas: replication::encode(&to.replicas),
-                    class_of_service: to.class_of_service.into(),
-                    packet_length_bytes: i32::try_from(to.packet_length_bytes).unwrap_or(i32::MAX),
-                })));
-                Ok(())
-            }),
+            Part::Digests(keys) => keys.read(
+                &self.digests,
+                room,
+                |_| 0,
+                |digest, config| {
+                    let config = Some(object::digest_config(config));
+                    give(Entity::DigestEntry(DigestEntry { digest_id: *digest, config }));
+                    Ok(())
+                },
+            ),
+            Part::Multicast(keys) => keys.read(
+                &self.multicast,
+                room,
+                |group| group.metadata.len(),
+                |group, to| {
+                    give(replicated(pre::Type::MulticastGroupEntry(MulticastGroupEntry {
+                        multicast_group_id: *group,
+                        replicas: replication::encode(&to.replicas),
+                        metadata: to.metadata.clone(),
+                    })));
+                    Ok(())
+                },
+            ),
+            Part::Sessions(keys) => keys.read(
+                &self.sessions,
+                room,
+                |_| 0,
+                |session, to| {
+                    give(replicated(pre::Type::CloneSessionEntry(CloneSessionEntry {
+                        session_id: *session,
+                        replicas: replication::encode(&to.replicas),
+                        class_of_service: to.class_of_service.into(),
+                        packet_length_bytes: i32::try_from(to.packet_length_bytes).unwrap_or(i32::MAX),
+                    })));
+                    Ok(())
+                },
+            ),
             Part::Memory(object) => {
                 *room = room.saturating_sub(ENTITY);
                 give(Entity::ExternEntry(self.memory_entry(*object, live)?));
@@ -351,7 +377,7 @@ fn is(wanted: u32, id: u32) -> bool {
 }
 
 /// The field of an entity that a query is in.
-fn field(query: &Entity) -> &'static str {
+pub(super) fn field(query: &Entity) -> &'static str {
     match query {
         Entity::TableEntry(_) => "table_entry",
         Entity::ActionProfileMember(_) => "action_profile_member",

@@ -40,7 +40,7 @@ impl Store {
                 }
                 false => Keys::all(),
             };
-            Ok(Part::entries(table.id(), keys))
+            Ok(Part::Entries(table.id(), keys))
         };
         tables.iter().map(part).collect()
     }
@@ -77,14 +77,14 @@ impl Store {
             let tables = self.catalog.info().tables.iter().map(Described::id).filter(|table| has(*table));
             return Ok(match is_default {
                 true => tables.filter_map(of_default).collect(),
-                false => tables.map(|table| Part::entries(table, Keys::all())).collect(),
+                false => tables.map(|table| Part::Entries(table, Keys::all())).collect(),
             });
         };
         if query.is_default_action || !query.r#match.is_empty() {
             let (table, key) = object::direct_entry(self, Some(query))?;
             return match (has(table), key.is_of_default()) {
                 (true, true) => Ok([Part::Default(table)].into()),
-                (true, false) => Ok([Part::entries(table, Keys::between(key.clone(), key))].into()),
+                (true, false) => Ok([Part::Entries(table, Keys::between(key.clone(), key))].into()),
                 (false, _) => {
                     fault("the table has no direct object of this kind", "P4Info lists none for this table")
                         .within("table_entry")
@@ -92,7 +92,7 @@ impl Store {
             };
         }
         let table = self.catalog.table(query.table_id).within("table_entry")?.id();
-        Ok(has(table).then_some(Part::entries(table, Keys::all())).into_iter().collect())
+        Ok(has(table).then_some(Part::Entries(table, Keys::all())).into_iter().collect())
     }
 
     /// Answer of a query for an entry; `None` if the entry does not match.

@@ -1,7 +1,8 @@
 //! Everything that somebody has written, in an order in which it can be written again to a device that was just built: members come before
 //! the groups and entries that name them.
 
-use super::{Cursor, Live, Wanted};
+use super::{Cursor, Live, Touched, Wanted};
+use crate::catalog::Described;
 use crate::fault::Result;
 use crate::store::Store;
 use p4runtime_proto::p4::v1::{
@@ -15,28 +16,45 @@ use std::collections::VecDeque;
 /// The entities that have not been read yet. Cells of counters and registers that are zero are left out.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Written {
-    cursor: Option<Cursor>,
     left: VecDeque<Step>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
-enum Step {
+struct Step {
+    what: What,
+    /// Entities that were [read before](Store::read_written_before) their turn: they come at the end of the step.
+    early: Vec<v1::Entity>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+enum What {
     /// All that fits a query and is not as it was built.
     Query(Box<Entity>),
+    /// The rest of that.
+    Cursor(Box<Cursor>),
     /// The default action of a table, if a controller has written one.
     Default(u32),
+    Over,
 }
 
 impl Step {
+    fn new(what: What) -> Step {
+        Step { what, early: vec![] }
+    }
+
     fn query(query: Entity) -> Step {
-        Step::Query(Box::new(query))
+        Step::new(What::Query(Box::new(query)))
     }
 }
 
 impl Written {
+    fn of(steps: impl Iterator<Item = Step>) -> Written {
+        Written { left: steps.collect() }
+    }
+
     /// True if all has been read.
     pub fn is_over(&self) -> bool {
-        self.cursor.is_none() && self.left.is_empty()
+        self.left.is_empty()
     }
 }
 
@@ -73,9 +91,9 @@ impl Store {
             Entity::MeterEntry(MeterEntry::default()),
         ];
         let named = named.into_iter().map(Step::query);
-        let defaults = self.tables.keys().copied().map(Step::Default);
+        let defaults = self.catalog.info().tables.iter().map(|table| Step::new(What::Default(table.id())));
         let others = others.into_iter().chain(last).map(Step::query);
-        Written { cursor: None, left: named.chain(defaults).chain(others).collect() }
+        Written::of(named.chain(defaults).chain(others))
     }
 
     /// Gives `out` the next of it. As much is read as there is `room` for, in cells.
@@ -91,29 +109,76 @@ impl Store {
                 out(entity);
             }
         };
-        while *room > 0 {
-            if let Some(cursor) = &mut written.cursor {
-                self.read_some(cursor, room, live, &mut give)?;
-                if cursor.is_over() {
-                    written.cursor = None;
+        while *room > 0
+            && let Some(step) = written.left.front_mut()
+        {
+            match &mut step.what {
+                What::Query(_) => {
+                    *room -= 1;
+                    self.begin(&mut step.what)?;
                 }
-                continue;
-            }
-            *room -= 1;
-            match written.left.pop_front() {
-                Some(Step::Query(query)) => {
-                    let query = v1::Entity { entity: Some(*query) };
-                    written.cursor = Some(self.find(&query, Wanted::Written)?);
+                What::Cursor(cursor) if !cursor.is_over() => self.read_some(cursor, room, live, &mut give)?,
+                What::Default(table) => {
+                    *room -= 1;
+                    self.written_default(*table).into_iter().for_each(&mut give);
+                    step.what = What::Over;
                 }
-                Some(Step::Default(table)) if self.default_entry(table).call.is_some() => {
-                    let default = self.default_message(self.catalog.table(table)?);
-                    give(v1::Entity { entity: Some(Entity::TableEntry(default)) });
-                }
-                Some(Step::Default(_)) => {}
-                None => return Ok(()),
+                What::Cursor(_) | What::Over => match step.early.pop() {
+                    Some(entity) => {
+                        *room = room.saturating_sub(super::cursor::ENTITY);
+                        give(entity);
+                    }
+                    None => drop(written.left.pop_front()),
+                },
             }
         }
         Ok(())
+    }
+
+    fn begin(&self, what: &mut What) -> Result<()> {
+        if let What::Query(query) = what {
+            let query = v1::Entity { entity: Some(query.as_ref().clone()) };
+            *what = What::Cursor(Box::new(self.find(&query, Wanted::Written)?));
+        }
+        Ok(())
+    }
+
+    /// The default entry of a table, if a controller has written its action.
+    fn written_default(&self, table: u32) -> Option<v1::Entity> {
+        self.default_entry(table).call.as_ref()?;
+        let default = self.default_message(self.catalog.table(table).ok()?);
+        Some(v1::Entity { entity: Some(Entity::TableEntry(default)) })
+    }
+
+    /// Reads an entity that is about to be written, if its turn has not come: it is given later, as it is now. True if there was something
+    /// to read.
+    pub fn read_written_before(
+        &self,
+        written: &mut Written,
+        touched: &Touched,
+        live: &dyn Live,
+    ) -> Result<bool> {
+        let mut is_taken = false;
+        for Step { what, early } in &mut written.left {
+            self.begin(what)?;
+            match what {
+                What::Cursor(cursor) => {
+                    let mut give = |entity: v1::Entity| {
+                        if !is_unwritten(&entity) {
+                            early.push(entity);
+                        }
+                    };
+                    is_taken |= self.read_before(cursor, touched, live, &mut give)?;
+                }
+                What::Default(table) if touched.is_default_of(*table) => {
+                    early.extend(self.written_default(*table));
+                    *what = What::Over;
+                    is_taken = true;
+                }
+                _ => {}
+            }
+        }
+        Ok(is_taken)
     }
 
     /// Gives `out` all of it.
@@ -122,13 +187,15 @@ impl Store {
         self.read_written_some(&mut self.written(), &mut room, live, out)
     }
 
-    /// Gives `out` what the data plane has written and controllers can write too, but for what is zero.
-    pub fn read_counted(&self, live: &dyn Live, out: &mut dyn FnMut(v1::Entity)) -> Result<()> {
+    /// The position before what the data plane has written and controllers can write too.
+    pub fn counted(&self) -> Written {
         let direct = Entity::DirectCounterEntry(DirectCounterEntry::default());
-        let left = std::iter::once(direct).chain(counted()).map(Step::query).collect();
-        let mut counted = Written { cursor: None, left };
-        let mut room = u64::MAX;
-        self.read_written_some(&mut counted, &mut room, live, out)
+        Written::of(std::iter::once(direct).chain(counted()).map(Step::query))
+    }
+
+    /// Gives `out` all of that, but for what is zero.
+    pub fn read_counted(&self, live: &dyn Live, out: &mut dyn FnMut(v1::Entity)) -> Result<()> {
+        self.read_written_some(&mut self.counted(), &mut { u64::MAX }, live, out)
     }
 }
 
