@@ -6,6 +6,7 @@ mod controllers;
 mod operators;
 mod ports;
 mod setup;
+mod spares;
 mod tls;
 
 use serde_json::Value;

@@ -1,6 +1,7 @@
 //! Experiments of Flightplan's (NSDI'21) and FlexSwitch's (NSDI'17), run again: each figure and table in a file of its own, with the paper's
 //! number beside ours, the chosen parameters, and the effects that the model leaves out.
 
+mod failing;
 mod fig10;
 mod fig11;
 mod fig12;
@@ -9,6 +10,8 @@ mod fig14;
 mod fig18;
 mod fig19;
 mod fig20;
+mod fig21;
+mod fig22;
 mod fig9;
 mod flexswitch;
 mod hand_over;
@@ -16,6 +19,7 @@ mod lab;
 mod table1;
 mod table2;
 mod table3;
+mod table4;
 
 pub use flexswitch::FLEXSWITCH;
 pub use lab::Lab;
@@ -38,7 +42,7 @@ pub struct Experiment {
 }
 
 /// Flightplan's, in the paper's order.
-pub const EXPERIMENTS: [&Experiment; 12] = [
+pub const EXPERIMENTS: [&Experiment; 15] = [
     &fig9::EXPERIMENT,
     &fig10::EXPERIMENT,
     &fig11::EXPERIMENT,
@@ -48,9 +52,12 @@ pub const EXPERIMENTS: [&Experiment; 12] = [
     &fig18::EXPERIMENT,
     &fig19::EXPERIMENT,
     &fig20::EXPERIMENT,
+    &fig21::EXPERIMENT,
+    &fig22::EXPERIMENT,
     &table1::EXPERIMENT,
     &table2::EXPERIMENT,
     &table3::EXPERIMENT,
+    &table4::EXPERIMENT,
 ];
 
 /// Results of an experiment.
