@@ -144,6 +144,7 @@ fn spares_take_over_before_much_is_lost() {
         );
         assert_eq!(row(load, "the same, no controller")["in use"], "f2");
     }
+    assert!(found.iter().all(|row| number(row, "lost") <= number(row, "limit") + 3.0), "{found:?}");
     assert!(lost("1 Gbit/s", "the link goes down") <= 4.0);
     assert!((6.0..=15.0).contains(&lost("1 Gbit/s", "the device dies")), "{found:?}");
     assert!(lost("95%", "the device dies") > lost("50%", "the device dies"));
@@ -156,7 +157,8 @@ fn losses_by_congestion_are_bounded_by_the_threshold() {
         let is_it = |row: &&Value| row["load"] == load && row["T"] == threshold;
         number(found.iter().find(is_it).unwrap_or_else(|| panic!("{load}, {threshold}")), "lost")
     };
-    for (threshold, most) in [("8", 80.0), ("32", 320.0)] {
+    // A queue of 64 frames is more than ten times the smallest threshold by itself.
+    for (threshold, most) in [("8", 120.0), ("32", 320.0), ("128", 1280.0)] {
         assert!(lost("200%", threshold) < most, "{found:?}");
         assert!(lost("200%", threshold) < lost("200%", "-"), "{found:?}");
     }

@@ -48,9 +48,9 @@ pub enum Side {
 }
 
 impl Thresholds {
-    /// Between devices that are processes of their own: scheduling delays answers by milliseconds.
+    /// Between devices that are processes of their own: a busy machine delays answers by milliseconds.
     pub fn between_processes() -> Thresholds {
-        Thresholds { ask_after: 1000, patience: 5000, ..Thresholds::default() }
+        Thresholds { ask_after: 1000, patience: 20_000, ..Thresholds::default() }
     }
 
     /// The last arguments of the table entry by which a side finds an edge, as `edge.p4` of the policy has them.

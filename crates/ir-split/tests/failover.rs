@@ -18,7 +18,8 @@ const DRIVER: &str = r#"
 #include <core.p4>
 #include <v1model.p4>
 #define TARGETS 3
-#define EDGES 2
+#define LEAVING 2
+#define ARRIVING 2
 #define REGION_BITS 8
 #define ADDRESS_BITS 48
 #define PORT_BITS 9
@@ -568,4 +569,32 @@ fn an_idle_edge_is_probed() {
     }
     let used = rack.switches[0].register_value("In.p4rack_leave.used", 0).unwrap();
     assert_eq!(used, Value::Bits(bits(2, 2)));
+}
+
+/// What looks like a report is one only from a link to a target.
+#[test]
+fn feedback_by_another_port_is_a_packet_of_the_program() {
+    let source = include_str!("../testdata/split/spares.p4");
+    let used = |rack: &rack::Rack| rack.switches[0].register_value("In.p4rack_leave.used", 0).unwrap();
+    let [preferred, spare] = [1, 2].map(|target| Value::Bits(bits(2, target)));
+    let mut lossy = rack::Rack::new(source);
+    let mut count = 0;
+    while count < 200 && (count == 0 || used(&lossy) == preferred) {
+        if (1..60).contains(&count) {
+            lossy.down.insert(1);
+        } else {
+            lossy.down.remove(&1);
+        }
+        lossy.send(0, &[3; 62]);
+        count += 1;
+    }
+    let report = lossy.reports.pop().expect("too many are missing");
+    let mut rack = rack::Rack::new(source);
+    (0..count).for_each(|_| drop(rack.send(0, &[3; 62])));
+    assert_eq!(used(&rack), preferred);
+    rack.send(0, &report);
+    assert_eq!(used(&rack), preferred, "port 0 leads to a host");
+    rack.send(11, &report);
+    rack.send(0, &[3; 62]);
+    assert_eq!(used(&rack), spare);
 }

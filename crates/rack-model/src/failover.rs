@@ -5,14 +5,14 @@
 //! [failover]                # default: emulated, processes
 //! ask_every = 64            # a report is asked for after so many hand-overs
 //! ask_after = "10us"        # 10us, 1ms: or when the last request is so old
-//! patience = "20us"         # 20us, 5ms: a request without an answer is missed after this time: more than the longest round trip
+//! patience = "20us"         # 20us, 20ms: a request without an answer is missed after this time: more than the longest round trip
 //! most_missed = 3           # so many requests missed in a row are a failure
 //! tolerance = 16            # a hand-over is missing when so many later ones have arrived: 1 to 31
 //! most_gaps = 32            # so many missing hand-overs of one window are a failure
 //! window = 1024             # hand-overs in a window: a power of two
 //! tick = "100us"            # 100us, 1ms: edges without packets are looked at so often
 //! hold_down = "100ms"       # a device is used again when its state has been right for so long; longer if it fails again soon
-//! processes = { patience = "20ms" }   # other values where each device is a process
+//! processes = { patience = "50ms" }   # other values where each device is a process
 //!
 //! [[app]]
 //! failover = { ask_after = "20us", hold_down = "1s" }

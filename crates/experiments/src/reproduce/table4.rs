@@ -29,8 +29,12 @@ pub const EXPERIMENT: Experiment = Experiment {
 };
 
 /// Spares, and true if the region has a helper at all.
-const ROWS: [(&str, Option<usize>); 4] =
-    [("whole program", None), ("direct", Some(0)), ("failover, 1 spare", Some(1)), ("failover, 2 spares", Some(2))];
+const ROWS: [(&str, Option<usize>); 4] = [
+    ("whole program", None),
+    ("direct", Some(0)),
+    ("failover, 1 spare", Some(1)),
+    ("failover, 2 spares", Some(2)),
+];
 
 /// Different frames, and processor time of a measurement.
 const FRAMES: usize = 4096;
@@ -46,7 +50,16 @@ fn run(lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
         let Some(spares) = spares else {
             let [speed, none] = [rate(0), "-".to_string()];
             let none = || none.clone();
-            rows.push([name.to_string(), "switch".to_string(), none(), none(), none(), none(), speed, none()]);
+            rows.push([
+                name.to_string(),
+                "switch".to_string(),
+                none(),
+                none(),
+                none(),
+                none(),
+                speed,
+                none(),
+            ]);
             continue;
         };
         // Formulas of the paper's Table 4.

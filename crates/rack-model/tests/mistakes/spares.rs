@@ -68,41 +68,56 @@ fn spares_are_devices_of_regions_with_the_policy() {
                |          ^^^^^^^^ `A` has spares, which need the policy `failover`
         "#]],
     );
-    check_with(&format!("{APP}policy = \"failover\"\nspares = [\"n2\"]\nmap = \"plan\"\n"), expect![[r#"
+    check_with(
+        &format!("{APP}policy = \"failover\"\nspares = [\"n2\"]\nmap = \"plan\"\n"),
+        expect![[r#"
         error[P4R0605]: the planner chooses spares
           --> RACK.toml:24:10
            |
         24 | spares = ["n2"]
            |          ^^^^^^ say how many each device has: `spares = 1`
-    "#]]);
-    check_with(&format!("{APP}policy = \"failover\"\nmap = \"plan\"\n"), expect![[r#"
+    "#]],
+    );
+    check_with(
+        &format!("{APP}policy = \"failover\"\nmap = \"plan\"\n"),
+        expect![[r#"
         error[P4R0605]: nothing to fail over to
           --> RACK.toml:23:10
            |
         23 | policy = "failover"
            |          ^^^^^^^^^^ say how many spares each device has: `spares = 1`
-    "#]]);
-    check_with(&format!("{APP}policy = \"direct\"\nspares = 1\nmap = \"plan\"\n"), expect![[r#"
+    "#]],
+    );
+    check_with(
+        &format!("{APP}policy = \"direct\"\nspares = 1\nmap = \"plan\"\n"),
+        expect![[r#"
         error[P4R0605]: a policy without spares
           --> RACK.toml:23:10
            |
         23 | policy = "direct"
            |          ^^^^^^^^ spares need the policy `failover`
-    "#]]);
-    check_with(&format!("{APP}spares = 1\nmap = {{ A = \"n1\" }}\n"), expect![[r#"
+    "#]],
+    );
+    check_with(
+        &format!("{APP}spares = 1\nmap = {{ A = \"n1\" }}\n"),
+        expect![[r#"
         error[P4R0605]: a number of spares
           --> RACK.toml:23:10
            |
         23 | spares = 1
            |          ^ name them, as in `["nic2"]`: only `map = "plan"` chooses them
-    "#]]);
-    check_with(&format!("{APP}spares = 0\nmap = \"plan\"\n"), expect![[r#"
+    "#]],
+    );
+    check_with(
+        &format!("{APP}spares = 0\nmap = \"plan\"\n"),
+        expect![[r#"
         error[P4R0605]: number out of range
           --> RACK.toml:23:10
            |
         23 | spares = 0
            |          ^ allowed are 1 to 31
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -227,7 +242,7 @@ fn devices_that_are_processes_have_more_patience() {
     let [emulated, processes] = values("");
     assert_eq!(emulated, Failover::default());
     let patience = [emulated, processes].map(|of| of.thresholds.patience);
-    assert_eq!(patience, [20, 5000]);
+    assert_eq!(patience, [20, 20_000]);
     assert_eq!(processes.tick, Duration::from_ms(1));
     assert_eq!(processes.thresholds.most_missed, emulated.thresholds.most_missed);
     let [emulated, processes] =

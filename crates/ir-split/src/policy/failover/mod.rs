@@ -248,11 +248,12 @@ fn source(g: &Generator<'_>) -> String {
     let roles: BTreeSet<DeviceIndex> = roles.collect();
     let targets = roles.iter().map(|role| placement.players(*role).len()).max().unwrap_or(1);
     let arriving: BTreeSet<DeviceIndex> = senders(g).into_iter().map(|(_, from)| from).collect();
-    let edges = roles.len().max(arriving.len());
+    let arriving = if placement.has_spares(g.role()) { arriving.len().max(1) } else { 1 };
+    let leaving = roles.len().max(1);
     let region = g.cut.layout.width_of("region");
     let port = crate::PORT_BITS;
     format!(
-        "#define TARGETS {targets}\n#define EDGES {edges}\n#define REGION_BITS {region}\n#define ADDRESS_BITS {ADDRESS_BITS}\n\
+        "#define TARGETS {targets}\n#define LEAVING {leaving}\n#define ARRIVING {arriving}\n#define REGION_BITS {region}\n#define ADDRESS_BITS {ADDRESS_BITS}\n\
          #define PORT_BITS {port}\n#include <core.p4>\n#include <v1model.p4>\n{}{}",
         include_str!("edge.p4"),
         include_str!("pipeline.p4"),
