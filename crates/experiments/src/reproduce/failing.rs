@@ -61,8 +61,9 @@ pub fn run(lab: &mut Lab<'_>, change: &dyn Fn(&mut Rack)) -> Result<(u64, u64, E
     let racked = lab.changed(FILE, change)?;
     let (_, report) = lab.run(&racked, None)?;
     let RunReport { workloads, edges, .. } = report;
-    let (lost, sent) = workloads.first().map_or((0, 0), |w| (w.lost, w.sent));
-    let in_after = sent * AFTER.as_ps() / (FAILS + AFTER).as_ps();
+    let lost = workloads.first().map_or(0, |workload| workload.lost);
+    let all = racked.rack.workloads.first().map_or(0, |workload| workload.load.count);
+    let in_after = all * AFTER.as_ps() / (FAILS + AFTER).as_ps();
     let none = EdgeReport { device: String::new(), regions: vec![], targets: vec![], used: None, changes: 0 };
     Ok((lost, in_after, edges.into_iter().next().unwrap_or(none)))
 }
