@@ -180,6 +180,16 @@ fn a_switch_that_restarts_goes_on() {
     assert!(!notes(&report).iter().any(|note| note.contains("hands over")), "{:?}", report.notes);
 }
 
+/// Frames that come while it has no program are counted once, however often that is.
+#[test]
+fn a_switch_that_restarts_twice_counts_each_frame_once() {
+    let down = |at| fault(FaultKind::DeviceDown(TOR), at, Some(2_000));
+    let report = run(&racked(vec![down(5_000), down(20_000)]));
+    lost(&report);
+    let [up, ..] = report.workloads.as_slice() else { panic!() };
+    assert!(up.received > 3_000, "{up:?}");
+}
+
 /// Of a partition, the switch sees its own ports alone.
 #[test]
 fn the_same_seed_gives_the_same_run() {
@@ -303,7 +313,7 @@ fn what_comes_is_what_would_have_come() {
         racked.rack.faults = (0..=rng.below(4)).map(|n| draw(&mut rng, n == 0)).collect();
         let mut running = up::bring_up(&racked).unwrap();
         send_all(&mut running.emulator);
-        let report = running.run().unwrap_or_else(|found| panic!("seed {seed}: {found:#?}"));
+        let report = running.run().unwrap_or_else(|found| panic!("seed {seed}: {:?}, {found:#?}", racked.rack.faults));
         let found = arrivals(&mut running.emulator);
         for ((host, frame), times) in &found {
             let is_wanted = wanted.contains_key(&(*host, frame.clone()));

@@ -134,7 +134,7 @@ fn a_process_that_dies_is_left_without_a_controller() {
 }
 
 #[test]
-fn thresholds_are_set_while_a_rack_runs() {
+fn operators_set_thresholds_and_keep_devices_out() {
     let rack = Rack::new(directory("agents_thresholds", ""));
     let spares = |args: &[&str]| ctl(&rack.controller.address, &[&["spares"], args].concat());
     let told = text(&spares(&[]));
@@ -150,6 +150,15 @@ fn thresholds_are_set_while_a_rack_runs() {
     for wrong in [&["set"][..], &["set", "--patience", "1500ns"], &["set", "--tolerance", "many"]] {
         assert_eq!(spares(wrong).status.code(), Some(2), "{wrong:?}");
     }
+    text(&spares(&["keep-out", "nic1"]));
+    rack.wait(|shown| {
+        rack.pass();
+        state_of(shown, 1) == "IN_USE"
+    });
+    let told = text(&spares(&["list"]));
+    assert!(told.contains("nic1: kept out") && told.contains("nic2: in use"), "{told}");
+    text(&spares(&["let-back", "nic1"]));
+    rack.wait(|shown| state_of(shown, 0) != "KEPT_OUT");
     let shown = rack.shown();
     assert_eq!(shown["spares"][0]["thresholds"]["patienceUs"], "50000", "{shown}");
 }

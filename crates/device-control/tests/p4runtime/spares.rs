@@ -66,6 +66,23 @@ fn devices_without_edges_are_not_kept_out() {
     }
 }
 
+#[test]
+fn devices_that_begin_anew_are_used_when_they_may_be() {
+    let mut bench = bench();
+    assert_eq!(bench.packet(1, FRAME), LEFT);
+    // A helper waits for the hold-down.
+    bench.restart(1);
+    assert_eq!(bench.packet(1, FRAME), LEFT);
+    assert_eq!(states(&mut bench), [State::Recovering, State::InUse]);
+    // The switch begins with a generation after all that helpers have seen, and knows whom it may use.
+    bench.restart(0);
+    assert_eq!(bench.packet(1, FRAME), LEFT);
+    assert_eq!(states(&mut bench), [State::Recovering, State::InUse]);
+    // The last device that may be used is not barred for its state.
+    bench.restart(2);
+    assert_eq!(bench.packet(1, FRAME), LEFT);
+}
+
 /// Numbers that the entries of a device's edges end in.
 fn written(bench: &mut Bench, device: usize, count: usize) -> Vec<Vec<u64>> {
     let mut found = vec![];
