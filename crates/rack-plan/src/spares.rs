@@ -27,6 +27,9 @@ pub struct Spares {
     pub unfit: BTreeMap<DeviceIndex, String>,
 }
 
+/// Devices with the costs of a plan, and others with the reason why they do not fit.
+type Fitting = (Vec<(usize, Vec<i64>)>, BTreeMap<usize, String>);
+
 /// Partial plans that are searched for one spare: all regions are bound.
 const MOST_LABELS: u64 = 10_000;
 
@@ -95,13 +98,12 @@ impl RackProblem {
     }
 
     /// The devices that can run the regions of this one, the plan with the least costs first; and of those that cannot, why.
-    #[allow(clippy::type_complexity)]
     fn fitting(
         &self,
         plan: &Plan,
         device: usize,
         joined: &BTreeSet<(usize, usize)>,
-    ) -> Result<(Vec<(usize, Vec<i64>)>, BTreeMap<usize, String>)> {
+    ) -> Result<Fitting> {
         let (mut fit, mut unfit) = (vec![], BTreeMap::new());
         let beside = self.beside(plan, device);
         for (candidate, other) in self.problem.model.devices.iter().enumerate() {
