@@ -313,7 +313,8 @@ fn what_comes_is_what_would_have_come() {
         racked.rack.faults = (0..=rng.below(4)).map(|n| draw(&mut rng, n == 0)).collect();
         let mut running = up::bring_up(&racked).unwrap();
         send_all(&mut running.emulator);
-        let report = running.run().unwrap_or_else(|found| panic!("seed {seed}: {:?}, {found:#?}", racked.rack.faults));
+        let report =
+            running.run().unwrap_or_else(|found| panic!("seed {seed}: {:?}, {found:#?}", racked.rack.faults));
         let found = arrivals(&mut running.emulator);
         for ((host, frame), times) in &found {
             let is_wanted = wanted.contains_key(&(*host, frame.clone()));

@@ -98,12 +98,7 @@ impl RackProblem {
     }
 
     /// The devices that can run the regions of this one, the plan with the least costs first; and of those that cannot, why.
-    fn fitting(
-        &self,
-        plan: &Plan,
-        device: usize,
-        joined: &BTreeSet<(usize, usize)>,
-    ) -> Result<Fitting> {
+    fn fitting(&self, plan: &Plan, device: usize, joined: &BTreeSet<(usize, usize)>) -> Result<Fitting> {
         let (mut fit, mut unfit) = (vec![], BTreeMap::new());
         let beside = self.beside(plan, device);
         for (candidate, other) in self.problem.model.devices.iter().enumerate() {
