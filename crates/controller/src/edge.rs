@@ -1,6 +1,6 @@
 //! An edge with spares, and its registers as P4Runtime has them.
 
-use crate::thresholds::Limits;
+use crate::limits::Limits;
 use failover::{Allowed, Target};
 use p4runtime_proto::p4::v1::{
     Entity, Index, P4Data, RegisterEntry, Update, entity::Entity as Kind, p4_data::Data, update::Type,

@@ -9,9 +9,9 @@
 //! The last usable target of an edge is never barred for its state: a doubt here must not stop traffic.
 
 use crate::edge::{Edge, EdgeRegisters};
+use crate::limits::Limits;
 use crate::part::Rollout;
 use crate::spread::Spread;
-use crate::thresholds::Limits;
 use base_time::{Duration, Time};
 use failover::{Allowed, Generations, Keeper, Kept, Target, Targets, Thresholds};
 use p4runtime_proto::google::rpc::Code;
