@@ -433,3 +433,84 @@ fn regions_are_as_fine_as_they_have_to_be() {
     );
     assert!(planned("auto", [2, 2]).is_some());
 }
+
+/// `examples/spares` with its plan left to the planner, and the switch without room for the access list.
+fn spares(name: &str, change: impl Fn(String) -> String) -> String {
+    let known = "map = { Wall = { device = \"nic1\", spares = [\"nic2\", \"nic3\"] } }";
+    let change = |file: &str, text: String| match file {
+        "RACK.toml" => {
+            assert!(text.contains(known));
+            let text = text.replace(known, "map = \"plan\"");
+            change(text.replace("service = \"800ns\"", "service = \"800ns\"\nresources = { Tables = \"1\" }"))
+        }
+        _ => text,
+    };
+    copy(name, "spares", &["wall.p4", "entries.stf", "RACK.toml"], change).display().to_string()
+}
+
+#[test]
+fn spares_are_chosen_with_what_a_failure_costs() {
+    let slow = |text: String| {
+        let at = text.find("[device.nic2]").unwrap();
+        let (before, after) = text.split_at(at);
+        [before, &after.replacen("2us", "5us", 1)].concat()
+    };
+    let rack = spares("spares-chosen", slow);
+    let plan = &json(&["plan", &rack, "--spares", "2"])["plans"][0];
+    let failure = &plan["spares"]["devices"][0];
+    assert_eq!((&plan["spares"]["refused"], &failure["cannot"]), (&json!([]), &json!({})), "{plan}");
+    let device = failure["device"].as_str().unwrap();
+    assert!(["nic1", "nic3"].contains(&device), "{plan}");
+    let other = if device == "nic1" { "nic3" } else { "nic1" };
+    let after: Vec<&str> =
+        failure["spares"].as_array().unwrap().iter().map(|s| s["device"].as_str().unwrap()).collect();
+    assert_eq!(after, [other, "nic2"], "the slow one comes last");
+    let costs: Vec<f64> = failure["spares"].as_array().unwrap().iter().map(latency).collect();
+    let before = latency(plan);
+    assert_eq!(costs[0], before, "an equal device costs nothing more");
+    assert!((2.9..3.1).contains(&(costs[1] - before)), "{costs:?} after {before}");
+    let text = p4rack(&["plan", &rack, "--spares", "2"]);
+    let text = String::from_utf8(text.stdout).unwrap();
+    assert!(text.contains(&format!("if `{device}` fails: `{other}` takes over, Latency ")), "{text}");
+    assert!(text.contains(&format!("if `{other}` fails, too: `nic2` takes over, Latency ")), "{text}");
+    assert!(text.contains(&format!("spares: {device} = [\"{other}\", \"nic2\"]")), "{text}");
+}
+
+#[test]
+fn devices_without_room_or_link_are_no_spares() {
+    let change = |text: String| {
+        let text = text.replace("[device.nic2]", "[device.nic2]\nresources = { Tables = \"0\" }");
+        text.replace("ends = [\"nic3:1\", \"tor:5\"]", "ends = [\"nic3:1\", \"nic2:2\"]")
+    };
+    let rack = spares("spares-unfit", change);
+    let text = String::from_utf8(p4rack(&["plan", &rack, "--spares", "1"]).stdout).unwrap();
+    for line in [
+        "if `nic1` fails: packets for its regions are dropped",
+        "`nic2` cannot take over: the regions or their packets do not fit there",
+        "`nic3` cannot take over: it has no link to `tor`",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    let wanted = std::fs::read_to_string(format!("{rack}/RACK.toml")).unwrap();
+    std::fs::write(
+        format!("{rack}/RACK.toml"),
+        wanted.replace("map = \"plan\"", "map = \"plan\"\nspares = 1"),
+    )
+    .unwrap();
+    let refused = p4rack(&["up", &rack]);
+    assert_eq!(refused.status.code(), Some(1));
+    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(told.contains("has 0 of 1 spares"), "{told}");
+}
+
+/// A rack that is planned with spares survives the failures of the example.
+#[test]
+fn a_plan_with_spares_runs() {
+    let rack = spares("spares-planned", |text| text.replace("map = \"plan\"", "map = \"plan\"\nspares = 2"));
+    let report = json(&["up", &rack])["report"].clone();
+    let edge = &report["edges"][0];
+    assert_eq!(edge["targets"].as_array().map(Vec::len), Some(3), "{edge}");
+    assert!(edge["changes"].as_u64().is_some_and(|changes| changes > 0), "{edge}");
+    let up = report["workloads"].as_array().unwrap().iter().find(|w| w["name"] == "up").unwrap();
+    assert!(up["lost"].as_u64().is_some_and(|lost| lost < 40), "{up}");
+}

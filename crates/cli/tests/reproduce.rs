@@ -4,9 +4,9 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
 
-const NAMES: [&str; 12] = [
-    "fig9", "fig10", "fig11", "fig12", "fig13", "fig14", "fig18", "fig19", "fig20", "table1", "table2",
-    "table3",
+const NAMES: [&str; 15] = [
+    "fig9", "fig10", "fig11", "fig12", "fig13", "fig14", "fig18", "fig19", "fig20", "fig21", "fig22",
+    "table1", "table2", "table3", "table4",
 ];
 
 fn reproduce(args: &[&str]) -> Output {
@@ -157,4 +157,40 @@ fn clips_figures_about_scaling() {
         }
     }
     assert_eq!(seconds[4]["time"], "wrong 0, reordered 0, lost 0");
+}
+
+/// The runs end soon after the failure: up to three packets are still under way.
+#[test]
+fn spares_take_over_before_much_is_lost() {
+    let found = rows(&["fig22", "--until", "12ms"]);
+    let row = |load: &str, failure: &str| {
+        let is_it = |row: &&Value| row["load"] == load && row["failure"] == failure;
+        found.iter().find(is_it).unwrap_or_else(|| panic!("{load}, {failure}")).clone()
+    };
+    let lost = |load: &str, failure: &str| number(&row(load, failure), "lost");
+    for load in ["1 Gbit/s", "1%", "50%", "95%"] {
+        assert_eq!(
+            (&row(load, "nothing fails")["in use"], &row(load, "nothing fails")["changes"]),
+            (&"f1".into(), &"0".into())
+        );
+        assert_eq!(row(load, "the same, no controller")["in use"], "f2");
+    }
+    assert!(found.iter().all(|row| number(row, "lost") <= number(row, "limit") + 3.0), "{found:?}");
+    assert!(lost("1 Gbit/s", "the link goes down") <= 4.0);
+    assert!((6.0..=15.0).contains(&lost("1 Gbit/s", "the device dies")), "{found:?}");
+    assert!(lost("95%", "the device dies") > lost("50%", "the device dies"));
+}
+
+#[test]
+fn losses_by_congestion_are_bounded_by_the_threshold() {
+    let found = rows(&["fig21", "--until", "30ms"]);
+    let lost = |load: &str, threshold: &str| {
+        let is_it = |row: &&Value| row["load"] == load && row["T"] == threshold;
+        number(found.iter().find(is_it).unwrap_or_else(|| panic!("{load}, {threshold}")), "lost")
+    };
+    // A queue of 64 frames is more than ten times the smallest threshold by itself.
+    for (threshold, most) in [("8", 120.0), ("32", 320.0), ("128", 1280.0)] {
+        assert!(lost("200%", threshold) < most, "{found:?}");
+        assert!(lost("200%", threshold) < lost("200%", "-"), "{found:?}");
+    }
 }

@@ -12,7 +12,6 @@
 
 use crate::ask::{Answer, Ask, Holdings, Kinds};
 use crate::config::exchange;
-use crate::edges::Edges;
 use crate::holdings::{difference, merge, written};
 use crate::part::{Planner, Rollout};
 use crate::repair::{reason, wanted_of};
@@ -90,7 +89,7 @@ pub(crate) async fn adopt<P: Planner>(
     {
         let mut state = shared.state();
         state.server.install(prepared);
-        state.edges = Edges::adopted(&rollout);
+        state.edges.adopt(&rollout);
         state.stale.clear();
         state.idle.clear();
     }

@@ -7,7 +7,7 @@ use p4runtime_proto::p4::v1::{
     ForwardingPipelineConfig, ReadRequest, SetForwardingPipelineConfigRequest, StreamMessageResponse,
     Uint128, Update, WriteRequest,
 };
-use p4runtime_proto::p4rack::v1::{TraceRequest, TraceResponse};
+use p4runtime_proto::p4rack::v1::{Thresholds, TraceRequest, TraceResponse};
 use p4runtime_server::{Pieces, Status, StreamId};
 
 /// Which call a reply is for.
@@ -66,6 +66,8 @@ pub enum Steer {
         /// It is let back.
         ends: bool,
     },
+    /// Edges with spares decide by other thresholds; those that are not set stay.
+    SetThresholds(Thresholds),
     /// The streams of these controllers end, or of all if there are none here, and their election ids are forgotten.
     EndClients(Vec<u64>),
 }

@@ -16,7 +16,6 @@
 
 use crate::ask::{Answer, Ask};
 use crate::desired::Plans;
-use crate::edges::Edges;
 use crate::part::{Planner, Rollout};
 use crate::repair::{self, Found, all_done, everything, is_unknown};
 use crate::spread::{Spread, spread};
@@ -66,7 +65,7 @@ pub(crate) async fn exchange<P: Planner>(
         match ended {
             Ok(()) => {
                 state.server.install(prepared);
-                state.edges = Edges::filled(&new);
+                state.edges.fill(&new);
                 state.stale.clear();
                 state.idle.clear();
             }

@@ -1,6 +1,6 @@
 //! An edge with spares, and its registers as P4Runtime has them.
 
-use base_time::Duration;
+use crate::limits::Limits;
 use failover::{Allowed, Target};
 use p4runtime_proto::p4::v1::{
     Entity, Index, P4Data, RegisterEntry, Update, entity::Entity as Kind, p4_data::Data, update::Type,
@@ -19,8 +19,8 @@ pub struct Edge {
     pub targets: Vec<usize>,
     /// Registers of the sender.
     pub registers: EdgeRegisters,
-    /// How long the state of a target has to be right before it is used again.
-    pub hold_down: Duration,
+    /// When a target has failed, and when it is used again.
+    pub limits: Limits,
 }
 
 /// Ids of registers of an edge (`docs/internals/failover.md`).
@@ -57,10 +57,7 @@ impl Edge {
     }
 
     pub(crate) fn write(&self, register: u32, value: u32) -> Update {
-        let bytes = value.to_be_bytes();
-        // The shortest bytes of the number.
-        let zeros = bytes.iter().take_while(|byte| **byte == 0).count().min(3);
-        let data = P4Data { data: Some(Data::Bitstring(bytes[zeros..].to_vec())) };
+        let data = P4Data { data: Some(Data::Bitstring(shortest(value.into()))) };
         Update { r#type: Type::Modify as i32, entity: Some(self.cell(register, Some(data))) }
     }
 
@@ -69,4 +66,11 @@ impl Edge {
         let cell = RegisterEntry { register_id: register, index, data };
         Entity { entity: Some(Kind::RegisterEntry(cell)) }
     }
+}
+
+/// The shortest bytes of a number.
+pub(crate) fn shortest(value: u64) -> Vec<u8> {
+    let bytes = value.to_be_bytes();
+    let zeros = bytes.iter().take_while(|byte| **byte == 0).count().min(bytes.len() - 1);
+    bytes[zeros..].to_vec()
 }

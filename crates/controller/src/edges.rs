@@ -9,10 +9,11 @@
 //! The last usable target of an edge is never barred for its state: a doubt here must not stop traffic.
 
 use crate::edge::{Edge, EdgeRegisters};
+use crate::limits::Limits;
 use crate::part::Rollout;
 use crate::spread::Spread;
 use base_time::{Duration, Time};
-use failover::{Allowed, Generations, Keeper, Kept, Target, Targets};
+use failover::{Allowed, Generations, Keeper, Kept, Target, Targets, Thresholds};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{Entity, Update, entity::Entity as Kind, p4_data::Data};
 use p4runtime_server::Status;
@@ -39,6 +40,8 @@ pub(crate) struct Edges {
     suspects: BTreeSet<usize>,
     /// When a target may be compared again.
     compared: BTreeMap<usize, Time>,
+    /// Of an operator, instead of those of the plan.
+    limits: Option<Limits>,
 }
 
 struct Watched {
@@ -56,22 +59,42 @@ const AGAIN: Duration = Duration::from_ms(1_000);
 pub(crate) type Written = Vec<(usize, Allowed)>;
 
 impl Edges {
-    /// Of a rollout that was just filled.
-    pub(crate) fn filled(rollout: &Rollout) -> Edges {
-        let watched = |edge: &Edge| Watched {
-            keeper: Some(Keeper::new(edge.targets.len(), micros(edge.hold_down))),
-            edge: edge.clone(),
-            generations: Generations::default(),
-            used: Targets::NONE,
+    /// Those of a rollout that was just filled. What an operator has set stays.
+    pub(crate) fn fill(&mut self, rollout: &Rollout) {
+        let watched = |edge: &Edge| {
+            let edge = Edge { limits: self.limits.unwrap_or(edge.limits), ..edge.clone() };
+            let keeper = Some(Keeper::new(edge.targets.len(), micros(edge.limits.hold_down)));
+            Watched { edge, keeper, generations: Generations::default(), used: Targets::NONE }
         };
-        Edges { all: rollout.edges.iter().map(watched).collect(), ..Edges::default() }
+        let all = rollout.edges.iter().map(watched).collect();
+        *self = Edges { all, limits: self.limits, ..Edges::default() };
     }
 
-    /// Of a rollout that ran before.
-    pub(crate) fn adopted(rollout: &Rollout) -> Edges {
-        let mut edges = Edges::filled(rollout);
-        edges.all.iter_mut().for_each(|one| one.keeper = None);
-        edges
+    /// Those of a rollout that ran before.
+    pub(crate) fn adopt(&mut self, rollout: &Rollout) {
+        self.fill(rollout);
+        self.all.iter_mut().for_each(|one| one.keeper = None);
+    }
+
+    /// The limits of all edges; none without edges.
+    pub(crate) fn limits(&self) -> Option<Limits> {
+        self.all.first().map(|one| one.edge.limits)
+    }
+
+    /// Thresholds that an operator has set.
+    pub(crate) fn thresholds(&self) -> Option<Thresholds> {
+        self.limits.map(|limits| limits.thresholds)
+    }
+
+    /// An operator has set them.
+    pub(crate) fn set_limits(&mut self, limits: Limits) {
+        self.limits = Some(limits);
+        for Watched { edge, keeper, .. } in &mut self.all {
+            edge.limits = limits;
+            if let Some(keeper) = keeper {
+                keeper.set_hold_down(micros(limits.hold_down));
+            }
+        }
     }
 
     /// Registers of a device that begins without memory.
@@ -198,7 +221,7 @@ impl Edges {
             generations.read(generation);
             *used = Targets(cell(of.used).unwrap_or(0));
             let allowed = Allowed { forgiven: Targets(forgiven), barred: Targets(barred) };
-            let adopt = || Keeper::adopt(edge.targets.len(), micros(edge.hold_down), allowed);
+            let adopt = || Keeper::adopt(edge.targets.len(), micros(edge.limits.hold_down), allowed);
             let keeper = keeper.get_or_insert_with(adopt);
             keeper.read(Targets(failed));
             self.suspects.extend(keeper.out().filter_map(|target| edge.device(target)));

@@ -1,6 +1,7 @@
 //! A device's part of the whole program.
 
 use crate::edge::Edge;
+use failover::Side;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{Entity, ForwardingPipelineConfig, Update, entity::Entity as Kind};
@@ -77,6 +78,8 @@ pub struct Part {
     pub config: ForwardingPipelineConfig,
     /// Entries that connect the part with the others.
     pub linkage: Vec<Update>,
+    /// Entries of the linkage, by their places, that end in thresholds of edges with spares.
+    pub thresholds: Vec<(usize, Side)>,
     /// The same for people: the section where packets continue, and the output port.
     pub edges: Vec<(String, u32)>,
     /// Ids of the whole program's objects in the part.
@@ -116,7 +119,7 @@ impl Part {
         let here = |table: &u32| has.things.contains(table);
         has.direct_counters = info.direct_counters.iter().map(|c| c.direct_table_id).filter(here).collect();
         has.direct_meters = info.direct_meters.iter().map(|m| m.direct_table_id).filter(here).collect();
-        Ok(Part { name: name.to_string(), config, linkage, edges: vec![], has })
+        Ok(Part { name: name.to_string(), config, linkage, thresholds: vec![], edges: vec![], has })
     }
 
     /// True if the device has the entity's object; groups and sessions belong to the traffic manager. A query for all

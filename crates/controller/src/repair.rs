@@ -107,7 +107,7 @@ pub(crate) async fn contents<P: Planner>(
     rollout: &Rollout,
     prepared: &Prepared<Plans<P>>,
 ) -> Result<Spread, Status> {
-    let mut out = beginnings(rollout);
+    let mut out = beginnings(shared, rollout);
     edges::first(rollout, shared.state().seconds(), &mut out);
     let mut written = prepared.written();
     while !written.is_over() {
@@ -131,7 +131,7 @@ fn contents_of<P: Planner>(
         desired.gathered.prefer(Gathered::of(&desired.catalog, own.before));
     }
     let written = shared.state().server.written()?;
-    let mut out = beginnings(rollout).remove(&device).unwrap_or_default();
+    let mut out = beginnings(shared, rollout).remove(&device).unwrap_or_default();
     {
         let mut state = shared.state();
         let seconds = state.seconds();
@@ -148,9 +148,11 @@ pub(crate) fn wanted_of<P: Planner>(
     device: usize,
 ) -> Result<Vec<Entity>, Status> {
     let written = shared.state().server.written()?;
-    let linkage = rollout.parts.get(device).and_then(Option::as_ref).map_or(&[][..], |part| &part.linkage);
+    let thresholds = shared.state().edges.thresholds();
+    let part = rollout.parts.get(device).and_then(Option::as_ref);
+    let linkage = part.map_or(vec![], |part| part.linkage_with(thresholds.as_ref()));
     let own = written.into_iter().map(making_one).filter_map(|update| to_one(rollout, device, &update));
-    Ok(linkage.iter().cloned().chain(own).filter_map(|update| update.entity).collect())
+    Ok(linkage.into_iter().chain(own).filter_map(|update| update.entity).collect())
 }
 
 /// Values that a device's data plane has written.
@@ -169,8 +171,10 @@ fn making_one(entity: Entity) -> Update {
 
 /// The linkage, and deletions of the program's own entries that control planes may have changed: the remaining ones are
 /// written again.
-fn beginnings(rollout: &Rollout) -> Spread {
-    let mut out: Spread = rollout.parts().map(|(device, part)| (device, part.linkage.clone())).collect();
+fn beginnings<P: Planner>(shared: &Shared<P>, rollout: &Rollout) -> Spread {
+    let thresholds = shared.state().edges.thresholds();
+    let linkage = |(device, part): (usize, &Part)| (device, part.linkage_with(thresholds.as_ref()));
+    let mut out: Spread = rollout.parts().map(linkage).collect();
     for update in &rollout.initial {
         let Some(Kind::TableEntry(e)) = update.entity.as_ref().and_then(|e| e.entity.as_ref()) else {
             continue;

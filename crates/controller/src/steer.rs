@@ -4,6 +4,7 @@ use crate::call::Steer;
 use crate::config::exchange;
 use crate::part::{Planner, RegionMap};
 use crate::task::Shared;
+use crate::thresholds;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_server::{Status, StreamId};
 
@@ -48,6 +49,7 @@ pub(crate) async fn steer<P: Planner>(shared: &Shared<P>, steer: Steer) -> Resul
             let now = state.now;
             state.edges.keep_out(at, ends, now)
         }
+        Steer::SetThresholds(to) => thresholds::set(shared, &to).await,
         Steer::EndClients(streams) => {
             let streams: Vec<StreamId> = streams.into_iter().map(StreamId).collect();
             let mut state = shared.state();

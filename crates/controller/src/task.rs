@@ -75,7 +75,7 @@ impl<P: Planner> Shared<P> {
     }
 
     /// Asks one device again and again. False if it does not do it.
-    async fn done(&self, device: usize, ask: Ask) -> bool {
+    pub(crate) async fn done(&self, device: usize, ask: Ask) -> bool {
         let attempt = async || match self.ask(device, ask.clone()).await {
             Answer::Done => Ok(()),
             other => Err(other),

@@ -127,7 +127,7 @@ impl OneSwitch {
                 let why = "this is a single device: it has no plan to replace";
                 return Some(Err(Status::new(Code::Unimplemented, why)));
             }
-            Steer::KeepOut { .. } => {
+            Steer::KeepOut { .. } | Steer::SetThresholds(_) => {
                 let why = "this is a single device: ask the controller of the rack";
                 return Some(Err(Status::new(Code::Unimplemented, why)));
             }

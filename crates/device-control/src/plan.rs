@@ -5,9 +5,9 @@ use super::{Known, Maker, Offered, told};
 use base_diag::SourceMap;
 use base_time::Duration;
 use compiler::{Printed, make_parts};
-use controller::{Edge, EdgeRegisters, Part, Planner, RegionMap, Rollout, Wires};
+use controller::{Edge, EdgeRegisters, Limits as EdgeLimits, Part, Planner, RegionMap, Rollout, Wires};
 use ir::{InstanceId, Name, Program};
-use ir_split::{DeviceIndex, Linkage, Placement, Policy, Site};
+use ir_split::{DeviceIndex, LastArgs, Linkage, Placement, Policy, Site};
 use ir_state::Mode;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
@@ -168,10 +168,11 @@ fn rollout_of(
     super::room(&plain, memory)?;
     let cookie = cookie_of(whole);
     let mut edges = vec![];
+    let limits = EdgeLimits { thresholds: placement.thresholds, hold_down };
     let devices = parts.into_iter().zip(texts).zip(&placement.devices).enumerate();
     let parts = devices.map(|(at, ((part, text), name))| match (part, text) {
         (Some(part), Some(text)) => {
-            edges.extend(edges_of(at, &part, hold_down)?);
+            edges.extend(edges_of(at, &part, limits)?);
             let mut part = make_part(name, &part.program, &part.linkage, text, &info)?;
             part.config.cookie = Some(cookie);
             Ok(Some(part))
@@ -187,7 +188,7 @@ fn rollout_of(
 }
 
 /// The edges with spares that leave a device.
-fn edges_of(sender: usize, part: &ir_split::Part, hold_down: Duration) -> Result<Vec<Edge>, Status> {
+fn edges_of(sender: usize, part: &ir_split::Part, limits: EdgeLimits) -> Result<Vec<Edge>, Status> {
     if part.linkage.edges.is_empty() {
         return Ok(vec![]);
     }
@@ -206,7 +207,7 @@ fn edges_of(sender: usize, part: &ir_split::Part, hold_down: Duration) -> Result
                 generations: register("generations")?,
                 used: register("used")?,
             },
-            hold_down,
+            limits,
         })
     };
     part.linkage.edges.iter().map(edge).collect()
@@ -305,6 +306,13 @@ pub fn make_part(
         };
         Some((at, u32::try_from(entry.port()?).ok()?))
     };
+    // Updates of value sets come before those of entries.
+    let entries = (linkage.value_sets.len()..).zip(&linkage.entries);
+    let thresholds = |(at, entry): (usize, &ir_split::LinkEntry)| match entry.last {
+        LastArgs::Thresholds(side) => Some((at, side)),
+        LastArgs::Port => None,
+    };
+    part.thresholds = entries.filter_map(thresholds).collect();
     part.edges = linkage.entries.iter().filter_map(edge).collect();
     Ok(part)
 }

@@ -1,9 +1,11 @@
 //! Description of a switch for operators.
 
 use super::{Metric, Splitter};
-use controller::{Controller, DeviceId, EdgeState, Kept};
+use base_time::Duration;
+use controller::{Controller, DeviceId, EdgeState, Kept, Limits};
 use p4runtime_proto::p4rack::v1::{
-    Device, Edge, Link, Metric as Shown, ShowResponse, Spares, Target, show_response::State, target,
+    Device, Edge, Link, Metric as Shown, ShowResponse, Spares, Target, Thresholds, show_response::State,
+    target,
 };
 
 /// Metrics as messages.
@@ -30,7 +32,21 @@ fn spares(EdgeState { edge, targets, used }: EdgeState, name: &dyn Fn(usize) -> 
         state: state(*device, kept) as i32,
     };
     let targets = edge.targets.iter().zip(targets).map(target).collect();
-    Spares { from: name(edge.sender), regions: edge.regions, targets }
+    let thresholds = Some(thresholds(edge.limits));
+    Spares { from: name(edge.sender), regions: edge.regions, targets, thresholds }
+}
+
+fn thresholds(Limits { thresholds: of, hold_down }: Limits) -> Thresholds {
+    Thresholds {
+        ask_every: Some(of.ask_every),
+        ask_after_us: Some(of.ask_after),
+        patience_us: Some(of.patience),
+        most_missed: Some(of.most_missed.into()),
+        tolerance: Some(of.tolerance.into()),
+        most_gaps: Some(of.most_gaps.into()),
+        window: Some(of.window),
+        hold_down_us: Some(hold_down.as_ps() / Duration::from_us(1).as_ps()),
+    }
 }
 
 /// A rack; `addresses` are those of agents in other processes.

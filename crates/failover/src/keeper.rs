@@ -62,6 +62,11 @@ impl Keeper {
         Keeper { allowed, written: allowed, failed: None, targets, hold_down }
     }
 
+    /// From now on, a target waits so long.
+    pub fn set_hold_down(&mut self, hold_down: u64) {
+        self.hold_down = hold_down;
+    }
+
     /// New contents of the sender's registers, if they differ from the present ones.
     pub fn to_write(&self) -> Option<Allowed> {
         (self.allowed != self.written).then_some(self.allowed)

@@ -30,7 +30,7 @@ pub use keeper::{Generations, Keeper, Kept};
 pub use receiver::{Received, Receiver, Verdict};
 pub use sender::{Allowed, Heard, Sender, Sent, TargetState};
 pub use targets::{Target, Targets};
-pub use thresholds::Thresholds;
+pub use thresholds::{Side, Thresholds};
 
 /// Bits of [`Stamp::generation`].
 pub const GENERATION_BITS: u32 = 32;

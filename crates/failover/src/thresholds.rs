@@ -35,7 +35,40 @@ impl Default for Thresholds {
     }
 }
 
+/// Time stamps of programs have 48 bits; a threshold in microseconds stays far below.
+pub const MOST_US: u64 = 1 << 40;
+
+/// An end of an edge, which has thresholds of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Side {
+    /// Decides which target is in use.
+    Sender,
+    /// Decides what is missing.
+    Receiver,
+}
+
 impl Thresholds {
+    /// Between devices that are processes of their own: a busy machine delays answers by milliseconds.
+    pub fn between_processes() -> Thresholds {
+        Thresholds { ask_after: 1000, patience: 20_000, ..Thresholds::default() }
+    }
+
+    /// The last arguments of the table entry by which a side finds an edge, as `edge.p4` of the policy has them.
+    pub fn args(&self, side: Side) -> Vec<u64> {
+        let tolerance = u64::from(self.tolerance);
+        match side {
+            Side::Sender => vec![
+                self.ask_every.into(),
+                self.ask_after,
+                self.patience,
+                self.most_missed.into(),
+                self.most_gaps.into(),
+                u64::from(self.window) - 1,
+            ],
+            Side::Receiver => vec![tolerance, (1 << tolerance) - 1],
+        }
+    }
+
     /// The first number that is outside of its range, as a sentence.
     pub fn fault(&self) -> Option<&'static str> {
         let faults = [

@@ -43,7 +43,8 @@ pub fn of_part(device: &str, part: &Part) -> Overhead {
     let of_entry = |table: &str| footprint::table(program, table).map_or(0, |needs| needs.entry_bits);
     let members = linkage.value_sets.iter().map(|(_, members)| members.len());
     let port_bits = u64::from(ir_split::PORT_BITS);
-    let tables = program.controls.iter().flat_map(|c| &c.tables).filter(|t| ours.name(&t.name)).count();
+    let tables =
+        program.controls.iter().flat_map(|c| &c.tables).filter(|t| ours.holds(&t.control_plane_name)).count();
     Overhead {
         device: device.to_string(),
         tables: tables + linkage.value_sets.len(),
@@ -82,13 +83,17 @@ impl Ours<'_> {
         !self.prefix.is_empty() && (name == self.prefix || name.starts_with(&format!("{}_", self.prefix)))
     }
 
+    /// True if a thing with this control-plane name is ours, or in a control of ours: `In.p4rack_leave.edge_of`.
+    fn holds(&self, name: &str) -> bool {
+        name.split('.').any(|part| self.name(part))
+    }
+
     /// Size and bits of each of its objects of a kind.
     fn cells(&self, kind: &str) -> impl Iterator<Item = (u64, u64)> {
         let program = self.program;
-        let found = program
-            .instances
-            .iter()
-            .filter(move |i| self.name(&i.name) && program.extern_object(i.object).name == kind);
+        let found = program.instances.iter().filter(move |i| {
+            self.holds(&i.control_plane_name) && program.extern_object(i.object).name == kind
+        });
         found.map(move |i| {
             let size = i.args.iter().find_map(|arg| match &arg.kind {
                 ir::ExprKind::Const(ir::Const::Bits(bits)) => bits.to_u64(),

@@ -5,7 +5,7 @@ use ir::{
     Action, BinaryOp, Block, Call, CallEffect, Callee, Const, Control, Expr, ExprKind, InstanceId, Keyset,
     Program, Stmt, StmtKind, Transition, Type, visit,
 };
-use ir_split::{LinkEntry, Part};
+use ir_split::{LastArgs, LinkEntry, Part};
 use std::sync::Arc;
 
 /// A broken split.
@@ -81,8 +81,8 @@ pub fn mutants(parts: &[Option<Part>]) -> Vec<Mutant> {
         }
         for index in 0..part.linkage.entries.len() {
             let mut broken = part.clone();
-            let LinkEntry { args, leads, .. } = &mut broken.linkage.entries[index];
-            let Some(port) = args.last_mut().filter(|_| *leads) else { continue };
+            let LinkEntry { args, last, .. } = &mut broken.linkage.entries[index];
+            let Some(port) = args.last_mut().filter(|_| *last == LastArgs::Port) else { continue };
             *port ^= 1;
             let name = format!("device {device}: wrong port: entry {index}");
             all.push(with_part(parts, device, name, broken));

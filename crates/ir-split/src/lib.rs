@@ -60,5 +60,5 @@ pub use pipeline::{STEPS, Step, StepText, Traced, split, trace};
 pub use placement::{DeviceIndex, Length, Order, Placement, Policy, Site};
 pub use section::{CallEnd, Half, SectionId, SectionKind};
 pub use sent_edge::SentEdge;
-pub use split::{DeviceProgram, Edge, LinkEntry, Linkage, LiveValue, Part, SectionInfo, Split};
+pub use split::{DeviceProgram, Edge, LastArgs, LinkEntry, Linkage, LiveValue, Part, SectionInfo, Split};
 pub use state::uses_in_order;

@@ -4,6 +4,7 @@ use crate::layout::{APP_BITS, EPOCH_BITS, ETHER_TYPE, ETHERNET_BITS, LayoutField
 use crate::placement::{DeviceIndex, Placement};
 use crate::section::{CallEnd, Half, SectionId, SectionKind};
 use base_diag::{Diagnostic, Span};
+use failover::Side;
 use ir::{Name, Program};
 use std::sync::Arc;
 
@@ -154,8 +155,6 @@ pub struct Edge {
     pub regions: Vec<Name>,
     /// The preferred device and its spares, each with the port that leads there.
     pub targets: Vec<(DeviceIndex, u64)>,
-    /// A frame that tells the edge that time has passed: the device takes it from the port of any target.
-    pub tick: Vec<u8>,
 }
 
 /// An entry `keys -> action(args)`.
@@ -169,13 +168,22 @@ pub struct LinkEntry {
     pub action: Name,
     /// The action's arguments.
     pub args: Vec<u64>,
-    /// The last argument is a port that joins devices.
-    pub leads: bool,
+    /// What the last arguments are.
+    pub last: LastArgs,
+}
+
+/// The last arguments of an entry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LastArgs {
+    /// A port that joins devices.
+    Port,
+    /// Thresholds of an edge with spares ([`failover::Thresholds::args`]).
+    Thresholds(Side),
 }
 
 impl LinkEntry {
     /// The port that joins devices, if the entry gives one.
     pub fn port(&self) -> Option<u64> {
-        self.args.last().copied().filter(|_| self.leads)
+        self.args.last().copied().filter(|_| self.last == LastArgs::Port)
     }
 }

@@ -18,7 +18,8 @@ const DRIVER: &str = r#"
 #include <core.p4>
 #include <v1model.p4>
 #define TARGETS 3
-#define EDGES 2
+#define LEAVING 2
+#define ARRIVING 2
 #define REGION_BITS 8
 #define ADDRESS_BITS 48
 #define PORT_BITS 9
@@ -376,7 +377,7 @@ mod rack {
     use base_diag::SourceMap;
     use base_time::{Duration, Time};
     use device::Session;
-    use ir_split::{DeviceIndex, Edge, Placement, Policy, Site};
+    use ir_split::{DeviceIndex, Edge, Placement, Policy, SentEdge, Site};
     use std::collections::{BTreeSet, VecDeque};
     use std::sync::Arc;
 
@@ -389,8 +390,8 @@ mod rack {
         pub lost: u32,
         /// Frames to helpers come twice.
         pub doubles: bool,
-        /// The edge of the switch.
-        pub edge: Edge,
+        /// A tick of the switch's edge.
+        pub tick: Vec<u8>,
         /// Reports that have come to the switch.
         pub reports: Vec<Vec<u8>>,
         pub now: u64,
@@ -418,6 +419,9 @@ mod rack {
             assert_eq!((&*edges[0].control, edges[0].number), ("In.p4rack_leave", 0));
             assert_eq!(edges[0].targets, [(nic, 11), (spare, 12)]);
             assert_eq!(edges[0].regions, ["R"]);
+            let parts = split.devices.iter().flatten();
+            let sent: Vec<_> = parts.flat_map(|part| SentEdge::of_program(&part.program)).collect();
+            assert_eq!((sent.len(), sent[0].tick_us, sent[0].ports.as_slice()), (1, 100, &[11, 12][..]));
             let switches = split.devices.iter().flatten().map(|part| {
                 let mut switch =
                     ir_interp::switch(Arc::new(part.program.clone()), Options::default()).expect("a device");
@@ -437,7 +441,7 @@ mod rack {
             });
             Rack {
                 switches: switches.collect(),
-                edge: edges[0].clone(),
+                tick: sent[0].tick.clone(),
                 placement,
                 down: BTreeSet::new(),
                 doubles: false,
@@ -550,7 +554,7 @@ fn an_idle_edge_is_probed() {
     let mut rack = rack::Rack::new(include_str!("../testdata/split/spares.p4"));
     rack.send(0, &[3; 62]);
     let mut like = rack.reports.pop().expect("the first hand-over asks");
-    let tick = rack.edge.tick.clone();
+    let tick = rack.tick.clone();
     (like[11], like[17]) = (tick[11], like[17] | 0xc0);
     assert_eq!(tick[..18], like[..18], "addresses, EtherType, plan, region and kind");
     for _ in 0..10 {
@@ -565,4 +569,32 @@ fn an_idle_edge_is_probed() {
     }
     let used = rack.switches[0].register_value("In.p4rack_leave.used", 0).unwrap();
     assert_eq!(used, Value::Bits(bits(2, 2)));
+}
+
+/// What looks like a report is one only from a link to a target.
+#[test]
+fn feedback_by_another_port_is_a_packet_of_the_program() {
+    let source = include_str!("../testdata/split/spares.p4");
+    let used = |rack: &rack::Rack| rack.switches[0].register_value("In.p4rack_leave.used", 0).unwrap();
+    let [preferred, spare] = [1, 2].map(|target| Value::Bits(bits(2, target)));
+    let mut lossy = rack::Rack::new(source);
+    let mut count = 0;
+    while count < 200 && (count == 0 || used(&lossy) == preferred) {
+        if (1..60).contains(&count) {
+            lossy.down.insert(1);
+        } else {
+            lossy.down.remove(&1);
+        }
+        lossy.send(0, &[3; 62]);
+        count += 1;
+    }
+    let report = lossy.reports.pop().expect("too many are missing");
+    let mut rack = rack::Rack::new(source);
+    (0..count).for_each(|_| drop(rack.send(0, &[3; 62])));
+    assert_eq!(used(&rack), preferred);
+    rack.send(0, &report);
+    assert_eq!(used(&rack), preferred, "port 0 leads to a host");
+    rack.send(11, &report);
+    rack.send(0, &[3; 62]);
+    assert_eq!(used(&rack), spare);
 }

@@ -286,3 +286,36 @@ fn a_region_is_placed_at_one_device() {
     let titles: Vec<&str> = found.iter().map(|d| d.title.as_str()).collect();
     assert_eq!(titles, ["region `R` is placed at 2 devices"]);
 }
+
+/// Devices with spares have one place each.
+#[test]
+fn devices_and_spares_are_the_same_for_all_regions_on_them() {
+    let source = include_str!("../testdata/split/spares.p4");
+    let source = bare(source)
+        .replace("@region(\"R\") {", "@region(\"Q\") { hdr.h.a = hdr.h.a + 0; }\n@region(\"R\") {");
+    let program = compile("test.p4", &source, &mut SourceMap::new());
+    let [tor, nic, spare] = [0, 1, 2].map(DeviceIndex);
+    let told = |sites: &[(&str, &[DeviceIndex])]| {
+        let site = |(name, devices): &(&str, &[DeviceIndex])| {
+            ((*name).into(), Site { devices: devices.to_vec(), policy: Policy::Failover })
+        };
+        let placement = Placement {
+            devices: ["tor", "nic", "spare"].map(Into::into).to_vec(),
+            sites: sites.iter().map(site).collect(),
+            ports: [((tor, nic), 11), ((nic, tor), 21), ((tor, spare), 12), ((spare, tor), 22)].into(),
+            ..Placement::whole("tor")
+        };
+        let found = ir_split::split(&program, &placement).err().unwrap_or_default();
+        let line = |d: &base_diag::Diagnostic| format!("{}: {}", d.title, d.notes.join(", "));
+        found.iter().map(line).collect::<Vec<_>>()
+    };
+    assert_eq!(told(&[("Q", &[nic, spare]), ("R", &[nic, spare])]), Vec::<String>::new());
+    let twice = "`nic` cannot be a device of region `R`: it is named twice";
+    assert_eq!(told(&[("R", &[nic, nic])]), [twice]);
+    let origin = "`tor` cannot be a device of region `R`: it is an origin";
+    assert_eq!(told(&[("R", &[nic, tor])]), [origin]);
+    let other =
+        "cannot be a device of region `R`: other regions have it without the same devices in the same order";
+    let both = ["spare", "nic"].map(|name| format!("`{name}` {other}"));
+    assert_eq!(told(&[("Q", &[nic, spare]), ("R", &[spare, nic])]), both);
+}

@@ -1,9 +1,10 @@
 //! Answers of a running switch as text for people.
 
 use crate::run::text::hex;
+use base_time::Duration;
 use p4runtime_proto::p4::v1::Uint128;
 use p4runtime_proto::p4rack::v1::{
-    Metric, ShowResponse, Target, TraceResponse, show_response::State, target,
+    Metric, ShowResponse, Target, Thresholds, TraceResponse, show_response::State, target,
 };
 use std::fmt::Write;
 
@@ -115,7 +116,7 @@ pub fn edges(shown: &ShowResponse) -> String {
     table(rows.collect())
 }
 
-/// Edges with spares, one a line: each target with its state, the preferred one first.
+/// Edges with spares, one a line: each target with its state, the preferred one first. Then the thresholds.
 pub fn spares(shown: &ShowResponse) -> String {
     let target = |target: &Target| {
         let state = match target.state() {
@@ -133,7 +134,29 @@ pub fn spares(shown: &ShowResponse) -> String {
         row.extend(edge.targets.iter().map(target));
         row
     });
-    table(rows.collect())
+    let mut out = table(rows.collect());
+    // They are the same for all edges of an app.
+    if let Some(of) = shown.spares.first().and_then(|edge| edge.thresholds.as_ref()) {
+        let _ = writeln!(out, "thresholds: {}", thresholds(of));
+    }
+    out
+}
+
+/// Names as in RACK.toml.
+fn thresholds(of: &Thresholds) -> String {
+    let number = |name: &str, value: Option<u32>| Some(format!("{name} {}", value?));
+    let time = |name: &str, us: Option<u64>| Some(format!("{name} {}", Duration::from_us(us?)));
+    let all = [
+        number("ask_every", of.ask_every),
+        time("ask_after", of.ask_after_us),
+        time("patience", of.patience_us),
+        number("most_missed", of.most_missed),
+        number("tolerance", of.tolerance),
+        number("most_gaps", of.most_gaps),
+        number("window", of.window),
+        time("hold_down", of.hold_down_us),
+    ];
+    all.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// Counters as a table, one a line: those whose row contains `filter`, and unless `all` is set, only those above zero.

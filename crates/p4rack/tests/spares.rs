@@ -6,7 +6,7 @@ use base_time::{Duration, Rng, Time};
 use ir_prove::{Effort, prove};
 use p4rack::{Racked, proof, rack, up};
 use rack_emulator::{Emulator, RunReport};
-use rack_model::{DeviceId, Fault, FaultKind, HostId, LinkId, NodeId, Probability};
+use rack_model::{DeviceId, Fault, FaultKind, HostId, LinkId, NodeId, Probability, Rack, Replace};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -180,6 +180,16 @@ fn a_switch_that_restarts_goes_on() {
     assert!(!notes(&report).iter().any(|note| note.contains("hands over")), "{:?}", report.notes);
 }
 
+/// Frames that come while it has no program are counted once, however often that is.
+#[test]
+fn a_switch_that_restarts_twice_counts_each_frame_once() {
+    let down = |at| fault(FaultKind::DeviceDown(TOR), at, Some(2_000));
+    let report = run(&racked(vec![down(5_000), down(20_000)]));
+    lost(&report);
+    let [up, ..] = report.workloads.as_slice() else { panic!() };
+    assert!(up.received > 3_000, "{up:?}");
+}
+
 /// Of a partition, the switch sees its own ports alone.
 #[test]
 fn the_same_seed_gives_the_same_run() {
@@ -187,6 +197,31 @@ fn the_same_seed_gives_the_same_run() {
     let [one, other] = [run(&racked(faults())), run(&racked(faults()))];
     assert_eq!(one, other);
     assert_eq!(used(&one).0, Some("nic1"));
+}
+
+/// Racks that one controller cannot keep equal are refused before they run.
+#[test]
+fn racks_that_are_not_one_switch_are_refused() {
+    let refused = |change: &dyn Fn(&mut Rack)| {
+        let mut racked = racked(vec![]);
+        change(&mut racked.rack);
+        let Err(found) = up::bring_up(&racked) else { panic!("it runs") };
+        found
+            .into_iter()
+            .map(|found| format!("{}: {}", found.code, found.title))
+            .collect::<Vec<_>>()
+            .join("; ")
+    };
+    let told = refused(&|rack| {
+        let map = vec![];
+        rack.replaces.push(Replace { at: Time::ZERO, map, span: Default::default() });
+    });
+    assert!(told.contains("P4R0611: regions with spares cannot be moved while they run"), "{told}");
+    let mut apart = racked(vec![]);
+    let entries = apart.apps[0].entries.clone();
+    apart.own_entries.insert((0, 1), entries);
+    let Err(found) = up::bring_up(&apart) else { panic!("it runs") };
+    assert_eq!(found[0].title, "regions with spares need a rack that is one switch");
 }
 
 /// Frames of each host.
@@ -278,7 +313,8 @@ fn what_comes_is_what_would_have_come() {
         racked.rack.faults = (0..=rng.below(4)).map(|n| draw(&mut rng, n == 0)).collect();
         let mut running = up::bring_up(&racked).unwrap();
         send_all(&mut running.emulator);
-        let report = running.run().unwrap_or_else(|found| panic!("seed {seed}: {found:#?}"));
+        let report =
+            running.run().unwrap_or_else(|found| panic!("seed {seed}: {:?}, {found:#?}", racked.rack.faults));
         let found = arrivals(&mut running.emulator);
         for ((host, frame), times) in &found {
             let is_wanted = wanted.contains_key(&(*host, frame.clone()));

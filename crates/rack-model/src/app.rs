@@ -14,8 +14,9 @@
 //!                               # Acl = { device = "nic", spares = ["nic2"] }: a spare takes over when the device fails
 //! policy = "direct"             # after a region, the packet goes to the device of the next section; "call": first back to the device around the region;
 //!                               # "failover": as "direct", with spares
-//! spares = ["nic2"]             # of all regions in `map` that name no spares of their own, in order
-//! failover = { tick = "1ms" }   # thresholds: see `failover.rs`
+//! spares = ["nic2"]             # of all regions in `map` that name no spares of their own, in order. A number, with `map = "plan"`: so many for each
+//!                               # device, which the planner chooses
+//! failover = { tick = "1ms" }   # thresholds, where they differ from those of the rack: see `failover.rs`
 //! regions = "marked"            # regions: those marked in the program, or each use of a table or extern ("tables"), each
 //!                               # named block and control ("blocks"), consecutive slices ("chain"), statements that the origin's class
 //!                               # cannot execute ("beyond"), or as chosen by the planner ("auto")
@@ -30,7 +31,7 @@
 //! A rack may have several apps. Those that run on the same single device share it: each has the packets of its class. To one app, another app's devices are like hosts that send
 //! frames.
 
-use crate::failover::{self, Failover};
+use crate::failover::{self, Failover, FailoverKeys};
 use crate::names::Names;
 use crate::section::{Item, Reader, Section};
 use crate::value;
@@ -61,12 +62,16 @@ pub struct App {
     pub helpers: Vec<Spanned<DeviceId>>,
     /// Placement of the regions.
     pub map: Regions,
+    /// How many spares the planner chooses for each device of its plan.
+    pub planned_spares: u32,
     /// Method of finding regions.
     pub cuts: Cuts,
     /// Largest share of the app's packets that enters a region; unknown for regions not listed.
     pub shares: Vec<(Spanned<String>, Spanned<Probability>)>,
     /// When a device with spares has failed.
     pub failover: Failover,
+    /// The same where each device is a process.
+    pub failover_of_processes: Failover,
     /// The number of the plan, carried by hand-overs.
     pub epoch: u32,
     /// Frames that may be too long for a link once they are handed over are dropped there; else such a rack is refused.
@@ -169,7 +174,12 @@ const ORDERS: [(&str, Option<bool>); 2] = [("keep", Some(false)), ("any", Some(t
 
 const LONG_FRAMES: [(&str, Option<bool>); 2] = [("refuse", Some(false)), ("drop", Some(true))];
 
-pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<App> {
+pub(crate) fn read(
+    r: &mut Reader,
+    item: Item<'_>,
+    names: &Names,
+    usual_failover: &FailoverKeys,
+) -> Option<App> {
     let mut s = Section::new(r, "this app".to_string(), item.span, item)?;
     let name = s.optional(r, "name", value::name);
     let program = s.required(r, "program", "\"router.p4\"", value::string);
@@ -183,25 +193,37 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<App>
     let origins = s.required(r, "origin", "\"tor\"", |r, i| origins(r, i, device));
     let helpers = s.optional(r, "devices", |r, i| value::list(r, i, device));
     let policy = s.optional(r, "policy", |r, i| value::choice(r, i, &POLICIES));
-    let spares = s.optional(r, "spares", |r, i| value::list(r, i, device));
-    let usual = Usual { policy, spares: spares.as_ref().map_or(vec![], |spares| spares.value.clone()) };
+    let spares = s.optional(r, "spares", |r, i| WantedSpares::read(r, i, device));
+    let (named, planned_spares) = match &spares {
+        Some(Spanned { value: WantedSpares::Named(named), .. }) => (named.clone(), 0),
+        Some(Spanned { value: WantedSpares::Planned(count), .. }) => (vec![], *count),
+        None => (vec![], 0),
+    };
+    let usual = Usual { policy, spares: named };
     let map = s.optional(r, "map", |r, i| regions(r, i, &usual, device));
     if let Some(Spanned { value: Regions::Planned, .. }) = &map {
-        let only = "plans support only the policy `direct`";
+        let only = "plans support the policies `direct` and `failover`";
         match &usual.policy {
             Some(Spanned { value: Policy::Call, span }) => {
                 r.bad_value(*span, "planned regions cannot be called", only);
             }
-            Some(Spanned { value: Policy::Failover, span }) => {
-                r.bad_value(*span, "planned regions cannot have spares", only);
+            Some(Spanned { value: Policy::Failover, span }) if spares.is_none() => {
+                let why = "say how many spares each device has: `spares = 1`";
+                r.bad_value(*span, "nothing to fail over to", why);
+            }
+            Some(Spanned { value: Policy::Direct, span }) if planned_spares > 0 => {
+                r.bad_value(*span, "a policy without spares", "spares need the policy `failover`");
             }
             _ => {}
         }
-        if let Some(spares) = &spares {
-            r.bad_value(spares.span, "planned regions cannot have spares", only);
+        if let Some(Spanned { value: WantedSpares::Named(_), span }) = &spares {
+            r.bad_value(*span, "the planner chooses spares", "say how many each device has: `spares = 1`");
         }
+    } else if let Some(Spanned { value: WantedSpares::Planned(_), span }) = &spares {
+        let why = "name them, as in `[\"nic2\"]`: only `map = \"plan\"` chooses them";
+        r.bad_value(*span, "a number of spares", why);
     }
-    let failover = s.optional(r, "failover", failover::read);
+    let failover = s.optional(r, "failover", |r, i| failover::read(r, i, "`failover`"));
     let cuts = s.optional(r, "regions", |r, i| value::choice(r, i, &CUTS));
     let shares = s.optional(r, "shares", shares);
     let epoch = s.optional(r, "epoch", |r, i| value::small(r, i, 0..=255));
@@ -214,6 +236,9 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<App>
         s.later(r, key);
     }
     s.finish(r);
+    let place = failover.as_ref().map(|keys| keys.span);
+    let own_failover = failover.map_or(FailoverKeys::default(), |keys| keys.value);
+    let [failover, failover_of_processes] = failover::merged(r, place, usual_failover, &own_failover);
     let program = program?;
     let mut origins = origins?.value.into_iter();
     Some(App {
@@ -226,9 +251,11 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<App>
         other_origins: origins.collect(),
         helpers: helpers.map_or(vec![], |h| h.value),
         map: map.map_or(Regions::ByHand(vec![]), |m| m.value),
+        planned_spares,
         cuts: cuts.map_or(Cuts::Marked, |c| c.value),
         shares: shares.map_or(vec![], |shares| shares.value),
-        failover: failover.map_or(Failover::default(), |f| f.value),
+        failover,
+        failover_of_processes,
         epoch: epoch.map_or(1, |e| e.value),
         drops_long_frames: long_frames.is_some_and(|l| l.value),
         class,
@@ -255,6 +282,27 @@ fn class(r: &mut Reader, item: Item<'_>) -> Option<Class> {
                     .help(error.help),
             );
             None
+        }
+    }
+}
+
+/// Spares of an app.
+enum WantedSpares {
+    /// Of all regions.
+    Named(Vec<Spanned<DeviceId>>),
+    /// So many for each device of a plan.
+    Planned(u32),
+}
+
+impl WantedSpares {
+    fn read<'t>(
+        r: &mut Reader,
+        item: Item<'t>,
+        device: impl Fn(&mut Reader, Item<'t>) -> Option<DeviceId>,
+    ) -> Option<WantedSpares> {
+        match item.value {
+            DeValue::Integer(_) => Some(WantedSpares::Planned(value::small(r, item, 1..=31)?)),
+            _ => Some(WantedSpares::Named(value::list(r, item, device)?)),
         }
     }
 }

@@ -76,6 +76,13 @@ impl Default for Rack {
 }
 
 impl Rack {
+    /// From now on each device is a process of its own, as `p4rack switch` runs them.
+    pub fn of_processes(&mut self) {
+        for app in &mut self.apps {
+            app.failover = app.failover_of_processes;
+        }
+    }
+
     /// From now on every link and every frame extern has its full rate.
     pub fn at_full_rate(&mut self) {
         for link in &mut self.links {

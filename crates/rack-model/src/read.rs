@@ -1,6 +1,7 @@
 //! The file as a whole: text in, rack or diagnostics out.
 
 use crate::check::check;
+use crate::failover::{self, FailoverKeys};
 use crate::names::Names;
 use crate::section::{Entry, Item, Reader, Section};
 use crate::{
@@ -86,6 +87,7 @@ fn read_file(r: &mut Reader, table: &DeTable<'_>) -> Draft {
     // The earlier name of the key.
     stages.extend(listed(r, file.entry("stage"), "stage"));
     let plan = file.entry("plan");
+    let failover = file.entry("failover");
     file.later(r, "generate");
     file.finish(r);
 
@@ -103,8 +105,13 @@ fn read_file(r: &mut Reader, table: &DeTable<'_>) -> Draft {
         rack.links.extend(link::read(r, item, &names));
     }
     let knows_all_links = rack.links.len() == count;
+    let failover = failover.map_or_else(FailoverKeys::default, |entry| {
+        let keys = failover::read(r, entry.item, "`[failover]`").unwrap_or_default();
+        failover::merged(r, Some(entry.key_span), &keys, &FailoverKeys::default());
+        keys
+    });
     for item in apps {
-        rack.apps.extend(app::read(r, item, &names));
+        rack.apps.extend(app::read(r, item, &names, &failover));
     }
     for (index, item) in workloads.into_iter().enumerate() {
         rack.workloads.extend(workload::read(r, item, &names, index));

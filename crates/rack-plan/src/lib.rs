@@ -9,6 +9,7 @@ mod page;
 mod placement;
 mod rack;
 mod shares;
+mod spares;
 
 pub use bind::bind;
 pub use limits::check_limits;
@@ -16,6 +17,7 @@ pub use offers::call_cost;
 pub use page::page;
 pub use placement::{by_hand, placement};
 pub use rack::{Cost, RackProblem, Refused, RuleText};
+pub use spares::Spares;
 
 use base_diag::Diagnostic;
 use base_diag::codes::plan as codes;

@@ -20,18 +20,20 @@ use super::cut::{Cut, P4};
 use super::limits::{self, Beyond, check_limits};
 use super::offers::{call_cost, call_time, calls, offer, offered, takes};
 use super::placement::placement;
+use crate::spares::Spares;
 use base_diag::codes::plan as codes;
 use base_diag::{Diagnostic, Span};
 use ir::{Name, Program};
 use ir_footprint::footprint;
-use ir_split::{DeviceIndex, Placement, Site, Split, split};
+use ir_split::{DeviceIndex, Placement, Policy, Site, Split, split};
 use plan_model::flightplan::read_performance_csv;
 use plan_model::{
     Bound, Change, Compare, Device, Effect, Link, Model, Port, Prop, Role, Rule, Scope, Signature, Unit,
     VarId, Variable, find_name, read_rules,
 };
 use plan_search::{
-    Found, Goal, Objective, Plan, Problem, Progress, Scopes, Settings, Stop, Tiers, search, search_near, why,
+    Found, Goal, Objective, Ordered, Plan, Problem, Progress, Scopes, Settings, Stop, Tiers, search,
+    search_near, why,
 };
 use rack_model::link::SHORTEST_FRAME;
 use rack_model::{Cable, DeviceClass, DeviceId, End, NodeId, Rack};
@@ -51,9 +53,9 @@ pub struct RackProblem {
     pub problem: Problem,
     /// Regions that stay at the origin, with why.
     pub fixed: Vec<(Name, String)>,
-    rack: Rack,
+    pub(crate) rack: Rack,
     /// The app, by its place.
-    app: usize,
+    pub(crate) app: usize,
     program: Arc<Program>,
     /// Code that classes of the rack's devices cannot run.
     beyond: Vec<Beyond>,
@@ -161,8 +163,28 @@ impl RackProblem {
     }
 
     /// Sites of the regions, with the policy of a plan.
-    fn sites(&self, plan: &Plan) -> BTreeMap<Name, Site> {
-        self.map(plan).into_iter().map(|(region, device)| (region, device.into())).collect()
+    fn sites(&self, plan: &Plan, spares: &[Spares]) -> BTreeMap<Name, Site> {
+        let site = |(region, device)| {
+            let own = spares.iter().find(|of| of.device == device).filter(|of| !of.spares.is_empty());
+            let site = own.map_or(device.into(), |of| {
+                let others = of.spares.iter().map(|(spare, _)| *spare);
+                Site { devices: std::iter::once(device).chain(others).collect(), policy: Policy::Failover }
+            });
+            (region, site)
+        };
+        self.map(plan).into_iter().map(site).collect()
+    }
+
+    /// The split of a plan whose devices have spares; errors: the splitter's reasons to refuse it.
+    pub fn split_with(&self, plan: &Plan, spares: &[Spares]) -> Result<(Placement, Split)> {
+        let placement = placement(&self.rack, self.app, self.sites(plan, spares))?;
+        let made = split(&self.program, &placement)?;
+        Ok((placement, made))
+    }
+
+    /// How many spares the file wants for each device of a plan.
+    pub fn wanted_spares(&self) -> usize {
+        self.rack.apps.get(self.app).map_or(0, |app| app.planned_spares as usize)
     }
 
     /// A plan that was found, as the splitter has made it.
@@ -175,7 +197,7 @@ impl RackProblem {
         if self.split(plan).is_none() {
             // The costs of a plan know of no packets that pass by a device for nothing.
             let placement =
-                Placement { detours: false, ..placement(&self.rack, self.app, self.sites(plan))? };
+                Placement { detours: false, ..placement(&self.rack, self.app, self.sites(plan, &[]))? };
             let made = split(&self.program, &placement)?;
             check_limits(&self.rack, &placement, &made)?;
             self.splits.insert(plan.device.to_vec(), made);
@@ -188,7 +210,7 @@ impl RackProblem {
         self.try_split(plan).err().map(|why| Refused { map: self.map(plan), why })
     }
 
-    fn costs(&self, values: &[i64]) -> Vec<Cost> {
+    pub(crate) fn costs(&self, values: &[i64]) -> Vec<Cost> {
         let objectives = self.problem.settings.objectives.iter().zip(values).enumerate();
         let cost = |(at, (objective, value)): (usize, (&Objective, &i64))| Cost {
             objective: objective.name.to_string(),
@@ -239,11 +261,14 @@ impl RackProblem {
 
     /// The first plan in the order of the objectives, with its split and its costs.
     pub fn best(&mut self) -> Result<(Placement, Split, Vec<Cost>)> {
+        if self.wanted_spares() > 0 {
+            return self.best_with_spares();
+        }
         let mut watch = |p: &Progress| if p.labels > MAX_LABELS { Stop::Yes } else { Stop::No };
         let (found, refused) = self.search(&Goal::First, false, &mut watch)?;
         match found.plans.first() {
             Some((costs, plan)) => {
-                let placement = placement(&self.rack, self.app, self.sites(plan))?;
+                let placement = placement(&self.rack, self.app, self.sites(plan, &[]))?;
                 let made = self.splits.remove(&*plan.device);
                 Ok((placement, made.ok_or_else(Vec::new)?, self.costs(costs)))
             }
@@ -255,6 +280,43 @@ impl RackProblem {
         }
     }
 }
+
+impl RackProblem {
+    /// The first plan each of whose devices has the spares that the file wants.
+    fn best_with_spares(&mut self) -> Result<(Placement, Split, Vec<Cost>)> {
+        let mut watch = |p: &Progress| if p.labels > MAX_LABELS { Stop::Yes } else { Stop::No };
+        let count = self.wanted_spares();
+        let problem = Problem::new(self.problem.model.clone(), self.problem.settings.clone())?;
+        let mut all = Ordered::new(problem, Goal::First, MAX_REFUSED);
+        let mut first = None;
+        for _ in 0..MAX_REFUSED {
+            let Some((costs, plan)) = all.next(&mut watch) else { break };
+            let spares = self.spares(&plan, count)?;
+            let lacking = spares.iter().find(|of| of.spares.len() < count);
+            let ended = match lacking {
+                Some(of) => Err(vec![self.lacks(of, count)]),
+                None => self.split_with(&plan, &spares),
+            };
+            match ended {
+                Ok((placement, made)) => return Ok((placement, made, self.costs(&costs))),
+                Err(why) => first = first.or(Some(why)),
+            }
+        }
+        Err(first.unwrap_or_else(|| vec![why::no_plan(&self.problem, &mut || true)]))
+    }
+
+    fn lacks(&self, of: &Spares, count: usize) -> Diagnostic {
+        let name = |device: &DeviceIndex| self.problem.device_name(device.0 as usize);
+        let title = format!("`{}` has {} of {count} spares", name(&of.device), of.spares.len());
+        let found = Diagnostic::error(codes::NO_PLAN, title);
+        let unfit = of.unfit.iter().map(|(device, why)| format!("`{}`: {why}", name(device)));
+        let found = unfit.take(MANY).fold(found, Diagnostic::note);
+        found.help("add a device with links to those that hand packets over, or ask for fewer spares")
+    }
+}
+
+/// More devices than these are not listed.
+const MANY: usize = 16;
 
 /// Cost of a plan in one objective.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -477,7 +539,7 @@ fn frames(device: &rack_model::Device) -> Option<i64> {
 }
 
 /// Cables between devices of the app, with these devices.
-fn own_cables(rack: &Rack, app: usize) -> impl Iterator<Item = (Cable, [DeviceId; 2])> + '_ {
+pub(crate) fn own_cables(rack: &Rack, app: usize) -> impl Iterator<Item = (Cable, [DeviceId; 2])> + '_ {
     let is_own = move |device: DeviceId| rack.is_of(device, app);
     rack.cables().into_iter().filter_map(move |cable| match cable.ends.map(|end| end.node) {
         [NodeId::Device(a), NodeId::Device(b)] if is_own(a) && is_own(b) => Some((cable, [a, b])),

@@ -13,7 +13,7 @@ use p4runtime_proto::p4rack::v1::show_response::State;
 use p4runtime_proto::p4rack::v1::steer_request::{
     AddPort, EndClients, Hold, KeepOut, Release, RemovePort, Replace, Reset, What,
 };
-use p4runtime_proto::p4rack::v1::{SavedState, SteerRequest};
+use p4runtime_proto::p4rack::v1::{SavedState, SteerRequest, Thresholds, steer_request};
 use p4runtime_proto::{Message, to_json};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -58,7 +58,7 @@ enum Command {
     },
     /// List the output port of each hand-over on each device
     Edges,
-    /// List the edges whose devices have spares, with the state of each device; keep a device out or let it back
+    /// List the edges whose devices have spares, with the state of each device and the thresholds; keep a device out, let it back, or set thresholds
     Spares {
         #[command(subcommand)]
         change: Option<SparesChange>,
@@ -142,6 +142,61 @@ enum SparesChange {
         /// Name of the device
         device: String,
     },
+    /// Set thresholds of all edges while packets pass; thresholds that are not named stay. A controller that starts again begins with those of RACK.toml
+    Set(SetThresholds),
+}
+
+/// Names as in RACK.toml.
+#[derive(clap::Args)]
+#[group(required = true, multiple = true)]
+struct SetThresholds {
+    /// Hand-overs after which a report is asked for
+    #[arg(long, value_name = "N")]
+    ask_every: Option<u32>,
+    /// Age of the last request at which a report is asked for, as in 1ms
+    #[arg(long, value_name = "TIME", value_parser = microseconds)]
+    ask_after: Option<u64>,
+    /// Time after which a request without an answer is missed, as in 5ms: more than the longest round trip
+    #[arg(long, value_name = "TIME", value_parser = microseconds)]
+    patience: Option<u64>,
+    /// Requests missed in a row that are a failure
+    #[arg(long, value_name = "N")]
+    most_missed: Option<u32>,
+    /// Later hand-overs after which one that has not arrived is missing, 1 to 31
+    #[arg(long, value_name = "N")]
+    tolerance: Option<u32>,
+    /// Missing hand-overs of one window that are a failure
+    #[arg(long, value_name = "N")]
+    most_gaps: Option<u32>,
+    /// Hand-overs in a window, a power of two
+    #[arg(long, value_name = "N")]
+    window: Option<u32>,
+    /// Time for which the state of a device has to be right before it is used again, as in 100ms
+    #[arg(long, value_name = "TIME", value_parser = microseconds)]
+    hold_down: Option<u64>,
+}
+
+impl SetThresholds {
+    fn message(&self) -> Thresholds {
+        Thresholds {
+            ask_every: self.ask_every,
+            ask_after_us: self.ask_after,
+            patience_us: self.patience,
+            most_missed: self.most_missed,
+            tolerance: self.tolerance,
+            most_gaps: self.most_gaps,
+            window: self.window,
+            hold_down_us: self.hold_down,
+        }
+    }
+}
+
+/// Whole microseconds.
+fn microseconds(text: &str) -> Result<u64, String> {
+    let time: base_time::Duration = text.parse().map_err(|error| format!("{error}"))?;
+    let us = time.as_ps() / base_time::Duration::from_us(1).as_ps();
+    let is_whole = time == base_time::Duration::from_us(us);
+    is_whole.then_some(us).ok_or_else(|| "programs count whole microseconds".to_string())
 }
 
 #[derive(clap::Subcommand)]
@@ -222,6 +277,9 @@ fn done(args: &Args, format: Format) -> Result<ExitCode, OperatorError> {
             client.restore(&state)?;
             print_moved(format, ("restored", "from"), &state, file);
             return Ok(ExitCode::SUCCESS);
+        }
+        Command::Spares { change: Some(SparesChange::Set(set)) } => {
+            What::SetThresholds(steer_request::SetThresholds { thresholds: Some(set.message()) })
         }
         Command::Trace { packet } => {
             let traced = client.trace(packet.port, packet.bytes.clone())?;

@@ -7,6 +7,7 @@ mod operators;
 mod ports;
 mod saved;
 mod setup;
+mod spares;
 mod tls;
 
 use serde_json::Value;

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// Far longer than anything takes.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Directory of the tests' secret, so that the user's own is left alone.
 pub fn state() -> PathBuf {
@@ -114,11 +114,11 @@ pub fn changed(name: &str, from: &str, to: &str) -> PathBuf {
 }
 
 /// A free UDP address.
-fn free_udp() -> SocketAddr {
+pub fn free_udp() -> SocketAddr {
     UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
-fn free_tcp() -> String {
+pub fn free_tcp() -> String {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
 }
 

@@ -9,8 +9,8 @@ use device_control::{
 };
 use ir_split::{DeviceIndex, Placement, Policy, Site};
 use p4runtime_proto::p4::v1::{
-    ForwardingPipelineConfig, GetForwardingPipelineConfigRequest, MasterArbitrationUpdate, ReadRequest,
-    SetForwardingPipelineConfigRequest, StreamMessageRequest, Uint128, WriteRequest,
+    Entity, ForwardingPipelineConfig, GetForwardingPipelineConfigRequest, MasterArbitrationUpdate,
+    ReadRequest, SetForwardingPipelineConfigRequest, StreamMessageRequest, Uint128, WriteRequest,
     stream_message_request::Update as Asked,
 };
 use p4runtime_proto::p4rack::v1::ShowResponse;
@@ -316,6 +316,21 @@ impl Bench {
             World::One(one) => one.device().into_iter().collect(),
             World::Rack(rack) => rack.devices().collect(),
         }
+    }
+
+    /// Entities of a device of a rack.
+    pub fn holds(&mut self, device: usize, query: &str) -> Vec<Entity> {
+        match &mut self.world {
+            World::One(_) => panic!("no rack"),
+            World::Rack(rack) => rack.holds(device, read_request(query).entities[0].clone()),
+        }
+    }
+
+    /// A device of a rack begins anew, and is repaired.
+    pub fn restart(&mut self, device: usize) {
+        let World::Rack(rack) = &mut self.world else { panic!("no rack") };
+        rack.restart(self.now, device);
+        self.wait(Duration::from_ms(1));
     }
 
     /// A port goes up or down.

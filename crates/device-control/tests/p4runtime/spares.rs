@@ -3,6 +3,8 @@
 use crate::setup::{Bench, maker, sender, spared};
 use base_time::Duration;
 use controller::Steer;
+use p4runtime_proto::p4::v1::{entity::Entity as Kind, table_action};
+use p4runtime_proto::p4rack::v1::Thresholds;
 use p4runtime_proto::p4rack::v1::target::State;
 
 const PROGRAM: &str = include_str!("../../../ir-split/testdata/split/spares.p4");
@@ -62,6 +64,103 @@ fn devices_without_edges_are_not_kept_out() {
         let refused = bench.steer(keep_out(device, false));
         assert!(refused.contains(why), "{refused}");
     }
+}
+
+#[test]
+fn devices_that_begin_anew_are_used_when_they_may_be() {
+    let mut bench = bench();
+    assert_eq!(bench.packet(1, FRAME), LEFT);
+    // A helper waits for the hold-down.
+    bench.restart(1);
+    assert_eq!(bench.packet(1, FRAME), LEFT);
+    assert_eq!(states(&mut bench), [State::Recovering, State::InUse]);
+    // The switch begins with a generation after all that helpers have seen, and knows whom it may use.
+    bench.restart(0);
+    assert_eq!(bench.packet(1, FRAME), LEFT);
+    assert_eq!(states(&mut bench), [State::Recovering, State::InUse]);
+    // The last device that may be used is not barred for its state.
+    bench.restart(2);
+    assert_eq!(bench.packet(1, FRAME), LEFT);
+}
+
+/// Numbers that the entries of a device's edges end in.
+fn written(bench: &mut Bench, device: usize, count: usize) -> Vec<Vec<u64>> {
+    let mut found = vec![];
+    for entity in bench.holds(device, "table_entry {}") {
+        let Some(Kind::TableEntry(entry)) = entity.entity else { continue };
+        let action = entry.action.and_then(|action| action.r#type);
+        let Some(table_action::Type::Action(action)) = action else { continue };
+        let number = |bytes: &Vec<u8>| bytes.iter().fold(0, |all, byte| all << 8 | u64::from(*byte));
+        if action.params.len() == count {
+            found.push(action.params.iter().map(|param| number(&param.value)).collect());
+        }
+    }
+    found
+}
+
+#[test]
+fn an_operator_sets_thresholds_which_stay() {
+    let mut bench = bench();
+    let begun = bench.show().spares[0].thresholds.unwrap();
+    assert_eq!(
+        (begun.patience_us, begun.tolerance, begun.hold_down_us),
+        (Some(20), Some(16), Some(1_000_000))
+    );
+    assert_eq!(written(&mut bench, 0, 8), [[0, 3, 64, 10, 20, 3, 32, 1023]]);
+    assert_eq!(written(&mut bench, 1, 3), [[0, 16, 0xffff]]);
+    let set = Thresholds {
+        patience_us: Some(5000),
+        window: Some(256),
+        tolerance: Some(3),
+        hold_down_us: Some(2000),
+        ..Thresholds::default()
+    };
+    assert_eq!(bench.steer(Steer::SetThresholds(set)), "OK\n");
+    let wanted = Thresholds { ask_every: Some(64), ask_after_us: Some(10), ..set };
+    let wanted = Thresholds { most_missed: Some(3), most_gaps: Some(32), ..wanted };
+    let check = |bench: &mut Bench| {
+        assert_eq!(bench.show().spares[0].thresholds, Some(wanted));
+        assert_eq!(written(bench, 0, 8), [[0, 3, 64, 10, 5000, 3, 32, 255]]);
+        for target in [1, 2] {
+            assert_eq!(written(bench, target, 3), [[0, 3, 7]]);
+        }
+    };
+    check(&mut bench);
+    // Devices that begin anew have them, and so has the next program.
+    bench.restart(0);
+    bench.restart(1);
+    check(&mut bench);
+    assert_eq!(bench.steer(Steer::Reset), "OK\n");
+    check(&mut bench);
+    // The hold-down is the new one.
+    assert_eq!(bench.steer(keep_out("nic", false)), "OK\n");
+    assert_eq!(bench.steer(keep_out("nic", true)), "OK\n");
+    states(&mut bench);
+    bench.wait(Duration::from_ms(150));
+    bench.packet(1, FRAME);
+    assert_eq!(states(&mut bench), [State::InUse, State::Ready]);
+}
+
+#[test]
+fn thresholds_that_cannot_be_change_nothing() {
+    let mut bench = bench();
+    let none = Thresholds::default();
+    let wrong = [
+        (Thresholds { patience_us: Some(0), ..none }, "`patience` is at least 1 us"),
+        (Thresholds { patience_us: Some(1 << 41), ..none }, "`patience` is at most 12 days"),
+        (Thresholds { most_missed: Some(256), ..none }, "`most_missed` is at most 255"),
+        (Thresholds { tolerance: Some(32), ..none }, "`tolerance` is at most 31"),
+        (Thresholds { tolerance: Some(0), ..none }, "`tolerance` is from 1 to 31"),
+        (Thresholds { window: Some(1000), ..none }, "`window` is a power of two"),
+        (Thresholds { window: Some(16), ..none }, "`most_gaps` is at most `window`"),
+    ];
+    for (set, why) in wrong {
+        let refused = bench.steer(Steer::SetThresholds(set));
+        assert!(refused.contains(why), "{refused}");
+    }
+    assert_eq!(written(&mut bench, 0, 8), [[0, 3, 64, 10, 20, 3, 32, 1023]]);
+    let refused = crate::setup::racked().steer(Steer::SetThresholds(none));
+    assert!(refused.contains("no region has spares"), "{refused}");
 }
 
 /// Regions with spares stay where the map says.

@@ -2,6 +2,7 @@
 //! number beside ours, the chosen parameters, and the effects that the model leaves out.
 
 mod clip;
+mod failing;
 mod fig10;
 mod fig11;
 mod fig12;
@@ -10,6 +11,8 @@ mod fig14;
 mod fig18;
 mod fig19;
 mod fig20;
+mod fig21;
+mod fig22;
 mod fig9;
 mod flexswitch;
 mod hand_over;
@@ -17,6 +20,7 @@ mod lab;
 mod table1;
 mod table2;
 mod table3;
+mod table4;
 
 pub use clip::CLIP;
 pub use flexswitch::FLEXSWITCH;
@@ -40,7 +44,7 @@ pub struct Experiment {
 }
 
 /// Flightplan's, in the paper's order.
-pub const EXPERIMENTS: [&Experiment; 12] = [
+pub const EXPERIMENTS: [&Experiment; 15] = [
     &fig9::EXPERIMENT,
     &fig10::EXPERIMENT,
     &fig11::EXPERIMENT,
@@ -50,9 +54,12 @@ pub const EXPERIMENTS: [&Experiment; 12] = [
     &fig18::EXPERIMENT,
     &fig19::EXPERIMENT,
     &fig20::EXPERIMENT,
+    &fig21::EXPERIMENT,
+    &fig22::EXPERIMENT,
     &table1::EXPERIMENT,
     &table2::EXPERIMENT,
     &table3::EXPERIMENT,
+    &table4::EXPERIMENT,
 ];
 
 /// Results of an experiment.

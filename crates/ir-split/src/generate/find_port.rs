@@ -9,7 +9,7 @@ use crate::arch::PORT_BITS;
 use crate::placement::DeviceIndex;
 use crate::policy::{PortKey, PortTable};
 use crate::section::SectionId;
-use crate::split::LinkEntry;
+use crate::split::{LastArgs, LinkEntry};
 use ir::{ActionId, Stmt, StmtKind, TableId, Type, VarId, build};
 use p4_arch::{Duty, Meaning};
 
@@ -79,7 +79,7 @@ impl Generator<'_> {
             keys: vec![key],
             action,
             args: vec![port],
-            leads: true,
+            last: LastArgs::Port,
         }));
     }
 

@@ -55,6 +55,8 @@ impl Driven {
             _ => false,
         };
         if !is_same {
+            // What it dropped before is known: a device without a program begins to count again.
+            self.idle = Idle::default();
             self.bar_ports();
         }
         (result, !is_same)

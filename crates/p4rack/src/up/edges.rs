@@ -5,6 +5,7 @@
 
 use crate::rack::Racked;
 use base_time::{Duration, Time};
+use ir_split::SentEdge;
 use rack_emulator::{EdgeReport, Emulator, Violation};
 use rack_model::{DeviceId, NodeId};
 
@@ -17,7 +18,8 @@ pub(super) struct Edges(Vec<Watched>);
 struct Watched {
     device: DeviceId,
     edge: ir_split::Edge,
-    every: Duration,
+    /// The edge as the program says it to agents.
+    sent: SentEdge,
     next: Time,
     /// The register `used`, as it was last.
     used: u64,
@@ -31,15 +33,19 @@ impl Edges {
     pub(super) fn new(racked: &Racked) -> Edges {
         let mut all = vec![];
         for placed in racked.parts() {
-            let every = racked.rack.apps.get(placed.app).map_or(Duration::ZERO, |app| app.failover.tick);
-            all.extend(placed.part.linkage.edges.iter().map(|edge| Watched {
-                device: DeviceId(placed.device as u32),
-                edge: edge.clone(),
-                every,
-                next: Time::ZERO + every,
-                used: 0,
-                generation: None,
-                changes: 0,
+            let sent = SentEdge::of_program(&placed.part.program);
+            all.extend(sent.into_iter().filter_map(|sent| {
+                let is_it =
+                    |edge: &&ir_split::Edge| edge.control == sent.control && edge.number == sent.number;
+                Some(Watched {
+                    device: DeviceId(placed.device as u32),
+                    edge: placed.part.linkage.edges.iter().find(is_it)?.clone(),
+                    next: Time::ZERO + every(&sent),
+                    sent,
+                    used: 0,
+                    generation: None,
+                    changes: 0,
+                })
             }));
         }
         Edges(all)
@@ -57,10 +63,10 @@ impl Edges {
             if one.next > now {
                 continue;
             }
-            one.next = now + one.every;
+            one.next = now + every(&one.sent);
             one.look(emulator);
-            if let Some((_, port)) = one.edge.targets.first().filter(|_| !emulator.is_down(one.device)) {
-                emulator.hand_in(one.device, *port as u32, one.edge.tick.clone())?;
+            if let Some(port) = one.sent.ports.first().filter(|_| !emulator.is_down(one.device)) {
+                emulator.hand_in(one.device, *port, one.sent.tick.clone())?;
             }
         }
         Ok(())
@@ -81,6 +87,11 @@ impl Edges {
         };
         self.0.iter_mut().map(report).collect()
     }
+}
+
+/// Between two ticks.
+fn every(sent: &SentEdge) -> Duration {
+    Duration::from_us(sent.tick_us)
 }
 
 impl Watched {

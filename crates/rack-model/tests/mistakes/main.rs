@@ -1,6 +1,7 @@
 //! Each mistake with its message.
 
 mod references;
+mod spares;
 mod values;
 
 use base_diag::{SourceMap, Span, Style, codes, render};

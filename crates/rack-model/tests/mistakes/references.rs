@@ -403,7 +403,7 @@ fn policies() {
           --> RACK.toml:19:10
            |
         19 | policy = "call"
-           |          ^^^^^^ plans support only the policy `direct`
+           |          ^^^^^^ plans support the policies `direct` and `failover`
     "#]],
     );
 }

@@ -86,6 +86,9 @@ pub struct Args {
     /// Print all rules, including those generated from the rack and its program, and exit
     #[arg(long = "print-rules")]
     prints_rules: bool,
+    /// Choose up to N spares for each device of a plan, and print what the plan costs once a spare has taken over; default: `spares` of RACK.toml
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=31), conflicts_with = "config")]
+    spares: Option<u32>,
     /// Explain what prevents a region from running on a device, and what would allow it
     #[arg(long, value_name = "REGION=DEVICE")]
     why_not: Option<String>,
@@ -159,7 +162,7 @@ fn planned(args: &Args, map: &mut SourceMap) -> Result<ExitCode, Vec<Diagnostic>
         };
         let is_told_at_once = args.all && args.format == Format::Text;
         if is_told_at_once {
-            output::print(&format!("{}{}", title(&asked), asked.shown().above()));
+            output::print(&format!("{}{}", title(&asked), asked.shown(args).above()));
         }
         let (found, refused) = plan_one(args, &mut asked)?;
         if let Some(path) = &args.html {
@@ -170,7 +173,7 @@ fn planned(args: &Args, map: &mut SourceMap) -> Result<ExitCode, Vec<Diagnostic>
                 return Ok(ExitCode::FAILURE);
             }
         }
-        let shown = asked.shown();
+        let shown = asked.shown(args);
         match args.format {
             Format::Text if is_told_at_once => output::print(&end_of_all(args, &found)),
             Format::Text => {
@@ -236,14 +239,14 @@ fn every(
         let known = refused.len();
         let next = asked.next(&mut all, &mut refused, watch);
         if args.format == Format::Text {
-            refused[known..].iter().for_each(|refused| output::print(&asked.shown().refused(refused)));
+            refused[known..].iter().for_each(|refused| output::print(&asked.shown(args).refused(refused)));
         }
         let Some((cost, plan)) = next else {
             found.is_complete = all.is_complete() && refused.len() < MOST_REFUSED;
             break;
         };
         if args.format == Format::Text {
-            output::print(&asked.shown().plan(found.plans.len() + 1, &cost, &plan, args.explain));
+            output::print(&asked.shown(args).plan(found.plans.len() + 1, &cost, &plan, args.explain));
         }
         found.plans.push((cost, plan));
     }
@@ -280,8 +283,10 @@ impl Asked {
         }
     }
 
-    fn shown(&self) -> Shown<'_> {
-        Shown { problem: self.problem(), rack: self.rack() }
+    fn shown(&self, args: &Args) -> Shown<'_> {
+        let wanted = self.rack().map_or(0, RackProblem::wanted_spares);
+        let spares = args.spares.map_or(wanted, |count| count as usize);
+        Shown { problem: self.problem(), rack: self.rack(), spares }
     }
 
     /// The next one of all plans that the splitter makes.

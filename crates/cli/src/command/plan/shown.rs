@@ -1,8 +1,9 @@
 //! Output of `p4rack plan`.
 
+use base_diag::Diagnostic;
 use ir_split::{DeviceIndex, SectionId};
 use plan_search::{Found, Plan, Problem, explain, judge};
-use rack_plan::{RackProblem, Refused};
+use rack_plan::{Cost, RackProblem, Refused, Spares};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -15,6 +16,8 @@ type Places = BTreeMap<ir::Name, DeviceIndex>;
 pub(super) struct Shown<'p> {
     pub problem: &'p Problem,
     pub rack: Option<&'p RackProblem>,
+    /// So many spares are chosen for each device of a plan.
+    pub spares: usize,
 }
 
 impl Shown<'_> {
@@ -33,7 +36,10 @@ impl Shown<'_> {
         let problem = self.problem;
         let mut out = format!("plan {number}: {}\n", self.costs(cost));
         match self.rack {
-            Some(rack) => out.push_str(&self.on_rack(rack, plan)),
+            Some(rack) => {
+                out.push_str(&self.on_rack(rack, plan));
+                out.push_str(&self.failures(&self.spares_of(rack, plan)));
+            }
             None => {
                 for (node, device) in plan.device.iter().enumerate() {
                     let (region, device) = (problem.region_name(node), problem.device_name(*device));
@@ -82,6 +88,82 @@ impl Shown<'_> {
             }
         }
         out
+    }
+
+    /// The spares of a plan, and why the splitter refuses them, if it does.
+    fn spares_of(&self, rack: &RackProblem, plan: &Plan) -> (Vec<Spares>, Vec<String>) {
+        if self.spares == 0 {
+            return (vec![], vec![]);
+        }
+        let titles = |found: Vec<Diagnostic>| found.into_iter().map(|found| found.title).collect();
+        match rack.spares(plan, self.spares) {
+            Ok(spares) => {
+                let refused = rack.split_with(plan, &spares).err().map_or(vec![], titles);
+                (spares, refused)
+            }
+            Err(found) => (vec![], titles(found)),
+        }
+    }
+
+    /// What happens when each device fails.
+    fn failures(&self, (spares, refused): &(Vec<Spares>, Vec<String>)) -> String {
+        let name = |at: DeviceIndex| self.problem.device_name(at.0 as usize);
+        let mut out = String::new();
+        for of in spares {
+            for (nth, (spare, costs)) in of.spares.iter().enumerate() {
+                let shown: Vec<String> =
+                    costs.iter().map(|cost| format!("{} {}", cost.objective, cost.shown)).collect();
+                let too = if nth == 0 { "" } else { ", too" };
+                let fails = if nth == 0 { of.device } else { of.spares[nth - 1].0 };
+                let _ = writeln!(
+                    out,
+                    "  if `{}` fails{too}: `{}` takes over, {}",
+                    name(fails),
+                    name(*spare),
+                    shown.join(", ")
+                );
+            }
+            if of.spares.len() < self.spares {
+                let last = of.spares.last().map_or(of.device, |(spare, _)| *spare);
+                let too = if of.spares.is_empty() { "" } else { ", too" };
+                let _ =
+                    writeln!(out, "  if `{}` fails{too}: packets for its regions are dropped", name(last));
+                for (device, why) in &of.unfit {
+                    let _ = writeln!(out, "    `{}` cannot take over: {why}", name(*device));
+                }
+            }
+        }
+        for why in refused {
+            let _ = writeln!(out, "  the splitter refuses these spares: {why}");
+        }
+        if refused.is_empty() && spares.iter().any(|of| !of.spares.is_empty()) {
+            let of = |of: &Spares| {
+                let names: Vec<String> = of.spares.iter().map(|(at, _)| format!("{:?}", name(*at))).collect();
+                format!("{} = [{}]", name(of.device), names.join(", "))
+            };
+            let all: Vec<String> = spares.iter().filter(|of| !of.spares.is_empty()).map(of).collect();
+            let _ = writeln!(out, "  spares: {}", all.join(", "));
+        }
+        out
+    }
+
+    fn spares_json(&self, (spares, refused): &(Vec<Spares>, Vec<String>)) -> Value {
+        let name = |at: DeviceIndex| json!(self.problem.device_name(at.0 as usize));
+        let costs = |costs: &[Cost]| -> Map<String, Value> {
+            costs.iter().map(|cost| (cost.objective.clone(), json!(cost.shown))).collect()
+        };
+        let unfit = |of: &Spares| -> Map<String, Value> {
+            let each = of.unfit.iter();
+            each.map(|(at, why)| (self.problem.device_name(at.0 as usize).to_string(), json!(why))).collect()
+        };
+        let of = |of: &Spares| {
+            json!({
+                "device": name(of.device),
+                "spares": of.spares.iter().map(|(at, after)| json!({ "device": name(*at), "cost": costs(after) })).collect::<Vec<_>>(),
+                "cannot": unfit(of),
+            })
+        };
+        json!({ "devices": spares.iter().map(of).collect::<Vec<_>>(), "refused": refused })
     }
 
     fn map_line(&self, map: &Places) -> String {
@@ -144,6 +226,9 @@ impl Shown<'_> {
         let mut shown = json!({ "cost": self.named(cost), "placement": placement, "rules": rules });
         if let Some(rack) = self.rack {
             shown["map"] = self.map_json(&rack.map(plan));
+            if self.spares > 0 {
+                shown["spares"] = self.spares_json(&self.spares_of(rack, plan));
+            }
         }
         shown
     }

@@ -14,6 +14,7 @@ use base_diag::{Diagnostic, SourceMap, codes};
 use clap::builder::ArgPredicate;
 use compiler::{Until, compile};
 use p4rack::{Disk, rack};
+use rack_model::Rack;
 use std::net::{IpAddr, SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -252,7 +253,8 @@ fn switch(args: &Args) -> Result<Switch, ExitCode> {
             output::diagnostics_text(found, map);
             ExitCode::FAILURE
         };
-        let racked = rack::load(path, &args.preprocessor.options().defines, &mut map);
+        let defines = args.preprocessor.options().defines;
+        let racked = rack::load_as(path, &defines, &mut map, &Rack::of_processes, &mut |_| ());
         let racked = racked.map_err(|found| wrong(&found, &map))?;
         output::diagnostics_text(&racked.warnings, &map);
         let app = racked.only_app("a switch").map_err(|found| wrong(&found, &map))?;

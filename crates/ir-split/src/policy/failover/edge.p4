@@ -1,6 +1,6 @@
 // The data plane of fail-over: the machines of the crate `failover` (docs/internals/failover.md) as controls.
 //
-// TARGETS: the most targets of an edge. EDGES: edges that leave here, or arrive here. REGION_BITS, ADDRESS_BITS, PORT_BITS: as in hand-overs.
+// TARGETS: the most targets of an edge. LEAVING: edges that leave here. ARRIVING: edges that arrive here. REGION_BITS, ADDRESS_BITS, PORT_BITS: as in hand-overs.
 
 #define PACKET 0
 #define PROBE 1
@@ -11,22 +11,22 @@
 control Leave(inout bit<2> kind, inout bit<1> ask, inout bit<32> generation, inout bit<32> sequence, inout bit<16> gaps,
               in bit<REGION_BITS> region, in bit<48> now, out bit<1> leaves, out bit<PORT_BITS> port) {
     // Written by the controller alone.
-    register<bit<TARGETS>>(EDGES) forgiven;
-    register<bit<TARGETS>>(EDGES) barred;
+    register<bit<TARGETS>>(LEAVING) forgiven;
+    register<bit<TARGETS>>(LEAVING) barred;
     // Written by the device's agent alone.
-    register<bit<TARGETS>>(EDGES) down;
+    register<bit<TARGETS>>(LEAVING) down;
     // Written here alone.
-    register<bit<TARGETS>>(EDGES) failed;
-    register<bit<TARGETS>>(EDGES) used;
-    register<bit<32>>(EDGES) generations;
-    register<bit<32>>(EDGES) sequences;
-    register<bit<1>>(EDGES) waiting;
-    register<bit<32>>(EDGES) asked;
-    register<bit<48>>(EDGES) asked_at;
-    register<bit<8>>(EDGES) missed;
-    register<bit<32>>(EDGES) acked;
-    register<bit<16>>(EDGES) gaps_seen;
-    register<bit<16>>(EDGES) gaps_now;
+    register<bit<TARGETS>>(LEAVING) failed;
+    register<bit<TARGETS>>(LEAVING) used;
+    register<bit<32>>(LEAVING) generations;
+    register<bit<32>>(LEAVING) sequences;
+    register<bit<1>>(LEAVING) waiting;
+    register<bit<32>>(LEAVING) asked;
+    register<bit<48>>(LEAVING) asked_at;
+    register<bit<8>>(LEAVING) missed;
+    register<bit<32>>(LEAVING) acked;
+    register<bit<16>>(LEAVING) gaps_seen;
+    register<bit<16>>(LEAVING) gaps_now;
 
     bit<32> edge = 0;
     bit<TARGETS> all = 0;
@@ -212,10 +212,10 @@ control Leave(inout bit<2> kind, inout bit<1> ask, inout bit<32> generation, ino
 // known. `reports`: `generation`, `sequence` and `gaps` go back in a report; these three change only then.
 control Arrive(in bit<1> ask, inout bit<32> generation, inout bit<32> sequence, inout bit<16> gaps, in bit<REGION_BITS> region,
                in bit<ADDRESS_BITS> sender, out bit<2> verdict, out bit<1> reports) {
-    register<bit<32>>(EDGES) generations;
-    register<bit<32>>(EDGES) highest;
-    register<bit<32>>(EDGES) seen;
-    register<bit<16>>(EDGES) gaps_now;
+    register<bit<32>>(ARRIVING) generations;
+    register<bit<32>>(ARRIVING) highest;
+    register<bit<32>>(ARRIVING) seen;
+    register<bit<16>>(ARRIVING) gaps_now;
 
     bit<32> edge = 0;
     bit<8> tolerance = 0;

@@ -17,8 +17,8 @@ use crate::placement::{DeviceIndex, Placement};
 use crate::runtime::{ADDRESS, sender_address};
 use crate::section::{SectionId, Sections};
 use crate::sent_edge::SentEdge;
-use crate::split::{Edge, LinkEntry};
-use failover::{GAPS_BITS, GENERATION_BITS, SEQUENCE_BITS};
+use crate::split::{Edge, LastArgs, LinkEntry};
+use failover::{GAPS_BITS, GENERATION_BITS, SEQUENCE_BITS, Side};
 use ir::{Callee, Expr, Name, Stmt, build};
 use p4_arch::v1model::instance_type::INGRESS_CLONE;
 use p4_arch::{Duty, Meaning};
@@ -109,7 +109,7 @@ impl EdgePolicy for Failover {
         let groups = groups(g, own);
         let (control, path) = g.bring(&source(g), "leave");
         fill_leave(g, &path, &groups);
-        let told: Vec<_> = g.linkage.edges.iter().map(|edge| sent(g, edge).annotation()).collect();
+        let told: Vec<_> = groups.iter().map(|group| sent(g, &path, group).annotation()).collect();
         g.out.controls[control.index()].annotations.extend(told);
         let Some(leaves) = g.kept_field(stage, LEAVES) else {
             return g.lacks("a field of fail-over".to_string(), vec![]);
@@ -248,11 +248,12 @@ fn source(g: &Generator<'_>) -> String {
     let roles: BTreeSet<DeviceIndex> = roles.collect();
     let targets = roles.iter().map(|role| placement.players(*role).len()).max().unwrap_or(1);
     let arriving: BTreeSet<DeviceIndex> = senders(g).into_iter().map(|(_, from)| from).collect();
-    let edges = roles.len().max(arriving.len());
+    let arriving = if placement.has_spares(g.role()) { arriving.len().max(1) } else { 1 };
+    let leaving = roles.len().max(1);
     let region = g.cut.layout.width_of("region");
     let port = crate::PORT_BITS;
     format!(
-        "#define TARGETS {targets}\n#define EDGES {edges}\n#define REGION_BITS {region}\n#define ADDRESS_BITS {ADDRESS_BITS}\n\
+        "#define TARGETS {targets}\n#define LEAVING {leaving}\n#define ARRIVING {arriving}\n#define REGION_BITS {region}\n#define ADDRESS_BITS {ADDRESS_BITS}\n\
          #define PORT_BITS {port}\n#include <core.p4>\n#include <v1model.p4>\n{}{}",
         include_str!("edge.p4"),
         include_str!("pipeline.p4"),
@@ -263,21 +264,13 @@ fn fill_leave(g: &mut Generator<'_>, path: &Name, groups: &[Group]) {
     let limits = g.cut.placement.thresholds;
     for (edge, targets, sections) in groups {
         for id in sections {
-            let args = vec![
-                *edge,
-                (1 << targets.len()) - 1,
-                limits.ask_every.into(),
-                limits.ask_after,
-                limits.patience,
-                limits.most_missed.into(),
-                limits.most_gaps.into(),
-                u64::from(limits.window) - 1,
-            ];
-            add(g, path, "edge_of", vec![id.0.into()], "use", args, false);
+            let mut args = vec![*edge, (1 << targets.len()) - 1];
+            args.extend(limits.args(Side::Sender));
+            add(g, path, "edge_of", vec![id.0.into()], "use", args, LastArgs::Thresholds(Side::Sender));
         }
         for (n, target) in targets.iter().enumerate() {
             if let Some(port) = g.port_to(*target) {
-                add(g, path, "port_of", vec![*edge, 1 << n], "forward", vec![port], true);
+                add(g, path, "port_of", vec![*edge, 1 << n], "forward", vec![port], LastArgs::Port);
             }
         }
         let ported = |target: &DeviceIndex| Some((*target, g.port_to(*target)?));
@@ -288,20 +281,19 @@ fn fill_leave(g: &mut Generator<'_>, path: &Name, groups: &[Group]) {
             number: *edge,
             regions: regions.into_iter().collect(),
             targets: targets.iter().filter_map(ported).collect(),
-            tick: sections.first().map_or(vec![], |id| tick(g, *id)),
         };
         g.linkage.edges.push(edge);
     }
 }
 
 /// The edge as the device's agent reads it.
-fn sent(g: &Generator<'_>, edge: &Edge) -> SentEdge {
+fn sent(g: &Generator<'_>, control: &Name, (number, targets, sections): &Group) -> SentEdge {
     SentEdge {
-        control: edge.control.clone(),
-        number: edge.number,
+        control: control.clone(),
+        number: *number,
         tick_us: g.cut.placement.tick_us,
-        tick: edge.tick.clone(),
-        ports: edge.targets.iter().map(|(_, port)| *port as u32).collect(),
+        tick: sections.first().map_or(vec![], |id| tick(g, *id)),
+        ports: targets.iter().filter_map(|target| Some(g.port_to(*target)? as u32)).collect(),
     }
 }
 
@@ -325,11 +317,12 @@ fn fill_arrive(
     senders: &[(SectionId, DeviceIndex)],
     edges: &BTreeSet<DeviceIndex>,
 ) {
-    let tolerance = u64::from(g.cut.placement.thresholds.tolerance);
+    let limits = g.cut.placement.thresholds;
     for (id, from) in senders {
         let edge = edges.iter().position(|known| known == from).unwrap_or(0) as u64;
         let keys = vec![id.0.into(), sender_address(*from)];
-        add(g, path, "edge_of", keys, "from", vec![edge, tolerance, (1 << tolerance) - 1], false);
+        let args = std::iter::once(edge).chain(limits.args(Side::Receiver)).collect();
+        add(g, path, "edge_of", keys, "from", args, LastArgs::Thresholds(Side::Receiver));
     }
     for from in edges {
         if let Some(&port) = g.cut.placement.ports.get(&(g.device, *from)) {
@@ -345,9 +338,9 @@ fn add(
     keys: Vec<u64>,
     action: &str,
     args: Vec<u64>,
-    leads: bool,
+    last: LastArgs,
 ) {
     let table = format!("{path}.{table}").into();
     let action = format!("{path}.{action}").into();
-    g.linkage.entries.push(LinkEntry { table, keys, action, args, leads });
+    g.linkage.entries.push(LinkEntry { table, keys, action, args, last });
 }
