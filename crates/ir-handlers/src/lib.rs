@@ -1,0 +1,24 @@
+//! Handlers: functions in C that a program calls like any extern (CLIP).
+//!
+//! ```p4
+//! @remote(handler = "snat_alloc", group = "nat", key = { q.src, q.sport })
+//! extern bool snat_alloc(in snat_req_t q, out snat_res_t r);
+//! ```
+//!
+//! A handler has memory, so it is a value extern with one instance: [`expand`] declares it and changes the calls. What comes behind
+//! knows handlers by nothing else. [`handlers`] finds them again, with what C needs to know of them.
+//!
+//! - `remote`: the text of `@remote(...)`
+//! - `fields`: the values of a struct, as C sees them
+//! - `expand`: the pass
+//! - `handler`: the handlers of a program, and what a device offers that has them
+
+mod expand;
+mod fields;
+mod handler;
+mod remote;
+
+pub use expand::expand;
+pub use fields::{Field, FieldKind, Struct};
+pub use handler::{CALL, Handler, handlers, offer};
+pub use remote::Remote;
