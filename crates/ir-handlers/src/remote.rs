@@ -43,7 +43,9 @@ impl Remote {
                 "config" => remote.config = tokens.string()?,
                 "key" => remote.key = tokens.key()?,
                 _ => {
-                    return Err(format!("`@remote` has no `{name}`, but `handler`, `group`, `key`, `config`"));
+                    return Err(format!(
+                        "`@remote` has no `{name}`, but `handler`, `group`, `key`, `config`"
+                    ));
                 }
             }
             seen.push(name);
