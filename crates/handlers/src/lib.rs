@@ -39,6 +39,13 @@ pub enum Isolation {
     Process,
 }
 
+/// The bytes of a request with these numbers, one for each field.
+pub fn packed(handler: &ir_handlers::Handler, request: &[Bits]) -> Vec<u8> {
+    let mut bytes = vec![0; handler.request.size];
+    numbers::encode(&handler.request, request, &mut bytes);
+    bytes
+}
+
 /// Adds the handlers of a library to what a device offers. Random numbers of all instances begin at `seed`.
 pub fn register(built: &Arc<Built>, isolation: Isolation, seed: u64, registry: &mut Registry) {
     for handler in built.handlers() {

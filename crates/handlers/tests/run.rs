@@ -334,6 +334,48 @@ fn a_crash_costs_what_is_after_the_last_snapshot() {
     assert!(text.contains("killed it twice"), "{text}");
 }
 
+/// What the plain build does not notice.
+#[test]
+fn sanitizers_see_more() {
+    let source = COUNT.replace(
+        "    struct memory *memory = p4r_memory(ctx);\n    if (request_t_op(q)",
+        "    struct memory *memory = p4r_memory(ctx);\n    int most = 0x7fffffff - 1 + request_t_op(q);\n    if (most == 3) return P4R_DROP;\n    most += (int)request_t_flow(q);\n    if (request_t_op(q)",
+    );
+    assert_ne!(source, COUNT);
+    let plain = built("plain", &source);
+    let mut object = instance(&plain, Isolation::Process);
+    assert_eq!(ask(&mut *object, 3, 1, 0)[5], Bits::from_bool(true));
+    let sanitized = built_as("sanitized", &source, Some("address,undefined"));
+    let sanitized = sanitized.unwrap_or_else(|(found, ..)| panic!("{found:#?}"));
+    let mut object = instance(&sanitized, Isolation::Process);
+    assert_eq!(ask(&mut *object, 3, 1, 0)[5], Bits::from_bool(false));
+    assert_eq!(sanitized.failures().all().0[0].why, "it ended with status 1");
+    let (found, ..) = built_as("unknown", COUNT, Some("nonsense")).err().expect("no such sanitizer");
+    assert_eq!(found[0].code, base_diag::codes::handler::HANDLER_BUILD);
+}
+
+/// The fuzz target of a right handler runs, and that of a wrong one finds what is wrong.
+#[test]
+fn fuzz_targets_find_mistakes() {
+    let directory = std::env::temp_dir().join(format!("handlers-fuzz-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("a directory");
+    let handlers = declared();
+    std::fs::write(directory.join("test.h"), target_c::header("test.p4", &handlers)).expect("a file");
+    std::fs::write(directory.join("fuzz.c"), target_c::fuzz("test.p4", &handlers, 0, 1 << 20)).expect("a file");
+    let wrong = COUNT.replace("memory->sums[request_t_flow(q) % 16]", "memory->sums[request_t_flow(q) % 17]");
+    for (source, is_right) in [(COUNT, true), (wrong.as_str(), false)] {
+        std::fs::write(directory.join("handler.c"), source).expect("a file");
+        let mut cc = std::process::Command::new("cc");
+        cc.args(["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-I."]);
+        let made = cc.args(["fuzz.c", "handler.c", "-o", "fuzz"]).current_dir(&directory).output().expect("cc");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let mut run = std::process::Command::new(directory.join("fuzz"));
+        let ran = run.arg("300").output().expect("it runs");
+        assert_eq!(ran.status.success(), is_right, "{}", String::from_utf8_lossy(&ran.stderr));
+    }
+    std::fs::remove_dir_all(&directory).expect("it is there");
+}
+
 /// A handler that spoils its context harms neither snapshots nor p4rack.
 #[test]
 fn a_spoilt_context_is_not_followed() {

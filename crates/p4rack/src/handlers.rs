@@ -3,7 +3,9 @@
 use base_diag::codes::handler as codes;
 use base_diag::{Diagnostic, SourceMap};
 use dataplane_api::Registry;
-use handlers::{Built, Isolation, Sources};
+pub use handlers::{Built, Isolation};
+
+use handlers::Sources;
 use ir::Program;
 use ir_handlers::Handler;
 use rack_model::{App, DeviceId, Placement, Policy, Rack};
@@ -24,12 +26,19 @@ pub struct Options {
 }
 
 /// What devices offer for a program.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Offers {
     /// All externs, the program's handlers included.
     pub registry: Registry,
     /// The handlers in C, if the program has some.
     pub built: Option<Arc<Built>>,
+}
+
+/// Without handlers in C.
+impl Default for Offers {
+    fn default() -> Offers {
+        Offers { registry: netfn_registry::all(), built: None }
+    }
 }
 
 impl Offers {
@@ -53,11 +62,11 @@ pub fn offers(
     options: &Options,
     map: &mut SourceMap,
 ) -> Result<Offers, Vec<Diagnostic>> {
-    let mut registry = netfn_registry::all();
+    let Offers { mut registry, .. } = Offers::default();
     let wanted = in_c(program);
     if wanted.is_empty() {
         return match options.files.first() {
-            None => Ok(Offers { registry, built: None }),
+            None => Ok(Offers::default()),
             Some(file) => {
                 let title = "the program calls no handlers";
                 let problem = Diagnostic::error(codes::HANDLER_LIBRARY, title);
@@ -75,6 +84,26 @@ pub fn offers(
     let isolation = if sanitize.is_some() { Isolation::Process } else { options.isolation };
     handlers::register(&built, isolation, options.seed, &mut registry);
     Ok(Offers { registry, built: Some(built) })
+}
+
+/// The header of a program's handlers. `name` is the program's file.
+pub fn header(program: &Program, name: &str) -> Result<String, Vec<Diagnostic>> {
+    let wanted = in_c(program);
+    match wanted.is_empty() {
+        true => Err(vec![Diagnostic::error(codes::HANDLER_LIBRARY, "the program calls no handlers").help(
+            "a handler is an extern function marked `@remote(handler = \"name\", ...)` that is called",
+        )]),
+        false => Ok(target_c::header(name, &wanted)),
+    }
+}
+
+/// Fuzz targets of a program's handlers: names and sources, which are compiled together with the handlers' own.
+pub fn fuzz_targets(program: &Program, name: &str) -> Vec<(String, String)> {
+    let wanted = in_c(program);
+    let each = wanted.iter().enumerate().map(|(at, handler)| {
+        (format!("fuzz-{}.c", handler.name), target_c::fuzz(name, &wanted, at, handlers::ARENA))
+    });
+    each.collect()
 }
 
 /// Makes calls of handlers regions.

@@ -429,7 +429,7 @@ fn join_shared(
         let Joined { program, sharing, .. } = merged::join(&sharers, &model.name.value, map)?;
         let own = |at: &usize| (apps[*at].entries.clone(), rack.apps[*at].span);
         // Merged programs have no handlers of their own.
-        let offers = Offers { registry: netfn_registry::all(), built: None };
+        let offers = Offers::default();
         let own: Vec<(Entries, base_diag::Span)> = group.iter().map(own).collect();
         joined.push(ReadApp {
             program,
