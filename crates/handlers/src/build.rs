@@ -83,7 +83,7 @@ impl Built {
         &self.handlers
     }
 
-    /// What failed in the handlers of this library.
+    /// Failed calls of the handlers of this library.
     pub fn failures(&self) -> &Failures {
         &self.failures
     }

@@ -1,4 +1,4 @@
-//! What went wrong in handlers while packets ran.
+//! Failed calls of handlers.
 
 use base_diag::Diagnostic;
 use base_diag::codes::handler as codes;

@@ -82,6 +82,34 @@ impl Isolated {
         worker.save();
         Ok(Isolated(RefCell::new(worker)))
     }
+
+    /// The state of a flow, which the handler then forgets. The key is that of `Handler::key`.
+    pub fn export(&mut self, key: &[u8]) -> Option<Vec<u8>> {
+        let worker = self.0.get_mut();
+        if key.len() != worker.handler.key.size {
+            return None;
+        }
+        match worker.ask(b'e', key) {
+            Ok((_, state)) => Some(state).filter(|state| !state.is_empty()),
+            Err(_) => {
+                worker.recover();
+                None
+            }
+        }
+    }
+
+    /// Gives the handler the state of a flow; false if it does not take it.
+    pub fn import(&mut self, key: &[u8], state: &[u8]) -> bool {
+        let worker = self.0.get_mut();
+        if key.len() != worker.handler.key.size {
+            return false;
+        }
+        let given = worker.ask(b'm', &[key, state].concat());
+        if given.is_err() {
+            worker.recover();
+        }
+        matches!(given, Ok((0, _)))
+    }
 }
 
 impl Worker {

@@ -2,7 +2,7 @@
 //!
 //! - `build`: sources to a library and a worker program, or to diagnostics; `messages` reads those of the compiler
 //! - `inline`: calls in this process, for emulated devices; `library` loads and calls, and is the only file with `unsafe`
-//! - `isolated`: calls in a process of the handler's own, for real devices: what it does there harms nobody else
+//! - `isolated`: calls in a process of the handler's own, for real devices: a crash there harms nothing else
 //! - `numbers`: values of a program as the bytes of a request or a response
 //!
 //! Both ways give the same answers and the same snapshots, so an instance may go on in the other way.

@@ -8,8 +8,8 @@
 //! the process with a message.
 //!
 //! **Safety**: the library was made by `build`, from the table that `target_c::calls` writes and Rust reads here as [`Row`]. Its
-//! functions write only where they are told to, unless they are wrong; what they write wrong may be anywhere in the process. Real devices
-//! call handlers in processes of their own: see `isolated`.
+//! functions write only to their context, arena and response, unless they are wrong. A wrong handler may write anywhere in the
+//! process, so real devices call handlers in processes of their own: see `isolated`.
 #![allow(unsafe_code)]
 
 use crate::snapshot::Memory;
@@ -329,7 +329,7 @@ thread_local! {
 
 const SIGNALS: [c_int; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGABRT];
 
-/// What was done at these signals before.
+/// The actions at these signals before.
 static BEFORE: OnceLock<Vec<libc::sigaction>> = OnceLock::new();
 
 /// From now on, a crash in a handler ends the process with a message. Other crashes are what they were.

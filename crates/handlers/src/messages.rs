@@ -1,7 +1,7 @@
 //! Messages of a C compiler as diagnostics.
 //!
-//! GCC and Clang write `FILE:LINE:COLUMN: error: TEXT`. Lines in another form belong to the message before them or say what a place
-//! is in; they are left out.
+//! GCC and Clang write `FILE:LINE:COLUMN: error: TEXT`. Lines in another form explain the message before or after them and
+//! are left out.
 
 use crate::build::Source;
 use base_diag::codes::handler as codes;

@@ -217,6 +217,13 @@ fn flows_move() {
     assert_eq!(to.export(&[0; 3]), None, "not a key");
     let after = ask(&mut to, 3, 1, 0)[4].low_u64();
     assert!(after >= sum + 5, "{sum} {after}");
+    // And on to one in a process of its own.
+    let mut far = Isolated::new(&built, &handler, 3).unwrap_or_else(|e| panic!("{}", e.0));
+    let state = to.export(&key).expect("the flow has state");
+    assert!(far.import(&key, &state) && !far.import(&key, b"xx") && !far.import(&[0; 3], &state));
+    assert_eq!(far.export(&key), Some(state));
+    assert_eq!(far.export(&key), None, "it is gone");
+    assert_eq!(far.export(&[0; 3]), None, "not a key");
 }
 
 #[test]
@@ -361,13 +368,15 @@ fn fuzz_targets_find_mistakes() {
     std::fs::create_dir_all(&directory).expect("a directory");
     let handlers = declared();
     std::fs::write(directory.join("test.h"), target_c::header("test.p4", &handlers)).expect("a file");
-    std::fs::write(directory.join("fuzz.c"), target_c::fuzz("test.p4", &handlers, 0, 1 << 20)).expect("a file");
+    std::fs::write(directory.join("fuzz.c"), target_c::fuzz("test.p4", &handlers, 0, 1 << 20))
+        .expect("a file");
     let wrong = COUNT.replace("memory->sums[request_t_flow(q) % 16]", "memory->sums[request_t_flow(q) % 17]");
     for (source, is_right) in [(COUNT, true), (wrong.as_str(), false)] {
         std::fs::write(directory.join("handler.c"), source).expect("a file");
         let mut cc = std::process::Command::new("cc");
         cc.args(["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-I."]);
-        let made = cc.args(["fuzz.c", "handler.c", "-o", "fuzz"]).current_dir(&directory).output().expect("cc");
+        let made =
+            cc.args(["fuzz.c", "handler.c", "-o", "fuzz"]).current_dir(&directory).output().expect("cc");
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
         let mut run = std::process::Command::new(directory.join("fuzz"));
         let ran = run.arg("300").output().expect("it runs");

@@ -178,7 +178,7 @@ pub fn handlers(program: &Program) -> Vec<(InstanceId, Handler)> {
     found.collect()
 }
 
-/// What a device offers that runs a handler: `make` gets no arguments.
+/// The offer of a device that runs a handler. `make` gets no arguments.
 pub fn offer(handler: &Handler, make: ValueExternFactory) -> ValueOffer {
     ValueOffer {
         form: Form::Object,

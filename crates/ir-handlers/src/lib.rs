@@ -5,13 +5,13 @@
 //! extern bool snat_alloc(in snat_req_t q, out snat_res_t r);
 //! ```
 //!
-//! A handler has memory, so it is a value extern with one instance: [`expand`] declares it and changes the calls. What comes behind
-//! knows handlers by nothing else. [`handlers`] finds them again, with what C needs to know of them.
+//! A handler has memory, so it is a value extern with one instance: [`expand`] declares it and changes the calls. Later steps
+//! see only the value extern. [`handlers`] finds the handlers of an expanded program, with the layout of their values in C.
 //!
 //! - `remote`: the text of `@remote(...)`
 //! - `fields`: the values of a struct, as C sees them
 //! - `expand`: the pass
-//! - `handler`: the handlers of a program, and what a device offers that has them
+//! - `handler`: the handlers of a program, and the offer of a device that runs one
 
 mod expand;
 mod fields;

@@ -5,7 +5,7 @@ use ir::{Annotation, AnnotationBody};
 /// The annotation's name.
 pub(crate) const NAME: &str = "remote";
 
-/// What the annotation says.
+/// Content of the annotation.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Remote {
     /// Name of the function in C.

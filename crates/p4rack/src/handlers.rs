@@ -1,4 +1,4 @@
-//! Handlers in C of a program: what devices offer that run them, the regions of their calls, and where these run.
+//! Handlers in C of a program: the externs of devices that run them, the regions of their calls, and the devices of these regions.
 
 use base_diag::codes::handler as codes;
 use base_diag::{Diagnostic, SourceMap};
@@ -25,7 +25,7 @@ pub struct Options {
     pub seed: u64,
 }
 
-/// What devices offer for a program.
+/// Externs of devices that run a program.
 #[derive(Clone)]
 pub struct Offers {
     /// All externs, the program's handlers included.

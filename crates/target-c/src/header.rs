@@ -7,7 +7,7 @@ use std::fmt::Write;
 /// Number of the contract between p4rack and compiled handlers.
 pub const ABI: u32 = 1;
 
-/// What all headers begin with.
+/// Start of all headers.
 const PRELUDE: &str = include_str!("abi.h");
 
 /// Symbol that shows that a source was compiled with the header of this form of the program.
@@ -15,7 +15,7 @@ pub fn fingerprint_symbol(handler: &Handler) -> String {
     format!("{}{:016x}", fingerprint_prefix(&handler.name), handler.fingerprint())
 }
 
-/// What these symbols begin with, for all forms of a handler.
+/// Prefix of these symbols, for all forms of a handler.
 pub fn fingerprint_prefix(handler: &str) -> String {
     format!("p4r_form{ABI}_{handler}_")
 }

@@ -2,7 +2,7 @@
 //!
 //! - `header`: the header of a program: `abi.h`, a struct with accessors for each request and response, a prototype for each handler
 //! - `harness`: the handlers as a table, for a library, for the `main` of a worker process (`worker.c`) and of a fuzz target (`fuzz.c`)
-//! - `symbols`: what an object file uses and defines, and what of it a handler must not
+//! - `symbols`: symbols of an object file, and those that a handler must not use or define
 
 mod harness;
 mod header;

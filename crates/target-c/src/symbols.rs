@@ -1,4 +1,4 @@
-//! What an object file uses and defines.
+//! Symbols that an object file uses and defines.
 //!
 //! A handler may use the functions of its own sources, and those of [`ALLOWED`], which depend on their arguments alone. It has no
 //! variables of its own: they would not be in its snapshot.
@@ -117,7 +117,7 @@ pub struct Refused {
     pub name: String,
     /// Reason.
     pub why: String,
-    /// What to do.
+    /// Advice.
     pub help: String,
 }
 
@@ -189,7 +189,7 @@ impl Symbols {
         all
     }
 
-    /// What a handler must not use or define.
+    /// The symbols that a handler must not use or define.
     pub fn refused(&self) -> Vec<Refused> {
         let is_added = |name: &str| SANITIZERS.iter().any(|prefix| name.starts_with(prefix));
         let allowed = |name: &str| ALLOWED.contains(&name) || is_added(name);
