@@ -75,6 +75,8 @@ pub struct Setup {
     pub drop_port: Option<u32>,
     /// For what the program draws.
     pub seed: u64,
+    /// The externs that the device offers.
+    pub registry: dataplane_api::Registry,
     /// Only those with this secret are served. Without one, a switch without a program learns that of the first controller of a rack.
     pub secret: Option<Secret>,
     /// Secret shared with agents.
@@ -108,6 +110,7 @@ impl Setup {
             cpu_port: None,
             drop_port: None,
             seed: 1,
+            registry: netfn_registry::all(),
             secret: None,
             agents_secret: None,
             keep_program: false,
@@ -339,13 +342,14 @@ fn owner(
     let audit = base_time::Duration::from_ns(u64::try_from(setup.audit.as_nanos()).unwrap_or(u64::MAX));
     // The devices of a rack in one process are the owner's: frames pass all of them at one moment.
     let shares = matches!(setup.switch, Switch::One(_) | Switch::Filled(..));
+    let registry = setup.registry.clone();
     let maker = |own| Maker {
         seed,
         drop_port,
         own,
         keep_program,
         retire,
-        registry: netfn_registry::all(),
+        registry: registry.clone(),
         known: Known::default(),
         shares,
         memory: limits.memory,

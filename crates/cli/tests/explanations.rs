@@ -257,7 +257,48 @@ fn way_of(code: u16, text: &str) -> Way {
         }
         800..=899 => plan(code, text),
         1001..=1099 => way("check limits.p4 --device flexswitch", vec![("limits.p4", control(&text))]),
+        1401..=1499 => handler(code, &text),
         _ => panic!("how is the example of {code} run?"),
+    }
+}
+
+/// A program that calls a handler, and its source.
+fn handler(code: u16, text: &str) -> Way {
+    let two = text.contains("snat_alloc");
+    let (name, call) = if two { ("snat_alloc", "snat_alloc(q, r);") } else { ("count", "count(q);") };
+    let (request, response) =
+        ("struct request_t { bit<32> src; }\n", "struct response_t { bit<16> port; }\n");
+    let declared = match (code, two) {
+        (1401, _) => text.to_string(),
+        (1405 | 1406, _) => format!("{request}{text}"),
+        (_, true) => format!(
+            "{request}{response}@remote(handler = \"{name}\") extern bool {name}(in request_t q, out response_t r);"
+        ),
+        _ => format!("{request}@remote(handler = \"{name}\") extern bool {name}(in request_t q);"),
+    };
+    let ingress = format!(
+        "control ingress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t sm) {{
+            request_t q; {} apply {{ {call} }}
+        }}",
+        if two { "response_t r;" } else { "" }
+    );
+    let program = program(&format!("{declared}\n{ingress}"));
+    let source = match code {
+        1403 => text.to_string(),
+        1405 => "#include \"snat.h\"\nint other(void) { return 0; }\n".to_string(),
+        _ => format!("#include \"snat.h\"\n#include <time.h>\n{text}\n"),
+    };
+    let files = vec![("snat.p4", program.clone()), ("handler.c", source)];
+    match code {
+        1401 | 1402 => way("run snat.p4 --packet 1:00", files),
+        1406 => {
+            let rack = rack(&program).replace("\"program.p4\"", "\"snat.p4\"\nhandlers = [\"handler.c\"]");
+            let source =
+                "#include \"snat.h\"\nint count(p4r_ctx *ctx, const request_t *q) { return P4R_OK; }\n";
+            let files = vec![("snat.p4", program), ("handler.c", source.to_string()), ("RACK.toml", rack)];
+            way("split . -o out", files)
+        }
+        _ => way("run snat.p4 --packet 1:00 --isolate --handlers handler.c", files),
     }
 }
 

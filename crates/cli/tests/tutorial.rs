@@ -1,6 +1,6 @@
-//! docs/tutorial.md: every file in it is written, every command runs, and has the shown output.
+//! docs/tutorial.md and docs/handlers.md: every file in them is written, every command runs, and has the shown output.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A block between fences: the words after the first, and the lines.
@@ -22,10 +22,9 @@ fn blocks(page: &str) -> Vec<Block<'_>> {
     blocks
 }
 
-#[test]
-fn every_command_of_the_tutorial_works() {
-    let page = include_str!("../../../docs/tutorial.md");
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tutorial");
+/// Does what a page says, in a directory of its own. Gives the directory and the number of commands.
+fn follow(name: &str, page: &str) -> (PathBuf, usize) {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&directory);
     std::fs::create_dir_all(&directory).expect("a folder of its own");
     let (mut commands, mut said) = (0, String::new());
@@ -54,6 +53,19 @@ fn every_command_of_the_tutorial_works() {
             (kind, None) => panic!("a block of `{kind}` without a file's name"),
         }
     }
+    (directory, commands)
+}
+
+#[test]
+fn every_command_of_handlers_works() {
+    let (directory, commands) = follow("handlers-page", include_str!("../../../docs/handlers.md"));
+    assert_eq!(commands, 5);
+    assert!(directory.join("fuzz/fuzz-grade.c").exists());
+}
+
+#[test]
+fn every_command_of_the_tutorial_works() {
+    let (directory, commands) = follow("tutorial", include_str!("../../../docs/tutorial.md"));
     assert_eq!(commands, 8);
     let program = std::fs::read_to_string(directory.join("filter.p4")).expect("the program");
     assert!(program.lines().count() <= 50, "the page says fifty lines");

@@ -1,4 +1,4 @@
-//! The compiler's stages on one screen: preprocess and parse, check, elaborate, verify.
+//! The compiler's stages on one screen: preprocess and parse, check, elaborate, expand handlers, verify.
 
 use base_diag::{Diagnostic, Diagnostics, SourceMap};
 use ir::Program;
@@ -47,8 +47,11 @@ pub fn compile(
     if diagnostics.has_errors() || until == Until::Checked && !declares_value_externs(&typed) {
         return Compiled { program: None, diagnostics: diagnostics.into_sorted(map) };
     }
-    let (program, found) = ir_elaborate::elaborate(&typed);
+    let (mut program, found) = ir_elaborate::elaborate(&typed);
+    let expanded = program.as_mut().map_or(Ok(()), ir_handlers::expand);
+    add(&mut diagnostics, expanded.err().unwrap_or_default());
     if until == Until::Checked {
+        let program = program.filter(|_| !diagnostics.has_errors());
         return Compiled { program: program.map(Arc::new), diagnostics: diagnostics.into_sorted(map) };
     }
     add(&mut diagnostics, found);
@@ -64,7 +67,8 @@ pub fn compile(
 fn declares_value_externs(typed: &typed::Program) -> bool {
     let objects = typed.externs.iter().map(|(_, object)| &object.annotations);
     let functions = typed.functions.iter().map(|(_, function)| &function.annotations);
-    objects.chain(functions).any(|annotations| annotations.iter().any(|a| a.name == "value_extern"))
+    let is_own = |a: &typed::Annotation| matches!(a.name.as_str(), "value_extern" | "remote");
+    objects.chain(functions).any(|annotations| annotations.iter().any(is_own))
 }
 
 /// Error for a file that is not a program, if its name shows this.

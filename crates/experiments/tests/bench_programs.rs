@@ -35,6 +35,7 @@ fn each_passes_its_test() {
                 cpu_port: Some(510),
                 trace: false,
                 engine,
+                registry: netfn_registry::all(),
             };
             let (report, _) = job.test(&file, &mut |_| Ok(())).expect("the device can be made");
             assert!(report.passed(), "{name}, {engine:?}: {:#?}", report.problems);

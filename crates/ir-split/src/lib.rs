@@ -24,6 +24,7 @@ mod fit;
 mod flow;
 mod forward;
 mod generate;
+mod handler_calls;
 mod keep_order;
 mod landings;
 mod layout;
@@ -53,6 +54,7 @@ mod witness;
 
 pub use arch::PORT_BITS;
 pub use check::unknown_region;
+pub use handler_calls::handler_calls;
 pub use landings::landings;
 pub use layout::{APP_BITS, EPOCH_BITS, ETHER_TYPE, Form, Layout, LayoutField, LiveField, VERSION};
 pub use mark::{Mark, marks};

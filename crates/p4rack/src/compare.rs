@@ -130,6 +130,7 @@ fn outcomes(
         cpu_port: None,
         trace: false,
         engine: Engine::Native,
+        registry: crate::functions::runnable(program)?,
     };
     let mut all: Vec<Outcome> = vec![];
     job.feed(feed, &mut |step| {

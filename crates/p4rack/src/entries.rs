@@ -28,7 +28,7 @@ pub struct Entries {
 pub fn read(path: &Path, whole: &Arc<Program>, map: &mut SourceMap) -> Result<Entries, Vec<Diagnostic>> {
     let (text, base) = sources::read(path, map).map_err(|d| vec![d])?;
     let filling = run::entries::read(whole, path, &text, base)?;
-    let options = Options { registry: netfn_registry::all(), ..Options::default() };
+    let options = Options { registry: crate::functions::declared(whole), ..Options::default() };
     let mut device = ir_interp::switch(Arc::clone(whole), options)?;
     let mut writes = vec![];
     let mut resolver = Resolver::new(whole)?;

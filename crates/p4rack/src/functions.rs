@@ -1,7 +1,7 @@
 //! The externs of the user's own that a device offers: calls take time there.
 
 use base_bits::Bits;
-use base_diag::Diagnostic;
+use base_diag::{Diagnostic, SourceMap};
 use base_time::{Duration, Time};
 use dataplane_api::{
     Emitter, ExternError, FrameExtern, FrameExternFactory, Registry, ValueExtern, ValueExternFactory,
@@ -14,12 +14,42 @@ use std::sync::Arc;
 
 /// Errors for extern declarations of a program that differ from those that devices offer.
 pub fn check(program: &Program) -> Vec<Diagnostic> {
-    device::check_value_externs(program, &netfn_registry::all())
+    device::check_value_externs(program, &declared(program))
 }
 
-/// Externs that a device offers; the time of their calls is reported to `spent`.
-pub fn offered(device: &Device, spent: &Spent) -> Registry {
-    let all = netfn_registry::all();
+/// All externs, and the handlers that a program declares, without code: for devices that get entries, and no packets.
+pub fn declared(program: &Program) -> Registry {
+    let mut registry = netfn_registry::all();
+    for handler in crate::handlers::in_c(program) {
+        let make = |_: &[Bits]| Ok(Box::new(Uncalled) as Box<dyn ValueExtern>);
+        registry.add_value(&handler.name, ir_handlers::offer(&handler, Arc::new(make)));
+    }
+    registry
+}
+
+/// All externs, for runs of programs without handlers in C; others are refused.
+pub fn runnable(program: &Program) -> Result<Registry, Vec<Diagnostic>> {
+    let options = crate::handlers::Options::default();
+    Ok(crate::handlers::offers(program, "", &options, &mut SourceMap::new())?.registry)
+}
+
+/// A handler that is never called.
+struct Uncalled;
+
+impl ValueExtern for Uncalled {
+    fn call(&mut self, _method: usize, _inputs: &[Bits], _outputs: &mut [Bits], _now: Time) {}
+
+    fn snapshot(&self) -> Vec<u8> {
+        vec![]
+    }
+
+    fn restore(&mut self, _snapshot: &[u8]) -> Result<(), ExternError> {
+        Ok(())
+    }
+}
+
+/// Those of `all` externs that a device offers; the time of their calls is reported to `spent`.
+pub fn offered(device: &Device, spent: &Spent, all: &Registry) -> Registry {
     let mut registry = Registry::default();
     for name in device.externs.iter().map(|name| name.value.as_str()) {
         let (spent, cost) = (spent.clone(), call_cost(device, name));
@@ -133,7 +163,7 @@ mod tests {
         };
         device.calls.push(("header-decompress".to_string(), cost));
         let spent = Spent::default();
-        let registry = offered(&device, &spent);
+        let registry = offered(&device, &spent, &netfn_registry::all());
         let factory = registry.get("header-decompress").expect("it is offered");
         let mut function = factory(&[Bits::new(16, 4)]).expect("it is made");
         let mut call = |now: u64| {

@@ -11,6 +11,7 @@ pub mod doctor;
 pub mod entries;
 pub mod files;
 pub mod functions;
+pub mod handlers;
 pub mod idle;
 pub mod merged;
 pub mod program_json;

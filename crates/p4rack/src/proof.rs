@@ -50,7 +50,7 @@ pub fn case(app: &SplitApp) -> Case {
         whole: Arc::clone(&app.whole),
         parts: app.parts.clone(),
         placement: app.placement.clone(),
-        registry: netfn_registry::all(),
+        registry: app.offers.registry.clone(),
     }
 }
 
@@ -91,7 +91,8 @@ pub fn prove_placement(
     map: &mut SourceMap,
 ) -> Result<Proved, Vec<Diagnostic>> {
     let (_, parts, _) = make_parts(&app.whole, &placement, map)?;
-    let case = Case { whole: Arc::clone(&app.whole), parts, placement, registry: netfn_registry::all() };
+    let case =
+        Case { whole: Arc::clone(&app.whole), parts, placement, registry: app.offers.registry.clone() };
     proved(&case, &app.whole, trial)
 }
 
@@ -115,7 +116,7 @@ pub fn prove_cuts(
         // Each part has a separate source map.
         let parts = make_parts(&marked, &placement, &mut SourceMap::new());
         let proof = parts.and_then(|(_, parts, _)| {
-            let (whole, registry) = (Arc::clone(&app.whole), netfn_registry::all());
+            let (whole, registry) = (Arc::clone(&app.whole), app.offers.registry.clone());
             proved(&Case { whole, parts, placement, registry }, &marked, trial)
         });
         show((cut.name, proof));

@@ -3,10 +3,12 @@
 use crate::captures;
 use crate::entries::{self, Entries, has};
 use crate::files::Disk;
+use crate::handlers::{self, Offers};
 use crate::merged::{self, Joined, Sharer, Sharing};
 use crate::sources;
 use base_diag::{Diagnostic, SourceMap, codes::emulate as codes};
 use compiler::{Until, compile, print_parts};
+use dataplane_api::Registry;
 use device_classes::Lacks;
 use ir::Program;
 use ir_fill::Write;
@@ -85,6 +87,8 @@ pub struct SplitApp {
     pub entries: Entries,
     /// The apps that share the program, if it is a merged one.
     pub sharing: Option<Sharing>,
+    /// Externs of its devices, with the app's handlers.
+    pub offers: Offers,
 }
 
 /// The part of an app on a device.
@@ -103,6 +107,17 @@ pub struct Placed<'r> {
 }
 
 impl Racked {
+    /// All externs, with the handlers of all apps.
+    pub fn externs(&self) -> Registry {
+        let mut all = netfn_registry::all();
+        for registry in self.apps.iter().map(|app| &app.offers.registry) {
+            for name in registry.value_names() {
+                registry.value(name).into_iter().for_each(|offer| all.add_value(name, offer.clone()));
+            }
+        }
+        all
+    }
+
     /// The part of an app that a device runs.
     pub fn part(&self, app: usize, device: usize) -> Option<Placed<'_>> {
         let split = self.apps.get(app)?;
@@ -174,7 +189,8 @@ pub fn load_as(
         read(path, extra_defines, map, change)?;
     let sources = map.files().map(|file| PathBuf::from(file.name().as_str())).collect();
     let mut made = vec![];
-    for (at, (model, ReadApp { program, entries, sharing })) in rack.apps.iter().zip(apps).enumerate() {
+    for (at, (model, read)) in rack.apps.iter().zip(apps).enumerate() {
+        let ReadApp { program, entries, sharing, offers } = read;
         let name = &model.name.value;
         let (placement, split, costs) = match &model.map {
             Regions::Planned => {
@@ -185,7 +201,8 @@ pub fn load_as(
             }
             Regions::ByHand(regions) => {
                 tell(Step::Split(name));
-                let placement = by_hand(&rack, at, regions, &program)?;
+                let regions = handlers::placed(&rack, model, regions, &program)?;
+                let placement = by_hand(&rack, at, &regions, &program)?;
                 let split = split(&program, &placement)
                     .map_err(|found| in_app(nearest::with_help(&program, &placement, found), model))?;
                 check_limits(&rack, &placement, &split)?;
@@ -196,7 +213,17 @@ pub fn load_as(
         let (parts, texts) = print_parts(&split, &placement, map)?;
         warnings.extend(split.warnings.iter().cloned());
         check_offers(&rack, &placement, &parts)?;
-        made.push(SplitApp { whole: program, placement, split, costs, parts, texts, entries, sharing });
+        made.push(SplitApp {
+            whole: program,
+            placement,
+            split,
+            costs,
+            parts,
+            texts,
+            entries,
+            sharing,
+            offers,
+        });
     }
     Ok(Racked { rack, apps: made, own_entries, stage_entries, captures, sources, warnings })
 }
@@ -217,7 +244,9 @@ pub fn trace(
                 let mut problem = RackProblem::new(&rack, at, program.clone(), &rules, &[])?;
                 problem.best().map_err(|found| in_app(found, model))?.0
             }
-            Regions::ByHand(regions) => by_hand(&rack, at, regions, &program)?,
+            Regions::ByHand(regions) => {
+                by_hand(&rack, at, &handlers::placed(&rack, model, regions, &program)?, &program)?
+            }
         };
         let mut app = ir_split::trace(&program, &placement, shown);
         app.outcome = app.outcome.map_err(|found| in_app(found, model));
@@ -273,6 +302,7 @@ struct ReadApp {
     entries: Entries,
     /// The apps it stands for, if it is merged.
     sharing: Option<Sharing>,
+    offers: Offers,
 }
 
 fn read(
@@ -324,7 +354,13 @@ fn read(
         };
         let mut entries = read_entries(app.entries.as_ref(), &directory, &program, map)?;
         found.append(&mut entries.warnings);
-        apps.push(ReadApp { program, entries, sharing: None });
+        let options = handlers::Options {
+            files: app.handlers.iter().map(|file| directory.join(&file.value)).collect(),
+            seed: rack.seed,
+            ..handlers::Options::default()
+        };
+        let offers = handlers::offers(&program, &app.program.value, &options, map)?;
+        apps.push(ReadApp { program, entries, sharing: None, offers });
     }
     let apps = join_shared(&mut rack, apps, map)?;
     let mut rules = vec![];
@@ -393,8 +429,15 @@ fn join_shared(
         let model = merged::stand_in(rack, group);
         let Joined { program, sharing, .. } = merged::join(&sharers, &model.name.value, map)?;
         let own = |at: &usize| (apps[*at].entries.clone(), rack.apps[*at].span);
+        // Merged programs have no handlers of their own.
+        let offers = Offers::default();
         let own: Vec<(Entries, base_diag::Span)> = group.iter().map(own).collect();
-        joined.push(ReadApp { program, entries: merged::entries(&sharing, &own)?, sharing: Some(sharing) });
+        joined.push(ReadApp {
+            program,
+            entries: merged::entries(&sharing, &own)?,
+            sharing: Some(sharing),
+            offers,
+        });
         models.push(model);
     }
     rack.apps = models;
@@ -445,7 +488,7 @@ fn named(path: &Spanned<String>, directory: &Path) -> Result<PathBuf, Vec<Diagno
     }
 }
 
-/// Compiles a program that has to run, with its `flyto` calls as regions; warnings are added to `warnings`.
+/// Compiles a program that has to run, with its `flyto` calls and its calls of handlers as regions; warnings are added to `warnings`.
 pub fn compile_program(
     main: &str,
     options: &Options,
@@ -460,6 +503,7 @@ pub fn compile_program(
                 return Err(wrong);
             }
             ir_split::landings(Arc::make_mut(&mut program))?;
+            handlers::mark(Arc::make_mut(&mut program));
             warnings.extend(compiled.diagnostics);
             Ok(program)
         }

@@ -64,7 +64,17 @@ pub fn measure(job: &Job, policy: Option<Policy>, feed: &mut Feed) -> Result<Tra
 
 /// A job that traces packets.
 pub fn job(program: std::sync::Arc<Program>, fillings: Vec<crate::run::entries::Filling>) -> Job {
-    Job { program, fillings, seed: 0, interval: None, cpu_port: None, trace: true, engine: Engine::Interp }
+    let registry = crate::functions::declared(&program);
+    Job {
+        program,
+        fillings,
+        seed: 0,
+        interval: None,
+        cpu_port: None,
+        trace: true,
+        engine: Engine::Interp,
+        registry,
+    }
 }
 
 fn regions(program: &Program, policy: Option<Policy>) -> Result<Vec<(Name, Span)>, Vec<Diagnostic>> {

@@ -17,8 +17,16 @@ fn switch(engine: Engine) -> device::Switch {
     let options = p4_syntax::Options::default();
     let compiled = compile(&path.display().to_string(), &Disk, &options, Until::Elaborated, &mut map);
     let program = compiled.program.unwrap_or_else(|| panic!("{:?}", compiled.diagnostics));
-    let job =
-        Job { program, fillings: vec![], seed: 1, interval: None, cpu_port: None, trace: false, engine };
+    let job = Job {
+        program,
+        fillings: vec![],
+        seed: 1,
+        interval: None,
+        cpu_port: None,
+        trace: false,
+        engine,
+        registry: netfn_registry::all(),
+    };
     job.device().unwrap_or_else(|found| panic!("{found:?}")).0
 }
 

@@ -76,6 +76,7 @@ fn every_command(source: &str, findings: &mut Vec<String>) -> bool {
             cpu_port: None,
             trace: false,
             engine,
+            registry: netfn_registry::all(),
         };
         tried.step("run", || {
             let mut feed = Feed::new(None);

@@ -36,7 +36,17 @@ fn run(name: &str, engine: Engine) -> Result<String, String> {
             let (text, start) = p4rack::sources::read(&path("toml"), &mut map).map_err(|d| vec![d])?;
             fillings.push(entries::read(&program, &path("toml"), &text, start)?);
         }
-        let job = Job { program, fillings, seed: 1, interval: None, cpu_port: None, trace: false, engine };
+        let registry = netfn_registry::all();
+        let job = Job {
+            program,
+            fillings,
+            seed: 1,
+            interval: None,
+            cpu_port: None,
+            trace: false,
+            engine,
+            registry,
+        };
         let (text, start) = p4rack::sources::read(&path("stf"), &mut map).map_err(|d| vec![d])?;
         let (test, problems) = p4_stf::parse(&text, start);
         if !problems.is_empty() {

@@ -26,6 +26,7 @@ fn job(map: &mut SourceMap) -> Job {
         cpu_port: Some(64),
         trace: true,
         engine: p4rack::run::Engine::Interp,
+        registry: netfn_registry::all(),
     }
 }
 

@@ -51,7 +51,16 @@ fn job(name: &str, map: &mut SourceMap) -> Job {
     let group = || entries::read(&program, Path::new("group"), GROUP, 0).expect("commands");
     let fillings = if is_own { vec![group()] } else { vec![] };
     let engine = Engine::Native;
-    Job { program, fillings, seed: 1, interval: None, cpu_port: None, trace: false, engine }
+    Job {
+        program,
+        fillings,
+        seed: 1,
+        interval: None,
+        cpu_port: None,
+        trace: false,
+        engine,
+        registry: netfn_registry::all(),
+    }
 }
 
 /// Two captures with alternating packets; some are too long for a packet's buffer.

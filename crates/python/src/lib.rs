@@ -66,6 +66,7 @@ impl Switch {
             cpu_port: None,
             trace: false,
             engine,
+            registry: p4rack::functions::runnable(&program).map_err(|found| told(&found, &map))?,
         };
         let (switch, resolver) = job.device().map_err(|found| told(&found, &map))?;
         let mut made = Switch { switch, resolver, program, map, now: Time::ZERO };

@@ -7,6 +7,7 @@
 //! defines = { WIDE = 1 }        # as -D
 //! include = ["lib"]             # directories for included files (as -I), relative to this file
 //! entries = "entries.stf"       # table entries: STF, TOML, commands, P4Runtime updates
+//! handlers = ["snat.c"]         # sources of the program's handlers in C
 //! origin = "tor"                # owns the ports and the traffic manager; ["tor1", "tor2"]: two independent switches with the same helpers
 //! devices = ["nic"]             # helpers; default: the devices named in `map`, or all devices if there is one app
 //! map = { Acl = "nic" }         # devices of regions; the others run at the origin. "plan": the best plan by the objectives of `[plan]`
@@ -54,6 +55,8 @@ pub struct App {
     pub include: Vec<Spanned<String>>,
     /// The path of the table entries, as written.
     pub entries: Option<Spanned<String>>,
+    /// Sources of the program's handlers in C, as written.
+    pub handlers: Vec<Spanned<String>>,
     /// The device that owns ports and traffic manager.
     pub origin: Spanned<DeviceId>,
     /// Other switches that run the program for their own packets, with the same helpers.
@@ -186,6 +189,7 @@ pub(crate) fn read(
     let defines = s.optional(r, "defines", defines);
     let include = s.optional(r, "include", |r, i| value::list(r, i, value::string));
     let entries = s.optional(r, "entries", value::string);
+    let handlers = s.optional(r, "handlers", |r, i| value::list(r, i, value::string));
     let device = |r: &mut Reader, i: Item<'_>| {
         let name = value::string(r, i)?;
         names.device(r, Spanned::new(name.as_str(), i.span))
@@ -247,6 +251,7 @@ pub(crate) fn read(
         defines: defines.map_or(vec![], |d| d.value),
         include: include.map_or(vec![], |i| i.value),
         entries,
+        handlers: handlers.map_or(vec![], |h| h.value),
         origin: origins.next()?,
         other_origins: origins.collect(),
         helpers: helpers.map_or(vec![], |h| h.value),

@@ -2,15 +2,23 @@
 
 use crate::ExitCode;
 use crate::output::{self, Format};
+use base_diag::SourceMap;
 use experiments::bench::{self, Kind, Outcome, Settings};
 use experiments::bench_load::{PROGRAMS, Shape, Size, program};
+use p4rack::rack::compile_program;
 use serde_json::Value;
 
 /// Measure packets per second on the benchmark programs and compare with other implementations
 #[derive(clap::Args)]
-#[command(after_help = "Examples:
-  p4rack bench --program router --peers none")]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:
+  p4rack bench --program router --peers none
+  p4rack bench handler snat.p4 --handlers snat.c"
+)]
 pub struct Args {
+    #[command(subcommand)]
+    what: Option<What>,
     /// Programs to measure, separated by commas, or `all`
     #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "all")]
     program: Vec<String>,
@@ -41,6 +49,31 @@ pub struct Args {
     /// Packet size on the wire in bytes, 64 to 1518, or `imix`
     #[arg(long, default_value = "64", value_parser = size)]
     size: Size,
+    /// Output format
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+#[derive(clap::Subcommand)]
+enum What {
+    /// Measure the calls of a program's handlers in C
+    Handler(HandlerArgs),
+}
+
+#[derive(clap::Args)]
+struct HandlerArgs {
+    /// P4-16 program
+    program: String,
+    #[command(flatten)]
+    handlers: super::Handlers,
+    #[command(flatten)]
+    preprocessor: super::Preprocessor,
+    /// Seconds per handler and way of calling it
+    #[arg(long, default_value_t = 1.0, value_name = "S")]
+    seconds: f64,
+    /// Random seed for requests
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
     /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -83,6 +116,9 @@ fn size(text: &str) -> Result<Size, String> {
 
 /// Exit status 1 if a contestant gives other bytes than the interpreter, 2 if a program is not known.
 pub fn run(args: &Args) -> ExitCode {
+    if let Some(What::Handler(args)) = &args.what {
+        return run_handlers(args);
+    }
     let mut programs = vec![];
     for name in &args.program {
         match (name.as_str(), program(name)) {
@@ -147,4 +183,38 @@ pub fn run(args: &Args) -> ExitCode {
         output::json(&Value::Array(values));
     }
     if faults { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// Exit status 1 if the program or a handler is wrong.
+fn run_handlers(args: &HandlerArgs) -> ExitCode {
+    let mut map = SourceMap::new();
+    let options = args.handlers.options(args.seed);
+    let compiled = compile_program(&args.program, &args.preprocessor.options(), &mut map, &mut vec![]);
+    let offers =
+        compiled.and_then(|program| p4rack::handlers::offers(&program, &args.program, &options, &mut map));
+    let built = match offers {
+        Ok(offers) => offers.built,
+        Err(found) => return output::failed(&found, &map, args.format),
+    };
+    let mut values = vec![];
+    for handler in built.iter().flat_map(|built| built.handlers()) {
+        let Some(built) = &built else { continue };
+        let time = std::time::Duration::from_secs_f64(args.seconds.clamp(0.0, 3600.0));
+        match bench::handler(built, handler, args.seed, time) {
+            Ok(times) => match args.format {
+                Format::Text => output::print(&times.text(&handler.name)),
+                Format::Json => values.push(times.json(&handler.name)),
+            },
+            Err(why) => {
+                tell!("p4rack: {}: {why}", handler.name);
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    if args.format == Format::Json {
+        output::json(&Value::Array(values));
+    } else if built.is_none() {
+        tell!("p4rack: `{}` calls no handlers", args.program);
+    }
+    ExitCode::SUCCESS
 }

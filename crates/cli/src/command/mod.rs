@@ -13,6 +13,7 @@ pub mod doctor;
 pub mod explain;
 pub mod fit;
 pub mod generate_rack;
+pub mod handler;
 pub mod import;
 pub mod ir;
 pub mod lab;
@@ -48,6 +49,35 @@ impl Preprocessor {
             defines: self.define.clone(),
             undefines: self.undefine.clone(),
             include_dirs: self.include.clone(),
+        }
+    }
+}
+
+/// Handlers of a program in C.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Handlers {
+    /// Source in C of the program's handlers; may be given several times
+    #[arg(long = "handlers", value_name = "FILE.c")]
+    files: Vec<std::path::PathBuf>,
+    /// Call handlers in processes of their own: one that crashes or does not return costs a packet
+    #[arg(long)]
+    isolate: bool,
+    /// Build handlers with sanitizers of the C compiler, such as `address,undefined`; implies `--isolate`
+    #[arg(long, value_name = "LIST")]
+    sanitize: Option<String>,
+}
+
+impl Handlers {
+    /// As they are built.
+    pub fn options(&self, seed: u64) -> p4rack::handlers::Options {
+        p4rack::handlers::Options {
+            files: self.files.clone(),
+            sanitize: self.sanitize.clone(),
+            isolation: match self.isolate {
+                true => p4rack::handlers::Isolation::Process,
+                false => p4rack::handlers::Isolation::Inline,
+            },
+            seed,
         }
     }
 }

@@ -14,7 +14,7 @@ pub mod text;
 use base_diag::Diagnostic;
 use base_diag::codes::run::BAD_PORT;
 use base_time::Duration;
-use dataplane_api::{Counters, Device, Port};
+use dataplane_api::{Counters, Device, Port, Registry};
 use device::{Driver, Options, PortNumbers, Switch};
 use device_text::state;
 use entries::Filling;
@@ -43,6 +43,8 @@ pub struct Job {
     pub trace: bool,
     /// Engine of the device.
     pub engine: Engine,
+    /// The externs that the device offers.
+    pub registry: Registry,
 }
 
 /// Engine that runs a program. All give the same results.
@@ -88,7 +90,7 @@ pub fn check_ports(
 
 impl Job {
     fn options(&self) -> Options {
-        Options { registry: netfn_registry::all(), seed: self.seed, ..Options::default() }
+        Options { registry: self.registry.clone(), seed: self.seed, ..Options::default() }
     }
 
     /// A device with its entries, and the resolver's state after them.

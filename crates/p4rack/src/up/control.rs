@@ -124,13 +124,14 @@ impl Control {
         let known = Known::default();
         let seeds = Rng::new(rack.seed).split("devices");
         let spent: Vec<Spent> = rack.devices.iter().map(|_| Spent::default()).collect();
+        let all = racked.externs();
         let maker = |index: usize| Maker {
             keep_program: false,
             retire: drop,
             seed: seeds.split_index(index as u64).next_u64(),
             drop_port: None,
             own: None,
-            registry: functions::offered(&rack.devices[index], &spent[index]),
+            registry: functions::offered(&rack.devices[index], &spent[index], &all),
             known: known.clone(),
             shares: false,
             memory: u64::MAX,
@@ -141,9 +142,7 @@ impl Control {
             let placed = racked.parts_on(at).next();
             agents.push(placed.map(|_| Agent::new(maker(at))));
             engines.push(match placed {
-                Some(Placed { part, text, .. })
-                    if known.engine(text, &part.program, &netfn_registry::all())?.compiled =>
-                {
+                Some(Placed { part, text, .. }) if known.engine(text, &part.program, &all)?.compiled => {
                     "native"
                 }
                 Some(_) => "interp",

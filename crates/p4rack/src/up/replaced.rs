@@ -201,7 +201,7 @@ fn packets(
     let rng = Rng::new(effort.seed);
     let mut pool = Pool::new(&app.whole, &proof::case(app).reserved_ports(), &rng);
     app.entries.writes().iter().flat_map(values).for_each(|value| pool.add(value));
-    let options = Options { registry: netfn_registry::all(), ..Options::default() };
+    let options = Options { registry: app.offers.registry.clone(), ..Options::default() };
     let mut made = MendedPackets::new(&app.whole, &options.registry);
     let mut whole = ir_interp::switch(Arc::clone(&app.whole), options)?;
     for write in app.entries.writes() {

@@ -30,7 +30,8 @@ use std::path::PathBuf;
   p4rack run tests/                                    each NAME.p4 in a directory with its NAME.stf
   p4rack run router.p4 -i 1@in.pcap --entries e.toml   packets from a capture, results as text
   p4rack run router.p4 -i 1@in.pcap -o out             results in out/PORT.pcap
-  p4rack run router.p4 --packet '1:0a0b' --trace       trace one packet step by step")]
+  p4rack run router.p4 --packet '1:0a0b' --trace       trace one packet step by step
+  p4rack run snat.p4 snat.stf --handlers snat.c        with a handler in C, see docs/handlers.md")]
 pub struct Args {
     /// P4-16 program, or a directory of programs with their tests
     program: PathBuf,
@@ -78,6 +79,8 @@ pub struct Args {
     /// Print registers, counters and meters at the end
     #[arg(long)]
     state: bool,
+    #[command(flatten)]
+    handlers: super::Handlers,
     #[command(flatten)]
     preprocessor: Preprocessor,
     /// Output format
@@ -186,6 +189,7 @@ fn run_program(
         }
         fillings.push(filling);
     }
+    let offers = p4rack::handlers::offers(&compiled, program, &args.handlers.options(args.seed), map)?;
     let job = Job {
         program: compiled,
         fillings,
@@ -197,6 +201,7 @@ fn run_program(
             Engine::Interp => p4rack::run::Engine::Interp,
             Engine::Native => p4rack::run::Engine::Native,
         },
+        registry: offers.registry.clone(),
     };
     for case in cases {
         match case {
@@ -204,7 +209,8 @@ fn run_program(
             Case::Packets => run_packets(args, &job, map, report)?,
         }
     }
-    Ok(())
+    let failures = offers.failures();
+    if failures.is_empty() { Ok(()) } else { Err(failures) }
 }
 
 /// A file that was taken for another form than it has is read when the form is named.

@@ -13,6 +13,8 @@ use agent::{AgentAt, Limits, PortSpec, Setup, SplitProgram, Switch, most_memory}
 use base_diag::{Diagnostic, SourceMap, codes};
 use clap::builder::ArgPredicate;
 use compiler::{Until, compile};
+use dataplane_api::Registry;
+use p4rack::handlers::Offers;
 use p4rack::{Disk, rack};
 use rack_model::Rack;
 use std::net::{IpAddr, SocketAddr, TcpListener, ToSocketAddrs};
@@ -25,6 +27,7 @@ use std::time::Duration;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack switch router.p4 -i 1@eth1 -i 2@eth2
+  p4rack switch snat.p4 --handlers snat.c -i 1@eth1 -i 2@eth2
   p4rack switch examples/slice/plain.toml --metrics-addr 127.0.0.1:9090")]
 pub struct Args {
     /// P4-16 program, RACK.toml, or the directory of a RACK.toml; without it, a controller must push a program
@@ -93,6 +96,9 @@ pub struct Args {
     /// Random seed for the program
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Source in C of the program's handlers, which are called in processes of their own; may be given several times
+    #[arg(long, value_name = "FILE.c")]
+    handlers: Vec<PathBuf>,
     /// Address to serve Prometheus metrics on, at /metrics
     #[arg(long, value_name = "HOST:PORT", value_parser = address)]
     metrics_addr: Option<SocketAddr>,
@@ -160,7 +166,7 @@ pub fn run(mut args: Args) -> ExitCode {
             args.grpc_server_addr
         ));
     }
-    let switch = match switch(&args) {
+    let (switch, registry) = match switch(&args) {
         Ok(switch) => switch,
         Err(code) => return code,
     };
@@ -189,6 +195,7 @@ pub fn run(mut args: Args) -> ExitCode {
         cpu_port: args.cpu_port,
         drop_port: args.drop_port,
         seed: args.seed,
+        registry,
         secret,
         agents_secret,
         keep_program: args.keep_program,
@@ -236,13 +243,14 @@ impl Args {
 }
 
 /// A program on one device, or a rack with all it names.
-fn switch(args: &Args) -> Result<Switch, ExitCode> {
+fn switch(args: &Args) -> Result<(Switch, Registry), ExitCode> {
+    let usual = Offers::default().registry;
     if args.bmv2.is_without_program() && args.program.is_some() {
         tell!("p4rack: --no-p4: the program is not used");
     }
     let Some(file) = args.program.as_ref().filter(|_| !args.bmv2.is_without_program()) else {
         return match args.agent.is_empty() {
-            true => Ok(Switch::One(None)),
+            true => Ok((Switch::One(None), usual)),
             false => Err(failed("--agent needs a rack: name its RACK.toml")),
         };
     };
@@ -265,6 +273,13 @@ fn switch(args: &Args) -> Result<Switch, ExitCode> {
                     .help("write them by P4Runtime, or run the rack with `p4rack up`");
             return Err(wrong(&[diagnostic], &map));
         }
+        if let Some(handler) = app.offers.built.iter().flat_map(|built| built.handlers()).next() {
+            let title = "`p4rack switch` does not run the handlers of racks";
+            let diagnostic = Diagnostic::error(codes::handler::HANDLER_SOURCE, title)
+                .at(handler.span, "this one is in C")
+                .help("run the rack with `p4rack up`, or the program on one device: `p4rack switch PROGRAM.p4 --handlers FILE.c`");
+            return Err(wrong(&[diagnostic], &map));
+        }
         let updates =
             device_control::updates(app.entries.writes(), &app.whole).map_err(|found| wrong(&found, &map))?;
         let program = Box::new(SplitProgram {
@@ -283,23 +298,36 @@ fn switch(args: &Args) -> Result<Switch, ExitCode> {
             let addresses = addresses(&args.agent, &names).map_err(|why| failed(&why))?;
             let tls = args.client.for_agents(&addresses, args.insecure).map_err(|why| failed(&why))?;
             let agents = addresses.into_iter().zip(tls).map(|(address, tls)| AgentAt { address, tls });
-            return Ok(Switch::Remote(program, agents.collect()));
+            return Ok((Switch::Remote(program, agents.collect()), usual));
         }
-        return Ok(Switch::Rack(program));
+        return Ok((Switch::Rack(program), usual));
     }
     if !args.agent.is_empty() {
         return Err(failed("--agent needs a rack: name a RACK.toml instead of a program"));
     }
     if path.extension().is_some_and(|extension| extension == "json") {
         let program = p4rack::program_json::read(path, &mut map);
-        return program.map(|program| Switch::One(Some(program))).map_err(|found| {
+        return program.map(|program| (Switch::One(Some(program)), usual)).map_err(|found| {
             output::diagnostics_text(&found, &map);
             ExitCode::FAILURE
         });
     }
     let compiled = compile(file, &Disk, &args.preprocessor.options(), Until::Elaborated, &mut map);
     output::diagnostics_text(&compiled.diagnostics, &map);
-    compiled.program.map(|program| Switch::One(Some(program))).ok_or(ExitCode::FAILURE)
+    let program = compiled.program.ok_or(ExitCode::FAILURE)?;
+    let options = p4rack::handlers::Options {
+        files: args.handlers.clone(),
+        isolation: p4rack::handlers::Isolation::Process,
+        seed: args.seed,
+        sanitize: None,
+    };
+    match p4rack::handlers::offers(&program, file, &options, &mut map) {
+        Ok(offers) => Ok((Switch::One(Some(program)), offers.registry)),
+        Err(found) => {
+            output::diagnostics_text(&found, &map);
+            Err(ExitCode::FAILURE)
+        }
+    }
 }
 
 /// The socket that listens at standard input.

@@ -1,0 +1,178 @@
+//! Handlers in this process.
+
+use crate::library::Instance;
+use crate::numbers;
+use crate::snapshot::Memory;
+use crate::{ARENA, Built};
+use base_bits::Bits;
+use base_time::Time;
+use dataplane_api::{ExternError, ValueExtern};
+use ir_handlers::Handler;
+use std::ffi::CString;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+/// Looks of the watchdog.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Looks during one call until it is taken for endless.
+const PATIENCE: u32 = 10;
+
+/// An instance.
+pub struct Inline {
+    instance: Instance,
+    handler: Arc<Handler>,
+    watch: Arc<Watch>,
+}
+
+impl Inline {
+    /// A new one. Its random numbers begin at `seed`.
+    pub fn new(built: &Built, handler: &Arc<Handler>, seed: u64) -> Result<Inline, ExternError> {
+        let number = built.handlers().iter().position(|known| known.name == handler.name);
+        let number = number.ok_or_else(|| ExternError("the library does not have it".to_string()))?;
+        let instance =
+            Instance::new(built.library(), number, &handler.name, seed, ARENA).map_err(ExternError)?;
+        let mut made = Inline { instance, handler: Arc::clone(handler), watch: Watch::new(&handler.name) };
+        let config = CString::new(handler.config.as_str()).map_err(|e| ExternError(e.to_string()))?;
+        let given = made.watch.during(|| made.instance.init(&config));
+        match given {
+            0 => Ok(made),
+            _ => Err(refused_config(&handler.config)),
+        }
+    }
+
+    /// The state of a flow, which the handler then forgets. The key is that of `Handler::key`.
+    pub fn export(&mut self, key: &[u8]) -> Option<Vec<u8>> {
+        self.watch.during(|| self.instance.export(key))
+    }
+
+    /// Gives the handler the state of a flow; false if it does not take it.
+    pub fn import(&mut self, key: &[u8], state: &[u8]) -> bool {
+        self.watch.during(|| self.instance.import(key, state))
+    }
+
+    /// Calls the handler with the bytes of a request; true if it gave a response. For measurements.
+    pub fn raw(&mut self, request: &[u8], now: Time) -> bool {
+        self.instance.request().copy_from_slice(request);
+        self.watch.during(|| self.instance.call(now.as_ns())) == 0
+    }
+}
+
+/// Error of an `init` that gave something else than `P4R_OK`.
+pub(crate) fn refused_config(config: &str) -> ExternError {
+    ExternError(format!("its `init` refuses the configuration `{config}`"))
+}
+
+/// Puts a response into the outputs of a call.
+pub(crate) fn answer(handler: &Handler, is_ok: bool, response: &[u8], outputs: &mut [Bits]) {
+    if is_ok && let Some(fields) = &handler.response {
+        numbers::decode(fields, response, outputs);
+    }
+    if handler.returns
+        && let Some(given) = outputs.last_mut()
+    {
+        *given = Bits::from_bool(is_ok);
+    }
+}
+
+/// A time in nanoseconds, all ones for never.
+pub(crate) fn time_of(ns: u64) -> Option<Time> {
+    // Times beyond 2^63 picoseconds do not come.
+    (ns < u64::MAX / 2000).then(|| Time::ZERO + base_time::Duration::from_ns(ns))
+}
+
+impl ValueExtern for Inline {
+    fn call(&mut self, _method: usize, inputs: &[Bits], outputs: &mut [Bits], now: Time) {
+        numbers::encode(&self.handler.request, inputs, self.instance.request());
+        let is_ok = self.watch.during(|| self.instance.call(now.as_ns())) == 0;
+        answer(&self.handler, is_ok, self.instance.response(), outputs);
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        time_of(self.instance.tick_at_ns())
+    }
+
+    fn tick(&mut self, now: Time) {
+        self.watch.during(|| self.instance.tick(now.as_ns()));
+    }
+
+    fn snapshot(&self) -> Vec<u8> {
+        self.watch.during(|| self.instance.memory()).write()
+    }
+
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), ExternError> {
+        let memory = Memory::read(snapshot)?;
+        match self.watch.during(|| self.instance.restore(&memory)) {
+            true => Ok(()),
+            false => Err(ExternError(format!("`{}` does not take the snapshot", self.handler.name))),
+        }
+    }
+}
+
+/// Shows the watchdog whether a call returns.
+struct Watch {
+    name: String,
+    /// Odd during a call.
+    calls: AtomicU64,
+}
+
+impl Watch {
+    fn new(name: &str) -> Arc<Watch> {
+        let watch = Arc::new(Watch { name: name.to_string(), calls: AtomicU64::new(0) });
+        Watchdog::add(&watch);
+        watch
+    }
+
+    fn during<T>(&self, run: impl FnOnce() -> T) -> T {
+        let calls = self.calls.load(Ordering::Relaxed);
+        self.calls.store(calls + 1, Ordering::Relaxed);
+        let given = run();
+        self.calls.store(calls + 2, Ordering::Relaxed);
+        given
+    }
+}
+
+/// A thread that ends the process, with a message, if a call never returns.
+struct Watchdog(Vec<(Weak<Watch>, u64, u32)>);
+
+static WATCHED: Mutex<Option<Watchdog>> = Mutex::new(None);
+
+impl Watchdog {
+    fn add(watch: &Arc<Watch>) {
+        let mut all = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new = all.is_none();
+        all.get_or_insert(Watchdog(vec![])).0.push((Arc::downgrade(watch), 0, 0));
+        drop(all);
+        if is_new {
+            let looks = || {
+                loop {
+                    std::thread::sleep(LOOK);
+                    let mut all = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
+                    all.iter_mut().for_each(Watchdog::look);
+                }
+            };
+            // Without the thread, calls are not watched.
+            let _ = std::thread::Builder::new().name("handlers".to_string()).spawn(looks);
+        }
+    }
+
+    fn look(&mut self) {
+        self.0.retain_mut(|(watch, last, looks)| {
+            let Some(watch) = watch.upgrade() else { return false };
+            let calls = watch.calls.load(Ordering::Relaxed);
+            *looks = if calls == *last && calls % 2 == 1 { *looks + 1 } else { 0 };
+            *last = calls;
+            if *looks >= PATIENCE {
+                let seconds = (LOOK * PATIENCE).as_secs();
+                eprintln!(
+                    "error[P4R1407]: handler `{}` does not return\n  = note: one call took more than {seconds} s\n  = help: `--isolate` calls handlers in processes of their own, which are ended after {} s",
+                    watch.name,
+                    crate::BUDGET.as_secs()
+                );
+                std::process::exit(1);
+            }
+            true
+        });
+    }
+}

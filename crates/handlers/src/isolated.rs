@@ -1,0 +1,344 @@
+//! Handlers in processes of their own.
+//!
+//! Each instance is a process that answers calls on its standard input. If it crashes, or does not answer in time, it is ended, the packet
+//! gets no answer, and a new process goes on from the last snapshot. Snapshots are taken after every 32 calls, and less often
+//! where the memory is large, so that taking them costs no more than the calls. What changed since the last one is lost.
+//!
+//! A flow whose packets kill the process twice in a minute poisons it: its calls get no answer any more, without reaching the handler.
+
+use crate::failure::{Failure, Failures};
+use crate::inline::{answer, refused_config, time_of};
+use crate::snapshot::Memory;
+use crate::{Built, numbers};
+use base_bits::Bits;
+use base_time::Time;
+use dataplane_api::{ExternError, ValueExtern};
+use ir_handlers::Handler;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Time that a call may take.
+pub const BUDGET: Duration = Duration::from_secs(1);
+
+/// Calls between two snapshots of a small memory.
+const CALLS: u64 = 32;
+
+/// Bytes of memory for which a snapshot may be taken after one call.
+const BYTES_A_CALL: u64 = 512;
+
+/// Time in which the second crash by one flow poisons it.
+const FORGET: base_time::Duration = base_time::Duration::from_ms(60_000);
+
+/// The most flows that are remembered for a crash.
+const MOST_FLOWS: usize = 4096;
+
+/// The largest answer.
+const MOST: usize = 80 << 20;
+
+/// An instance.
+pub struct Isolated(RefCell<Worker>);
+
+struct Worker {
+    built: Arc<Built>,
+    handler: Arc<Handler>,
+    seed: u64,
+    process: Option<Process>,
+    /// The last snapshot.
+    saved: Memory,
+    /// Calls since then.
+    since: u64,
+    tick_at_ns: u64,
+    /// Flows that ended the process: the time, and whether it was twice.
+    crashes: BTreeMap<Vec<u8>, (Time, bool)>,
+}
+
+struct Process {
+    child: Child,
+    input: ChildStdin,
+    output: ChildStdout,
+}
+
+impl Isolated {
+    /// A new one. Its random numbers begin at `seed`.
+    pub fn new(built: &Arc<Built>, handler: &Arc<Handler>, seed: u64) -> Result<Isolated, ExternError> {
+        let mut worker = Worker {
+            built: Arc::clone(built),
+            handler: Arc::clone(handler),
+            seed,
+            process: None,
+            saved: Memory { random: seed, tick_at_ns: u64::MAX, bytes: vec![] },
+            since: 0,
+            tick_at_ns: u64::MAX,
+            crashes: BTreeMap::new(),
+        };
+        worker.start().map_err(ExternError)?;
+        worker.save();
+        Ok(Isolated(RefCell::new(worker)))
+    }
+
+    /// The state of a flow, which the handler then forgets. The key is that of `Handler::key`.
+    pub fn export(&mut self, key: &[u8]) -> Option<Vec<u8>> {
+        let worker = self.0.get_mut();
+        if key.len() != worker.handler.key.size {
+            return None;
+        }
+        match worker.ask(b'e', key) {
+            Ok((_, state)) => Some(state).filter(|state| !state.is_empty()),
+            Err(_) => {
+                worker.recover();
+                None
+            }
+        }
+    }
+
+    /// Gives the handler the state of a flow; false if it does not take it.
+    pub fn import(&mut self, key: &[u8], state: &[u8]) -> bool {
+        let worker = self.0.get_mut();
+        if key.len() != worker.handler.key.size {
+            return false;
+        }
+        let given = worker.ask(b'm', &[key, state].concat());
+        if given.is_err() {
+            worker.recover();
+        }
+        matches!(given, Ok((0, _)))
+    }
+}
+
+impl Worker {
+    /// Starts a process, and gives it the configuration.
+    fn start(&mut self) -> Result<(), String> {
+        let mut command = Command::new(self.built.worker());
+        command.arg(&self.handler.name).stdin(Stdio::piped()).stdout(Stdio::piped()).env_clear();
+        let mut child = command.spawn().map_err(|e| format!("its process cannot be started: {e}"))?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err("its process has no pipes".to_string());
+        };
+        self.process = Some(Process { child, input, output });
+        let mut body = self.seed.to_le_bytes().to_vec();
+        body.extend(0u32.to_le_bytes());
+        body.extend(self.handler.config.bytes());
+        body.push(0);
+        match self.ask(b'i', &body)? {
+            (0, _) => Ok(()),
+            _ => Err(refused_config(&self.handler.config).0),
+        }
+    }
+
+    /// Status and results of an operation; the reason if there is no answer, and then the process is ended.
+    fn ask(&mut self, operation: u8, body: &[u8]) -> Result<(u8, Vec<u8>), String> {
+        let Some(process) = &mut self.process else { return Err("its process does not run".to_string()) };
+        let asked = process.ask(operation, body);
+        if asked.is_err()
+            && let Some(mut process) = self.process.take()
+        {
+            let is_late = matches!(asked, Err(Silence::Late));
+            let _ = process.child.kill();
+            let ended = process.child.wait();
+            return Err(match ended {
+                _ if is_late => format!("no answer in {} s", BUDGET.as_secs()),
+                Ok(status) => match status.signal() {
+                    Some(signal) => format!("signal {signal}{}", named(signal)),
+                    None => format!("it ended with status {}", status.code().unwrap_or(-1)),
+                },
+                Err(error) => error.to_string(),
+            });
+        }
+        asked.map_err(|_| String::new())
+    }
+
+    /// A new process with the memory of the last snapshot.
+    fn recover(&mut self) {
+        let memory = self.saved.clone();
+        if self.start().is_ok() && !self.load(&memory) {
+            // The handler does not take its own snapshot: it goes on empty.
+            let _ = self.start();
+        }
+        self.since = 0;
+    }
+
+    fn save(&mut self) {
+        match self.ask(b's', &[]) {
+            Ok((_, body)) if body.len() >= 16 => {
+                let (random, tick_at_ns) = (number(&body), number(&body[8..]));
+                self.saved = Memory { random, tick_at_ns, bytes: body[16..].to_vec() };
+                self.since = 0;
+            }
+            // Its context is spoilt.
+            _ => self.recover(),
+        }
+    }
+
+    fn load(&mut self, memory: &Memory) -> bool {
+        let mut body = memory.random.to_le_bytes().to_vec();
+        body.extend(memory.tick_at_ns.to_le_bytes());
+        body.extend(&memory.bytes);
+        let is_done = matches!(self.ask(b'r', &body), Ok((0, _)));
+        if is_done {
+            self.tick_at_ns = memory.tick_at_ns;
+        }
+        is_done
+    }
+
+    /// Notes a call without an answer, and goes on with a new process.
+    fn failed(&mut self, why: String, request: &[u8], now: Time) {
+        let key = numbers::key(&self.handler.request, &self.handler.key, request);
+        let before = self.crashes.get(&key).map(|(at, _)| *at);
+        let poisons = !key.is_empty() && before.is_some_and(|at| at + FORGET > now);
+        if self.crashes.len() >= MOST_FLOWS {
+            self.crashes.retain(|_, (at, poisons)| *poisons || *at + FORGET > now);
+        }
+        if self.crashes.len() < MOST_FLOWS {
+            self.crashes.insert(key, (now, poisons));
+        }
+        let request = numbers::shown(&self.handler.request, request);
+        let failures: &Failures = self.built.failures();
+        failures.add(Failure { handler: self.handler.name.clone(), why, request, at: now, poisons });
+        self.recover();
+    }
+
+    fn call(&mut self, inputs: &[Bits], outputs: &mut [Bits], now: Time) {
+        let handler = Arc::clone(&self.handler);
+        let mut body = now.as_ns().to_le_bytes().to_vec();
+        body.resize(8 + handler.request.size, 0);
+        numbers::encode(&handler.request, inputs, &mut body[8..]);
+        let key = numbers::key(&handler.request, &handler.key, &body[8..]);
+        if self.crashes.get(&key).is_some_and(|(_, poisons)| *poisons) {
+            return answer(&handler, false, &[], outputs);
+        }
+        match self.ask(b'c', &body) {
+            Ok((status, given)) if given.len() >= 8 => {
+                self.tick_at_ns = number(&given);
+                answer(&handler, status == 0, &given[8..], outputs);
+                self.since += 1;
+                if self.since >= CALLS.max(self.saved.bytes.len() as u64 / BYTES_A_CALL) {
+                    self.save();
+                }
+            }
+            Ok(_) => answer(&handler, false, &[], outputs),
+            Err(why) => {
+                answer(&handler, false, &[], outputs);
+                self.failed(why, &body[8..], now);
+            }
+        }
+    }
+}
+
+impl ValueExtern for Isolated {
+    fn call(&mut self, _method: usize, inputs: &[Bits], outputs: &mut [Bits], now: Time) {
+        self.0.get_mut().call(inputs, outputs, now);
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        time_of(self.0.borrow().tick_at_ns)
+    }
+
+    fn tick(&mut self, now: Time) {
+        let worker = self.0.get_mut();
+        match worker.ask(b't', &now.as_ns().to_le_bytes()) {
+            Ok((_, given)) if given.len() >= 8 => worker.tick_at_ns = number(&given),
+            Ok(_) => worker.tick_at_ns = u64::MAX,
+            Err(why) => {
+                worker.failed(why, &[], now);
+                // The same tick would fail again.
+                worker.tick_at_ns = u64::MAX;
+            }
+        }
+    }
+
+    fn snapshot(&self) -> Vec<u8> {
+        let mut worker = self.0.borrow_mut();
+        worker.save();
+        worker.saved.write()
+    }
+
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), ExternError> {
+        let memory = Memory::read(snapshot)?;
+        let worker = self.0.get_mut();
+        match worker.load(&memory) {
+            true => {
+                worker.saved = memory;
+                Ok(())
+            }
+            false => {
+                if worker.process.is_none() {
+                    worker.recover();
+                }
+                Err(ExternError(format!("`{}` does not take the snapshot", worker.handler.name)))
+            }
+        }
+    }
+}
+
+/// Why there is no answer.
+enum Silence {
+    Ended,
+    Late,
+}
+
+impl Process {
+    fn ask(&mut self, operation: u8, body: &[u8]) -> Result<(u8, Vec<u8>), Silence> {
+        let mut frame = ((body.len() + 1) as u32).to_le_bytes().to_vec();
+        frame.push(operation);
+        frame.extend(body);
+        self.input.write_all(&frame).map_err(|_| Silence::Ended)?;
+        let mut head = [0; 5];
+        self.read(&mut head)?;
+        let size = u32::from_le_bytes([head[0], head[1], head[2], head[3]]) as usize;
+        if size == 0 || size > MOST {
+            return Err(Silence::Ended);
+        }
+        let mut given = vec![0; size - 1];
+        self.read(&mut given)?;
+        Ok((head[4], given))
+    }
+
+    fn read(&mut self, mut to: &mut [u8]) -> Result<(), Silence> {
+        while !to.is_empty() {
+            let timeout = PollTimeout::try_from(BUDGET).unwrap_or(PollTimeout::NONE);
+            let mut waited = [PollFd::new(self.output.as_fd(), PollFlags::POLLIN)];
+            match poll(&mut waited, timeout) {
+                Ok(0) => return Err(Silence::Late),
+                Ok(_) => {}
+                Err(nix::errno::Errno::EINTR) => continue,
+                Err(_) => return Err(Silence::Ended),
+            }
+            let got = self.output.read(to).map_err(|_| Silence::Ended)?;
+            if got == 0 {
+                return Err(Silence::Ended);
+            }
+            to = &mut to[got..];
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The first 8 bytes, least significant first.
+fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().take(8).rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
+}
+
+fn named(signal: i32) -> &'static str {
+    match signal {
+        libc::SIGSEGV => " (it used memory that it does not have)",
+        libc::SIGBUS => " (bus error)",
+        libc::SIGFPE => " (division by zero)",
+        libc::SIGILL => " (illegal instruction)",
+        libc::SIGABRT => " (abort)",
+        _ => "",
+    }
+}

@@ -1,0 +1,62 @@
+//! Handlers in C, built by the machine's compiler, as value externs.
+//!
+//! - `build`: sources to a library and a worker program, or to diagnostics; `messages` reads those of the compiler
+//! - `inline`: calls in this process, for emulated devices; `library` loads and calls, and is the only file with `unsafe`
+//! - `isolated`: calls in a process of the handler's own, for real devices: a crash there harms nothing else
+//! - `numbers`: values of a program as the bytes of a request or a response
+//!
+//! Both ways give the same answers and the same snapshots, so an instance may go on in the other way.
+
+mod build;
+mod failure;
+mod inline;
+mod isolated;
+mod library;
+mod messages;
+mod numbers;
+mod scratch;
+mod snapshot;
+
+pub use build::{Built, Sources, build};
+pub use failure::{Failure, Failures};
+pub use inline::Inline;
+pub use isolated::{BUDGET, Isolated};
+
+use base_bits::Bits;
+use dataplane_api::{Registry, ValueExtern};
+use std::sync::Arc;
+
+/// Memory of a handler's instance, in bytes. The system gives what is used.
+pub const ARENA: u64 = 64 << 20;
+
+/// Where the calls of a handler run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Isolation {
+    /// In this process: fast, and a handler that crashes ends the process, with a message.
+    #[default]
+    Inline,
+    /// In a process of their own.
+    Process,
+}
+
+/// The bytes of a request with these numbers, one for each field.
+pub fn packed(handler: &ir_handlers::Handler, request: &[Bits]) -> Vec<u8> {
+    let mut bytes = vec![0; handler.request.size];
+    numbers::encode(&handler.request, request, &mut bytes);
+    bytes
+}
+
+/// Adds the handlers of a library to what a device offers. Random numbers of all instances begin at `seed`.
+pub fn register(built: &Arc<Built>, isolation: Isolation, seed: u64, registry: &mut Registry) {
+    for handler in built.handlers() {
+        let (built, handler) = (Arc::clone(built), Arc::new(handler.clone()));
+        let offer = Arc::clone(&handler);
+        let make = move |_: &[Bits]| -> Result<Box<dyn ValueExtern>, dataplane_api::ExternError> {
+            Ok(match isolation {
+                Isolation::Inline => Box::new(Inline::new(&built, &handler, seed)?),
+                Isolation::Process => Box::new(Isolated::new(&built, &handler, seed)?),
+            })
+        };
+        registry.add_value(&offer.name, ir_handlers::offer(&offer, Arc::new(make)));
+    }
+}

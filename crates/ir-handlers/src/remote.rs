@@ -1,0 +1,210 @@
+//! The text of `@remote(handler = "h", group = "g", key = { q.a, q.b }, config = "c")`.
+
+use ir::{Annotation, AnnotationBody};
+
+/// The annotation's name.
+pub(crate) const NAME: &str = "remote";
+
+/// Content of the annotation.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Remote {
+    /// Name of the function in C.
+    pub handler: String,
+    /// Group or device that runs it, in a rack.
+    pub group: Option<String>,
+    /// Fields of the request that name a flow, each from the parameter on: `q.src` is `["q", "src"]`.
+    pub key: Vec<Vec<String>>,
+    /// Text that the handler gets when it is made.
+    pub config: String,
+}
+
+impl Remote {
+    /// Reads the annotation of a declaration, if it has one; the error is a reason in a few words.
+    pub(crate) fn of(annotations: &[Annotation]) -> Option<Result<Remote, String>> {
+        annotations.iter().find(|annotation| annotation.name == NAME).map(Remote::read)
+    }
+
+    fn read(annotation: &Annotation) -> Result<Remote, String> {
+        let AnnotationBody::Tokens(text) = &annotation.body else {
+            return Err("`@remote` takes `handler`, `group`, `key` and `config`".to_string());
+        };
+        let mut tokens = Tokens { rest: text };
+        let mut remote = Remote::default();
+        let mut seen: Vec<String> = vec![];
+        loop {
+            let name = tokens.word()?;
+            if seen.contains(&name) {
+                return Err(format!("`{name}` is given twice"));
+            }
+            tokens.symbol('=')?;
+            match name.as_str() {
+                "handler" => remote.handler = tokens.string()?,
+                "group" => remote.group = Some(tokens.string()?),
+                "config" => remote.config = tokens.string()?,
+                "key" => remote.key = tokens.key()?,
+                _ => {
+                    return Err(format!(
+                        "`@remote` has no `{name}`, but `handler`, `group`, `key`, `config`"
+                    ));
+                }
+            }
+            seen.push(name);
+            if tokens.at_end() {
+                break;
+            }
+            tokens.symbol(',')?;
+        }
+        match is_c_name(&remote.handler) {
+            true => Ok(remote),
+            false if remote.handler.is_empty() => Err("`handler` is missing".to_string()),
+            false => Err(format!("`{}` cannot be the name of a function in C", remote.handler)),
+        }
+    }
+}
+
+/// A name that C accepts for a function, and that does not begin as the names of p4rack's own or of the compiler do.
+fn is_c_name(name: &str) -> bool {
+    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let starts = name.starts_with(|c: char| c.is_ascii_alphabetic());
+    plain && starts && !name.starts_with("p4r_") && !C_WORDS.contains(&name)
+}
+
+/// Words of C that a P4 name may be.
+pub(crate) const C_WORDS: [&str; 39] = [
+    "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum",
+    "extern", "float", "for", "goto", "if", "inline", "int", "long", "main", "register", "restrict",
+    "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned",
+    "void", "volatile", "while", "asm", "typeof", "bool", "true",
+];
+
+/// Tokens of a text, one after the other.
+struct Tokens<'t> {
+    rest: &'t str,
+}
+
+impl Tokens<'_> {
+    fn at_end(&mut self) -> bool {
+        self.rest = self.rest.trim_start();
+        self.rest.is_empty()
+    }
+
+    fn symbol(&mut self, wanted: char) -> Result<(), String> {
+        match self.take(wanted) {
+            true => Ok(()),
+            false => Err(format!("`{wanted}` is missing {}", self.place())),
+        }
+    }
+
+    fn take(&mut self, wanted: char) -> bool {
+        self.rest = self.rest.trim_start();
+        match self.rest.strip_prefix(wanted) {
+            Some(rest) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn word(&mut self) -> Result<String, String> {
+        self.rest = self.rest.trim_start();
+        let end = self.rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(self.rest.len());
+        let (word, rest) = self.rest.split_at(end);
+        if word.is_empty() {
+            return Err(format!("a name is missing {}", self.place()));
+        }
+        self.rest = rest;
+        Ok(word.to_string())
+    }
+
+    fn string(&mut self) -> Result<String, String> {
+        self.symbol('"')?;
+        let mut text = String::new();
+        let mut chars = self.rest.char_indices();
+        while let Some((at, c)) = chars.next() {
+            match c {
+                '"' => {
+                    self.rest = &self.rest[at + 1..];
+                    return Ok(text);
+                }
+                '\\' => match chars.next() {
+                    Some((_, 'n')) => text.push('\n'),
+                    Some((_, c)) => text.push(c),
+                    None => break,
+                },
+                c => text.push(c),
+            }
+        }
+        Err("a string has no end".to_string())
+    }
+
+    /// `{ q.a, q.b }`
+    fn key(&mut self) -> Result<Vec<Vec<String>>, String> {
+        self.symbol('{')?;
+        let mut key = vec![];
+        while !self.take('}') {
+            let mut path = vec![self.word()?];
+            while self.take('.') {
+                path.push(self.word()?);
+            }
+            key.push(path);
+            if !self.take(',') {
+                self.symbol('}')?;
+                break;
+            }
+        }
+        match key.is_empty() {
+            true => Err("`key` has no field".to_string()),
+            false => Ok(key),
+        }
+    }
+
+    fn place(&self) -> String {
+        let next: String = self.rest.chars().take_while(|c| !c.is_whitespace()).take(20).collect();
+        if next.is_empty() { "at the end".to_string() } else { format!("before `{next}`") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Remote, String> {
+        let body = AnnotationBody::Tokens(text.to_string());
+        Remote::of(&[Annotation { name: NAME.into(), body }]).expect("it is there")
+    }
+
+    #[test]
+    fn all_parts() {
+        let remote = read(r#"handler = "h1" , group = "g" , key = { q . a , q . b . c } , config = "a\"b""#);
+        let wanted = Remote {
+            handler: "h1".into(),
+            group: Some("g".into()),
+            key: vec![vec!["q".into(), "a".into()], vec!["q".into(), "b".into(), "c".into()]],
+            config: "a\"b".into(),
+        };
+        assert_eq!(remote, Ok(wanted));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let wrong = [
+            ("group = \"g\"", "`handler` is missing"),
+            ("handler = \"a b\"", "`a b` cannot be the name of a function in C"),
+            ("handler = \"while\"", "`while` cannot be the name of a function in C"),
+            ("handler = \"h\" , handler = \"h\"", "`handler` is given twice"),
+            (
+                "handler = \"h\" , size = 3",
+                "`@remote` has no `size`, but `handler`, `group`, `key`, `config`",
+            ),
+            ("handler = \"h\" , key = { }", "`key` has no field"),
+            ("handler = \"h\" , key = { q . a", "`}` is missing at the end"),
+            ("handler = h", "`\"` is missing before `h`"),
+            ("handler = \"h", "a string has no end"),
+            ("", "a name is missing at the end"),
+        ];
+        for (text, why) in wrong {
+            assert_eq!(read(text), Err(why.to_string()), "{text}");
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Handlers in C of a program: the externs of devices that run them, the regions of their calls, and the devices of these regions.
+
+use base_diag::codes::handler as codes;
+use base_diag::{Diagnostic, SourceMap};
+use dataplane_api::Registry;
+pub use handlers::{Built, Isolation};
+
+use handlers::Sources;
+use ir::Program;
+use ir_handlers::Handler;
+use rack_model::{App, DeviceId, Placement, Policy, Rack};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// How handlers are built and called.
+#[derive(Clone, Default, Debug)]
+pub struct Options {
+    /// Sources in C.
+    pub files: Vec<PathBuf>,
+    /// Sanitizers, as `-fsanitize` takes them. Handlers are then isolated.
+    pub sanitize: Option<String>,
+    /// Where calls run.
+    pub isolation: Isolation,
+    /// For what handlers draw.
+    pub seed: u64,
+}
+
+/// Externs of devices that run a program.
+#[derive(Clone)]
+pub struct Offers {
+    /// All externs, the program's handlers included.
+    pub registry: Registry,
+    /// The handlers in C, if the program has some.
+    pub built: Option<Arc<Built>>,
+}
+
+/// Without handlers in C.
+impl Default for Offers {
+    fn default() -> Offers {
+        Offers { registry: netfn_registry::all(), built: None }
+    }
+}
+
+impl Offers {
+    /// Failed calls of handlers, one diagnostic for each handler.
+    pub fn failures(&self) -> Vec<Diagnostic> {
+        self.built.as_ref().map_or(vec![], |built| built.failures().diagnostics())
+    }
+}
+
+/// The handlers of a program that must be in C: those that no device offers otherwise.
+pub fn in_c(program: &Program) -> Vec<Handler> {
+    let known = netfn_registry::all();
+    let all = ir_handlers::handlers(program).into_iter().map(|(_, handler)| handler);
+    all.filter(|handler| known.value(&handler.name).is_none()).collect()
+}
+
+/// Builds the handlers of a program. `name` is the program's file.
+pub fn offers(
+    program: &Program,
+    name: &str,
+    options: &Options,
+    map: &mut SourceMap,
+) -> Result<Offers, Vec<Diagnostic>> {
+    let Offers { mut registry, .. } = Offers::default();
+    let wanted = in_c(program);
+    if wanted.is_empty() {
+        return match options.files.first() {
+            None => Ok(Offers::default()),
+            Some(file) => {
+                let title = "the program calls no handlers";
+                let problem = Diagnostic::error(codes::HANDLER_LIBRARY, title);
+                Err(vec![
+                    problem
+                        .note(format!("`{}` is given as the source of some", file.display()))
+                        .help("a handler is an extern function marked `@remote(handler = \"name\", ...)` that is called"),
+                ])
+            }
+        };
+    }
+    let sanitize = options.sanitize.as_deref();
+    let from = Sources { program: name, handlers: &wanted, files: &options.files, sanitize };
+    let built = Arc::new(handlers::build(&from, map)?);
+    let isolation = if sanitize.is_some() { Isolation::Process } else { options.isolation };
+    handlers::register(&built, isolation, options.seed, &mut registry);
+    Ok(Offers { registry, built: Some(built) })
+}
+
+/// The header of a program's handlers. `name` is the program's file.
+pub fn header(program: &Program, name: &str) -> Result<String, Vec<Diagnostic>> {
+    let wanted = in_c(program);
+    match wanted.is_empty() {
+        true => Err(vec![Diagnostic::error(codes::HANDLER_LIBRARY, "the program calls no handlers").help(
+            "a handler is an extern function marked `@remote(handler = \"name\", ...)` that is called",
+        )]),
+        false => Ok(target_c::header(name, &wanted)),
+    }
+}
+
+/// Fuzz targets of a program's handlers: names and sources, which are compiled together with the handlers' own.
+pub fn fuzz_targets(program: &Program, name: &str) -> Vec<(String, String)> {
+    let wanted = in_c(program);
+    let each = wanted.iter().enumerate().map(|(at, handler)| {
+        (format!("fuzz-{}.c", handler.name), target_c::fuzz(name, &wanted, at, handlers::ARENA))
+    });
+    each.collect()
+}
+
+/// Makes calls of handlers regions.
+pub(crate) fn mark(program: &mut Program) {
+    let names = ir_handlers::handlers(program).into_iter().map(|(id, handler)| (id, handler.name)).collect();
+    ir_split::handler_calls(program, &names);
+}
+
+/// An app's placement with the regions of its handlers: those that it does not place run where the handler's group says.
+pub(crate) fn placed(
+    rack: &Rack,
+    app: &App,
+    regions: &[Placement],
+    program: &Program,
+) -> Result<Vec<Placement>, Vec<Diagnostic>> {
+    let mut placed = regions.to_vec();
+    let found = ir_handlers::handlers(program);
+    if found.is_empty() {
+        return Ok(placed);
+    }
+    let (marks, mut wrong) = (ir_split::marks(program)?, vec![]);
+    for (id, handler) in found {
+        let Some(group) = &handler.group else { continue };
+        let instance = &program.instance(id).control_plane_name;
+        let is_own = |name: &str| {
+            let rest = name.strip_prefix(handler.name.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+        };
+        let own = marks.iter().filter(|mark| mark.state.contains(instance) && is_own(&mark.name));
+        let free: Vec<_> =
+            own.filter(|mark| !regions.iter().any(|p| p.region.value == mark.name.as_str())).collect();
+        if free.is_empty() {
+            continue;
+        }
+        let Some(device) = rack.devices.iter().position(|device| device.name.value == *group) else {
+            let names = rack.devices.iter().map(|device| device.name.value.as_str());
+            let title = format!("there is no group and no device `{group}`");
+            let problem = Diagnostic::error(codes::HANDLER_GROUP, title)
+                .at(handler.span, format!("`{}` runs there", handler.name));
+            wrong.push(problem.suggest_or(group, names, |d| {
+                d.help(format!("place it in the app's `map`: `{} = \"DEVICE\"`", handler.name))
+            }));
+            continue;
+        };
+        let device = DeviceId(device as u32);
+        if device == app.origin.value {
+            continue;
+        }
+        placed.extend(free.into_iter().map(|mark| Placement {
+            region: rack_model::Spanned::new(mark.name.to_string(), app.span),
+            device: rack_model::Spanned::new(device, app.span),
+            spares: vec![],
+            policy: Policy::Call,
+        }));
+    }
+    if wrong.is_empty() { Ok(placed) } else { Err(wrong) }
+}
