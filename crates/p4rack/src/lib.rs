@@ -12,6 +12,7 @@ pub mod entries;
 pub mod files;
 pub mod functions;
 pub mod idle;
+pub mod job;
 pub mod merged;
 pub mod program_json;
 pub mod proof;

@@ -15,6 +15,7 @@ pub mod fit;
 pub mod generate_rack;
 pub mod import;
 pub mod ir;
+pub mod job;
 pub mod lab;
 pub mod merge;
 pub mod p4info;
