@@ -139,23 +139,20 @@ fn difference(program: Program, source: &str, engine: Engine, packets: u32, seed
             _ => REDUCER,
         };
         let datagram = Datagram { source, destination, port: 42606, ecn, payload: packet.bytes(&layout) };
-        let wanted =
-            wanted(&mut model, is_parent, from, &packet, ecn == 3).and_then(|(direction, answer)| {
-                let payload = answer.bytes(&layout);
-                let answer = match direction {
-                    Direction::Back => {
-                        Datagram { source: destination, destination: source, payload, ..datagram.clone() }
-                    }
-                    Direction::On => Datagram { payload, ..datagram.clone() },
-                };
-                match answer.destination {
-                    REDUCER => Some(Reached::Reducer(answer)),
-                    child if child >= SWITCH => {
-                        Some(Reached::Mapper(CHILDREN + (child - SWITCH) as u16, answer))
-                    }
-                    mapper => Some(Reached::Mapper((mapper - MAPPERS) as u16, answer)),
+        let wanted = wanted(&mut model, is_parent, from, &packet, ecn == 3).map(|(direction, answer)| {
+            let payload = answer.bytes(&layout);
+            let answer = match direction {
+                Direction::Back => {
+                    Datagram { source: destination, destination: source, payload, ..datagram.clone() }
                 }
-            });
+                Direction::On => Datagram { payload, ..datagram.clone() },
+            };
+            match answer.destination {
+                REDUCER => Reached::Reducer(answer),
+                child if child >= SWITCH => Reached::Mapper(CHILDREN + (child - SWITCH) as u16, answer),
+                mapper => Reached::Mapper((mapper - MAPPERS) as u16, answer),
+            }
+        });
         let found = pipeline.handle(from, &datagram);
         if found != wanted {
             return Some(format!(
