@@ -59,7 +59,8 @@ fn packet(layout: &Layout, (at, boot): (u32, u16), rng: &mut Rng) -> (Option<u16
     let is_asked = asked.contains(&kind);
     packet.channel = if is_asked && rng.chance(9, 10) { NUMBER } else { rng.below(4) as u16 };
     packet.seq = at / 8 + rng.below(12) as u32;
-    packet.aux = rng.below(4) as u32;
+    // Of a SPILL, only the lowest bit has a meaning, and the others are 0.
+    packet.aux = rng.below(if kind == Kind::Spill { 2 } else { 4 }) as u32;
     if kind.has_pairs() {
         for lane in (0..layout.lanes).filter(|_| rng.chance(2, 3)).collect::<Vec<_>>() {
             let tag = rng.below(4) as u128;
