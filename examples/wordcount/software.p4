@@ -640,6 +640,8 @@ control AggIngress(inout headers_t hdr,
         drop();
     }
 
+    // A device adds its earlier starts to `boot`: what the registers hold does not outlive one.
+    @boot_number("boot")
     action serve(bit<16> boot, bit<16> number, port_t reducer_port, bit<32> first_bank, bit<32> first_slot) {
         meta.boot = boot;
         meta.number = number;
@@ -648,7 +650,7 @@ control AggIngress(inout headers_t hdr,
         meta.first_slot = first_slot + (hdr.agg.generation[0:0] == 1 ? ROWS : 0);
     }
 
-    // The boot number of a job's entry counts the restarts of the switch.
+    // The boot number of a job's entry counts the starts of the switch.
     table jobs {
         key = { hdr.agg.job: exact; }
         actions = { serve; NoAction; }
@@ -661,7 +663,7 @@ control AggIngress(inout headers_t hdr,
     }
 
     table senders {
-        key = { standard_metadata.ingress_port: exact; hdr.agg.job: exact; hdr.agg.channel: exact; }
+        key = { standard_metadata.ingress_port: exact; hdr.agg.job: exact; hdr.agg.type: exact; hdr.agg.channel: exact; }
         actions = { accept_from; refuse; }
         const default_action = refuse();
         size = 3;
@@ -724,6 +726,11 @@ control AggIngress(inout headers_t hdr,
         }
         if (hdr.agg.version != VERSION || hdr.agg.format != FORMAT || hdr.agg.op != ADD || hdr.more.valid[95:32] != 0) {
             refuse();
+            return;
+        }
+        if (is_asked && hdr.agg.channel != meta.number) {
+            // For another switch of the job.
+            routes.apply();
             return;
         }
         generations.read(generation, meta.bank);

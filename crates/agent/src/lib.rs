@@ -15,7 +15,7 @@ use dataplane_ports::Lanes;
 pub use dataplane_ports::{Cable, PortError, PortKind, PortSpec, cable};
 use device::Owner;
 use device_control::{
-    Direct, Known, Maker, Metric, OneSwitch, RackSwitch, RemoteRack, Retired, Served, Splitter,
+    Boots, Direct, Known, Maker, Metric, OneSwitch, RackSwitch, RemoteRack, Retired, Served, Splitter,
 };
 use ir::Program;
 use ir_split::Placement;
@@ -343,6 +343,8 @@ fn owner(
     // The devices of a rack in one process are the owner's: frames pass all of them at one moment.
     let shares = matches!(setup.switch, Switch::One(_) | Switch::Filled(..));
     let registry = setup.registry.clone();
+    // A process remembers no earlier start. Two starts of a device are further apart than a second.
+    let boots = Boots::after((epoch / 1_000_000_000) as u32);
     let maker = |own| Maker {
         seed,
         drop_port,
@@ -351,6 +353,7 @@ fn owner(
         retire,
         registry: registry.clone(),
         known: Known::default(),
+        boots: boots.clone(),
         shares,
         memory: limits.memory,
     };

@@ -3,7 +3,7 @@
 
 use aggregate::program::Program;
 use aggregate::{Kind, Layout, Op, Packet, Pair, Place, Slot};
-use aggregate_trials::{Datagram, Engine, MAPPERS, Pipeline, REDUCER, SWITCH, compile};
+use aggregate_trials::{Datagram, Engine, MAPPERS, Pipeline, REDUCER, SWITCH, compile, frame};
 use base_time::Rng;
 
 const PACKETS: u32 = 1 << 14;
@@ -43,7 +43,7 @@ fn main() {
                     let pairs = (0..layout.lanes).map(pair).collect();
                     let seq = generation << 16 | number;
                     let data = Packet { seq, pairs, kind: Kind::Data, ..header.clone() };
-                    datagram(MAPPERS, REDUCER, &data).frame()
+                    frame(&datagram(MAPPERS, REDUCER, &data))
                 })
                 .collect();
             let started = on_processor();

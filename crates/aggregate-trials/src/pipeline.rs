@@ -1,7 +1,10 @@
 //! A device that runs a switch program of AGG.
 
-use crate::frame::{Datagram, MAPPERS, REDUCER, mac};
-use aggregate::program::{Entry, Program, Seat};
+use crate::addresses::{MAPPERS, REDUCER, SWITCH};
+use aggregate::Datagram;
+use aggregate::Kind;
+use aggregate::datagram::mac;
+use aggregate::program::{Entry, Program, Seat, Sender};
 use base_bits::Bits;
 use base_diag::{Diagnostic, SourceMap};
 use base_time::Time;
@@ -12,6 +15,9 @@ use std::sync::Arc;
 
 /// The reducer's port; that of channel `n` is `n + 1`.
 const REDUCER_PORT: u32 = 200;
+
+/// Channels from this one on stand for ports to other switches, the first to switch 0.
+pub const CHILDREN: u16 = 100;
 
 /// How the program is run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,15 +63,30 @@ pub struct Pipeline<'a> {
 }
 
 impl<'a> Pipeline<'a> {
-    /// A device for the channels 0 to `channels` - 1 of a job.
+    /// A device that folds the data of the channels 0 to `channels` - 1 of a job.
     pub fn new(
         program: Program,
         compiled: &'a Compiled,
         engine: Engine,
         (job, number, boot): (u16, u16, u16),
     ) -> Result<Pipeline<'a>, String> {
-        let senders =
-            (0..program.channels).map(|channel| (u32::from(channel) + 1, channel, channel)).collect();
+        let senders: Vec<_> = (0..program.channels).map(|channel| (Kind::Data, channel)).collect();
+        Pipeline::of_senders(program, compiled, engine, (job, number, boot), &senders)
+    }
+
+    /// A device that folds these streams.
+    pub fn of_senders(
+        program: Program,
+        compiled: &'a Compiled,
+        engine: Engine,
+        (job, number, boot): (u16, u16, u16),
+        senders: &[(Kind, u16)],
+    ) -> Result<Pipeline<'a>, String> {
+        let sender = |((kind, channel), place): (&(Kind, u16), u16)| {
+            let first = if *kind == Kind::ReadReply { CHILDREN } else { 0 };
+            Sender { kind: *kind, port: u32::from(first + channel) + 1, channel: *channel, place }
+        };
+        let senders = senders.iter().zip(0..).map(sender).collect();
         // A seat that is not the first one.
         let place = program.jobs - 1;
         let seat = Seat { job, place, switch: number, boot, reducer_port: REDUCER_PORT, senders };
@@ -94,7 +115,8 @@ impl<'a> Pipeline<'a> {
         }
         let hosts =
             (0..self.program.channels).map(|channel| (MAPPERS + u32::from(channel), u32::from(channel) + 1));
-        for (address, port) in hosts.chain([(REDUCER, REDUCER_PORT)]) {
+        let children = (0..4).map(|switch| (SWITCH + switch, u32::from(CHILDREN) + switch + 1));
+        for (address, port) in hosts.chain(children).chain([(REDUCER, REDUCER_PORT)]) {
             let keys = [Match::Lpm { value: Bits::new(32, address.into()), prefix_len: 32 }];
             let next_hop = mac(address).iter().fold(0, |mac, byte| mac << 8 | u128::from(*byte));
             let args = [Bits::new(9, port.into()), Bits::new(48, next_hop)];
@@ -104,12 +126,13 @@ impl<'a> Pipeline<'a> {
         Ok(())
     }
 
-    /// A datagram of the reducer (none), or of the mapper of a channel.
+    /// A datagram of the reducer (none), or of the mapper of a channel; see [`CHILDREN`].
     pub fn handle(&mut self, from: Option<u16>, datagram: &Datagram) -> Option<Reached> {
         let port = from.map_or(REDUCER_PORT, |channel| u32::from(channel) + 1);
-        let queued = self.switch.ingress(port, datagram.frame(), Time::ZERO);
+        let queued = self.switch.ingress(port, frame(datagram), Time::ZERO);
         let output = self.switch.drain(queued, Time::ZERO).pop()?;
         let datagram = Datagram::parse(&output.frame)?;
+        (output.frame[..6] == mac(datagram.destination)).then_some(())?;
         Some(match output.port {
             REDUCER_PORT => Reached::Reducer(datagram),
             port => Reached::Mapper((port - 1) as u16, datagram),
@@ -130,6 +153,11 @@ impl<'a> Pipeline<'a> {
     pub fn refused(&mut self) -> u64 {
         self.switch.counter_read("AggIngress.refused", 0).map_or(0, |count| count.packets)
     }
+}
+
+/// A datagram between the cards of its hosts.
+pub fn frame(datagram: &Datagram) -> Vec<u8> {
+    datagram.frame(mac(datagram.source), mac(datagram.destination))
 }
 
 fn start(compiled: &Compiled, engine: Engine) -> Result<Switch, String> {

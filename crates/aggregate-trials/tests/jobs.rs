@@ -4,14 +4,19 @@
 #[path = "../../aggregate/tests/adversary/mod.rs"]
 mod adversary;
 
-use adversary::{Disturbance, JOB, Node, World};
+use adversary::{Disturbance, From, JOB, Node, World, tree_senders};
 use aggregate::program::Program;
 use aggregate::{Direction, Kind, Layout, Op, Packet};
-use aggregate_trials::{Compiled, Datagram, Engine, MAPPERS, Pipeline, REDUCER, Reached, SWITCH, compile};
+use aggregate_trials::{
+    CHILDREN, Compiled, Datagram, Engine, MAPPERS, Pipeline, REDUCER, Reached, SWITCH, compile,
+};
 use base_time::Rng;
 use std::collections::BTreeMap;
 
 const MAPPERS_OF_A_JOB: u16 = 3;
+
+/// Streams that a switch has room for.
+const STREAMS: u16 = 8;
 
 /// A pipeline as a switch of a [`World`]. Compiled programs live as long as the test.
 struct Device {
@@ -20,19 +25,25 @@ struct Device {
 }
 
 impl Node for Device {
-    fn handle(&mut self, from: Option<u16>, packet: Packet, is_marked: bool) -> Option<(Direction, Packet)> {
+    fn handle(&mut self, from: From, packet: Packet, is_marked: bool) -> Option<(Direction, Packet)> {
         let is_asked = matches!(packet.kind, Kind::Open | Kind::Close | Kind::Read | Kind::Clear);
         let (source, destination) = match from {
-            Some(channel) => (MAPPERS + u32::from(channel), REDUCER),
-            None if is_asked => (REDUCER, SWITCH),
-            None => (REDUCER, MAPPERS + u32::from(packet.channel)),
+            From::Mapper(channel) => (MAPPERS + u32::from(channel), REDUCER),
+            From::Switch(switch) => (SWITCH + u32::from(switch), REDUCER),
+            From::Reducer if is_asked => (REDUCER, SWITCH + u32::from(packet.channel)),
+            From::Reducer => (REDUCER, MAPPERS + u32::from(packet.channel)),
+        };
+        let from = match from {
+            From::Reducer => None,
+            From::Mapper(channel) => Some(channel),
+            From::Switch(switch) => Some(CHILDREN + switch),
         };
         let ecn = if is_marked { 3 } else { 2 };
         let payload = packet.bytes(&self.layout);
         let datagram = Datagram { source, destination, port: 42606, ecn, payload };
         let (is_back, reached) = match self.pipeline.handle(from, &datagram)? {
             Reached::Reducer(datagram) => (from.is_none(), datagram),
-            Reached::Mapper(_, datagram) => (from.is_some(), datagram),
+            Reached::Mapper(channel, datagram) => (from == Some(channel), datagram),
         };
         let direction = if is_back { Direction::Back } else { Direction::On };
         Some((direction, Packet::parse(&reached.payload, &self.layout).expect("it is a packet")))
@@ -43,19 +54,37 @@ impl Node for Device {
     }
 }
 
-/// Compiled programs by window and eviction.
+/// Compiled programs by window, eviction, and whether they are parents.
 #[derive(Default)]
-struct Programs(BTreeMap<(u32, bool), &'static Compiled>);
+struct Programs(BTreeMap<(u32, bool, bool), &'static Compiled>);
 
 impl Programs {
     fn device(&mut self, layout: Layout) -> Box<dyn Node> {
+        let senders: Vec<_> = (0..MAPPERS_OF_A_JOB).map(|channel| (Kind::Data, channel)).collect();
+        self.node(layout, 0, false, &senders)
+    }
+
+    /// A switch of a tree of so many leaves.
+    fn of_tree(&mut self, layout: Layout, number: u16, leaves: u16, channels: u16) -> Box<dyn Node> {
+        self.node(layout, number, number == leaves, &tree_senders(number, leaves, channels))
+    }
+
+    fn node(
+        &mut self,
+        layout: Layout,
+        number: u16,
+        is_parent: bool,
+        senders: &[(Kind, u16)],
+    ) -> Box<dyn Node> {
         let operators = vec![Op::Add, Op::Max, Op::Or];
-        let program = Program { operators, jobs: 2, ..Program::new(layout, Op::Add, MAPPERS_OF_A_JOB) };
-        let compiled = self.0.entry((layout.window, layout.evict)).or_insert_with(|| {
+        let program = Program { operators, jobs: 2, is_parent, ..Program::new(layout, Op::Add, STREAMS) };
+        let compiled = self.0.entry((layout.window, layout.evict, is_parent)).or_insert_with(|| {
             let source = program.source().expect("it prints");
             Box::leak(Box::new(compile(&source).expect("it compiles")))
         });
-        let pipeline = Pipeline::new(program, compiled, Engine::Native, (JOB, 0, 1)).expect("it starts");
+        let job = (JOB, number, 1);
+        let pipeline =
+            Pipeline::of_senders(program, compiled, Engine::Native, job, senders).expect("it starts");
         Box::new(Device { layout, pipeline })
     }
 }
@@ -95,5 +124,21 @@ fn a_restart_of_the_switch_at_any_event_costs_nothing_but_time() {
             let disturbance = Disturbance { restarts: vec![at], ..Disturbance::default() };
             world().run(disturbance).unwrap_or_else(|what| panic!("restart at {at}: {what}"));
         }
+    }
+}
+
+#[test]
+fn trees_are_exact_whatever_happens_to_packets() {
+    let seeds = if std::env::var_os("P4RACK_ALL").is_some() { 10_000 } else { 100 };
+    let mut programs = Programs::default();
+    for seed in 0..seeds {
+        let mut rng = Rng::new(seed);
+        let window = *rng.pick(&[1, 4, 256]).expect("there are some");
+        let op = *rng.pick(&[Op::Add, Op::Max, Op::Or]).expect("there are some");
+        let layout = Layout { window, evict: rng.next_bool(), ..SMALL };
+        let mut world = World::new(layout, op, 5, 100, rng.between(1, 3) as u32, &mut rng);
+        world.tree((0..3).map(|number| programs.of_tree(layout, number, 2, 5)).collect());
+        world.banks(rng.between(1, 2) as u8);
+        world.run(Disturbance::some(&mut rng)).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
     }
 }

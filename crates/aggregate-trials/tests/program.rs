@@ -3,7 +3,7 @@
 
 use aggregate::program::Program;
 use aggregate::{Direction, Kind, Layout, Op, Packet, Pair, Place, Slot, Switch};
-use aggregate_trials::{Datagram, Engine, MAPPERS, Pipeline, REDUCER, Reached, SWITCH, compile};
+use aggregate_trials::{CHILDREN, Datagram, Engine, MAPPERS, Pipeline, REDUCER, Reached, SWITCH, compile};
 use base_time::Rng;
 
 const JOB: u16 = 9;
@@ -26,6 +26,20 @@ fn program(layout: Layout) -> Program {
     Program { operators, jobs: 2, ..Program::new(layout, Op::Add, CHANNELS) }
 }
 
+fn parent(layout: Layout) -> Program {
+    Program { is_parent: true, channels: 8, ..program(layout) }
+}
+
+/// Streams that a program folds.
+fn senders(is_parent: bool) -> Vec<(Kind, u16)> {
+    let kinds = if is_parent {
+        &[(Kind::Data, 3), (Kind::Spill, 2), (Kind::ReadReply, 2)][..]
+    } else {
+        &[(Kind::Data, CHANNELS)]
+    };
+    kinds.iter().flat_map(|(kind, count)| (0..*count).map(|channel| (*kind, channel))).collect()
+}
+
 fn length(packets: u32) -> u32 {
     if std::env::var_os("P4RACK_ALL").is_some() { 10 * packets } else { packets }
 }
@@ -42,9 +56,11 @@ fn packet(layout: &Layout, (at, boot): (u32, u16), rng: &mut Rng) -> (Option<u16
     let mut packet = Packet::new(kind, JOB + u16::from(rng.chance(1, 40)), op);
     packet.generation = at / 100 + rng.below(4) as u32;
     packet.boot = if rng.chance(1, 10) { 3 - boot } else { boot };
-    packet.channel = rng.below(4) as u16;
+    let is_asked = asked.contains(&kind);
+    packet.channel = if is_asked && rng.chance(9, 10) { NUMBER } else { rng.below(4) as u16 };
     packet.seq = at / 8 + rng.below(12) as u32;
-    packet.aux = rng.below(4) as u32;
+    // Of a SPILL, only the lowest bit has a meaning, and the others are 0.
+    packet.aux = rng.below(if kind == Kind::Spill { 2 } else { 4 }) as u32;
     if kind.has_pairs() {
         for lane in (0..layout.lanes).filter(|_| rng.chance(2, 3)).collect::<Vec<_>>() {
             let tag = rng.below(4) as u128;
@@ -55,8 +71,8 @@ fn packet(layout: &Layout, (at, boot): (u32, u16), rng: &mut Rng) -> (Option<u16
                 .push(Pair { place: Place { slot, tag: high << 100 | tag }, value: rng.next_u64() as u32 });
         }
     }
-    let is_asked = asked.contains(&kind);
     let from = match kind {
+        Kind::ReadReply if rng.next_bool() => Some(CHILDREN + packet.channel % 2),
         Kind::Data if rng.chance(1, 40) => Some(rng.below(CHANNELS.into()) as u16),
         _ if is_asked && rng.chance(1, 40) => Some(0),
         Kind::Data | Kind::Spill | Kind::End => Some(packet.channel % CHANNELS),
@@ -68,25 +84,37 @@ fn packet(layout: &Layout, (at, boot): (u32, u16), rng: &mut Rng) -> (Option<u16
 /// What the model and the rules about ports say.
 fn wanted(
     model: &mut Switch,
+    is_parent: bool,
     from: Option<u16>,
     packet: &Packet,
     is_marked: bool,
 ) -> Option<(Direction, Packet)> {
     let is_asked = matches!(packet.kind, Kind::Open | Kind::Close | Kind::Read | Kind::Clear);
-    let is_handled = packet.job == JOB && (is_asked || packet.kind == Kind::Data);
-    let is_planned = if is_asked { from.is_none() } else { from == Some(packet.channel) };
-    if is_handled && (!is_planned || packet.op == Op::Min) {
+    let is_stream =
+        is_parent && (packet.kind == Kind::ReadReply || packet.kind == Kind::Spill && packet.aux == 0);
+    let is_handled = packet.job == JOB && (is_asked || packet.kind == Kind::Data || is_stream);
+    let port = if packet.kind == Kind::ReadReply { CHILDREN + packet.channel } else { packet.channel };
+    let is_planned = match is_asked {
+        true => from.is_none() || packet.channel != NUMBER,
+        false => from == Some(port),
+    };
+    if is_handled && packet.op == Op::Min {
         return None;
+    }
+    if is_handled && !is_planned {
+        return is_stream.then(|| (Direction::On, packet.clone()));
     }
     model.handle(packet.clone(), is_marked)
 }
 
 /// The first packet that the program treats in another way.
-fn difference(layout: Layout, source: &str, engine: Engine, packets: u32, seed: u64) -> Option<String> {
-    let program = program(layout);
+fn difference(program: Program, source: &str, engine: Engine, packets: u32, seed: u64) -> Option<String> {
+    let (layout, is_parent) = (program.layout, program.is_parent);
     let compiled = compile(source).unwrap_or_else(|problem| panic!("{problem}\n{source}"));
-    let mut pipeline = Pipeline::new(program, &compiled, engine, (JOB, NUMBER, 1)).expect("it starts");
-    let mut model = Switch::new(layout, NUMBER, JOB, CHANNELS, 1);
+    let senders = senders(is_parent);
+    let mut pipeline =
+        Pipeline::of_senders(program, &compiled, engine, (JOB, NUMBER, 1), &senders).expect("it starts");
+    let mut model = Switch::of_senders(layout, NUMBER, JOB, senders, 1);
     let mut rng = Rng::new(seed);
     let mut boot = 1;
     for at in 0..packets {
@@ -97,17 +125,22 @@ fn difference(layout: Layout, source: &str, engine: Engine, packets: u32, seed: 
         }
         let (from, packet) = packet(&layout, (at, boot), &mut rng);
         let ecn = rng.below(4) as u8;
-        let source = from.map_or(REDUCER, |channel| MAPPERS + u32::from(channel));
+        let source = match from {
+            None => REDUCER,
+            Some(channel) if channel >= CHILDREN => SWITCH + u32::from(channel - CHILDREN),
+            Some(channel) => MAPPERS + u32::from(channel),
+        };
         let is_asked = matches!(packet.kind, Kind::Open | Kind::Close | Kind::Read | Kind::Clear);
         let to_mapper =
             matches!(packet.kind, Kind::Start | Kind::EndAck | Kind::Ack) && packet.channel < CHANNELS;
         let destination = match from {
-            None if is_asked => SWITCH,
+            None if is_asked && packet.channel == NUMBER => SWITCH,
+            None if is_asked => SWITCH + 1,
             None if to_mapper => MAPPERS + u32::from(packet.channel),
             _ => REDUCER,
         };
         let datagram = Datagram { source, destination, port: 42606, ecn, payload: packet.bytes(&layout) };
-        let wanted = wanted(&mut model, from, &packet, ecn == 3).and_then(|(direction, answer)| {
+        let wanted = wanted(&mut model, is_parent, from, &packet, ecn == 3).map(|(direction, answer)| {
             let payload = answer.bytes(&layout);
             let answer = match direction {
                 Direction::Back => {
@@ -116,10 +149,9 @@ fn difference(layout: Layout, source: &str, engine: Engine, packets: u32, seed: 
                 Direction::On => Datagram { payload, ..datagram.clone() },
             };
             match answer.destination {
-                REDUCER => Some(Reached::Reducer(answer)),
-                // Requests for other jobs have no route.
-                SWITCH => None,
-                mapper => Some(Reached::Mapper((mapper - MAPPERS) as u16, answer)),
+                REDUCER => Reached::Reducer(answer),
+                child if child >= SWITCH => Reached::Mapper(CHILDREN + (child - SWITCH) as u16, answer),
+                mapper => Reached::Mapper((mapper - MAPPERS) as u16, answer),
             }
         });
         let found = pipeline.handle(from, &datagram);
@@ -137,7 +169,7 @@ fn machine_code_does_what_the_model_does() {
     for (name, layout) in LAYOUTS {
         let packets = length(if layout.lanes > 24 { 6000 } else { 30_000 });
         let source = program(layout).source().expect("it prints");
-        if let Some(what) = difference(layout, &source, Engine::Native, packets, 1) {
+        if let Some(what) = difference(program(layout), &source, Engine::Native, packets, 1) {
             panic!("{name}: {what}");
         }
     }
@@ -148,7 +180,18 @@ fn the_interpreter_does_what_the_model_does() {
     for (name, layout) in LAYOUTS {
         let packets = length(if layout.lanes > 4 { 300 } else { 3000 });
         let source = program(layout).source().expect("it prints");
-        if let Some(what) = difference(layout, &source, Engine::Interpreter, packets, 2) {
+        if let Some(what) = difference(program(layout), &source, Engine::Interpreter, packets, 2) {
+            panic!("{name}: {what}");
+        }
+    }
+}
+
+#[test]
+fn a_parent_does_what_the_model_does() {
+    for (name, layout) in LAYOUTS {
+        let packets = length(if layout.lanes > 24 { 6000 } else { 30_000 });
+        let source = parent(layout).source().expect("it prints");
+        if let Some(what) = difference(parent(layout), &source, Engine::Native, packets, 4) {
             panic!("{name}: {what}");
         }
     }
@@ -175,6 +218,13 @@ const MUTANTS: [(&str, &str); 17] = [
     ("hdr.agg.generation < generation", "false"),
 ];
 
+/// The same of parents.
+const OF_PARENTS: [(&str, &str); 3] = [
+    ("hdr.agg.type == SPILL && hdr.agg.aux == 0", "hdr.agg.type == SPILL"),
+    ("hdr.agg.type == DATA || hdr.agg.type == SPILL", "hdr.agg.type == DATA"),
+    ("hdr.agg.channel != meta.number", "false"),
+];
+
 /// The same of programs that evict.
 const EVICTING: [(&str, &str); 3] = [
     ("shadow.read(pair, task.cell);", ""),
@@ -185,12 +235,14 @@ const EVICTING: [(&str, &str); 3] = [
 #[test]
 fn changed_programs_are_noticed() {
     let evicting = LAYOUTS[2].1;
-    let plain = MUTANTS.iter().map(|mutant| (SMALL, mutant));
-    for (layout, (from, to)) in plain.chain(EVICTING.iter().map(|mutant| (evicting, mutant))) {
-        let source = program(layout).source().expect("it prints");
+    let plain = MUTANTS.iter().map(|mutant| (program(SMALL), mutant));
+    let evicting = EVICTING.iter().map(|mutant| (program(evicting), mutant));
+    let parents = OF_PARENTS.iter().map(|mutant| (parent(SMALL), mutant));
+    for (program, (from, to)) in plain.chain(evicting).chain(parents) {
+        let source = program.source().expect("it prints");
         let changed = source.replace(from, to);
         assert_ne!(changed, source, "`{from}` is not in the program");
-        let found = difference(layout, &changed, Engine::Native, 20_000, 3);
+        let found = difference(program, &changed, Engine::Native, 20_000, 3);
         assert!(found.is_some(), "`{from}` in place of `{to}` is not noticed");
     }
 }
@@ -201,7 +253,7 @@ fn damaged_frames_change_nothing() {
     let compiled = compile(&source).expect("it compiles");
     let mut pipeline =
         Pipeline::new(program(SMALL), &compiled, Engine::Native, (JOB, NUMBER, 1)).expect("it starts");
-    let open = Packet { generation: 1, boot: 1, ..Packet::new(Kind::Open, JOB, Op::Add) };
+    let open = Packet { generation: 1, boot: 1, channel: NUMBER, ..Packet::new(Kind::Open, JOB, Op::Add) };
     let ask = |packet: &Packet| Datagram {
         source: REDUCER,
         destination: SWITCH,

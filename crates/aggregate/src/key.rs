@@ -40,9 +40,19 @@ impl Place {
         unpermute(spread, half_of(layout))
     }
 
-    /// The place of a key of any length, by its hash, for short tags. Two keys share a place with probability 1 in
-    /// `lanes` * 2^(`index_bits` + 32).
+    /// Numbers that have places.
+    pub fn numbers(layout: &Layout) -> u64 {
+        1 << (2 * half_of(layout))
+    }
+
+    /// The place of a key of any length, by its hash. Two keys share a place with probability 1 in `lanes` * 2^(`index_bits` + 32) with
+    /// short tags, and 1 in 2^128 with long ones.
     pub fn of_hashed(key: &[u8], seed: u64, layout: &Layout) -> Place {
+        if layout.tag_bits == Layout::LONG_TAG {
+            let Place { slot, .. } = spread(hash(key, seed), layout);
+            let half = |part: u64| u128::from(hash(key, seed ^ part.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+            return Place { tag: half(1) << 64 | half(2), slot };
+        }
         let most = u64::from(layout.lanes) << (u32::from(layout.index_bits) + 32);
         spread(hash(key, seed) % most, layout)
     }

@@ -14,6 +14,7 @@
 //! | [`packet`] | the packets, AGG version 1 |
 //! | [`pack`] | pairs to rounds of packets, in hash order |
 //! | [`congestion`] | how many packets a mapper may have in flight: ECN, round-trip time, losses |
+//! | [`datagram`] | datagrams in frames |
 //! | [`mapper`] | the sending side of one channel |
 //! | [`reducer`] | the master: generations, boot numbers, banks, commits |
 //! | [`program`] | the switch program of jobs, as P4, and its entries |
@@ -24,6 +25,7 @@
 //! **Invariant**: no packet makes a machine panic, or grow beyond what its configuration allows.
 
 pub mod congestion;
+pub mod datagram;
 pub mod key;
 pub mod layout;
 pub mod mapper;
@@ -37,6 +39,7 @@ pub mod switch;
 mod timer;
 
 pub use congestion::Congestion;
+pub use datagram::Datagram;
 pub use key::{Place, Slot};
 pub use layout::Layout;
 pub use mapper::Mapper;

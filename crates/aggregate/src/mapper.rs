@@ -12,7 +12,7 @@ use crate::congestion::Congestion;
 use crate::layout::Layout;
 use crate::op::Op;
 use crate::pack::{ROUND_BITS, Round};
-use crate::packet::{CONGESTED, Kind, Packet};
+use crate::packet::{CONGESTED, DIRECT, Kind, Packet};
 use crate::timer::Timer;
 use base_time::{Duration, Time};
 use std::collections::BTreeMap;
@@ -219,9 +219,9 @@ impl Mapper {
                 self.counts.pairs += parcel.pairs.len() as u64;
             }
         }
-        let kind = if parcel.is_direct { Kind::Spill } else { Kind::Data };
+        let (kind, aux) = if parcel.is_direct { (Kind::Spill, DIRECT) } else { (Kind::Data, 0) };
         let seq = generation << ROUND_BITS | number;
-        Some(Packet { kind, generation, seq, pairs: parcel.pairs.clone(), ..header })
+        Some(Packet { kind, generation, seq, aux, pairs: parcel.pairs.clone(), ..header })
     }
 
     /// When [`Mapper::poll`] may next have a packet, if nothing arrives.

@@ -25,6 +25,9 @@ pub const PORT: u16 = 42_606;
 /// Bit of `aux` in an ACK: the packet that it acknowledges met congestion.
 pub const CONGESTED: u32 = 1;
 
+/// Bit of `aux` in a SPILL of a mapper: its pairs are folded by no switch.
+pub const DIRECT: u32 = 1;
+
 /// Types of packets, with their numbers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kind {
@@ -46,7 +49,7 @@ pub enum Kind {
     Close = 8,
     /// Answer.
     Closed = 9,
-    /// Reducer to switch: the content of row `seq`.
+    /// Reducer to switch: the content of a row.
     Read = 10,
     /// Answer.
     ReadReply = 11,
@@ -110,7 +113,10 @@ pub struct Packet {
     pub boot: u16,
     /// The mapper's channel; of control packets, the number of the switch.
     pub channel: u16,
-    /// The packet's number in the channel; of READ and CLEAR, the row; of START, the round.
+    /// The packet's number in the channel, or of READ the row: below the generation (see [`ROUND_BITS`]); of CLEAR, the row; of
+    /// START, the round.
+    ///
+    /// [`ROUND_BITS`]: crate::pack::ROUND_BITS
     pub seq: u32,
     /// Depends on the type.
     pub aux: u32,

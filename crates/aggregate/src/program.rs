@@ -11,6 +11,7 @@ mod text;
 
 use crate::layout::{Layout, LayoutError};
 use crate::op::Op;
+use crate::packet::Kind;
 
 /// Size of a switch program, and what it can do.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -21,12 +22,14 @@ pub struct Program {
     pub operators: Vec<Op>,
     /// Jobs at a time: each has two banks of its own in each lane.
     pub jobs: u16,
-    /// Channels of all jobs.
+    /// Streams of pairs of all jobs: channels, and switches whose slots are read through this one.
     pub channels: u16,
     /// UDP port of the packets.
     pub port: u16,
     /// Packets in a queue from which on packets are marked by ECN.
     pub mark_at: u32,
+    /// It also folds what switches before it have left: pairs that found no slot there, and slots that are read.
+    pub is_parent: bool,
 }
 
 impl Program {
@@ -35,7 +38,8 @@ impl Program {
 
     /// A program for one job.
     pub fn new(layout: Layout, op: Op, channels: u16) -> Program {
-        Program { layout, operators: vec![op], jobs: 1, channels, port: crate::packet::PORT, mark_at: 64 }
+        let (operators, port) = (vec![op], crate::packet::PORT);
+        Program { layout, operators, jobs: 1, channels, port, mark_at: 64, is_parent: false }
     }
 
     /// The reason why there is no such program, if there is one.
@@ -87,8 +91,21 @@ pub struct Seat {
     pub boot: u16,
     /// Port to the reducer: requests come from there.
     pub reducer_port: u32,
-    /// Port from each mapper, its channel, and the channel's place among those of the switch.
-    pub senders: Vec<(u32, u16, u16)>,
+    /// Streams of pairs that it folds.
+    pub senders: Vec<Sender>,
+}
+
+/// A stream of pairs that a switch folds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Sender {
+    /// DATA of a mapper; only for parents: SPILL of a mapper, which another switch has left, or READREPLY of another switch.
+    pub kind: Kind,
+    /// It comes in here.
+    pub port: u32,
+    /// Number of the channel, or of the other switch.
+    pub channel: u16,
+    /// The stream's place among those of the switch.
+    pub place: u16,
 }
 
 /// An entry: table, keys, action and arguments, as numbers with their widths.
@@ -120,15 +137,16 @@ impl Seat {
                 ("first_slot", 32, slots),
             ],
         };
-        let senders = self.senders.iter().map(|(port, channel, place)| Entry {
+        let senders = self.senders.iter().map(|sender| Entry {
             table: "AggIngress.senders",
             keys: vec![
-                ("standard_metadata.ingress_port", 9, (*port).into()),
+                ("standard_metadata.ingress_port", 9, sender.port.into()),
                 ("hdr.agg.job", 16, self.job.into()),
-                ("hdr.agg.channel", 16, (*channel).into()),
+                ("hdr.agg.type", 4, sender.kind as u128),
+                ("hdr.agg.channel", 16, sender.channel.into()),
             ],
             action: "AggIngress.accept_from",
-            args: vec![("first_cell", 32, u128::from(*place) * u128::from(layout.window))],
+            args: vec![("first_cell", 32, u128::from(sender.place) * u128::from(layout.window))],
         });
         [serve].into_iter().chain(senders).collect()
     }

@@ -1,9 +1,13 @@
 //! Requests of the reducer to its switches, one for each row of each: a bounded number at a time, each repeated until it is answered.
+//!
+//! A row is asked for only if the one a window before it is answered: a switch that folds the answers on their way has a cell for each
+//! number modulo the window.
 
 use crate::packet::Kind;
 use crate::timer::Timer;
 use base_time::{Duration, Time};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Requests without answers at a time.
 const AT_ONCE: usize = 32;
@@ -12,17 +16,35 @@ const AT_ONCE: usize = 32;
 #[derive(Clone, Debug)]
 pub(crate) struct Requests {
     pub kind: Kind,
-    switches: u16,
+    /// Requests go to the switches before this one.
+    end: u16,
     rows: u32,
+    window: u32,
     /// The first one that was not sent.
     next: (u16, u32),
     pending: BTreeMap<(u16, u32), Timer>,
 }
 
 impl Requests {
-    /// One request for each of `rows` rows of `switches` switches.
-    pub fn new(kind: Kind, switches: u16, rows: u32) -> Requests {
-        Requests { kind, switches, rows, next: (0, 0), pending: BTreeMap::new() }
+    /// One request for each of `rows` rows of some switches.
+    pub fn new(kind: Kind, switches: Range<u16>, rows: u32, window: u32) -> Requests {
+        Requests {
+            kind,
+            end: switches.end,
+            rows,
+            window,
+            next: (switches.start, 0),
+            pending: BTreeMap::new(),
+        }
+    }
+
+    /// True if another request may be sent beside those without answers.
+    fn is_room(&self) -> bool {
+        let (switch, row) = self.next;
+        let first = self.pending.range((switch, 0)..).next().filter(|((of, _), _)| *of == switch);
+        self.pending.len() < AT_ONCE
+            && switch < self.end
+            && first.is_none_or(|((_, first), _)| row - first < self.window)
     }
 
     /// Nothing more is asked of this switch.
@@ -49,11 +71,11 @@ impl Requests {
     /// True if all switches but those in `lost` have answered.
     pub fn is_over(&mut self, lost: &[bool]) -> bool {
         self.skip(lost);
-        self.pending.is_empty() && self.next.0 >= self.switches
+        self.pending.is_empty() && self.next.0 >= self.end
     }
 
     fn skip(&mut self, lost: &[bool]) {
-        while self.next.0 < self.switches
+        while self.next.0 < self.end
             && (self.next.1 >= self.rows || lost.get(usize::from(self.next.0)) == Some(&true))
         {
             self.next = (self.next.0 + 1, 0);
@@ -63,7 +85,7 @@ impl Requests {
     /// A request to send now: switch and row.
     pub fn poll(&mut self, lost: &[bool], now: Time, wait: (Duration, Duration)) -> Option<(u16, u32)> {
         self.skip(lost);
-        if self.pending.len() < AT_ONCE && self.next.0 < self.switches {
+        if self.is_room() {
             self.pending.insert(self.next, Timer::new(now, wait.0));
             self.next.1 += 1;
         }
@@ -74,7 +96,7 @@ impl Requests {
 
     /// When [`Requests::poll`] may next have a request, if nothing arrives.
     pub fn deadline(&self) -> Option<Time> {
-        if self.pending.len() < AT_ONCE && self.next.0 < self.switches {
+        if self.is_room() {
             return Some(Time::ZERO);
         }
         self.pending.values().map(|timer| timer.due).min()

@@ -5,7 +5,7 @@
 
 use crate::key::{Place, Slot};
 use crate::layout::Layout;
-use crate::packet::{CONGESTED, Kind, Packet, Pair};
+use crate::packet::{CONGESTED, DIRECT, Kind, Packet, Pair};
 
 /// Where a packet goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,6 +42,8 @@ pub struct Switch {
     job: u16,
     boot: u16,
     banks: [Bank; 2],
+    /// Streams of pairs that it folds, in the order of their cells.
+    senders: Vec<(Kind, u16)>,
     cells: Vec<Cell>,
     /// Tag and value, by bank, lane and index; the tag 0 is empty.
     slots: Vec<(u128, u32)>,
@@ -50,13 +52,20 @@ pub struct Switch {
 impl Switch {
     /// An empty switch for the channels 0 to `channels` - 1.
     pub fn new(layout: Layout, number: u16, job: u16, channels: u16, boot: u16) -> Switch {
+        let senders = (0..channels).map(|channel| (Kind::Data, channel)).collect();
+        Switch::of_senders(layout, number, job, senders, boot)
+    }
+
+    /// An empty switch that folds these streams: DATA or SPILL of a channel, or READREPLY of a switch.
+    pub fn of_senders(layout: Layout, number: u16, job: u16, senders: Vec<(Kind, u16)>, boot: u16) -> Switch {
         Switch {
             layout,
             number,
             job,
             boot,
             banks: [Bank::default(); 2],
-            cells: vec![Cell::default(); usize::from(channels) * layout.window as usize],
+            cells: vec![Cell::default(); senders.len() * layout.window as usize],
+            senders,
             slots: vec![(0, 0); 2 * usize::from(layout.lanes) * layout.rows() as usize],
         }
     }
@@ -78,8 +87,8 @@ impl Switch {
             return None;
         }
         match packet.kind {
-            Kind::Data => self.data(packet, is_marked),
-            Kind::Open | Kind::Close | Kind::Read | Kind::Clear => {
+            Kind::Data | Kind::Spill | Kind::ReadReply => self.data(packet, is_marked),
+            Kind::Open | Kind::Close | Kind::Read | Kind::Clear if packet.channel == self.number => {
                 self.control(packet).map(|answer| (Direction::Back, answer))
             }
             _ => Some((Direction::On, packet)),
@@ -92,12 +101,17 @@ impl Switch {
     }
 
     fn data(&mut self, mut packet: Packet, is_marked: bool) -> Option<(Direction, Packet)> {
+        let is_direct = packet.kind == Kind::Spill && packet.aux & DIRECT != 0;
+        let place = self.senders.iter().position(|sender| *sender == (packet.kind, packet.channel));
+        let Some(place) = place.filter(|_| !is_direct) else {
+            return (packet.kind != Kind::Data).then_some((Direction::On, packet));
+        };
         let bank = self.banks[(packet.generation & 1) as usize];
         if bank.generation != packet.generation || !bank.is_open {
             return Some((Direction::On, self.boot_of(packet)));
         }
-        let at = u32::from(packet.channel) * self.layout.window + packet.seq % self.layout.window;
-        let cell = self.cells.get(at as usize)?;
+        let at = place * self.layout.window as usize + (packet.seq % self.layout.window) as usize;
+        let cell = self.cells.get(at)?;
         if packet.seq < cell.seq {
             return None;
         }
@@ -109,9 +123,9 @@ impl Switch {
                     cell.evicted.extend(self.layout.evict.then_some(left));
                 }
             }
-            self.cells[at as usize] = cell;
+            self.cells[at] = cell;
         }
-        let cell = &self.cells[at as usize];
+        let cell = &self.cells[at];
         packet.pairs.retain(|pair| cell.spilled >> pair.place.slot.lane & 1 != 0);
         if self.layout.evict {
             for pair in &mut packet.pairs {
@@ -120,6 +134,9 @@ impl Switch {
                     (pair.place.tag, pair.value) = (left.place.tag, left.value);
                 }
             }
+        }
+        if packet.kind == Kind::ReadReply {
+            return Some((Direction::On, packet));
         }
         if cell.spilled == 0 {
             let aux = if is_marked { CONGESTED } else { 0 };

@@ -304,6 +304,8 @@ control AggIngress(inout headers_t hdr,
         drop();
     }
 
+    // A device adds its earlier starts to `boot`: what the registers hold does not outlive one.
+    @boot_number("boot")
     action serve(bit<16> boot, bit<16> number, port_t reducer_port, bit<32> first_bank, bit<32> first_slot) {
         meta.boot = boot;
         meta.number = number;
@@ -312,7 +314,7 @@ control AggIngress(inout headers_t hdr,
         meta.first_slot = first_slot + (hdr.agg.generation[0:0] == 1 ? ROWS : 0);
     }
 
-    // The boot number of a job's entry counts the restarts of the switch.
+    // The boot number of a job's entry counts the starts of the switch.
     table jobs {
         key = { hdr.agg.job: exact; }
         actions = { serve; NoAction; }
@@ -325,7 +327,7 @@ control AggIngress(inout headers_t hdr,
     }
 
     table senders {
-        key = { standard_metadata.ingress_port: exact; hdr.agg.job: exact; hdr.agg.channel: exact; }
+        key = { standard_metadata.ingress_port: exact; hdr.agg.job: exact; hdr.agg.type: exact; hdr.agg.channel: exact; }
         actions = { accept_from; refuse; }
         const default_action = refuse();
         size = 8;
@@ -388,6 +390,11 @@ control AggIngress(inout headers_t hdr,
         }
         if (hdr.agg.version != VERSION || hdr.agg.format != FORMAT || hdr.agg.op != ADD || hdr.agg.valid[31:4] != 0) {
             refuse();
+            return;
+        }
+        if (is_asked && hdr.agg.channel != meta.number) {
+            // For another switch of the job.
+            routes.apply();
             return;
         }
         generations.read(generation, meta.bank);

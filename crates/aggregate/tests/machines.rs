@@ -60,6 +60,52 @@ fn several_switches_each_fold_their_channels() {
 }
 
 #[test]
+fn a_switch_folds_what_others_have_left() {
+    for seed in 0..seeds() {
+        let mut rng = Rng::new(seed);
+        let window = *rng.pick(&[1, 4, 256]).expect("there are some");
+        let op = *rng.pick(&Op::ALL).expect("there are some");
+        let layout = Layout { window, evict: rng.next_bool(), ..SMALL };
+        let mut world = World::new(layout, op, 5, 100, rng.between(1, 3) as u32, &mut rng);
+        world.model_tree(2);
+        world.banks(rng.between(1, 2) as u8);
+        world.run(Disturbance::some(&mut rng)).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+    }
+}
+
+#[test]
+fn fewer_pairs_leave_a_tree_than_its_leaves_alone() {
+    let layout = Layout { index_bits: 5, ..SMALL };
+    let pairs = |is_tree: bool| {
+        let mut world = World::new(layout, Op::Max, 6, 150, 1, &mut Rng::new(3));
+        if is_tree {
+            world.model_tree(2)
+        } else {
+            world.switches(3)
+        }
+        world.run(Disturbance::default()).expect("nothing happens");
+        let counts = world.reducer.counts();
+        counts.read + counts.spilled
+    };
+    let (tree, leaves) = (pairs(true), pairs(false));
+    assert!(tree * 10 < leaves * 7, "{tree} and {leaves}");
+}
+
+#[test]
+fn a_restart_in_a_tree_at_any_event_costs_nothing_but_time() {
+    let world = || {
+        let mut world = World::new(SMALL, Op::Add, 3, 20, 2, &mut Rng::new(7));
+        world.model_tree(2);
+        world
+    };
+    let calm = world().run(Disturbance::default()).expect("nothing happens");
+    for at in 0..calm {
+        let disturbance = Disturbance { restarts: vec![at], ..Disturbance::default() };
+        world().run(disturbance).unwrap_or_else(|what| panic!("restart at {at}: {what}"));
+    }
+}
+
+#[test]
 fn without_a_switch_the_mappers_send_past_it() {
     let mut world = World::new(SMALL, Op::Add, 3, 100, 2, &mut Rng::new(1));
     world.switches(0);

@@ -1,7 +1,7 @@
 //! The printed program of four lanes, to be read, and what is refused.
 
-use aggregate::program::{Program, Seat};
-use aggregate::{Layout, Op};
+use aggregate::program::{Program, Seat, Sender};
+use aggregate::{Kind, Layout, Op};
 use expect_test::expect_file;
 
 #[test]
@@ -9,6 +9,13 @@ fn the_program_of_four_lanes() {
     let layout = Layout { lanes: 4, tag_bits: 32, index_bits: 10, window: 64, evict: false };
     let program = Program::new(layout, Op::Add, 8);
     expect_file!["four-lanes.p4"].assert_eq(&program.source().expect("it prints"));
+}
+
+#[test]
+fn the_program_of_a_switch_after_others() {
+    let layout = Layout { lanes: 4, tag_bits: 32, index_bits: 10, window: 64, evict: false };
+    let program = Program { is_parent: true, ..Program::new(layout, Op::Add, 8) };
+    expect_file!["parent.p4"].assert_eq(&program.source().expect("it prints"));
 }
 
 /// The files of `examples/wordcount`.
@@ -26,7 +33,9 @@ fn the_programs_and_the_entries_of_the_example() {
 
 /// Mapper `n` is at port `n`, the master at port 4.
 fn entries(layout: &Layout) -> String {
-    let senders = (1..=3).map(|port| (port, port as u16 - 1, port as u16 - 1)).collect();
+    let sender =
+        |port: u16| Sender { kind: Kind::Data, port: port.into(), channel: port - 1, place: port - 1 };
+    let senders = (1..=3).map(sender).collect();
     let seat = Seat { job: 1, place: 0, switch: 0, boot: 1, reducer_port: 4, senders };
     let route = |(port, address): (u32, u32)| {
         let keys = format!("hdr.ipv4.dst_addr:{address:#x}/32");

@@ -55,10 +55,14 @@ control egress(inout headers_t hdr, inout metadata_t meta, inout standard_metada
 }";
 
 /// Codes whose examples are not run, with the reason.
-const NOT_RUN: &[(u16, &str)] = &[(
-    407,
-    "the command takes source, and what is made of source is well formed: the test of this name in `p4rack` runs it",
-)];
+const NOT_RUN: &[(u16, &str)] = &[
+    (
+        407,
+        "the command takes source, and what is made of source is well formed: the test of this name in `p4rack` runs it",
+    ),
+    (1609, "workers read data while a job runs: `tests/job.rs` runs one without data"),
+    (1610, "a worker vanishes while a job runs: `tests/job.rs` runs one without workers"),
+];
 
 /// Files, and the arguments of the command that is run beside them.
 struct Way {
@@ -256,6 +260,11 @@ fn way_of(code: u16, text: &str) -> Way {
             way("fit program.p4 --device tofino1", vec![("program.p4", program)])
         }
         800..=899 => plan(code, text),
+        1606 => way(
+            "job check a.job --rack .",
+            vec![("RACK.toml", RACK.into()), ("program.p4", ROUTER.into()), ("a.job", text)],
+        ),
+        1600..=1699 => way("job check a.job", vec![("a.job", text)]),
         1001..=1099 => way("check limits.p4 --device flexswitch", vec![("limits.p4", control(&text))]),
         1401..=1499 => handler(code, &text),
         _ => panic!("how is the example of {code} run?"),

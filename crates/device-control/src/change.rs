@@ -17,7 +17,8 @@ impl Target for Controlled {
             return fault("the device refused the change", "the device is broken").code(Code::Unavailable);
         }
         let now = self.now;
-        let write = change.refer(|kind, id| catalog.name_of(kind, *id).map(Name::from))?;
+        let mut write = change.refer(|kind, id| catalog.name_of(kind, *id).map(Name::from))?;
+        self.boot.number(&mut write);
         let Change::Entry { table, key, to, .. } = change else {
             return self.switch().write(&write, now).or_else(refused);
         };

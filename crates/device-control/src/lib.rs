@@ -4,6 +4,7 @@
 //! converts values to messages and back.
 
 mod agent_edges;
+mod boot;
 mod change;
 mod data;
 mod device_config;
@@ -39,6 +40,8 @@ use std::sync::Arc;
 use target_native::{Engine, Shared};
 
 pub use agent_edges::AgentEdges;
+use boot::Boot;
+pub use boot::Boots;
 pub use device_config::program_in_json;
 use device_config::{DeviceConfig, device_config, is_json};
 pub use fill::updates;
@@ -74,6 +77,8 @@ pub struct Maker {
     pub registry: Registry,
     /// Machine code that is there already.
     pub known: Known,
+    /// Starts of the device so far.
+    pub boots: Boots,
     /// Workers on other threads run frames with the device's state: see [`Served::shared`].
     pub shares: bool,
     /// Limit for the memory that a program and its entities take, in bytes.
@@ -95,6 +100,8 @@ pub struct Controlled {
     map: SourceMap,
     /// Stands for this one.
     token: Arc<()>,
+    /// What this start adds to entries.
+    boot: Boot,
     /// Edges with spares that leave here: the program that runs says nothing of them any more.
     edges: Vec<SentEdge>,
 }
@@ -205,8 +212,10 @@ impl Builder for Maker {
                 Running::Own(Box::new(engine.map_err(cannot)?.into_switch()))
             }
         };
+        let boot = Boot::new(&program, &plain, self.boots.count());
         let target = Controlled {
             running,
+            boot,
             catalog: Catalog::new(Arc::clone(&plain)),
             now: Time::ZERO,
             handles: BTreeMap::new(),

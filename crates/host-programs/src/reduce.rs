@@ -34,6 +34,7 @@ pub static REDUCE: Kind = Kind {
         Key::new("by", Wanted::Word(&["switch", "hosts"])),
         Key::new("profile", Wanted::Word(&["pipeline", "software"])),
         Key::new("switch", Wanted::Text("10.0.0.254")),
+        Key::new("parents", Wanted::Number { least: 0, most: 1, default: Some(0) }),
         Key::new("keys", Wanted::Number { least: 1, most: MOST_KEYS, default: None }),
         Key::new("skew", Wanted::Thousandths(1000)),
         Key::new("rows", Wanted::Number { least: 1, most: 1 << 16, default: Some(1 << 12) }),
@@ -53,8 +54,8 @@ pub static REDUCE: Kind = Kind {
 struct Reduce {
     layout: Layout,
     port: u16,
-    /// Where requests to the switch are sent.
-    switch: Ipv4Addr,
+    /// Where requests to each switch are sent.
+    switches: Vec<Ipv4Addr>,
     first: u32,
     begin: Time,
     pairs: Vec<Pair>,
@@ -85,7 +86,13 @@ fn start(setup: Setup<'_>) -> Begun {
     let load = setup.load;
     let layout = layout(load)?;
     let wrong = |text: &str| StartError(text.to_string());
-    let switch = load.text("switch").parse().map_err(|_| wrong("`switch` is an IPv4 address"))?;
+    let switches: Result<Vec<Ipv4Addr>, _> =
+        load.text("switch").split(',').map(|address| address.trim().parse()).collect();
+    let switches = switches.map_err(|_| wrong("`switch` is an IPv4 address for each switch, with commas"))?;
+    let parents = load.number("parents") as u16;
+    if usize::from(parents) >= switches.len() && parents > 0 {
+        return Err(wrong("`parents` are fewer than the addresses in `switch`"));
+    }
     let op: Op = load.text("op").parse().map_err(|()| wrong("`op` is no operator"))?;
     let reducer = setup.pairs.first().map(|pair| pair.route.destination);
     if setup.pairs.iter().any(|pair| Some(pair.route.destination) != reducer) {
@@ -106,7 +113,8 @@ fn start(setup: Setup<'_>) -> Begun {
         op,
         layout,
         channels,
-        switches: u16::from(is_switched),
+        switches: if is_switched { switches.len() as u16 } else { 0 },
+        parents: if is_switched { parents } else { 0 },
         rounds,
         banks: 2,
         least_wait: Duration::from_ms(1),
@@ -119,7 +127,7 @@ fn start(setup: Setup<'_>) -> Begun {
     let mut reduce = Reduce {
         layout,
         port: load.port(),
-        switch,
+        switches,
         first: setup.first,
         begin: load.start,
         reducer: Reducer::new(config),
@@ -163,7 +171,13 @@ fn start(setup: Setup<'_>) -> Begun {
         open(Side::Sender, pair.route.destination);
         open(Side::Receiver, pair.route.source);
         if channel == 0 {
-            open(Side::Receiver, switch);
+            let is_host =
+                |address: &&Ipv4Addr| reduce.pairs.iter().any(|pair| pair.route.source == **address);
+            let mut others: Vec<Ipv4Addr> =
+                reduce.switches.iter().filter(|address| !is_host(address)).copied().collect();
+            others.sort_unstable();
+            others.dedup();
+            others.into_iter().for_each(|address| open(Side::Receiver, address));
         }
     }
     Ok((Box::new(reduce), started))
@@ -239,8 +253,9 @@ impl Reduce {
         };
         let Some(hosts) = self.pairs.get(pair as usize) else { return };
         let mut route = if side == Side::Sender { hosts.route } else { hosts.back };
-        if let Some(To::Switch(_)) = to {
-            route.destination = self.switch;
+        if let Some(To::Switch(switch)) = to {
+            let Some(address) = self.switches.get(usize::from(switch)) else { return };
+            route.destination = *address;
         }
         let udp = Transport::Udp { source: self.port, destination: self.port };
         let bytes = packet.bytes(&self.layout);
@@ -335,6 +350,7 @@ impl HostProgram for Reduce {
             ("packets marked by ECN", sum(|counts| counts.marked)),
             ("packets to read slots", counts.read_packets),
             ("generations thrown away", counts.doomed),
+            ("restarts of the switch", counts.restarts),
             ("wrong keys", (wrong + strange) as u64),
             trouble,
         ];

@@ -13,6 +13,7 @@ pub mod files;
 pub mod functions;
 pub mod handlers;
 pub mod idle;
+pub mod job;
 pub mod merged;
 pub mod program_json;
 pub mod proof;

@@ -32,6 +32,12 @@ fn losses_change_nothing() {
 }
 
 #[test]
+fn a_restart_of_the_switch_changes_nothing() {
+    let words = measures("RACK.toml", Some("restart"));
+    assert!(words["restarts of the switch"] == 1 && words["generations thrown away"] > 0, "{words:?}");
+}
+
+#[test]
 fn eviction_saves_most_with_few_slots() {
     let words = measures("software.toml", None);
     let [best, saved] = ["saved at best, permille", "saved, permille"].map(|name| words[name]);

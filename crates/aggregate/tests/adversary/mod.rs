@@ -45,20 +45,23 @@ enum At {
     Switch(u16, From),
 }
 
+/// Where a packet has entered a switch.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum From {
+pub enum From {
     Reducer,
     Mapper(u16),
+    /// Answers of another switch to requests.
+    Switch(u16),
 }
 
-/// A switch with the job. Packets come from the mapper of a channel, or from the reducer.
+/// A switch with the job.
 pub trait Node {
-    fn handle(&mut self, from: Option<u16>, packet: Packet, is_marked: bool) -> Option<(Direction, Packet)>;
+    fn handle(&mut self, from: From, packet: Packet, is_marked: bool) -> Option<(Direction, Packet)>;
     fn restart(&mut self, boot: u16);
 }
 
 impl Node for Switch {
-    fn handle(&mut self, _from: Option<u16>, packet: Packet, is_marked: bool) -> Option<(Direction, Packet)> {
+    fn handle(&mut self, _from: From, packet: Packet, is_marked: bool) -> Option<(Direction, Packet)> {
         Switch::handle(self, packet, is_marked)
     }
 
@@ -83,6 +86,17 @@ pub struct World {
     now: Time,
     boots: u16,
     keeps_boots: bool,
+}
+
+/// Streams that a switch of a tree folds: mappers' own, and for the parent all that the leaves have left.
+pub fn tree_senders(number: u16, leaves: u16, channels: u16) -> Vec<(Kind, u16)> {
+    let is_own = |channel: &u16| channel % (leaves + 1) == number;
+    let own = (0..channels).filter(is_own).map(|channel| (Kind::Data, channel));
+    if number < leaves {
+        return own.collect();
+    }
+    let left = (0..channels).filter(|channel| !is_own(channel)).map(|channel| (Kind::Spill, channel));
+    own.chain(left).chain((0..leaves).map(|leaf| (Kind::ReadReply, leaf))).collect()
 }
 
 /// The job's number.
@@ -116,6 +130,7 @@ impl World {
             layout,
             channels: mappers,
             switches: 1,
+            parents: 0,
             rounds,
             banks: 2,
             least_wait: Duration::from_us(100),
@@ -184,9 +199,31 @@ impl World {
         self.reducer = Reducer::new(self.config.clone());
     }
 
+    /// These switches; the last one folds what the others have left, and the pairs of a mapper of its own.
+    pub fn tree(&mut self, nodes: Vec<Box<dyn Node>>) {
+        self.config.parents = 1;
+        self.nodes(nodes);
+    }
+
+    /// Models of switches as a tree of so many leaves and a parent.
+    pub fn model_tree(&mut self, leaves: u16) {
+        let (layout, channels) = (self.layout, self.config.channels);
+        let node = |number| {
+            let senders = tree_senders(number, leaves, channels);
+            Box::new(Switch::of_senders(layout, number, JOB, senders, 1)) as Box<dyn Node>
+        };
+        self.tree((0..=leaves).map(node).collect());
+    }
+
     /// The switch of a channel.
     fn switch_of(&self, channel: u16) -> Option<u16> {
         channel.checked_rem(self.switches.len() as u16)
+    }
+
+    /// The switch that folds what this one has left.
+    fn parent(&self, switch: u16) -> Option<u16> {
+        let last = self.config.switches.checked_sub(1)?;
+        (self.config.parents == 1 && switch < last).then_some(last)
     }
 
     fn send(&mut self, to: At, packet: Packet, disturbance: &Disturbance) {
@@ -248,7 +285,7 @@ impl World {
         let now = self.now;
         while let Some((to, packet)) = self.reducer.poll(now) {
             let to = match to {
-                To::Switch(switch) => At::Switch(switch, From::Reducer),
+                To::Switch(switch) => At::Switch(self.parent(switch).unwrap_or(switch), From::Reducer),
                 To::Mapper(channel) => At::Mapper(channel),
             };
             self.send(to, packet, disturbance);
@@ -275,16 +312,15 @@ impl World {
                 }
             }
             At::Switch(number, from) => {
-                let channel = match from {
-                    From::Reducer => None,
-                    From::Mapper(channel) => Some(channel),
-                };
-                let answer = self.switches[usize::from(number)].handle(channel, packet, is_marked);
+                let answer = self.switches[usize::from(number)].handle(from, packet, is_marked);
                 let Some((direction, packet)) = answer else { return };
+                let up = |from| self.parent(number).map_or(At::Reducer, |parent| At::Switch(parent, from));
                 let to = match (direction, from) {
                     (Direction::Back, From::Mapper(channel)) => At::Mapper(channel),
-                    (Direction::Back, From::Reducer) | (Direction::On, From::Mapper(_)) => At::Reducer,
-                    (Direction::On, From::Reducer) => At::Mapper(packet.channel),
+                    (Direction::Back, From::Reducer) => up(From::Switch(number)),
+                    (Direction::On, From::Mapper(_)) => up(from),
+                    (Direction::On, From::Reducer) => At::Switch(packet.channel, From::Reducer),
+                    (_, From::Switch(_)) => At::Reducer,
                 };
                 self.send(to, packet, disturbance);
             }

@@ -16,6 +16,7 @@ pub mod generate_rack;
 pub mod handler;
 pub mod import;
 pub mod ir;
+pub mod job;
 pub mod lab;
 pub mod merge;
 pub mod p4info;

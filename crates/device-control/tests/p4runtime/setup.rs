@@ -5,7 +5,8 @@ use base_time::{Duration, Time};
 use compiler::reparse;
 use controller::{Call, Reply, Steer, Ticket};
 use device_control::{
-    Channel, Controlled, Direct, Event, Known, Maker, OneSwitch, RackSwitch, RemoteRack, Served, Splitter,
+    Boots, Channel, Controlled, Direct, Event, Known, Maker, OneSwitch, RackSwitch, RemoteRack, Served,
+    Splitter,
 };
 use ir_split::{DeviceIndex, Placement, Policy, Site};
 use p4runtime_proto::p4::v1::{
@@ -137,6 +138,7 @@ pub fn maker() -> Maker {
         retire: drop,
         registry: netfn_registry::all(),
         known: Known::default(),
+        boots: Boots::default(),
         shares: false,
         memory: u64::MAX,
     }

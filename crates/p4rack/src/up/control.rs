@@ -22,7 +22,7 @@ use controller::{
     Steer, Ticket, Timing, Wires,
 };
 use device::Options;
-use device_control::{Known, Maker};
+use device_control::{Boots, Known, Maker};
 use flow_rules::FlowSwitch;
 use p4runtime_proto::p4::v1::Update;
 use rack_emulator::{Emulator, RackDevice, Spent, Violation};
@@ -133,6 +133,7 @@ impl Control {
             own: None,
             registry: functions::offered(&rack.devices[index], &spent[index], &all),
             known: known.clone(),
+            boots: Boots::default(),
             shares: false,
             memory: u64::MAX,
         };

@@ -1,13 +1,4 @@
-//! Datagrams of a job in frames.
-
-/// Address of the reducer.
-pub const REDUCER: u32 = 0x0a00_00fe;
-
-/// Address of the switch, for requests.
-pub const SWITCH: u32 = 0x0a00_00ff;
-
-/// Address of the mapper of channel 0; the others follow.
-pub const MAPPERS: u32 = 0x0a00_0101;
+//! Datagrams of a job in Ethernet frames, for hosts without an IP stack of their own.
 
 /// Bytes before the payload.
 const HEADERS: usize = 14 + 20 + 8;
@@ -28,8 +19,8 @@ pub struct Datagram {
 }
 
 impl Datagram {
-    /// In an Ethernet frame.
-    pub fn frame(&self) -> Vec<u8> {
+    /// In an Ethernet frame between two cards.
+    pub fn frame(&self, source: [u8; 6], destination: [u8; 6]) -> Vec<u8> {
         let length = 28 + self.payload.len() as u16;
         let mut ip = vec![0x45, self.ecn];
         ip.extend(length.to_be_bytes());
@@ -38,7 +29,7 @@ impl Datagram {
         ip.extend(self.destination.to_be_bytes());
         let sum = checksum(&ip);
         ip[10..12].copy_from_slice(&sum.to_be_bytes());
-        let mut frame = [mac(self.destination), mac(self.source)].concat();
+        let mut frame = [destination, source].concat();
         frame.extend([8, 0]);
         frame.extend(ip);
         frame.extend(self.port.to_be_bytes());
@@ -49,7 +40,7 @@ impl Datagram {
         frame
     }
 
-    /// The datagram in a frame whose addresses, lengths and checksums are right; none in any other.
+    /// The datagram in a frame whose lengths and checksums are right and whose ports are equal; none in any other.
     pub fn parse(frame: &[u8]) -> Option<Datagram> {
         let word = |at: usize| Some(u16::from_be_bytes(*frame.get(at..)?.first_chunk()?));
         let address = |at: usize| Some(u32::from_be_bytes(*frame.get(at..)?.first_chunk()?));
@@ -58,7 +49,6 @@ impl Datagram {
         let is_sound = frame.len() == 14 + length
             && length == 20 + udp
             && checksum(&frame[14..34]) == 0
-            && frame[..6] == mac(destination)
             && word(34) == word(36);
         is_sound.then_some(())?;
         let payload = frame.get(HEADERS..)?.to_vec();
@@ -66,9 +56,10 @@ impl Datagram {
     }
 }
 
-/// The address of a host's card.
-pub(crate) fn mac(address: u32) -> Vec<u8> {
-    [&[2, 0], &address.to_be_bytes()[..]].concat()
+/// The address of the card of a host that has no other one: locally administered, by its IPv4 address.
+pub fn mac(address: u32) -> [u8; 6] {
+    let [a, b, c, d] = address.to_be_bytes();
+    [2, 0, a, b, c, d]
 }
 
 /// The checksum of an IPv4 header; 0 over one that is right.
@@ -77,4 +68,24 @@ fn checksum(header: &[u8]) -> u16 {
     let sum: u32 = words.sum();
     let sum = (sum & 0xffff) + (sum >> 16);
     !((sum & 0xffff) + (sum >> 16)) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn datagrams_come_back_from_frames_and_damaged_ones_do_not() {
+        let payload = vec![1, 2, 3];
+        let datagram =
+            Datagram { source: 0x0a00_0001, destination: 0x0a00_0002, port: 42_606, ecn: 2, payload };
+        let frame = datagram.frame(mac(1), mac(2));
+        assert_eq!(Datagram::parse(&frame), Some(datagram));
+        for at in 0..frame.len() {
+            assert_eq!(Datagram::parse(&frame[..at]), None);
+        }
+        let mut other = frame.clone();
+        other[24] ^= 1;
+        assert_eq!(Datagram::parse(&other), None);
+    }
 }

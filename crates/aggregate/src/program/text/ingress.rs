@@ -1,0 +1,274 @@
+//! Ingress: tables, cells, banks, and the answers.
+
+use super::{each, lanes};
+use crate::program::Program;
+
+pub(super) fn ingress(program: &Program) -> String {
+    let layout = &program.layout;
+    let instances = each(program, |lane| format!("    Lane() fold_{lane};"));
+    let quads: String = (0..layout.lanes / 4).map(|quad| format!("    Quad() quad_{quad};\n")).collect();
+    let locals = each(program, |lane| format!("    bit<1> sent_{lane};"));
+    let was = |lane| if layout.evict { format!("meta.map[{lane}:{lane}], ") } else { String::new() };
+    let applies = each(program, |lane| {
+        format!("        fold_{lane}.apply(hdr.lane_{lane}, task, {}sent_{lane});", was(lane))
+    });
+    let kept: String = (0..layout.lanes / 4)
+        .map(|quad| {
+            let lane = |at| format!("hdr.lane_{}, ", 4 * quad + at);
+            let four: String = (0..4).map(lane).collect();
+            let (high, low) = (4 * quad + 3, 4 * quad);
+            format!("        quad_{quad}.apply({four}meta.map[{high}:{low}], meta.pairs);\n")
+        })
+        .collect();
+    let bits: Vec<String> = lanes(program).rev().map(|lane| format!("sent_{lane}")).collect();
+    let map = wrap(&bits, " ++ ", "                    ");
+    let present = if layout.has_extension() { "hdr.more.valid ++ hdr.agg.valid" } else { "hdr.agg.valid" };
+    let (set_map, unused) = if layout.has_extension() {
+        let unused = match layout.lanes {
+            128 => String::new(),
+            lanes => format!(" || hdr.more.valid[95:{}] != 0", lanes - 32),
+        };
+        ("hdr.agg.valid = meta.map[31:0];\n        hdr.more.valid = meta.map[127:32];", unused)
+    } else {
+        let unused = match layout.lanes {
+            32 => String::new(),
+            lanes => format!(" || hdr.agg.valid[31:{lanes}] != 0"),
+        };
+        ("hdr.agg.valid = meta.map;", unused)
+    };
+    let known: Vec<String> =
+        program.operators.iter().map(|op| format!("hdr.agg.op != {}", op.word().to_uppercase())).collect();
+    let (known, header) = (known.join(" && "), 8 + layout.header_bytes());
+    let pair = layout.pair_bytes();
+    let (is_data, unplanned, missed, is_stream) = if program.is_parent {
+        (
+            "(hdr.agg.type == DATA || hdr.agg.type == READREPLY || hdr.agg.type == SPILL && hdr.agg.aux == 0)",
+            "NoAction",
+            "if (hdr.agg.type == DATA) {
+                    refuse();
+                } else {
+                    routes.apply();
+                }
+                ",
+            "hdr.agg.type == DATA || hdr.agg.type == SPILL",
+        )
+    } else {
+        ("hdr.agg.type == DATA", "refuse", "", "hdr.agg.type == DATA")
+    };
+    format!(
+        "control AggIngress(inout headers_t hdr,
+                   inout metadata_t meta,
+                   inout standard_metadata_t standard_metadata) {{
+    register<bit<32>, bit<32>>(BANKS) generations;
+    register<bit<1>, bit<32>>(BANKS) opens;
+    register<bit<32>, bit<32>>(CELLS) cells;
+    register<map_t, bit<32>>(CELLS) spills;
+    // Packets from ports that no job plans, and packets that make no sense.
+    counter<bit<32>>(1, CounterType.packets) refused;
+{instances}{quads}
+    task_t task;
+    bit<32> generation;
+    bit<1>  is_open;
+    bit<32> cell;
+{locals}
+    action drop() {{
+        mark_to_drop(standard_metadata);
+    }}
+
+    action refuse() {{
+        refused.count(0);
+        drop();
+    }}
+
+    // A device adds its earlier starts to `boot`: what the registers hold does not outlive one.
+    @boot_number(\"boot\")
+    action serve(bit<16> boot, bit<16> number, port_t reducer_port, bit<32> first_bank, bit<32> first_slot) {{
+        meta.boot = boot;
+        meta.number = number;
+        meta.reducer_port = reducer_port;
+        meta.bank = first_bank + (bit<32>)hdr.agg.generation[0:0];
+        meta.first_slot = first_slot + (hdr.agg.generation[0:0] == 1 ? ROWS : 0);
+    }}
+
+    // The boot number of a job's entry counts the starts of the switch.
+    table jobs {{
+        key = {{ hdr.agg.job: exact; }}
+        actions = {{ serve; NoAction; }}
+        const default_action = NoAction();
+        size = {jobs};
+    }}
+
+    action accept_from(bit<32> first_cell) {{
+        meta.first_cell = first_cell;
+    }}
+
+    table senders {{
+        key = {{ standard_metadata.ingress_port: exact; hdr.agg.job: exact; hdr.agg.type: exact; hdr.agg.channel: exact; }}
+        actions = {{ accept_from; {unplanned}; }}
+        const default_action = {unplanned}();
+        size = {channels};
+    }}
+
+    action forward(port_t port, mac_t next_hop) {{
+        standard_metadata.egress_spec = port;
+        hdr.ethernet.dst_addr = next_hop;
+    }}
+
+    table routes {{
+        key = {{ hdr.ipv4.dst_addr: lpm; }}
+        actions = {{ forward; drop; }}
+        const default_action = drop();
+        size = 1024;
+    }}
+
+    action set_length() {{
+        hdr.udp.len = {header} + meta.pairs * {pair};
+        hdr.ipv4.total_len = 20 + hdr.udp.len;
+        hdr.udp.checksum = 0;
+    }}
+
+    // The packet goes back to its sender.
+    action turn() {{
+        standard_metadata.egress_spec = standard_metadata.ingress_port;
+        mac_t mac = hdr.ethernet.dst_addr;
+        hdr.ethernet.dst_addr = hdr.ethernet.src_addr;
+        hdr.ethernet.src_addr = mac;
+        ipv4_t address = hdr.ipv4.dst_addr;
+        hdr.ipv4.dst_addr = hdr.ipv4.src_addr;
+        hdr.ipv4.src_addr = address;
+        bit<16> port = hdr.udp.dst_port;
+        hdr.udp.dst_port = hdr.udp.src_port;
+        hdr.udp.src_port = port;
+    }}
+
+    // The packet did not fit the state of the switch.
+    action tell_boot() {{
+        hdr.agg.type = BOOT;
+        hdr.agg.boot = meta.boot;
+        hdr.agg.channel = meta.number;
+    }}
+
+    apply {{
+        if (standard_metadata.checksum_error == 1 || standard_metadata.parser_error != error.NoError) {{
+            refuse();
+            return;
+        }}
+        bool is_asked = hdr.agg.isValid() && (hdr.agg.type == OPEN || hdr.agg.type == CLOSE || hdr.agg.type == READ || hdr.agg.type == CLEAR);
+        bool is_data = hdr.agg.isValid() && {is_data};
+        if (!is_asked && !is_data || !jobs.apply().hit) {{
+            // Ordinary traffic, and packets between hosts.
+            if (hdr.ipv4.isValid()) {{
+                routes.apply();
+            }} else {{
+                drop();
+            }}
+            return;
+        }}
+        if (hdr.agg.version != VERSION || hdr.agg.format != FORMAT || {known}{unused}) {{
+            refuse();
+            return;
+        }}
+        if (is_asked && hdr.agg.channel != meta.number) {{
+            // For another switch of the job.
+            routes.apply();
+            return;
+        }}
+        generations.read(generation, meta.bank);
+        opens.read(is_open, meta.bank);
+        task = {{ NOTHING, hdr.agg.op, meta.first_slot, hdr.agg.seq & (ROWS - 1), 0 }};
+        meta.map = 0;
+        meta.pairs = 0;
+        bool is_new = false;
+        bool is_folded = false;
+        if (is_data) {{
+            if (senders.apply().miss) {{
+                {missed}return;
+            }}
+            if (generation != hdr.agg.generation || is_open == 0) {{
+                tell_boot();
+            }} else {{
+                task.cell = meta.first_cell + (hdr.agg.seq & (WINDOW - 1));
+                cells.read(cell, task.cell);
+                if (hdr.agg.seq < cell) {{
+                    drop();
+                    return;
+                }}
+                if (hdr.agg.seq > cell) {{
+                    cells.write(task.cell, hdr.agg.seq);
+                    task.what = FOLD;
+                    is_new = true;
+                }} else {{
+                    spills.read(meta.map, task.cell);
+                    is_folded = meta.map == 0;
+                    meta.map = meta.map & ({present});
+                }}
+            }}
+        }} else {{
+            if (standard_metadata.ingress_port != meta.reducer_port) {{
+                refuse();
+                return;
+            }}
+            if (hdr.agg.boot != meta.boot) {{
+                tell_boot();
+            }} else if (hdr.agg.type == OPEN) {{
+                if (hdr.agg.generation < generation) {{
+                    drop();
+                    return;
+                }}
+                if (hdr.agg.generation > generation) {{
+                    generations.write(meta.bank, hdr.agg.generation);
+                    opens.write(meta.bank, 1);
+                }}
+                hdr.agg.type = OPENED;
+            }} else if (generation != hdr.agg.generation) {{
+                tell_boot();
+            }} else if (hdr.agg.type == CLOSE) {{
+                opens.write(meta.bank, 0);
+                hdr.agg.type = CLOSED;
+            }} else if (is_open == 1) {{
+                drop();
+                return;
+            }} else if (hdr.agg.type == READ) {{
+                task.what = FETCH;
+                hdr.agg.type = READREPLY;
+            }} else {{
+                task.what = EMPTY;
+                hdr.agg.type = CLEARED;
+            }}
+        }}
+{applies}        if (task.what == FOLD || task.what == FETCH) {{
+            meta.map = (map_t)({map});
+        }}
+        if (is_new) {{
+            spills.write(task.cell, meta.map);
+            is_folded = meta.map == 0;
+        }}
+{kept}        {set_map}
+        set_length();
+        if (is_asked) {{
+            turn();
+            return;
+        }}
+        if ({is_stream}) {{
+            if (is_folded) {{
+                hdr.agg.type = ACK;
+                hdr.agg.aux = hdr.ipv4.ecn == 3 ? 32w1 : 0;
+                turn();
+                return;
+            }}
+            hdr.agg.type = SPILL;
+        }}
+        routes.apply();
+    }}
+}}
+",
+        jobs = program.jobs,
+        channels = program.channels,
+    )
+}
+
+/// A list over several lines.
+fn wrap(items: &[String], join: &str, indent: &str) -> String {
+    let lines: Vec<String> = items.chunks(12).map(|line| line.join(join)).collect();
+    lines.join(&format!("{join}\n{indent}"))
+}

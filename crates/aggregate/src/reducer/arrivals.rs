@@ -1,0 +1,168 @@
+//! What each packet changes.
+
+use super::attempt::{Attempt, Phase};
+use super::{MOST_ANSWERS, Reducer, Sums, To, Trouble, add_wide};
+use crate::op::Op;
+use crate::pack::ROUND_BITS;
+use crate::packet::{CONGESTED, Kind, Packet, Pair};
+use base_time::Time;
+
+impl Reducer {
+    /// A switch has another boot number: what it held is lost.
+    pub(super) fn booted(&mut self, packet: &Packet, now: Time) {
+        let (switch, boot) = (packet.channel, packet.boot);
+        // Mappers send data of a generation after every switch has opened it, and until one has closed it.
+        let is_data = packet.seq >> ROUND_BITS == packet.generation;
+        let is_known = self.boots.get(usize::from(switch)) == Some(&boot);
+        if is_known && is_data && self.collecting(packet.generation).is_some() {
+            self.trouble = self.trouble.or(Some(Trouble::BootKept(switch)));
+        }
+        let Some(known) = self.boots.get_mut(usize::from(switch)).filter(|known| is_later(boot, **known))
+        else {
+            return;
+        };
+        let is_restart = std::mem::replace(known, boot) != 0;
+        self.progress = Some(now);
+        self.counts.restarts += u64::from(is_restart);
+        for attempt in &mut self.attempts {
+            if !is_restart {
+                // It is only now that the number is known; nothing was ever opened there.
+                if let Some(requests) = &mut attempt.requests {
+                    requests.hurry(switch, now);
+                }
+                continue;
+            }
+            if let Some(lost) = attempt.lost.get_mut(usize::from(switch)) {
+                *lost = true;
+            }
+            if let Some(requests) = &mut attempt.requests {
+                requests.forget(switch);
+            }
+            attempt.is_doomed |= !attempt.is_committed;
+        }
+    }
+
+    fn collecting(&mut self, generation: u32) -> Option<&mut Attempt> {
+        let is_it = |attempt: &&mut Attempt| {
+            attempt.generation == generation && attempt.phase == Phase::Collecting && !attempt.is_doomed
+        };
+        self.attempts.iter_mut().find(is_it)
+    }
+
+    pub(super) fn spilled(&mut self, packet: &Packet, is_marked: bool) {
+        let op = self.config.op;
+        let Some(attempt) = self.collecting(packet.generation) else { return };
+        let Some(seen) = attempt.seen.get_mut(usize::from(packet.channel)) else { return };
+        if packet.seq >> ROUND_BITS != packet.generation {
+            return;
+        }
+        let number = packet.seq & ((1 << ROUND_BITS) - 1);
+        let (word, bit) = (seen.entry(number / 64).or_default(), 1 << (number % 64));
+        if *word & bit == 0 {
+            *word |= bit;
+            attempt.spilled += packet.pairs.len() as u64;
+            packet.pairs.iter().for_each(|pair| add(&mut attempt.sums, *pair, op));
+        }
+        let aux = if is_marked { CONGESTED } else { 0 };
+        let answer = Packet { kind: Kind::Ack, aux, pairs: vec![], ..packet.clone() };
+        self.answer(To::Mapper(packet.channel), answer);
+    }
+
+    fn answer(&mut self, to: To, packet: Packet) {
+        if self.answers.len() < MOST_ANSWERS {
+            self.answers.push_back((to, packet));
+        }
+    }
+
+    pub(super) fn ended(&mut self, packet: &Packet, now: Time) {
+        let Some(member) = self.members.get(usize::from(packet.channel)) else { return };
+        if member.incarnation != packet.aux || packet.generation > self.last {
+            return;
+        }
+        let end_ack = Packet { kind: Kind::EndAck, pairs: vec![], ..packet.clone() };
+        self.answer(To::Mapper(packet.channel), end_ack);
+        if let Some(attempt) = self.collecting(packet.generation)
+            && let Some(start) = attempt.starts.get_mut(usize::from(packet.channel))
+        {
+            *start = None;
+            self.progress = Some(now);
+        }
+    }
+
+    /// A mapper says which incarnation it is.
+    pub(super) fn greeted(&mut self, packet: &Packet, now: Time) {
+        let channel = usize::from(packet.channel);
+        let Some(member) = self.members.get_mut(channel).filter(|member| member.incarnation < packet.aux)
+        else {
+            return;
+        };
+        let is_first = std::mem::replace(&mut member.incarnation, packet.aux) == 0;
+        self.progress = Some(now);
+        for attempt in self.attempts.iter_mut().filter(|attempt| attempt.phase == Phase::Collecting) {
+            let Some(start) = attempt.starts.get_mut(channel) else { continue };
+            match start {
+                // The first START named nobody: nothing was sent, and it is named now. No other START with a name was sent.
+                Some(timer) if is_first => timer.due = now,
+                Some(_) => attempt.is_doomed = true,
+                // All that the earlier one had to send is here.
+                None => {}
+            }
+        }
+    }
+
+    pub(super) fn answered(&mut self, packet: &Packet, now: Time) {
+        let asked = match packet.kind {
+            Kind::Opened => Kind::Open,
+            Kind::Closed => Kind::Close,
+            Kind::Cleared => Kind::Clear,
+            _ => Kind::Read,
+        };
+        let (switch, op) = (packet.channel, self.config.op);
+        if self.boots.get(usize::from(switch)) != Some(&packet.boot) {
+            return;
+        }
+        let Some(attempt) = self.attempts.iter_mut().find(|a| a.generation == packet.generation) else {
+            return;
+        };
+        let Some(requests) = attempt.requests.as_mut().filter(|requests| requests.kind == asked) else {
+            return;
+        };
+        let row = match asked {
+            Kind::Read => packet.seq & ((1 << ROUND_BITS) - 1),
+            Kind::Clear => packet.seq,
+            _ => 0,
+        };
+        if !requests.answered(switch, row) {
+            return;
+        }
+        self.progress = Some(now);
+        if asked == Kind::Read {
+            self.counts.read_packets += 1;
+            attempt.read += packet.pairs.len() as u64;
+            packet.pairs.iter().for_each(|pair| add(&mut attempt.sums, *pair, op));
+        }
+    }
+}
+
+fn add(sums: &mut Sums, pair: Pair, op: Op) {
+    add_wide(sums, pair.place, pair.value.into(), op);
+}
+
+/// True if a boot number comes after another, 0 being none. Numbers begin again after the largest one (RFC 1982).
+fn is_later(boot: u16, known: u16) -> bool {
+    boot != 0 && (known == 0 || (1..1 << 15).contains(&boot.wrapping_sub(known)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boot_numbers_begin_again_after_the_largest_one() {
+        let cases = [(1, 0, true), (0, 0, false), (0, 9, false), (2, 1, true), (1, 1, false), (1, 2, false)];
+        let around = [(3, 65_000, true), (65_000, 3, false), (60_000, 0, true)];
+        for (boot, known, wanted) in cases.into_iter().chain(around) {
+            assert_eq!(is_later(boot, known), wanted, "{boot} after {known}");
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Attempts at rounds, and their phases.
+
+use super::{MOST_GENERATIONS, Reducer, Sums, Trouble, add_wide};
+use crate::packet::Kind;
+use crate::requests::Requests;
+use crate::timer::Timer;
+use base_time::Time;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Phase {
+    Opening,
+    Collecting,
+    Closing,
+    Reading,
+    /// Everything is read; earlier rounds are committed first.
+    Read,
+    Clearing,
+    Gone,
+}
+
+#[derive(Debug)]
+pub(super) struct Attempt {
+    pub generation: u32,
+    pub round: u32,
+    pub phase: Phase,
+    pub is_doomed: bool,
+    pub is_committed: bool,
+    /// The switches closed last; all before them are closed.
+    pub closed: Range<u16>,
+    pub requests: Option<Requests>,
+    /// Switches that have restarted and hold nothing of it.
+    pub lost: Vec<bool>,
+    pub sums: Sums,
+    pub spilled: u64,
+    pub read: u64,
+    /// For each channel: packets that have arrived here, in words of 64.
+    pub seen: Vec<BTreeMap<u32, u64>>,
+    /// For each channel: when START is sent again; none after its END.
+    pub starts: Vec<Option<Timer>>,
+}
+
+impl Reducer {
+    /// Does all that can be done without another packet.
+    pub(super) fn advance(&mut self) {
+        loop {
+            let mut is_changed = false;
+            for at in 0..self.attempts.len() {
+                is_changed |= self.step(at);
+            }
+            self.attempts.retain(|attempt| attempt.phase != Phase::Gone);
+            is_changed |= self.begin();
+            if !is_changed {
+                return;
+            }
+        }
+    }
+
+    /// The next phase of an attempt, if its time has come.
+    fn step(&mut self, at: usize) -> bool {
+        let Reducer { config, attempts, committed, result, counts, .. } = self;
+        // The numbers of rows grow from attempt to attempt, and a parent's cells know the last ones.
+        let is_turn =
+            attempts[..at].iter().all(|earlier| !matches!(earlier.phase, Phase::Closing | Phase::Reading));
+        let attempt = &mut attempts[at];
+        let is_answered = attempt.requests.as_mut().is_none_or(|requests| requests.is_over(&attempt.lost));
+        let (switches, rows, window) = (config.switches, config.layout.rows(), config.layout.window);
+        let is_closed = attempt.closed.end == switches;
+        let next = match attempt.phase {
+            Phase::Opening if is_answered && attempt.is_doomed => Phase::Closing,
+            Phase::Opening if is_answered => Phase::Collecting,
+            Phase::Collecting if attempt.is_doomed || attempt.starts.iter().all(Option::is_none) => {
+                Phase::Closing
+            }
+            // A parent that has restarted lets no more rows through.
+            Phase::Reading if attempt.is_doomed && !is_closed => Phase::Closing,
+            Phase::Reading if attempt.is_doomed => Phase::Clearing,
+            Phase::Closing if is_answered && !attempt.is_doomed && is_turn => Phase::Reading,
+            Phase::Closing if is_answered && attempt.is_doomed && is_closed => Phase::Clearing,
+            Phase::Closing if is_answered && attempt.is_doomed => Phase::Closing,
+            Phase::Reading if is_answered && !is_closed => Phase::Closing,
+            Phase::Reading if is_answered => Phase::Read,
+            Phase::Read if attempt.is_doomed => Phase::Clearing,
+            Phase::Read if attempt.round == *committed => Phase::Clearing,
+            Phase::Clearing if is_answered => Phase::Gone,
+            _ => return false,
+        };
+        if next == Phase::Clearing && !attempt.is_doomed {
+            attempt.is_committed = true;
+            *committed += 1;
+            counts.spilled += attempt.spilled;
+            counts.read += attempt.read;
+            for (place, value) in std::mem::take(&mut attempt.sums) {
+                add_wide(result, place, value, config.op);
+            }
+        }
+        if next == Phase::Closing {
+            let end =
+                if attempt.closed.end == 0 { switches.saturating_sub(config.parents) } else { switches };
+            attempt.closed = attempt.closed.end..end;
+        }
+        attempt.phase = next;
+        attempt.requests = match next {
+            Phase::Closing => Some(Requests::new(Kind::Close, attempt.closed.clone(), 1, window)),
+            Phase::Reading => Some(Requests::new(Kind::Read, attempt.closed.clone(), rows, window)),
+            Phase::Clearing => Some(Requests::new(Kind::Clear, 0..switches, rows, window)),
+            _ => None,
+        };
+        counts.doomed += u64::from(next == Phase::Gone && attempt.is_doomed);
+        true
+    }
+
+    /// Begins the next attempt, if a bank is free for it.
+    fn begin(&mut self) -> bool {
+        let config = &self.config;
+        let is_early = |attempt: &Attempt| {
+            attempt.is_doomed || matches!(attempt.phase, Phase::Opening | Phase::Collecting)
+        };
+        let round = self.attempts.iter().map(|a| a.round + 1).max().unwrap_or(0).max(self.committed);
+        let is_room = self.attempts.len() < usize::from(config.banks.clamp(1, 2));
+        if !is_room || round >= config.rounds || self.attempts.iter().any(is_early) || self.trouble.is_some()
+        {
+            return false;
+        }
+        let mut generation = self.last + 1;
+        if self.attempts.iter().any(|attempt| attempt.generation & 1 == generation & 1) {
+            generation += 1;
+        }
+        if generation >= MOST_GENERATIONS {
+            self.trouble = Some(Trouble::TooManyGenerations);
+            return false;
+        }
+        self.last = generation;
+        let timer = Timer::new(Time::ZERO, config.least_wait);
+        let channels = usize::from(config.channels);
+        self.attempts.push(Attempt {
+            generation,
+            round,
+            phase: Phase::Opening,
+            is_doomed: false,
+            is_committed: false,
+            closed: 0..0,
+            requests: Some(Requests::new(Kind::Open, 0..config.switches, 1, config.layout.window)),
+            lost: vec![false; config.switches.into()],
+            sums: Sums::new(),
+            spilled: 0,
+            read: 0,
+            seen: vec![BTreeMap::new(); channels],
+            starts: vec![Some(timer); channels],
+        });
+        true
+    }
+}

@@ -1,0 +1,181 @@
+//! `p4rack job`
+
+mod run;
+mod shown;
+
+use crate::ExitCode;
+use crate::output;
+use base_diag::{Diagnostic, SourceMap};
+use p4rack::job::{Text, files, network, read};
+use reduce_jobs::{Job, Plan, Topology, plan};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// Run a MapReduce job whose pairs switches reduce on their way
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  p4rack job check words.job
+  p4rack job compile words.job --rack RACK.toml -o out
+  p4rack job run words.job --local
+  p4rack job worker m1 --master 10.0.0.1:9600
+
+A job is a text:
+
+  dataset d1 = \"10.0.1.1:/data/part1\"                    host and path of a file, or of a directory of files
+  mapper  m1 = words(d1)                                 or lines(d1), count(d1, key = COLUMN),
+                                                         pairs(d1, key = COLUMN, value = COLUMN), run(d1, command = \"...\")
+  reducer counts = add(m1, m2, at = \"10.0.0.1\")          or max, min, or
+
+COLUMN is a name of the first line of CSV, or a number. A reducer takes: at = HOST, by = switch | hosts, key = hashed | text | number,
+value = u32 | u64, values = N, profile = pipeline | software, rows = N, rounds = N, window = N, seed = N, number = N, port = N, keys = N,
+distinct = N (estimates: keys of a mapper, and of all).")]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Check jobs
+    Check(Inputs),
+    /// Write programs, entries and a RACK.toml for each switch, and print where pairs are reduced
+    Compile {
+        #[command(flatten)]
+        inputs: Inputs,
+        /// Directory for the files, made if there is none
+        #[arg(short, long, value_name = "DIR")]
+        output: PathBuf,
+    },
+    /// Run a job: this process is the master and the reducers
+    Run(run::Args),
+    /// Work as a mapper of a job that runs elsewhere
+    Worker {
+        /// Name of the mapper
+        mapper: String,
+        /// Where the master listens
+        #[arg(long, value_name = "HOST:PORT")]
+        master: String,
+    },
+}
+
+/// Jobs, and the network they run on.
+#[derive(clap::Args)]
+struct Inputs {
+    /// Files of jobs. Several share the switches of the network
+    #[arg(required = true, value_name = "JOB")]
+    jobs: Vec<PathBuf>,
+    /// Hosts, switches and links: a RACK.toml or its directory (default: the RACK.toml beside the first job, if there is one)
+    #[arg(long, value_name = "RACK.toml")]
+    rack: Option<PathBuf>,
+    /// Output format
+    #[arg(long, value_enum, default_value = "text")]
+    format: output::Format,
+}
+
+/// Jobs on a network.
+struct Loaded {
+    texts: Vec<Text>,
+    topology: Topology,
+    plan: Plan,
+}
+
+/// Exit status 1 if a job has mistakes, or stops.
+pub fn run(args: Args) -> ExitCode {
+    let mut map = SourceMap::new();
+    match args.command {
+        Command::Check(inputs) => check(&inputs, &mut map),
+        Command::Compile { inputs, output } => compile(&inputs, &output, &mut map),
+        Command::Run(args) => run::run(&args, &mut map),
+        Command::Worker { mapper, master } => match reduce_workers::work(&master, &mapper) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(why) => {
+                tell!("p4rack: {why}");
+                ExitCode::FAILURE
+            }
+        },
+    }
+}
+
+/// The RACK.toml that is named, or beside the job.
+fn rack_of(rack: Option<&Path>, job: &Path) -> Option<PathBuf> {
+    let beside = || Some(job.parent()?.join("RACK.toml")).filter(|path| path.exists());
+    rack.map(Path::to_path_buf).or_else(beside)
+}
+
+fn load(jobs: &[PathBuf], rack: &Path, map: &mut SourceMap) -> Result<Loaded, Vec<Diagnostic>> {
+    let texts = read(jobs, map)?;
+    let topology = network(rack, map)?;
+    let all: Vec<Job> = texts.iter().map(|text| text.job.clone()).collect();
+    let plan = plan(&all, &topology)?;
+    Ok(Loaded { texts, topology, plan })
+}
+
+fn check(inputs: &Inputs, map: &mut SourceMap) -> ExitCode {
+    let checked = match rack_of(inputs.rack.as_deref(), &inputs.jobs[0]) {
+        Some(rack) => load(&inputs.jobs, &rack, map).map(|loaded| loaded.texts),
+        None => read(&inputs.jobs, map),
+    };
+    let texts = match checked {
+        Ok(texts) => texts,
+        Err(found) => return output::failed(&found, map, inputs.format),
+    };
+    match inputs.format {
+        output::Format::Text => {
+            texts.iter().for_each(|text| output::print(&shown::job(&text.job)));
+        }
+        output::Format::Json => {
+            let jobs: Vec<_> = texts.iter().map(|text| shown::job_json(&text.job)).collect();
+            output::json(&json!({ "ok": true, "jobs": jobs }));
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn compile(inputs: &Inputs, directory: &Path, map: &mut SourceMap) -> ExitCode {
+    let Some(rack) = rack_of(inputs.rack.as_deref(), &inputs.jobs[0]) else {
+        tell!("p4rack: a job is compiled for a network: name its RACK.toml by --rack");
+        return ExitCode::from(2);
+    };
+    let loaded = match load(&inputs.jobs, &rack, map) {
+        Ok(loaded) => loaded,
+        Err(found) => return output::failed(&found, map, inputs.format),
+    };
+    let written = match write(&loaded, directory, map) {
+        Ok(written) => written,
+        Err(why) => {
+            tell!("p4rack: {why}");
+            return ExitCode::FAILURE;
+        }
+    };
+    match inputs.format {
+        output::Format::Text => {
+            output::print(&shown::plan(&loaded));
+            let names: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
+            output::print(&format!("\nwritten: {}\n", names.join(", ")));
+        }
+        output::Format::Json => {
+            let mut value = shown::plan_json(&loaded);
+            value["files"] = json!(written);
+            output::json(&value);
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// Writes the files of a plan; gives their paths.
+fn write(loaded: &Loaded, directory: &Path, map: &SourceMap) -> Result<Vec<PathBuf>, String> {
+    let made = std::fs::create_dir_all(directory);
+    made.map_err(|error| format!("`{}` cannot be made: {error}", directory.display()))?;
+    let read = output::sources(map);
+    let mut files = files(&loaded.plan, &loaded.topology);
+    let workers =
+        serde_json::to_string_pretty(&shown::plan_json(loaded)).map_err(|error| error.to_string())?;
+    files.push(("workers.json".into(), workers + "\n"));
+    let mut written = vec![];
+    for (name, text) in files {
+        let path = directory.join(name);
+        output::write(&path, text.as_bytes(), &read)?;
+        written.push(path);
+    }
+    Ok(written)
+}

@@ -1,0 +1,258 @@
+//! `p4rack job run`
+
+use super::{Loaded, load, rack_of, write};
+use crate::ExitCode;
+use crate::output;
+use base_diag::SourceMap;
+use reduce_workers::{
+    Attachment, Children, Event, Finished, Local, Master, Row, Seat, Settings, SwitchEvent,
+};
+use serde_json::{Value, json};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// File of the job
+    job: PathBuf,
+    /// Hosts, switches and links: a RACK.toml or its directory (default: the RACK.toml beside the job)
+    #[arg(long, value_name = "RACK.toml")]
+    rack: Option<PathBuf>,
+    /// Run all on this machine: a process for each switch and worker, with UDP sockets as cables. Paths of data begin beside the job
+    #[arg(long)]
+    local: bool,
+    /// Start each worker by this command, with {host}, {address}, {mapper} and {worker} replaced: `ssh {host} {worker}`. Without it and
+    /// without --local, workers are started by hand or by a scheduler
+    #[arg(long, value_name = "COMMAND", conflicts_with = "local")]
+    start: Option<String>,
+    /// Address at which the master listens for workers. Anyone who can reach it can send pairs: use a network of your own
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:0")]
+    listen: SocketAddr,
+    /// Directory for results (REDUCER.csv) and the files of switches, made if there is none
+    #[arg(short, long, value_name = "DIR", default_value = "out")]
+    output: PathBuf,
+    /// Seconds after which a silent worker or switch ends the job
+    #[arg(long, value_name = "S", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86400))]
+    patience: u64,
+    /// For tests: lose this share of the packets at each host, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=50))]
+    loss: u32,
+    /// Output format
+    #[arg(long, value_enum, default_value = "text")]
+    format: output::Format,
+}
+
+/// Runs a job. Exit status 1 if it has no result.
+pub fn run(args: &Args, map: &mut SourceMap) -> ExitCode {
+    let Some(rack) = rack_of(args.rack.as_deref(), &args.job) else {
+        tell!("p4rack: a job runs on a network: name its RACK.toml by --rack");
+        return ExitCode::from(2);
+    };
+    let loaded = match load(std::slice::from_ref(&args.job), &rack, map) {
+        Ok(loaded) => loaded,
+        Err(found) => return output::failed(&found, map, args.format),
+    };
+    let finished = write(&loaded, &args.output, map).map_err(|why| vec![failure(why)]).and_then(|_| {
+        let local = match args.local {
+            true => Some(start_switches(&loaded, &args.output)?),
+            false => None,
+        };
+        reduce(args, &loaded, local.as_ref())
+    });
+    let (finished, took) = match finished {
+        Ok(finished) => finished,
+        Err(found) => return output::failed(&found, map, args.format),
+    };
+    let mut results = vec![];
+    for one in &finished {
+        let name = &loaded.texts[0].job.reducers[one.reducer].name.value;
+        let path = args.output.join(format!("{name}.csv"));
+        if let Err(why) = output::write(&path, csv(&one.rows).as_bytes(), &output::sources(map)) {
+            tell!("p4rack: {why}");
+            return ExitCode::FAILURE;
+        }
+        results.push((name.clone(), path, one));
+    }
+    show(args.format, &results, took);
+    ExitCode::SUCCESS
+}
+
+type Found<T> = Result<T, Vec<base_diag::Diagnostic>>;
+
+fn failure(why: impl Into<String>) -> base_diag::Diagnostic {
+    base_diag::Diagnostic::error(base_diag::codes::job::JOB_STOPPED, "the job cannot be started").note(why)
+}
+
+fn start_switches(loaded: &Loaded, directory: &Path) -> Found<Local> {
+    let executable = std::env::current_exe().map_err(|error| vec![failure(error.to_string())])?;
+    let tell = |event| match event {
+        SwitchEvent::Started(name, number) => tell!("switch {name}: process {number}"),
+        SwitchEvent::Ended(name) => tell!("switch {name} has ended and is started again"),
+        SwitchEvent::Fails(name, log) => tell!("switch {name} does not start: see {}", log.display()),
+    };
+    Local::start(&executable, directory, &loaded.plan, &loaded.topology, tell)
+        .map_err(|error| vec![failure(format!("switches cannot be started: {error}"))])
+}
+
+/// Runs master and workers.
+fn reduce(args: &Args, loaded: &Loaded, local: Option<&Local>) -> Found<(Vec<Finished>, Duration)> {
+    let Loaded { texts, topology, plan } = loaded;
+    let text = &texts[0];
+    let attachment = |host: usize| {
+        let address = topology.hosts[host].address;
+        local.and_then(|local| local.attachment(host)).cloned().unwrap_or(Attachment::Kernel { address })
+    };
+    // A mapper that no reducer names has no host.
+    let nowhere = Attachment::Kernel { address: Ipv4Addr::UNSPECIFIED };
+    let mut mappers = vec![nowhere; text.job.mappers.len()];
+    let mut hosts = vec![None; text.job.mappers.len()];
+    let mut reducers = vec![];
+    for placed in &plan.reducers {
+        let reducer = &text.job.reducers[placed.reducer];
+        for (at, host) in reducer.mappers.iter().zip(&placed.mappers) {
+            (mappers[*at], hosts[*at]) = (attachment(*host), Some(*host));
+        }
+        let switch = |folding: &reduce_jobs::plan::Folding| {
+            (topology.switches[folding.switch].clone(), topology.hosts[folding.behind].address)
+        };
+        reducers.push(Seat {
+            attachment: attachment(placed.host),
+            switches: placed.switches.iter().map(switch).collect(),
+            parents: placed.parents,
+        });
+    }
+    let beside = args.job.parent().map(|parent| parent.display().to_string()).unwrap_or_default();
+    let settings = Settings {
+        text: text.text.clone(),
+        job: text.job.clone(),
+        reducers,
+        mappers,
+        loss: args.loss * 10_000,
+        patience: Duration::from_secs(args.patience),
+        directory: if args.local || args.start.is_none() { beside } else { String::new() },
+    };
+    let master = Master::listen(settings, args.listen);
+    let master = master.map_err(|error| vec![failure(format!("{}: {error}", args.listen))])?;
+    let address = master.address().map_err(|error| vec![failure(error.to_string())])?;
+    let mut workers = Children::default();
+    for (mapper, host) in text.job.mappers.iter().zip(&hosts) {
+        let Some(host) = host else { continue };
+        let host = &topology.hosts[*host];
+        start(args, &mapper.name.value, host, address, &mut workers).map_err(|why| vec![failure(why)])?;
+    }
+    let finished = master.run(&mut |event| match event {
+        Event::Joined(name) => tell!("worker {name} has come"),
+        Event::Ready(name, pairs) => tell!("worker {name} has {pairs} pairs"),
+        Event::Gone(name) => tell!("worker {name} is gone"),
+        Event::Committed(name, rounds, all) => tell!("{name}: {rounds} of {all} rounds"),
+        Event::Restarted(name, times) => tell!("{name}: switches have restarted {times} times"),
+        Event::Named(name, keys) => tell!("{name}: {keys} names of keys"),
+    });
+    finished.map_err(|problem| vec![*problem])
+}
+
+/// Starts the worker of a mapper, or says how it is started.
+fn start(
+    args: &Args,
+    mapper: &str,
+    host: &reduce_jobs::topology::Host,
+    master: SocketAddr,
+    workers: &mut Children,
+) -> Result<(), String> {
+    let master = master.to_string();
+    let own = ["job", "worker", mapper, "--master", &master];
+    let mut command = match &args.start {
+        _ if args.local => {
+            let mut command = Command::new(std::env::current_exe().map_err(|error| error.to_string())?);
+            command.args(own);
+            command
+        }
+        Some(start) => {
+            let line = start
+                .replace("{worker}", &format!("p4rack {}", own.join(" ")))
+                .replace("{host}", &host.name)
+                .replace("{address}", &host.address.to_string())
+                .replace("{mapper}", mapper);
+            let mut command = Command::new("sh");
+            command.args(["-c", &line]);
+            command
+        }
+        None => {
+            tell!("start on {}: p4rack {}", host.name, own.join(" "));
+            return Ok(());
+        }
+    };
+    let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn();
+    let child = child.map_err(|error| format!("the worker of `{mapper}` cannot be started: {error}"))?;
+    tell!("worker {mapper}: process {}", child.id());
+    workers.push(child);
+    Ok(())
+}
+
+/// Rows as CSV (RFC 4180).
+fn csv(rows: &[Row]) -> String {
+    let mut text = String::new();
+    for (key, values) in rows {
+        let key = String::from_utf8_lossy(key);
+        match key.contains([',', '"', '\n', '\r']) {
+            true => text += &format!("\"{}\"", key.replace('"', "\"\"")),
+            false => text += &key,
+        }
+        values.iter().for_each(|value| text += &format!(",{value}"));
+        text += "\n";
+    }
+    text
+}
+
+fn show(format: output::Format, results: &[(String, PathBuf, &Finished)], took: Duration) {
+    let shares = |one: &Finished| {
+        let reached = one.counts.spilled + one.counts.read;
+        let saved = one.sent.saturating_sub(reached);
+        (reached, 1000 * saved / one.sent.max(1))
+    };
+    match format {
+        output::Format::Text => {
+            for (name, path, one) in results {
+                let (reached, permille) = shares(one);
+                let best = 1000 * one.sent.saturating_sub(one.rows.len() as u64) / one.sent.max(1);
+                output::print(&format!(
+                    "{name}: {} keys in {}\n  {} pairs sent, {reached} reached the reducer: {}.{} % saved, at best {}.{} % with one pair a key\n  \
+                     {} found their slots taken or were too large for one, {} were read from slots; {} attempts thrown away, {} restarts of switches\n",
+                    one.rows.len(),
+                    path.display(),
+                    one.sent,
+                    permille / 10,
+                    permille % 10,
+                    best / 10,
+                    best % 10,
+                    one.counts.spilled,
+                    one.counts.read,
+                    one.counts.doomed,
+                    one.counts.restarts,
+                ));
+            }
+            output::print(&format!("{:.1} s\n", took.as_secs_f64()));
+        }
+        output::Format::Json => {
+            let reducer = |(name, path, one): &(String, PathBuf, &Finished)| {
+                let (reached, permille) = shares(one);
+                json!({
+                    "name": name,
+                    "file": path,
+                    "keys": one.rows.len(),
+                    "pairs_sent": one.sent,
+                    "pairs_that_arrived": reached,
+                    "past_the_slots": one.counts.spilled,
+                    "read_from_slots": one.counts.read,
+                    "saved_permille": permille,
+                    "attempts_thrown_away": one.counts.doomed,
+                    "restarts": one.counts.restarts,
+                })
+            };
+            let reducers: Vec<Value> = results.iter().map(reducer).collect();
+            output::json(&json!({ "ok": true, "seconds": took.as_secs_f64(), "reducers": reducers }));
+        }
+    }
+}

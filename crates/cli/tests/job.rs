@@ -1,0 +1,181 @@
+//! `p4rack job`: a job as processes on this machine, with losses, and a switch that is killed in the middle.
+
+#![allow(clippy::disallowed_methods)]
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+fn p4rack(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
+    command.args(args).stdin(Stdio::null());
+    command
+}
+
+fn run(args: &[&str]) -> Output {
+    p4rack(args).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// An empty directory with the network of the example.
+fn place(name: &str) -> PathBuf {
+    let place = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&place);
+    std::fs::create_dir_all(&place).unwrap();
+    std::fs::copy(example().join("RACK.toml"), place.join("RACK.toml")).unwrap();
+    place
+}
+
+fn example() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/jobs")
+}
+
+/// Words of texts, counted one after the other.
+fn counts(texts: &[PathBuf]) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    for path in texts {
+        for word in std::fs::read_to_string(path).unwrap().split(|c: char| !c.is_alphanumeric()) {
+            if !word.is_empty() {
+                *counts.entry(word.to_lowercase()).or_default() += 1;
+            }
+        }
+    }
+    counts
+}
+
+fn result(path: &Path) -> BTreeMap<String, u64> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let row =
+        |line: &str| line.rsplit_once(',').map(|(key, value)| (key.to_string(), value.parse().unwrap()));
+    text.lines().filter_map(row).collect()
+}
+
+#[test]
+fn the_example_counts_words_through_a_tree_of_switches() {
+    let place = place("job-example");
+    let job = example().join("words.job");
+    let out = place.join("out");
+    let args =
+        ["job", "run", job.to_str().unwrap(), "--local", "-o", out.to_str().unwrap(), "--format", "json"];
+    let done = run(&args);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let files = [1, 2, 3].map(|number| example().join(format!("data/{number}.txt")));
+    assert_eq!(result(&out.join("counts.csv")), counts(&files));
+    let said: Value = serde_json::from_slice(&done.stdout).unwrap();
+    let reducer = &said["reducers"][0];
+    assert!(reducer["saved_permille"].as_u64().unwrap() > 50, "{said}");
+    assert!(reducer["read_from_slots"].as_u64().unwrap() > 0, "{said}");
+}
+
+/// Three texts of many words, each of a vocabulary of their own and of a common one.
+fn write_texts(place: &Path) -> Vec<PathBuf> {
+    let texts = [1u64, 2, 3].map(|number| {
+        let mut state = number;
+        let mut word = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let number = (state >> 33) % 40_000;
+            format!("w{}", number * number / 40_000)
+        };
+        let words: Vec<String> = (0..60_000).map(|_| word()).collect();
+        let path = place.join(format!("{number}.txt"));
+        std::fs::write(&path, words.join(" ")).unwrap();
+        path
+    });
+    texts.to_vec()
+}
+
+const JOB: &str = "\
+dataset d1 = \"h1:1.txt\"
+dataset d2 = \"h2:2.txt\"
+dataset d3 = \"h3:3.txt\"
+mapper m1 = words(d1)
+mapper m2 = words(d2)
+mapper m3 = words(d3)
+reducer counts = add(m1, m2, m3, at = master, rows = 64, rounds = 12, window = 16)
+";
+
+#[test]
+fn losses_and_a_switch_that_is_killed_change_nothing() {
+    let place = place("job-killed");
+    let files = write_texts(&place);
+    std::fs::write(place.join("a.job"), JOB).unwrap();
+    let mut child =
+        p4rack(&["job", "run", "a.job", "--local", "--loss", "5", "--patience", "120", "--format", "json"])
+            .current_dir(&place)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+    let mut spine = None;
+    let mut is_killed = false;
+    let mut said = String::new();
+    for line in BufReader::new(child.stderr.take().unwrap()).lines() {
+        let line = line.unwrap();
+        if let Some(number) = line.strip_prefix("switch spine: process ") {
+            spine = Some(number.to_string());
+        }
+        // Some rounds are committed, and others are to come.
+        if line.starts_with("counts: 3 of") && !is_killed {
+            is_killed = true;
+            std::thread::sleep(Duration::from_millis(20));
+            let killed = Command::new("kill").args(["-9", spine.as_deref().unwrap()]).status().unwrap();
+            assert!(killed.success());
+        }
+        said += &format!("{line}\n");
+    }
+    let mut answer = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut answer).unwrap();
+    assert!(child.wait().unwrap().success(), "{said}{answer}");
+    assert!(is_killed && said.contains("switch spine has ended"), "{said}");
+    assert_eq!(result(&place.join("out/counts.csv")), counts(&files), "{said}");
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    assert!(answer["reducers"][0]["restarts"].as_u64().unwrap() >= 1, "{said}{answer}");
+}
+
+#[test]
+fn a_worker_that_fails_or_vanishes_is_named() {
+    let place = place("job-vanished");
+    let files = write_texts(&place);
+    std::fs::remove_file(&files[1]).unwrap();
+    std::fs::write(place.join("a.job"), JOB).unwrap();
+    let done = p4rack(&["job", "run", "a.job", "--local"]).current_dir(&place).output().unwrap();
+    let said = text(&done.stderr);
+    assert!(
+        !done.status.success() && said.contains("error[P4R1609]") && said.contains("mapper `m2`"),
+        "{said}"
+    );
+    assert!(!place.join("out/counts.csv").exists());
+    // Nobody starts the workers.
+    let done = p4rack(&["job", "run", "a.job", "--patience", "1"]).current_dir(&place).output().unwrap();
+    let said = text(&done.stderr);
+    assert!(said.contains("error[P4R1610]") && said.contains("no worker has come for mapper `m1`"), "{said}");
+    assert!(said.contains("start on h1: p4rack job worker m1 --master 127.0.0.1:"), "{said}");
+}
+
+#[test]
+fn a_job_is_compiled_for_its_switches() {
+    let place = place("job-compiled");
+    std::fs::write(place.join("a.job"), JOB).unwrap();
+    let done = p4rack(&["job", "compile", "a.job", "-o", "made"]).current_dir(&place).output().unwrap();
+    let said = text(&done.stdout);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    assert!(said.contains("left reduces the pairs of m1, m2"), "{said}");
+    let made = place.join("made");
+    for switch in ["left", "right", "spine"] {
+        let checked = p4rack(&["check", &format!("{switch}.p4")]).current_dir(&made).output().unwrap();
+        assert!(checked.status.success(), "{}", text(&checked.stderr));
+        assert!(made.join(format!("{switch}.toml")).exists() && made.join(format!("{switch}.stf")).exists());
+    }
+    let workers: Value =
+        serde_json::from_str(&std::fs::read_to_string(made.join("workers.json")).unwrap()).unwrap();
+    assert_eq!(workers["reducers"][0]["mappers"][2]["address"], "10.0.1.3");
+    let again = p4rack(&["job", "check", "a.job", "a.job"]).current_dir(&place).output().unwrap();
+    let said = text(&again.stderr);
+    assert!(!again.status.success() && said.contains("error[P4R1607]") || said.is_empty(), "{said}");
+}

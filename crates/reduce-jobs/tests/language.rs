@@ -1,0 +1,143 @@
+//! Texts of jobs: what they mean, and what is said about mistakes.
+
+use aggregate::{Layout, Op};
+use base_diag::{Diagnostic, SourceMap, Span, Style, render};
+use base_time::Rng;
+use reduce_jobs::job::{Column, Function, KeyKind, ValueKind};
+use reduce_jobs::{Job, check};
+
+fn read(text: &str) -> (Option<Job>, String) {
+    let mut map = SourceMap::new();
+    let file = map.add_file("a.job", text, Span::NONE).expect("it is small");
+    let first = map.file(file).expect("it was added").base();
+    let mut problems: Vec<Diagnostic> = vec![];
+    let job = check(text, first, &mut problems);
+    (job, problems.iter().map(|problem| render(problem, &map, Style::Plain)).collect())
+}
+
+fn job(text: &str) -> Job {
+    let (job, problems) = read(text);
+    job.unwrap_or_else(|| panic!("{problems}"))
+}
+
+const START: &str =
+    "dataset d1 = \"h1:part1\"\ndataset d2 = \"h2:part2\"\nmapper m1 = words(d1)\nmapper m2 = words(d2)\n";
+
+#[test]
+fn a_job_is_read() {
+    let text = "\
+# Flow statistics.
+dataset d1 = \"10.0.1.1:/data/part1\"   # a directory
+dataset d2 = \"h2:flows.csv\"
+dataset d3 = \"here/only\"
+mapper m1 = pairs(d1, key = \"flow\", value = packets, value = 4)
+mapper m2 = run(d2, d3, command = \"./map.py --flows\",)
+reducer flows = sum(
+    m1, m2,            # both
+    at = \"10.0.0.1\", value = u64, values = 2, rounds = 8, rows = 256, number = 7,
+)
+reducer more = add(m1, profile = software, window = 16)
+";
+    let job = job(text);
+    assert_eq!(job.datasets[1].host.as_deref(), Some("h2"));
+    assert_eq!((job.datasets[2].host.as_deref(), job.datasets[2].path.as_str()), (None, "here/only"));
+    let values = vec![Column::Name("packets".into()), Column::Number(4)];
+    assert_eq!(job.mappers[0].function, Function::Pairs { key: Column::Name("flow".into()), values });
+    assert_eq!(job.mappers[1].datasets, [1, 2]);
+    let flows = &job.reducers[0];
+    assert_eq!((flows.op, flows.number, flows.values, flows.value), (Op::Add, 7, 2, ValueKind::U64));
+    assert_eq!((flows.chunks(), flows.layout), (6, Layout { index_bits: 8, ..Layout::PIPELINE }));
+    let more = &job.reducers[1];
+    assert_eq!((more.number, more.key, more.values), (1, KeyKind::Hashed, 2));
+    assert_eq!(more.layout, Layout { window: 16, ..Layout::SOFTWARE });
+}
+
+/// The text after the common start, the code, and a piece of what is said.
+const MISTAKES: &[(&str, &str, &str)] = &[
+    ("reducer r = add(m1", "P4R1601", "`)` is missing"),
+    ("reduce r = add(m1)", "P4R1601", "did you mean `reducer`?"),
+    ("reducer r add(m1)", "P4R1601", "`=` is missing"),
+    ("reducer r = add(m1) more", "P4R1601", "the end of the line is missing"),
+    ("dataset d3 = \"h1:x", "P4R1601", "a text has no end"),
+    ("reducer r = add(m1); ", "P4R1601", "`;` has no meaning here"),
+    ("mapper m3 = words(d9)\nreducer r = add(m3)", "P4R1602", "there is no dataset `d9`"),
+    ("reducer r = add(d1)", "P4R1602", "`d1` is a dataset, not a mapper"),
+    ("reducer r = add(m1, m1)", "P4R1602", "`m1` is named twice"),
+    ("mapper m1 = words(d2)\nreducer r = add(m1)", "P4R1602", "`m1` is declared twice"),
+    ("mapper m3 = wrods(d1)\nreducer r = add(m3)", "P4R1602", "did you mean `words`?"),
+    ("", "P4R1602", "the job has no reducer"),
+    ("reducer r = mean(m1)", "P4R1603", "a mean of means is not the mean of all"),
+    ("reducer r = sub(m1)", "P4R1603", "not associative"),
+    ("reducer r = concat(m1)", "P4R1603", "not commutative"),
+    ("reducer r = mox(m1)", "P4R1603", "did you mean `max`?"),
+    ("reducer r = max(m1, value = u64)", "P4R1604", "wider than a slot"),
+    ("reducer r = add(m1, key = text, profile = pipeline)", "P4R1605", "whole keys do not fit"),
+    ("reducer r = add(m1, number = 3)\nreducer s = add(m2, number = 3)", "P4R1607", "have the number 3"),
+    ("reducer r = add(m1, rows = 1000)", "P4R1608", "use 512 or 1024"),
+    ("reducer r = add(m1, rouns = 2)", "P4R1608", "did you mean `rounds`?"),
+    ("reducer r = add(m1, rounds = 2, rounds = 3)", "P4R1608", "`rounds` is given twice"),
+    ("reducer r = add(m1, rounds = 0)", "P4R1608", "a number from 1 to 32768"),
+    ("reducer r = add(m1, values = 2)", "P4R1608", "a mapper gives 1 values, not 2"),
+    ("reducer r = add(m1)\nreducer s = max(m1)", "P4R1608", "`m1` is reduced by two operators"),
+    ("mapper m3 = words(d1, d2)\nreducer r = add(m3)", "P4R1608", "is on several hosts"),
+    ("mapper m3 = pairs(d1, key = 0, value = 1)\nreducer r = add(m3)", "P4R1608", "numbered from 1"),
+    ("mapper m3 = count(d1)\nreducer r = add(m3)", "P4R1608", "`count` needs `key`"),
+    ("reducer r = add(m1, key = number, profile = software)", "P4R1608", "use `profile = pipeline`"),
+];
+
+#[test]
+fn mistakes_have_a_code_a_place_and_advice() {
+    for (text, code, what) in MISTAKES {
+        let (job, problems) = read(&format!("{START}{text}\n"));
+        assert!(job.is_none(), "{text}");
+        assert!(problems.contains(code) && problems.contains(what), "{text}\n{problems}");
+        assert!(problems.contains("a.job:"), "{text}\n{problems}");
+        assert_eq!(problems.matches("error[").count(), 1, "{text}\n{problems}");
+    }
+}
+
+#[test]
+fn several_mistakes_are_reported_at_once() {
+    let (_, problems) = read(&format!("{START}reducer r = mean(m1)\nreducer s = add(m9)\nfoo\n"));
+    assert_eq!(problems.matches("error[").count(), 3, "{problems}");
+}
+
+#[test]
+fn any_text_is_read_or_refused() {
+    let pieces = [
+        "dataset",
+        "mapper",
+        "reducer",
+        "d1",
+        "m1",
+        "=",
+        "(",
+        ")",
+        ",",
+        "\n",
+        "\"h:p\"",
+        "\"",
+        "words",
+        "add",
+        "7",
+        "rows",
+        "value",
+        "u64",
+        "number",
+        "#",
+        "é",
+        "99999999999999999999",
+        "key",
+        "text",
+        "by",
+        "hosts",
+    ];
+    for seed in 0..3000 {
+        let mut rng = Rng::new(seed);
+        let text: String =
+            (0..rng.below(60)).map(|_| format!("{} ", rng.pick(&pieces).expect("some"))).collect();
+        let start = if rng.next_bool() { START } else { "" };
+        let (job, problems) = read(&format!("{start}{text}"));
+        assert_eq!(job.is_none(), !problems.is_empty(), "{text}");
+    }
+}

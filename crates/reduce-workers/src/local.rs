@@ -1,0 +1,170 @@
+//! A network on one machine: a process for each switch, cables of UDP sockets on the loopback.
+
+use crate::control::Attachment;
+use reduce_jobs::topology::{Link, Node};
+use reduce_jobs::{Plan, Topology};
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Time between two looks at the processes.
+const LOOKS: Duration = Duration::from_millis(50);
+
+/// A process that ends earlier than this after its start, so often in a row, does not start.
+const LEAST_LIFE: Duration = Duration::from_secs(2);
+const MOST_STARTS: u32 = 4;
+
+/// Switches as processes.
+pub struct Local {
+    attachments: BTreeMap<usize, Attachment>,
+    children: Arc<Mutex<Vec<Process>>>,
+    stop: Arc<AtomicBool>,
+}
+
+/// What happens to switches.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SwitchEvent {
+    /// The process with this number runs the switch.
+    Started(String, u32),
+    /// The switch has ended; it is started again.
+    Ended(String),
+    /// It does not start: what it has said is in this file.
+    Fails(String, PathBuf),
+}
+
+struct Process {
+    name: String,
+    executable: PathBuf,
+    args: Vec<String>,
+    log: PathBuf,
+    started: Instant,
+    /// Starts that were soon over.
+    failed: u32,
+    child: Option<Child>,
+}
+
+impl Process {
+    fn start(&mut self) -> io::Result<u32> {
+        let log = std::fs::File::create(&self.log)?;
+        let mut command = Command::new(&self.executable);
+        command.args(&self.args).stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+        let child = command.spawn()?;
+        let number = child.id();
+        (self.child, self.started) = (Some(child), Instant::now());
+        Ok(number)
+    }
+}
+
+impl Local {
+    /// Starts the switches of a plan, whose files are in `directory`, by `executable switch FILE`.
+    pub fn start(
+        executable: &Path,
+        directory: &Path,
+        plan: &Plan,
+        topology: &Topology,
+        tell: impl Fn(SwitchEvent) + Send + 'static,
+    ) -> io::Result<Local> {
+        let ends = cables(topology)?;
+        let mut attachments = BTreeMap::new();
+        let mut args: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+        for (Link { ends: nodes, .. }, sockets) in topology.links.iter().zip(ends) {
+            for at in 0..2 {
+                let (local, remote) = (sockets[at], sockets[1 - at]);
+                match nodes[at] {
+                    (Node::Host(host), _) => {
+                        let known = &topology.hosts[host];
+                        let (address, card) = (known.address, known.mac);
+                        attachments.insert(host, Attachment::Cable { address, card, local, remote });
+                    }
+                    (Node::Switch(switch), port) => {
+                        let ports = args.entry(switch).or_default();
+                        ports.extend(["-i".into(), format!("{port}@udp:{local},{remote}")]);
+                    }
+                }
+            }
+        }
+        let mut children = vec![];
+        for device in &plan.switches {
+            let name = topology.switches[device.switch].clone();
+            let file = directory.join(format!("{name}.toml")).display().to_string();
+            let mut all = vec!["switch".into(), file, "--grpc-server-addr".into(), "127.0.0.1:0".into()];
+            all.extend(args.remove(&device.switch).unwrap_or_default());
+            let log = directory.join(format!("{name}.log"));
+            let executable = executable.to_path_buf();
+            let mut process =
+                Process { name, executable, args: all, log, started: Instant::now(), failed: 0, child: None };
+            let number = process.start()?;
+            tell(SwitchEvent::Started(process.name.clone(), number));
+            children.push(process);
+        }
+        let local = Local {
+            attachments,
+            children: Arc::new(Mutex::new(children)),
+            stop: Arc::new(AtomicBool::new(false)),
+        };
+        let (children, stop) = (Arc::clone(&local.children), Arc::clone(&local.stop));
+        std::thread::spawn(move || {
+            while !stop.load(Ordering::Relaxed) {
+                std::thread::sleep(LOOKS);
+                let mut children = children.lock().unwrap_or_else(PoisonError::into_inner);
+                if stop.load(Ordering::Relaxed) {
+                    return;
+                }
+                children.iter_mut().for_each(|process| look(process, &tell));
+            }
+        });
+        Ok(local)
+    }
+
+    /// How a host is attached.
+    pub fn attachment(&self, host: usize) -> Option<&Attachment> {
+        self.attachments.get(&host)
+    }
+}
+
+/// Starts a process again that has ended.
+fn look(process: &mut Process, tell: &impl Fn(SwitchEvent)) {
+    let has_ended = |child: &mut Child| !matches!(child.try_wait(), Ok(None));
+    if !process.child.as_mut().is_some_and(has_ended) {
+        return;
+    }
+    process.child = None;
+    process.failed = if process.started.elapsed() < LEAST_LIFE { process.failed + 1 } else { 0 };
+    if process.failed >= MOST_STARTS {
+        tell(SwitchEvent::Fails(process.name.clone(), process.log.clone()));
+        return;
+    }
+    tell(SwitchEvent::Ended(process.name.clone()));
+    if let Ok(number) = process.start() {
+        tell(SwitchEvent::Started(process.name.clone(), number));
+    }
+}
+
+impl Drop for Local {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
+        for child in children.iter_mut().filter_map(|process| process.child.as_mut()) {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Two free sockets on the loopback for each link.
+fn cables(topology: &Topology) -> io::Result<Vec<[SocketAddr; 2]>> {
+    // All are held until all are chosen, so that no two are the same.
+    let mut held = vec![];
+    let mut free = || -> io::Result<SocketAddr> {
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let address = socket.local_addr()?;
+        held.push(socket);
+        Ok(address)
+    };
+    topology.links.iter().map(|_| Ok([free()?, free()?])).collect()
+}

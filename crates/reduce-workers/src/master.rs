@@ -1,0 +1,180 @@
+//! The master: gives workers their work, reduces, and asks for the names of keys.
+//!
+//! A thread reads the connection of each worker; a thread for each host that reducers run on moves packets.
+
+mod hosts;
+mod workers;
+
+use crate::control::Attachment;
+use aggregate::reducer::{Counts, Sums, Trouble};
+use base_diag::codes::job as codes;
+use base_diag::{Code, Diagnostic};
+use hosts::Hosts;
+use reduce_jobs::Job;
+pub use reduce_jobs::network::Row;
+use reduce_jobs::network::rows;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::time::{Duration, Instant};
+use workers::Workers;
+
+/// What a master is given.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The text of the job.
+    pub text: String,
+    /// The same, checked.
+    pub job: Job,
+    /// For each reducer.
+    pub reducers: Vec<Seat>,
+    /// How the host of each mapper is attached.
+    pub mappers: Vec<Attachment>,
+    /// Losses made on purpose at every host, in millionths.
+    pub loss: u32,
+    /// A worker or a switch that is silent for longer ends the job.
+    pub patience: Duration,
+    /// Directory of relative paths, at the workers.
+    pub directory: String,
+}
+
+/// Where a reducer runs, and what it talks to.
+#[derive(Clone, Debug)]
+pub struct Seat {
+    /// How its host is attached.
+    pub attachment: Attachment,
+    /// Name of each switch, and the address for its requests; parents are last.
+    pub switches: Vec<(String, Ipv4Addr)>,
+    /// The number of switches that fold what others have left.
+    pub parents: u16,
+}
+
+/// What happens while a job runs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// A worker has come.
+    Joined(String),
+    /// It has read its data: pairs.
+    Ready(String, u64),
+    /// A worker is gone; it may come again.
+    Gone(String),
+    /// A reducer has committed so many of its rounds.
+    Committed(String, u32, u32),
+    /// A reducer's switch has restarted, so many times altogether.
+    Restarted(String, u64),
+    /// A reducer has the name of each key, or asks for it.
+    Named(String, usize),
+}
+
+/// A reducer that has ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finished {
+    /// Index of the reducer.
+    pub reducer: usize,
+    /// In the order of keys.
+    pub rows: Vec<Row>,
+    /// What the reducer has counted.
+    pub counts: Counts,
+    /// Pairs that the mappers had.
+    pub sent: u64,
+}
+
+/// A master that listens for workers.
+pub struct Master {
+    settings: Settings,
+    listener: TcpListener,
+}
+
+impl Master {
+    /// Listens at an address.
+    pub fn listen(settings: Settings, address: SocketAddr) -> io::Result<Master> {
+        Ok(Master { settings, listener: TcpListener::bind(address)? })
+    }
+
+    /// The address that it listens at.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Runs the job; gives its reducers, and how long they took once all data was read. An error says why there is no result.
+    pub fn run(self, tell: &mut dyn FnMut(Event)) -> Result<(Vec<Finished>, Duration), Box<Diagnostic>> {
+        let Master { settings, listener } = self;
+        let mut workers = Workers::listen(listener, &settings)
+            .map_err(|error| stopped(format!("no worker can connect: {error}"), "start the job again"))?;
+        workers.wait_until_ready(tell)?;
+        let begun = Instant::now();
+        let hosts = Hosts::start(&settings)?;
+        let ended = loop {
+            if let Some(ended) = hosts.look(tell, Duration::from_millis(20))? {
+                break ended;
+            }
+            workers.look(tell)?;
+        };
+        let mut finished = vec![];
+        for (reducer, (sums, counts)) in ended.into_iter().enumerate() {
+            let rows = name(&settings, reducer, &sums, &mut workers, tell)?;
+            let sent = workers.pairs(reducer);
+            finished.push(Finished { reducer, rows, counts, sent });
+        }
+        workers.end();
+        Ok((finished, begun.elapsed()))
+    }
+}
+
+/// The rows of a reducer's sums; each key is asked of one mapper that has it.
+fn name(
+    settings: &Settings,
+    at: usize,
+    sums: &Sums,
+    workers: &mut Workers,
+    tell: &mut dyn FnMut(Event),
+) -> Result<Vec<Row>, Box<Diagnostic>> {
+    let reducer = &settings.job.reducers[at];
+    let names = match reducer.key {
+        reduce_jobs::job::KeyKind::Hashed => workers.names(at, sums)?,
+        _ => Default::default(),
+    };
+    tell(Event::Named(reducer.name.value.clone(), names.len()));
+    rows(reducer, sums, &names).map_err(|_| {
+        let title = format!("no mapper knows a key of `{}`", reducer.name.value);
+        stopped(title, "run the job again; if that does not help, use another `seed`")
+    })
+}
+
+fn stopped(title: impl Into<String>, help: impl Into<String>) -> Box<Diagnostic> {
+    problem(codes::JOB_STOPPED, title, help)
+}
+
+fn problem(code: Code, title: impl Into<String>, help: impl Into<String>) -> Box<Diagnostic> {
+    Box::new(Diagnostic::error(code, title).help(help))
+}
+
+/// Why a reducer does not go on.
+fn trouble(settings: &Settings, at: usize, what: Trouble) -> Box<Diagnostic> {
+    let reducer = &settings.job.reducers[at];
+    let switch = |number: u16| {
+        let switch = settings.reducers[at].switches.get(usize::from(number));
+        switch.map_or("?", |(name, _)| name.as_str()).to_string()
+    };
+    match what {
+        Trouble::Vanished(channel) => {
+            let mapper = reducer.mappers.get(usize::from(channel)).map(|at| &settings.job.mappers[*at]);
+            let name = mapper.map_or("?", |mapper| mapper.name.value.as_str());
+            stopped(
+                format!("the worker of mapper `{name}` has vanished"),
+                format!("look at its host, and run the job again; `--patience` is {:?}", settings.patience),
+            )
+        }
+        Trouble::NoSwitch(number) => stopped(
+            format!("switch `{}` does not answer `{}`", switch(number), reducer.name.value),
+            "does it run the program and the entries of `p4rack job compile`, and do its ports have links?",
+        ),
+        Trouble::BootKept(number) => stopped(
+            format!("switch `{}` has restarted and kept its boot number", switch(number)),
+            "its control plane must write another `boot` after each start; `p4rack switch` does, once a second",
+        ),
+        Trouble::TooManyGenerations => stopped(
+            format!("`{}` has thrown away too many attempts", reducer.name.value),
+            "switches or mappers restart all the time: look at their hosts",
+        ),
+    }
+}

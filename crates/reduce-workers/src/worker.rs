@@ -1,0 +1,188 @@
+//! A worker: reads the data of a mapper, and sends its pairs until the master says that the job is over.
+
+use crate::control::{Name, Order, Report, Task, WirePlace, Work, receive, send};
+use crate::data::{Problem, read};
+use crate::wire::{Loss, Wire};
+use aggregate::pack::pack;
+use aggregate::{Mapper, Packet, Place, mapper};
+use base_diag::codes::job as codes;
+use base_time::Time;
+use reduce_jobs::job::{Job, Reducer, ValueKind};
+use reduce_jobs::network::Packed;
+use std::collections::BTreeMap;
+use std::io::BufReader;
+use std::net::{Ipv4Addr, TcpStream};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::time::{Duration, Instant};
+
+/// Least and longest time before a packet is sent again, on machines whose processes wait for each other.
+pub(crate) const WAITS: (base_time::Duration, base_time::Duration) =
+    (base_time::Duration::from_ms(5), base_time::Duration::from_ms(200));
+
+/// Longest sleep: orders of the master are looked at between two.
+const NAP: Duration = Duration::from_millis(20);
+
+/// Time between two reports.
+const REPORTS: Duration = Duration::from_millis(500);
+
+/// A channel of the worker.
+struct Channel {
+    reducer: Reducer,
+    to: Ipv4Addr,
+    mapper: Mapper,
+    names: BTreeMap<Place, Vec<u8>>,
+}
+
+/// Works for the master at an address as one of the job's mappers, until the job is over. An error is a line for the user; the
+/// master has been told.
+pub fn work(master: &str, mapper: &str) -> Result<(), String> {
+    let stream = TcpStream::connect(master).map_err(|error| format!("no master at {master}: {error}"))?;
+    let _ = stream.set_nodelay(true);
+    let lost = |what: &str| format!("the master at {master} {what}");
+    send(&stream, &Report::Hello { mapper: mapper.into() }).map_err(|_| lost("does not listen"))?;
+    let mut reader = BufReader::new(stream.try_clone().map_err(|error| error.to_string())?);
+    let work: Work = receive(&mut reader).ok_or_else(|| lost("has no work for this mapper"))?;
+    match prepare(&work) {
+        Ok((channels, wire)) => {
+            let pairs = channels.iter().map(|channel| channel.1).collect();
+            send(&stream, &Report::Ready { pairs }).map_err(|_| lost("is gone"))?;
+            let (sender, orders) = channel();
+            std::thread::spawn(move || {
+                while let Some(order) = receive(&mut reader) {
+                    if sender.send(order).is_err() {
+                        break;
+                    }
+                }
+            });
+            let channels = channels.into_iter().map(|(channel, _)| channel).collect();
+            serve(&stream, &orders, channels, wire).map_err(|()| lost("is gone"))
+        }
+        Err(Problem { code, title, place, help }) => {
+            let line = format!("{place}: {title}");
+            let _ = send(&stream, &Report::Failed { title, place, help, code: code.0 });
+            Err(line)
+        }
+    }
+}
+
+type Prepared = (Vec<(Channel, u64)>, Wire);
+
+fn prepare(work: &Work) -> Result<Prepared, Problem> {
+    let wrong = |title: String| Problem {
+        code: codes::JOB_STOPPED,
+        title,
+        place: work.mapper.clone(),
+        help: "master and workers are of one version".into(),
+    };
+    let job = reduce_jobs::check(&work.text, 1, &mut vec![])
+        .ok_or_else(|| wrong("the master's job has mistakes".into()))?;
+    let mapper = job.mappers.iter().find(|mapper| mapper.name.value == work.mapper);
+    let mapper = mapper.ok_or_else(|| wrong("the job has no such mapper".into()))?;
+    let port = port_of(&job, &work.tasks).ok_or_else(|| wrong("there is nothing to send".into()))?;
+    let loss = Loss::new(work.loss, aggregate::key::hash(work.mapper.as_bytes(), work.incarnation.into()));
+    let wire = Wire::open(work.attachment.clone(), port, loss);
+    let wire = wire.map_err(|error| wrong(format!("no socket can be opened: {error}")))?;
+    let mut channels = vec![];
+    for task in &work.tasks {
+        let reducer = job.reducers.iter().find(|reducer| reducer.name.value == task.reducer);
+        let reducer = reducer.ok_or_else(|| wrong(format!("the job has no reducer `{}`", task.reducer)))?;
+        let most = if reducer.value == ValueKind::U64 { u64::MAX } else { u32::MAX.into() };
+        let combined = read(&job, mapper, Path::new(&work.directory), (reducer.values as usize, most))?;
+        let packed = Packed::new(reducer, combined.iter()).map_err(|error| {
+            let (title, help) = error.in_words();
+            Problem { code: codes::KEY_TOO_LONG, title, place: work.mapper.clone(), help }
+        })?;
+        let count = packed.pairs.len() as u64;
+        let mappers = reducer.mappers.len() as u32;
+        let most_value = if task.is_switched { reducer.op.most_value(mappers) } else { 0 };
+        let rounds = pack(packed.pairs, &reducer.layout, reducer.rounds, most_value);
+        let rounds = rounds.map_err(|error| wrong(error.to_string()))?;
+        let config = mapper::Config {
+            job: task.number,
+            op: reducer.op,
+            layout: reducer.layout,
+            channel: task.channel,
+            incarnation: work.incarnation,
+            least_wait: WAITS.0,
+            most_wait: WAITS.1,
+        };
+        let mapper = Mapper::new(config, rounds.into());
+        channels
+            .push((Channel { reducer: reducer.clone(), to: task.to, mapper, names: packed.names }, count));
+    }
+    Ok((channels, wire))
+}
+
+/// The port of all tasks; none where they have several.
+fn port_of(job: &Job, tasks: &[Task]) -> Option<u16> {
+    let port = |task: &Task| {
+        job.reducers.iter().find(|reducer| reducer.name.value == task.reducer).map(|reducer| reducer.port)
+    };
+    let first = port(tasks.first()?)?;
+    tasks.iter().all(|task| port(task) == Some(first)).then_some(first)
+}
+
+fn serve(
+    stream: &TcpStream,
+    orders: &Receiver<Order>,
+    mut channels: Vec<Channel>,
+    mut wire: Wire,
+) -> Result<(), ()> {
+    let begun = Instant::now();
+    let mut reported = begun;
+    loop {
+        match orders.try_recv() {
+            Ok(Order::Name { reducer, places }) => {
+                let channel = channels.iter().find(|channel| channel.reducer.name.value == reducer);
+                let name = |place: WirePlace| {
+                    let key = channel?.names.get(&place.into())?;
+                    Some(Name::of(key))
+                };
+                let names = places.into_iter().map(name).collect();
+                send(stream, &Report::Names { names }).map_err(drop)?;
+            }
+            Ok(Order::End) => return Ok(()),
+            Err(TryRecvError::Disconnected) => return Err(()),
+            Err(TryRecvError::Empty) => {}
+        }
+        let mut deadline = None;
+        for channel in &mut channels {
+            while let Some(packet) = channel.mapper.poll(now(begun)) {
+                wire.send(channel.to, &packet.bytes(&channel.reducer.layout));
+            }
+            deadline = [deadline, channel.mapper.deadline()].into_iter().flatten().min();
+        }
+        if let Some((payload, _)) = wire.receive(until(begun, deadline)) {
+            for channel in &mut channels {
+                if let Some(packet) = Packet::parse(&payload, &channel.reducer.layout) {
+                    channel.mapper.handle(now(begun), &packet);
+                }
+            }
+        }
+        if reported.elapsed() > REPORTS {
+            reported = Instant::now();
+            let sum = |of: fn(mapper::Counts) -> u64| {
+                channels.iter().map(|channel| of(channel.mapper.counts())).sum()
+            };
+            let sent = Report::Sent {
+                packets: sum(|counts| counts.packets),
+                repeated: sum(|counts| counts.repeated),
+            };
+            send(stream, &sent).map_err(drop)?;
+        }
+    }
+}
+
+/// The time since the start.
+pub(crate) fn now(begun: Instant) -> Time {
+    Time::ZERO + base_time::Duration::from_ns(begun.elapsed().as_nanos() as u64)
+}
+
+/// How long nothing has to be sent, at most a nap.
+pub(crate) fn until(begun: Instant, deadline: Option<Time>) -> Duration {
+    let now = now(begun);
+    let wait = deadline
+        .map(|at| if at > now { Duration::from_nanos(at.since(now).as_ns()) } else { Duration::ZERO });
+    wait.unwrap_or(NAP).min(NAP)
+}
