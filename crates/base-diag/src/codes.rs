@@ -27,6 +27,7 @@ macro_rules! codes {
 pub mod check;
 pub mod elaborate;
 pub mod emulate;
+pub mod keys;
 pub mod lab;
 pub mod limits;
 pub mod merge;
@@ -45,7 +46,7 @@ pub struct Entry {
     pub text: &'static str,
 }
 
-const RANGES: [&[Entry]; 11] = [
+const RANGES: [&[Entry]; 12] = [
     syntax::ENTRIES,
     check::ENTRIES,
     elaborate::ENTRIES,
@@ -57,6 +58,7 @@ const RANGES: [&[Entry]; 11] = [
     lab::ENTRIES,
     limits::ENTRIES,
     merge::ENTRIES,
+    keys::ENTRIES,
 ];
 
 /// All codes in order.

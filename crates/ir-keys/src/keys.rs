@@ -1,12 +1,13 @@
-//! The union key, the shard key, and what each object's copies may be.
+//! The union key, the shard key, and the modes of all objects.
 
-use crate::input::{Input, Inputs};
+use crate::annotations::{Declared, declared};
+use crate::input::{Input, Inputs, list};
+use crate::union_key::{Part, ShardKey, UnionKey};
 use crate::walk::Walk;
-use base_diag::Span;
-use ir::{AnnotationBody, MatchKind, Name, Program};
+use base_diag::{Diagnostic, Span};
+use ir::{MatchKind, Name, Program};
 use ir_state::{Mode, StateObject, objects};
-use std::collections::BTreeMap;
-use std::fmt::{self, Write as _};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Something with a key.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -22,150 +23,281 @@ pub enum Place {
 pub struct Key {
     /// As the control plane knows it; `index` of objects.
     pub text: Name,
+    /// In bits; 0 of values without a layout.
+    pub width: u32,
     /// What its value depends on.
     pub inputs: Inputs,
+    /// The input that it is a copy of, wherever the key is used.
+    pub copy_of: Option<Input>,
     /// The expression.
     pub span: Span,
 }
 
-/// A table or object with its keys, and where copies of it may be.
+/// A table or object with its keys, and how its copies relate.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Keyed {
     /// The table or object.
     pub place: Place,
-    /// Its keys, in order; none of an object without cells, and of a table that has none.
+    /// In order; none of an object without cells, and of a table without keys.
     pub keys: Vec<Key>,
-    /// Inputs of a packet that decide which entry or cell is used, through the data of other entries, too.
+    /// Inputs of the packet that decide which entry or cell is used, through other entries, too.
     pub inputs: Inputs,
     /// How copies on several devices relate.
     pub mode: Mode,
     /// Why it has that mode.
     pub why: String,
+    /// `@replicated_max`: the most entries of which every device has a copy.
+    pub replicated_max: Option<u64>,
+    /// The declaration.
+    pub span: Span,
 }
 
-/// A key that depends on more than a packet and entries.
+/// Something that stands in the way of processing flows on several devices.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Obstacle {
     /// The table or object.
     pub place: Place,
-    /// The key.
-    pub key: Name,
-    /// What it depends on.
-    pub input: Input,
-    /// The expression.
+    /// Reason.
+    pub reason: Reason,
+    /// The key's expression, or the object's declaration.
     pub span: Span,
+}
+
+/// See [`Obstacle`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// The key depends on something that is neither of the packet nor of an entry.
+    Depends {
+        /// The key.
+        key: Name,
+        /// What it depends on.
+        on: Input,
+    },
+    /// Packets read what other packets have written.
+    Exclusive {
+        /// The index of its cells has the shard key.
+        is_per_flow: bool,
+    },
+}
+
+/// Where an app's flows are to be processed, by `@affinity`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Affinity {
+    /// All at the switch.
+    High,
+    /// Some at the switch, the others at helpers.
+    Medium,
+    /// All at helpers.
+    Low,
 }
 
 /// The keys of a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Keys {
-    /// Packets that are equal in these inputs are one flow.
-    pub union: Inputs,
-    /// Inputs by which flows are divided among devices.
-    pub shard: Inputs,
-    /// The shard key is that of `@shard_key`.
-    pub is_declared: bool,
+    /// Packets that are equal in it are one flow.
+    pub key: UnionKey,
+    /// `@union_key` says it.
+    pub is_union_declared: bool,
+    /// `@shard_key` says it.
+    pub is_shard_declared: bool,
+    /// Inputs outside of the union key on which conditions depend. They decide whether a key is looked up.
+    pub conditions: Inputs,
+    /// Inputs of each condition, by its place.
+    pub tests: BTreeMap<Span, Inputs>,
     /// Tables and objects, by name.
     pub keyed: Vec<Keyed>,
-    /// What stands in the way of dividing flows among devices.
+    /// What stands in the way of processing flows on several devices.
     pub obstacles: Vec<Obstacle>,
-    /// Fields in `@shard_key` or `@union_key` that no key depends on.
-    pub unknown: Vec<Name>,
+    /// `@affinity`
+    pub affinity: Option<Affinity>,
+    /// Annotations that say what cannot be.
+    pub wrong: Vec<Diagnostic>,
 }
 
-/// Finds the keys of a v1model program.
+/// Finds the keys of a program for v1model.
 pub fn keys(program: &Program) -> Keys {
+    let walk = Walk::new(program);
     let mut found: BTreeMap<Place, Vec<Key>> = BTreeMap::new();
-    for ((place, _), key) in Walk::new(program).found {
-        found.entry(place).or_default().push(key);
+    for ((place, _), key) in &walk.found {
+        found.entry(place.clone()).or_default().push(key.clone());
     }
     let tables: Vec<&ir::Table> = program.controls.iter().flat_map(|control| &control.tables).collect();
-    let obstacles: Vec<Obstacle> = found.iter().flat_map(|(place, keys)| obstacles(place, keys)).collect();
-    let closed: BTreeMap<Place, Inputs> =
-        found.keys().map(|place| (place.clone(), closure(&found, place))).collect();
-    let mut union: Inputs = closed.values().flatten().cloned().collect();
-    let mut unknown = vec![];
-    if let Some(declared) = declared(program, "union_key") {
-        let (known, other) = of_names(&union, &declared);
-        (union, unknown) = (known, other);
+    if walk.is_exhausted() {
+        found = given_up(program, &tables);
     }
-    let said = declared(program, "shard_key").map(|names| of_names(&union, &names));
-    let is_declared = said.is_some();
-    let shard = match said {
-        Some((shard, other)) => {
-            unknown.extend(other);
-            shard
-        }
-        None => shard_key(&tables, &closed),
-    };
+    let closed: BTreeMap<Place, Inputs> =
+        found.keys().map(|place| (place.clone(), closure(&found, [place.clone()]))).collect();
+    let needed: Inputs = closed.values().flatten().cloned().collect();
+    let parts = walk.roots.parts(program);
+    let Declared { union, shard, pairs, affinity, mut wrong } = declared(program, &parts, &closed);
+    wrong.extend(ir_state::check(program));
+    let (is_union_declared, is_shard_declared) = (union.is_some(), shard.is_some());
+    let inputs = union.unwrap_or(needed);
+    let shard = shard.unwrap_or_else(|| shard_key(&tables, &found).iter().cloned().collect());
+    let key = union_key(&parts, &inputs, &shard, &pairs);
+
+    let shard: Inputs = shard.into_iter().collect();
     let mut keyed: Vec<Keyed> = vec![];
     for table in &tables {
-        let place = Place::Table(table.control_plane_name.clone());
-        let Some(keys) = found.get(&place) else { continue };
-        let inputs = closed.get(&place).cloned().unwrap_or_default();
-        let blocked = obstacles.iter().find(|obstacle| obstacle.place == place);
-        let missing: Vec<String> = shard.difference(&inputs).map(Input::to_string).collect();
-        let (mode, why) = match blocked {
-            Some(obstacle) => (Mode::Replicated, format!("`{}` depends on {}", obstacle.key, obstacle.input)),
-            None if shard.is_empty() => (Mode::Replicated, "there is no shard key".to_string()),
-            None if missing.is_empty() => (Mode::Sharded, "its key has the shard key".to_string()),
-            None => (Mode::Replicated, format!("its key lacks {}", missing.join(", "))),
-        };
-        keyed.push(Keyed { place, keys: keys.clone(), inputs, mode, why });
+        keyed.push(of_table(table, &found, &closed, &shard, &mut wrong));
     }
+    let mut obstacles: Vec<Obstacle> = found.iter().flat_map(|(place, keys)| dependent(place, keys)).collect();
     for object in objects(program) {
-        keyed.push(of_object(program, &object, &found, &closed, &shard, &keyed));
+        let of = of_object(program, &object, &found, &closed, &shard, &keyed);
+        if of.mode == Mode::Exclusive {
+            let is_per_flow = !shard.is_empty() && shard.is_subset(&of.inputs);
+            let reason = Reason::Exclusive { is_per_flow };
+            obstacles.push(Obstacle { place: of.place.clone(), reason, span: of.span });
+        }
+        keyed.push(of);
     }
     keyed.sort_by(|one, other| one.place.cmp(&other.place));
-    Keys { union, shard, is_declared, keyed, obstacles, unknown }
+    let conditions = closure_of(&found, &walk.conditions.values().flatten().cloned().collect());
+    let conditions = &conditions - &inputs;
+    Keys {
+        key,
+        is_union_declared,
+        is_shard_declared,
+        conditions,
+        tests: walk.conditions,
+        keyed,
+        obstacles,
+        affinity,
+        wrong,
+    }
 }
 
-/// The inputs of a packet that a key depends on, those of the entries included whose data it has.
-fn closure(found: &BTreeMap<Place, Vec<Key>>, place: &Place) -> Inputs {
-    let (mut seen, mut waiting) = (vec![place.clone()], vec![place.clone()]);
+/// The keys of a program that is too large to be analyzed: nothing is known of them.
+fn given_up(program: &Program, tables: &[&ir::Table]) -> BTreeMap<Place, Vec<Key>> {
+    let key = |text: &str, span: Span| {
+        let inputs = Inputs::from([Input::Unknown]);
+        Key { text: text.into(), width: 0, inputs, copy_of: None, span }
+    };
+    let of_table = |table: &&ir::Table| {
+        let keys = table.keys.iter().map(|declared| key(&declared.name, declared.expr.span)).collect();
+        (Place::Table(table.control_plane_name.clone()), keys)
+    };
+    let of_object = |object: StateObject| {
+        let instance = program.instance(object.instance);
+        let has_cells = object.key == ir_state::Key::Cell;
+        let place = Place::Object(instance.control_plane_name.clone());
+        has_cells.then(|| (place, vec![key("index", instance.span)]))
+    };
+    tables.iter().map(of_table).chain(objects(program).into_iter().filter_map(of_object)).collect()
+}
+
+fn union_key(
+    parts: &[(Input, Part)],
+    inputs: &Inputs,
+    shard: &[Input],
+    pairs: &[(usize, usize)],
+) -> UnionKey {
+    let mut chosen: Vec<&(Input, Part)> = parts.iter().filter(|(input, _)| inputs.contains(input)).collect();
+    chosen.sort_by(|one, other| one.1.name.cmp(&other.1.name));
+    // Each input of a shard key stands for all elements of a stack.
+    let place = |input: &Input| {
+        let of_it = move |(_, (known, _)): &(usize, &&(Input, Part))| known == input;
+        chosen.iter().enumerate().filter(of_it).map(|(at, _)| at).collect::<Vec<usize>>()
+    };
+    let shard = ShardKey { parts: shard.iter().flat_map(place).collect(), pairs: pairs.to_vec() };
+    UnionKey { parts: chosen.into_iter().map(|(_, part)| part.clone()).collect(), shard }
+}
+
+/// The inputs of the packet that keys of these places depend on, those of the entries included through which they do.
+fn closure(found: &BTreeMap<Place, Vec<Key>>, places: impl IntoIterator<Item = Place>) -> Inputs {
+    let mut waiting: Vec<Place> = places.into_iter().collect();
+    let mut seen: BTreeSet<Place> = waiting.iter().cloned().collect();
     let mut inputs = Inputs::new();
     while let Some(place) = waiting.pop() {
         for input in found.get(&place).into_iter().flatten().flat_map(|key| &key.inputs) {
-            match input {
-                Input::Data(table) => {
-                    let table = Place::Table(table.clone());
-                    if !seen.contains(&table) {
-                        seen.push(table.clone());
-                        waiting.push(table);
-                    }
+            if let Input::Entry(table) = input {
+                let table = Place::Table(table.clone());
+                if seen.insert(table.clone()) {
+                    waiting.push(table);
                 }
-                input if input.is_of_packet() => drop(inputs.insert(input.clone())),
-                _ => {}
+            } else if input.is_of_packet() {
+                inputs.insert(input.clone());
             }
         }
     }
     inputs
 }
 
-fn obstacles<'k>(place: &'k Place, keys: &'k [Key]) -> impl Iterator<Item = Obstacle> + 'k {
+/// [`closure`] of values that are no keys.
+fn closure_of(found: &BTreeMap<Place, Vec<Key>>, inputs: &Inputs) -> Inputs {
+    let entries = inputs.iter().filter_map(|input| match input {
+        Input::Entry(table) => Some(Place::Table(table.clone())),
+        _ => None,
+    });
+    let mut all = closure(found, entries);
+    all.extend(inputs.iter().filter(|input| !matches!(input, Input::Entry(_))).cloned());
+    all
+}
+
+/// Keys that depend on more than a packet and entries.
+fn dependent<'k>(place: &'k Place, keys: &'k [Key]) -> impl Iterator<Item = Obstacle> + 'k {
     keys.iter().flat_map(move |key| {
-        let bad = key.inputs.iter().filter(|input| !input.is_of_packet() && !matches!(input, Input::Data(_)));
+        let bad = key.inputs.iter().filter(|input| !input.is_of_packet() && !matches!(input, Input::Entry(_)));
         bad.map(move |input| Obstacle {
             place: place.clone(),
-            key: key.text.clone(),
-            input: input.clone(),
+            reason: Reason::Depends { key: key.text.clone(), on: input.clone() },
             span: key.span,
         })
     })
 }
 
-/// What the keys of per-flow tables have in common: those with exact keys alone that depend on the most inputs.
-fn shard_key(tables: &[&ir::Table], closed: &BTreeMap<Place, Inputs>) -> Inputs {
-    let is_exact = |table: &&&ir::Table| {
-        !table.keys.is_empty() && table.keys.iter().all(|key| key.match_kind == MatchKind::Exact)
+/// Inputs of which the table's exact keys are copies: equal for all packets that hit an entry, and known from the entry.
+fn fixed(table: &ir::Table, keys: &[Key]) -> Inputs {
+    let exact = table.keys.iter().zip(keys).filter(|(declared, _)| declared.match_kind == MatchKind::Exact);
+    exact.filter_map(|(_, key)| key.copy_of.clone()).collect()
+}
+
+/// What entries of per-flow tables have in common. Those are the tables with exact keys alone whose entries fix the most inputs.
+fn shard_key(tables: &[&ir::Table], found: &BTreeMap<Place, Vec<Key>>) -> Inputs {
+    let is_exact = |table: &&&ir::Table| table.keys.iter().all(|key| key.match_kind == MatchKind::Exact);
+    let of = |table: &&ir::Table| {
+        let keys = found.get(&Place::Table(table.control_plane_name.clone()))?;
+        Some(fixed(table, keys))
     };
-    let exact = tables.iter().filter(is_exact);
-    let inputs: Vec<&Inputs> =
-        exact.filter_map(|table| closed.get(&Place::Table(table.control_plane_name.clone()))).collect();
-    let most = inputs.iter().map(|inputs| inputs.len()).max().unwrap_or(0);
-    let mut per_flow = inputs.into_iter().filter(|inputs| inputs.len() == most && most > 1);
-    let first = per_flow.next().cloned().unwrap_or_default();
-    per_flow.fold(first, |common, inputs| &common & inputs)
+    let inputs: Vec<Inputs> = tables.iter().filter(is_exact).filter_map(of).collect();
+    let most = inputs.iter().map(Inputs::len).max().unwrap_or(0);
+    let mut per_flow = inputs.into_iter().filter(|inputs| inputs.len() == most);
+    let first = per_flow.next().unwrap_or_default();
+    per_flow.fold(first, |common, inputs| &common & &inputs)
+}
+
+fn of_table(
+    table: &ir::Table,
+    found: &BTreeMap<Place, Vec<Key>>,
+    closed: &BTreeMap<Place, Inputs>,
+    shard: &Inputs,
+    wrong: &mut Vec<Diagnostic>,
+) -> Keyed {
+    let place = Place::Table(table.control_plane_name.clone());
+    let keys = found.get(&place).cloned().unwrap_or_default();
+    let inputs = closed.get(&place).cloned().unwrap_or_default();
+    let fixed = fixed(table, &keys);
+    let missing: Inputs = shard - &fixed;
+    let loose = |key: &&ir::TableKey| key.match_kind != MatchKind::Exact;
+    let (mode, why) = if table.const_entries {
+        (Mode::Replicated, "its entries are part of the program".to_string())
+    } else if keys.is_empty() {
+        let why = if table.keys.is_empty() { "it has no key" } else { "no packet looks it up" };
+        (Mode::Replicated, why.to_string())
+    } else if shard.is_empty() {
+        (Mode::Replicated, "there is no shard key".to_string())
+    } else if missing.is_empty() {
+        (Mode::Sharded, "its key has the shard key".to_string())
+    } else if missing.is_subset(&inputs)
+        && let Some(key) = table.keys.iter().find(loose)
+    {
+        let kind = key.match_kind.name();
+        (Mode::Replicated, format!("`{}` is matched by {kind}: an entry is for many flows", key.name))
+    } else {
+        (Mode::Replicated, format!("its key does not have {}", list(&missing)))
+    };
+    let replicated_max = crate::annotations::replicated_max(table, mode, wrong);
+    Keyed { place, keys, inputs, mode, why, replicated_max, span: table.span }
 }
 
 fn of_object(
@@ -176,8 +308,8 @@ fn of_object(
     shard: &Inputs,
     tables: &[Keyed],
 ) -> Keyed {
-    let name = program.instance(object.instance).control_plane_name.clone();
-    let place = Place::Object(name);
+    let instance = program.instance(object.instance);
+    let place = Place::Object(instance.control_plane_name.clone());
     let keys = found.get(&place).cloned().unwrap_or_default();
     let of_table = match &object.key {
         ir_state::Key::Entry(table) => tables.iter().find(|keyed| keyed.place == Place::Table(table.clone())),
@@ -190,49 +322,21 @@ fn of_object(
     let is_per_flow = !shard.is_empty() && shard.is_subset(&inputs);
     let why = match (object.mode, of_table) {
         (Mode::Merged(_), Some(table)) => {
-            format!("copies add up; cells go with the entries, which are {}", table.mode.name())
+            format!("copies add up; a cell goes with its entry, which is {}", table.mode.name())
         }
-        (Mode::Merged(merge), None) => format!("copies are joined by `{}`", merge.name()),
+        (Mode::Merged(merge), None) => format!("copies are merged by `{}`", merge.name()),
         (Mode::Exclusive, _) if is_per_flow => {
-            "packets read what packets have written; its index has the shard key: `@sharded` would divide it"
-                .to_string()
+            "packets read what packets have written; its index has the shard key".to_string()
         }
         (Mode::Exclusive, _) => "packets read what packets have written".to_string(),
         (Mode::Replicated, _) => "only the control plane writes it".to_string(),
-        (Mode::Sharded | Mode::Soft, _) => format!("`@{}`", object.mode.name()),
+        (Mode::Sharded | Mode::Soft, _) => format!("`@{}` says so", object.mode.name()),
     };
-    Keyed { place, keys, inputs, mode: object.mode, why }
-}
-
-/// The names in an annotation of `main`: `@shard_key(hdr.ipv4.src, hdr.ipv4.dst)`.
-fn declared(program: &Program, name: &str) -> Option<Vec<String>> {
-    let annotation = program.annotations.iter().find(|annotation| annotation.name == name)?;
-    let text = match &annotation.body {
-        AnnotationBody::Tokens(text) => text.clone(),
-        body => {
-            let texts = body.values().iter().filter_map(|value| match value {
-                ir::AnnotationValue::Str(text) => Some(text.clone()),
-                _ => None,
-            });
-            texts.collect::<Vec<_>>().join(",")
-        }
-    };
-    let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
-    Some(
-        text.split(',').filter(|name| !name.is_empty() && *name != "symmetric").map(str::to_string).collect(),
-    )
-}
-
-/// The inputs of these names, and the names that are none.
-fn of_names(inputs: &Inputs, names: &[String]) -> (Inputs, Vec<Name>) {
-    let find = |name: &String| inputs.iter().find(|input| input.to_string() == *name).cloned();
-    let known = names.iter().filter_map(find).collect();
-    let unknown = names.iter().filter(|name| find(name).is_none()).map(Name::from);
-    (known, unknown.collect())
+    Keyed { place, keys, inputs, mode: object.mode, why, replicated_max: None, span: instance.span }
 }
 
 impl Place {
-    /// Its control-plane name.
+    /// The control-plane name.
     pub fn name(&self) -> &Name {
         match self {
             Place::Table(name) | Place::Object(name) => name,
@@ -240,38 +344,16 @@ impl Place {
     }
 }
 
-/// For people.
-impl fmt::Display for Keys {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let list = |inputs: &Inputs| match inputs.is_empty() {
-            true => "none".to_string(),
-            false => inputs.iter().map(Input::to_string).collect::<Vec<_>>().join(", "),
-        };
-        writeln!(f, "union key  {}", list(&self.union))?;
-        let declared = if self.is_declared { " (declared)" } else { "" };
-        writeln!(f, "shard key  {}{declared}", list(&self.shard))?;
-        let width = self.keyed.iter().map(|keyed| keyed.place.name().len()).max().unwrap_or(0);
-        for keyed in &self.keyed {
-            writeln!(f, "  {:<width$}  {:<10} {}", keyed.place.name(), keyed.mode.name(), keyed.why)?;
-            for key in &keyed.keys {
-                let mut inputs = list(&key.inputs);
-                if inputs == *key.text {
-                    inputs = String::new();
-                } else {
-                    inputs = format!(": {inputs}");
-                }
-                let mut line = String::new();
-                write!(line, "  {:<width$}    {}{inputs}", "", key.text)?;
-                writeln!(f, "{}", line.trim_end())?;
-            }
+impl Affinity {
+    /// All, as `@affinity` names them.
+    pub const ALL: [Affinity; 3] = [Affinity::High, Affinity::Medium, Affinity::Low];
+
+    /// As `@affinity` names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Affinity::High => "high",
+            Affinity::Medium => "medium",
+            Affinity::Low => "low",
         }
-        for obstacle in &self.obstacles {
-            let (place, key) = (obstacle.place.name(), &obstacle.key);
-            writeln!(f, "in the way: `{key}` of {place} depends on {}", obstacle.input)?;
-        }
-        for name in &self.unknown {
-            writeln!(f, "in the way: no key depends on `{name}`, which an annotation names")?;
-        }
-        Ok(())
     }
 }

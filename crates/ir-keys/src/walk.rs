@@ -1,79 +1,118 @@
 //! A walk over the stages of a program that notes the inputs of each key.
 
+use crate::again::{Again, again};
 use crate::input::{Input, Inputs};
 use crate::keys::{Key, Place};
-use crate::known::{Known, Path, Root, at_start, leaves};
+use crate::known::{Known, Origin, Path, Root, leaves};
+use crate::roots::Roots;
 use base_diag::Span;
 use ir::{
-    Block, Call, Callee, Control, ControlId, Direction, Expr, ExprKind, ForRange, Name, ParserId, Program,
-    Role, StageKind, Stmt, StmtKind, SwitchOn, TableId, Type, Var, VarId, VarKind,
+    Block, Control, ControlId, Expr, ForRange, ParserId, Program, Role, StageKind, Stmt, StmtKind, SwitchOn,
+    TableId, Transition, Type, Var, VarId,
 };
 use std::collections::BTreeMap;
 
-/// Most rounds until the inputs of a loop, or of a parser's states, no longer grow.
-const ROUNDS: usize = 64;
+/// Most statements that are walked over, those of called blocks once for each call and loops once for each round.
+const STATEMENTS: u32 = 50_000;
 
-/// The walk.
+/// The walk, and all that it has found.
 pub struct Walk<'p> {
-    program: &'p Program,
-    known: Known,
+    pub(crate) program: &'p Program,
+    pub(crate) roots: Roots,
+    pub(crate) known: Known,
     /// What each variable of the running call is.
-    frame: Frame,
-    calls: u32,
-    headers: Type,
-    metadata: Type,
-    standard: Type,
-    /// Found so far, by place of use; a place that is passed twice has the inputs of both.
+    pub(crate) frame: Frame,
+    pub(crate) calls: u32,
+    /// Inputs that decide which action of a table runs, while one does.
+    pub(crate) under: Inputs,
+    /// Paths that ended in the running stage, by `exit` or by an error of the parser.
+    ended: Option<Known>,
+    again: Again,
+    /// What packets bring from one pass to the next.
+    carried: Known,
+    left: u32,
+    /// Keys, by use and position; a key that is passed twice has the inputs of both.
     pub found: BTreeMap<(Place, u32), Key>,
+    /// Inputs of all conditions, by place.
+    pub conditions: BTreeMap<Span, Inputs>,
 }
 
+/// The running call.
 #[derive(Clone, Default)]
-struct Frame {
-    call: u32,
+pub(crate) struct Frame {
+    pub(crate) call: u32,
     /// Parameters that are places of the caller.
-    places: BTreeMap<VarId, Path>,
-    control: Option<ControlId>,
+    pub(crate) places: BTreeMap<VarId, Path>,
+    pub(crate) control: Option<ControlId>,
+    /// Paths that have returned.
+    pub(crate) returned: Option<Known>,
+    /// Paths that have left a round of a loop early.
+    pub(crate) jumped: Option<Known>,
 }
 
 impl<'p> Walk<'p> {
-    /// Walks all stages.
+    /// Walks all stages, until passes of packets that come again find nothing new.
     pub fn new(program: &'p Program) -> Walk<'p> {
-        let [headers, metadata, standard] =
-            [Role::Headers, Role::Metadata, Role::StandardMetadata].map(|role| type_of(program, role));
         let mut walk = Walk {
             program,
+            roots: Roots::new(program),
             known: Known::default(),
             frame: Frame::default(),
             calls: 0,
-            headers,
-            metadata,
-            standard,
+            under: Inputs::new(),
+            ended: None,
+            again: again(program),
+            carried: Known::default(),
+            left: STATEMENTS,
             found: BTreeMap::new(),
+            conditions: BTreeMap::new(),
         };
-        for stage in &program.stages {
-            match stage.kind {
-                StageKind::Parse(id) => walk.parser(id, &stage.roles),
-                StageKind::Control(id) | StageKind::Deparse(id) => walk.stage(id, &stage.roles),
-                StageKind::TrafficManager => walk.traffic_manager(),
+        let mut is_again = false;
+        loop {
+            walk.known = Known::default();
+            walk.pass(is_again);
+            let mut carried = walk.known.clone().without_locals();
+            carried.join(&walk.carried, &|leaf| walk.at_start(leaf));
+            let is_new = carried != walk.carried;
+            walk.carried = carried;
+            if !walk.again.any || !is_new || walk.is_exhausted() {
+                return walk;
             }
+            is_again = true;
         }
-        walk
     }
 
-    /// Where a packet goes follows from the port and the group that ingress has chosen.
-    fn traffic_manager(&mut self) {
-        let field = |name: &str| {
-            let at = self.program.fields(&self.standard).iter().position(|field| field.name == name)?;
-            Some(Path { root: Root::Standard, fields: vec![at as u32] })
-        };
-        let chosen: Inputs = ["egress_spec", "mcast_grp"]
-            .into_iter()
-            .filter_map(field)
-            .flat_map(|leaf| self.leaf(&leaf))
-            .collect();
-        let told: Vec<Path> = ["egress_port", "egress_rid"].into_iter().filter_map(field).collect();
-        for leaf in told {
-            self.known.set(leaf, chosen.clone());
+    /// The walk was given up.
+    pub fn is_exhausted(&self) -> bool {
+        self.left == 0
+    }
+
+    fn pass(&mut self, is_again: bool) {
+        for stage in &self.program.stages {
+            match stage.kind {
+                StageKind::Parse(id) => self.parser(id, &stage.roles),
+                StageKind::Control(id) | StageKind::Deparse(id) => self.stage(id, &stage.roles),
+                StageKind::TrafficManager => self.traffic_manager(is_again),
+            }
+            if let Some(ended) = self.ended.take() {
+                self.join(&ended);
+            }
+        }
+    }
+
+    /// Where a packet goes follows from the port and the group that ingress has chosen. A clone has what its original had at the
+    /// start, or what it brought from an earlier pass.
+    fn traffic_manager(&mut self, is_again: bool) {
+        let leaf = |walk: &Self, name: &str| walk.roots.standard_field(walk.program, name);
+        let chosen = ["egress_spec", "mcast_grp"].into_iter().filter_map(|name| leaf(self, name));
+        let chosen: Inputs = chosen.flat_map(|leaf| self.leaf(&leaf).inputs).collect();
+        for name in ["egress_port", "egress_rid"] {
+            if let Some(leaf) = leaf(self, name) {
+                self.set(leaf, Origin::of(chosen.clone()));
+            }
+        }
+        if is_again {
+            self.join(&Known::default());
         }
     }
 
@@ -88,57 +127,118 @@ impl<'p> Walk<'p> {
         let places = params.iter().zip(roles);
         let places =
             places.filter_map(|(param, role)| Some((*param, Path { root: root(role)?, fields: vec![] })));
-        self.frame = Frame { call: self.calls, places: places.collect(), control };
+        self.frame = Frame { call: self.calls, places: places.collect(), control, ..Frame::default() };
     }
 
     fn stage(&mut self, id: ControlId, roles: &[Role]) {
         let control = self.program.control(id);
         self.enter(&control.params, roles, Some(id));
         self.control(control);
+        self.after_returns();
     }
 
-    fn control(&mut self, control: &Control) {
+    pub(crate) fn control(&mut self, control: &Control) {
         self.stmts(&control.locals, &control.vars);
         self.stmts(&control.body.stmts, &control.vars);
     }
 
-    /// The states, in any order: what one may have left holds in all.
     fn parser(&mut self, id: ParserId, roles: &[Role]) {
         let parser = self.program.parser(id);
         self.enter(&parser.params, roles, None);
         self.states(parser);
+        self.after_returns();
     }
 
-    fn states(&mut self, parser: &ir::Parser) {
+    /// The states, in any order: what one may have left holds in all.
+    pub(crate) fn states(&mut self, parser: &ir::Parser) {
         self.stmts(&parser.locals, &parser.vars);
-        for _ in 0..ROUNDS {
+        loop {
             let before = self.known.clone();
             for state in &parser.states {
                 let entered = self.known.clone();
                 self.stmts(&state.stmts, &parser.vars);
+                if let Transition::Select(select) = &state.transition {
+                    select.exprs.iter().for_each(|e| self.condition(e, &parser.vars));
+                }
                 self.join(&entered);
             }
-            if self.known == before {
+            if self.known == before || self.is_exhausted() {
                 break;
             }
         }
     }
 
-    fn join(&mut self, other: &Known) {
-        let (program, types) = (self.program, self.types());
-        self.known.join(other, &|leaf| at_start(leaf, &|leaf| name_of(program, &types, leaf)));
+    /// Joins the paths that have returned from the running call.
+    pub(crate) fn after_returns(&mut self) {
+        if let Some(returned) = self.frame.returned.take() {
+            self.join(&returned);
+        }
     }
 
-    fn types(&self) -> [Type; 3] {
-        [self.headers.clone(), self.metadata.clone(), self.standard.clone()]
+    pub(crate) fn join(&mut self, other: &Known) {
+        let mut known = std::mem::take(&mut self.known);
+        known.join(other, &|leaf| self.at_start(leaf));
+        self.known = known;
     }
 
-    fn block(&mut self, block: &Block, vars: &[Var]) {
+    /// The present and those that have left before, if any.
+    fn joined(&self, before: Option<Known>) -> Option<Known> {
+        let mut known = self.known.clone();
+        if let Some(before) = before {
+            known.join(&before, &|leaf| self.at_start(leaf));
+        }
+        Some(known)
+    }
+
+    /// The path may end here, for the whole stage.
+    fn ends(&mut self) {
+        let before = self.ended.take();
+        self.ended = self.joined(before);
+    }
+
+    pub(crate) fn at_start(&self, leaf: &Path) -> Origin {
+        let mut origin = self.roots.at_start(self.program, leaf);
+        if let Some(before) = self.carried.get(leaf)
+            && leaf.root != Root::Standard
+        {
+            origin.join(before);
+        }
+        if leaf.root == Root::Headers && self.again.other_headers && !self.carried.is_empty() {
+            origin.join(&Origin::of([Input::AnotherPass].into()));
+        }
+        origin
+    }
+
+    pub(crate) fn leaf(&self, leaf: &Path) -> Origin {
+        self.known.get(leaf).cloned().unwrap_or_else(|| self.at_start(leaf))
+    }
+
+    /// The leaf depends on these inputs from here on.
+    pub(crate) fn set(&mut self, leaf: Path, mut origin: Origin) {
+        if !self.under.is_empty() {
+            origin.inputs.extend(self.under.iter().cloned());
+            origin.is_copy = false;
+        }
+        self.known.set(leaf, origin);
+    }
+
+    pub(crate) fn block(&mut self, block: &Block, vars: &[Var]) {
         self.stmts(&block.stmts, vars);
     }
 
     fn stmts(&mut self, stmts: &[Stmt], vars: &[Var]) {
-        stmts.iter().for_each(|stmt| self.stmt(stmt, vars));
+        for stmt in stmts {
+            if self.left == 0 {
+                return;
+            }
+            self.left -= 1;
+            self.stmt(stmt, vars);
+        }
+    }
+
+    fn condition(&mut self, e: &Expr, vars: &[Var]) {
+        let inputs = self.inputs(e, vars);
+        self.conditions.entry(e.span).or_default().extend(inputs);
     }
 
     fn stmt(&mut self, stmt: &Stmt, vars: &[Var]) {
@@ -153,434 +253,147 @@ impl<'p> Walk<'p> {
             StmtKind::Assign(place, value) => match self.place(place) {
                 Some(path) => self.assign(&path, &place.ty, value, vars),
                 None => {
-                    let inputs = self.inputs(value, vars);
-                    self.add(place, inputs);
+                    let mut inputs = self.inputs(value, vars);
+                    inputs.extend(self.indices(place, vars));
+                    self.add(place, &inputs);
                 }
             },
             StmtKind::AssignOp(_, place, value) => {
-                let inputs = self.inputs(value, vars);
-                self.add(place, inputs);
+                let mut inputs = self.inputs(value, vars);
+                inputs.extend(self.indices(place, vars));
+                self.add(place, &inputs);
             }
-            StmtKind::Call(call) => {
-                self.call(call, vars);
-            }
-            StmtKind::Apply(table) | StmtKind::Switch(SwitchOn::ActionRun(table), _) => {
-                self.table(*table);
-                if let StmtKind::Switch(_, cases) = &stmt.kind {
-                    self.one_of(cases.iter().map(|case| &case.body), vars);
+            StmtKind::Call(call) => drop(self.call(call, vars)),
+            StmtKind::Apply(table) => self.table(*table),
+            StmtKind::Switch(on, cases) => {
+                match on {
+                    SwitchOn::ActionRun(table) => self.table(*table),
+                    SwitchOn::Value(value) => self.condition(value, vars),
                 }
+                let is_total = cases.iter().any(ir::SwitchCase::is_default);
+                self.one_of(cases.iter().map(|case| &case.body), is_total, vars);
             }
-            StmtKind::Switch(SwitchOn::Value(value), cases) => {
-                self.inputs(value, vars);
-                self.one_of(cases.iter().map(|case| &case.body), vars);
-            }
-            StmtKind::Extract { header, .. } => {
-                // The packet's own fields from here on.
-                if let Some(place) = self.place(header) {
-                    self.known.forget(&place);
-                }
+            StmtKind::Extract { header, varbit_bits, .. } => {
+                self.ends();
+                varbit_bits.iter().for_each(|length| drop(self.inputs(length, vars)));
+                self.extracted(header);
             }
             StmtKind::If(condition, yes, no) => {
-                self.inputs(condition, vars);
-                self.one_of([yes, no].into_iter(), vars);
+                self.condition(condition, vars);
+                self.one_of([yes, no].into_iter(), true, vars);
             }
             StmtKind::Block(block) => self.block(block, vars),
             StmtKind::For { init, cond, update, body } => {
                 self.stmts(init, vars);
                 self.rounds(&mut |walk| {
-                    walk.inputs(cond, vars);
+                    walk.condition(cond, vars);
                     walk.block(body, vars);
+                    walk.after_jumps();
                     walk.stmts(update, vars);
                 });
             }
             StmtKind::ForIn { var, range, body } => {
-                let inputs = match range {
-                    ForRange::Range(a, b) => &self.inputs(a, vars) | &self.inputs(b, vars),
-                    ForRange::Values(values) => self.inputs(values, vars),
+                let (first, inputs) = match range {
+                    ForRange::Range(a, b) => (a, &self.inputs(a, vars) | &self.inputs(b, vars)),
+                    ForRange::Values(values) => (values, self.inputs(values, vars)),
                 };
+                self.conditions.entry(first.span).or_default().extend(inputs.iter().cloned());
                 let place = self.var(*var);
-                self.known.set(place, inputs);
-                self.rounds(&mut |walk| walk.block(body, vars));
+                self.set(place, Origin::of(inputs));
+                self.rounds(&mut |walk| {
+                    walk.block(body, vars);
+                    walk.after_jumps();
+                });
             }
             StmtKind::Verify(condition, _) => {
-                self.inputs(condition, vars);
+                self.condition(condition, vars);
+                self.ends();
+            }
+            StmtKind::Advance(_, bits) => {
+                self.condition(bits, vars);
+                self.ends();
             }
             StmtKind::Return(value) => {
-                let inputs = value.as_ref().map(|value| self.inputs(value, vars)).unwrap_or_default();
-                let result = self.result();
-                let known = self.known.get(&result).cloned().unwrap_or_default();
-                self.known.set(result, &known | &inputs);
+                if let Some(value) = value {
+                    let result = self.result();
+                    let mut origin = self.known.get(&result).cloned().unwrap_or_default();
+                    origin.inputs.extend(self.inputs(value, vars));
+                    self.set(result, Origin::of(origin.inputs));
+                }
+                let before = self.frame.returned.take();
+                self.frame.returned = self.joined(before);
+            }
+            StmtKind::Exit => self.ends(),
+            StmtKind::Break | StmtKind::Continue => {
+                let before = self.frame.jumped.take();
+                self.frame.jumped = self.joined(before);
             }
             StmtKind::SetValid(..)
             | StmtKind::PushFront(..)
             | StmtKind::PopFront(..)
-            | StmtKind::Advance(..)
-            | StmtKind::Emit(..)
-            | StmtKind::Break
-            | StmtKind::Continue
-            | StmtKind::Exit => {}
+            | StmtKind::Emit(..) => {}
+        }
+    }
+
+    /// A header has the packet's own fields from here on.
+    fn extracted(&mut self, header: &Expr) {
+        if let Some(place) = self.place(header) {
+            return self.known.forget(&place);
+        }
+        // One element of a stack.
+        let Some((path, ty)) = self.around(header) else { return };
+        for (leaf, _) in leaves(self.program, &path, &ty) {
+            let mut inputs = self.leaf(&leaf).inputs;
+            inputs.extend(self.at_start(&leaf).inputs);
+            self.set(leaf, Origin::of(inputs));
+        }
+    }
+
+    fn after_jumps(&mut self) {
+        if let Some(jumped) = self.frame.jumped.take() {
+            self.join(&jumped);
         }
     }
 
     fn rounds(&mut self, round: &mut dyn FnMut(&mut Self)) {
-        for _ in 0..ROUNDS {
+        let outer = self.frame.jumped.take();
+        loop {
             let before = self.known.clone();
             round(self);
             self.join(&before);
-            if self.known == before {
+            if self.known == before || self.is_exhausted() {
                 break;
             }
         }
+        self.frame.jumped = outer;
     }
 
-    /// One of the blocks runs, or none.
-    fn one_of<'b>(&mut self, blocks: impl Iterator<Item = &'b Block>, vars: &[Var]) {
+    /// One of the blocks runs; or none, unless they are all there are.
+    fn one_of<'b>(&mut self, blocks: impl Iterator<Item = &'b Block>, is_total: bool, vars: &[Var]) {
         let before = self.known.clone();
-        let mut after: Option<Known> = None;
-        let mut count = 0;
+        let mut after: Option<Known> = (!is_total).then(|| before.clone());
         for block in blocks {
             self.known = before.clone();
             self.block(block, vars);
-            count += 1;
-            if let Some(other) = after.take() {
-                self.join(&other);
-            }
-            after = Some(self.known.clone());
+            after = self.joined(after);
         }
-        // Two arms of an `if` are all there are.
-        if count != 2 {
-            self.join(&before);
-        }
+        self.known = after.unwrap_or(before);
     }
 
-    fn var(&self, var: VarId) -> Path {
-        let own = || Path { root: Root::Local(self.frame.call, var.0), fields: vec![] };
-        self.frame.places.get(&var).cloned().unwrap_or_else(own)
+    /// The control-plane name of a table of the running control.
+    pub(crate) fn table_of(&self, id: TableId) -> Option<(&'p Control, &'p ir::Table)> {
+        let control = self.program.control(self.frame.control?);
+        Some((control, control.tables.get(id.index())?))
     }
 
-    /// The result of the running function.
-    fn result(&self) -> Path {
-        Path { root: Root::Local(self.frame.call, u32::MAX), fields: vec![] }
-    }
-
-    /// A place as a whole; `None` for slices and elements, which are parts of leaves.
-    fn place(&self, e: &Expr) -> Option<Path> {
-        match &e.kind {
-            ExprKind::Var(var) => Some(self.var(*var)),
-            ExprKind::Field(base, at) => Some(self.place(base)?.field(*at)),
-            _ => None,
+    pub(crate) fn note(&mut self, place: Place, at: u32, text: &str, ty: &Type, origin: Origin, span: Span) {
+        let width = self.program.bits(ty).unwrap_or(0) as u32;
+        let copy_of = origin.inputs.first().filter(|_| origin.is_copy).cloned();
+        let new = Key { text: text.into(), width, inputs: Inputs::new(), copy_of: copy_of.clone(), span };
+        let key = self.found.entry((place, at)).or_insert(new);
+        key.inputs.extend(origin.inputs);
+        if key.copy_of != copy_of {
+            key.copy_of = None;
         }
     }
-
-    /// The place that a part belongs to. Elements of a stack are one place.
-    fn around(&self, e: &Expr) -> Option<(Path, Type)> {
-        match &e.kind {
-            ExprKind::Slice { base, .. } | ExprKind::SlicePlus { base, .. } => self.around(base),
-            ExprKind::Index(base, _) | ExprKind::Next(base) | ExprKind::Last(base) => {
-                Some((self.around(base)?.0, e.ty.clone()))
-            }
-            ExprKind::Field(base, at) => Some((self.around(base)?.0.field(*at), e.ty.clone())),
-            ExprKind::Var(var) => Some((self.var(*var), e.ty.clone())),
-            _ => None,
-        }
-    }
-
-    /// A place gets more inputs, besides those it has.
-    fn add(&mut self, place: &Expr, inputs: Inputs) {
-        let Some((path, ty)) = self.around(place) else { return };
-        for (leaf, _) in leaves(self.program, &path, &ty) {
-            let known = self.leaf(&leaf);
-            self.known.set(leaf, &known | &inputs);
-        }
-    }
-
-    fn assign(&mut self, to: &Path, ty: &Type, value: &Expr, vars: &[Var]) {
-        let leaves_to = leaves(self.program, to, ty);
-        if let Some((from, _)) = self.around(value)
-            && value.ty == *ty
-        {
-            let copied = leaves(self.program, &from, ty).into_iter().map(|(leaf, _)| self.leaf(&leaf));
-            let copied: Vec<Inputs> = copied.collect();
-            for ((leaf, _), inputs) in leaves_to.into_iter().zip(copied) {
-                self.known.set(leaf, inputs);
-            }
-            return;
-        }
-        if let ExprKind::Aggregate(parts) = &value.kind {
-            for (at, part) in parts.iter().enumerate() {
-                let place = if matches!(ty, Type::Stack(..)) { to.clone() } else { to.field(at as u32) };
-                self.assign(&place, &part.ty, part, vars);
-            }
-            return;
-        }
-        let inputs = self.inputs(value, vars);
-        for (leaf, _) in leaves_to {
-            self.known.set(leaf, inputs.clone());
-        }
-    }
-
-    fn leaf(&self, leaf: &Path) -> Inputs {
-        let types = self.types();
-        let name = |leaf: &Path| name_of(self.program, &types, leaf);
-        self.known.get(leaf).cloned().unwrap_or_else(|| at_start(leaf, &name))
-    }
-
-    /// What a value depends on. Calls and tables in it run.
-    fn inputs(&mut self, e: &Expr, vars: &[Var]) -> Inputs {
-        if let Some((path, ty)) = self.around(e) {
-            let all = leaves(self.program, &path, &ty).into_iter().map(|(leaf, _)| self.leaf(&leaf));
-            return all.flatten().collect();
-        }
-        match &e.kind {
-            ExprKind::Lookahead(_) => Inputs::from([Input::Payload("packet.lookahead".into())]),
-            ExprKind::PacketLength(_) => Inputs::from([Input::Environment("packet_length".into())]),
-            ExprKind::ApplyHit(table) | ExprKind::ApplyMiss(table) => {
-                self.table(*table);
-                // Whether there is an entry is a function of the key.
-                Inputs::from([Input::Data(self.table_name(*table))])
-            }
-            ExprKind::Call(call) => self.call(call, vars),
-            ExprKind::IsValid(_) => Inputs::new(),
-            _ => {
-                let mut parts: Vec<&Expr> = vec![];
-                ir::visit::parts(e, &mut |part| parts.push(part));
-                parts.into_iter().flat_map(|part| self.inputs(part, vars)).collect()
-            }
-        }
-    }
-
-    fn table_name(&self, table: TableId) -> Name {
-        let control = self.frame.control.map(|id| self.program.control(id));
-        let table = control.and_then(|control| control.tables.get(table.index()));
-        table.map(|table| table.control_plane_name.clone()).unwrap_or_default()
-    }
-
-    fn table(&mut self, id: TableId) {
-        let Some(control) = self.frame.control.map(|id| self.program.control(id)) else { return };
-        let Some(table) = control.tables.get(id.index()) else { return };
-        for (at, key) in table.keys.iter().enumerate() {
-            let inputs = self.inputs(&key.expr, &control.vars);
-            let place = Place::Table(table.control_plane_name.clone());
-            self.note(place, at as u32, &key.name, inputs, key.expr.span);
-        }
-        let before = self.known.clone();
-        let mut after = before.clone();
-        for run in &table.actions {
-            let Some(action) = control.actions.get(run.action.index()) else { continue };
-            self.known = before.clone();
-            let data = Inputs::from([Input::Data(table.control_plane_name.clone())]);
-            for (at, param) in action.params.iter().enumerate() {
-                match run.args.get(at) {
-                    Some(arg) => self.bind(*param, arg, &control.vars),
-                    None => {
-                        let place = self.var(*param);
-                        self.known.set(place, data.clone());
-                    }
-                }
-            }
-            self.block(&action.body, &control.vars);
-            self.unbind(&action.params);
-            self.join(&after);
-            after = self.known.clone();
-        }
-        self.known = after;
-    }
-
-    /// A parameter is its argument, if that is a place; else it has the argument's inputs.
-    fn bind(&mut self, param: VarId, arg: &Expr, vars: &[Var]) {
-        match self.place(arg) {
-            Some(place) => {
-                self.frame.places.insert(param, place);
-            }
-            None => {
-                let inputs = self.inputs(arg, vars);
-                let place = self.var(param);
-                self.known.set(place, inputs);
-            }
-        }
-    }
-
-    fn unbind(&mut self, params: &[VarId]) {
-        params.iter().for_each(|param| drop(self.frame.places.remove(param)));
-    }
-
-    fn note(&mut self, place: Place, at: u32, text: &str, inputs: Inputs, span: Span) {
-        let key = Key { text: text.into(), inputs: Inputs::new(), span };
-        self.found.entry((place, at)).or_insert(key).inputs.extend(inputs);
-    }
-
-    /// Runs a call; gives the inputs of its result.
-    fn call(&mut self, call: &Call, vars: &[Var]) -> Inputs {
-        match &call.callee {
-            Callee::Action(id) => {
-                let Some(control) = self.frame.control.map(|id| self.program.control(id)) else {
-                    return Inputs::new();
-                };
-                let Some(action) = control.actions.get(id.index()) else { return Inputs::new() };
-                for (param, arg) in action.params.iter().zip(&call.args) {
-                    arg.iter().for_each(|arg| self.bind(*param, arg, vars));
-                }
-                self.block(&action.body, &control.vars);
-                self.unbind(&action.params);
-                Inputs::new()
-            }
-            Callee::Control(id) => {
-                let control = self.program.control(*id);
-                self.within(Some(*id), &control.params, &control.vars, call, vars, &mut |walk| {
-                    walk.control(control)
-                });
-                Inputs::new()
-            }
-            Callee::Parser(id) => {
-                let parser = self.program.parser(*id);
-                self.within(None, &parser.params, &parser.vars, call, vars, &mut |walk| walk.states(parser));
-                Inputs::new()
-            }
-            Callee::Function(id) => {
-                let function = &self.program.functions[id.index()];
-                let result = self.within(None, &function.params, &function.vars, call, vars, &mut |walk| {
-                    walk.block(&function.body, &function.vars);
-                });
-                self.known.get(&result).cloned().unwrap_or_default()
-            }
-            Callee::ExternFunction(id) => {
-                let function = &self.program.extern_functions[id.index()];
-                let mut inputs = self.given(call, &directions(&function.signature), vars);
-                if function.name == "random" && !function.user {
-                    inputs.insert(Input::Random);
-                }
-                self.results(call, &directions(&function.signature), &inputs);
-                inputs
-            }
-            Callee::Method(instance, method) => {
-                let program = self.program;
-                let object = program.extern_object(program.instance(*instance).object);
-                let Some(method) = object.methods.get(*method as usize) else { return Inputs::new() };
-                let name = program.instance(*instance).control_plane_name.clone();
-                let index = index_of(program, object, &method.name);
-                let at = index.and_then(|index| method.signature.params.iter().position(|p| p.name == index));
-                if let Some(Some(index)) = at.and_then(|at| call.args.get(at)) {
-                    let inputs = self.inputs(index, vars);
-                    self.note(Place::Object(name.clone()), 0, "index", inputs, index.span);
-                }
-                let directions = directions(&method.signature);
-                let mut inputs = self.given(call, &directions, vars);
-                inputs.insert(Input::State(name));
-                self.results(call, &directions, &inputs);
-                inputs
-            }
-            Callee::ParamMethod(..) => Inputs::new(),
-        }
-    }
-
-    /// Inputs of the arguments that a call takes.
-    fn given(&mut self, call: &Call, directions: &[Direction], vars: &[Var]) -> Inputs {
-        let mut inputs = Inputs::new();
-        for (arg, direction) in call.args.iter().zip(directions) {
-            if let (Some(arg), true) = (arg, *direction != Direction::Out) {
-                inputs.extend(self.inputs(arg, vars));
-            }
-        }
-        inputs
-    }
-
-    /// The call's results depend on its inputs; what it changes, on what it was before, too. The standard metadata as a whole
-    /// is only given to mark the packet.
-    fn results(&mut self, call: &Call, directions: &[Direction], inputs: &Inputs) {
-        for (arg, direction) in call.args.iter().zip(directions) {
-            let Some(arg) = arg else { continue };
-            if arg.ty == self.standard || !matches!(direction, Direction::Out | Direction::InOut) {
-                continue;
-            }
-            match self.place(arg) {
-                Some(path) => {
-                    for (leaf, _) in leaves(self.program, &path, &arg.ty) {
-                        self.known.set(leaf, inputs.clone());
-                    }
-                }
-                None => self.add(arg, inputs.clone()),
-            }
-        }
-    }
-
-    /// Runs a block in a frame of its own; gives the place of its result.
-    fn within(
-        &mut self,
-        control: Option<ControlId>,
-        params: &[VarId],
-        own: &[Var],
-        call: &Call,
-        vars: &[Var],
-        run: &mut dyn FnMut(&mut Self),
-    ) -> Path {
-        let mut values: Vec<(VarId, Inputs)> = vec![];
-        let mut places = BTreeMap::new();
-        for (param, arg) in params.iter().zip(&call.args) {
-            let Some(arg) = arg else { continue };
-            let copies =
-                matches!(own.get(param.index()).map(|v| v.kind), Some(VarKind::Param(Direction::In)));
-            match self.place(arg).filter(|_| !copies || !self.program.fields(&arg.ty).is_empty()) {
-                Some(place) => drop(places.insert(*param, place)),
-                None => values.push((*param, self.inputs(arg, vars))),
-            }
-        }
-        self.calls += 1;
-        let outer = std::mem::replace(&mut self.frame, Frame { call: self.calls, places, control });
-        for (param, inputs) in values {
-            let place = self.var(param);
-            self.known.set(place, inputs);
-        }
-        run(self);
-        let result = self.result();
-        self.frame = outer;
-        result
-    }
-}
-
-fn directions(signature: &ir::Signature) -> Vec<Direction> {
-    signature.params.iter().map(|param| param.direction).collect()
-}
-
-/// The parameter that says which cell of an object is meant.
-fn index_of(program: &Program, object: &ir::ExternObject, method: &str) -> Option<&'static str> {
-    let facts = p4_arch::architecture(program.arch.name()?)?.object(&object.name).filter(|_| !object.user)?;
-    facts.method(method)?.index
-}
-
-/// The type of what goes with a packet.
-fn type_of(program: &Program, role: Role) -> Type {
-    let of_stage = |stage: &ir::Stage| {
-        let at = stage.roles.iter().position(|known| *known == role)?;
-        let (params, vars) = match stage.kind {
-            StageKind::Parse(id) => (&program.parser(id).params, &program.parser(id).vars),
-            StageKind::Control(id) | StageKind::Deparse(id) => {
-                (&program.control(id).params, &program.control(id).vars)
-            }
-            StageKind::TrafficManager => return None,
-        };
-        Some(vars.get(params.get(at)?.index())?.ty.clone())
-    };
-    program.stages.iter().find_map(of_stage).unwrap_or(Type::Void)
-}
-
-/// `hdr.ipv4.src` and its type; of the standard metadata the field alone.
-fn name_of(program: &Program, types: &[Type; 3], leaf: &Path) -> (Name, Type) {
-    let (mut text, mut ty) = match leaf.root {
-        Root::Headers => ("hdr".to_string(), types[0].clone()),
-        Root::Metadata => ("meta".to_string(), types[1].clone()),
-        Root::Standard => (String::new(), types[2].clone()),
-        Root::Local(..) => (String::new(), Type::Void),
-    };
-    for at in &leaf.fields {
-        while let Type::Stack(elem, _) = ty {
-            ty = *elem;
-        }
-        let Some(field) = program.fields(&ty).get(*at as usize).cloned() else { break };
-        if !text.is_empty() {
-            text.push('.');
-        }
-        text.push_str(&field.name);
-        ty = field.ty;
-    }
-    (text.into(), ty)
 }
