@@ -275,7 +275,8 @@ impl<'p> Walk<'p> {
             }
             StmtKind::Extract { header, varbit_bits, .. } => {
                 self.ends();
-                varbit_bits.iter().for_each(|length| drop(self.inputs(length, vars)));
+                // It decides where the following fields are.
+                varbit_bits.iter().for_each(|length| self.condition(length, vars));
                 self.extracted(header);
             }
             StmtKind::If(condition, yes, no) => {
