@@ -29,6 +29,7 @@ pub mod elaborate;
 pub mod emulate;
 pub mod handler;
 pub mod job;
+pub mod keys;
 pub mod lab;
 pub mod limits;
 pub mod merge;
@@ -59,6 +60,7 @@ const RANGES: &[&[Entry]] = &[
     lab::ENTRIES,
     limits::ENTRIES,
     merge::ENTRIES,
+    keys::ENTRIES,
     handler::ENTRIES,
     job::ENTRIES,
 ];

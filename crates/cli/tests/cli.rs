@@ -366,6 +366,23 @@ fn analyze_shows_regions() {
 }
 
 #[test]
+fn analyze_shows_the_keys_of_each_app() {
+    let output = p4rack(&["analyze", "examples/apps/RACK.toml", "--format", "json"]);
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one JSON value");
+    let names: Vec<&str> =
+        value["apps"].as_array().into_iter().flatten().filter_map(|app| app["name"].as_str()).collect();
+    assert_eq!(names, ["firewall", "acl", "nat"]);
+    let firewall = &value["apps"][0]["keys"];
+    let shard = ["hdr.ipv4.dst", "hdr.ipv4.protocol", "hdr.ipv4.src"];
+    assert_eq!(firewall["shard_key"]["parts"], serde_json::json!(shard));
+    assert_eq!(firewall["obstacles"], serde_json::json!([]));
+
+    let text = stdout(&p4rack(&["analyze", "examples/slice/slice.p4"]));
+    assert!(text.contains("union key  ") && text.contains("in the way of processing flows"), "{text}");
+    assert!(text.contains("error[P4R1203]") && text.contains("examples/slice/slice.p4:"), "{text}");
+}
+
+#[test]
 fn fit_places_tables_in_stages() {
     let program = "examples/fit/flows.p4";
     let output = p4rack(&["fit", program]);

@@ -6,6 +6,7 @@
 //!
 //! | module | decides |
 //! |---|---|
+//! | [`flows`] | what happens to a flow from its first packet to its last: joins the following |
 //! | [`pending`] | packets of a flow that wait for a decision |
 //! | [`popularity`] | which flows are worth a place at the switch |
 //! | [`moves`] | the order of writes when flows move, and when entries are written that have copies at the switch |
@@ -13,6 +14,7 @@
 //! | [`shards`] | which helper serves a flow, and which one backs it up |
 
 mod copies;
+pub mod flows;
 mod locks;
 pub mod merge;
 pub mod moves;

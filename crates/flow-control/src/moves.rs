@@ -189,7 +189,9 @@ impl<F: Clone + Ord, K: Clone + Ord> Moves<F, K> {
 
     /// Moves the flow to its helper; does nothing if it is there or moving there.
     pub fn evict(&mut self, flow: &F, tables: &mut impl FullTables<F, K>) {
-        self.successors.remove(flow);
+        if self.successors.remove(flow).is_some() && !self.flows.contains_key(flow) {
+            self.news.push_back(News::Out(flow.clone()));
+        }
         self.leave(flow);
         self.advance(tables);
     }

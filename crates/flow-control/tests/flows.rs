@@ -1,0 +1,609 @@
+//! Flows from their first packet to their last, over a model of a switch, two helpers, a program's own controller and the
+//! network between: operations take up to 50 ms, are carried out in any order, and may get lost and be sent again.
+//!
+//! What must hold: every lookup at the switch has the full tables' result; no flow is decided twice; every packet is processed once
+//! or counted as dropped; when all flows are gone the switch is empty; one seed has one outcome.
+
+use base_time::{Duration, Rng, Time};
+use flow_control::flows::{Counters, Flows, Limits, Order, Place};
+use flow_control::moves::{Answer, FullTables, Operation, Version, Write, WriteId};
+use flow_control::pending::{Bounds, Order as PacketOrder};
+use flow_control::popularity::{Costs, Window};
+use std::collections::{BTreeMap, BTreeSet};
+
+type Flow = u32;
+/// A flow's own entry, or that of its tenant.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Key {
+    Own(Flow),
+    Tenant(u32),
+}
+
+const TENANTS: u32 = 7;
+/// Time of a packet between the flow table and its last lookup, at most.
+const INSIDE: Duration = Duration::from_ms(10);
+
+/// The full tables. Flows of tenant 3 have no entry of their own, which is a miss they depend on.
+#[derive(Clone, Default)]
+struct Tables(BTreeMap<Key, Version>);
+
+impl FullTables<Flow, Key> for Tables {
+    fn content(&self, key: &Key) -> Option<Version> {
+        self.0.get(key).copied()
+    }
+
+    fn touched(&self, flow: &Flow, _: Option<&Write<Key>>) -> Vec<Key> {
+        vec![Key::Own(*flow), Key::Tenant(flow % TENANTS)]
+    }
+
+    fn apply(&mut self, write: &Write<Key>) {
+        put(&mut self.0, write.key, write.content);
+    }
+}
+
+fn put(table: &mut BTreeMap<Key, Version>, key: Key, content: Option<Version>) {
+    match content {
+        Some(version) => _ = table.insert(key, version),
+        None => _ = table.remove(&key),
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Event {
+    /// A packet arrives at the switch.
+    Packet(Flow),
+    /// The packet is at its lookup of this number in the switch.
+    Lookup(Flow, usize),
+    /// The packet is at the helper.
+    AtHelper(Flow, u64),
+    /// The program's controller has decided.
+    Decision(Flow),
+    /// An operation is at its device.
+    Operation(u64),
+    /// Its answer is at the controller.
+    Answer(u64),
+    Marker(Flow),
+    Window,
+    Write,
+    /// By hand.
+    Move,
+    Restart,
+    Tick,
+}
+
+/// How the network and devices behave.
+#[derive(Clone, Copy)]
+struct Faults {
+    /// Messages lost, of a thousand.
+    lost: u64,
+    /// Restarts of the switch.
+    restarts: u64,
+    /// Entries that the switch has room for, and flows.
+    room: usize,
+    flows: usize,
+    /// A mutant: the switch answers a flush at once.
+    flush_at_once: bool,
+    keep: bool,
+    /// Most time of an operation on its way to a device.
+    slow: Duration,
+}
+
+const SOUND: Faults = Faults {
+    lost: 0,
+    restarts: 0,
+    room: 60,
+    flows: 25,
+    flush_at_once: false,
+    keep: false,
+    slow: Duration::from_ms(50),
+};
+
+struct Sent {
+    operation: Operation<Flow, Key>,
+    answer: Option<Answer>,
+    /// Starts of the switch when it was sent.
+    start: u32,
+}
+
+struct World {
+    faults: Faults,
+    rng: Rng,
+    now: Time,
+    events: BTreeMap<(Time, u64), Event>,
+    count: u64,
+    flows: Flows<Flow, Key, u64>,
+    tables: Tables,
+    /// Writes under way, which lookups may see early.
+    under_way: BTreeMap<WriteId, Write<Key>>,
+    versions: u64,
+    /// Devices.
+    flow_table: BTreeSet<Flow>,
+    copies: BTreeMap<Key, Version>,
+    primary: BTreeMap<Key, Version>,
+    backup: BTreeMap<Key, Version>,
+    starts: u32,
+    sent: BTreeMap<u64, Sent>,
+    /// Flows that were asked for and are not decided.
+    asked: BTreeSet<Flow>,
+    seen: BTreeMap<Flow, u64>,
+    resident: BTreeMap<Flow, (u64, Time)>,
+    packets: u64,
+    here: u64,
+    there: u64,
+    inside: u64,
+    log: Vec<String>,
+    ended: bool,
+}
+
+impl World {
+    fn new(seed: u64, faults: Faults) -> World {
+        let limits = Limits {
+            pending: Bounds { flows: 40, packets: 4 },
+            order: if faults.keep { PacketOrder::Keep } else { PacketOrder::Any },
+            patience: Duration::from_ms(400),
+            writes: 64,
+            headroom: 3,
+            costs: Costs {
+                window: Duration::from_ms(100),
+                write: Duration::from_ms(2),
+                writes: 3,
+                idle: Duration::from_ms(300),
+            },
+        };
+        let tenants = (0..TENANTS).map(|tenant| (Key::Tenant(tenant), Version(u64::from(tenant))));
+        let full: BTreeMap<Key, Version> = tenants.collect();
+        World {
+            faults,
+            rng: Rng::new(seed),
+            now: Time::ZERO,
+            events: BTreeMap::new(),
+            count: 0,
+            flows: Flows::new(limits, faults.flows),
+            tables: Tables(full.clone()),
+            under_way: BTreeMap::new(),
+            versions: 1000,
+            flow_table: BTreeSet::new(),
+            copies: BTreeMap::new(),
+            primary: full.clone(),
+            backup: full,
+            starts: 0,
+            sent: BTreeMap::new(),
+            asked: BTreeSet::new(),
+            seen: BTreeMap::new(),
+            resident: BTreeMap::new(),
+            packets: 0,
+            here: 0,
+            there: 0,
+            inside: 0,
+            log: vec![],
+            ended: false,
+        }
+    }
+
+    fn at(&mut self, after: Duration, event: Event) {
+        self.count += 1;
+        self.events.insert((self.now + after, self.count), event);
+    }
+
+    fn some(&mut self, most: Duration) -> Duration {
+        Duration::from_ps(self.rng.below(most.as_ps().max(1)))
+    }
+
+    fn version(&mut self) -> Version {
+        self.versions += 1;
+        Version(self.versions)
+    }
+
+    /// Sends again what gets lost, after a while; nothing is carried out twice.
+    fn deliver(&mut self, most: Duration, event: Event) {
+        let mut after = self.some(most);
+        while self.rng.below(1000) < self.faults.lost {
+            after = after + Duration::from_ms(60) + self.some(most);
+        }
+        self.at(after, event);
+    }
+
+    /// Skewed: a few flows have most packets, and which ones changes with time.
+    fn popular(&mut self, flows: u32) -> Flow {
+        let shift = (self.now.as_ps() / Duration::from_ms(700).as_ps()) as u32 * 13;
+        let bits = self.rng.below(10) as u32;
+        let range = (flows >> bits).max(1);
+        (self.rng.below(u64::from(range)) as u32 + shift) % flows
+    }
+
+    fn orders(&mut self) {
+        while let Some(order) = self.flows.order() {
+            match order {
+                Order::Decide(flow, _) => {
+                    assert!(self.asked.insert(flow), "flow {flow} is decided twice");
+                    // Sometimes nobody answers.
+                    if self.rng.below(1000) >= self.faults.lost {
+                        self.deliver(Duration::from_ms(30), Event::Decision(flow));
+                    }
+                }
+                Order::Do(operation) => {
+                    if let Operation::Backups(id, write) | Operation::Primaries(id, write) = &operation {
+                        self.under_way.insert(*id, write.clone());
+                    }
+                    if let Operation::Put(key, version) = &operation
+                        && self.tables.content(key) != Some(*version)
+                    {
+                        self.under_way.insert(
+                            WriteId(u64::MAX - version.0),
+                            Write { key: *key, content: Some(*version) },
+                        );
+                    }
+                    self.count += 1;
+                    let id = self.count;
+                    self.sent.insert(id, Sent { operation, answer: None, start: self.starts });
+                    self.deliver(self.faults.slow, Event::Operation(id));
+                }
+                Order::Send(flow, packet) => {
+                    let after = self.some(Duration::from_ms(5));
+                    self.inside += 1;
+                    self.at(after, Event::AtHelper(flow, packet));
+                }
+                Order::Mark(flow) => self.deliver(Duration::from_ms(5), Event::Marker(flow)),
+                Order::Written(_) => {}
+            }
+        }
+    }
+
+    /// A device carries an operation out.
+    fn execute(&mut self, id: u64) {
+        let Some(sent) = self.sent.get(&id) else { return };
+        let operation = sent.operation.clone();
+        let at_switch = !matches!(operation, Operation::Backups(..) | Operation::Primaries(..));
+        if at_switch && sent.start != self.starts {
+            // The switch has started anew since: the operation is void.
+            self.sent.remove(&id);
+            return;
+        }
+        let mut answer = Answer::Done;
+        let mut after = Duration::ZERO;
+        match &operation {
+            Operation::Put(key, version) => {
+                if self.copies.len() >= self.faults.room && !self.copies.contains_key(key) {
+                    answer = Answer::Full;
+                } else {
+                    self.copies.insert(*key, *version);
+                }
+            }
+            Operation::Remove(key) => drop(self.copies.remove(key)),
+            Operation::Admit(flow) => {
+                if self.flow_table.len() >= self.faults.flows {
+                    answer = Answer::Full;
+                } else {
+                    self.flow_table.insert(*flow);
+                    self.resident.insert(*flow, (0, self.now));
+                }
+            }
+            Operation::Expel(flow) => {
+                self.flow_table.remove(flow);
+                self.resident.remove(flow);
+            }
+            Operation::Flush(_) if self.faults.flush_at_once => {}
+            Operation::Flush(_) => after = INSIDE,
+            Operation::Backups(_, write) => put(&mut self.backup, write.key, write.content),
+            Operation::Primaries(_, write) => put(&mut self.primary, write.key, write.content),
+        }
+        if let Some(sent) = self.sent.get_mut(&id) {
+            sent.answer = Some(answer);
+        }
+        let back = self.some(self.faults.slow.scaled(2, 5));
+        self.at(after + back, Event::Answer(id));
+    }
+
+    fn answered(&mut self, id: u64) {
+        let Some(sent) = self.sent.remove(&id) else { return };
+        let at_switch = !matches!(sent.operation, Operation::Backups(..) | Operation::Primaries(..));
+        if at_switch && sent.start != self.starts {
+            return;
+        }
+        if let Operation::Primaries(id, _) = &sent.operation {
+            self.under_way.remove(id);
+        }
+        self.flows.answer(&sent.operation, sent.answer.unwrap_or(Answer::Done), &mut self.tables);
+        let tables = &self.tables;
+        self.under_way.retain(|_, write| tables.content(&write.key) != write.content);
+    }
+
+    fn look_up(&mut self, flow: Flow, number: usize) {
+        let key = self.tables.touched(&flow, None)[number];
+        let found = self.copies.get(&key).copied();
+        let early = self.under_way.values().any(|write| write.key == key && write.content == found);
+        let full = self.tables.content(&key);
+        assert!(found == full || early, "flow {flow} finds {found:?} at {key:?}, not {full:?}");
+        if number == 0 {
+            let after = self.some(Duration::from_ms(4));
+            self.at(after, Event::Lookup(flow, 1));
+        } else {
+            self.here += 1;
+            self.inside -= 1;
+        }
+    }
+
+    fn step(&mut self, event: Event, flows: u32) {
+        match event {
+            Event::Packet(flow) => {
+                self.packets += 1;
+                self.inside += 1;
+                if let Some((count, last)) =
+                    self.resident.get_mut(&flow).filter(|_| self.flow_table.contains(&flow))
+                {
+                    *count += 1;
+                    *last = self.now;
+                    let after = self.some(Duration::from_ms(4));
+                    self.at(after, Event::Lookup(flow, 0));
+                } else {
+                    let (after, packet) = (self.some(Duration::from_us(300)), self.packets);
+                    self.at(after, Event::AtHelper(flow, packet));
+                }
+            }
+            Event::Lookup(flow, number) => self.look_up(flow, number),
+            Event::AtHelper(flow, packet) => {
+                self.inside -= 1;
+                // A flow of tenant 3 needs no entry of its own.
+                if self.primary.contains_key(&Key::Own(flow)) || flow % TENANTS == 3 {
+                    self.there += 1;
+                    *self.seen.entry(flow).or_default() += 1;
+                } else {
+                    self.flows.packet(flow, packet, self.now);
+                }
+            }
+            Event::Decision(flow) => {
+                self.asked.remove(&flow);
+                if self.rng.chance(1, 20) {
+                    self.flows.refused(&flow);
+                } else {
+                    let write = Write { key: Key::Own(flow), content: Some(self.version()) };
+                    let is_taken = self.flows.decided(&flow, vec![write], &mut self.tables);
+                    if !is_taken && self.flows.awaits_decision(&flow) {
+                        self.asked.insert(flow);
+                        self.at(Duration::from_ms(5), Event::Decision(flow));
+                    }
+                }
+            }
+            Event::Operation(id) => self.execute(id),
+            Event::Answer(id) => self.answered(id),
+            Event::Marker(flow) => self.flows.marker_returned(&flow, &mut self.tables),
+            Event::Window => {
+                let now = self.now;
+                let residents = self
+                    .resident
+                    .iter_mut()
+                    .map(|(flow, (count, last))| (*flow, std::mem::take(count), now.since(*last)));
+                let residents: Vec<_> = residents.collect();
+                let reports = std::mem::take(&mut self.seen).into_iter();
+                let threshold = self.flows.threshold();
+                let reports: Vec<_> = reports.filter(|(_, count)| *count >= threshold).collect();
+                let room = self.faults.flows.saturating_sub(self.flow_table.len());
+                self.flows.window(Window { reports, residents, room }, &mut self.tables);
+                if !self.ended {
+                    self.at(Duration::from_ms(100), Event::Window);
+                }
+            }
+            Event::Write => {
+                let key = match self.rng.below(3) {
+                    0 => Key::Own(self.popular(flows)),
+                    _ => Key::Tenant(self.rng.below(u64::from(TENANTS)) as u32),
+                };
+                // An entry of a flow is written once it is there.
+                if matches!(key, Key::Tenant(_)) || self.primary.contains_key(&key) {
+                    let write = Write { key, content: Some(self.version()) };
+                    self.flows.write(write, &mut self.tables);
+                }
+            }
+            Event::Move => {
+                let flow = self.popular(flows);
+                if self.rng.chance(1, 2) {
+                    self.flows.demote(&flow, &mut self.tables);
+                } else {
+                    self.flows.promote(&flow, &mut self.tables);
+                }
+            }
+            Event::Restart => {
+                self.starts += 1;
+                self.flow_table.clear();
+                self.copies.clear();
+                self.resident.clear();
+                // Packets inside are lost.
+                let lost = |event: &Event| matches!(event, Event::Lookup(..));
+                let before = self.events.len();
+                self.events.retain(|_, event| !lost(event));
+                let gone = (before - self.events.len()) as u64;
+                self.inside -= gone;
+                self.here += gone;
+                let room = self.faults.flows;
+                self.flows.restart(room, &mut self.tables);
+            }
+            Event::Tick => {
+                self.flows.tick(self.now);
+                if !self.ended {
+                    self.at(Duration::from_ms(50), Event::Tick);
+                }
+            }
+        }
+    }
+
+    fn drain(&mut self, flows: u32, until: Option<Time>) {
+        while let Some((&(time, count), _)) = self.events.first_key_value() {
+            if until.is_some_and(|until| time > until) {
+                break;
+            }
+            self.now = time;
+            let Some(event) = self.events.remove(&(time, count)) else { break };
+            self.log.push(format!("{time:?} {event:?}"));
+            let tail = self.log.len().saturating_sub(20);
+            assert!(
+                self.log.len() < 200_000,
+                "it never ends: {:?} {:#?}",
+                self.flows.counters(),
+                &self.log[tail..]
+            );
+            self.step(event, flows);
+            self.orders();
+            // Who is expired may be asked again.
+            let flows = &self.flows;
+            self.asked.retain(|flow| flows.awaits_decision(flow));
+        }
+    }
+
+    fn run(&mut self, flows: u32, packets: u64, time: Duration) {
+        self.at(Duration::from_ms(100), Event::Window);
+        self.at(Duration::from_ms(50), Event::Tick);
+        let gap = Duration::from_ps(time.as_ps() / packets.max(1));
+        for _ in 0..self.faults.restarts {
+            let after = self.some(time);
+            self.at(after, Event::Restart);
+        }
+        for packet in 0..packets {
+            let flow = self.popular(flows);
+            self.at(Duration::ZERO, Event::Packet(flow));
+            if packet % 50 == 0 {
+                self.at(Duration::ZERO, Event::Write);
+            }
+            if packet % 25 == 10 {
+                self.at(Duration::ZERO, Event::Move);
+            }
+            let until = self.now + gap;
+            self.drain(flows, Some(until));
+            self.now = until;
+        }
+        self.ended = true;
+        self.drain(flows, None);
+        // All flows end: nothing may be left at the switch.
+        self.flows.tick(self.now + Duration::from_s(10));
+        for flow in 0..flows {
+            self.flows.idle(&flow, &mut self.tables);
+            self.flows.demote(&flow, &mut self.tables);
+        }
+        self.orders();
+        self.drain(flows, None);
+        let Counters { dropped, .. } = self.flows.counters();
+        assert_eq!(
+            self.packets,
+            self.here + self.there + dropped + self.inside,
+            "{:?}",
+            self.flows.counters()
+        );
+        assert_eq!(self.inside, 0);
+        assert!(self.flows.is_at_rest(), "{:?}", self.flows.numbers());
+        assert_eq!((self.copies.len(), self.flow_table.len()), (0, 0), "left at the switch");
+        assert_eq!(self.primary, self.tables.0, "helpers differ from the full tables");
+        assert_eq!(self.backup, self.primary);
+    }
+}
+
+fn run(seed: u64, faults: Faults, packets: u64) -> World {
+    let mut world = World::new(seed, faults);
+    world.run(200, packets, Duration::from_ms(3000));
+    world
+}
+
+#[test]
+fn flows_come_stay_and_go() {
+    let world = run(1, SOUND, 6000);
+    let Counters { asked, promoted, evicted, .. } = world.flows.counters();
+    assert!(asked > 50 && promoted > 30 && evicted > 20, "{:?}", world.flows.counters());
+    assert!(world.here * 3 > world.there, "{} here, {} there", world.here, world.there);
+}
+
+#[test]
+fn packets_that_wait_keep_their_order_until_the_marker_is_back() {
+    let world = run(2, Faults { keep: true, ..SOUND }, 4000);
+    assert!(world.flows.counters().promoted > 20, "{:?}", world.flows.counters());
+}
+
+#[test]
+fn moves_by_hand_break_nothing() {
+    for seed in 0..8 {
+        run(seed, SOUND, 6000);
+    }
+}
+
+#[test]
+fn faults_of_network_and_switch_break_nothing() {
+    let seeds = if std::env::var_os("P4RACK_ALL").is_some() { 1000 } else { 12 };
+    for seed in 0..seeds {
+        let mut rng = Rng::new(seed).split("faults");
+        let faults = Faults {
+            lost: [0, 20, 100][rng.index(3)],
+            restarts: rng.below(3),
+            room: 2 + rng.index(60),
+            flows: 1 + rng.index(25),
+            keep: rng.chance(1, 2),
+            slow: Duration::from_ms([1, 10, 50][rng.index(3)]),
+            ..SOUND
+        };
+        run(seed, faults, 1500);
+    }
+}
+
+#[test]
+fn one_seed_has_one_outcome() {
+    let faults = Faults { lost: 50, restarts: 1, ..SOUND };
+    let (one, two) = (run(7, faults, 1500), run(7, faults, 1500));
+    assert_eq!(one.log, two.log);
+    assert_eq!(one.flows.counters(), two.flows.counters());
+    assert_ne!(one.log, run(8, faults, 1500).log);
+}
+
+#[test]
+fn ten_thousand_flows_take_turns_at_a_hundred_places() {
+    let (flows, packets) =
+        if std::env::var_os("P4RACK_ALL").is_some() { (10_000, 40_000) } else { (2_000, 12_000) };
+    let mut world = World::new(3, Faults { room: 160, flows: 100, ..SOUND });
+    world.run(flows, packets, Duration::from_ms(6000));
+    let Counters { promoted, evicted, full, .. } = world.flows.counters();
+    assert!(promoted > 150 && evicted > 50, "{promoted} {evicted} {full}");
+}
+
+#[test]
+fn a_switch_that_flushes_at_once_is_noticed() {
+    let noticed = (0..16).any(|seed| {
+        let faults = Faults { flush_at_once: true, slow: Duration::from_ms(1), ..SOUND };
+        let ended = std::panic::catch_unwind(|| run(seed, faults, 6000));
+        ended.err().and_then(|why| why.downcast::<String>().ok()).is_some_and(|why| why.contains(" finds "))
+    });
+    assert!(noticed);
+}
+
+#[test]
+fn who_does_not_answer_is_given_up() {
+    let limits = World::new(0, SOUND);
+    let mut flows = limits.flows;
+    let mut tables = Tables::default();
+    flows.packet(1, 10, Time::ZERO);
+    flows.packet(1, 11, Time::ZERO);
+    assert_eq!(flows.order(), Some(Order::Decide(1, 10)));
+    flows.tick(Time::ZERO + Duration::from_ms(399));
+    assert_eq!(flows.place(&1), Some(Place::Pending));
+    flows.tick(Time::ZERO + Duration::from_ms(400));
+    assert_eq!((flows.place(&1), flows.counters().dropped, flows.counters().expired), (None, 2, 1));
+    // The decision comes too late.
+    assert!(!flows.decided(&1, vec![], &mut tables));
+    flows.packet(1, 12, Time::ZERO + Duration::from_ms(500));
+    assert_eq!(flows.order(), Some(Order::Decide(1, 12)));
+    assert!(flows.decided(&1, vec![], &mut tables));
+    assert_eq!(flows.order(), Some(Order::Send(1, 12)));
+}
+
+#[test]
+fn packets_that_come_back_again_and_again_are_dropped() {
+    let mut flows = World::new(0, SOUND).flows;
+    let mut tables = Tables::default();
+    flows.packet(1, 10, Time::ZERO);
+    assert!(flows.decided(&1, vec![], &mut tables));
+    (0..10).for_each(|packet| flows.packet(1, packet, Time::ZERO));
+    assert_eq!((flows.counters().sent, flows.counters().dropped), (1 + 4, 6));
+}
+
+#[test]
+fn writes_in_progress_are_bounded() {
+    let mut flows = World::new(0, SOUND).flows;
+    let mut tables = Tables::default();
+    let write = |tenant| Write { key: Key::Tenant(tenant), content: Some(Version(1)) };
+    let begun = (0..100).filter(|tenant| flows.write(write(*tenant), &mut tables).is_some()).count();
+    assert_eq!((begun, flows.counters().busy), (64, 36));
+}

@@ -1,0 +1,278 @@
+//! Touch sets of the example apps: what packets of a flow look up, in a device with the same tables, is in the touch set.
+
+use base_bits::Bits;
+use base_diag::SourceMap;
+use base_time::{Rng, Time};
+use control_writes::Match;
+use device::trace::{Event, EventKind, Hit};
+use device::{Options, Switch};
+use ir::{MatchKind, Program};
+use ir_keys::{Keys, Source, keys};
+use ir_touch::{FlowTables, Touched};
+use p4_arch::Texts;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::Arc;
+
+const HEADERS: &str = include_str!("../../../examples/apps/headers.p4");
+const APPS: [(&str, &str); 3] = [
+    ("acl", include_str!("../../../examples/apps/acl.p4")),
+    ("firewall", include_str!("../../../examples/apps/firewall.p4")),
+    ("nat", include_str!("../../../examples/apps/nat.p4")),
+];
+
+fn compiled(source: &str) -> Program {
+    let texts = [("app.p4", source), ("headers.p4", HEADERS)];
+    let options = p4_syntax::Options::default();
+    ir_elaborate::program("app.p4", &Texts(&texts), &options, &mut SourceMap::new()).expect("it compiles")
+}
+
+fn bits(width: u32, value: u64) -> Bits {
+    Bits::new(width, u128::from(value))
+}
+
+/// Addresses, ports and so on of packets and entries: few, so that they meet.
+fn small(rng: &mut Rng, width: u32) -> Bits {
+    bits(width, rng.below(4).min((1 << width.min(8)) - 1))
+}
+
+/// Random entries, the same ones in all devices.
+fn fill(program: &Program, devices: &mut [&mut Switch], rng: &mut Rng) {
+    for (control, table) in program.controls.iter().flat_map(|c| c.tables.iter().map(move |t| (c, t))) {
+        for entry in 0..rng.below(7) {
+            let matches: Vec<Match> = table
+                .keys
+                .iter()
+                .map(|key| {
+                    let width = program.bits(&key.expr.ty).expect("keys have widths") as u32;
+                    let value = small(rng, width);
+                    match key.match_kind {
+                        MatchKind::Lpm => Match::Lpm { value, prefix_len: width },
+                        MatchKind::Ternary if rng.chance(1, 2) => {
+                            Match::Ternary { value: bits(width, 0), mask: bits(width, 0) }
+                        }
+                        MatchKind::Ternary => Match::Ternary { mask: Bits::ones(width), value },
+                        MatchKind::Range => Match::Range { lo: bits(width, 0), hi: value },
+                        _ => Match::Exact(value),
+                    }
+                })
+                .collect();
+            let run = &table.actions[rng.index(table.actions.len())];
+            let action = &control.actions[run.action.index()];
+            let args: Vec<Bits> = action
+                .params
+                .iter()
+                .map(|param| {
+                    let width =
+                        program.bits(&control.vars[param.index()].ty).expect("data has a width") as u32;
+                    small(rng, width)
+                })
+                .collect();
+            let is_ordered =
+                |key: &ir::TableKey| matches!(key.match_kind, MatchKind::Ternary | MatchKind::Range);
+            let priority = table.keys.iter().any(is_ordered).then_some(entry as i64 + 1);
+            for device in &mut *devices {
+                // Some entries are there already.
+                let _ = device.table_add(
+                    &table.control_plane_name,
+                    &matches,
+                    &action.control_plane_name,
+                    &args,
+                    priority,
+                );
+            }
+        }
+    }
+}
+
+/// Ethernet, IPv4, TCP or UDP, with all that may be wrong about them.
+fn packet(rng: &mut Rng) -> Vec<u8> {
+    let mut frame = base_bits::BitWriter::new();
+    for _ in 0..2 {
+        frame.push(&bits(48, rng.below(3)));
+    }
+    frame.push(&bits(16, if rng.chance(1, 10) { 0x86dd } else { 0x800 }));
+    frame.push(&bits(8, if rng.chance(1, 10) { 0x46 } else { 0x45 }));
+    frame.push(&bits(40, rng.below(100)));
+    frame.push(&bits(16, if rng.chance(1, 10) { 1 } else { 0 }));
+    frame.push(&bits(8, rng.below(4)));
+    frame.push(&bits(8, [6, 17, 17, 1][rng.index(4)]));
+    frame.push(&bits(16, 0));
+    for _ in 0..2 {
+        frame.push(&small(rng, 32));
+    }
+    for _ in 0..2 {
+        frame.push(&small(rng, 16));
+    }
+    let mut frame = frame.finish();
+    if rng.chance(9, 10) {
+        let words = frame[14..34].chunks(2).map(|word| u32::from(word[0]) << 8 | u32::from(word[1]));
+        let sum: u32 = words.sum();
+        let folded = (sum & 0xffff) + (sum >> 16);
+        let checksum = !((folded & 0xffff) + (folded >> 16)) as u16;
+        frame[24..26].copy_from_slice(&checksum.to_be_bytes());
+    }
+    frame.resize(64, 0);
+    if rng.chance(1, 10) {
+        frame.truncate(rng.index(64));
+    }
+    frame
+}
+
+/// The union key of a packet, from the headers that the parser has taken off.
+fn flow(keys: &Keys, port: u32, events: &[Event]) -> Vec<Bits> {
+    let mut fields = BTreeMap::new();
+    for event in events {
+        if let EventKind::Extract { header, fields: of, .. } = &event.kind {
+            for (name, shown) in of {
+                fields.insert(format!("{header}.{name}"), shown.bits.clone());
+            }
+        }
+    }
+    let part = |part: &ir_keys::Part| match part.source {
+        Source::Port => bits(part.width, u64::from(port)),
+        Source::Field(_) => {
+            let field = fields.get(part.name.as_str()).cloned().flatten();
+            field.unwrap_or_else(|| bits(part.width, 0))
+        }
+    };
+    keys.key.parts.iter().map(part).collect()
+}
+
+fn lookups(events: &[Event]) -> Vec<(Touched, Option<Hit>)> {
+    let lookup = |event: &Event| match &event.kind {
+        EventKind::Table { table, keys, hit, .. } => {
+            let key = keys.iter().filter_map(|key| key.value.bits.clone()).collect();
+            Some((Touched { table: table.clone(), key }, hit.clone()))
+        }
+        _ => None,
+    };
+    events.iter().filter_map(lookup).collect()
+}
+
+#[test]
+fn what_packets_look_up_is_in_the_touch_set_of_their_flow() {
+    let packets = if std::env::var_os("P4RACK_ALL").is_some() { 2000 } else { 30 };
+    for (name, source) in APPS {
+        let program = compiled(source);
+        let keys = keys(&program);
+        let (mut seen, mut touched_keys) = (0, 0);
+        for seed in 0..4 {
+            let mut rng = Rng::new(seed).split(name);
+            let mut whole =
+                ir_interp::switch(Arc::new(program.clone()), Options::default()).expect("it runs");
+            let mut flows =
+                FlowTables::new(&program, &keys, Options::default()).expect("flows can be followed");
+            fill(&program, &mut [&mut whole, flows.tables()], &mut rng);
+            for _ in 0..packets {
+                let port = rng.below(4) as u32;
+                whole.set_trace(true);
+                whole.process(port, &packet(&mut rng), Time::ZERO);
+                let events = whole.take_trace();
+                let flow = flow(&keys, port, &events);
+                let touched = flows.touched(&flow).expect("there are few paths");
+                for (lookup, hit) in lookups(&events) {
+                    seen += 1;
+                    let found = touched.get(&lookup);
+                    assert_eq!(
+                        found,
+                        Some(&hit),
+                        "{name}, seed {seed}: {lookup:?} of {flow:?} in {touched:#?}"
+                    );
+                }
+                touched_keys += touched.len();
+            }
+        }
+        assert!(seen > packets && touched_keys < 8 * 4 * packets, "{name}: {seen} {touched_keys}");
+    }
+}
+
+#[test]
+fn the_touch_set_has_entries_and_misses() {
+    let program = compiled(APPS[2].1);
+    let keys = keys(&program);
+    let mut flows = FlowTables::new(&program, &keys, Options::default()).expect("flows can be followed");
+    let tables = flows.tables();
+    let exact = |width, value| Match::Exact(bits(width, value));
+    tables
+        .table_add("NatIngress.tenants", &[exact(9, 3)], "NatIngress.tenant_is", &[bits(8, 7)], None)
+        .expect("the entry fits");
+    let key = [exact(8, 7), exact(32, 10), exact(32, 20), exact(8, 6), exact(16, 1000), exact(16, 80)];
+    tables
+        .table_add(
+            "NatIngress.outbound",
+            &key,
+            "NatIngress.source_is",
+            &[bits(32, 99), bits(16, 61000)],
+            None,
+        )
+        .expect("the entry fits");
+    let mut out = String::new();
+    for part in &keys.key.parts {
+        let _ = write!(out, "{} ", part.name);
+    }
+    let mut show = |port: u64, src: u64| {
+        // TCP: the ports of UDP are zero.
+        let value = |part: &ir_keys::Part| match part.name.as_str() {
+            "hdr.ipv4.src" => bits(32, src),
+            "hdr.ipv4.dst" => bits(32, 20),
+            "hdr.ipv4.protocol" => bits(8, 6),
+            "hdr.tcp.src" => bits(16, 1000),
+            "hdr.tcp.dst" => bits(16, 80),
+            "standard_metadata.ingress_port" => bits(9, port),
+            _ => bits(part.width, 0),
+        };
+        let flow: Vec<Bits> = keys.key.parts.iter().map(value).collect();
+        let _ = writeln!(out, "\nport {port} from {src}");
+        for (lookup, hit) in flows.touched(&flow).expect("there are few paths") {
+            let key: Vec<String> = lookup.key.iter().map(Bits::to_decimal).collect();
+            let hit = hit.map_or("miss".to_string(), |hit| format!("entry {}", hit.handle));
+            let _ = writeln!(out, "  {:<20} {:<24} {hit}", lookup.table, key.join(" "));
+        }
+    };
+    show(3, 10);
+    show(3, 11);
+    show(4, 10);
+    expect_test::expect![[r#"
+        hdr.ipv4.dst hdr.ipv4.protocol hdr.ipv4.src hdr.tcp.dst hdr.tcp.src hdr.udp.dst hdr.udp.src standard_metadata.ingress_port 
+        port 3 from 10
+          NatIngress.outbound  7 10 20 6 1000 80        entry 0
+          NatIngress.routes    20                       miss
+          NatIngress.tenants   3                        entry 0
+
+        port 3 from 11
+          NatIngress.outbound  7 11 20 6 1000 80        miss
+          NatIngress.tenants   3                        entry 0
+
+        port 4 from 10
+          NatIngress.inbound   20 10 6 80 1000          miss
+          NatIngress.tenants   4                        miss
+    "#]].assert_eq(&out);
+}
+
+#[test]
+fn programs_whose_flows_cannot_be_followed_are_refused() {
+    let firewall = APPS[1].1;
+    let refused = |source: &str| {
+        let program = compiled(source);
+        let found = FlowTables::new(&program, &keys(&program), Options::default()).err().unwrap_or_default();
+        found.iter().map(|d| format!("{}: {}", d.title, d.labels[0].text)).collect::<Vec<_>>()
+    };
+    let again = firewall.replace("routes.apply();", "routes.apply(); resubmit_preserving_field_list(0);");
+    assert_eq!(
+        refused(&again),
+        [
+            "the entries that a flow uses cannot be listed: clones and packets that come around again are not followed yet"
+        ]
+    );
+    let hidden = firewall.replace(
+        "sides.apply();",
+        "bool known = hdr.ipv4.ttl > 9 && sides.apply().hit; if (known) { meta.inside = 1; }",
+    );
+    assert_eq!(
+        refused(&hidden),
+        [
+            "the entries that a flow uses cannot be listed: whether it applies a table depends on another part of it"
+        ]
+    );
+}
