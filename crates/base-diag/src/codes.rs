@@ -33,6 +33,7 @@ pub mod keys;
 pub mod lab;
 pub mod limits;
 pub mod merge;
+pub mod pin;
 pub mod plan;
 pub mod rack;
 pub mod run;
@@ -61,6 +62,7 @@ const RANGES: &[&[Entry]] = &[
     limits::ENTRIES,
     merge::ENTRIES,
     keys::ENTRIES,
+    pin::ENTRIES,
     handler::ENTRIES,
     job::ENTRIES,
 ];

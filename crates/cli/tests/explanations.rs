@@ -60,9 +60,14 @@ const NOT_RUN: &[(u16, &str)] = &[
         407,
         "the command takes source, and what is made of source is well formed: the test of this name in `p4rack` runs it",
     ),
+    (1301, NO_COMMAND),
+    (1302, NO_COMMAND),
+    (1303, NO_COMMAND),
     (1609, "workers read data while a job runs: `tests/job.rs` runs one without data"),
     (1610, "a worker vanishes while a job runs: `tests/job.rs` runs one without workers"),
 ];
+
+const NO_COMMAND: &str = "no command shows it yet";
 
 /// Files, and the arguments of the command that is run beside them.
 struct Way {
