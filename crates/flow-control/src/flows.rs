@@ -324,7 +324,10 @@ impl<F: Clone + Ord, K: Clone + Ord, P: Clone> Flows<F, K, P> {
         while let Some((deadline, flow)) = self.deadlines.first().cloned()
             && deadline <= now
         {
-            self.deadlines.pop_first();
+            if !self.stop_waiting(&flow) {
+                // It left the switch for good in the meantime.
+                self.deadlines.pop_first();
+            }
             self.counters.expired += 1;
             self.drop_pending(&flow);
         }
