@@ -74,7 +74,9 @@ impl Part {
             (Part::Default(of), Part::Default(table)) if of == table => {
                 Some(std::mem::replace(self, Part::Over))
             }
-            (Part::ValueSet(of), Part::ValueSet(one)) | (Part::Memory(of), Part::Memory(one)) if of == one => {
+            (Part::ValueSet(of), Part::ValueSet(one)) | (Part::Memory(of), Part::Memory(one))
+                if of == one =>
+            {
                 Some(std::mem::replace(self, Part::Over))
             }
             (Part::Cells(of, left, wanted, before), Part::Cells(object, cells, ..)) if of == object => {
