@@ -159,7 +159,7 @@ fn clips_figures_about_scaling() {
     assert_eq!(seconds[4]["time"], "wrong 0, reordered 0, lost 0");
 }
 
-/// The runs end soon after the failure: up to three packets are still under way.
+/// The runs end soon after the failure.
 #[test]
 fn spares_take_over_before_much_is_lost() {
     let found = rows(&["fig22", "--until", "12ms"]);
@@ -175,8 +175,11 @@ fn spares_take_over_before_much_is_lost() {
         );
         assert_eq!(row(load, "the same, no controller")["in use"], "f2");
     }
-    assert!(found.iter().all(|row| number(row, "lost") <= number(row, "limit") + 3.0), "{found:?}");
-    assert!(lost("1 Gbit/s", "the link goes down") <= 4.0);
+    for row in &found {
+        // What is still under way when the run ends is lost without a failure, too.
+        let ended = lost(row["load"].as_str().unwrap(), "nothing fails");
+        assert!(number(row, "lost") <= number(row, "limit") + ended, "{row}");
+    }
     assert!((6.0..=15.0).contains(&lost("1 Gbit/s", "the device dies")), "{found:?}");
     assert!(lost("95%", "the device dies") > lost("50%", "the device dies"));
 }
