@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static uint8_t *arena;
-    if (!arena) arena = malloc(ARENA);
+    if (!arena) arena = calloc(1, ARENA);
     if (!arena) return 0;
     p4r_ctx ctx = { .random = 1, .arena_size = ARENA, .arena = arena, .tick_at_ns = P4R_NEVER };
     const struct handler *h = &handlers[FUZZED];
