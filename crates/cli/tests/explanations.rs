@@ -60,6 +60,9 @@ const NOT_RUN: &[(u16, &str)] = &[
         407,
         "the command takes source, and what is made of source is well formed: the test of this name in `p4rack` runs it",
     ),
+    (1201, FRAGMENT),
+    (1202, FRAGMENT),
+    (1203, FRAGMENT),
     (1301, NO_COMMAND),
     (1302, NO_COMMAND),
     (1303, NO_COMMAND),
@@ -67,6 +70,7 @@ const NOT_RUN: &[(u16, &str)] = &[
     (1610, "a worker vanishes while a job runs: `tests/job.rs` runs one without workers"),
 ];
 
+const FRAGMENT: &str = "the example is a part of a program: the programs of `ir-keys/tests` give it";
 const NO_COMMAND: &str = "no command shows it yet";
 
 /// Files, and the arguments of the command that is run beside them.

@@ -10,8 +10,8 @@ use crate::state::Stale;
 use crate::task::Shared;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{
-    CounterEntry, DirectCounterEntry, Entity, ExternEntry, RegisterEntry, TableEntry, Update,
-    entity::Entity as Kind, update::Type,
+    CounterEntry, DirectCounterEntry, Entity, RegisterEntry, TableEntry, Update, entity::Entity as Kind,
+    update::Type,
 };
 use p4runtime_server::{Prepared, SLICE, Status};
 use p4runtime_store::making;
@@ -88,7 +88,8 @@ pub(crate) async fn gather<P: Planner>(
     Ok(found)
 }
 
-/// The queries for all that data planes write and control planes can write too.
+/// The queries for all that data planes write and control planes can write too, but for the memories of externs: the timers of one that has
+/// moved would run before the origin knows the new plan, and what it emits would be lost.
 pub(crate) fn everything() -> Vec<Entity> {
     let defaults = TableEntry { is_default_action: true, ..TableEntry::default() };
     let kinds = [
@@ -96,7 +97,6 @@ pub(crate) fn everything() -> Vec<Entity> {
         Kind::DirectCounterEntry(DirectCounterEntry::default()),
         Kind::DirectCounterEntry(DirectCounterEntry { table_entry: Some(defaults), data: None }),
         Kind::RegisterEntry(RegisterEntry::default()),
-        Kind::ExternEntry(ExternEntry::default()),
     ];
     kinds.into_iter().map(|kind| Entity { entity: Some(kind) }).collect()
 }

@@ -275,17 +275,25 @@ impl<T: Target> Configured<T> {
     /// Writes an entity of another program, whose strings have the numbers in `names`. It comes back with the numbers that they have here.
     fn again(&mut self, entity: Entity, names: &Names) -> Result<Option<Entity>, Status> {
         let Some(entity) = self.rename(entity, names)? else { return Ok(None) };
-        self.make(making(&entity), entity.clone())?;
+        self.make_again(&entity)?;
         Ok(Some(entity))
     }
 
-    /// The same of a value of the data plane, unless it is there.
+    /// Writes what another program had. A memory of an extern that does not fit, or whose extern is not there any more, begins anew.
+    fn make_again(&mut self, entity: &Entity) -> Result<(), Status> {
+        match self.make(making(entity), entity.clone()) {
+            Err(_) if matches!(entity.entity, Some(entity::Entity::ExternEntry(_))) => Ok(()),
+            made => made,
+        }
+    }
+
+    /// [`again`](Configured::again) of a value of the data plane, unless it is there.
     fn again_if_it_differs(&mut self, entity: Entity, names: &Names) -> Result<Option<Entity>, Status> {
         let Some(entity) = self.rename(entity, names)? else { return Ok(None) };
         let mut is_there = false;
         let mut compare = |known: Entity| is_there = known == entity;
         if self.store.read(&entity, &self.target, &mut compare).is_err() || !is_there {
-            self.make(making(&entity), entity.clone())?;
+            self.make_again(&entity)?;
         }
         Ok(Some(entity))
     }

@@ -6,8 +6,8 @@
 
 use super::Result;
 use super::cut::Cut;
-use base_diag::Diagnostic;
 use base_diag::codes::limits;
+use base_diag::{Diagnostic, Span};
 use ir::Program;
 use ir_split::{Placement, Split};
 use plan_model::Prop;
@@ -28,10 +28,12 @@ pub(super) fn runs(section: &str) -> Prop {
     format!("runs.{section}").into()
 }
 
-/// Operations of a part that the class lacks.
+/// Operations of a part that the class lacks. Code that the splitter adds has no place and does not count: the policy for spares shifts by
+/// variables.
 fn lacking(program: &Program, class: DeviceClass) -> Vec<Diagnostic> {
     let mut found = ir_limits::check_but_own_functions(program, class);
-    found.retain(|diagnostic| diagnostic.code == limits::LACKING_OPERATION);
+    let has_place = |diagnostic: &Diagnostic| diagnostic.labels.iter().any(|label| label.span != Span::NONE);
+    found.retain(|diagnostic| diagnostic.code == limits::LACKING_OPERATION && has_place(diagnostic));
     found
 }
 

@@ -121,14 +121,12 @@ fn prove_with(racked: &mut Racked, effort: &Effort, timing: Timing) -> Result<Ve
     })
 }
 
-/// An object that packets read and that another plan empties: any object but a register, whose cells move, and an extern of the user's own,
-/// whose memory does.
+/// An object that packets read and that another plan empties: any object but a register, whose cells move.
 fn forgotten(program: &Program) -> Option<String> {
     let is_forgotten = |at: &usize| {
         let id = InstanceId::from(*at);
-        let object = program.extern_object(program.instance(id).object);
-        let is_own = object.frame_extern().or_else(|| object.value_extern()).is_some();
-        ir_state::order_matters(program, id) && object.name != "register" && !is_own
+        let kind = &program.extern_object(program.instance(id).object).name;
+        ir_state::order_matters(program, id) && kind != "register"
     };
     let at = (0..program.instances.len()).find(is_forgotten)?;
     Some(program.instances[at].control_plane_name.to_string())
@@ -305,34 +303,11 @@ mod tests {
         assert!(racked.rack == before);
     }
 
-    /// The sampler counts packets since its last copy, and copies other packets if it forgets the number.
+    /// The sampler forgets the number of packets since its last copy when the plan is replaced, and then copies other packets.
     #[test]
-    fn the_memory_of_an_extern_moves_with_the_plan() {
-        match prove_replaced(&mut slice("RACK.toml"), &effort()).unwrap() {
-            Verdict::Same(tried) => assert!(tried.frames > 10 && tried.plans > 0, "{tried:?}"),
-            other => panic!("{other:?}"),
-        }
-    }
-
-    /// Buckets of meters do not move.
-    #[test]
-    fn a_meter_is_emptied() {
-        const METERED: &str = "#include <core.p4>
-            #include <v1model.p4>
-            struct none_t {}
-            parser P(packet_in p, out none_t h, inout none_t m, inout standard_metadata_t s) {
-                state start { transition accept; }
-            }
-            control Nothing(inout none_t h, inout none_t m) { apply {} }
-            control I(inout none_t h, inout none_t m, inout standard_metadata_t s) {
-                meter(4, MeterType.packets) limit;
-                apply { bit<2> color; limit.execute_meter(0, color); s.egress_spec = (bit<9>)color; }
-            }
-            control E(inout none_t h, inout none_t m, inout standard_metadata_t s) { apply {} }
-            control D(packet_out p, in none_t h) { apply {} }
-            V1Switch(P(), Nothing(), I(), E(), Nothing(), D()) main;";
-        let program = compiler::reparse("meter.p4", METERED, &mut SourceMap::new()).unwrap();
-        assert_eq!(forgotten(&program).as_deref(), Some("I.limit"));
+    fn of_memory_that_does_not_move_with_the_plan_nothing_is_said() {
+        let verdict = prove_replaced(&mut slice("RACK.toml"), &effort()).unwrap();
+        assert_eq!(verdict, Verdict::Forgets("RouterIngress.beacon".to_string()));
     }
 
     /// No other run has a controller that could ignore frames in flight.

@@ -21,10 +21,10 @@ use std::path::{Path, PathBuf};
 
 A job is a text:
 
-  dataset d1 = \"10.0.1.1:/data/part1\"                    host and path of a file, or of a directory of files
-  mapper  m1 = words(d1)                                 or lines(d1), count(d1, key = COLUMN),
-                                                         pairs(d1, key = COLUMN, value = COLUMN), run(d1, command = \"...\")
-  reducer counts = add(m1, m2, at = \"10.0.0.1\")          or max, min, or
+ dataset d1 = \"10.0.1.1:/data/part1\"                    host and path of a file, or of a directory of files
+ mapper  m1 = words(d1)                                 or lines(d1), count(d1, key = COLUMN),
+                                                        pairs(d1, key = COLUMN, value = COLUMN), run(d1, command = \"...\")
+ reducer counts = add(m1, m2, at = \"10.0.0.1\")          or max, min, or
 
 COLUMN is a name of the first line of CSV, or a number. A reducer takes: at = HOST, by = switch | hosts, key = hashed | text | number,
 value = u32 | u64, values = N, profile = pipeline | software, rows = N, rounds = N, window = N, seed = N, number = N, port = N, keys = N,
