@@ -23,7 +23,7 @@ const WITHOUT_CHANCE: &[(&str, &str)] = &[
     ("spares/RACK.toml", "devices fail and hosts send at fixed times"),
 ];
 
-/// All racks below a directory, by name: what has a `[rack]`.
+/// All racks below a directory, by name: what has a `[rack]` and runs programs.
 fn racks(directory: &Path, found: &mut Vec<PathBuf>) {
     let mut entries: Vec<PathBuf> =
         fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -32,7 +32,9 @@ fn racks(directory: &Path, found: &mut Vec<PathBuf>) {
         if path.is_dir() {
             racks(&path, found);
         } else if path.extension().is_some_and(|extension| extension == "toml")
-            && fs::read_to_string(&path).unwrap().lines().any(|line| line.trim() == "[rack]")
+            && ["[rack]", "[[app]]"]
+                .iter()
+                .all(|head| fs::read_to_string(&path).unwrap().lines().any(|line| line.trim() == *head))
         {
             found.push(path);
         }

@@ -22,8 +22,8 @@ use std::path::{Path, PathBuf};
 A job is a text:
 
  dataset d1 = \"10.0.1.1:/data/part1\"                    host and path of a file, or of a directory of files
- mapper  m1 = words(d1)                                 or lines(d1), count(d1, key = COLUMN),
-                                                        pairs(d1, key = COLUMN, value = COLUMN), run(d1, command = \"...\")
+ mapper  m1 = words(d1)                                 or lines(d1), count(d1, key = COLUMN)
+ mapper  m2 = run(d1, command = \"...\")               or pairs(d1, key = COLUMN, value = COLUMN)
  reducer counts = add(m1, m2, at = \"10.0.0.1\")          or max, min, or
 
 COLUMN is a name of the first line of CSV, or a number. A reducer takes: at = HOST, by = switch | hosts, key = hashed | text | number,
