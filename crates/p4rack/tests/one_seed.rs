@@ -16,6 +16,7 @@ const REST: Duration = Duration::from_ms(6);
 /// Examples in which nothing is left to chance, so that another seed gives the same log: `(name, why)`.
 const WITHOUT_CHANCE: &[(&str, &str)] = &[
     ("apps/RACK.toml", "links lose nothing, and hosts send at fixed times"),
+    ("crosspod/spares.toml", "links lose nothing and hosts send at fixed times"),
     (
         "snat/RACK.toml",
         "links lose nothing, hosts send at fixed times, and the handler was made with the file's seed",
