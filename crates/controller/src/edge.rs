@@ -69,7 +69,7 @@ impl Edge {
 }
 
 /// The shortest bytes of a number.
-pub(crate) fn shortest(value: u64) -> Vec<u8> {
+pub fn shortest(value: u64) -> Vec<u8> {
     let bytes = value.to_be_bytes();
     let zeros = bytes.iter().take_while(|byte| **byte == 0).count().min(bytes.len() - 1);
     bytes[zeros..].to_vec()

@@ -51,7 +51,7 @@ pub use ask::{Answer, Ask, AskId, DeviceId, Heard, Holdings, Kinds};
 pub use call::{Call, Output, Reply, Steer, Ticket};
 pub use control_writes::PortCount;
 pub use controller::Controller;
-pub use edge::{Edge, EdgeRegisters};
+pub use edge::{Edge, EdgeRegisters, shortest};
 pub use edges::EdgeState;
 pub use failover::Kept;
 pub use holdings::everything_held;

@@ -5,7 +5,9 @@ use super::{Known, Maker, Offered, told};
 use base_diag::SourceMap;
 use base_time::Duration;
 use compiler::{Printed, make_parts};
-use controller::{Edge, EdgeRegisters, Limits as EdgeLimits, Part, Planner, RegionMap, Rollout, Wires};
+use controller::{
+    Edge, EdgeRegisters, Limits as EdgeLimits, Part, Planner, RegionMap, Rollout, Wires, shortest,
+};
 use ir::{InstanceId, Name, Program};
 use ir_split::{DeviceIndex, LastArgs, Linkage, Placement, Policy, Site};
 use ir_state::Mode;
@@ -338,7 +340,7 @@ fn updates(linkage: &Linkage, info: &P4Info) -> Result<Vec<Update>, Status> {
         all.push(Update { r#type: Type::Modify as i32, entity: Some(Entity { entity: Some(entry) }) });
     }
     for entry in &linkage.entries {
-        let param = |(param_id, value): (u32, &u64)| Param { param_id, value: bytes(*value) };
+        let param = |(param_id, value): (u32, &u64)| Param { param_id, value: shortest(*value) };
         let params = (1..).zip(&entry.args).map(param).collect();
         let action = Action { action_id: id(&entry.action, &info.actions)?, params };
         let entry = Kind::TableEntry(TableEntry {
@@ -350,7 +352,8 @@ fn updates(linkage: &Linkage, info: &P4Info) -> Result<Vec<Update>, Status> {
         all.push(Update { r#type: Type::Insert as i32, entity: Some(Entity { entity: Some(entry) }) });
     }
     for &(session_id, port) in &linkage.sessions {
-        let replicas = vec![Replica { port_kind: Some(PortKind::Port(bytes(port))), ..Replica::default() }];
+        let replicas =
+            vec![Replica { port_kind: Some(PortKind::Port(shortest(port))), ..Replica::default() }];
         let session = CloneSessionEntry { session_id, replicas, ..CloneSessionEntry::default() };
         let entry = PacketReplicationEngineEntry { r#type: Some(Replicated::CloneSessionEntry(session)) };
         let entity = Entity { entity: Some(Kind::PacketReplicationEngineEntry(entry)) };
@@ -360,13 +363,8 @@ fn updates(linkage: &Linkage, info: &P4Info) -> Result<Vec<Update>, Status> {
 }
 
 fn exact(field_id: u32, value: u64) -> FieldMatch {
-    let exact = field_match::Exact { value: bytes(value) };
+    let exact = field_match::Exact { value: shortest(value) };
     FieldMatch { field_id, field_match_type: Some(field_match::FieldMatchType::Exact(exact)) }
-}
-
-/// The shortest bytes of a number.
-fn bytes(value: u64) -> Vec<u8> {
-    base_bits::num_bigint::BigUint::from(value).to_bytes_be()
 }
 
 fn id<T: Described>(name: &str, all: &[T]) -> Result<u32, Status> {

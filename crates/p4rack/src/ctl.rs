@@ -2,7 +2,6 @@
 
 use crate::run::text::hex;
 use base_time::Duration;
-use p4runtime_proto::p4::v1::Uint128;
 use p4runtime_proto::p4rack::v1::{
     Metric, ShowResponse, Target, Thresholds, TraceResponse, show_response::State, target,
 };
@@ -93,9 +92,8 @@ pub fn ports(shown: &ShowResponse) -> String {
 pub fn clients(shown: &ShowResponse) -> String {
     let rows = shown.clients.iter().map(|client| {
         let role = if client.role.is_empty() { "default role" } else { &client.role };
-        let id = |id: &Uint128| u128::from(id.high) << 64 | u128::from(id.low);
         let election =
-            client.election_id.as_ref().map_or("no election id".to_string(), |e| id(e).to_string());
+            client.election_id.map_or("no election id".to_string(), |id| u128::from(id).to_string());
         let is = if client.is_primary { "primary" } else { "backup" };
         vec![client.stream.to_string(), role.to_string(), election, is.to_string()]
     });

@@ -220,7 +220,7 @@ impl Connection {
         let mut p4runtime = P4RuntimeClient::with_interceptor(channel.clone(), badge.clone())
             .max_decoding_message_size(MOST_BYTES)
             .max_encoding_message_size(MOST_BYTES);
-        let election = Uint128 { high: (place.election >> 64) as u64, low: place.election as u64 };
+        let election = Uint128::from(place.election);
         let (say, said) = mpsc::channel(WAITING);
         let hello = MasterArbitrationUpdate { election_id: Some(election), ..Default::default() };
         let said_nothing = |_| Shut::broken("it ended");
@@ -430,8 +430,7 @@ fn superseded(message: &StreamMessageResponse) -> Option<Shut> {
         return Some(Shut::broken("the agent did not name its primary"));
     };
     let code = update.status.as_ref().map_or(0, |status| status.code);
-    let highest = update.election_id.unwrap_or_default();
-    let highest = u128::from(highest.high) << 64 | u128::from(highest.low);
+    let highest = u128::from(update.election_id.unwrap_or_default());
     let is_free = code == Code::NotFound as i32;
     (code != Code::Ok as i32).then_some(Shut::Superseded { highest, is_free })
 }

@@ -90,7 +90,7 @@ impl Primary<'_> {
         let (say, said) = mpsc::channel(1);
         let mut election = 1u128;
         let claim = |id: u128| {
-            let election_id = Some(Uint128 { high: (id >> 64) as u64, low: id as u64 });
+            let election_id = Some(id.into());
             let update = MasterArbitrationUpdate { election_id, ..MasterArbitrationUpdate::default() };
             StreamMessageRequest { update: Some(Said::Arbitration(update)) }
         };
@@ -102,11 +102,9 @@ impl Primary<'_> {
                 continue;
             };
             if update.status.as_ref().is_some_and(|status| status.code == Code::Ok as i32) {
-                let election = Uint128 { high: (election >> 64) as u64, low: election as u64 };
-                return Ok(Primary { switch, election, _say: say, _heard: heard });
+                return Ok(Primary { switch, election: election.into(), _say: say, _heard: heard });
             }
-            let highest = update.election_id.unwrap_or_default();
-            let highest = u128::from(highest.high) << 64 | u128::from(highest.low);
+            let highest = u128::from(update.election_id.unwrap_or_default());
             if highest >= election {
                 let no_more = "the primary has the highest election id: end it with `p4rack ctl takeover`";
                 election = highest.checked_add(1).ok_or_else(|| Status::failed_precondition(no_more))?;

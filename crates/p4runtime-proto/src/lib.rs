@@ -19,6 +19,7 @@
 mod forms;
 mod nesting;
 mod text;
+mod uint128;
 
 pub use forms::{
     FormError, Message, binary_size, from_binary, from_json, from_json_placed, from_text, from_text_placed,

@@ -55,10 +55,6 @@ struct Member {
 /// Messages to streams.
 pub(crate) type Notices = Vec<(StreamId, StreamMessageResponse)>;
 
-fn number(id: &Uint128) -> u128 {
-    u128::from(id.high) << 64 | u128::from(id.low)
-}
-
 impl Arbitration {
     /// Handles a controller's arbitration request. An error ends its stream. `named` is true for roles that the program
     /// names; other roles make room for them.
@@ -71,7 +67,7 @@ impl Arbitration {
     ) -> Result<Arbitrated, Status> {
         let refuse = |code, why: String| Err(Status::new(code, why));
         let role = update.role.as_ref().map_or("", |role| role.name.as_str());
-        let election = update.election_id.as_ref().map(number);
+        let election = update.election_id.map(u128::from);
         // A message of nothing, of whatever type, says nothing: some clients always send one.
         let config = update.role.as_ref().and_then(|role| role.config.as_ref());
         if config.is_some_and(|config| !config.value.is_empty()) {
@@ -251,7 +247,7 @@ impl Arbitration {
             return Err(Status::new(Code::NotFound, format!("there is no role `{role}`")));
         };
         let primary = state.primary.and_then(|id| self.streams.get(&id)).and_then(|member| member.election);
-        match (primary, election.map(number)) {
+        match (primary, election.copied().map(u128::from)) {
             (Some(primary), Some(given)) if primary == given => Ok(()),
             (Some(_), _) => Err(Status::new(Code::PermissionDenied, "the election id is not the primary's")),
             (None, _) => Err(Status::new(Code::PermissionDenied, "there is no primary controller now")),
@@ -265,11 +261,10 @@ fn notice(device: u64, role: &str, state: &RoleState, to: StreamId) -> StreamMes
         Some(_) => (Code::AlreadyExists, "this controller is a backup"),
         None => (Code::NotFound, "there is no primary"),
     };
-    let split = |id: u128| Uint128 { high: (id >> 64) as u64, low: id as u64 };
     let update = MasterArbitrationUpdate {
         device_id: device,
         role: (!role.is_empty()).then(|| Role { name: role.to_string(), ..Role::default() }),
-        election_id: state.highest.map(split),
+        election_id: state.highest.map(Uint128::from),
         status: Some(rpc::Status { code: code as i32, message: message.to_string(), details: vec![] }),
     };
     StreamMessageResponse { update: Some(stream_message_response::Update::Arbitration(update)) }
@@ -280,9 +275,9 @@ mod tests {
     use super::*;
 
     fn says(all: &mut Arbitration, stream: u64, role: &str, election: u128) -> Result<Arbitrated, Status> {
-        let id = Uint128 { high: (election >> 64) as u64, low: election as u64 };
         let role = (!role.is_empty()).then(|| Role { name: role.to_string(), ..Role::default() });
-        let update = MasterArbitrationUpdate { role, election_id: Some(id), ..Default::default() };
+        let update =
+            MasterArbitrationUpdate { role, election_id: Some(election.into()), ..Default::default() };
         all.update(StreamId(stream), 1, &update, |role| role == "ours")
     }
 

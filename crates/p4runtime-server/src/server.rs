@@ -177,11 +177,10 @@ impl<B: Builder> Server<B> {
 
     /// Streams of controllers that have sent an arbitration update.
     pub fn clients(&self) -> Vec<Client> {
-        let split = |id: u128| Uint128 { high: (id >> 64) as u64, low: id as u64 };
         let client = |(stream, role, election, is_primary): (StreamId, &str, Option<u128>, bool)| Client {
             stream: stream.0,
             role: role.to_string(),
-            election_id: election.map(split),
+            election_id: election.map(Uint128::from),
             is_primary,
         };
         self.arbitration.clients().map(client).collect()
