@@ -9,6 +9,7 @@
 mod device;
 mod holds;
 
+pub use ::device::QueueDepths;
 use compiler::Printed;
 use controller::{Call, DeviceId};
 use dataplane_ports::Lanes;
@@ -67,6 +68,8 @@ pub struct Setup {
     pub record: Option<PathBuf>,
     /// Ports with cables inside the process.
     pub cables: Vec<(u32, Cable)>,
+    /// Frames that wait behind the cables, where whoever holds their other ends reports it.
+    pub queue_depths: Arc<QueueDepths>,
     /// Threads that run frames. Each port belongs to one of them.
     pub workers: usize,
     /// Frames for and from controllers go by this port.
@@ -106,6 +109,7 @@ impl Setup {
             ports_after: std::time::Duration::ZERO,
             record: None,
             cables: vec![],
+            queue_depths: Arc::default(),
             workers: 1,
             cpu_port: None,
             drop_port: None,
@@ -343,6 +347,7 @@ fn owner(
     // The devices of a rack in one process are the owner's: frames pass all of them at one moment.
     let shares = matches!(setup.switch, Switch::One(_) | Switch::Filled(..));
     let registry = setup.registry.clone();
+    let queue_depths = Arc::clone(&setup.queue_depths);
     // A process remembers no earlier start. Two starts of a device are further apart than a second.
     let boots = Boots::after((epoch / 1_000_000_000) as u32);
     let maker = |own| Maker {
@@ -352,6 +357,7 @@ fn owner(
         keep_program,
         retire,
         registry: registry.clone(),
+        queue_depths: Arc::clone(&queue_depths),
         known: Known::default(),
         boots: boots.clone(),
         shares,

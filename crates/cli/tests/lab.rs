@@ -112,6 +112,60 @@ fn a_script_that_expects_too_much_fails_as_text_and_as_json() {
 }
 
 #[test]
+fn a_program_sees_how_many_frames_wait_for_a_slow_link() {
+    let place = Place::new("queues");
+    if !may_run(&place) {
+        return;
+    }
+    place.write("queues.p4", QUEUES);
+    // A frame takes 160 ms at 0.05 Mbit/s.
+    let hosts = [1, 2].map(|at| {
+        let neighbour = 3 - at;
+        format!(
+            r#""h{at}": {{"ip": "10.0.0.{at}/24", "mac": "08:00:00:00:00:0{at}",
+               "commands": ["ip neigh add 10.0.0.{neighbour} lladdr 08:00:00:00:00:0{neighbour} dev eth0"]}}"#
+        )
+    });
+    let topology = format!(
+        r#"{{"hosts": {{{}}}, "switches": {{"s1": {{"program": "queues.p4"}}}},
+            "links": [["h1", "s1-p1"], ["s1-p2", "h2", "0", 0.05]]}}"#,
+        hosts.join(",")
+    );
+    place.write("topology.json", &topology);
+    // Without a burst nothing waits.
+    let burst = "for i in $(seq 30); do head -c 1000 /dev/zero > /dev/udp/10.0.0.2/9; done";
+    let script = format!(
+        "s1 register_read waited 0\nexpect waited[0]= 0\nh1 bash -c '{burst}'\n\
+         within 20s s1 register_read waited 0\nexpect waited[0]= 1\n"
+    );
+    place.write("queues.txt", &script);
+    let done = place.lab(&["test", "queues.txt", "topology.json", "--grpc-port", "0", "--no-pcap"]);
+    assert!(done.status.success(), "{}", text(&done));
+}
+
+/// Joins ports 1 and 2; notes whether a packet had five or more others in front of it.
+const QUEUES: &str = r#"
+#include <core.p4>
+#include <v1model.p4>
+struct headers_t { }
+struct metadata_t { }
+parser P(packet_in packet, out headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
+    state start { transition accept; }
+}
+control V(inout headers_t hdr, inout metadata_t meta) { apply { } }
+control I(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
+    apply { standard.egress_spec = 3 - standard.ingress_port; }
+}
+control E(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
+    register<bit<8>>(1) waited;
+    apply { if (standard.enq_qdepth >= 5 && standard.deq_qdepth >= 5) { waited.write(0, 1); } }
+}
+control C(inout headers_t hdr, inout metadata_t meta) { apply { } }
+control D(packet_out packet, in headers_t hdr) { apply { } }
+V1Switch(P(), V(), I(), E(), C(), D()) main;
+"#;
+
+#[test]
 fn commands_come_by_a_pipe_and_by_exec() {
     let place = Place::new("pipe");
     if !may_run(&place) {

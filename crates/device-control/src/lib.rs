@@ -27,7 +27,7 @@ use base_time::Time;
 use compiler::reparse;
 use control_writes::EntryKey;
 use dataplane_api::Registry;
-use device::{Options, PortNumbers};
+use device::{Options, PortNumbers, QueueDepths};
 use ir_split::SentEdge;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
@@ -73,6 +73,8 @@ pub struct Maker {
     pub own: Option<Arc<ir::Program>>,
     /// A configuration for BMv2 means the program that runs.
     pub keep_program: bool,
+    /// Queues behind the ports.
+    pub queue_depths: Arc<QueueDepths>,
     /// The externs of the user's own that there are.
     pub registry: Registry,
     /// Machine code that is there already.
@@ -198,7 +200,12 @@ impl Builder for Maker {
         let Offered { info, plain, numbers, initial } = offered?;
         agrees(config, &info)?;
         room(&plain, self.memory)?;
-        let mut options = Options { registry: self.registry.clone(), seed: self.seed, ..Options::default() };
+        let mut options = Options {
+            registry: self.registry.clone(),
+            seed: self.seed,
+            queue_depths: Arc::clone(&self.queue_depths),
+            ..Options::default()
+        };
         options.drop_port = self.drop_port.unwrap_or(options.drop_port);
         let cannot = |problems: Vec<Diagnostic>| told("the program cannot run", &problems);
         let running = match (self.shares, &known) {

@@ -121,7 +121,7 @@ impl AtWork<'_> {
 
     /// Runs an egress result and queued packets to their ends, at one time: see
     /// [`Device::drain`](dataplane_api::Device::drain).
-    fn drain(mut self, first: EgressResult, queued: Vec<Queued>, now: Time) -> Vec<Output> {
+    pub(crate) fn drain(mut self, first: EgressResult, queued: Vec<Queued>, now: Time) -> Vec<Output> {
         let (mut outputs, mut waiting, mut result) = (vec![], VecDeque::from(queued), first);
         loop {
             outputs.extend(result.output);
@@ -130,7 +130,7 @@ impl AtWork<'_> {
                 waiting.extend(self.resume(packet, now));
             }
             let Some(packet) = waiting.pop_front() else { return outputs };
-            let queue = QueueRecord { enqueued: now, ..QueueRecord::default() };
+            let queue = self.core.queue_depths.record(packet.replica.port, now);
             result = self.egress(packet, queue, now);
         }
     }

@@ -3,6 +3,7 @@
 use crate::budget::PacketBudget;
 use crate::one_shots::OneShots;
 use crate::ports::PortNumbers;
+use crate::queue_depths::QueueDepths;
 use crate::replication::Replication;
 use crate::stage::Stop;
 use crate::state::State;
@@ -17,6 +18,8 @@ pub struct Core {
     pub program: Arc<Program>,
     /// State that packets can change.
     pub state: State,
+    /// Queues behind the ports.
+    pub queue_depths: Arc<QueueDepths>,
     pub(crate) replication: Replication,
     pub(crate) counters: Counters,
     pub(crate) one_shots: OneShots,

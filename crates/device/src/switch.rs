@@ -7,6 +7,7 @@ use crate::core::Core;
 use crate::environment::{Environment, PassThrough};
 use crate::one_shots::OneShots;
 use crate::ports::PortNumbers;
+use crate::queue_depths::QueueDepths;
 use crate::replication::Replication;
 use crate::runner::StageRunner;
 use crate::state::State;
@@ -29,6 +30,8 @@ pub struct Options {
     pub seed: u64,
     /// Stands between the device and clock, randomness and queues.
     pub environment: Box<dyn Environment>,
+    /// Queues behind the ports, for frames that run to their ends at once.
+    pub queue_depths: Arc<QueueDepths>,
     /// The port that means "drop", where a port means it.
     pub drop_port: u32,
     /// Maximum number of passes and copies that result from one received frame.
@@ -43,6 +46,7 @@ impl Default for Options {
             registry: Registry::default(),
             seed: 0,
             environment: Box::new(PassThrough),
+            queue_depths: Arc::default(),
             drop_port: p4_arch::v1model::DROP_PORT,
             pass_limit: 4096,
             step_limit: 4_000_000,
@@ -74,6 +78,7 @@ impl Switch {
         let rng = Rng::new(options.seed).split("random");
         let mut core = Core {
             state: State::new(tables, value_sets, objects, functions, options.environment, rng),
+            queue_depths: options.queue_depths,
             replication: Replication::default(),
             counters: Counters::default(),
             one_shots: OneShots::default(),
@@ -130,6 +135,10 @@ impl Device for Switch {
 
     fn resume(&mut self, packet: QueuedPacket, now: Time) -> Vec<Queued> {
         self.at_work().resume(packet, now)
+    }
+
+    fn drain(&mut self, queued: Vec<Queued>, now: Time) -> Vec<Output> {
+        self.at_work().drain(EgressResult::default(), queued, now)
     }
 
     fn deadline(&self) -> Option<Time> {

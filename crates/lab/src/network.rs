@@ -8,7 +8,7 @@ use crate::registry::{HostRecord, MARK, Record, Registry, SwitchRecord};
 use crate::space::{Space, own_sys};
 use crate::stack;
 use crate::wire::{End, Wire, WireCount};
-use agent::{Setup, Switch as Runs, cable};
+use agent::{QueueDepths, Setup, Switch as Runs, cable};
 use base_time::Rng;
 use dataplane_ports::{Cable, CaptureSink, Tap};
 use ir::Program;
@@ -74,6 +74,9 @@ pub(crate) enum Cabling {
     Veth([(Space, String); 2]),
 }
 
+/// Highest number of queues of a switch: v1model has 512 ports.
+const MOST_QUEUES: u32 = 4096;
+
 /// Name of a whole rack among the switches.
 pub(crate) const RACK: &str = "rack";
 
@@ -97,7 +100,8 @@ impl Network {
         let mut plugged = network.plug(settings)?;
         for (number, (ready, port)) in switches.into_iter().zip(ports).enumerate() {
             let cables = std::mem::take(&mut plugged.cables[number]);
-            network.start_switch(number, ready, port, cables, settings.seed)?;
+            let queues = Arc::clone(&plugged.queues[number]);
+            network.start_switch(number, ready, port, (cables, queues), settings.seed)?;
         }
         for (link, ends) in network.lab.links.iter().zip(plugged.ends) {
             let name =
@@ -185,8 +189,11 @@ impl Network {
 
     /// Opens both ends of every link.
     fn plug(&self, settings: &Settings) -> Result<Plugged, String> {
-        let mut plugged =
-            Plugged { cables: self.lab.switches.iter().map(|_| vec![]).collect(), ends: vec![] };
+        let mut plugged = Plugged {
+            cables: self.lab.switches.iter().map(|_| vec![]).collect(),
+            queues: (0..self.lab.switches.len()).map(|at| Arc::new(self.queues(at))).collect(),
+            ends: vec![],
+        };
         if let Some(directory) = &settings.pcaps {
             std::fs::create_dir_all(directory)
                 .map_err(|error| format!("`{}`: {error}", directory.display()))?;
@@ -213,6 +220,13 @@ impl Network {
         Ok(())
     }
 
+    /// Queues behind the ports of a switch, up to the highest port that programs can name.
+    fn queues(&self, switch: usize) -> QueueDepths {
+        let node = NodeId::Device(rack_model::DeviceId(switch as u32));
+        let highest = self.lab.ends(node).map(|end| end.port).max();
+        QueueDepths::new(highest.map_or(0, |port| port.saturating_add(1).min(MOST_QUEUES)))
+    }
+
     fn end(&self, end: Plug, settings: &Settings, plugged: &mut Plugged) -> Result<End, String> {
         let name = self.lab.interface(end);
         match end.node {
@@ -232,7 +246,8 @@ impl Network {
             NodeId::Device(id) => {
                 let (inside, outside) = cable(WAITING);
                 plugged.cables[id.0 as usize].push((end.port, inside));
-                let mut other = End::of_cable(outside);
+                let queues = Arc::clone(&plugged.queues[id.0 as usize]);
+                let mut other = End::of_cable(outside, queues, end.port);
                 if let Some(directory) = &settings.pcaps {
                     other.captures = Some(captures(directory, &name)?);
                 }
@@ -246,7 +261,7 @@ impl Network {
         number: usize,
         ready: Ready,
         port: u16,
-        cables: Vec<(u32, Cable)>,
+        (cables, queue_depths): (Vec<(u32, Cable)>, Arc<QueueDepths>),
         seed: u64,
     ) -> Result<(), String> {
         let switch = &self.lab.switches[number];
@@ -257,6 +272,7 @@ impl Network {
             device_id: switch.device_id,
             address: (Ipv4Addr::LOCALHOST, port).into(),
             cables,
+            queue_depths,
             cpu_port: switch.cpu_port,
             seed: seed.wrapping_add(number as u64),
             ..Setup::new(Runs::Filled(ready.program, ready.updates))
@@ -446,6 +462,8 @@ fn is_up(space: &Space, name: &str) -> bool {
 struct Plugged {
     /// For each switch.
     cables: Vec<Vec<(u32, Cable)>>,
+    /// For each switch.
+    queues: Vec<Arc<QueueDepths>>,
     /// For each link.
     ends: Vec<[End; 2]>,
 }

@@ -8,7 +8,9 @@
 //! A [`Medium`] decides the fate of each frame, as in `p4rack up`. A link without rate, delay or losses passes whole
 //! batches on.
 
+use agent::QueueDepths;
 use base_time::{Duration, Rng, Time};
+use dataplane_api::Port;
 use dataplane_ports::{Batch, Cable, CaptureSink, Carrier, Sink, Source, Wait};
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
@@ -39,18 +41,20 @@ pub struct End {
     pub captures: Option<(CaptureSink, CaptureSink)>,
     /// State of the switch's port there.
     carrier: Option<Carrier>,
+    /// The switch's queues, and its port there: frames that it has sent wait here for the link.
+    queue: Option<(Arc<QueueDepths>, Port)>,
 }
 
 impl End {
     /// An end of two parts.
     pub fn new(source: Box<dyn Source>, sink: Box<dyn Sink>) -> End {
-        End { source, sink, captures: None, carrier: None }
+        End { source, sink, captures: None, carrier: None, queue: None }
     }
 
-    /// The other end of a switch's cable.
-    pub fn of_cable(Cable { sink, source }: Cable) -> End {
-        let carrier = Some(sink.carrier());
-        End { carrier, ..End::new(Box::new(source), Box::new(sink)) }
+    /// The other end of the cable of a switch's port; `queues` are told how many frames wait for the link.
+    pub fn of_cable(Cable { sink, source }: Cable, queues: Arc<QueueDepths>, port: Port) -> End {
+        let (carrier, queue) = (Some(sink.carrier()), Some((queues, port)));
+        End { carrier, queue, ..End::new(Box::new(source), Box::new(sink)) }
     }
 }
 
@@ -177,6 +181,11 @@ impl Direction {
         has_room
     }
 
+    /// Number of frames that wait.
+    fn depth(&self) -> u32 {
+        u32::try_from(self.queue.len()).unwrap_or(u32::MAX)
+    }
+
     /// Starts frames whose turn has come; returns the number of losses. A late thread makes up for it: a frame starts
     /// when the previous one has ended, not when the thread runs.
     fn send(&mut self, now: Time) -> u64 {
@@ -238,7 +247,12 @@ impl Run {
             self.follow();
             let now = self.now();
             let is_busy = (0..2).fold(false, |busy, from| self.receive(from, now) | busy);
-            (0..2).for_each(|from| self.pass(from, now));
+            for from in 0..2 {
+                self.pass(from, now);
+                if let Some((queues, port)) = &self.ends[from].queue {
+                    queues.set(*port, self.directions[from].depth());
+                }
+            }
             if is_busy {
                 continue;
             }

@@ -4,7 +4,7 @@ use dataplane_api::DropReason;
 use dataplane_tables::Table;
 use device::v1model::QueueMetadata;
 use std::ffi::c_void;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Rounds of loops, in steps of the interpreter.
 pub(crate) const FUEL: u64 = 4_000_000;
@@ -71,6 +71,10 @@ pub(crate) struct Context {
     pub(crate) arguments: [u64; arguments::COUNT],
     /// For egress on its own.
     pub(crate) queueing: QueueMetadata,
+    /// Frames that wait behind each port, for packets that do not wait in front of egress.
+    pub(crate) queue_depths: *const AtomicU32,
+    /// Position of the depth for all other ports.
+    pub(crate) other_ports: u64,
     pub(crate) sent: u64,
     /// Counts of dropped packets, by reason.
     pub(crate) dropped: [u64; REASONS.len()],

@@ -109,7 +109,9 @@ fn runner(compiled: &Compiled, core: &mut Core) -> Box<dyn BatchRunner> {
         Made::Nothing => None,
         Made::Whole(build) => {
             let table_replicas = build.table_replicas(core);
-            table_replicas.map(|table_replicas| Box::new(Native::new(Arc::clone(build), table_replicas)) as _)
+            let depths = Arc::clone(&core.queue_depths);
+            table_replicas
+                .map(|table_replicas| Box::new(Native::new(Arc::clone(build), table_replicas, depths)) as _)
         }
         Made::Halves(builds) => {
             let table_replicas = builds.table_replicas(core);

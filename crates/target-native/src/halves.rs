@@ -154,8 +154,8 @@ impl HalvesAtWork {
         budget: PacketBudget,
     ) -> HalvesAtWork {
         HalvesAtWork {
-            ingress: Native::new(Arc::clone(&builds.ingress), of_ingress),
-            egress: Native::new(Arc::clone(&builds.egress), of_egress),
+            ingress: Native::new(Arc::clone(&builds.ingress), of_ingress, Arc::default()),
+            egress: Native::new(Arc::clone(&builds.egress), of_egress, Arc::default()),
             free: vec![],
             came: vec![],
             budget,

@@ -14,6 +14,7 @@ use crate::tables::TableReplicas;
 use base_time::Time;
 use dataplane_api::{Output, QueuedPacket};
 use dataplane_tables::Tables;
+use device::QueueDepths;
 use device::v1model::{self, Ingress, QueueMetadata};
 use device::{AtWork, PacketBudget};
 use ir_interp::Interpreter;
@@ -30,6 +31,7 @@ pub(crate) struct Native {
     /// Frames that were too long for their packets' buffers in the last run.
     pub(crate) outputs: Vec<Output>,
     pub(crate) table_replicas: TableReplicas,
+    queue_depths: Arc<QueueDepths>,
     /// Room for packets that are yet to come; in boxes, as queues take them.
     #[allow(clippy::vec_box)]
     pub(crate) free: Vec<Box<Parked>>,
@@ -94,7 +96,11 @@ impl BatchRunner for Native {
 }
 
 impl Native {
-    pub(crate) fn new(build: Arc<Build>, table_replicas: TableReplicas) -> Native {
+    pub(crate) fn new(
+        build: Arc<Build>,
+        table_replicas: TableReplicas,
+        queue_depths: Arc<QueueDepths>,
+    ) -> Native {
         let memory = Memory::new(build.layout.bytes);
         let (values, rest) = (build.zeros.clone(), build.rest.clone());
         Native {
@@ -104,6 +110,7 @@ impl Native {
             values,
             outputs: vec![],
             table_replicas,
+            queue_depths,
             free: vec![],
             interpreted: 0,
             rest,
@@ -122,6 +129,7 @@ impl Native {
         now: Time,
     ) -> Ran {
         self.table_replicas.follow(access);
+        let (queue_depths, other_ports) = self.queue_depths.parts();
         let mut context = Context {
             frame: self.memory.address(),
             tables: self.table_replicas.refs(),
@@ -132,6 +140,8 @@ impl Native {
             asked: self.table_replicas.asked(),
             arguments: [0; arguments::COUNT],
             queueing: QueueMetadata::default(),
+            queue_depths,
+            other_ports: other_ports.into(),
             sent: 0,
             dropped: [0; REASONS.len()],
         };

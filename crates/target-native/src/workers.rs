@@ -172,7 +172,10 @@ impl Shared {
         };
         let runner: Box<dyn BatchRunner> = match &self.0.compiled.code {
             Made::Nothing => Box::new(Interpreter::new(&self.0.compiled.program)),
-            Made::Whole(build) => Box::new(Native::new(Arc::clone(build), reader())),
+            Made::Whole(build) => {
+                let depths = Arc::clone(&self.0.switch.lock().parts().0.queue_depths);
+                Box::new(Native::new(Arc::clone(build), reader(), depths))
+            }
             Made::Halves(builds) => {
                 let budget = self.0.switch.lock().parts().0.new_budget();
                 Box::new(HalvesAtWork::new(builds, [reader(), reader()], budget))

@@ -4,10 +4,10 @@ mod common;
 
 use base_time::{Duration, Rng, Time};
 use dataplane_api::{Device, EgressResult, Output, QueueRecord, Queued};
-use device::{Options, Switch};
+use device::{Options, QueueDepths, Switch};
 use ir::Program;
 use std::sync::Arc;
-use target_native::Engine;
+use target_native::{Engine, Packet, Shared};
 
 /// The router's switch as machine code and as the interpreter's, with the same routes, and frames for them.
 fn both() -> ([Switch; 2], Vec<Vec<u8>>) {
@@ -99,4 +99,57 @@ fn packets_of_another_device_are_not_taken() {
         }
     }
     assert!(came > 100 && switches[0].counters().sent == 0);
+}
+
+/// The depths of a frame of `depths.p4`, and how long it waited.
+fn queueing(frame: &[u8]) -> (u32, u32, u32) {
+    let word = frame[2..12].iter().fold(0_u128, |word, byte| word << 8 | u128::from(*byte));
+    let field = |below: u32, width: u32| (word >> below) as u32 & ((1_u64 << width) - 1) as u32;
+    (field(61, 19), field(42, 19), field(10, 32))
+}
+
+#[test]
+fn what_runs_to_its_end_at_once_sees_the_queues_behind_the_ports() {
+    let path = format!("{}/tests/depths.p4", env!("CARGO_MANIFEST_DIR"));
+    let program = Arc::new(common::program_at(&path));
+    let depths = Arc::new(QueueDepths::new(8));
+    let options = || Options { queue_depths: Arc::clone(&depths), ..Options::default() };
+    let shared = Shared::new(&program, options()).expect("a device");
+    let compiled = Engine::compile(&program, options()).expect("it compiles");
+    assert!(compiled.report().compiled);
+    let mut switches =
+        [compiled.into_switch(), ir_interp::switch(Arc::clone(&program), options()).expect("a device")];
+    let group = |switch: &mut Switch| {
+        switch.multicast_group_set(1, vec![(3, 0), (5, 0)]);
+    };
+    switches.iter_mut().for_each(group);
+    shared.write(group);
+    let mut worker = shared.worker();
+    for (port, depth) in [(3, 7), (5, 0x7_ffff), (7, 3), (8, 4), (u32::MAX, 5)] {
+        depths.set(port, depth);
+    }
+    for (head, wanted) in [
+        ([0, 3], vec![(3, 7)]),
+        ([0, 5], vec![(5, 0x7_ffff)]),
+        ([0, 7], vec![(7, 3)]),
+        ([0, 4], vec![(4, 0)]),
+        ([0, 8], vec![(8, 0)]),
+        ([0, 200], vec![(200, 0)]),
+        ([1, 0], vec![(3, 7), (5, 0x7_ffff)]),
+    ] {
+        let mut frame = vec![0; 12];
+        frame[..2].copy_from_slice(&head);
+        let mut packet = Packet::default();
+        assert!(packet.receive(1, &frame));
+        let mut sent = worker.process(std::slice::from_mut(&mut packet), at(9));
+        if let target_native::Fate::Sent(port) = packet.fate() {
+            sent.push(Output { port, frame: packet.frame().to_vec() });
+        }
+        let all = switches.iter_mut().map(|switch| switch.process(1, &frame, at(9))).chain([sent]);
+        for outputs in all {
+            let seen: Vec<_> = outputs.iter().map(|sent| (sent.port, queueing(&sent.frame))).collect();
+            let wanted: Vec<_> = wanted.iter().map(|(port, depth)| (*port, (*depth, *depth, 0))).collect();
+            assert_eq!(seen, wanted, "{head:?}");
+        }
+    }
 }

@@ -137,6 +137,7 @@ pub fn maker() -> Maker {
         keep_program: false,
         retire: drop,
         registry: netfn_registry::all(),
+        queue_depths: Arc::default(),
         known: Known::default(),
         boots: Boots::default(),
         shares: false,

@@ -362,11 +362,26 @@ impl<'a> Code<'a, '_> {
         self.b.ins().jump(self.next, &[]);
     }
 
-    /// Queues are empty.
+    /// No packet waits here: the queues behind the ports are as deep as their owners say.
     fn leave_queue_at_once(&mut self) {
         let now = self.now();
         let zero = self.number(types::I64, 0);
-        self.set_queue_metadata([now, now, zero, zero, zero]);
+        let depth = self.queue_depth();
+        self.set_queue_metadata([now, now, depth, zero, depth]);
+    }
+
+    /// See [`QueueDepths`](device::QueueDepths). Loads nothing in programs that do not read it.
+    fn queue_depth(&mut self) -> Value {
+        let mut load = |offset: usize| self.b.ins().load(types::I64, PLAIN, self.context, offset as i32);
+        let depths = load(offset_of!(Context, queue_depths));
+        let others = load(offset_of!(Context, other_ports));
+        let port = self.scalar(self.layout.registers.egress_port);
+        let port = self.resize(port, types::I64);
+        let at = self.b.ins().umin(port, others);
+        let offset = self.b.ins().ishl_imm_u(at, 2);
+        let address = self.b.ins().iadd(depths, offset);
+        let depth = self.b.ins().load(types::I32, PLAIN, address, 0);
+        self.b.ins().uextend(types::I64, depth)
     }
 
     /// As long as the packet's queueing was.

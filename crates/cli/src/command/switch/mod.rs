@@ -191,6 +191,7 @@ pub fn run(mut args: Args) -> ExitCode {
         ports_after,
         record,
         cables: vec![],
+        queue_depths: Arc::default(),
         workers: args.workers,
         cpu_port: args.cpu_port,
         drop_port: args.drop_port,
