@@ -58,6 +58,8 @@ pub struct Setup {
     pub tls: Option<Tls>,
     /// Address of the metrics for Prometheus; `None` for none.
     pub metrics: Option<SocketAddr>,
+    /// Gets the way to the switch, for addresses that serve several devices.
+    pub front: Option<std::sync::mpsc::Sender<Front>>,
     /// Listener of BMv2's Thrift services; `None`: they are not served.
     pub thrift: Option<TcpListener>,
     /// Ports of the device.
@@ -104,6 +106,7 @@ impl Setup {
             listener: None,
             tls: None,
             metrics: None,
+            front: None,
             thrift: None,
             ports: vec![],
             ports_after: std::time::Duration::ZERO,
@@ -221,6 +224,8 @@ fn serve_until(
     let (links, ends) = links(&setup.switch, setup.agents_secret.as_ref())?;
     // A switch without a program is an agent, or may become one.
     front.guard(setup.secret.clone(), matches!(setup.switch, Switch::One(None)));
+    // Who asked for it may be gone.
+    setup.front.take().map(|wanted| wanted.send(front.clone()));
     let device = thread::spawn(move || {
         // The parts of a rack stay in the thread that made them. If the switch cannot continue, serving ends.
         let _going = going;

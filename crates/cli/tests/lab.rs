@@ -3,6 +3,8 @@
 
 #![allow(clippy::disallowed_methods)]
 
+use p4runtime_grpc::P4RuntimeClient;
+use p4runtime_proto::p4::v1::GetForwardingPipelineConfigRequest;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -55,6 +57,9 @@ impl Place {
 fn text(output: &Output) -> String {
     String::from_utf8_lossy(&[output.stdout.as_slice(), &output.stderr].concat()).into_owned()
 }
+
+/// Number of tables of each switch of the example.
+const TABLES: [usize; 3] = [1, 1, 2];
 
 /// True where labs can run. Elsewhere the message is tested, and nothing else.
 fn may_run(place: &Place) -> bool {
@@ -193,6 +198,19 @@ fn commands_come_by_a_pipe_and_by_exec() {
         (json[0]["switches"][2]["name"].as_str(), json[0]["switches"][2]["device_id"].as_u64()),
         (Some("s3"), Some(2))
     );
+    let address = format!("http://{}", json[0]["p4runtime"].as_str().unwrap());
+    let tables = |device_id| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let mut client = P4RuntimeClient::connect(address.clone()).await.unwrap();
+            let request = GetForwardingPipelineConfigRequest { device_id, ..Default::default() };
+            let response = client.get_forwarding_pipeline_config(request).await;
+            let info = response.map(|response| response.into_inner().config.unwrap().p4info.unwrap());
+            info.map(|info| info.tables.len()).map_err(|status| status.message().to_string())
+        })
+    };
+    assert_eq!([0, 1, 2].map(tables), TABLES.map(Ok));
+    assert_eq!(tables(3), Err("there is no device with id 3: here are the devices 0, 1, 2".to_string()));
     Command::new("kill").arg(lab.id().to_string()).status().unwrap();
     assert!(lab.wait().unwrap().success());
     assert_eq!(text(&place.lab(&["list"])), "");

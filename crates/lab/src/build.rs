@@ -94,6 +94,9 @@ pub fn welcome(network: &Network) -> String {
             switch.thrift.map_or(String::new(), |address| format!(", Thrift {address}"))
         );
     }
+    if let Some(address) = network.p4runtime().filter(|_| network.switches.len() > 1) {
+        let _ = writeln!(text, "all switches, by device id: P4Runtime {address}");
+    }
     for note in &network.notes {
         let _ = writeln!(text, "note: {note}");
     }

@@ -33,6 +33,7 @@ mod real;
 mod registry;
 mod script;
 mod served;
+mod shared_address;
 mod signals;
 mod space;
 mod stack;

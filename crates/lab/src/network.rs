@@ -5,6 +5,7 @@ use crate::prepare::{Prepared, Ready};
 use crate::printed::Printed;
 use crate::process::Process;
 use crate::registry::{HostRecord, MARK, Record, Registry, SwitchRecord};
+use crate::shared_address::SharedAddress;
 use crate::space::{Space, own_sys};
 use crate::stack;
 use crate::wire::{End, Wire, WireCount};
@@ -13,6 +14,7 @@ use base_time::Rng;
 use dataplane_ports::{Cable, CaptureSink, Tap};
 use ir::Program;
 use lab_model::{Lab, Origin};
+use p4runtime_grpc::Front;
 use rack_model::{End as Plug, NodeId};
 use std::fs::File;
 use std::io;
@@ -20,6 +22,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
 use std::time::Instant;
 use tokio::sync::oneshot;
@@ -60,6 +63,8 @@ pub struct Network {
     /// One for each link. Ended before the switches, whose cables they hold.
     pub(crate) cabling: Vec<Cabling>,
     running: Vec<Running>,
+    /// P4Runtime for all switches.
+    shared_address: Option<SharedAddress>,
     /// Agents and their controller.
     pub(crate) processes: Vec<Process>,
     /// Entry of the lab in the registry.
@@ -98,11 +103,18 @@ impl Network {
         network.programs = switches.iter().map(|ready| Some(Arc::clone(&ready.program))).collect();
         network.make_hosts()?;
         let mut plugged = network.plug(settings)?;
+        let (front, fronts) = std::sync::mpsc::channel();
         for (number, (ready, port)) in switches.into_iter().zip(ports).enumerate() {
             let cables = std::mem::take(&mut plugged.cables[number]);
             let queues = Arc::clone(&plugged.queues[number]);
-            network.start_switch(number, ready, port, (cables, queues), settings.seed)?;
+            network.start_switch(number, ready, port, (cables, queues), settings.seed, front.clone())?;
         }
+        drop(front);
+        let devices: Vec<u64> = network.lab.switches.iter().map(|switch| switch.device_id).collect();
+        let shared_address =
+            SharedAddress::serve(devices.into_iter().zip(fronts), settings.grpc_port == Some(0));
+        network.shared_address =
+            Some(shared_address.map_err(|error| format!("P4Runtime for all switches: {error}"))?);
         for (link, ends) in network.lab.links.iter().zip(plugged.ends) {
             let name =
                 format!("{}-{}", network.lab.interface(link.ends[0]), network.lab.interface(link.ends[1]));
@@ -130,6 +142,7 @@ impl Network {
             hosts: vec![],
             cabling: vec![],
             running: vec![],
+            shared_address: None,
             processes: vec![],
             registry,
             lab,
@@ -147,6 +160,11 @@ impl Network {
         self.registry.add(&self.record()).map_err(|error| format!("the lab cannot be made known: {error}"))
     }
 
+    /// Address of P4Runtime for all switches, if the lab has one.
+    pub fn p4runtime(&self) -> Option<SocketAddr> {
+        self.shared_address.as_ref().map(|shared| shared.address)
+    }
+
     /// What other processes know of the lab.
     pub fn record(&self) -> Record {
         let hosts = self.lab.hosts.iter().zip(&self.hosts);
@@ -161,6 +179,7 @@ impl Network {
             process: std::process::id(),
             directory: self.base.clone(),
             hosts: hosts.map(host).collect(),
+            p4runtime: self.p4runtime(),
             switches: self.switches.clone(),
         }
     }
@@ -263,12 +282,14 @@ impl Network {
         port: u16,
         (cables, queue_depths): (Vec<(u32, Cable)>, Arc<QueueDepths>),
         seed: u64,
+        front: Sender<Front>,
     ) -> Result<(), String> {
         let switch = &self.lab.switches[number];
         let name = switch.name.value.clone();
         let (listener, thrift) = thrift(number).map_err(|error| format!("switch {name}: Thrift: {error}"))?;
         let setup = Setup {
             thrift: Some(listener),
+            front: Some(front),
             device_id: switch.device_id,
             address: (Ipv4Addr::LOCALHOST, port).into(),
             cables,
@@ -449,6 +470,8 @@ impl Drop for Network {
             // One that panicked has ended, too.
             let _ = running.thread.take().map(JoinHandle::join);
         }
+        // Streams end with their switches.
+        self.shared_address = None;
     }
 }
 

@@ -23,6 +23,9 @@ pub struct Record {
     pub directory: PathBuf,
     /// Hosts.
     pub hosts: Vec<HostRecord>,
+    /// Address of P4Runtime for all switches: requests name the device.
+    #[serde(default)]
+    pub p4runtime: Option<std::net::SocketAddr>,
     /// Switches.
     pub switches: Vec<SwitchRecord>,
 }

@@ -16,7 +16,26 @@ pub(crate) struct Head {
 /// Reads the head of an encoded request, whose field `role` has this number. As protobuf requires, the last of several values
 /// counts, and submessages are merged.
 pub(crate) fn read_head(bytes: &[u8], role: u32) -> Result<Head, Status> {
-    try_read(bytes, role).map_err(|error| Status::internal(format!("the message cannot be decoded: {error}")))
+    try_read(bytes, role).map_err(undecodable)
+}
+
+/// Reads the device id of an encoded request: its first field. The last of several values counts.
+pub(crate) fn read_device_id(mut bytes: &[u8]) -> Result<u64, Status> {
+    let mut read = || {
+        let mut device_id = 0;
+        while !bytes.is_empty() {
+            match decode_key(&mut bytes)? {
+                (1, WireType::Varint) => device_id = decode_varint(&mut bytes)?,
+                (number, wire) => skip_field(wire, number, &mut bytes, DecodeContext::default())?,
+            }
+        }
+        Ok(device_id)
+    };
+    read().map_err(undecodable)
+}
+
+fn undecodable(error: prost::DecodeError) -> Status {
+    Status::internal(format!("the message cannot be decoded: {error}"))
 }
 
 fn try_read(mut bytes: &[u8], role: u32) -> Result<Head, prost::DecodeError> {
@@ -82,6 +101,7 @@ mod tests {
         let head = read_head(&request.encode_to_vec(), 6).unwrap();
         let expected = Head { device_id: 7, election_id: request.election_id, role: "r".to_string() };
         assert_eq!(head, expected);
+        assert_eq!(read_device_id(&request.encode_to_vec()).unwrap(), 7);
         // Whatever follows counts, as it does when the message is decoded.
         let later =
             WriteRequest { election_id: Some(Uint128 { high: 0, low: 9 }), ..WriteRequest::default() };
@@ -90,6 +110,8 @@ mod tests {
         assert_eq!(read_head(&both, 6).unwrap().election_id, decoded.election_id);
         for end in 0..both.len() {
             let _ = read_head(&both[..end], 6);
+            let whole = WriteRequest::decode(&both[..end]).map(|request| request.device_id);
+            assert!(whole.is_err() || read_device_id(&both[..end]).ok() == whole.ok());
         }
     }
 }

@@ -24,6 +24,7 @@ mod answers;
 mod budget;
 mod codec;
 mod command;
+mod devices;
 mod guard;
 mod head;
 mod limits;
@@ -44,6 +45,7 @@ mod weigh;
 pub use admission::{Admission, Answering, Client};
 pub use budget::Hold;
 pub use codec::{Codec, Opaque};
+pub use devices::Devices;
 pub use limits::{Limits, Rules, most_files, most_memory};
 
 pub use command::{Command, Found, Front, Waiting, queue};
@@ -54,7 +56,7 @@ pub use operator::{Operator, OperatorError};
 pub use p4runtime_server::{Output, Pieces, Status, StreamId};
 pub use saved::FORMAT as STATE_FORMAT;
 pub use secret::{Badge, Secret};
-pub use serve::{ServeError, Serving, chain, serve};
+pub use serve::{ServeError, Serving, chain, serve, serve_devices};
 pub use streams::Streams;
 pub use tls::{ClientTls, Tls, endpoint, failure};
 

@@ -52,7 +52,7 @@ impl Gate {
         *state = State { secret: secret.map(|secret| secret.0), learns };
     }
 
-    fn check(&self, given: &MetadataMap) -> Result<(), Status> {
+    pub(crate) fn check(&self, given: &MetadataMap) -> Result<(), Status> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match (&state.secret, given.get(HEADER)) {
             (None, Some(new)) if state.learns && given.contains_key(CONTROLLER) => {

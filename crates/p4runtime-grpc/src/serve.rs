@@ -1,9 +1,13 @@
 //! Connections.
 
+use crate::admission::Admission;
+use crate::budget::Budget;
 use crate::command::Front;
+use crate::devices::Devices;
 use crate::generated_rack_server::rack_server::RackServer;
-use crate::generated_server::p4_runtime_server::P4RuntimeServer;
+use crate::generated_server::p4_runtime_server::{P4Runtime, P4RuntimeServer};
 use crate::guard::{CALLS, Guarding};
+use crate::limits::{Limits, Rules};
 use crate::tls::Tls;
 use std::fmt;
 use std::future::Future;
@@ -15,6 +19,7 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Server;
+use tower_layer::{Identity, Stack};
 
 /// The largest request, in bytes: 100,000 entries and programs of many thousand lines fit.
 pub(crate) const MOST_BYTES: usize = 64 << 20;
@@ -56,6 +61,38 @@ pub fn serve<'a>(
     Box::pin(listen(address, listener, tls, front, bound, stop))
 }
 
+/// Serves P4Runtime for several devices on one socket, without encryption, until `stop` is done. Each device keeps its
+/// secret; connections and memory have limits of their own.
+pub fn serve_devices<'a>(
+    listener: std::net::TcpListener,
+    devices: Devices,
+    limits: Limits,
+    stop: Pin<Box<dyn Future<Output = ()> + 'a>>,
+) -> Serving<'a> {
+    Box::pin(async move {
+        let listener = listener.set_nonblocking(true).and_then(|()| TcpListener::from_std(listener));
+        let listener = listener.map_err(|error| ServeError(error.to_string()))?;
+        let served = builder(Budget::default())
+            .add_service(p4runtime(devices))
+            .serve_with_incoming_shutdown(incoming(listener, &Admission::new(Rules::calls(limits))), stop);
+        served.await.map_err(|error| ServeError(chain(&error)))
+    })
+}
+
+fn builder(budget: Budget) -> Server<Stack<Guarding, Identity>> {
+    Server::builder()
+        .initial_connection_window_size(WINDOW)
+        .initial_stream_window_size(CALL_WINDOW)
+        .max_concurrent_streams(CALLS as u32)
+        .http2_keepalive_interval(Some(PING))
+        .http2_keepalive_timeout(Some(PONG))
+        .layer(Guarding { budget, most_bytes: MOST_BYTES })
+}
+
+fn p4runtime<S: P4Runtime>(service: S) -> P4RuntimeServer<S> {
+    P4RuntimeServer::new(service).max_decoding_message_size(MOST_BYTES).max_encoding_message_size(MOST_BYTES)
+}
+
 async fn listen(
     address: SocketAddr,
     listener: Option<std::net::TcpListener>,
@@ -70,13 +107,7 @@ async fn listen(
     };
     let taken = |error| format!("cannot listen on {address} for P4Runtime (`--grpc-server-addr`): {error}");
     let listener = listener.map_err(|error| ServeError(taken(error)))?;
-    let mut server = Server::builder()
-        .initial_connection_window_size(WINDOW)
-        .initial_stream_window_size(CALL_WINDOW)
-        .max_concurrent_streams(CALLS as u32)
-        .http2_keepalive_interval(Some(PING))
-        .http2_keepalive_timeout(Some(PONG))
-        .layer(Guarding { budget: front.budget.clone(), most_bytes: MOST_BYTES });
+    let mut server = builder(front.budget.clone());
     if let Some(tls) = tls {
         server =
             server.tls_config(tls.config()).map_err(|error| ServeError(format!("TLS: {}", chain(&error))))?;
@@ -87,11 +118,8 @@ async fn listen(
     let gate = front.gate.clone();
     let rack = RackServer::new(front.clone()).max_encoding_message_size(MOST_BYTES);
     let rack = InterceptedService::new(rack, gate.clone());
-    let incoming = incoming(listener, &front);
-    let service = P4RuntimeServer::new(front)
-        .max_decoding_message_size(MOST_BYTES)
-        .max_encoding_message_size(MOST_BYTES);
-    let service = InterceptedService::new(service, gate);
+    let incoming = incoming(listener, front.admission());
+    let service = InterceptedService::new(p4runtime(front), gate);
     let served = server.add_service(service).add_service(rack).serve_with_incoming_shutdown(incoming, stop);
     served.await.map_err(|error| ServeError(chain(&error)))
 }
@@ -99,10 +127,10 @@ async fn listen(
 /// The connections within the limits, until the stream is dropped.
 fn incoming(
     listener: TcpListener,
-    front: &Front,
+    admission: &Admission,
 ) -> ReceiverStream<std::io::Result<crate::admission::Guarded>> {
     let (come, incoming) = mpsc::channel(1);
-    let admission = front.admission().clone();
+    let admission = admission.clone();
     tokio::spawn(async move {
         loop {
             let accepted = tokio::select! {

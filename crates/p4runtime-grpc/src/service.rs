@@ -70,7 +70,7 @@ pub(crate) fn gone() -> tonic::Status {
 }
 
 /// Work on this many bytes of a request; if they are many, on another thread.
-async fn beside<T: Send + 'static>(
+pub(crate) async fn beside<T: Send + 'static>(
     bytes: usize,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, tonic::Status> {
@@ -131,15 +131,21 @@ impl Front {
         }
     }
 
-    /// Passes on a controller's messages until its stream ends.
-    async fn listen(
+    /// Passes on a controller's messages until its stream ends, after the `first` if that has come already.
+    pub(crate) async fn listen(
         self,
         stream: StreamId,
+        mut first: Option<StreamMessageRequest>,
         mut said: Streaming<StreamMessageRequest>,
         client: Option<Arc<Client>>,
     ) {
         let waiting = Arc::new(Semaphore::new(MESSAGES));
-        while let Ok(Some(message)) = said.message().await {
+        loop {
+            let message = match first.take() {
+                Some(message) => Some(message),
+                None => said.message().await.ok().flatten(),
+            };
+            let Some(message) = message else { break };
             // It is never closed.
             let Ok(permit) = Arc::clone(&waiting).acquire_owned().await else { break };
             let mut hold = self.budget.hold(client.clone());
@@ -259,7 +265,7 @@ impl P4Runtime for Front {
         let (telling, hearing) = telling();
         self.send(Command::Open(stream, Listener(telling))).await?;
         let client = client(request.extensions());
-        tokio::spawn(self.clone().listen(stream, request.into_inner(), client));
+        tokio::spawn(self.clone().listen(stream, None, request.into_inner(), client));
         Ok(Response::new(Box::pin(hearing)))
     }
 

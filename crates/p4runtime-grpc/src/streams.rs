@@ -42,7 +42,7 @@ pub(crate) fn telling() -> (Telling, Hearing) {
 
 impl Telling {
     /// Returns false if there is no room, or the stream has ended.
-    fn tell(&self, told: Told) -> bool {
+    pub(crate) fn tell(&self, told: Told) -> bool {
         let bytes = told.as_ref().map_or(0, StreamMessageResponse::encoded_len);
         let fits = |waiting: usize| waiting.checked_add(bytes).filter(|sum| *sum <= WAITING_BYTES);
         if self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_err() {

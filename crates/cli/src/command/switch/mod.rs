@@ -186,6 +186,7 @@ pub fn run(mut args: Args) -> ExitCode {
         listener,
         tls,
         metrics: args.metrics_addr,
+        front: None,
         thrift,
         ports,
         ports_after,
