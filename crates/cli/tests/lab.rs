@@ -171,6 +171,31 @@ V1Switch(P(), V(), I(), E(), C(), D()) main;
 "#;
 
 #[test]
+fn a_control_port_is_an_interface_of_the_machine() {
+    let place = Place::new("control");
+    if !may_run(&place) {
+        return;
+    }
+    place.write("copies.p4", &QUEUES.replace("3 - standard.ingress_port", "2"));
+    let app = r#"{"p4_src": "copies.p4", "topology": {"assignment_strategy": "l2", "links": [["h1", "s1"]],
+        "hosts": {"h1": {}}, "switches": {"s1": {"cpu_port": true}}}}"#;
+    place.write("p4app.json", app);
+    std::fs::remove_file(place.0.join("topology.json")).unwrap();
+    let script = "h1 bash -c 'echo one > /dev/udp/10.0.0.255/9' || h1 ping -b -c 1 -W 1 10.0.255.255 || true\n\
+                  within 10s sh grep -v '^0$' /sys/class/net/s1-cpu-eth1/statistics/rx_packets\n";
+    place.write("control.txt", script);
+    let done = place.lab(&["test", "control.txt", "p4app.json", "--grpc-port", "0", "--no-pcap"]);
+    let said = text(&done);
+    // Who is not root may make no interface here.
+    let is_refused = said.contains("s1 has no interface `s1-cpu-eth1` for controllers, port 2");
+    assert!(done.status.success() || is_refused, "{said}");
+    let topology = std::fs::read_to_string(place.0.join("topology.json")).unwrap();
+    let graph: serde_json::Value = serde_json::from_str(&topology).unwrap();
+    let node = graph["nodes"].as_array().unwrap().iter().find(|node| node["id"] == "s1").unwrap();
+    assert_eq!((&node["cpu_port_num"], &node["cpu_intf"]), (&2.into(), &"s1-cpu-eth0".into()));
+}
+
+#[test]
 fn commands_come_by_a_pipe_and_by_exec() {
     let place = Place::new("pipe");
     if !may_run(&place) {

@@ -96,6 +96,8 @@ pub struct Switch {
     pub entries: Vec<Entries>,
     /// The port of packet-in and packet-out.
     pub cpu_port: Option<u32>,
+    /// A port with an interface in the machine's namespace, where controllers receive and send frames as they are.
+    pub control_port: Option<u32>,
     /// P4Runtime's device id.
     pub device_id: u64,
     /// The TCP port of P4Runtime.
@@ -106,7 +108,17 @@ impl Switch {
     /// A switch without program and entries.
     pub fn new(name: Spanned<String>) -> Switch {
         let (defines, include, entries) = (vec![], vec![], vec![]);
-        Switch { name, program: None, defines, include, entries, cpu_port: None, device_id: 0, grpc_port: 0 }
+        Switch {
+            name,
+            program: None,
+            defines,
+            include,
+            entries,
+            cpu_port: None,
+            control_port: None,
+            device_id: 0,
+            grpc_port: 0,
+        }
     }
 }
 

@@ -23,10 +23,7 @@ use crate::tutorial::{commands, file, mac, named, network};
 use base_diag::codes::lab as codes;
 use base_diag::{Diagnostic, Span};
 use base_json::{Fields, Json, Kind, Reader};
-use rack_model::{NodeId, Spanned};
-
-/// Packets go to and come from controllers by this port where a file says `"cpu_port": true`.
-const CPU_PORT: u32 = 255;
+use rack_model::{DeviceId, NodeId, Spanned};
 
 /// Reads a file; `start` is the number of the text's first byte in its source map. There is no lab if there is an error among the diagnostics.
 pub fn read_p4app(text: &str, start: u32) -> (Option<Lab>, Vec<Diagnostic>) {
@@ -116,14 +113,27 @@ fn topology_of(reader: &mut Reader, mut fields: Fields<'_>, lab: &mut Lab, has_c
     for (name, span, json) in named(reader, "the hosts", hosts) {
         lab.hosts.extend(host(reader, Spanned::new(name.to_string(), span), json));
     }
+    let mut controlled = vec![];
     let switches = fields.need(reader, "switches", "{ \"s1\": {} }");
     for (name, span, json) in named(reader, "the switches", switches) {
-        lab.switches.extend(switch(reader, Spanned::new(name.to_string(), span), json, has_cpu_port));
+        let Some((switch, is_controlled)) =
+            switch(reader, Spanned::new(name.to_string(), span), json, has_cpu_port)
+        else {
+            continue;
+        };
+        if is_controlled {
+            controlled.push(DeviceId(lab.switches.len() as u32));
+        }
+        lab.switches.push(switch);
     }
     let links = fields.need(reader, "links", "[[\"h1\", \"s1\"]]");
     let mut plugged = Links::default();
     for json in links.and_then(|json| reader.list(json, "[[\"h1\", \"s1\"]]")).unwrap_or_default() {
         link(reader, json, lab, &mut plugged, &defaults);
+    }
+    for device in controlled {
+        let used = lab.ends(NodeId::Device(device)).map(|end| end.port);
+        lab.switches[device.0 as usize].control_port = Some(used.max().unwrap_or(0).saturating_add(1));
     }
     fields.finish(
         reader,
@@ -181,17 +191,23 @@ fn gateway(reader: &mut Reader, json: &Json) -> Option<Gateway> {
     address.map(Gateway::Address)
 }
 
-fn switch(reader: &mut Reader, name: Spanned<String>, json: &Json, has_cpu_port: bool) -> Option<Switch> {
+/// A switch, and true if its next free port is for controllers (`"cpu_port": true`). A number instead is P4Runtime's CPU port.
+fn switch(
+    reader: &mut Reader,
+    name: Spanned<String>,
+    json: &Json,
+    has_cpu_port: bool,
+) -> Option<(Switch, bool)> {
     let mut fields = reader.fields(format!("switch `{}`", name.value), json, "{}")?;
     let entries = file(reader, &mut fields, "cli_input").map(Entries::Commands).into_iter().collect();
     let program = file(reader, &mut fields, "p4_src").or_else(|| file(reader, &mut fields, "program"));
-    let cpu_port = match fields.take("cpu_port") {
-        None => has_cpu_port.then_some(CPU_PORT),
-        Some(Json { kind: Kind::Bool(has), .. }) => has.then_some(CPU_PORT),
-        Some(json) => reader.whole(json, u32::MAX),
+    let (cpu_port, is_controlled) = match fields.take("cpu_port") {
+        None => (None, has_cpu_port),
+        Some(Json { kind: Kind::Bool(has), .. }) => (None, *has),
+        Some(json) => (reader.whole(json, u32::MAX), false),
     };
     fields.finish(reader, &["cli_input", "p4_src", "program", "cpu_port"]);
-    Some(Switch { program, entries, cpu_port, ..Switch::new(name) })
+    Some((Switch { program, entries, cpu_port, ..Switch::new(name) }, is_controlled))
 }
 
 /// Settings of a link.

@@ -54,7 +54,10 @@ fn shown(lab: &Lab) -> String {
             };
             let _ = write!(out, " {kind} {}", entries.file().value);
         }
-        let _ = writeln!(out, "{}", switch.cpu_port.map_or(String::new(), |port| format!(" cpu {port}")));
+        for (kind, port) in [("cpu", switch.cpu_port), ("control", switch.control_port)] {
+            let _ = port.map(|port| write!(out, " {kind} {port}"));
+        }
+        out.push('\n');
     }
     for link in &lab.links {
         let _ = write!(out, "link {} {}", lab.interface(link.ends[0]), lab.interface(link.ends[1]));
@@ -274,7 +277,7 @@ fn an_app_of_p4_utils_is_read_with_each_strategy() {
         host h1 10.0.0.1/16 00:00:0a:00:00:01 knows 10.0.0.2 00:00:0a:00:00:02
         host h2 10.0.0.2/16 00:00:0a:00:00:02 knows 10.0.0.1 00:00:0a:00:00:01
         host h3 10.9.9.9/24 00:00:0a:09:09:09 via 10.9.9.1 knows 10.9.9.1 00:01:0a:09:09:09
-        switch s1 forwarding.p4 id 1 port 9559 commands s1-commands.txt cpu 255
+        switch s1 forwarding.p4 id 1 port 9559 commands s1-commands.txt control 4
         switch s2 other.p4 id 2 port 9560
         link h1-eth0 s1-eth1 10Mbit/s delay 0s loss 0% queue 1000
         link h2-eth0 s1-eth2 10Mbit/s delay 5ms loss 1% queue 1000 jitter 1ms
@@ -289,7 +292,7 @@ fn an_app_of_p4_utils_is_read_with_each_strategy() {
         host h1 10.0.1.1/24 00:00:0a:00:01:01 via 10.0.1.254 knows 10.0.1.2 00:00:0a:00:01:02 knows 10.0.1.254 00:01:0a:00:01:01
         host h2 10.0.1.2/24 00:00:0a:00:01:02 via 10.0.1.254 knows 10.0.1.1 00:00:0a:00:01:01 knows 10.0.1.254 00:01:0a:00:01:02
         host h3 10.9.9.9/24 00:00:0a:09:09:09 via 10.9.9.1 knows 10.9.9.1 00:01:0a:09:09:09
-        switch s1 forwarding.p4 id 1 port 9559 commands s1-commands.txt cpu 255
+        switch s1 forwarding.p4 id 1 port 9559 commands s1-commands.txt control 4
         switch s2 other.p4 id 2 port 9560
         link h1-eth0 s1-eth1 10Mbit/s delay 0s loss 0% queue 1000
         link h2-eth0 s1-eth2 10Mbit/s delay 5ms loss 1% queue 1000 jitter 1ms
@@ -304,7 +307,7 @@ fn an_app_of_p4_utils_is_read_with_each_strategy() {
         host h1 10.1.1.2/24 00:00:0a:01:01:02 via 10.1.1.1 knows 10.1.1.1 00:01:0a:01:01:02
         host h2 10.1.2.2/24 00:00:0a:01:02:02 via 10.1.2.1 knows 10.1.2.1 00:01:0a:01:02:02
         host h3 10.9.9.9/24 00:00:0a:09:09:09 via 10.9.9.1 knows 10.9.9.1 00:01:0a:09:09:09
-        switch s1 forwarding.p4 id 1 port 9559 commands s1-commands.txt cpu 255
+        switch s1 forwarding.p4 id 1 port 9559 commands s1-commands.txt control 4
         switch s2 other.p4 id 2 port 9560
         link h1-eth0 s1-eth1 10Mbit/s delay 0s loss 0% queue 1000
         link h2-eth0 s1-eth2 10Mbit/s delay 5ms loss 1% queue 1000 jitter 1ms

@@ -22,6 +22,11 @@ pub fn program_files(source: &Path) -> (PathBuf, PathBuf) {
     (source.with_file_name(format!("{stem}_p4rt.txt")), source.with_file_name(format!("{stem}.json")))
 }
 
+/// Interface of a switch for controllers, as p4-utils names it. The other end there is `s1-cpu-eth0`, the switch's own.
+pub fn control_interface(switch: &str) -> String {
+    format!("{switch}-cpu-eth1")
+}
+
 /// True for a text of this form: it is no description of a lab.
 pub fn is_graph(text: &str) -> bool {
     serde_json::from_str::<Value>(text)
@@ -59,12 +64,12 @@ pub fn graph(lab: &Lab, switches: &[SwitchRecord]) -> Value {
             "p4_src": about.program,
             "json_path": config,
             "p4rt_path": p4info,
-            "cpu_port": switch.cpu_port.is_some(),
+            "cpu_port": switch.control_port.is_some(),
         });
-        if let (Some(port), Some(node)) = (switch.cpu_port, node.as_object_mut()) {
+        if let (Some(port), Some(node)) = (switch.control_port, node.as_object_mut()) {
             node.insert("cpu_port_num".to_string(), port.into());
             node.insert("cpu_intf".to_string(), format!("{name}-cpu-eth0").into());
-            node.insert("cpu_ctl_intf".to_string(), format!("{name}-cpu-eth1").into());
+            node.insert("cpu_ctl_intf".to_string(), control_interface(name).into());
         }
         node
     });

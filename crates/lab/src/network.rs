@@ -1,6 +1,7 @@
 //! A lab that is up: namespaces, switches, links. Everything ends when it is dropped.
 
 use crate::build;
+use crate::graph;
 use crate::prepare::{Prepared, Ready};
 use crate::printed::Printed;
 use crate::process::Process;
@@ -11,7 +12,7 @@ use crate::stack;
 use crate::wire::{End, Wire, WireCount};
 use agent::{QueueDepths, Setup, Switch as Runs, cable};
 use base_time::Rng;
-use dataplane_ports::{Cable, CaptureSink, Tap};
+use dataplane_ports::{Cable, CaptureSink, PortKind, PortSpec, Tap};
 use ir::Program;
 use lab_model::{Lab, Origin};
 use p4runtime_grpc::Front;
@@ -284,6 +285,7 @@ impl Network {
         seed: u64,
         front: Sender<Front>,
     ) -> Result<(), String> {
+        let control = self.control(number);
         let switch = &self.lab.switches[number];
         let name = switch.name.value.clone();
         let (listener, thrift) = thrift(number).map_err(|error| format!("switch {name}: Thrift: {error}"))?;
@@ -292,6 +294,7 @@ impl Network {
             front: Some(front),
             device_id: switch.device_id,
             address: (Ipv4Addr::LOCALHOST, port).into(),
+            ports: control.iter().cloned().collect(),
             cables,
             queue_depths,
             cpu_port: switch.cpu_port,
@@ -316,6 +319,9 @@ impl Network {
             let why = ended.and_then(Result::err).unwrap_or_else(|| "its thread has ended early".to_string());
             return Err(format!("switch {name}: {why}"));
         };
+        if control.is_some() {
+            stack::without_ipv6_on(&graph::control_interface(&name));
+        }
         self.switches.push(SwitchRecord {
             name,
             device_id: switch.device_id,
@@ -325,6 +331,26 @@ impl Network {
         });
         self.running.push(running);
         Ok(())
+    }
+
+    /// A switch's port for controllers, if it has one and its interface can be made. The interface exists once the
+    /// switch has started.
+    fn control(&mut self, switch: usize) -> Option<PortSpec> {
+        let switch = &self.lab.switches[switch];
+        let interface = graph::control_interface(&switch.name.value);
+        let spec =
+            PortSpec { port: switch.control_port?, kind: PortKind::Tap(interface.clone()), record: None };
+        match Tap::open(&interface) {
+            Ok(_) => Some(spec),
+            Err(error) => {
+                let port = spec.port;
+                let name = &switch.name.value;
+                let note =
+                    format!("{name} has no interface `{interface}` for controllers, port {port}: {error}");
+                self.notes.push(note);
+                None
+            }
+        }
     }
 
     /// Runs the commands of the hosts. Their output is shown; a failure does not end the lab.

@@ -16,9 +16,12 @@ pub fn loopback() -> Result<(), String> {
 
 /// No interface of this namespace, now or later, has IPv6. A kernel without IPv6 has nothing to turn off.
 pub fn without_ipv6() {
-    for which in NO_IPV6 {
-        let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{which}/disable_ipv6"), "1");
-    }
+    NO_IPV6.into_iter().for_each(without_ipv6_on);
+}
+
+/// An interface has no IPv6.
+pub fn without_ipv6_on(interface: &str) {
+    let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{interface}/disable_ipv6"), "1");
 }
 
 /// Sets an interface up with its MAC address.
