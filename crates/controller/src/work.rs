@@ -65,8 +65,8 @@ impl Work {
                 Work::Call(Call::Adopt(config, updates)) => {
                     Reply::Done(adopt::adopt(&shared, config.map(|config| *config), &updates).await)
                 }
-                Work::Call(Call::Write(request)) => Reply::Done(write::write(&shared, &request).await),
-                Work::Call(Call::Operate(request)) => Reply::Done(write::operate(&shared, &request).await),
+                Work::Call(Call::Write(request)) => Reply::Done(write::write(&shared, *request).await),
+                Work::Call(Call::Operate(request)) => Reply::Done(write::operate(&shared, *request).await),
                 Work::Call(Call::SetConfig(request)) => {
                     Reply::Done(config::set_config(&shared, *request).await)
                 }

@@ -1,7 +1,7 @@
 //! Programs that need more memory than there is, and a primary that fills all that it may.
 
 use crate::setup::{
-    Client, GIGABYTE, Honest, Victim, alone, at_length, connect, count, entries, ids, running, runtime,
+    Client, GIGABYTE, Honest, Victim, alone, at_length, connect, count, entries, ids, longest_holds, running, runtime,
     stream,
 };
 use p4runtime_proto::from_text;
@@ -140,6 +140,8 @@ fn a_primary_that_fills_all_that_it_may_ends_nothing() {
         assert!(refused.message().contains("the limit on memory is reached"), "{refused}");
         push(&mut client, Action::VerifyAndCommit, Some(&text)).await.unwrap();
         victim.is_as_before(before, "full tables");
+        let holds = longest_holds(&victim.address);
+        eprintln!("full tables: the longest pieces of work, in microseconds: {holds:?}");
     });
 }
 

@@ -135,7 +135,7 @@ pub fn maker() -> Maker {
         drop_port: None,
         own: Some(program()),
         keep_program: false,
-        retire: drop,
+        retire: Arc::new(drop),
         registry: netfn_registry::all(),
         known: Known::default(),
         boots: Boots::default(),
