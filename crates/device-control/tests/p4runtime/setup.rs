@@ -149,7 +149,7 @@ pub fn rack<C: Channel>(channel: C) -> RackSwitch<C> {
     rack_of(maker(), channel)
 }
 
-fn rack_of<C: Channel>(maker: Maker, channel: C) -> RackSwitch<C> {
+pub fn rack_of<C: Channel>(maker: Maker, channel: C) -> RackSwitch<C> {
     RackSwitch::new(splitter(maker), 1, 1_000_000_000, Some(CPU), channel)
 }
 
