@@ -339,7 +339,9 @@ fn owner(
 ) -> Result<Owner, SetupError> {
     let ports = lanes.ports();
     let epoch = unix_time();
-    let Setup { device_id, cpu_port, seed, drop_port, keep_program, fresh, limits, record, give_back, .. } = setup;
+    let Setup {
+        device_id, cpu_port, seed, drop_port, keep_program, fresh, limits, record, give_back, ..
+    } = setup;
     let audit = base_time::Duration::from_ns(u64::try_from(setup.audit.as_nanos()).unwrap_or(u64::MAX));
     // The devices of a rack in one process are the owner's: frames pass all of them at one moment.
     let shares = matches!(setup.switch, Switch::One(_) | Switch::Filled(..));

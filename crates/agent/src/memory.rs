@@ -75,7 +75,10 @@ mod tests {
     #[test]
     fn it_looks_while_a_program_is_dropped_and_once_after() {
         let drops = Arc::new(Drops::default());
-        let mut memory = Memory::new(Arc::clone(&drops), || drop(LOOKS.fetch_add(1, Ordering::Relaxed)));
+        let give_back = || {
+            LOOKS.fetch_add(1, Ordering::Relaxed);
+        };
+        let mut memory = Memory::new(Arc::clone(&drops), give_back);
         let mut look = || {
             let before = LOOKS.load(Ordering::Relaxed);
             memory.look();

@@ -149,7 +149,8 @@ impl<P: Planner> State<P> {
     /// Has reads that are done in slices read what updates are about to change, before it changes: see [`Server::make_way`]. False if the
     /// updates have to wait.
     pub(crate) fn make_way<'u>(&mut self, updates: impl Iterator<Item = &'u Update>) -> bool {
-        let is_full = |desired: &Desired| desired.journals.values().any(|journal| journal.len() >= MOST_NOTED);
+        let is_full =
+            |desired: &Desired| desired.journals.values().any(|journal| journal.len() >= MOST_NOTED);
         if self.server.target().is_some_and(|desired| is_full(desired)) {
             return false;
         }

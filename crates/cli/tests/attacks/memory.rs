@@ -1,8 +1,8 @@
 //! Programs that need more memory than there is, and a primary that fills all that it may.
 
 use crate::setup::{
-    Client, GIGABYTE, Honest, MOST_HELD_US, Victim, alone, at_length, connect, count, entries, ids, longest_holds, running, runtime,
-    stream,
+    Client, GIGABYTE, Honest, MOST_HELD_US, Victim, alone, at_length, connect, count, entries, ids,
+    longest_holds, running, runtime, stream,
 };
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::config::v1::P4Info;

@@ -1,8 +1,8 @@
 //! Programs and writes that take long, while frames pass.
 
 use crate::setup::{
-    Client, GIGABYTE, Honest, LARGE, MOST_HELD_US, Victim, alone, at_length, count, entries, ids, longest_holds, running,
-    runtime, stream,
+    Client, GIGABYTE, Honest, LARGE, MOST_HELD_US, Victim, alone, at_length, count, entries, ids,
+    longest_holds, running, runtime, stream,
 };
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, SetForwardingPipelineConfigRequest};

@@ -117,7 +117,9 @@ fn reads_wait_for_writes_before_them_and_those_after_do_not_wait() {
 #[test]
 fn writes_come_while_counters_are_gathered() {
     let count = |how: &str, index: u32, packets: u32| {
-        format!("{how} counter_entry {{ counter_id: 60 index {{ index: {index} }} data {{ packet_count: {packets} }} }}")
+        format!(
+            "{how} counter_entry {{ counter_id: 60 index {{ index: {index} }} data {{ packet_count: {packets} }} }}"
+        )
     };
     let mut rig = Rig::started();
     let first = rig.write(ALL, &[count("MODIFY", 1, 5), count("MODIFY", 2, 6)]);
