@@ -471,7 +471,7 @@ mod tests {
         let (all, now) = (admission(), Instant::now());
         let other = [all.admit(at(2), now).unwrap()];
         let clients: Vec<_> = (1..5).filter_map(|n| all.admit(at(1), now + n * S)).collect();
-        let _open: Vec<_> = clients.iter().map(|client| client.call(true, 8, 8).unwrap()).collect();
+        let _calls: Vec<_> = clients.iter().map(|client| client.call(false, 8, 8).unwrap()).collect();
         assert!(all.admit(at(1), now + 5 * S).is_none());
         assert_eq!((ended(&other), ended(&clients)), (vec![], vec![]));
     }
