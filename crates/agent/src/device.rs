@@ -1,6 +1,7 @@
 //! The thread that owns the switch: commands, one after the other, and work that lanes leave to it.
 
 use crate::holds::Holds;
+use crate::memory::Memory;
 use base_time::{Duration, Time};
 use controller::{Answer, Call, DeviceId, Heard, Reply, Ticket};
 use crossbeam_channel::{Receiver, select};
@@ -51,6 +52,7 @@ pub(crate) struct Owner {
     ended: BTreeMap<(&'static str, &'static str), u64>,
     /// How long others had to wait for one piece of work.
     holds: Holds,
+    memory: Memory,
 }
 
 /// Next work of the owner.
@@ -158,6 +160,7 @@ impl Owner {
         started: Instant,
         front: Front,
         links: Vec<Link>,
+        memory: Memory,
     ) -> Owner {
         let (waiting, preparing, ended) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         Owner {
@@ -175,6 +178,7 @@ impl Owner {
             preparing,
             ended,
             holds: Holds::default(),
+            memory,
         }
     }
 
@@ -201,6 +205,8 @@ impl Owner {
                 let events = self.switch.tick(now);
                 self.perform(events, &mut streams);
                 self.holds.note("tick");
+                self.memory.look();
+                self.holds.note("memory");
                 scan = now + SCAN;
                 due = now;
                 let took = self.now().since(now);

@@ -8,6 +8,7 @@
 
 mod device;
 mod holds;
+mod memory;
 
 pub use ::device::QueueDepths;
 use compiler::Printed;
@@ -16,10 +17,11 @@ use dataplane_ports::Lanes;
 pub use dataplane_ports::{Cable, PortError, PortKind, PortSpec, cable};
 use device::Owner;
 use device_control::{
-    Boots, Direct, Known, Maker, Metric, OneSwitch, RackSwitch, RemoteRack, Retired, Served, Splitter,
+    Boots, Direct, Known, Maker, Metric, OneSwitch, RackSwitch, RemoteRack, Served, Splitter,
 };
 use ir::Program;
 use ir_split::Placement;
+use memory::{Drops, Memory};
 use p4runtime_grpc::{Front, Link, LinkEnd, Place, most_files};
 use p4runtime_proto::p4::v1::Update;
 use std::fmt;
@@ -94,6 +96,9 @@ pub struct Setup {
     pub audit: std::time::Duration,
     /// Limits for clients.
     pub limits: Limits,
+    /// Returns memory of the calling thread to the system that other threads have freed: an allocator may keep it until the thread
+    /// allocates more.
+    pub give_back: fn(),
 }
 
 impl Setup {
@@ -124,6 +129,7 @@ impl Setup {
             fresh: false,
             audit: std::time::Duration::from_secs(10),
             limits: Limits::default(),
+            give_back: || (),
         }
     }
 }
@@ -303,11 +309,6 @@ async fn open_late(ports: Vec<PortSpec>, after: std::time::Duration, front: Fron
     let _ = tokio::task::spawn_blocking(open).await;
 }
 
-/// Drops a program that no longer runs on a thread of its own; in place, if there is none.
-fn retire(old: Retired) {
-    drop(thread::Builder::new().name("retire".to_string()).spawn(move || drop(old)));
-}
-
 /// Nanoseconds since 1970.
 fn unix_time() -> i64 {
     let epoch = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
@@ -347,12 +348,15 @@ fn owner(
 ) -> Result<Owner, SetupError> {
     let ports = lanes.ports();
     let epoch = unix_time();
-    let Setup { device_id, cpu_port, seed, drop_port, keep_program, fresh, limits, record, .. } = setup;
+    let Setup {
+        device_id, cpu_port, seed, drop_port, keep_program, fresh, limits, record, give_back, ..
+    } = setup;
     let audit = base_time::Duration::from_ns(u64::try_from(setup.audit.as_nanos()).unwrap_or(u64::MAX));
     // The devices of a rack in one process are the owner's: frames pass all of them at one moment.
     let shares = matches!(setup.switch, Switch::One(_) | Switch::Filled(..));
     let registry = setup.registry.clone();
     let queue_depths = Arc::clone(&setup.queue_depths);
+    let drops = Arc::new(Drops::default());
     // A process remembers no earlier start. Two starts of a device are further apart than a second.
     let boots = Boots::after((epoch / 1_000_000_000) as u32);
     let maker = |own| Maker {
@@ -360,7 +364,10 @@ fn owner(
         drop_port,
         own,
         keep_program,
-        retire,
+        retire: {
+            let drops = Arc::clone(&drops);
+            Arc::new(move |old| drops.retire(old))
+        },
         registry: registry.clone(),
         queue_depths: Arc::clone(&queue_depths),
         known: Known::default(),
@@ -406,7 +413,8 @@ fn owner(
             (Box::new(rack), Some(updates))
         }
     };
-    let mut owner = Owner::new(switch, lanes, (cpu_port, record), started, front, links);
+    let memory = Memory::new(drops, give_back);
+    let mut owner = Owner::new(switch, lanes, (cpu_port, record), started, front, links, memory);
     if let Some(updates) = updates {
         owner.start(Call::Start(Box::default(), updates)).map_err(|status| failed(status.message))?;
     }

@@ -88,6 +88,11 @@ impl<B: Builder> Agent<B> {
         self.server.is_writing() || self.server.is_reading()
     }
 
+    /// True if a short write can be done between the slices of what it does: it reads before what the write changes.
+    pub fn makes_way(&mut self, updates: &[Update]) -> bool {
+        !self.server.is_writing() && self.server.make_way_inside(updates)
+    }
+
     /// Does the next slice; the answer, if it was the last.
     pub fn go_on(&mut self) -> Option<Answer> {
         if let Some(read) = self.server.go_on_reading() {

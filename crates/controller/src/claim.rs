@@ -134,6 +134,20 @@ impl Claim {
         claim
     }
 
+    /// The devices alone: what they hold may change.
+    pub(crate) fn of_devices(&self) -> Claim {
+        self.part(|resource| matches!(resource, Resource::Rack | Resource::Device(_)))
+    }
+
+    /// All but the devices.
+    pub(crate) fn of_contents(&self) -> Claim {
+        self.part(|resource| !matches!(resource, Resource::Device(_)))
+    }
+
+    fn part(&self, is_in: impl Fn(&Resource) -> bool) -> Claim {
+        Claim(self.0.iter().filter(|(resource, _)| is_in(resource)).map(|(r, mode)| (*r, *mode)).collect())
+    }
+
     /// Adds a resource. A resource added in two modes is claimed alone.
     pub(crate) fn add(&mut self, resource: Resource, mode: Mode) {
         let known = self.0.entry(resource).or_insert(mode);

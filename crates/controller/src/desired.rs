@@ -3,6 +3,7 @@
 
 use crate::gather::Gathered;
 use crate::part::{Planner, RegionMap, Rollout};
+use crate::schedule::TaskId;
 use base_time::Time;
 use control_writes::{Count, Data, EntryKey};
 use p4runtime_proto::google::rpc::Code;
@@ -10,6 +11,7 @@ use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, P4Data};
 use p4runtime_server::{Ahead, Builder, Built, Status, Target};
 use p4runtime_store::{Catalog, Change, Live, Result, Within, fault};
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -45,6 +47,8 @@ pub(crate) struct Desired {
     pub(crate) catalog: Catalog,
     /// Values of the data planes, as last read.
     pub(crate) gathered: Gathered,
+    /// Changes since reads have begun to gather values, by read.
+    pub(crate) journals: BTreeMap<TaskId, Vec<Change>>,
     pub(crate) digests: Vec<(u32, P4Data)>,
     pub(crate) idle: Vec<(u32, EntryKey)>,
 }
@@ -66,8 +70,8 @@ impl<P: Planner> Builder for Plans<P> {
         let (info, plain) = (rollout.info.clone(), rollout.plain.clone());
         let (initial, numbers, memory) = (rollout.initial.clone(), rollout.numbers, rollout.memory);
         let catalog = Catalog::new(plain.clone());
-        let target =
-            Desired { rollout, catalog, gathered: Gathered::default(), digests: vec![], idle: vec![] };
+        let (gathered, journals) = (Gathered::default(), BTreeMap::new());
+        let target = Desired { rollout, catalog, gathered, journals, digests: vec![], idle: vec![] };
         Ok(Built { target, info, plain, numbers, initial, memory })
     }
 }
@@ -83,6 +87,7 @@ impl Target for Desired {
             return fault("clones cannot be truncated here", why).code(Code::Unimplemented);
         }
         self.gathered.note(change);
+        self.journals.values_mut().for_each(|journal| journal.push(change.clone()));
         Ok(())
     }
 

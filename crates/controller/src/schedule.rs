@@ -40,11 +40,25 @@ impl Schedule {
         self.running.insert(task, claim);
     }
 
-    /// A task needs less from now on.
-    pub(crate) fn relax(&mut self, task: TaskId, claim: Claim) {
-        self.running.insert(task, claim);
+    /// A task needs less from now on; what it needed comes back.
+    pub(crate) fn relax(&mut self, task: TaskId, claim: impl FnOnce(&Claim) -> Claim) -> Claim {
+        let known = self.running.remove(&task).unwrap_or_default();
+        self.running.insert(task, claim(&known));
         self.changed = true;
         self.relaxed = true;
+        known
+    }
+
+    /// A task that had relaxed needs something else. Later tasks wait for it, and it waits until it is [free](Schedule::is_free).
+    pub(crate) fn tighten(&mut self, task: TaskId, claim: Claim) {
+        self.running.insert(task, claim);
+        self.changed = true;
+    }
+
+    /// True if no other task that has begun uses what this one needs.
+    pub(crate) fn is_free(&self, task: TaskId) -> bool {
+        let Some(claim) = self.running.get(&task) else { return true };
+        !self.running.iter().any(|(other, taken)| *other != task && taken.conflicts(claim))
     }
 
     /// True if a task needs less since the last check.
@@ -125,5 +139,19 @@ mod tests {
         assert!(schedule.alone(b, &[1]) && schedule.is_alone_at(1) && !schedule.is_alone_at(0));
         schedule.end(b);
         assert!(!schedule.taken().conflicts(&Claim::rack()));
+    }
+    #[test]
+    fn who_needs_a_device_no_longer_is_not_in_the_way() {
+        let (a, b) = (TaskId(1), TaskId(2));
+        let mut schedule = Schedule::default();
+        [a, b].into_iter().for_each(|task| schedule.begin(task, using(&[0])));
+        assert!(!schedule.alone(a, &[0]) && schedule.stirred() == [a] && schedule.stirred().is_empty());
+        schedule.tighten(b, using(&[1]));
+        assert!(schedule.stirred() == [a] && schedule.alone(a, &[0]));
+        assert!(schedule.is_free(b), "it needs another device");
+        schedule.tighten(b, using(&[0]));
+        assert!(!schedule.is_free(b));
+        schedule.end(a);
+        assert!(schedule.is_free(b));
     }
 }

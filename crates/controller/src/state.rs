@@ -2,7 +2,8 @@
 
 use crate::ask::{Answer, Ask, AskId, DeviceId};
 use crate::call::Output;
-use crate::desired::Plans;
+use crate::claim::Claim;
+use crate::desired::{Desired, Plans};
 use crate::edges::Edges;
 use crate::gather::Gathered;
 use crate::idle::Idle;
@@ -18,6 +19,9 @@ use std::sync::Arc;
 
 /// The most answers that were given up and are waited for all the same, to learn how long they take.
 const MOST_LATE: usize = 64;
+
+/// Limit on changes that are noted for a read that gathers values: later ones wait for it.
+const MOST_NOTED: usize = 1 << 14;
 
 /// All there is beside the calls that are being done.
 pub(crate) struct State<P: Planner> {
@@ -110,6 +114,26 @@ impl<P: Planner> State<P> {
         }
     }
 
+    /// The current task is about to gather values from devices: from now on others may change what it reads. What it claimed comes back, for
+    /// [`tighten`](Schedule::tighten).
+    pub(crate) fn begin_gathering(&mut self) -> Claim {
+        let task = self.current;
+        if let Some(desired) = self.server.target() {
+            desired.journals.insert(task, vec![]);
+        }
+        self.schedule.relax(task, Claim::of_devices)
+    }
+
+    /// It has gathered them, and nobody changes anything that it reads. What was changed meanwhile replaces what devices may have reported
+    /// before.
+    pub(crate) fn end_gathering(&mut self) {
+        let task = self.current;
+        if let Some(desired) = self.server.target() {
+            let changes = desired.journals.remove(&task).unwrap_or_default();
+            changes.iter().for_each(|change| desired.gathered.note(change));
+        }
+    }
+
     /// The next slice of the current task's read; its result after the last one.
     pub(crate) fn read_on(&mut self) -> Option<Read> {
         let (mut reading, mut gathered) = self.readings.remove(&self.current)?;
@@ -125,6 +149,11 @@ impl<P: Planner> State<P> {
     /// Has reads that are done in slices read what updates are about to change, before it changes: see [`Server::make_way`]. False if the
     /// updates have to wait.
     pub(crate) fn make_way<'u>(&mut self, updates: impl Iterator<Item = &'u Update>) -> bool {
+        let is_full =
+            |desired: &Desired| desired.journals.values().any(|journal| journal.len() >= MOST_NOTED);
+        if self.server.target().is_some_and(|desired| is_full(desired)) {
+            return false;
+        }
         if self.readings.is_empty() {
             return true;
         }

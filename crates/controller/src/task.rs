@@ -10,7 +10,7 @@ use crate::timing::Timing;
 use base_time::{Duration, Time};
 use control_writes::PortCount;
 use p4runtime_proto::google::rpc::Code;
-use p4runtime_server::Status;
+use p4runtime_server::{SLICE, Status};
 use std::cell::{RefCell, RefMut};
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
@@ -178,6 +178,16 @@ impl<P: Planner> Shared<P> {
             }
         })
         .await;
+    }
+
+    /// Drops what a long call has gathered, piece by piece.
+    pub(crate) async fn discard<T>(&self, mut all: Vec<T>) {
+        // To drop an update is quicker than to do it.
+        const PIECE: usize = 8 * SLICE;
+        while all.len() > PIECE {
+            all.truncate(all.len() - PIECE);
+            self.pause().await;
+        }
     }
 
     /// Waits.

@@ -3,11 +3,12 @@
 use crate::call::{Call, Output, Reply, Ticket};
 use crate::claim::Claim;
 use crate::desired::Plans;
-use crate::part::Planner;
+use crate::part::{Planner, Rollout};
 use crate::state::State;
 use crate::task::{Shared, Task};
 use crate::{adopt, config, repair, steer, trace, watch, write};
-use p4runtime_proto::p4::v1::ReadRequest;
+use base_time::Duration;
+use p4runtime_proto::p4::v1::{Entity, ReadRequest};
 use p4runtime_server::{LiveQueries, Pieces, Read, Reading, SLICE, Server, Status};
 use p4runtime_store::Store;
 
@@ -65,8 +66,8 @@ impl Work {
                 Work::Call(Call::Adopt(config, updates)) => {
                     Reply::Done(adopt::adopt(&shared, config.map(|config| *config), &updates).await)
                 }
-                Work::Call(Call::Write(request)) => Reply::Done(write::write(&shared, &request).await),
-                Work::Call(Call::Operate(request)) => Reply::Done(write::operate(&shared, &request).await),
+                Work::Call(Call::Write(request)) => Reply::Done(write::write(&shared, *request).await),
+                Work::Call(Call::Operate(request)) => Reply::Done(write::operate(&shared, *request).await),
                 Work::Call(Call::SetConfig(request)) => {
                     Reply::Done(config::set_config(&shared, *request).await)
                 }
@@ -124,7 +125,7 @@ async fn read<P: Planner>(
     }
     if let Some(rollout) = rollout
         && !live.found.is_empty()
-        && let Err(status) = repair::gather(shared, &rollout, live.found).await
+        && let Err(status) = gather(shared, &rollout, live.found).await
     {
         return (Pieces::new(), Err(status));
     }
@@ -138,7 +139,7 @@ async fn read<P: Planner>(
         let gathered = state.server.target().map(|desired| std::mem::take(&mut desired.gathered));
         state.readings.insert(state.current, (reading, gathered.unwrap_or_default()));
         // From now on writes come between: they have it read before what they change.
-        state.schedule.relax(state.current, Claim::nothing());
+        state.schedule.relax(state.current, |_| Claim::nothing());
     }
     loop {
         if let Some(found) = shared.state().read_on() {
@@ -146,4 +147,30 @@ async fn read<P: Planner>(
         }
         shared.pause().await;
     }
+}
+
+/// Gathers the values of a read from devices, which may take long. Writes come between: the read is of the moment at which it has all values,
+/// and at which no write of what it reads is under way.
+async fn gather<P: Planner>(shared: &Shared<P>, rollout: &Rollout, live: Vec<Entity>) -> Result<(), Status> {
+    /// Between two looks whether it is free.
+    const LOOK: Duration = Duration::from_ms(1);
+    let claim = shared.state().begin_gathering();
+    let gathered = repair::gather(shared, rollout, live).await;
+    {
+        let mut state = shared.state();
+        let task = state.current;
+        state.schedule.tighten(task, claim.of_contents());
+    }
+    loop {
+        let is_free = {
+            let state = shared.state();
+            state.schedule.is_free(state.current)
+        };
+        if is_free {
+            break;
+        }
+        shared.sleep(LOOK).await;
+    }
+    shared.state().end_gathering();
+    gathered.map(drop)
 }

@@ -14,22 +14,33 @@ use p4runtime_store::{Change, Fault};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-pub(crate) async fn write<P: Planner>(shared: &Shared<P>, request: &WriteRequest) -> Result<(), Status> {
-    shared.state().server.may_write(request)?;
+pub(crate) async fn write<P: Planner>(shared: &Shared<P>, request: WriteRequest) -> Result<(), Status> {
+    shared.state().server.may_write(&request)?;
     operate(shared, request).await
 }
 
 /// [`write`] by an operator, who needs no election id.
-pub(crate) async fn operate<P: Planner>(shared: &Shared<P>, request: &WriteRequest) -> Result<(), Status> {
-    shared.state().server.may_operate(request)?;
+pub(crate) async fn operate<P: Planner>(shared: &Shared<P>, request: WriteRequest) -> Result<(), Status> {
+    shared.state().server.may_operate(&request)?;
+    let updates = shared.state().server.lower(&request.updates);
+    let ended = try_all(shared, &request, &updates).await;
+    shared.discard(updates).await;
+    shared.discard(request.updates).await;
+    ended
+}
+
+async fn try_all<P: Planner>(
+    shared: &Shared<P>,
+    request: &WriteRequest,
+    updates: &[Lowered<'_>],
+) -> Result<(), Status> {
     let atomicity = request.atomicity();
     let terms = Terms {
         role: &request.role,
         all_or_nothing: atomicity != Atomicity::ContinueOnError,
         at_once: atomicity == Atomicity::DataplaneAtomic,
     };
-    let updates = shared.state().server.lower(&request.updates);
-    match transact(shared, &updates, terms).await? {
+    match transact(shared, updates, terms).await? {
         Ended::Done(outcomes) => outcomes.status(),
         Ended::Refused { outcomes } if terms.all_or_nothing || request.updates.len() == 1 => {
             outcomes.status()
@@ -37,7 +48,7 @@ pub(crate) async fn operate<P: Planner>(shared: &Shared<P>, request: &WriteReque
         // Some updates may succeed; only trying each one shows which.
         Ended::Refused { .. } => {
             let mut all = Outcomes::default();
-            for update in &updates {
+            for update in updates {
                 match transact(shared, std::slice::from_ref(update), terms).await {
                     Ok(Ended::Done(outcomes) | Ended::Refused { outcomes }) => all.append(outcomes),
                     // Earlier updates stay done.
@@ -136,12 +147,20 @@ async fn transact<P: Planner>(
         let why = "it lost its controller: frames were admitted before all devices were done";
         answers.push((origin, Answer::Refused(Status::new(Code::Aborted, why))));
     }
+    let mut spent = (vec![], Spread::new());
     let ended = match all_done {
-        true => Ok(Ended::Done(batch.outcomes)),
+        true => {
+            spent = (batch.undo, batch.back);
+            Ok(Ended::Done(batch.outcomes))
+        }
         false => roll_back(shared, running.as_ref(), batch, before, answers, updates.len()).await,
     };
     if let (true, Some(origin)) = (holds, origin) {
         shared.release(origin).await;
+    }
+    shared.discard(spent.0).await;
+    for list in spent.1.into_values() {
+        shared.discard(list).await;
     }
     ended
 }

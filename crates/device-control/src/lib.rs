@@ -86,7 +86,7 @@ pub struct Maker {
     /// Limit for the memory that a program and its entities take, in bytes.
     pub memory: u64,
     /// Drops a program that no longer runs.
-    pub retire: fn(Retired),
+    pub retire: Arc<dyn Fn(Retired) + Send + Sync>,
 }
 
 /// A switch whose entities a P4Runtime server keeps.

@@ -194,8 +194,7 @@ impl<C: Channel> RackSwitch<C> {
         self.take(outputs, &mut events);
         let mut done = 0;
         while done <= SLICE
-            && self.working.is_none()
-            && let Some((device, id, ask)) = self.asks.pop_front()
+            && let Some((device, id, ask)) = self.next_ask()
         {
             done += cost(&ask);
             let outputs = self.ask(now, device, id, ask, &mut events);
@@ -206,6 +205,18 @@ impl<C: Channel> RackSwitch<C> {
             self.set_ports();
         }
         events
+    }
+
+    /// The next request, if an agent can begin with it. Between the slices of one that reads, there is room for writes of one slice.
+    fn next_ask(&mut self) -> Option<(DeviceId, Option<AskId>, Ask)> {
+        if self.working.is_some() {
+            let (device, _, Ask::Write(updates)) = self.asks.front()? else { return None };
+            let agent = self.agents.get_mut(device.0)?;
+            if updates.len() > SLICE || !agent.makes_way(updates) {
+                return None;
+            }
+        }
+        self.asks.pop_front()
     }
 
     /// Reports down ports to all devices: names and numbers are the whole program's, wherever a group is.

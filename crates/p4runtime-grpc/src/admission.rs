@@ -467,6 +467,27 @@ mod tests {
     }
 
     #[test]
+    fn who_has_too_many_connections_costs_nobody_else_one() {
+        let (all, now) = (admission(), Instant::now());
+        let other = [all.admit(at(2), now).unwrap()];
+        let clients: Vec<_> = (1..5).filter_map(|n| all.admit(at(1), now + n * S)).collect();
+        let _calls: Vec<_> = clients.iter().map(|client| client.call(false, 8, 8).unwrap()).collect();
+        assert!(all.admit(at(1), now + 5 * S).is_none());
+        assert_eq!((ended(&other), ended(&clients)), (vec![], vec![]));
+    }
+
+    #[test]
+    fn where_all_are_too_many_the_largest_crowd_makes_room() {
+        let (all, now) = (admission(), Instant::now());
+        let places = [2, 3, 1, 1, 1, 3];
+        let clients: Vec<_> =
+            (0..6).zip(places).filter_map(|(n, place)| all.admit(at(place), now + n * S)).collect();
+        assert!(all.admit(at(4), now + 6 * S).is_some());
+        // The first of those three, though others have been silent for longer.
+        assert_eq!(ended(&clients), [2]);
+    }
+
+    #[test]
     fn the_last_ones_open_no_streams() {
         let (all, now) = (admission(), Instant::now());
         let clients: Vec<_> = (0..6).filter_map(|n| all.admit(at(n), now)).collect();

@@ -20,10 +20,13 @@ pub const SLICE: usize = 512;
 /// An update in numbers, or why it has none.
 type Lowered<'u> = Result<Cow<'u, Update>>;
 
+/// Those that are still to be done.
+type Updates<'u> = Box<dyn ExactSizeIterator<Item = Lowered<'u>> + Send + 'u>;
+
 /// A batch that has begun.
 pub(crate) struct Batch<'u> {
     role: String,
-    updates: std::vec::IntoIter<Lowered<'u>>,
+    updates: Updates<'u>,
     /// One that cannot be done ends them and undoes all.
     all_or_nothing: bool,
     outcomes: Outcomes,
@@ -33,8 +36,8 @@ pub(crate) struct Batch<'u> {
 }
 
 impl<'u> Batch<'u> {
-    pub(crate) fn new(role: &str, updates: Vec<Lowered<'u>>, all_or_nothing: bool) -> Batch<'u> {
-        let (role, updates) = (role.to_string(), updates.into_iter());
+    pub(crate) fn new(role: &str, updates: Updates<'u>, all_or_nothing: bool) -> Batch<'u> {
+        let role = role.to_string();
         Batch { role, updates, all_or_nothing, outcomes: Outcomes::default(), undo: vec![], done: None }
     }
 
@@ -71,10 +74,19 @@ impl<'u> Batch<'u> {
             if !self.undo.is_empty() {
                 return None;
             }
-            self.updates.by_ref().for_each(|_| self.outcomes.not_tried());
+            self.updates.by_ref().take(slice).for_each(|_| self.outcomes.not_tried());
+            if self.updates.len() > 0 {
+                return None;
+            }
             self.outcomes.rolled_back();
         } else if self.updates.len() > 0 {
             return None;
+        } else {
+            // To drop a change is quicker than to make it.
+            self.undo.truncate(self.undo.len().saturating_sub(slice.saturating_mul(8)));
+            if !self.undo.is_empty() {
+                return None;
+            }
         }
         Some(Ok(std::mem::take(&mut self.outcomes)))
     }
@@ -169,19 +181,18 @@ impl<B: Builder> Server<B> {
         Ok(batch)
     }
 
-    /// The updates of one request, in numbers.
-    fn lower_all(&mut self, updates: Vec<Update>) -> Vec<Lowered<'static>> {
+    /// The updates of one request, in numbers. Without strings nothing is done yet: 100,000 updates are 40 MB to move.
+    fn lower_all(&mut self, updates: Vec<Update>) -> Updates<'static> {
+        if !self.says_strings() {
+            return Box::new(updates.into_iter().map(|update| Ok(Cow::Owned(update))));
+        }
         let own = |lowered: Lowered<'_>| match lowered {
             Ok(Cow::Owned(update)) => Some(Ok(update)),
             Ok(Cow::Borrowed(_)) => None,
             Err(fault) => Some(Err(fault)),
         };
-        let lowered: Vec<_> = match self.says_strings() {
-            true => self.lower(&updates).into_iter().map(own).collect(),
-            false => vec![],
-        };
-        let lowered = lowered.into_iter().chain(std::iter::repeat_with(|| None));
+        let lowered: Vec<_> = self.lower(&updates).into_iter().map(own).collect();
         let all = updates.into_iter().zip(lowered);
-        all.map(|(update, lowered)| lowered.unwrap_or(Ok(update)).map(Cow::Owned)).collect()
+        Box::new(all.map(|(update, lowered)| lowered.unwrap_or(Ok(update)).map(Cow::Owned)))
     }
 }

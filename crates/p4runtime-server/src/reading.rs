@@ -274,6 +274,18 @@ impl<B: Builder> Server<B> {
         true
     }
 
+    /// [`make_way`](Server::make_way) of the read that goes on here, for updates in numbers.
+    pub fn make_way_inside(&mut self, updates: &[Update]) -> bool {
+        let Some(mut reading) = self.reading.take() else { return true };
+        let touched: Vec<_> = updates.iter().filter_map(|update| self.touched(update)).collect();
+        let makes_way = self.can_go_before(&reading, &touched);
+        if makes_way {
+            self.go_before(&mut reading, &touched);
+        }
+        self.reading = Some(reading);
+        makes_way
+    }
+
     /// [`make_way`](Server::make_way) of one read, for updates in numbers. Whether it can is a question of its own, since all reads have to.
     pub fn can_go_before(&self, reading: &Reading, touched: &[Touched]) -> bool {
         !self.is_written(reading.wanted) || reading.can_go_before(touched)

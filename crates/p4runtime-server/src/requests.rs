@@ -132,8 +132,8 @@ impl<T: Target> Configured<T> {
     /// Updates of nobody's, in numbers, all or none.
     pub(crate) fn fill(&mut self, updates: &[Update]) -> std::result::Result<(), Status> {
         self.names.note(updates);
-        let updates = updates.iter().map(|update| Ok(Cow::Borrowed(update))).collect();
-        Batch::new("", updates, true).finish(self)?.status()
+        let updates = updates.iter().map(|update| Ok(Cow::Borrowed(update)));
+        Batch::new("", Box::new(updates), true).finish(self)?.status()
     }
 
     /// The packet in numbers.

@@ -147,16 +147,44 @@ def faults(history):
         at = bisect.bisect_left(starts, first) - 1
         if at >= 0 and last < forward[at][1]:
             yield f"{forward[at][2]} outlived {what}, by {forward[at][1] - last:.4f} s"
-    # A value that stays and that nothing can have ended is not missed.
-    lasting = sorted(end for _, end, live in writes.values() if not live and end < FOREVER)
-    enders = sorted(deletes + [(start, FOREVER) for start, _, live in writes.values() if live])
+    # A value that stays and that nothing can have ended is not missed. What ends it comes after its write: a deletion that ends after the
+    # write has begun may, and so may a value that dies, in whose place the other then never was. What had ended before may not.
+    lasting = sorted((end, start) for start, end, live in writes.values() if not live and end < FOREVER)
+    ends = [end for end, _ in lasting]
+    # Of the writes that ended so early, the one that began last; and when it ended.
+    latest = list(itertools.accumulate(((start, end) for end, start in lasting), max))
+    enders = sorted(deletes + [(start, end) for start, end, live in writes.values() if live])
     starts = [start for start, _ in enders]
     last_ends = list(itertools.accumulate((end for _, end in enders), max))
     for start, end in misses:
-        at = bisect.bisect_left(lasting, start) - 1
+        at = bisect.bisect_left(ends, start) - 1
         before = bisect.bisect_left(starts, end) - 1
-        if at >= 0 and (before < 0 or last_ends[before] <= lasting[at]):
-            yield f"a value was missed {start - lasting[at]:.4f} s after it was written"
+        if at >= 0 and (before < 0 or last_ends[before] <= latest[at][0]):
+            yield f"a value was missed {start - latest[at][1]:.4f} s after it was written"
+
+
+# (what was done to one key, in the form of `Client.history`; how many faults it has)
+EXAMPLES = [
+    ("a value that nothing has ended", [("write", b"a", 0, 0, 1), ("miss", None, 0, 2, 3)], 1),
+    ("deleted before it was written", [("delete", None, 0, 0, 1), ("write", b"a", 0, 2, 3), ("miss", None, 0, 4, 5)], 1),
+    ("deleted while it was written", [("delete", None, 0, 1, 2), ("write", b"a", 0, 0, 3), ("miss", None, 0, 4, 5)], 0),
+    ("deleted while it is read", [("write", b"a", 0, 0, 1), ("miss", None, 0, 4, 6), ("delete", None, 0, 5, 7)], 0),
+    ("deleted after it was read", [("write", b"a", 0, 0, 1), ("miss", None, 0, 4, 5), ("delete", None, 0, 6, 7)], 1),
+    ("one of two writes was deleted", [("write", b"a", 0, 0, 9), ("delete", None, 0, 1, 2), ("write", b"b", 0, 3, 4),
+                                       ("miss", None, 0, 10, 11)], 1),
+    ("a value in its place dies", [("write", b"a", 0, 0, 2), ("write", b"b", 3, 1, 3), ("miss", None, 0, 9, 10)], 0),
+    ("a value before it dies", [("write", b"b", 3, 0, 1), ("write", b"a", 0, 2, 3), ("miss", None, 0, 9, 10)], 1),
+    ("it is not known whether it was deleted", [("delete", None, 0, 0, FOREVER), ("write", b"a", 0, 2, 3), ("miss", None, 0, 4, 5)], 0),
+    ("an old value comes back", [("write", b"a", 0, 0, 1), ("write", b"b", 0, 2, 3), ("read", b"a", 0, 4, 5)], 1),
+    ("a read beside a write", [("write", b"a", 0, 0, 1), ("write", b"b", 0, 2, 5), ("read", b"a", 0, 3, 4)], 0),
+]
+
+
+def check_examples():
+    for what, done, expected in EXAMPLES:
+        found = list(faults([(b"key", *one) for one in done]))
+        if len(found) != expected:
+            sys.exit(f"{what}: {found}")
 
 
 def reads_at(address):
@@ -180,6 +208,7 @@ def main():
     arguments.add_argument("--save", help="write what was done to this file, and look at nothing")
     arguments.add_argument("--also", help="what others did, as they have saved it")
     given = arguments.parse_args()
+    check_examples()
     address = (given.address, 11211)
     until = time.monotonic() + given.seconds
     clients = [Client(given.first + n, address, until, given.pause) for n in range(given.clients)]

@@ -1,8 +1,8 @@
 //! Programs and writes that take long, while frames pass.
 
 use crate::setup::{
-    Client, GIGABYTE, Honest, LARGE, Victim, alone, at_length, count, entries, ids, longest_holds, running,
-    runtime, stream,
+    Client, GIGABYTE, Honest, LARGE, MOST_HELD_US, Victim, alone, at_length, count, entries, ids,
+    longest_holds, running, runtime, stream,
 };
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, SetForwardingPipelineConfigRequest};
@@ -50,12 +50,12 @@ fn rack_by(name: &str, map: &str) -> String {
 }
 
 /// Sends frames, one after the other, while a controller's work is done. Each of them comes back: how many were waited for less
-/// than a second is told, and the longest wait.
+/// than a second is told, and the longest wait. Returns the longest pieces of work.
 fn frames_pass_while(
     what: &str,
     program: &str,
     work: impl AsyncFnOnce(&mut Client, (u32, u32), &str) + Send + 'static,
-) {
+) -> Vec<(String, u64)> {
     let outside = UdpSocket::bind("127.0.0.1:0").unwrap();
     outside.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
     let inside = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -64,7 +64,7 @@ fn frames_pass_while(
     outside.connect(inside).unwrap();
     let address = victim.address.clone();
     let is_done = AtomicBool::new(false);
-    let (passed, worst, took) = std::thread::scope(|scope| {
+    let (passed, worst, (took, holds)) = std::thread::scope(|scope| {
         let (entered, enter) = std::sync::mpsc::channel();
         let is_done = &is_done;
         let worked = scope.spawn(move || {
@@ -77,9 +77,9 @@ fn frames_pass_while(
                 entered.send(()).unwrap();
                 let asked = Instant::now();
                 work(&mut client, ids, &address).await;
-                eprintln!("the longest pieces of work, in microseconds: {:?}", longest_holds(&address));
+                let holds = longest_holds(&address);
                 is_done.store(true, Ordering::SeqCst);
-                asked.elapsed()
+                (asked.elapsed(), holds)
             })
         });
         enter.recv().unwrap();
@@ -96,7 +96,9 @@ fn frames_pass_while(
         (passed, worst, worked.join().unwrap())
     });
     eprintln!("{what}: {took:?}, meanwhile {passed} frames, the longest wait {worst:?}");
+    eprintln!("{what}: the longest pieces of work, in microseconds: {holds:?}");
     assert!(passed > 10, "{passed} frames passed");
+    holds
 }
 
 /// Pushes the program with `ifs` statements.
@@ -140,7 +142,8 @@ fn frames_pass_while_much_is_written() {
             let again = entries(ids, 1, "MODIFY", (1..most).chain(std::iter::once(0xff_ffff)));
             client.write(again).await.unwrap_err();
         };
-        frames_pass_while(&format!("{most} updates, twice, to {what}"), &program, write);
+        let holds = frames_pass_while(&format!("{most} updates, twice, to {what}"), &program, write);
+        assert!(holds.iter().all(|(_, us)| *us <= MOST_HELD_US), "{what}: {holds:?}");
     }
 }
 

@@ -237,7 +237,7 @@ pub struct Honest {
 }
 
 /// Limit on one piece of work of the thread that everybody waits for, in microseconds of processor time.
-const MOST_HELD_US: u64 = 50_000;
+pub const MOST_HELD_US: u64 = 50_000;
 
 /// The longest piece of work of each kind that a switch has done at once, in microseconds.
 pub fn longest_holds(address: &str) -> Vec<(String, u64)> {

@@ -1,10 +1,10 @@
 //! Reads beside writes.
 
 use crate::sessions::{DEFAULT, GROUPS, fill};
-use crate::setup::{PROGRAM, arbitration, compiled_text, maker, read_request, write_request};
-use base_time::{Rng, Time};
+use crate::setup::{PROGRAM, arbitration, compiled_text, maker, rack_of, read_request, write_request};
+use base_time::{Duration, Rng, Time};
 use controller::{Call, Reply, Steer, Ticket};
-use device_control::{Event, Maker, OneSwitch, Served};
+use device_control::{Direct, Event, Maker, OneSwitch, RackSwitch, Served};
 use p4runtime_proto::p4::v1::SetForwardingPipelineConfigRequest;
 use p4runtime_proto::{from_text, to_text};
 use p4runtime_server::{Pieces, StreamId};
@@ -106,6 +106,45 @@ fn writes_come_between_the_slices_of_a_read() {
         assert_eq!(in_order(&found), before, "{query}");
         assert!(slices >= 2 && written >= 40, "{slices} {written}");
     }
+}
+
+/// Writes to a rack waited while its devices reported counters, however many these were.
+#[test]
+fn writes_come_while_a_rack_gathers_counters() {
+    let now = Time::ZERO;
+    let program = PROGRAM.replacen("counters = hits;", "counters = hits;\n        size = 8192;", 1);
+    let mut switch = rack_of(Maker { own: Some(compiled_text(&program)), ..maker() }, Direct);
+    let settle = |switch: &mut RackSwitch<Direct>, mut events: Vec<Event>| {
+        while switch.is_busy() {
+            events.extend(switch.go_on(now));
+        }
+        events
+    };
+    let begun = switch.call(now, Ticket(1), Call::Start(Box::default(), vec![]));
+    settle(&mut switch, begun);
+    switch.message(now, StreamId(0), &arbitration(1, Some(1)));
+    let inserts: Vec<String> = (0..4000).map(|n| format!("INSERT {}", route(n, "drop"))).collect();
+    let inserts: Vec<&str> = inserts.iter().map(String::as_str).collect();
+    let fill = Call::Write(Box::new(write_request("ROLLBACK_ON_ERROR", &inserts)));
+    let begun = switch.call(now, Ticket(2), fill);
+    assert!(settle(&mut switch, begun).contains(&Event::Reply(Ticket(2), Reply::Done(Ok(())))));
+    let mut events = switch.call(now, Ticket(3), Call::Read(read_request("direct_counter_entry {}")));
+    // Some of them have been reported.
+    (0..2).for_each(|_| events.extend(switch.go_on(now)));
+    let deletes = [0, 3999].map(|n| format!("DELETE {}", route(n, "drop")));
+    let write = write_request("ROLLBACK_ON_ERROR", &deletes.each_ref().map(String::as_str));
+    events.extend(switch.call(now, Ticket(4), Call::Write(Box::new(write))));
+    while events.is_empty() {
+        assert!(switch.is_busy());
+        events.extend(switch.go_on(now));
+    }
+    assert!(matches!(events[..], [Event::Reply(Ticket(4), Reply::Done(Ok(())))]), "the read goes on");
+    let _ = settle(&mut switch, vec![]);
+    let later = switch.tick(now + Duration::from_ms(1));
+    let Some(Event::Reply(Ticket(3), Reply::Found(found, Ok(())))) = settle(&mut switch, later).pop() else {
+        panic!("the read has no answer")
+    };
+    assert_eq!(found.entities().count(), 3998);
 }
 
 /// What a read has not begun, or has much to read of, waits for it, and so do reads of what is half written.

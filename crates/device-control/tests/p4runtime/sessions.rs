@@ -306,6 +306,28 @@ fn frames_pass_between_the_slices_of_a_write() {
     }
 }
 
+/// When a write ended, and when its first update had failed, what was left of it was dropped at once.
+#[test]
+fn what_a_long_write_leaves_goes_in_slices() {
+    const MISSING: &str = "DELETE table_entry { table_id: $MyIngress.route match { field_id: 1 lpm { value: \"\\016\" prefix_len: 48 } } }";
+    // Updates are done in slices of 512, and dropped in slices of 4096.
+    for (mut switch, least) in served().into_iter().zip([[44, 40], [92, 40]]) {
+        let slices = [DEFAULT, MISSING].map(|first| {
+            let mut write = write_request("ROLLBACK_ON_ERROR", &[first, DEFAULT]);
+            let again = write.updates[1].clone();
+            write.updates.resize(20_000, again);
+            assert!(switch.call(Time::ZERO, Ticket(2), Call::Write(Box::new(write))).is_empty());
+            let mut slices = 1;
+            while switch.go_on(Time::ZERO).is_empty() {
+                slices += 1;
+            }
+            assert!(!switch.is_busy());
+            slices
+        });
+        assert!(slices.iter().zip(least).all(|(slices, least)| *slices >= least), "{slices:?}");
+    }
+}
+
 /// A rack sent a device all updates of a batch at once, which does so many in slices: frames saw some of them.
 #[test]
 fn no_frame_sees_some_of_an_atomic_batch() {

@@ -135,7 +135,7 @@ pub fn maker() -> Maker {
         drop_port: None,
         own: Some(program()),
         keep_program: false,
-        retire: drop,
+        retire: Arc::new(drop),
         registry: netfn_registry::all(),
         queue_depths: Arc::default(),
         known: Known::default(),
@@ -150,7 +150,7 @@ pub fn rack<C: Channel>(channel: C) -> RackSwitch<C> {
     rack_of(maker(), channel)
 }
 
-fn rack_of<C: Channel>(maker: Maker, channel: C) -> RackSwitch<C> {
+pub fn rack_of<C: Channel>(maker: Maker, channel: C) -> RackSwitch<C> {
     RackSwitch::new(splitter(maker), 1, 1_000_000_000, Some(CPU), channel)
 }
 

@@ -127,7 +127,7 @@ impl Control {
         let all = racked.externs();
         let maker = |index: usize| Maker {
             keep_program: false,
-            retire: drop,
+            retire: Arc::new(drop),
             seed: seeds.split_index(index as u64).next_u64(),
             drop_port: None,
             own: None,

@@ -210,6 +210,7 @@ pub fn run(mut args: Args) -> ExitCode {
                 .max_memory
                 .map_or_else(|| Limits::memory_of(most_memory()), |mib| mib.saturating_mul(1 << 20)),
         },
+        give_back: crate::memory::give_back,
     };
     let device_id = setup.device_id;
     match agent::run(setup, |address| tell!("p4rack: device {device_id} listens on {address}")) {
