@@ -82,8 +82,9 @@ impl Target for Desired {
             && to.packet_length_bytes > 0
             && !self.rollout.cuts_clones
         {
-            let why =
-                "the program is split and clones: the clone may be a hand-over, which must not be truncated";
+            let why = "the program is split, and what a truncated clone would be is not known: egress clones \
+                       or reads a length that v1model does not count, or the parser does more than extract each \
+                       header once, in one order";
             return fault("clones cannot be truncated here", why).code(Code::Unimplemented);
         }
         self.gathered.note(change);

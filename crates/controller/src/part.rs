@@ -65,7 +65,7 @@ pub struct Rollout {
     pub edges: Vec<Edge>,
     /// How the copies of each object on several devices relate, by the object's id; of a direct counter by its table's.
     pub modes: BTreeMap<u32, Mode>,
-    /// True if clone sessions can truncate clones: no clone is a hand-over, which must stay whole.
+    /// True if clone sessions can truncate clones.
     pub cuts_clones: bool,
 }
 

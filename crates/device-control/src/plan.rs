@@ -172,8 +172,11 @@ fn rollout_of(
     let mut edges = vec![];
     let limits = EdgeLimits { thresholds: placement.thresholds, hold_down };
     let devices = parts.into_iter().zip(texts).zip(&placement.devices).enumerate();
+    let origin = placement.origin().0 as usize;
+    let mut cuts_clones = true;
     let parts = devices.map(|(at, ((part, text), name))| match (part, text) {
         (Some(part), Some(text)) => {
+            cuts_clones &= part.linkage.truncates_clones;
             edges.extend(edges_of(at, &part, limits)?);
             let mut part = make_part(name, &part.program, &part.linkage, text, &info)?;
             part.config.cookie = Some(cookie);
@@ -182,9 +185,6 @@ fn rollout_of(
         _ => Ok(None),
     });
     let parts: Vec<_> = parts.collect::<Result<_, _>>()?;
-    let origin = placement.origin().0 as usize;
-    let clones = whole.extern_functions.iter().any(|f| !f.user && f.name.starts_with("clone"));
-    let cuts_clones = !clones || parts.iter().flatten().count() == 1;
     let (modes, wires) = (modes(whole, &plain), wires(placement));
     Ok(Rollout { info, plain, numbers, initial, memory, origin, parts, wires, edges, modes, cuts_clones })
 }

@@ -51,6 +51,11 @@ impl From<EntryError> for SetupError {
 }
 
 impl Case {
+    /// Sessions may truncate clones: the split program makes the same ones.
+    pub fn truncates_clones(&self) -> bool {
+        self.parts.iter().flatten().all(|part| part.linkage.truncates_clones)
+    }
+
     /// The whole program on one device for each origin, with these entries.
     pub fn wholes(&self, setup: &Setup, answers: &Answers) -> Result<Vec<Whole>, SetupError> {
         self.placement.origins().map(|_| self.whole(setup, answers)).collect()

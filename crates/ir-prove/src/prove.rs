@@ -9,7 +9,7 @@
 
 use crate::case::{Case, SetupError};
 use crate::environment::Answers;
-use crate::generate::{MendedPackets, Pool, Setup, setup};
+use crate::generate::{MendedPackets, Pool, Setup, setup, truncate_clones};
 use crate::record::{Cause, Record, Transaction};
 use crate::split_run::{Conditions, SplitRun, Unsettled};
 use crate::whole::Whole;
@@ -206,6 +206,9 @@ fn best_draw(case: &Case, effort: &Effort, packets: usize, rng: &Rng) -> Result<
         let rng = rng.split_index(attempt as u64);
         let mut pool = Pool::new(&case.whole, &case.reserved_ports(), &rng);
         let mut setup = setup(&case.whole, &mut pool, effort.entries, &rng);
+        if case.truncates_clones() {
+            truncate_clones(&mut setup, &rng);
+        }
         case.accepted(&mut setup)?;
         let mut inputs = inputs(case, &mut pool, packets, &mut rng.split("packets"));
         let sent = sent_by_whole(case, &setup, &mut inputs)?;

@@ -7,12 +7,14 @@
 //! A clone needs no more than the headers as the parser left them: any parser will do for it that finds the same headers in
 //! the clone (`parsed_again`).
 
+use crate::analysis::Analysis;
 use crate::arch::SAME_AGAIN;
 use crate::expressions::{constant, root};
 use crate::flow::Flow;
 use crate::parsed_again;
 use crate::parser_places::{parser_of, successors};
 use crate::place::{HeaderIndex, RoleKey};
+use crate::prepare::again;
 use crate::refuse::unsupported;
 use base_diag::{Diagnostic, Span};
 use ir::{Expr, ExprKind, Parser, Role, Stmt, StmtKind, visit};
@@ -57,6 +59,20 @@ pub fn originals(flow: &Flow, bytes: bool) -> Result<Vec<HeaderIndex>, Vec<Diagn
         all
     };
     Ok(order.iter().flat_map(of_unit).collect())
+}
+
+/// True if sessions may truncate the clones of a split program.
+///
+/// A clone of ingress is then parsed from the first bytes of the packet as received: these must be rebuilt where the packet is a hand-over.
+/// How much payload a clone of egress loses depends on the length that egress tracks, which may be another after a cut; and a
+/// length that is tracked as a value is that of the whole packet.
+pub fn truncates(a: &Analysis<'_>) -> bool {
+    let rebuilt = || {
+        let (parser, _) = parser_of(&a.program)?;
+        Some(originals(&a.flow, true).is_ok() && !again::reads_port(&a.program, parser))
+    };
+    let is_received = !a.effects.clones_original || rebuilt().unwrap_or(false);
+    !a.is_cut() || !a.effects.egress_clones && !a.needs.tracked && is_received
 }
 
 /// `what` prevents rebuilding the original packet.

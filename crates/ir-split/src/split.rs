@@ -130,6 +130,8 @@ pub struct Linkage {
     pub keeps_order: bool,
     /// The number of egress' first section; those after it are entered in the middle of egress.
     pub egress: u64,
+    /// A clone session may truncate clones at this device: no clone is a hand-over whose carried frame is not known.
+    pub truncates_clones: bool,
 }
 
 impl Linkage {

@@ -93,6 +93,14 @@ pub const DROP_PORT: u32 = 511;
 /// Devices of p4rack know it, `simple_switch` does not.
 pub const COUNTED_LENGTH: &str = "counted_length";
 
+/// The annotation of a header, a member of the headers struct, whose frames carry another frame: the headers with
+/// [`ORIGINAL`] in their order, then what the parser leaves. A session that truncates an ingress clone truncates the carried
+/// frame. Devices of p4rack know it, `simple_switch` does not.
+pub const HAND_OVER: &str = "hand_over";
+
+/// The annotation of the headers of a carried frame; see [`HAND_OVER`].
+pub const ORIGINAL: &str = "original";
+
 /// The values of `standard_metadata.instance_type`.
 pub mod instance_type {
     /// A packet that came in by a port.

@@ -5,8 +5,11 @@ mod support;
 
 use base_diag::SourceMap;
 use expect_test::expect;
+use ir::TypeKind;
 use ir_prove::{Effort, prove};
 use ir_split::split;
+use p4_arch::v1model;
+use std::sync::Arc;
 use support::{case, compile_text, placement, small_program};
 
 /// Region `R` runs on `nic`; what comes out must be equal. `least` frames must come out for 300 packets.
@@ -39,6 +42,70 @@ fn clones_after(start: &str) -> String {
         "packet.extract(hdr.h);\n        transition select(hdr.h.a) { 1: second; default: accept; }",
         start,
     )
+}
+
+/// Sessions truncate clones within and behind the headers of the frame as received, also where the cloned frame is a hand-over.
+#[test]
+fn clones_are_truncated_as_those_of_the_whole_program() {
+    for (egress, regions) in [
+        (CLONES.1, &["R"][..]),
+        ("hdr.h.b = (bit<8>)std.packet_length;", &["R"]),
+        ("@region(\"S\") { hdr.h.b = meta.x; } hdr.h.a = hdr.h.a + 1;", &["R", "S"]),
+    ] {
+        let mut map = SourceMap::new();
+        let whole = compile_text(&small_program("", CLONES.0, egress), &mut map);
+        let case = case(whole, placement(regions));
+        assert!(case.truncates_clones());
+        let effort = Effort { packets: 300, ..Effort::default() };
+        let tried = prove(&case, &effort).unwrap_or_else(|failure| panic!("{}", failure.describe()));
+        assert!(tried.outputs > 500 && tried.hops > 300, "{tried:?}");
+        // A part that does not know which headers were received truncates other bytes.
+        let mut forgetful = case.clone();
+        for part in forgetful.parts.iter_mut().flatten() {
+            let mut program = part.program.as_ref().clone();
+            for ty in &mut program.types {
+                if let TypeKind::Struct(fields) = &mut ty.kind {
+                    fields
+                        .iter_mut()
+                        .for_each(|field| field.annotations.retain(|a| a.name != v1model::ORIGINAL));
+                }
+            }
+            part.program = Arc::new(program);
+        }
+        assert!(prove(&forgetful, &effort).is_err(), "{egress}");
+    }
+}
+
+/// Where the frame as received is not known, or the length that egress tracks counts, sessions cannot truncate.
+#[test]
+fn clones_that_cannot_be_truncated_exactly() {
+    let by_port =
+        "packet.extract(hdr.h); transition select(std.ingress_port) { 3: second; default: accept; }";
+    let deciding = "packet.extract(hdr.h); if (hdr.h.a > 100) { packet.extract(hdr.g); } transition accept;";
+    let of_egress = small_program(
+        "",
+        "@region(\"R\") { hdr.h.b = meta.x; } std.egress_spec = 3;",
+        "if (std.instance_type == 0) { clone(CloneType.E2E, 6); }",
+    );
+    for (source, truncates) in [
+        (clones_after(by_port), false),
+        (clones_after(deciding), false),
+        (of_egress, false),
+        (small_program("", &format!("hdr.g = hdr.h; {}", CLONES.0), SHOW), false),
+        // The frames that are cloned are those that were received.
+        (
+            small_program(
+                "",
+                "std.egress_spec = 3; clone(CloneType.I2E, 5);",
+                "@region(\"R\") { hdr.h.b = 1; }",
+            ),
+            true,
+        ),
+    ] {
+        let mut map = SourceMap::new();
+        let whole = compile_text(&source, &mut map);
+        assert_eq!(case(whole, placement(&["R"])).truncates_clones(), truncates, "{source}");
+    }
 }
 
 #[test]

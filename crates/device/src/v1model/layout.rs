@@ -2,11 +2,12 @@
 
 use crate::region::Regions;
 use crate::stage::{BlockName, Stage};
-use base_bits::Bits;
+use base_bits::{BitWriter, Bits};
 use base_diag::Diagnostic;
 use base_diag::codes::run as codes;
 use ir::{AnnotationBody, AnnotationValue, Name, Program, Role, Type};
 use ir_value::Value;
+use ir_value::wire::encode;
 
 /// Facts about a program, computed once.
 pub(crate) struct Layout {
@@ -20,6 +21,8 @@ pub(crate) struct Layout {
     pub(super) field_lists: Vec<(Vec<u32>, Vec<u32>)>,
     /// The field of the user's metadata with `@counted_length`.
     counted_length: Option<u32>,
+    /// The header with `@hand_over`, and those with `@original`.
+    carried: Option<(u32, Vec<u32>)>,
     /// Positions in ingress at which frames may continue.
     pub(crate) regions: Regions,
     /// The port that means "drop".
@@ -60,6 +63,15 @@ impl Layout {
             .zip(0..)
             .find(|(field, _)| field.annotations.iter().any(|a| a.name == p4_arch::v1model::COUNTED_LENGTH))
             .map(|(_, at)| at);
+        let with = |mark: &'static str| {
+            let headers = program.fields(&headers).iter().zip(0..);
+            headers
+                .filter(move |(field, _)| field.annotations.iter().any(|a| a.name == mark))
+                .map(|(_, at)| at)
+                .collect::<Vec<u32>>()
+        };
+        let hand_over = with(p4_arch::v1model::HAND_OVER).first().copied();
+        let carried = hand_over.map(|header| (header, with(p4_arch::v1model::ORIGINAL)));
         let mut field_lists = vec![];
         find_field_lists(program, &metadata, &mut vec![], &mut field_lists, 0);
         if let Some(field) = counted_length {
@@ -77,6 +89,7 @@ impl Layout {
             standard,
             field_lists,
             counted_length,
+            carried,
             regions,
             drop_port,
         })
@@ -95,6 +108,32 @@ impl Layout {
     /// The field of the user's metadata with `@counted_length`.
     pub(crate) fn counted_length(&self) -> Option<usize> {
         self.counted_length.map(|field| field as usize)
+    }
+
+    /// True if the program has hand-overs whose carried frames can be rebuilt.
+    pub(super) fn carries_frames(&self) -> bool {
+        self.carried.is_some()
+    }
+
+    /// The frame that a hand-over carries, from its parsed headers and payload; `None` if they are not those of a hand-over.
+    pub(super) fn carried_frame(&self, headers: &Value, payload: &[u8]) -> Option<Vec<u8>> {
+        let (hand_over, originals) = self.carried.as_ref()?;
+        headers.part(*hand_over).filter(|header| header.is_valid())?;
+        let mut frame = BitWriter::new();
+        for header in originals.iter().filter_map(|at| headers.part(*at)) {
+            encode(header, &mut frame);
+        }
+        frame.push_bytes(payload);
+        Some(frame.finish())
+    }
+
+    /// Limits the length that counters of a truncated clone see.
+    pub(super) fn limit_counted_length(&self, metadata: &mut Value, most: u32) {
+        if let Some(Value::Bits(bits)) = self.counted_length.and_then(|at| metadata.part_mut(at))
+            && bits.to_u32().is_none_or(|length| length > most)
+        {
+            *bits = Bits::new(bits.width(), most.into());
+        }
     }
 
     /// The position of a field of the standard metadata.

@@ -46,11 +46,11 @@ impl V1Switch<'_> {
             return vec![];
         };
         self.core.effect("clone", effect.session);
-        let original = packet.clone();
-        let mut frame = packet.frame.clone();
-        frame.truncate(session.max_length.map_or(usize::MAX, |most| most as usize));
-        let mut copy = self.restarted(original, frame, instance_type::INGRESS_CLONE, None);
-        self.layout.set(&mut copy.standard, "ingress_port", u128::from(packet.ingress_port));
+        let (frame, port) = match session.max_length {
+            Some(most) => self.truncated(packet, most, now),
+            None => (packet.frame.clone(), packet.ingress_port),
+        };
+        let mut copy = self.clone_of(packet, frame, port);
         let cause = Cause::IngressClone { session: effect.session };
         self.begin(&mut copy, packet.trace, cause, session.port);
         self.core.state.trace.turn_to(copy.trace);
@@ -58,11 +58,40 @@ impl V1Switch<'_> {
         self.core.state.trace.turn_to(packet.trace);
         copy.metadata = Value::zero(&self.core.program, &self.layout.metadata);
         self.layout.keep(effect.field_list, &packet.metadata, &mut copy.metadata);
+        if let Some(most) = session.max_length {
+            self.layout.limit_counted_length(&mut copy.metadata, most);
+        }
         copy.standard = Value::zero(&self.core.program, &self.layout.standard);
         self.layout.set(&mut copy.standard, "instance_type", u128::from(instance_type::INGRESS_CLONE));
         copy.effects.length = copy.effects.counted as i64;
         copy.effects.forget_orders();
         self.send_clone(copy, session)
+    }
+
+    /// The packet with `frame` for its bytes, to be parsed as if it came by `port`.
+    fn clone_of(&mut self, packet: &Packet, frame: Vec<u8>, port: Port) -> Packet {
+        let mut copy = self.restarted(packet.clone(), frame, instance_type::INGRESS_CLONE, None);
+        self.layout.set(&mut copy.standard, "ingress_port", u128::from(port));
+        copy
+    }
+
+    /// The first `most` bytes of the frame as it entered this pass, or, of a hand-over, of the frame that it carries; and the port
+    /// to parse them for.
+    fn truncated(&mut self, packet: &Packet, most: u32, now: Time) -> (Vec<u8>, Port) {
+        let (mut frame, mut port) = (packet.frame.clone(), packet.ingress_port);
+        if self.layout.carries_frames() {
+            let mut copy = self.clone_of(packet, packet.frame.clone(), packet.ingress_port);
+            let traced = self.core.state.trace.on();
+            self.core.state.trace.switch(false);
+            let _ = self.parse(&mut copy, now);
+            self.core.state.trace.switch(traced);
+            if let Some(carried) = self.layout.carried_frame(&copy.headers, &copy.payload) {
+                // The carried frame is no hand-over, whatever its first bytes are: this number is no link's.
+                (frame, port) = (carried, self.layout.drop_port);
+            }
+        }
+        frame.truncate(most as usize);
+        (frame, port)
     }
 
     /// To the group and to the port of a session. The copy for the port has the last replica id of the group.

@@ -10,4 +10,4 @@ pub use entries::{EntrySpec, entries};
 pub use mended::MendedPackets;
 pub use packets::PacketMaker;
 pub use pool::Pool;
-pub use setup::{Setup, setup};
+pub use setup::{Setup, setup, truncate_clones};

@@ -74,6 +74,15 @@ pub fn setup(program: &Program, pool: &mut Pool, most: usize, rng: &Rng) -> Setu
     Setup { entries, defaults, value_sets, groups, sessions }
 }
 
+/// Lets sessions truncate clones, some of them within the packet's headers.
+pub fn truncate_clones(setup: &mut Setup, rng: &Rng) {
+    let mut rng = rng.split("truncated");
+    for (_, session) in &mut setup.sessions {
+        let most = if rng.chance(1, 2) { 40 } else { 160 };
+        session.max_length = rng.chance(1, 2).then(|| rng.between(1, most) as u32);
+    }
+}
+
 /// A member of a value set: one value for each field of its type.
 fn member(program: &Program, ty: &Type, pool: &mut Pool, rng: &mut Rng) -> Option<Vec<Match>> {
     let fields = program.fields(ty);

@@ -81,6 +81,8 @@ pub struct Cut<'a> {
     pub effects: &'a RequestedEffects,
     /// Headers whose originals travel, in the order in which the parser extracts them.
     pub originals: &'a [HeaderIndex],
+    /// Sessions may truncate clones.
+    pub truncates: bool,
     /// Direct meters and counters that actions of other tables call.
     pub lent: &'a Lent,
     /// Egress may read the packet's length.
@@ -115,6 +117,7 @@ impl<'a> Cut<'a> {
             lengths: &a.lengths,
             effects: &a.effects,
             originals: a.originals.as_ref().ok()?,
+            truncates: crate::originals::truncates(a),
             lent: &a.lent,
             reads_length: a.reads_length(),
             reads_hidden: a.at_start(Half::Egress).live.hidden.iter().next().is_some(),
@@ -191,6 +194,7 @@ impl<'a> Generator<'a> {
                 prefix: cut.prefix.to_string(),
                 region_bits: cut.layout.width_of("region"),
                 egress: u64::from(cut.sections.first(Half::Egress).0),
+                truncates_clones: cut.truncates,
                 ..Linkage::default()
             },
             headers_type: Type::Void,

@@ -102,7 +102,7 @@ fn is_parsed_alike(program: &Program) -> bool {
 }
 
 /// The parser reads `ingress_port`, or uses the standard metadata as a whole.
-fn reads_port(program: &Program, parser: &Parser) -> bool {
+pub fn reads_port(program: &Program, parser: &Parser) -> bool {
     let (mut reads, mut fields, mut uses) = (false, 0, 0);
     let mut look = |expr: &Expr| {
         visit::subexprs(expr, &mut |e| {

@@ -6,15 +6,14 @@
 //! Why: v1model counts the length of the frame on arrival, which after a cut is that of the hand-over. p4rack's devices
 //! count the annotated field instead. Clones keep it like a field list.
 
-use super::{add_metadata, field_list, role_type};
+use super::{add_metadata, field_list, mark, role_type};
 use crate::arch;
 use crate::field_lists::unused_list;
 use crate::layout::FRAME_LENGTH_BITS;
 use base_diag::Span;
 use ir::{
-    Annotation, AnnotationBody, AnnotationValue, Call, Callee, Direction, Expr, ExternFunction,
-    ExternFunctionId, Field, Program, Role, Signature, SignatureParam, StageKind, StmtKind, Type, build,
-    visit,
+    AnnotationValue, Call, Callee, Direction, Expr, ExternFunction, ExternFunctionId, Field, Program, Role,
+    Signature, SignatureParam, StageKind, StmtKind, Type, build, visit,
 };
 use p4_arch::v1model::COUNTED_LENGTH;
 use p4_arch::{Duty, Meaning};
@@ -25,10 +24,7 @@ const KEEPING_CLONE: &str = "clone_preserving_field_list";
 pub fn note_length(program: &mut Program, prefix: &str) {
     keep_something(program);
     let ty = Type::Bit(FRAME_LENGTH_BITS);
-    let marks = vec![
-        Annotation { name: COUNTED_LENGTH.into(), body: AnnotationBody::Empty },
-        field_list(kept_lists(program)),
-    ];
+    let marks = vec![mark(COUNTED_LENGTH), field_list(kept_lists(program))];
     let name = format!("{prefix}_length").into();
     let Some(number) = add_metadata(program, Field { name, ty: ty.clone(), annotations: marks }) else {
         return;

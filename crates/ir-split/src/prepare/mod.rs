@@ -14,7 +14,7 @@
 //! standard  the port a packet is for, where egress overwrites `egress_port`
 //! ```
 
-mod again;
+pub mod again;
 pub mod bind;
 mod called;
 pub mod counted;
@@ -56,6 +56,11 @@ pub fn add_metadata(program: &mut Program, field: Field) -> Option<usize> {
         }
         _ => None,
     }
+}
+
+/// An annotation without a body.
+pub fn mark(name: &str) -> Annotation {
+    Annotation { name: name.into(), body: AnnotationBody::Empty }
 }
 
 /// `@field_list(..)`

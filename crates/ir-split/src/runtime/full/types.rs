@@ -4,11 +4,11 @@ use crate::arch::OWN_EXTERNS;
 use crate::field_lists::unused_list;
 use crate::generate::{Generator, shift_types};
 use crate::place::HeaderIndex;
-use crate::prepare::field_list;
+use crate::prepare::{field_list, mark};
 use crate::section::SectionId;
 use ir::build::struct_field;
 use ir::{Field, Role, Type, TypeDecl, TypeId, TypeKind};
-use p4_arch::Duty;
+use p4_arch::{Duty, v1model};
 
 impl Generator<'_> {
     /// Declares `p4rack_t` and the sections' headers, and adds them to the headers struct: `p4rack`, one of each
@@ -23,7 +23,13 @@ impl Generator<'_> {
         let first = self.insert_types(&sections);
         self.headers_type = self.shared_type(Duty::Ingress, Role::Headers);
         self.metadata_type = self.shared_type(Duty::Ingress, Role::Metadata);
-        let mut fields = vec![struct_field(self.cut.prefix, Type::Named(first))];
+        let carries = self.is_origin() && self.cut.truncates && self.cut.effects.clones_original;
+        let carrying = |field: Field, name: &str| match carries {
+            true => Field { annotations: vec![mark(name)], ..field },
+            false => field,
+        };
+        let mut fields =
+            vec![carrying(struct_field(self.cut.prefix, Type::Named(first)), v1model::HAND_OVER)];
         for (n, id) in (1..).zip(&sections) {
             let name = self.own(&self.identifier(*id));
             fields.push(struct_field(&name, Type::Named(TypeId(first.0 + n))));
@@ -42,7 +48,8 @@ impl Generator<'_> {
         }
         for &index in self.cut.originals {
             let name = self.own(&format!("orig_{}", self.cut.places.header(index).name));
-            fields.push(struct_field(&name, self.program_header(Duty::Ingress, index).ty));
+            let field = struct_field(&name, self.program_header(Duty::Ingress, index).ty);
+            fields.push(carrying(field, v1model::ORIGINAL));
         }
         if self.cut.layout.pad_bits > 0 {
             let ty = TypeId(first.0 + 1 + sections.len() as u32);
@@ -68,9 +75,9 @@ impl Generator<'_> {
             vec![struct_field(&self.own("region"), region), struct_field(&self.own("leaving"), Type::Bit(1))];
         let packed = (self.recirculates() && self.sends_around()).then(|| {
             let list = unused_list(&self.out, &self.metadata_type);
-            let mark = field_list(vec![ir::AnnotationValue::Int(list.into())]);
+            let kept = field_list(vec![ir::AnnotationValue::Int(list.into())]);
             let field = struct_field(&self.own("packed"), Type::Bit(1));
-            fields.push(Field { annotations: vec![mark], ..field });
+            fields.push(Field { annotations: vec![kept], ..field });
             (fields.len() - 1, list)
         });
         let short = (self.cut.layout.pad_bits > 0).then(|| {
@@ -94,9 +101,9 @@ impl Generator<'_> {
         }
         for field in copied {
             kept.push((field.name.clone(), fields.len()));
-            let mark = field_list(vec![ir::AnnotationValue::Int(self.clone_list.into())]);
+            let list = field_list(vec![ir::AnnotationValue::Int(self.clone_list.into())]);
             let own = struct_field(&self.own(&field.name), Type::Bit(field.width));
-            fields.push(Field { annotations: vec![mark], ..own });
+            fields.push(Field { annotations: vec![list], ..own });
         }
         let mut lengths = vec![];
         for &index in self.cut.originals {
