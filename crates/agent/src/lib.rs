@@ -21,6 +21,7 @@ use ir::Program;
 use ir_split::Placement;
 use p4runtime_grpc::{Front, Link, LinkEnd, Place, most_files};
 use p4runtime_proto::p4::v1::Update;
+use state_file::{Keeper, StateFile};
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -30,9 +31,8 @@ use std::thread;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tracing::info;
 
-pub use p4runtime_grpc::{
-    Badge, ClientTls, Limits, Operator, OperatorError, STATE_FORMAT, Secret, Tls, most_memory,
-};
+pub use p4runtime_grpc::{Badge, ClientTls, Limits, Operator, OperatorError, Secret, Tls, most_memory};
+pub use state_journal::FORMAT as STATE_FORMAT;
 
 /// Commands that wait for the device.
 const WAITING: usize = 4096;
@@ -83,7 +83,9 @@ pub struct Setup {
     pub agents_secret: Option<Secret>,
     /// A controller that sends BMv2's JSON keeps the program that runs.
     pub keep_program: bool,
-    /// The controller of a rack of other processes erases entities of former controllers.
+    /// File that keeps what controllers write.
+    pub state: Option<PathBuf>,
+    /// The state in that file is erased, and the controller of a rack of other processes erases entities of former controllers.
     pub fresh: bool,
     /// Interval at which the controller compares devices with the desired state.
     pub audit: std::time::Duration,
@@ -114,6 +116,7 @@ impl Setup {
             secret: None,
             agents_secret: None,
             keep_program: false,
+            state: None,
             fresh: false,
             audit: std::time::Duration::from_secs(10),
             limits: Limits::default(),
@@ -395,9 +398,26 @@ fn owner(
             (Box::new(rack), Some(updates))
         }
     };
-    let mut owner = Owner::new(switch, lanes, (cpu_port, record), started, front, links);
-    if let Some(updates) = updates {
-        owner.start(Call::Start(Box::default(), updates)).map_err(|status| failed(status.message))?;
+    let mut start = updates.map(|updates| Call::Start(Box::default(), updates));
+    let keeper = match &setup.state {
+        Some(path) => {
+            let (file, state) = StateFile::open(path, fresh).map_err(failed)?;
+            if let Some(state) = state {
+                info!(entities = state.entities.len(), "going on from the kept state");
+                start = Some(Call::Resume(Box::new(state)));
+            }
+            let front = front.clone();
+            let told = move |count, kept| {
+                // Whoever has ended waits for nothing.
+                let _ = front.kept(count, kept);
+            };
+            Some(Keeper::start(file, told).map_err(failed)?)
+        }
+        None => None,
+    };
+    let mut owner = Owner::new(switch, lanes, (cpu_port, record), started, front, links, keeper);
+    if let Some(start) = start {
+        owner.start(start).map_err(|status| failed(status.message))?;
     }
     Ok(owner)
 }
