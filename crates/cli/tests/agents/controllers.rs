@@ -112,6 +112,31 @@ impl Client {
         self.runtime.block_on(self.p4runtime.write(request)).map(drop)
     }
 
+    /// Inserts and deletes entries, `at_once` of them at a time; how long `count` writes take.
+    pub fn write_many(&mut self, count: u64, at_once: u8) -> Duration {
+        let ids = self.ids();
+        let (election, begun) = (self.election, std::time::Instant::now());
+        self.runtime.block_on(async {
+            let writers = (0..at_once).map(|writer| {
+                let mut p4runtime = self.p4runtime.clone();
+                tokio::spawn(async move {
+                    for number in 0..count / u64::from(at_once) {
+                        let how = if number % 2 == 0 { "INSERT" } else { "DELETE" };
+                        let entry = Client::entry(ids, 10 + writer);
+                        let mut request: WriteRequest =
+                            from_text(&format!("updates {{ type: {how} entity {{ {entry} }} }}")).unwrap();
+                        request.election_id = Some(election);
+                        p4runtime.write(request).await.unwrap();
+                    }
+                })
+            });
+            for writer in writers.collect::<Vec<_>>() {
+                writer.await.unwrap();
+            }
+        });
+        begun.elapsed()
+    }
+
     fn read(&mut self, query: &str) -> Vec<Entity> {
         let request: ReadRequest = from_text(&format!("entities {{ {query} }}")).unwrap();
         let request = with(self.secret.as_ref(), request);

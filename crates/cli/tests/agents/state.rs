@@ -72,10 +72,14 @@ fn no_acknowledged_write_of_a_rack_is_lost_whoever_is_killed() {
         let who = if round == 0 { 7 } else { 1 + rng.below(7) };
         let Rack { controller, tor, nic, .. } = &mut rack;
         let address = controller.address.clone();
-        let mut victims: Vec<(usize, &mut Switch)> =
-            [tor, nic, controller].into_iter().enumerate().filter(|(index, _)| who >> index & 1 == 1).collect();
-        let (known, unknown, count) =
-            write_until(&address, &there, &mut rng, || victims.iter_mut().for_each(|(_, victim)| kill(victim)));
+        let mut victims: Vec<(usize, &mut Switch)> = [tor, nic, controller]
+            .into_iter()
+            .enumerate()
+            .filter(|(index, _)| who >> index & 1 == 1)
+            .collect();
+        let (known, unknown, count) = write_until(&address, &there, &mut rng, || {
+            victims.iter_mut().for_each(|(_, victim)| kill(victim))
+        });
         acknowledged += count;
         for (index, victim) in victims {
             killed[index] += 1;
@@ -91,18 +95,23 @@ fn no_acknowledged_write_of_a_rack_is_lost_whoever_is_killed() {
         }
         assert_eq!(rack.pass(7).0, 7);
     }
-    eprintln!("{kills} rounds ({killed:?} kills of tor, nic, controller), {acknowledged} acknowledged writes, none lost");
+    eprintln!(
+        "{kills} rounds ({killed:?} kills of tor, nic, controller), {acknowledged} acknowledged writes, none lost"
+    );
 }
 
 /// The same of one device, and of a rack in one process.
 #[test]
 fn no_acknowledged_write_of_a_switch_is_lost() {
     let program = directory().join("count.p4").display().to_string();
-    for (name, what) in [("agents_device_state", program), ("agents_front_state", directory().display().to_string())] {
+    for (name, what) in
+        [("agents_device_state", program), ("agents_front_state", directory().display().to_string())]
+    {
         let state = file(name);
         let mut switch = Switch::start(&[&what, "--grpc-server-addr", "127.0.0.1:0", "--state", &state]);
         let mut rng = Rng::new(37);
-        let mut there: BTreeSet<u8> = Client::new(&switch.address, 1, None).unwrap().ports().into_iter().collect();
+        let mut there: BTreeSet<u8> =
+            Client::new(&switch.address, 1, None).unwrap().ports().into_iter().collect();
         let (kills, mut acknowledged) = (kills(3), 0);
         for round in 0..kills {
             let address = switch.address.clone();
@@ -114,7 +123,8 @@ fn no_acknowledged_write_of_a_switch_is_lost() {
         eprintln!("{name}: {kills} kills, {acknowledged} acknowledged writes, none lost");
         // Until somebody says that nothing of it is wanted any more.
         kill(&mut switch);
-        let fresh = Switch::start(&[&what, "--grpc-server-addr", "127.0.0.1:0", "--state", &state, "--fresh"]);
+        let fresh =
+            Switch::start(&[&what, "--grpc-server-addr", "127.0.0.1:0", "--state", &state, "--fresh"]);
         let own = Client::new(&fresh.address, 1, None).unwrap().ports();
         assert_eq!(own, if name == "agents_front_state" { vec![1] } else { vec![] });
     }
@@ -158,17 +168,53 @@ fn a_file_that_cannot_be_used_ends_the_start() {
     let program = directory().join("count.p4");
     let start = |state: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
-        command.args(["switch", &program.display().to_string(), "--grpc-server-addr", "127.0.0.1:0", "--state", state]);
+        command.args([
+            "switch",
+            &program.display().to_string(),
+            "--grpc-server-addr",
+            "127.0.0.1:0",
+            "--state",
+            state,
+        ]);
         let output = command.output().unwrap();
         assert_eq!(output.status.code(), Some(1));
         String::from_utf8(output.stderr).unwrap()
     };
     assert_eq!(
         start(&state),
-        format!("p4rack: state file `{state}`: it is not a state file of p4rack, and stays as it is: name another file\n")
+        format!(
+            "p4rack: state file `{state}`: it is not a state file of p4rack, and stays as it is: name another file\n"
+        )
     );
     let used = file("agents_used_state");
-    let switch = Switch::start(&[&program.display().to_string(), "--grpc-server-addr", "127.0.0.1:0", "--state", &used]);
+    let switch = Switch::start(&[
+        &program.display().to_string(),
+        "--grpc-server-addr",
+        "127.0.0.1:0",
+        "--state",
+        &used,
+    ]);
     assert!(start(&used).contains("another process uses it"));
     drop(switch);
+}
+
+/// Prints what a file costs: writes a second of one client that waits for each answer, and of one with 32 writes under way.
+#[test]
+fn writes_a_second_with_a_file_and_without() {
+    let count = features::setting("P4RACK_WRITES", 256);
+    let program = directory().join("count.p4").display().to_string();
+    for (name, what) in [("device", program), ("rack", directory().display().to_string())] {
+        let state = file(&format!("agents_cost_{name}"));
+        for more in [&[][..], &["--state", &state]] {
+            let args = [&[what.as_str(), "--grpc-server-addr", "127.0.0.1:0"], more].concat();
+            let switch = Switch::start(&args);
+            let mut client = Client::new(&switch.address, 1, None).unwrap();
+            for at_once in [1, 32] {
+                let took = client.write_many(count, at_once);
+                let rate = count as f64 / took.as_secs_f64();
+                let with = if more.is_empty() { "without" } else { "with" };
+                eprintln!("{name}, {with} a file, {at_once} at once: {rate:.0} writes a second");
+            }
+        }
+    }
 }
