@@ -76,7 +76,7 @@ impl From<redb::Error> for Why {
         match error {
             redb::Error::DatabaseAlreadyOpen => Why::InUse,
             redb::Error::UpgradeRequired(version) => {
-                Why::Damaged(format!("its database has version {version}"))
+                Why::Unreadable(Unreadable::Version(format!("database version {version}")))
             }
             redb::Error::Io(error) => Why::of(error),
             redb::Error::Corrupted(why) => Why::Damaged(why),
@@ -109,13 +109,14 @@ fn guarded<T>(step: impl FnOnce() -> Result<T, Why>) -> Result<T, Why> {
 }
 
 impl StateFile {
-    /// Opens a file, or creates it, readable by its user alone. With the state that it keeps, if there is one; `is_fresh` leaves it
-    /// unread, and the first batch replaces it.
+    /// Opens a file, or creates it, readable by its user alone. With the state that it keeps, if there is one; if `is_fresh`, without
+    /// it, and the first batch replaces it.
     pub fn open(path: &Path, is_fresh: bool) -> Result<(StateFile, Option<SavedState>), StateFileError> {
         let mut file = StateFile { path: path.to_path_buf(), database: None };
         let state = guarded(|| {
             file.reopen()?;
-            if is_fresh { Ok(None) } else { file.kept()?.state().map_err(Why::Unreadable) }
+            let kept = file.kept()?;
+            if is_fresh { Ok(None) } else { kept.state().map_err(Why::Unreadable) }
         });
         match state {
             Ok(state) => Ok((file, state)),

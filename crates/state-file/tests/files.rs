@@ -6,8 +6,16 @@ use state_file::{Keeper, StateFile};
 use state_journal::{Batch, FORMAT};
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc;
+
+/// An empty directory of a test.
+fn empty(name: &str) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("state_file_{name}"));
+    let _ = std::fs::remove_dir_all(&path);
+    std::fs::create_dir_all(&path).unwrap();
+    path
+}
 
 fn row(number: u8) -> (Vec<u8>, Option<Vec<u8>>) {
     // An entity without content.
@@ -27,8 +35,8 @@ fn refusal(path: &Path) -> String {
 
 #[test]
 fn what_was_kept_comes_back_and_a_fresh_start_forgets_it() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("state");
+    let directory = empty("comes_back");
+    let path = directory.join("state");
     {
         let (mut file, state) = StateFile::open(&path, false).unwrap();
         assert_eq!(state, None);
@@ -50,8 +58,8 @@ fn what_was_kept_comes_back_and_a_fresh_start_forgets_it() {
 
 #[test]
 fn a_keeper_keeps_all_in_order_and_what_is_sent_before_the_end() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("state");
+    let directory = empty("keeper");
+    let path = directory.join("state");
     let (file, _) = StateFile::open(&path, false).unwrap();
     let (said, told) = mpsc::channel();
     let keeper = Keeper::start(file, move |count, kept| said.send((count, kept)).unwrap()).unwrap();
@@ -68,14 +76,14 @@ fn a_keeper_keeps_all_in_order_and_what_is_sent_before_the_end() {
 
 #[test]
 fn other_files_and_versions_are_refused_and_left_alone() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("notes.txt");
+    let directory = empty("others");
+    let path = directory.join("notes.txt");
     std::fs::write(&path, "a list of things, longer than the head of a database\n".repeat(200)).unwrap();
     assert_eq!(
         refusal(&path),
         "state file `FILE`: it is not a state file of p4rack, and stays as it is: name another file"
     );
-    let path = directory.path().join("other.redb");
+    let path = directory.join("other.redb");
     {
         let database = Database::create(&path).unwrap();
         let write = database.begin_write().unwrap();
@@ -84,7 +92,7 @@ fn other_files_and_versions_are_refused_and_left_alone() {
     }
     let error = StateFile::open(&path, false).unwrap_err().to_string();
     assert!(error.contains("it is not a state file of p4rack"), "{error}");
-    let path = directory.path().join("newer");
+    let path = directory.join("newer");
     {
         let (mut file, _) = StateFile::open(&path, false).unwrap();
         file.commit(&first()).unwrap();
@@ -105,8 +113,8 @@ fn other_files_and_versions_are_refused_and_left_alone() {
 /// No damage makes it panic, and what it reads is whole.
 #[test]
 fn a_damaged_file_is_refused_or_read_as_it_was() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("state");
+    let directory = empty("damaged");
+    let path = directory.join("state");
     {
         let (mut file, _) = StateFile::open(&path, false).unwrap();
         let rows = (0..200).map(row).collect();

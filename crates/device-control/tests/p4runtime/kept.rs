@@ -147,6 +147,42 @@ fn a_switch_that_goes_on_from_its_notes_is_as_the_one_that_has_ended() {
     }
 }
 
+/// A write that takes long is done in slices; a switch that ends between them has kept nothing of it, or all.
+#[test]
+fn a_part_of_a_write_is_not_kept() {
+    both_bare(|bench| {
+        let mut bench = bench.keeping().started();
+        let mut kept = Kept::default();
+        kept.follow(&bench.noted());
+        let updates: Vec<String> = (0..700)
+            .map(|number| {
+                let (high, low) = (1 + number / 64, number % 64);
+                format!(r#"INSERT table_entry {{ table_id: $MyIngress.route match {{ field_id: 1 lpm {{ value: "\n\000\000\000\{high:03o}\{low:03o}" prefix_len: 48 }} }} action {{ action {{ action_id: $MyIngress.drop }} }} }}"#)
+            })
+            .collect();
+        let mut updates: Vec<&str> = updates.iter().map(String::as_str).collect();
+        // The last one fails, and all others are undone.
+        let first = updates[0];
+        updates.push(first);
+        let (batches, answer) = bench.noted_while("ROLLBACK_ON_ERROR", &updates);
+        assert!(answer.contains("ALREADY_EXISTS"), "{}", &answer[..200]);
+        assert!(batches.len() > 2, "it is done in slices");
+        for batch in &batches {
+            kept.follow(batch);
+            assert_eq!(kept.state().unwrap().unwrap().entities, []);
+        }
+        updates.pop();
+        let (batches, answer) = bench.noted_while("ROLLBACK_ON_ERROR", &updates);
+        assert_eq!(answer, "OK\n");
+        for batch in &batches {
+            kept.follow(batch);
+            let count = kept.state().unwrap().unwrap().entities.len();
+            assert!([0, 700].contains(&count), "{count}");
+        }
+        assert_eq!(kept.state().unwrap().unwrap().entities.len(), 700);
+    });
+}
+
 /// A program that a controller has pushed is kept, one that it has saved only is not.
 #[test]
 fn a_pushed_program_is_kept() {

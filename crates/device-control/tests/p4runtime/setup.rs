@@ -272,6 +272,18 @@ impl Bench {
         self.switch().noted()
     }
 
+    /// Updates as in [`write_with`](Bench::write_with): what is noted after each slice, and the answer.
+    pub fn noted_while(&mut self, atomicity: &str, updates: &[&str]) -> (Vec<Batch>, String) {
+        let (now, request) = (self.now, Box::new(write_request(atomicity, updates)));
+        let mut events = self.switch().call(now, Ticket(1), Call::Write(request));
+        let mut noted = vec![self.noted()];
+        while self.switch().is_busy() {
+            events.extend(self.switch().go_on(now));
+            noted.push(self.noted());
+        }
+        (noted, replied(events))
+    }
+
     /// Goes on from a state that was kept, with a controller.
     pub fn resumed(mut self, state: SavedState) -> Bench {
         assert_eq!(self.call(Call::Resume(Box::new(state))), "OK\n");
