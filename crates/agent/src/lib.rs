@@ -22,6 +22,7 @@ use ir_split::Placement;
 use p4runtime_grpc::{Front, Link, LinkEnd, Place, most_files};
 use p4runtime_proto::p4::v1::Update;
 use state_file::{Keeper, StateFile};
+use state_journal::Batch;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -401,7 +402,7 @@ fn owner(
     let mut start = updates.map(|updates| Call::Start(Box::default(), updates));
     let keeper = match &setup.state {
         Some(path) => {
-            let (file, state) = StateFile::open(path, fresh).map_err(failed)?;
+            let (mut file, state) = StateFile::open(path, fresh).map_err(failed)?;
             if let Some(state) = state {
                 info!(entities = state.entities.len(), "going on from the kept state");
                 start = Some(Call::Resume(Box::new(state)));
@@ -411,7 +412,8 @@ fn owner(
                 // Whoever has ended waits for nothing.
                 let _ = front.kept(count, kept);
             };
-            Some(Keeper::start(file, told).map_err(failed)?)
+            let keep = move |batch: &Batch| file.commit(batch).map_err(|error| error.to_string());
+            Some(Keeper::start(keep, told).map_err(failed)?)
         }
         None => None,
     };

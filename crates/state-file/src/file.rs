@@ -126,7 +126,7 @@ impl StateFile {
 
     /// The same on other storage.
     pub fn on(storage: impl StorageBackend) -> Result<(StateFile, Option<SavedState>), StateFileError> {
-        let path = PathBuf::from("memory");
+        let path = PathBuf::new();
         let opened = guarded(|| {
             let database = builder().create_with_backend(storage).map_err(redb::Error::from)?;
             let file = StateFile { path: path.clone(), database: Some(database) };

@@ -1,6 +1,5 @@
 //! The thread that writes to the file.
 
-use crate::file::StateFile;
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use state_journal::Batch;
 use std::thread::{Builder, JoinHandle};
@@ -8,7 +7,7 @@ use std::thread::{Builder, JoinHandle};
 /// The most rows in one commit of several batches.
 const MOST_ROWS: usize = 1 << 16;
 
-/// Writes batches to a file, in order, and says how many are kept.
+/// Has batches written, in order, and says how many are kept.
 #[derive(Debug)]
 pub struct Keeper {
     batches: Option<Sender<Batch>>,
@@ -16,14 +15,14 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Starts the thread. It calls `told` with the number of batches that it has dealt with so far, and with the error if the last of
+    /// Starts the thread. It calls `keep` with batches to commit, several in one if they have gathered, and `told` with the number of batches that it has dealt with so far, and with the error if the last of
     /// them are not kept: they are tried again with the next.
     pub fn start(
-        file: StateFile,
+        keep: impl FnMut(&Batch) -> Result<(), String> + Send + 'static,
         told: impl FnMut(u64, Result<(), String>) + Send + 'static,
     ) -> std::io::Result<Keeper> {
         let (batches, coming) = unbounded();
-        let thread = Builder::new().name("state".to_string()).spawn(move || keep(file, &coming, told))?;
+        let thread = Builder::new().name("state".to_string()).spawn(move || keep_all(keep, &coming, told))?;
         Ok(Keeper { batches: Some(batches), thread: Some(thread) })
     }
 
@@ -58,7 +57,11 @@ impl Drop for Keeper {
     }
 }
 
-fn keep(mut file: StateFile, coming: &Receiver<Batch>, mut told: impl FnMut(u64, Result<(), String>)) {
+fn keep_all(
+    mut keep: impl FnMut(&Batch) -> Result<(), String>,
+    coming: &Receiver<Batch>,
+    mut told: impl FnMut(u64, Result<(), String>),
+) {
     let mut count = 0;
     // Not kept yet.
     let mut all = Batch::default();
@@ -71,10 +74,10 @@ fn keep(mut file: StateFile, coming: &Receiver<Batch>, mut told: impl FnMut(u64,
             all.follow(batch);
             count += 1;
         }
-        let kept = file.commit(&all);
+        let kept = keep(&all);
         if kept.is_ok() {
             all = Batch::default();
         }
-        told(count, kept.map_err(|error| error.to_string()));
+        told(count, kept);
     }
 }
