@@ -157,7 +157,7 @@ impl Run {
     }
 
     /// True if in the end every copy is the true sum.
-    fn is_exact(mut self) -> bool {
+    fn ends_exact(mut self) -> bool {
         (0..STEPS).for_each(|_| self.step());
         let Variant { delays, loses_deltas, old_snapshots, .. } = self.variant;
         (self.variant.loss, self.variant.double, self.variant.loses_deltas) = (0, 0, 0);
@@ -181,7 +181,7 @@ impl Run {
 /// How many of the runs with one to four helpers are exact.
 fn exact(variant: Variant, helpers: &[usize]) -> u64 {
     let all = helpers.iter().flat_map(|helpers| (0..RUNS).map(move |seed| (*helpers, seed)));
-    all.filter(|(helpers, seed)| Run::new(variant, *helpers, *seed).is_exact()).count() as u64
+    all.filter(|(helpers, seed)| Run::new(variant, *helpers, *seed).ends_exact()).count() as u64
 }
 
 const HELPERS: [usize; 4] = [1, 2, 3, 4];
