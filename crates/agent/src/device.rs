@@ -11,6 +11,8 @@ use p4runtime_grpc::{Command, Found, Front, Hold, Link, Pieces, Status, Streams}
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::write_request::Atomicity;
 use p4runtime_proto::p4rack::v1::{Port, ShowResponse, TraceResponse};
+use state_file::Keeper;
+use state_journal::Waiting;
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -18,13 +20,16 @@ use std::thread;
 use std::time::Instant;
 use target_native::Shared;
 use tokio::sync::oneshot;
-use tracing::{debug, info, warn};
+use tracing::{debug, error, info, warn};
 
 /// How often idle entries and digests are looked for while nothing else happens.
 const SCAN: Duration = Duration::from_ms(10);
 
 /// Work that takes longer yields to others afterwards: a program's timers and copies may keep the device busy.
 const LONG: Duration = Duration::from_ms(1);
+
+/// How often it is looked at whether the thread that keeps the state has ended.
+const WAKE: std::time::Duration = std::time::Duration::from_millis(100);
 
 /// Limit on programs being compiled at a time.
 const MOST_PREPARING: usize = 2;
@@ -53,6 +58,10 @@ pub(crate) struct Owner {
     /// How long others had to wait for one piece of work.
     holds: Holds,
     memory: Memory,
+    /// Keeps what controllers write.
+    keeper: Option<Keeper>,
+    /// Replies that wait until it has.
+    unkept: Waiting<(Ticket, Reply)>,
 }
 
 /// Next work of the owner.
@@ -154,14 +163,18 @@ fn follow<'l>(
 impl Owner {
     /// `front` sends commands to it, `links` to the agents of devices in other processes.
     pub(crate) fn new(
-        switch: Box<dyn Served>,
+        mut switch: Box<dyn Served>,
         lanes: Lanes,
         (cpu_port, record): (Option<u32>, Option<PathBuf>),
         started: Instant,
         front: Front,
         links: Vec<Link>,
         memory: Memory,
+        keeper: Option<Keeper>,
     ) -> Owner {
+        if keeper.is_some() {
+            switch.keep_notes();
+        }
         let (waiting, preparing, ended) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         Owner {
             switch,
@@ -179,14 +192,21 @@ impl Owner {
             ended,
             holds: Holds::default(),
             memory,
+            keeper,
+            unkept: Waiting::default(),
         }
     }
 
     /// Does a first call. Its answer, if there is one at once.
     pub(crate) fn start(&mut self, call: Call) -> Result<(), Status> {
         let (sender, mut receiver) = oneshot::channel();
+        // A start that fails at once leaves nothing behind.
+        let keeper = self.keeper.take();
         self.call("Start", call, Caller::Done { to: sender, _hold: None }, &mut Streams::default());
-        receiver.try_recv().unwrap_or(Ok(()))
+        receiver.try_recv().unwrap_or(Ok(()))?;
+        self.keeper = keeper;
+        self.keep();
+        Ok(())
     }
 
     /// Handles commands until it is stopped, or cannot continue. Returns the counters.
@@ -197,7 +217,7 @@ impl Owner {
         let mut scan = self.now() + SCAN;
         // No timer runs before, and commands go before frames if the last one took long.
         let (mut rest, mut was_long) = (Time::ZERO, false);
-        loop {
+        let ended = loop {
             self.holds.look();
             let now = self.now();
             let mut due = self.switch.deadline().map_or(scan, |deadline| deadline.min(scan)).max(rest);
@@ -228,7 +248,7 @@ impl Owner {
                     && let Ok(command) = commands.try_recv()
                 {
                     if matches!(command, Command::Stop) {
-                        break;
+                        break Ok(());
                     }
                     self.command(command, &mut streams);
                 }
@@ -239,7 +259,7 @@ impl Owner {
             let next = next(commands, &passed, was_long, wait);
             let begun = self.now();
             match next {
-                Next::Command(Command::Stop) => break,
+                Next::Command(Command::Stop) => break Ok(()),
                 Next::Command(command) => self.command(command, &mut streams),
                 Next::Passed(one) => self.passed(one, &mut streams),
                 Next::Nothing => {}
@@ -247,9 +267,11 @@ impl Owner {
             self.holds.note("other");
             was_long = self.now().since(begun) > LONG;
             if let Some(why) = self.switch.failed() {
-                return Err(why);
+                break Err(why);
             }
-        }
+        };
+        self.end_keeping(commands);
+        ended?;
         self.lanes.stop();
         passed.try_iter().for_each(|one| self.passed(one, &mut streams));
         let _ = self.lanes.ports().flush();
@@ -381,6 +403,7 @@ impl Owner {
                 }
                 return;
             }
+            Command::Kept(count, kept) => return self.kept(count, kept),
             Command::GetConfig(request, reply) => {
                 return drop(reply.send(self.switch.answers().get_config(&request)));
             }
@@ -500,10 +523,19 @@ impl Owner {
     fn perform(&mut self, events: Vec<Event>, streams: &mut Streams) {
         let (now, Owner { switch, lanes, runs, cpu_port, .. }) = (self.now(), &mut *self);
         let events = follow(&mut **switch, lanes, None, (runs, *cpu_port), now, events);
+        self.keep();
         let mut waiting = VecDeque::from(events);
         while let Some(event) = waiting.pop_front() {
             match event {
-                Event::Reply(ticket, reply) => self.reply(ticket, reply),
+                Event::Reply(ticket, reply) => {
+                    // Reads wait, too: nobody sees what may be gone later.
+                    let waits = matches!(&reply, Reply::Done(Ok(())) | Reply::Found(_, Ok(())));
+                    let ready =
+                        if waits { self.unkept.reply((ticket, reply)) } else { Some((ticket, reply)) };
+                    if let Some((ticket, reply)) = ready {
+                        self.reply(ticket, reply);
+                    }
+                }
                 Event::Send(stream, message) => {
                     if streams.tell(stream, message) {
                         waiting.extend(self.switch.close(self.now(), stream));
@@ -523,6 +555,46 @@ impl Owner {
                         waiting.extend(self.switch.heard(self.now(), device, answer));
                     }
                 }
+            }
+        }
+    }
+
+    /// Has what has changed kept. Replies that come from now on wait for it.
+    fn keep(&mut self) {
+        let Some(keeper) = &self.keeper else { return };
+        let noted = self.switch.noted();
+        if !noted.is_empty() {
+            keeper.send(noted);
+            self.unkept.sent();
+        }
+    }
+
+    /// What was sent to be kept is, or is not: then writes are answered with an error, although they are done.
+    fn kept(&mut self, count: u64, kept: Result<(), String>) {
+        for (ticket, reply) in self.unkept.kept(count) {
+            let reply = match (&kept, reply) {
+                (Err(why), Reply::Done(Ok(()))) => {
+                    let why = format!("done, but not kept, and lost if the switch ends: {why}");
+                    Reply::Done(Err(Status::new(Code::DataLoss, why)))
+                }
+                (_, reply) => reply,
+            };
+            self.reply(ticket, reply);
+        }
+        if let Err(why) = kept {
+            error!(why, "the state is not kept");
+        }
+    }
+
+    /// The last changes are kept, and the replies that wait for that leave.
+    fn end_keeping(&mut self, commands: &Receiver<Command>) {
+        let Some(mut keeper) = self.keeper.take() else { return };
+        keeper.end();
+        while !self.unkept.is_quiet() {
+            match commands.recv_timeout(WAKE) {
+                Ok(Command::Kept(count, kept)) => self.kept(count, kept),
+                Err(_) if keeper.has_ended() => break,
+                _ => {}
             }
         }
     }

@@ -24,6 +24,8 @@ use ir_split::Placement;
 use memory::{Drops, Memory};
 use p4runtime_grpc::{Front, Link, LinkEnd, Place, most_files};
 use p4runtime_proto::p4::v1::Update;
+use state_file::{Keeper, StateFile};
+use state_journal::Batch;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -33,9 +35,8 @@ use std::thread;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tracing::info;
 
-pub use p4runtime_grpc::{
-    Badge, ClientTls, Limits, Operator, OperatorError, STATE_FORMAT, Secret, Tls, most_memory,
-};
+pub use p4runtime_grpc::{Badge, ClientTls, Limits, Operator, OperatorError, Secret, Tls, most_memory};
+pub use state_journal::FORMAT as STATE_FORMAT;
 
 /// Commands that wait for the device.
 const WAITING: usize = 4096;
@@ -90,7 +91,9 @@ pub struct Setup {
     pub agents_secret: Option<Secret>,
     /// A controller that sends BMv2's JSON keeps the program that runs.
     pub keep_program: bool,
-    /// The controller of a rack of other processes erases entities of former controllers.
+    /// File that keeps what controllers write.
+    pub state: Option<PathBuf>,
+    /// The state in that file is erased, and the controller of a rack of other processes erases entities of former controllers.
     pub fresh: bool,
     /// Interval at which the controller compares devices with the desired state.
     pub audit: std::time::Duration,
@@ -126,6 +129,7 @@ impl Setup {
             secret: None,
             agents_secret: None,
             keep_program: false,
+            state: None,
             fresh: false,
             audit: std::time::Duration::from_secs(10),
             limits: Limits::default(),
@@ -413,10 +417,28 @@ fn owner(
             (Box::new(rack), Some(updates))
         }
     };
+    let mut start = updates.map(|updates| Call::Start(Box::default(), updates));
+    let keeper = match &setup.state {
+        Some(path) => {
+            let (mut file, state) = StateFile::open(path, fresh).map_err(failed)?;
+            if let Some(state) = state {
+                info!(entities = state.entities.len(), "going on from the kept state");
+                start = Some(Call::Resume(Box::new(state)));
+            }
+            let front = front.clone();
+            let told = move |count, kept| {
+                // Whoever has ended waits for nothing.
+                let _ = front.kept(count, kept);
+            };
+            let keep = move |batch: &Batch| file.commit(batch).map_err(|error| error.to_string());
+            Some(Keeper::start(keep, told).map_err(failed)?)
+        }
+        None => None,
+    };
     let memory = Memory::new(drops, give_back);
-    let mut owner = Owner::new(switch, lanes, (cpu_port, record), started, front, links, memory);
-    if let Some(updates) = updates {
-        owner.start(Call::Start(Box::default(), updates)).map_err(|status| failed(status.message))?;
+    let mut owner = Owner::new(switch, lanes, (cpu_port, record), started, front, links, memory, keeper);
+    if let Some(start) = start {
+        owner.start(start).map_err(|status| failed(status.message))?;
     }
     Ok(owner)
 }

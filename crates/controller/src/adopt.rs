@@ -9,16 +9,21 @@
 //!
 //! The controller recognises its program by the cookie, a hash of the whole program's text. Devices that run nothing,
 //! or the program by another plan, get it again, with the entities of all devices.
+//!
+//! Where the desired state was kept, it is that state, whatever the devices hold: what is superfluous goes, what is missing comes, and a
+//! device that runs another program gets this one. Only what data planes count is the devices'.
 
 use crate::ask::{Answer, Ask, Holdings, Kinds};
 use crate::config::exchange;
-use crate::holdings::{difference, merge, written};
+use crate::desired::Plans;
+use crate::holdings::{counts, difference, is_counted, merge, written};
 use crate::part::{Planner, Rollout};
 use crate::repair::{reason, wanted_of};
 use crate::task::Shared;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{Entity, ForwardingPipelineConfig, Update};
-use p4runtime_server::Status;
+use p4runtime_proto::p4rack::v1::SavedState;
+use p4runtime_server::{Prepared, Status};
 use p4runtime_store::Store;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -52,8 +57,7 @@ pub(crate) async fn adopt<P: Planner>(
         };
     }
     for (device, held) in held.iter().filter(|one| runs(one)) {
-        let ours = rollout.parts.get(*device).and_then(Option::as_ref).and_then(|part| part.config.cookie);
-        if held.config.as_ref().is_some_and(|config| config.cookie != ours) {
+        if !runs_ours(&rollout, *device, held) {
             let why = format!(
                 "device `{}` runs another program, with {} entries that would be erased; `--fresh` erases them",
                 rollout.name(*device),
@@ -79,6 +83,38 @@ pub(crate) async fn adopt<P: Planner>(
         !holders.is_empty() && holders.iter().all(is_new)
     };
     prepared.fill(&updates.iter().filter(is_missing).cloned().collect::<Vec<_>>())?;
+    take_over(shared, prepared, &held).await
+}
+
+/// True if a device runs its part of the program, by this plan or another.
+fn runs_ours(rollout: &Rollout, device: usize, held: &Holdings) -> bool {
+    let ours = rollout.parts.get(device).and_then(Option::as_ref).and_then(|part| part.config.cookie);
+    held.config.as_ref().is_some_and(|config| config.cookie == ours)
+}
+
+/// Goes on from a state that was kept.
+pub(crate) async fn resume<P: Planner>(shared: &Shared<P>, state: SavedState) -> Result<(), Status> {
+    let mut prepared = shared.state().server.prepare(state.config.unwrap_or_default())?;
+    let rollout = Arc::clone(&prepared.target().rollout);
+    let mut held = holdings(shared, &rollout).await?;
+    // What data planes of another program have counted is about something else.
+    held.retain(|device, held| runs_ours(&rollout, *device, held));
+    let has_counted = |entity: &Entity| {
+        is_counted(entity) && rollout.holders(entity).iter().any(|device| held.contains_key(device))
+    };
+    let kept = state.entities.into_iter().filter(|entity| !has_counted(entity)).collect();
+    let merged = merge(&Store::new(Arc::clone(&rollout.plain)), &rollout, &held);
+    prepared.resume(kept, merged.into_iter().filter_map(counts).collect())?;
+    take_over(shared, prepared, &held).await
+}
+
+/// Runs a program that devices may run already, with its entities.
+async fn take_over<P: Planner>(
+    shared: &Shared<P>,
+    prepared: Prepared<Plans<P>>,
+    held: &BTreeMap<usize, Holdings>,
+) -> Result<(), Status> {
+    let rollout = Arc::clone(&prepared.target().rollout);
     let is_same = |(device, part): (usize, &crate::part::Part)| {
         let config = held.get(&device).and_then(|held| held.config.as_ref());
         config.is_some_and(|config| config.p4_device_config == part.config.p4_device_config)
@@ -93,7 +129,7 @@ pub(crate) async fn adopt<P: Planner>(
         state.stale.clear();
         state.idle.clear();
     }
-    for (device, held) in &held {
+    for (device, held) in held {
         audit_one(shared, &rollout, *device, held)?;
     }
     Ok(())

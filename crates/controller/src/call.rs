@@ -7,7 +7,7 @@ use p4runtime_proto::p4::v1::{
     ForwardingPipelineConfig, ReadRequest, SetForwardingPipelineConfigRequest, StreamMessageResponse,
     Uint128, Update, WriteRequest,
 };
-use p4runtime_proto::p4rack::v1::{Thresholds, TraceRequest, TraceResponse};
+use p4runtime_proto::p4rack::v1::{SavedState, Thresholds, TraceRequest, TraceResponse};
 use p4runtime_server::{Pieces, Status, StreamId};
 
 /// Which call a reply is for.
@@ -22,6 +22,9 @@ pub enum Call {
     /// As [`Call::Start`], but devices that already run the program keep their entities. Without a program, the former
     /// one continues: another controller controlled the devices meanwhile.
     Adopt(Option<Box<ForwardingPipelineConfig>>, Vec<Update>),
+    /// A state that was kept when the process ended: its program, and its entities. Devices that run the program already keep what their
+    /// data planes have written; what they have besides goes.
+    Resume(Box<SavedState>),
     /// The RPC `Write`.
     Write(Box<WriteRequest>),
     /// The same by whoever runs the switch, who needs no election id.

@@ -24,6 +24,7 @@ use p4runtime_proto::p4::v1::{
 use p4runtime_proto::p4rack::v1::Client;
 use p4runtime_server::{self as server, Ahead, Server, Status, StreamId};
 use p4runtime_store::Store;
+use state_journal::Batch;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
@@ -118,6 +119,16 @@ impl<P: Planner + 'static> Controller<P> {
     /// While it is paused nothing is repaired or audited: another controller steers the devices.
     pub fn pause(&mut self, paused: bool) {
         self.paused = paused;
+    }
+
+    /// From now on, notes what controllers write, for [`noted`](Controller::noted).
+    pub fn keep_notes(&mut self) {
+        self.shared.state().server.keep_notes();
+    }
+
+    /// What has changed in the desired state since the last time.
+    pub fn noted(&mut self) -> Batch {
+        self.shared.state().server.noted()
     }
 
     /// A call. Calls that touch the same things are done in the order in which they come, others at one time; too many are refused at

@@ -132,7 +132,7 @@ pub(crate) fn written(held: &Holdings) -> usize {
 }
 
 /// True for values that data planes write.
-fn is_counted(entity: &Entity) -> bool {
+pub(crate) fn is_counted(entity: &Entity) -> bool {
     matches!(
         entity.entity,
         Some(
@@ -142,6 +142,24 @@ fn is_counted(entity: &Entity) -> bool {
                 | Kind::ExternEntry(_)
         )
     )
+}
+
+/// What a data plane has counted there, without what controllers alone write.
+pub(crate) fn counts(entity: Entity) -> Option<Entity> {
+    match entity.entity {
+        Some(Kind::TableEntry(e)) => e.counter_data.map(|data| {
+            let key = TableEntry {
+                table_id: e.table_id,
+                r#match: e.r#match,
+                priority: e.priority,
+                is_default_action: e.is_default_action,
+                ..TableEntry::default()
+            };
+            let kind = DirectCounterEntry { table_entry: Some(key), data: Some(data) };
+            Entity { entity: Some(Kind::DirectCounterEntry(kind)) }
+        }),
+        _ => Some(entity).filter(is_counted),
+    }
 }
 
 /// First difference between a device's entities and the desired ones, without values of its data plane; `None` if there

@@ -48,7 +48,9 @@ impl Work {
                 Claim::read(request, &state.server.live_queries(request), rollout.as_deref())
             }
             Call::Trace(_) => Claim::look(rollout.as_deref()),
-            Call::Start(..) | Call::Adopt(..) | Call::SetConfig(_) | Call::Steer(..) => Claim::rack(),
+            Call::Start(..) | Call::Adopt(..) | Call::Resume(_) | Call::SetConfig(_) | Call::Steer(..) => {
+                Claim::rack()
+            }
         }
     }
 
@@ -66,6 +68,7 @@ impl Work {
                 Work::Call(Call::Adopt(config, updates)) => {
                     Reply::Done(adopt::adopt(&shared, config.map(|config| *config), &updates).await)
                 }
+                Work::Call(Call::Resume(state)) => Reply::Done(adopt::resume(&shared, *state).await),
                 Work::Call(Call::Write(request)) => Reply::Done(write::write(&shared, *request).await),
                 Work::Call(Call::Operate(request)) => Reply::Done(write::operate(&shared, *request).await),
                 Work::Call(Call::SetConfig(request)) => {

@@ -11,6 +11,7 @@ use p4runtime_proto::p4::v1::write_request::Atomicity;
 use p4runtime_proto::p4::v1::{Entity, Update, WriteRequest, update::Type};
 use p4runtime_server::{Outcomes, SLICE, Server, Status};
 use p4runtime_store::{Change, Fault};
+use state_journal::Notes;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -210,12 +211,15 @@ fn slices<T>(all: &[T]) -> impl Iterator<Item = (&[T], bool)> {
 
 /// Undoes changes of the desired state, the last first.
 async fn undo<P: Planner>(shared: &Shared<P>, mut changes: Vec<Change>) -> Result<(), Status> {
+    let mut aside = Notes::default();
     loop {
         let last = changes.split_off(changes.len().saturating_sub(SLICE));
-        shared.state().server.undo(last)?;
-        if changes.is_empty() {
-            return Ok(());
+        let undone = shared.state().server.undo(last);
+        if undone.is_err() || changes.is_empty() {
+            shared.state().server.give_back_notes(aside);
+            return undone;
         }
+        aside.follow(shared.state().server.take_notes());
         shared.pause().await;
     }
 }
@@ -229,8 +233,11 @@ async fn desire<P: Planner>(
 ) -> Result<Batch, Status> {
     let mut batch = Batch::default();
     let mut index = 0;
+    // A part of a batch is not kept.
+    let mut aside = Notes::default();
     for (slice, is_first) in slices(updates) {
         if !is_first {
+            aside.follow(shared.state().server.take_notes());
             shared.pause().await;
         }
         // Reads of the former state go first.
@@ -247,6 +254,7 @@ async fn desire<P: Planner>(
             index += 1;
         }
     }
+    shared.state().server.give_back_notes(aside);
     if batch.outcomes.failed() && terms.all_or_nothing {
         undo(shared, std::mem::take(&mut batch.undo)).await?;
         batch.outcomes.rolled_back();

@@ -11,8 +11,9 @@ use p4runtime_proto::p4::v1::{
     CapabilitiesResponse, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
     SetForwardingPipelineConfigRequest, StreamMessageRequest, WriteRequest,
 };
-use p4runtime_proto::p4rack::v1::{Device, ShowResponse, TraceResponse, show_response::State};
+use p4runtime_proto::p4rack::v1::{Device, SavedState, ShowResponse, TraceResponse, show_response::State};
 use p4runtime_server::{Ahead, Output, Pieces, Reading, Server, Status, StreamId};
+use state_journal::Batch;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use target_native::Shared;
 
@@ -191,6 +192,7 @@ impl OneSwitch {
                 let why = "this is a single device: it has no agents to adopt entries from";
                 Some(Reply::Done(Err(Status::new(Code::Unimplemented, why))))
             }
+            Call::Resume(state) => Some(Reply::Done(self.resume(*state))),
             Call::Write(request) => self.server.begin_write(*request).map(Reply::Done),
             Call::Operate(request) => self.server.begin_operation(*request).map(Reply::Done),
             Call::SetConfig(request) => self.server.begin_config(*request).map(Reply::Done),
@@ -216,6 +218,14 @@ impl OneSwitch {
             None => self.replacing = Some(ticket),
         }
         events
+    }
+
+    /// Runs a program with a state that was kept.
+    fn resume(&mut self, state: SavedState) -> Result<(), Status> {
+        let mut prepared = self.server.prepare(state.config.unwrap_or_default())?;
+        prepared.resume(state.entities, vec![])?;
+        self.server.install(prepared);
+        Ok(())
     }
 
     /// The first slice of a read, which is the only one of most.
@@ -296,6 +306,14 @@ impl Served for OneSwitch {
         self
     }
 
+    fn keep_notes(&mut self) {
+        self.server.keep_notes();
+    }
+
+    fn noted(&mut self) -> Batch {
+        self.server.noted()
+    }
+
     fn call(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Event> {
         let events = self.do_call(now, ticket, call);
         self.publish();
@@ -331,7 +349,7 @@ impl Served for OneSwitch {
                 }
                 Call::Steer(_, Steer::Reset | Steer::ForgetSaved) => is_quiet,
                 Call::Steer(..) | Call::Trace(_) => true,
-                Call::Start(..) | Call::Adopt(..) | Call::SetConfig(_) => is_quiet,
+                Call::Start(..) | Call::Adopt(..) | Call::Resume(_) | Call::SetConfig(_) => is_quiet,
             }
     }
 

@@ -13,6 +13,7 @@ use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{Entity, StreamMessageRequest};
 use p4runtime_proto::p4rack::v1::ShowResponse;
 use p4runtime_server::{SLICE, Status, StreamId};
+use state_journal::Batch;
 use std::collections::{BTreeSet, VecDeque};
 
 /// Limit on the links that one frame and its copies pass.
@@ -386,6 +387,14 @@ impl<C: Channel> RackSwitch<C> {
 impl<C: Channel> Served for RackSwitch<C> {
     fn answers(&self) -> &dyn Answers {
         &self.controller
+    }
+
+    fn keep_notes(&mut self) {
+        self.controller.keep_notes();
+    }
+
+    fn noted(&mut self) -> Batch {
+        self.controller.noted()
     }
 
     fn call(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Event> {

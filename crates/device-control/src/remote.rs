@@ -8,6 +8,7 @@ use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::StreamMessageRequest;
 use p4runtime_proto::p4rack::v1::{Metric as Counted, ShowResponse, show_response::State};
 use p4runtime_server::{Pieces, Status, StreamId};
+use state_journal::Batch;
 use std::collections::BTreeSet;
 
 /// The links to the agents detect lost connections: these timeouts are longer than theirs.
@@ -167,6 +168,14 @@ impl Served for RemoteRack {
         &self.controller
     }
 
+    fn keep_notes(&mut self) {
+        self.controller.keep_notes();
+    }
+
+    fn noted(&mut self) -> Batch {
+        self.controller.noted()
+    }
+
     fn call(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Event> {
         match call {
             Call::Start(config, updates) => {
@@ -174,6 +183,10 @@ impl Served for RemoteRack {
                     true => Call::Start(config, updates),
                     false => Call::Adopt(Some(config), updates),
                 };
+                self.start = Start::Waits(ticket, call, now);
+                self.begin(now)
+            }
+            Call::Resume(_) => {
                 self.start = Start::Waits(ticket, call, now);
                 self.begin(now)
             }

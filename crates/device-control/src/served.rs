@@ -9,6 +9,7 @@ use p4runtime_proto::p4::v1::{
 };
 use p4runtime_proto::p4rack::v1::ShowResponse;
 use p4runtime_server::{Ahead, Status, StreamId};
+use state_journal::Batch;
 use target_native::Shared;
 
 /// Effects of a switch for its owner to carry out.
@@ -51,6 +52,12 @@ pub trait Answers {
 pub trait Served {
     /// Answers for it.
     fn answers(&self) -> &dyn Answers;
+
+    /// From now on, notes what controllers write, for [`noted`](Served::noted). Before the first call.
+    fn keep_notes(&mut self);
+
+    /// What has changed in the desired state since the last time: it has to be kept before the replies that come from now on may leave.
+    fn noted(&mut self) -> Batch;
 
     /// A call; its reply is an event, now or later.
     fn call(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Event>;

@@ -21,6 +21,9 @@
 //! A control-plane write gives a cell a new epoch, in which every device counts from zero. Counts that race with the write are in one
 //! epoch or the other, never in both.
 //!
+//! A device that does not need a cell any more *retires* it: its last count goes to the hub, which banks it. The device keeps
+//! the count until the hub has named the push, and may use the cell again only then.
+//!
 //! `max`, `min` and `or` need no subtraction: a device pushes its present value, and combines it with the merged value.
 
 use state_modes::Merge as Operator;
@@ -37,6 +40,8 @@ pub struct Push<C> {
     pub seen: u64,
     /// Cells that have changed since the push that the hub has named last.
     pub cells: Vec<Cell<C>>,
+    /// Cells that the device has retired since then.
+    pub retired: Vec<Retired<C>>,
 }
 
 /// Counts of all other devices.
@@ -61,6 +66,15 @@ pub struct Cell<C> {
     pub epoch: u32,
     /// In a push, the device's count in this epoch; in a merge, the sum of all others' counts and the written value.
     pub value: u128,
+}
+
+/// A cell that a device has retired, in a push.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Retired<C> {
+    /// The cell, with the device's last count.
+    pub last: Cell<C>,
+    /// The first push that says so. Every later one says it again until it is named, so who has taken one of them has taken this.
+    pub since: u64,
 }
 
 /// Effect of a merge on a cell of the data plane.
@@ -130,13 +144,26 @@ pub struct Agent<C> {
     others: BTreeMap<C, (u32, u128)>,
     /// Contents of the pushes.
     sent: BTreeMap<C, Sent>,
+    /// Retired cells that the hub has not named yet.
+    retired: BTreeMap<C, Retired<C>>,
+    /// Retired cells: the hub has to hear when they are used again.
+    unused: BTreeSet<C>,
 }
 
 impl<C: Clone + Ord> Agent<C> {
     /// A device whose cells show [`Kind::zero`]. `incarnation` is larger than at any start before.
     pub fn new(kind: Kind, incarnation: u32) -> Self {
-        let (others, sent) = (BTreeMap::new(), BTreeMap::new());
-        Self { kind, incarnation, sequence: 0, merged: 0, acknowledged: 0, others, sent }
+        Self {
+            kind,
+            incarnation,
+            sequence: 0,
+            merged: 0,
+            acknowledged: 0,
+            others: BTreeMap::new(),
+            sent: BTreeMap::new(),
+            retired: BTreeMap::new(),
+            unused: BTreeSet::new(),
+        }
     }
 
     /// A push, at the hub's pull or at a timer. `shown`: the data plane's value of every cell that has changed since
@@ -144,16 +171,43 @@ impl<C: Clone + Ord> Agent<C> {
     pub fn push(&mut self, shown: impl IntoIterator<Item = (C, u128)>) -> Push<C> {
         self.sequence += 1;
         for (cell, value) in shown {
-            let (epoch, others) = self.others.get(&cell).copied().unwrap_or((0, self.kind.zero()));
-            let own =
-                if self.kind.operator == Operator::Add { self.kind.minus(value, others) } else { value };
+            if self.retired.contains_key(&cell) {
+                continue;
+            }
+            let (epoch, own) = self.own(&cell, value);
+            let is_used_again = self.unused.remove(&cell);
             let known = self.sent.get(&cell).map_or((0, self.kind.zero()), |sent| (sent.epoch, sent.value));
-            if known != (epoch, own) {
+            if is_used_again || known != (epoch, own) {
                 self.sent.insert(cell, Sent { epoch, value: own, since: self.sequence });
             }
         }
         let cells = since(&self.sent, self.acknowledged);
-        Push { incarnation: self.incarnation, sequence: self.sequence, seen: self.merged, cells }
+        let retired = self.retired.values().cloned().collect();
+        Push { incarnation: self.incarnation, sequence: self.sequence, seen: self.merged, cells, retired }
+    }
+
+    /// The device does not use a cell any more. `shown`: the data plane's last value; it begins with [`Kind::zero`] if it is used again.
+    pub fn retire(&mut self, cell: C, shown: u128) {
+        if self.retired.contains_key(&cell) {
+            return;
+        }
+        let (epoch, value) = self.own(&cell, shown);
+        self.others.remove(&cell);
+        self.sent.remove(&cell);
+        self.unused.insert(cell.clone());
+        let last = Cell { cell: cell.clone(), epoch, value };
+        self.retired.insert(cell, Retired { last, since: self.sequence + 1 });
+    }
+
+    /// True if a retired cell may not be used again yet: the hub may not have its last count.
+    pub fn is_retiring(&self, cell: &C) -> bool {
+        self.retired.contains_key(cell)
+    }
+
+    /// The cell's epoch, and what this device has counted of the value that is shown.
+    fn own(&self, cell: &C, shown: u128) -> (u32, u128) {
+        let (epoch, others) = self.others.get(cell).copied().unwrap_or((0, self.kind.zero()));
+        (epoch, if self.kind.operator == Operator::Add { self.kind.minus(shown, others) } else { shown })
     }
 
     /// Handles a merge. Returns the changes of the data plane's cells; none if the message is old.
@@ -163,8 +217,13 @@ impl<C: Clone + Ord> Agent<C> {
         }
         self.merged = message.sequence;
         self.acknowledged = self.acknowledged.max(message.seen.min(self.sequence));
+        let acknowledged = self.acknowledged;
+        self.retired.retain(|_, retired| retired.since > acknowledged);
         let mut changes = vec![];
-        for Cell { cell, epoch, value } in &message.cells {
+        // A cell that is not used is not shown.
+        for Cell { cell, epoch, value } in
+            message.cells.iter().filter(|cell| !self.unused.contains(&cell.cell))
+        {
             let (known, others) = self.others.get(cell).copied().unwrap_or((0, self.kind.zero()));
             if *epoch < known {
                 continue;
@@ -198,6 +257,8 @@ struct Device<C> {
     acknowledged: u64,
     /// Contents of the merges.
     sent: BTreeMap<C, Sent>,
+    /// Cells that the device has retired and not used since.
+    unused: BTreeSet<C>,
 }
 
 /// Totals of ended incarnations; to be stored so that they outlive the hub.
@@ -230,6 +291,7 @@ impl<C: Clone + Ord> Hub<C> {
             sequence: 0,
             acknowledged: 0,
             sent: BTreeMap::new(),
+            unused: BTreeSet::new(),
         };
         let changed = banked.keys().cloned().collect();
         Self { kind, devices: (0..devices).map(|_| device()).collect(), banked, changed }
@@ -249,6 +311,7 @@ impl<C: Clone + Ord> Hub<C> {
             (device.pushed, device.sequence, device.acknowledged) = (0, 0, 0);
             // The new incarnation knows nothing, and needs every total.
             device.sent.clear();
+            device.unused.clear();
             for (cell, own) in std::mem::take(&mut device.own) {
                 let banked =
                     self.banked.entry(cell.clone()).or_insert(Banked { epoch: 0, value: kind.zero() });
@@ -263,9 +326,29 @@ impl<C: Clone + Ord> Hub<C> {
             device.first_epochs =
                 self.banked.iter().map(|(cell, banked)| (cell.clone(), banked.epoch)).collect();
         }
-        device.pushed = message.sequence;
+        let before = std::mem::replace(&mut device.pushed, message.sequence);
         device.acknowledged = device.acknowledged.max(message.seen.min(device.sequence));
+        for Retired { last: Cell { cell, epoch, value }, since } in &message.retired {
+            // An earlier push has said it.
+            if *since <= before {
+                continue;
+            }
+            let banked = self.banked.get(cell).copied().unwrap_or(Banked { epoch: 0, value: kind.zero() });
+            if device.first_epochs.get(cell).copied().unwrap_or(0) + epoch == banked.epoch {
+                let value = kind.combine(banked.value, *value & kind.mask());
+                self.banked.insert(cell.clone(), Banked { value, ..banked });
+                kept.push((cell.clone(), Banked { value, ..banked }));
+            }
+            device.own.remove(cell);
+            device.sent.remove(cell);
+            device.unused.insert(cell.clone());
+            self.changed.insert(cell.clone());
+        }
         for Cell { cell, epoch, value } in &message.cells {
+            if device.unused.remove(cell) {
+                let epoch = self.banked.get(cell).map_or(0, |banked| banked.epoch);
+                device.first_epochs.insert(cell.clone(), epoch);
+            }
             // Counts from before a write are not in the value any more.
             let first = device.first_epochs.get(cell).copied().unwrap_or(0);
             if first + epoch == self.banked.get(cell).map_or(0, |banked| banked.epoch) {
@@ -289,6 +372,9 @@ impl<C: Clone + Ord> Hub<C> {
             }
             device.sequence += 1;
             for (cell, (epoch, value)) in targets {
+                if device.unused.contains(&cell) {
+                    continue;
+                }
                 let known = device.sent.get(&cell).map_or((0, zero), |sent| (sent.epoch, sent.value));
                 if known != (epoch, value) {
                     device.sent.insert(cell, Sent { epoch, value, since: device.sequence });
@@ -428,12 +514,47 @@ mod tests {
     }
 
     #[test]
+    fn a_retired_cell_is_banked_once_and_begins_anew() {
+        let (mut a, mut b, mut hub) = (Agent::new(ADD, 1), Agent::new(ADD, 1), hub(ADD));
+        exchange(&mut hub, [&a.push([('x', 4)]), &b.push([('x', 1)])], 0);
+        a.retire('x', 6);
+        assert!(a.is_retiring(&'x'));
+        let (one, two) = (a.push([]), a.push([]));
+        assert_eq!(hub.push(0, &one), [('x', Banked { epoch: 0, value: 6 })]);
+        assert_eq!(hub.push(0, &two), [], "it has come already");
+        assert_eq!(hub.total(&'x'), 7);
+        let merges = hub.merges();
+        assert_eq!(a.merge(&merges[0].1), [], "it is not shown there");
+        assert!(!a.is_retiring(&'x'));
+        assert_eq!(b.merge(&merges[1].1), [('x', Change::Add(6))]);
+        // It is used again, and counts from zero.
+        hub.push(0, &a.push([('x', 0)]));
+        let merges = hub.merges();
+        assert_eq!(a.merge(&merges[0].1), [('x', Change::Add(7))]);
+        hub.push(0, &a.push([('x', 9)]));
+        assert_eq!(hub.total(&'x'), 9);
+    }
+
+    #[test]
+    fn a_write_to_a_retired_cell_begins_an_epoch_too() {
+        let (mut a, mut b, mut hub) = (Agent::new(ADD, 1), Agent::new(ADD, 1), hub(ADD));
+        exchange(&mut hub, [&a.push([('x', 4)]), &b.push([])], 0);
+        a.retire('x', 4);
+        hub.push(0, &a.push([]));
+        a.merge(&hub.merges()[0].1);
+        hub.write('x', 50);
+        hub.push(0, &a.push([('x', 1)]));
+        assert_eq!(hub.total(&'x'), 51);
+        assert_eq!(a.merge(&hub.merges()[0].1), [('x', Change::Add(50))]);
+    }
+
+    #[test]
     fn a_device_may_claim_to_have_seen_what_was_never_sent() {
         let (mut a, mut hub) = (Agent::new(ADD, 1), hub(ADD));
         let push = Push { seen: u64::MAX, ..a.push([('x', 1)]) };
         hub.push(0, &push);
         hub.push(7, &push);
-        hub.push(1, &Push { incarnation: 1, sequence: 1, seen: 0, cells: vec![] });
+        hub.push(1, &Push { incarnation: 1, sequence: 1, seen: 0, cells: vec![], retired: vec![] });
         assert_eq!(hub.merges()[1].1.cells.len(), 1);
     }
 }

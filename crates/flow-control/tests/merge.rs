@@ -1,5 +1,5 @@
 //! The merge of copies under loss, doubling, reordering and restarts, against a count of every increment. And the
-//! protocol as printed in ExoPlane (appendix B), under the same conditions: which it withstands.
+//! protocol as printed is in `printed.rs`.
 
 use base_time::Rng;
 use flow_control::merge::{Agent, Change, Hub, Kind, Merge, Push};
@@ -11,7 +11,8 @@ const CELLS: u64 = 3;
 const STEPS: usize = 500;
 
 enum Message {
-    Push(usize, Push<u64>),
+    /// With the key of each of its cells, those that are retired last.
+    Push(usize, Push<u64>, Vec<(u64, u64)>),
     Merge(usize, Merge<u64>),
 }
 
@@ -27,19 +28,39 @@ struct Faults {
     same_incarnation: bool,
     /// The hub gets the pushes with the sequence number of when they arrive, not of when they were made.
     late_numbers: bool,
+    /// Chance in percent that a device retires a cell in a step.
+    retire: u64,
+    /// A device uses retired cells again at once.
+    hasty: bool,
 }
 
-const HARD: Faults =
-    Faults { loss: 20, double: 20, restart: 1, reorder: true, same_incarnation: false, late_numbers: false };
+const HARD: Faults = Faults {
+    loss: 20,
+    double: 20,
+    restart: 1,
+    reorder: true,
+    same_incarnation: false,
+    late_numbers: false,
+    retire: 2,
+    hasty: false,
+};
 
 struct Device {
     agent: Agent<u64>,
     incarnation: u32,
     shown: BTreeMap<u64, u128>,
     dirty: BTreeSet<u64>,
-    /// Counts of this incarnation, by cell, that the hub has not received: the bound on losses.
-    unknown: BTreeMap<u64, u128>,
-    counted: BTreeMap<u64, u128>,
+    /// Counts of this incarnation, by cell and how often it was retired, that the hub has not received: the bound on losses.
+    unknown: BTreeMap<(u64, u64), u128>,
+    counted: BTreeMap<(u64, u64), u128>,
+    /// How often each cell was retired.
+    retired: BTreeMap<u64, u64>,
+}
+
+impl Device {
+    fn key(&self, cell: u64) -> (u64, u64) {
+        (cell, self.retired.get(&cell).copied().unwrap_or(0))
+    }
 }
 
 struct Run {
@@ -62,6 +83,7 @@ impl Run {
             dirty: BTreeSet::new(),
             unknown: BTreeMap::new(),
             counted: BTreeMap::new(),
+            retired: BTreeMap::new(),
         };
         Run {
             hub: Hub::new(ADD, devices, BTreeMap::new()),
@@ -95,7 +117,11 @@ impl Run {
             device.dirty.iter().map(|cell| (*cell, device.shown.get(cell).copied().unwrap_or(0))).collect();
         device.dirty.clear();
         let push = device.agent.push(shown);
-        self.send(|| Message::Push(from, push.clone()));
+        let retired = |cell: u64| (cell, device.key(cell).1 - 1);
+        let keys: Vec<_> = push.cells.iter().map(|cell| device.key(cell.cell)).collect();
+        let keys = [keys, push.retired.iter().map(|retired_cell| retired(retired_cell.last.cell)).collect()]
+            .concat();
+        self.send(|| Message::Push(from, push.clone(), keys.clone()));
     }
 
     fn deliver(&mut self) {
@@ -104,7 +130,7 @@ impl Run {
         }
         let at = if self.faults.reorder { self.rng.below(self.queue.len() as u64) as usize } else { 0 };
         match self.queue.remove(at) {
-            Message::Push(from, mut push) => {
+            Message::Push(from, mut push, keys) => {
                 if self.faults.late_numbers {
                     self.late += 1;
                     push.sequence = self.late;
@@ -112,9 +138,10 @@ impl Run {
                 self.hub.push(from, &push);
                 let device = &mut self.devices[from];
                 if push.incarnation == device.incarnation {
-                    for cell in &push.cells {
-                        let counted = device.counted.get(&cell.cell).copied().unwrap_or(0);
-                        let known = device.unknown.entry(cell.cell).or_insert(counted);
+                    let cells = push.cells.iter().chain(push.retired.iter().map(|retired| &retired.last));
+                    for (cell, key) in cells.zip(keys) {
+                        let counted = device.counted.get(&key).copied().unwrap_or(0);
+                        let known = device.unknown.entry(key).or_insert(counted);
                         *known = (*known).min(counted.saturating_sub(cell.value));
                     }
                 }
@@ -139,22 +166,37 @@ impl Run {
     fn count(&mut self) {
         let (device, cell) = (self.rng.below(self.devices.len() as u64) as usize, self.rng.below(CELLS));
         let amount = u128::from(1 + self.rng.below(3));
+        let hasty = self.faults.hasty;
         let device = &mut self.devices[device];
+        if device.agent.is_retiring(&cell) && !hasty {
+            return;
+        }
         *device.shown.entry(cell).or_insert(0) += amount;
-        *device.counted.entry(cell).or_insert(0) += amount;
-        if let Some(unknown) = device.unknown.get_mut(&cell) {
+        let key = device.key(cell);
+        *device.counted.entry(key).or_insert(0) += amount;
+        if let Some(unknown) = device.unknown.get_mut(&key) {
             *unknown += amount;
         }
         device.dirty.insert(cell);
         *self.truth.entry(cell).or_insert(0) += amount;
     }
 
+    fn retire(&mut self) {
+        let (at, cell) = (self.rng.below(self.devices.len() as u64) as usize, self.rng.below(CELLS));
+        let device = &mut self.devices[at];
+        if let Some(shown) = device.shown.remove(&cell) {
+            device.agent.retire(cell, shown);
+            device.dirty.remove(&cell);
+            *device.retired.entry(cell).or_insert(0) += 1;
+        }
+    }
+
     fn restart(&mut self) {
         let at = self.rng.below(self.devices.len() as u64) as usize;
         let device = &mut self.devices[at];
-        for (cell, counted) in std::mem::take(&mut device.counted) {
-            let unknown = device.unknown.get(&cell).copied().unwrap_or(counted);
-            *self.lost.entry(cell).or_insert(0) += unknown;
+        for (key, counted) in std::mem::take(&mut device.counted) {
+            let unknown = device.unknown.get(&key).copied().unwrap_or(counted);
+            *self.lost.entry(key.0).or_insert(0) += unknown;
         }
         device.unknown.clear();
         device.shown.clear();
@@ -178,6 +220,9 @@ impl Run {
             if self.chance(self.faults.restart) {
                 self.restart();
                 before = self.devices.iter().map(|device| device.shown.clone()).collect();
+            }
+            if self.chance(self.faults.retire) {
+                self.retire();
             }
             self.between(&mut before)?;
         }
@@ -216,7 +261,8 @@ impl Run {
             if total > *truth || total + lost < *truth {
                 return Err(format!("{total} of {truth} with {lost} lost"));
             }
-            if self.devices.iter().any(|device| device.shown.get(cell).copied().unwrap_or(0) != total) {
+            let differs = |device: &Device| device.shown.get(cell).is_some_and(|shown| *shown != total);
+            if self.devices.iter().any(differs) {
                 return Err("copies differ".to_string());
             }
         }
@@ -245,4 +291,10 @@ fn copies_are_exact_after_loss_doubling_reordering_and_restarts() {
 fn incarnations_and_sequence_numbers_of_the_sender_are_needed() {
     assert!(right(Faults { same_incarnation: true, ..HARD }) < 400);
     assert!(right(Faults { late_numbers: true, ..HARD }) < 500);
+}
+
+#[test]
+fn a_retired_cell_is_used_again_only_when_the_hub_has_its_count() {
+    assert_eq!(right(HARD), 500);
+    assert!(right(Faults { hasty: true, ..HARD }) < 500);
 }

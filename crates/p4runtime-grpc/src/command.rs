@@ -41,6 +41,8 @@ pub enum Command {
     SetConfig(Box<SetForwardingPipelineConfigRequest>, Hold, Reply<()>),
     /// The slow part of a call has ended on another thread, successfully or not. The number is the owner's.
     Prepared(u64, bool),
+    /// So many batches of what controllers have written are kept, or why the last of them are not.
+    Kept(u64, Result<(), String>),
     /// The RPC `GetForwardingPipelineConfig`.
     GetConfig(GetForwardingPipelineConfigRequest, Reply<GetForwardingPipelineConfigResponse>),
     /// The RPC `Capabilities`.
@@ -142,6 +144,11 @@ impl Front {
     /// Sends [`Command::Prepared`]; waits for room. Returns false if the device has ended.
     pub fn prepared(&self, number: u64, is_done: bool) -> bool {
         self.send_blocking(Command::Prepared(number, is_done))
+    }
+
+    /// Sends [`Command::Kept`]; waits for room. Returns false if the device has ended.
+    pub fn kept(&self, count: u64, kept: Result<(), String>) -> bool {
+        self.send_blocking(Command::Kept(count, kept))
     }
 
     /// Sends a command; waits for room. Returns false if the device has ended.

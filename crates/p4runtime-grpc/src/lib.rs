@@ -54,7 +54,6 @@ pub use local::Local;
 pub use metrics::{listen_for_metrics, serve_metrics};
 pub use operator::{Operator, OperatorError};
 pub use p4runtime_server::{Output, Pieces, Status, StreamId};
-pub use saved::FORMAT as STATE_FORMAT;
 pub use secret::{Badge, Secret};
 pub use serve::{ServeError, Serving, chain, serve, serve_devices};
 pub use streams::Streams;

@@ -20,14 +20,12 @@ use p4runtime_proto::p4::v1::{
 use p4runtime_proto::p4rack::v1::SavedState;
 use p4runtime_proto::p4rack::v1::steer_request::{ForgetSaved, What};
 use p4runtime_store::{is_unwritten, making};
+use state_journal::FORMAT;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Channel;
 use tonic::{Status, Streaming};
-
-/// [`SavedState::format`] of this version.
-pub const FORMAT: &str = "p4rack state 1";
 
 /// Limits on a `Write`: it stays below what servers accept by default.
 const UPDATES: usize = 4096;

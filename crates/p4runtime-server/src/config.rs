@@ -18,7 +18,7 @@ use p4runtime_store::{Catalog, Names, Store, Written};
 pub(crate) struct Configured<T> {
     pub(crate) config: ForwardingPipelineConfig,
     /// The `p4_device_config` that it was built of: another's, where a configuration keeps the program that runs.
-    source: Vec<u8>,
+    pub(crate) source: Vec<u8>,
     /// Names of translated values: strings outside, numbers inside.
     pub(crate) names: Names,
     pub(crate) store: Store,
@@ -79,9 +79,17 @@ impl<B: Builder> Prepared<B> {
 
 impl<T: Target> Configured<T> {
     /// Config of a device that was just built.
-    fn new(config: ForwardingPipelineConfig, source: Vec<u8>, built: Built<T>) -> Configured<T> {
+    fn new(
+        config: ForwardingPipelineConfig,
+        source: Vec<u8>,
+        built: Built<T>,
+        is_noted: bool,
+    ) -> Configured<T> {
         let mut store = Store::with(Catalog::with(built.plain.clone(), built.numbers));
         store.set_limit(built.memory);
+        if is_noted {
+            store.keep_notes();
+        }
         for update in &built.initial {
             // Entries that P4Info does not describe (a hidden action) cannot be expressed, and are not listed.
             let _ = store.load_initial(update);
@@ -111,7 +119,7 @@ impl<B: Builder> Server<B> {
     pub fn prepare(&self, config: ForwardingPipelineConfig) -> Result<Prepared<B>, Status> {
         let wanted = self.wanted(&config)?;
         let built = self.builder.build(&wanted)?;
-        let new = Configured::new(config, wanted.p4_device_config, built);
+        let new = Configured::new(config, wanted.p4_device_config, built, self.is_noted);
         Ok(Prepared { new, was_saved: false, takes_along: false, replay: None })
     }
 
@@ -265,6 +273,7 @@ impl<B: Builder> Server<B> {
     pub fn install(&mut self, prepared: Prepared<B>) {
         self.digests = crate::digests::Digests::default();
         self.configs += 1;
+        self.is_anew = true;
         let old = [self.running.replace(prepared.new), self.saved.take()];
         old.into_iter().flatten().for_each(|old| self.builder.retire(Box::new(old)));
     }

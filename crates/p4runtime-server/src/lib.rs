@@ -13,6 +13,7 @@ mod arbitration;
 mod batch;
 mod config;
 mod digests;
+mod journal;
 mod outcomes;
 mod packet_io;
 mod pieces;

@@ -273,7 +273,7 @@ impl<T: Target> Configured<T> {
     }
 
     /// Writes an entity of another program, whose strings have the numbers in `names`. It comes back with the numbers that they have here.
-    fn again(&mut self, entity: Entity, names: &Names) -> Result<Option<Entity>, Status> {
+    pub(crate) fn again(&mut self, entity: Entity, names: &Names) -> Result<Option<Entity>, Status> {
         let Some(entity) = self.rename(entity, names)? else { return Ok(None) };
         self.make_again(&entity)?;
         Ok(Some(entity))

@@ -49,6 +49,10 @@ pub struct Server<B: Builder> {
     pub(crate) reading: Option<Reading>,
     /// A program that replaces the running one as soon as it has its entries.
     pub(crate) replacing: Option<Prepared<B>>,
+    /// What changes is noted, for whoever keeps it.
+    pub(crate) is_noted: bool,
+    /// The running program has taken the place of another since the last look at what is noted.
+    pub(crate) is_anew: bool,
 }
 
 impl<B: Builder> Server<B> {
@@ -66,6 +70,8 @@ impl<B: Builder> Server<B> {
             writing: None,
             reading: None,
             replacing: None,
+            is_noted: false,
+            is_anew: false,
         }
     }
 

@@ -23,6 +23,7 @@ mod matches;
 mod memory;
 mod metadata;
 mod names;
+mod noted;
 mod number;
 mod object;
 mod places;

@@ -163,6 +163,23 @@ impl Names {
         self.note_all(updates, Some(self.round));
     }
 
+    /// Strings that are numerals stand for their numbers, so no other string of these entities gets one of them.
+    pub fn note_numerals(&mut self, entities: &[Entity]) {
+        for entity in entities {
+            let types = &mut self.types;
+            let mut each = |ty: &str, bytes: &mut Vec<u8>| {
+                let value = std::str::from_utf8(bytes).ok().and_then(numeral);
+                if let (Some(value), Some(named)) = (value, types.get_mut(ty))
+                    && named.fits(&value)
+                {
+                    named.note(&value.to_bytes_be(), Some(self.round));
+                }
+                Ok(())
+            };
+            let _ = visit(&self.places, &mut entity.clone(), &mut each);
+        }
+    }
+
     fn note_all(&mut self, updates: &[Update], round: Option<u64>) {
         for entity in updates.iter().filter_map(|update| update.entity.as_ref()) {
             let types = &mut self.types;

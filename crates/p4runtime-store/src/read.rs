@@ -15,6 +15,7 @@ mod written;
 pub use before::Touched;
 pub use cells::Wanted;
 pub use cursor::Cursor;
+pub(crate) use entries::key_message;
 pub use written::{Written, is_unwritten};
 
 use crate::catalog::Described;
@@ -101,7 +102,7 @@ impl Store {
     }
 }
 
-fn counter_data(count: Count) -> CounterData {
+pub(crate) fn counter_data(count: Count) -> CounterData {
     CounterData { packet_count: signed(count.packets), byte_count: signed(count.bytes) }
 }
 

@@ -10,6 +10,7 @@ use control_writes::{
 };
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
+use state_journal::Notes;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -39,6 +40,8 @@ pub struct Store {
     taken: u64,
     /// Limit for these.
     limit: u64,
+    /// What has changed, if somebody keeps it.
+    pub(crate) notes: Option<Notes>,
 }
 
 /// Entries and default entry of a table.
@@ -80,6 +83,7 @@ impl Store {
             one_shots: BTreeMap::new(),
             selected: BTreeMap::new(),
             bulk: 0,
+            notes: None,
         }
     }
 
@@ -149,7 +153,9 @@ impl Store {
     /// register; `None` leaves it out of the inverse.
     pub fn commit(&mut self, change: Change, before: Option<Before>) -> Option<Change> {
         let (more_bulk, more) = (bulk(&change), memory::of_change(&change));
+        let noted = self.notes.is_some().then(|| change.clone());
         let inverse = self.replace(change, before);
+        noted.iter().for_each(|change| self.note(change));
         let (less_bulk, less) =
             inverse.as_ref().map_or((0, 0), |inverse| (bulk(inverse), memory::of_change(inverse)));
         self.bulk = (self.bulk + more_bulk).saturating_sub(less_bulk);

@@ -24,7 +24,7 @@ use tonic::transport::Channel;
 use tonic::{Request, Streaming};
 
 /// A P4Runtime client with a stream.
-struct Client {
+pub struct Client {
     runtime: Runtime,
     p4runtime: P4RuntimeClient<Channel>,
     election: Uint128,
@@ -47,7 +47,7 @@ fn with<T>(secret: Option<&String>, message: T) -> Request<T> {
 }
 
 impl Client {
-    fn new(address: &str, election: u128, secret: Option<String>) -> Result<Client, tonic::Status> {
+    pub fn new(address: &str, election: u128, secret: Option<String>) -> Result<Client, tonic::Status> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let election = Uint128 { high: (election >> 64) as u64, low: election as u64 };
         let opened: Result<_, tonic::Status> = runtime.block_on(async {
@@ -98,7 +98,7 @@ impl Client {
         )
     }
 
-    fn write(&mut self, how: &str, port: u8) -> Result<(), tonic::Status> {
+    pub fn write(&mut self, how: &str, port: u8) -> Result<(), tonic::Status> {
         let ids = self.ids();
         self.write_by(ids, how, port)
     }
@@ -110,6 +110,31 @@ impl Client {
         request.election_id = Some(self.election);
         let request = with(self.secret.as_ref(), request);
         self.runtime.block_on(self.p4runtime.write(request)).map(drop)
+    }
+
+    /// Inserts and deletes entries, `at_once` of them at a time; how long `count` writes take.
+    pub fn write_many(&mut self, count: u64, at_once: u8) -> Duration {
+        let ids = self.ids();
+        let (election, begun) = (self.election, std::time::Instant::now());
+        self.runtime.block_on(async {
+            let writers = (0..at_once).map(|writer| {
+                let mut p4runtime = self.p4runtime.clone();
+                tokio::spawn(async move {
+                    for number in 0..count / u64::from(at_once) {
+                        let how = if number % 2 == 0 { "INSERT" } else { "DELETE" };
+                        let entry = Client::entry(ids, 10 + writer);
+                        let mut request: WriteRequest =
+                            from_text(&format!("updates {{ type: {how} entity {{ {entry} }} }}")).unwrap();
+                        request.election_id = Some(election);
+                        p4runtime.write(request).await.unwrap();
+                    }
+                })
+            });
+            for writer in writers.collect::<Vec<_>>() {
+                writer.await.unwrap();
+            }
+        });
+        begun.elapsed()
     }
 
     fn read(&mut self, query: &str) -> Vec<Entity> {
@@ -135,7 +160,7 @@ impl Client {
     }
 
     /// The ports that have an entry.
-    fn ports(&mut self) -> Vec<u8> {
+    pub fn ports(&mut self) -> Vec<u8> {
         let (table, _) = self.ids();
         let found = self.read(&format!("table_entry {{ table_id: {table} }}"));
         let port = |entity: Entity| match entity.entity? {
@@ -166,7 +191,7 @@ fn start(args: &[String]) -> Switch {
     Switch::start(&args.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-fn goes(rack: &Rack, controller: &Switch) {
+pub fn goes(rack: &Rack, controller: &Switch) {
     rack.wait(controller, |shown| is_running(shown) && are_sound(shown));
 }
 
@@ -308,7 +333,7 @@ fn no_acknowledged_write_is_lost_in_many_kills() {
 
 /// Inserts and deletes entries of ports until it is told to stop or no answer comes. Returns the acknowledged entries,
 /// the ports with unknown outcome, and the number of acknowledged writes.
-fn write_on(
+pub fn write_on(
     address: &str,
     stop: &AtomicBool,
     mut there: BTreeSet<u8>,

@@ -8,6 +8,7 @@ mod ports;
 mod saved;
 mod setup;
 mod spares;
+mod state;
 mod tls;
 
 use serde_json::Value;

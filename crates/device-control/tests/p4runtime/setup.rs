@@ -14,9 +14,10 @@ use p4runtime_proto::p4::v1::{
     ReadRequest, SetForwardingPipelineConfigRequest, StreamMessageRequest, Uint128, WriteRequest,
     stream_message_request::Update as Asked,
 };
-use p4runtime_proto::p4rack::v1::ShowResponse;
+use p4runtime_proto::p4rack::v1::{SavedState, ShowResponse};
 use p4runtime_proto::{from_text, to_text};
 use p4runtime_server::{Pieces, Status, StreamId};
+use state_journal::Batch;
 use std::sync::{Arc, OnceLock};
 
 pub const PROGRAM: &str = include_str!("all.p4");
@@ -47,9 +48,14 @@ pub fn device() -> Bench {
 
 /// The same with the program of a file.
 pub fn device_of(file: &str) -> Bench {
+    bare_device_of(file).started()
+}
+
+/// The same before it has started.
+pub fn bare_device_of(file: &str) -> Bench {
     let maker = Maker { own: Some(compiled(file)), shares: true, ..maker() };
     let one = OneSwitch::new(maker, 1, 1_000_000_000, Some(CPU));
-    Bench { world: World::One(Box::new(one)), now: Time::ZERO }.started()
+    Bench { world: World::One(Box::new(one)), now: Time::ZERO }
 }
 
 /// The same test of one device and of a rack of three; expectations are refreshed from the one device.
@@ -252,6 +258,36 @@ impl Bench {
     /// With a program and a controller.
     pub fn started(mut self) -> Bench {
         assert_eq!(self.call(Call::Start(Box::default(), vec![])), "OK\n");
+        self.message(0, &arbitration(1, Some(1)));
+        self
+    }
+
+    /// What controllers write from now on is noted.
+    pub fn keeping(mut self) -> Bench {
+        self.switch().keep_notes();
+        self
+    }
+
+    /// What has changed since the last time.
+    pub fn noted(&mut self) -> Batch {
+        self.switch().noted()
+    }
+
+    /// Updates as in [`write_with`](Bench::write_with): what is noted after each slice, and the answer.
+    pub fn noted_while(&mut self, atomicity: &str, updates: &[&str]) -> (Vec<Batch>, String) {
+        let (now, request) = (self.now, Box::new(write_request(atomicity, updates)));
+        let mut events = self.switch().call(now, Ticket(1), Call::Write(request));
+        let mut noted = vec![self.noted()];
+        while self.switch().is_busy() {
+            events.extend(self.switch().go_on(now));
+            noted.push(self.noted());
+        }
+        (noted, replied(events))
+    }
+
+    /// Goes on from a state that was kept, with a controller.
+    pub fn resumed(mut self, state: SavedState) -> Bench {
+        assert_eq!(self.call(Call::Resume(Box::new(state))), "OK\n");
         self.message(0, &arbitration(1, Some(1)));
         self
     }

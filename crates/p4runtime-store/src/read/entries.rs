@@ -167,7 +167,7 @@ impl Store {
     }
 
     /// The same without direct objects.
-    pub(super) fn default_message(&self, table: &Table) -> TableEntry {
+    pub(crate) fn default_message(&self, table: &Table) -> TableEntry {
         let id = table.id();
         let set = self.default_entry(id);
         let action = match (&set.call, &table.initial_default_action) {
@@ -310,7 +310,7 @@ fn fits(query: &TableEntry, key: &EntryKey, entry: &Entry) -> bool {
     action && cookie && metadata && priority
 }
 
-fn key_message(table: &Table, key: &EntryKey) -> TableEntry {
+pub(crate) fn key_message(table: &Table, key: &EntryKey) -> TableEntry {
     TableEntry {
         table_id: table.id(),
         r#match: matches::encode(&table.match_fields, &key.matches),

@@ -78,7 +78,13 @@ pub struct Args {
     /// The same for many devices: a file with NAME=HOST:PORT in each line; text after # is a comment
     #[arg(long, value_name = "FILE")]
     agents: Option<PathBuf>,
-    /// With `--agent`: erase the agents' entries at start. By default the entries are kept, and an agent that runs another program is an error
+    /// Keep in FILE what controllers write: a write is answered when it is in the file, and a switch or controller that starts again goes on
+    /// from there. The file is created if it does not exist. It has the program that a controller has pushed, and replaces the entries in
+    /// RACK.toml
+    #[arg(long, value_name = "FILE")]
+    state: Option<PathBuf>,
+    /// With `--agent` or `--state`: erase the agents' entries and the state in the file at start. By default they are kept, and an agent that
+    /// runs another program is an error, unless the file says which program it is to run
     #[arg(long)]
     fresh: bool,
     /// With `--agent`: seconds between comparisons of the agents' entries with the desired state
@@ -201,6 +207,7 @@ pub fn run(mut args: Args) -> ExitCode {
         secret,
         agents_secret,
         keep_program: args.keep_program,
+        state: args.state.clone(),
         fresh: args.fresh,
         audit: Duration::from_secs(args.audit),
         limits: Limits {

@@ -1,0 +1,83 @@
+//! The thread that writes to the file.
+
+use crossbeam_channel::{Receiver, Sender, unbounded};
+use state_journal::Batch;
+use std::thread::{Builder, JoinHandle};
+
+/// The most rows in one commit of several batches.
+const MOST_ROWS: usize = 1 << 16;
+
+/// Has batches written, in order, and says how many are kept.
+#[derive(Debug)]
+pub struct Keeper {
+    batches: Option<Sender<Batch>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Keeper {
+    /// Starts the thread. It calls `keep` with batches to commit, several in one if they have gathered, and `told` with the number of batches that it has dealt with so far, and with the error if the last of
+    /// them are not kept: they are tried again with the next.
+    pub fn start(
+        keep: impl FnMut(&Batch) -> Result<(), String> + Send + 'static,
+        told: impl FnMut(u64, Result<(), String>) + Send + 'static,
+    ) -> std::io::Result<Keeper> {
+        let (batches, coming) = unbounded();
+        let thread = Builder::new().name("state".to_string()).spawn(move || keep_all(keep, &coming, told))?;
+        Ok(Keeper { batches: Some(batches), thread: Some(thread) })
+    }
+
+    /// A batch to keep.
+    pub fn send(&self, batch: Batch) {
+        if let Some(batches) = &self.batches {
+            // Without the thread nobody is told, and no reply leaves.
+            let _ = batches.send(batch);
+        }
+    }
+}
+
+impl Keeper {
+    /// Nothing more comes: the thread ends when all is kept.
+    pub fn end(&mut self) {
+        drop(self.batches.take());
+    }
+
+    /// True if the thread has ended.
+    pub fn has_ended(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+}
+
+/// What has been sent is kept before the process ends. Whoever is told has to take it, until the thread has ended.
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.end();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn keep_all(
+    mut keep: impl FnMut(&Batch) -> Result<(), String>,
+    coming: &Receiver<Batch>,
+    mut told: impl FnMut(u64, Result<(), String>),
+) {
+    let mut count = 0;
+    // Not kept yet.
+    let mut all = Batch::default();
+    while let Ok(batch) = coming.recv() {
+        all.follow(batch);
+        count += 1;
+        while all.rows.len() < MOST_ROWS
+            && let Ok(batch) = coming.try_recv()
+        {
+            all.follow(batch);
+            count += 1;
+        }
+        let kept = keep(&all);
+        if kept.is_ok() {
+            all = Batch::default();
+        }
+        told(count, kept);
+    }
+}

@@ -1,0 +1,27 @@
+//! The state that controllers have written, kept so that it outlives the process: an entity is noted when it changes, and
+//! a reply waits until the notes before it are kept.
+//!
+//! ```text
+//! a write changes entities ──> Notes ──> Batch ──> whoever keeps it (a file), several batches at once
+//!         its reply ─────────> Waiting ─────────────────────┘ kept: the reply leaves
+//! a process that starts <── SavedState <── Kept, the rows that were kept
+//! ```
+//!
+//! A row is an entity by its query, both as P4Runtime's messages; rows in the order of their keys can be written to a
+//! switch that has just been started, since what others refer to comes first. The state read back is the same message
+//! that `p4rack ctl save` writes.
+//!
+//! **Invariant**: rows that were kept are the effect of whole batches, in the order in which they came.
+
+mod batch;
+mod kept;
+mod notes;
+mod waiting;
+
+pub use batch::Batch;
+pub use kept::{Kept, Unreadable};
+pub use notes::Notes;
+pub use waiting::Waiting;
+
+/// Name and version of the form of a kept state, and of [`SavedState::format`](p4runtime_proto::p4rack::v1::SavedState::format).
+pub const FORMAT: &str = "p4rack state 1";
