@@ -89,7 +89,7 @@ pub(crate) async fn adopt<P: Planner>(
     {
         let mut state = shared.state();
         state.server.install(prepared);
-        state.edges.adopt(&rollout);
+        state.edges.adopt(&rollout.edges);
         state.stale.clear();
         state.idle.clear();
     }

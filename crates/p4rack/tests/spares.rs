@@ -294,14 +294,19 @@ fn noticed_after(mut racked: Racked, down: u64, step: u64) -> u64 {
     let count = (5_000 / step + 2_000 / step + 20) as u32;
     running.emulator.listen(HostId(1));
     for number in 0..count {
-        assert!(running.emulator.send(HostId(0), frame(1, number), Time::ZERO + Duration::from_us(sent_at(number))));
+        assert!(running.emulator.send(
+            HostId(0),
+            frame(1, number),
+            Time::ZERO + Duration::from_us(sent_at(number))
+        ));
     }
     let report = running.run().unwrap();
     assert_eq!(used(&report), (Some("nic2"), 1));
     let received = running.emulator.take_received(HostId(1));
-    let arrived: Vec<Vec<u8>> = received.into_iter().map(|received| received.frame[42..46].to_vec()).collect();
-    let lost = (0..count).filter(|number| !arrived.contains(&number.to_be_bytes().to_vec()));
-    let last = lost.last().expect("frames under way are lost");
+    let arrived: Vec<Vec<u8>> =
+        received.into_iter().map(|received| received.frame[42..46].to_vec()).collect();
+    let mut lost = (0..count).filter(|number| !arrived.contains(&number.to_be_bytes().to_vec()));
+    let last = lost.next_back().expect("frames under way are lost");
     // The next frame was not lost.
     (sent_at(last) + step).saturating_sub(down)
 }
