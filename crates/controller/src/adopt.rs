@@ -125,7 +125,7 @@ async fn take_over<P: Planner>(
     {
         let mut state = shared.state();
         state.server.install(prepared);
-        state.edges.adopt(&rollout);
+        state.edges.adopt(&rollout.edges);
         state.stale.clear();
         state.idle.clear();
     }

@@ -65,7 +65,7 @@ pub(crate) async fn exchange<P: Planner>(
         match ended {
             Ok(()) => {
                 state.server.install(prepared);
-                state.edges.fill(&new);
+                state.edges.fill(&new.edges);
                 state.stale.clear();
                 state.idle.clear();
             }

@@ -60,19 +60,19 @@ pub(crate) type Written = Vec<(usize, Allowed)>;
 
 impl Edges {
     /// Those of a rollout that was just filled. What an operator has set stays.
-    pub(crate) fn fill(&mut self, rollout: &Rollout) {
+    pub(crate) fn fill(&mut self, edges: &[Edge]) {
         let watched = |edge: &Edge| {
             let edge = Edge { limits: self.limits.unwrap_or(edge.limits), ..edge.clone() };
             let keeper = Some(Keeper::new(edge.targets.len(), micros(edge.limits.hold_down)));
             Watched { edge, keeper, generations: Generations::default(), used: Targets::NONE }
         };
-        let all = rollout.edges.iter().map(watched).collect();
+        let all = edges.iter().map(watched).collect();
         *self = Edges { all, limits: self.limits, ..Edges::default() };
     }
 
     /// Those of a rollout that ran before.
-    pub(crate) fn adopt(&mut self, rollout: &Rollout) {
-        self.fill(rollout);
+    pub(crate) fn adopt(&mut self, edges: &[Edge]) {
+        self.fill(edges);
         self.all.iter_mut().for_each(|one| one.keeper = None);
     }
 
@@ -262,3 +262,6 @@ pub(crate) fn first(rollout: &Rollout, seconds: u32, out: &mut Spread) {
 fn micros(time: Duration) -> u64 {
     time.as_ps() / Duration::from_us(1).as_ps()
 }
+
+#[cfg(test)]
+mod tests;

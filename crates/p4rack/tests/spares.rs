@@ -8,7 +8,7 @@ use p4rack::{Racked, proof, rack, up};
 use rack_emulator::{Emulator, RunReport};
 use rack_model::{DeviceId, Fault, FaultKind, HostId, LinkId, NodeId, Probability, Rack, Replace};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const TOR: DeviceId = DeviceId(0);
 const NIC1: DeviceId = DeviceId(1);
@@ -18,12 +18,31 @@ const NIC2: DeviceId = DeviceId(2);
 const TO_NIC1: LinkId = LinkId(2);
 const TO_NIC2: LinkId = LinkId(3);
 
+fn example() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/spares")
+}
+
 /// The rack of the example with these faults.
 fn racked(faults: Vec<Fault>) -> Racked {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/spares");
     let mut racked =
-        rack::load(&path, &[], &mut SourceMap::new()).unwrap_or_else(|found| panic!("{found:#?}"));
+        rack::load(&example(), &[], &mut SourceMap::new()).unwrap_or_else(|found| panic!("{found:#?}"));
     racked.rack.faults = faults;
+    racked
+}
+
+/// The rack of the example with other thresholds, no workloads and no controller.
+fn with_thresholds(name: &str, keys: &str) -> Racked {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("spares-{name}"));
+    std::fs::create_dir_all(&directory).unwrap();
+    for file in ["wall.p4", "entries.stf", "RACK.toml"] {
+        let text = std::fs::read_to_string(example().join(file)).unwrap();
+        let text = text.replace("failover = { hold_down = \"10ms\" }", &format!("failover = {{ {keys} }}"));
+        std::fs::write(directory.join(file), text).unwrap();
+    }
+    let mut racked =
+        rack::load(&directory, &[], &mut SourceMap::new()).unwrap_or_else(|found| panic!("{found:#?}"));
+    racked.rack.workloads.clear();
+    racked.rack.faults = vec![no_controller()];
     racked
 }
 
@@ -264,7 +283,93 @@ fn send_all(emulator: &mut Emulator) {
     }
 }
 
-/// A fault that has to lead to a fail-over, or any other.
+/// A frame there and back between `tor` and a `nic`, service included: less than this.
+const ROUND_TRIP: u64 = 8;
+
+/// How long after the failure of `nic1`, at `down` microseconds, hand-overs go to the next device, with a frame every `step` microseconds.
+fn noticed_after(mut racked: Racked, down: u64, step: u64) -> u64 {
+    racked.rack.faults.push(fault(FaultKind::DeviceDown(NIC1), down, None));
+    let mut running = up::bring_up(&racked).unwrap();
+    let sent_at = |number: u32| 5_000 + step * u64::from(number);
+    let count = (5_000 / step + 2_000 / step + 20) as u32;
+    running.emulator.listen(HostId(1));
+    for number in 0..count {
+        assert!(running.emulator.send(
+            HostId(0),
+            frame(1, number),
+            Time::ZERO + Duration::from_us(sent_at(number))
+        ));
+    }
+    let report = running.run().unwrap();
+    assert_eq!(used(&report), (Some("nic2"), 1));
+    let received = running.emulator.take_received(HostId(1));
+    let arrived: Vec<Vec<u8>> =
+        received.into_iter().map(|received| received.frame[42..46].to_vec()).collect();
+    let mut lost = (0..count).filter(|number| !arrived.contains(&number.to_be_bytes().to_vec()));
+    let last = lost.next_back().expect("frames under way are lost");
+    // The next frame was not lost.
+    (sent_at(last) + step).saturating_sub(down)
+}
+
+/// Within the threshold and two round trips, whatever the rate; not before the threshold.
+#[test]
+fn a_busy_edge_notices_a_failure_in_time() {
+    let thresholds = racked(vec![]).apps[0].placement.thresholds;
+    let silence = thresholds.ask_after + u64::from(thresholds.most_missed) * thresholds.patience;
+    for step in [2, 5, 8, 20] {
+        for down in [10_000, 10_003, 10_011] {
+            let after = noticed_after(with_thresholds("busy", "hold_down = \"10ms\""), down, step);
+            let most = thresholds.detection(step) + 2 * ROUND_TRIP;
+            println!("a frame every {step} us, failure at {down}: {after} us, of {most} at most");
+            assert!((silence - thresholds.ask_after..=most).contains(&after), "{step} {down}: {after}");
+        }
+    }
+}
+
+#[test]
+fn thresholds_of_the_file_are_those_of_the_edge() {
+    let keys = "patience = \"200us\", ask_after = \"30us\"";
+    let after = noticed_after(with_thresholds("patient", keys), 10_000, 8);
+    let most = 30 + 8 + 3 * (200 + 8);
+    assert!((600..=most + 2 * ROUND_TRIP).contains(&after), "{after} of {most}");
+}
+
+/// Without packets: by the ticks, within the time that they are configured for. It shows at the tick after.
+#[test]
+fn an_idle_edge_notices_a_failure_in_time() {
+    for (keys, tick) in [("hold_down = \"10ms\"", 100), ("tick = \"1ms\"", 1_000)] {
+        for down in [10_000, 10_037, 10_099, 10_420] {
+            let mut racked = with_thresholds(&format!("idle-{tick}"), keys);
+            racked.rack.faults.push(fault(FaultKind::DeviceDown(NIC1), down, None));
+            let mut running = up::bring_up(&racked).unwrap();
+            running.emulator.send(HostId(0), frame(1, 0), Time::ZERO + Duration::from_us(5_000));
+            // The run goes on until the last frame.
+            running.emulator.send(HostId(0), frame(1, 1), Time::ZERO + Duration::from_us(30_000));
+            let report = running.run().unwrap();
+            let [note] = report.notes.as_slice() else { panic!("{:?}", report.notes) };
+            assert_eq!(note.what, "`tor` hands over to `nic2` instead of `nic1`: `Wall`");
+            let after = note.at_ps / 1_000_000 - down;
+            let most = 10 + tick + 3 * (20 + tick) + tick;
+            println!("a tick every {tick} us, failure at {down}: {after} us, of {most} at most");
+            assert!((3 * tick..=most).contains(&after), "{tick} {down}: {after} of {most}");
+        }
+    }
+}
+
+/// The faults of a seed. The first one leads to a fail-over: the switch is there to see it, and restarts only when it has gone over.
+fn draw_all(rng: &mut Rng) -> Vec<Fault> {
+    let first = draw(rng, true);
+    let seen = first.at + Duration::from_ms(1);
+    let mut faults = vec![first];
+    for _ in 0..rng.below(4) {
+        let fault = draw(rng, false);
+        let is_unseen = matches!(fault.kind, FaultKind::DeviceDown(TOR)) && fault.at < seen;
+        faults.push(if is_unseen { Fault { at: seen, ..fault } } else { fault });
+    }
+    faults
+}
+
+/// A failure of the preferred device or its link, or any other fault.
 fn draw(rng: &mut Rng, is_first: bool) -> Fault {
     let nic = if is_first { 1 } else { 1 + rng.below(3) as u32 };
     let (device, link) = (DeviceId(nic), LinkId(nic + 1));
@@ -310,7 +415,7 @@ fn what_comes_is_what_would_have_come() {
     for seed in 0..seeds {
         let mut rng = Rng::new(seed).split("faults");
         racked.rack.seed = seed;
-        racked.rack.faults = (0..=rng.below(4)).map(|n| draw(&mut rng, n == 0)).collect();
+        racked.rack.faults = draw_all(&mut rng);
         let mut running = up::bring_up(&racked).unwrap();
         send_all(&mut running.emulator);
         let report =

@@ -2,6 +2,12 @@
 //
 // TARGETS: the most targets of an edge. LEAVING: edges that leave here. ARRIVING: edges that arrive here. REGION_BITS, ADDRESS_BITS, PORT_BITS: as in hand-overs.
 
+#if V1MODEL_VERSION >= 20200408
+#define REGISTER(T) register<T, bit<32>>
+#else
+#define REGISTER(T) register<T>
+#endif
+
 #define PACKET 0
 #define PROBE 1
 #define REPORT 2
@@ -11,22 +17,22 @@
 control Leave(inout bit<2> kind, inout bit<1> ask, inout bit<32> generation, inout bit<32> sequence, inout bit<16> gaps,
               in bit<REGION_BITS> region, in bit<48> now, out bit<1> leaves, out bit<PORT_BITS> port) {
     // Written by the controller alone.
-    register<bit<TARGETS>>(LEAVING) forgiven;
-    register<bit<TARGETS>>(LEAVING) barred;
+    REGISTER(bit<TARGETS>)(LEAVING) forgiven;
+    REGISTER(bit<TARGETS>)(LEAVING) barred;
     // Written by the device's agent alone.
-    register<bit<TARGETS>>(LEAVING) down;
+    REGISTER(bit<TARGETS>)(LEAVING) down;
     // Written here alone.
-    register<bit<TARGETS>>(LEAVING) failed;
-    register<bit<TARGETS>>(LEAVING) used;
-    register<bit<32>>(LEAVING) generations;
-    register<bit<32>>(LEAVING) sequences;
-    register<bit<1>>(LEAVING) waiting;
-    register<bit<32>>(LEAVING) asked;
-    register<bit<48>>(LEAVING) asked_at;
-    register<bit<8>>(LEAVING) missed;
-    register<bit<32>>(LEAVING) acked;
-    register<bit<16>>(LEAVING) gaps_seen;
-    register<bit<16>>(LEAVING) gaps_now;
+    REGISTER(bit<TARGETS>)(LEAVING) failed;
+    REGISTER(bit<TARGETS>)(LEAVING) used;
+    REGISTER(bit<32>)(LEAVING) generations;
+    REGISTER(bit<32>)(LEAVING) sequences;
+    REGISTER(bit<1>)(LEAVING) waiting;
+    REGISTER(bit<32>)(LEAVING) asked;
+    REGISTER(bit<48>)(LEAVING) asked_at;
+    REGISTER(bit<8>)(LEAVING) missed;
+    REGISTER(bit<32>)(LEAVING) acked;
+    REGISTER(bit<16>)(LEAVING) gaps_seen;
+    REGISTER(bit<16>)(LEAVING) gaps_now;
 
     bit<32> edge = 0;
     bit<TARGETS> all = 0;
@@ -212,10 +218,10 @@ control Leave(inout bit<2> kind, inout bit<1> ask, inout bit<32> generation, ino
 // known. `reports`: `generation`, `sequence` and `gaps` go back in a report; these three change only then.
 control Arrive(in bit<1> ask, inout bit<32> generation, inout bit<32> sequence, inout bit<16> gaps, in bit<REGION_BITS> region,
                in bit<ADDRESS_BITS> sender, out bit<2> verdict, out bit<1> reports) {
-    register<bit<32>>(ARRIVING) generations;
-    register<bit<32>>(ARRIVING) highest;
-    register<bit<32>>(ARRIVING) seen;
-    register<bit<16>>(ARRIVING) gaps_now;
+    REGISTER(bit<32>)(ARRIVING) generations;
+    REGISTER(bit<32>)(ARRIVING) highest;
+    REGISTER(bit<32>)(ARRIVING) seen;
+    REGISTER(bit<16>)(ARRIVING) gaps_now;
 
     bit<32> edge = 0;
     bit<8> tolerance = 0;
