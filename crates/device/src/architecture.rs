@@ -49,5 +49,6 @@ pub fn check_architecture(program: &Program) -> Result<(), Diagnostic> {
 
 fn not_run(program: &Program) -> Diagnostic {
     let what = format!("programs for `{}` cannot be run yet", program.main.name);
-    Diagnostic::error(ARCHITECTURE, what).note("v1model's `V1Switch`, PSA's `PSA_Switch` and the `Switch` of TNA and T2NA can be run")
+    Diagnostic::error(ARCHITECTURE, what)
+        .note("v1model's `V1Switch`, PSA's `PSA_Switch` and the `Switch` of TNA and T2NA can be run")
 }

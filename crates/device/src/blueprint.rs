@@ -3,8 +3,8 @@
 
 use crate::architecture::{Architecture, objects};
 use crate::embed::{CellsFacts, TableAt, TableFacts};
+use crate::half::Half;
 use crate::objects::Object;
-use crate::psa::Half;
 use crate::region::{Path, Regions};
 use crate::stage::{Block, BlockName, Stage};
 use base_diag::Diagnostic;

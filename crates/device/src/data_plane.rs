@@ -11,7 +11,6 @@ use crate::objects::profile::Member;
 use crate::stage::Stop;
 use crate::state::State;
 use crate::table::{DirectCells, Run, Table};
-use crate::tna::HashUnit;
 use crate::trace::{EventKind, Hit, KeyRead, shown, shown_bits};
 use base_bits::{BitWriter, Bits};
 use base_time::Time;
@@ -101,14 +100,6 @@ impl State {
         }
     }
 
-    /// The hash unit of an instance on TNA.
-    pub fn hash_unit(&self, id: InstanceId) -> Option<HashUnit> {
-        match self.objects.get(id.index()) {
-            Some(Object::HashUnit(unit)) => Some(*unit),
-            _ => None,
-        }
-    }
-
     /// True if calls of its methods take the frame away.
     pub fn is_frame_extern(&self, id: InstanceId) -> bool {
         matches!(self.objects.get(id.index()), Some(Object::Frame(_)))
@@ -151,51 +142,6 @@ impl State {
         }
         register.write(index, value);
         Ok(())
-    }
-
-    /// Index of the cell of `register` that the next `execute_log` of an action uses: one after the other, then again from the first.
-    pub fn next_in_log(&mut self, action: InstanceId, register: InstanceId) -> Result<u64, Stop> {
-        let size = match self.objects.get(register.index()) {
-            Some(Object::Register(register)) => register.size.max(1),
-            _ => return Err(Stop::Broken("a register that is none")),
-        };
-        let Some(Object::Log(calls)) = self.objects.get_mut(action.index()) else {
-            return Err(Stop::Broken("an action that is none"));
-        };
-        let index = *calls % size;
-        *calls = calls.wrapping_add(1);
-        Ok(index)
-    }
-
-    /// Cell of the direct register `id`, of the entry that was hit or of the default action; `None` if no table was
-    /// applied.
-    pub fn direct_register(
-        &mut self,
-        program: &Program,
-        id: InstanceId,
-        applied: Option<Application>,
-    ) -> Result<Option<Value>, Stop> {
-        self.accessed(program, id, AccessKind::Read);
-        let Some(Object::DirectRegister(initial)) = self.objects.get(id.index()) else {
-            return Err(Stop::Broken("a direct register that is none"));
-        };
-        let initial = initial.clone();
-        let cells = applied.and_then(|applied| self.direct_mut(applied));
-        Ok(cells.map(|(_, cells)| cells.register.as_deref().cloned().unwrap_or(initial)))
-    }
-
-    /// Writes the cell that [`direct_register`](State::direct_register) reads.
-    pub fn direct_register_write(
-        &mut self,
-        program: &Program,
-        id: InstanceId,
-        applied: Option<Application>,
-        value: Value,
-    ) {
-        self.accessed(program, id, AccessKind::Write);
-        if let Some((_, cells)) = applied.and_then(|applied| self.direct_mut(applied)) {
-            cells.register = Some(Box::new(value));
-        }
     }
 
     /// Counts a packet of `bytes`; out of range nothing happens.
@@ -253,6 +199,13 @@ impl State {
         Some((meter, colour))
     }
 
+    /// A packet has hit an entry: its idle timer restarts.
+    pub fn restart_idle(&mut self, (control, table, entry): Application, now: Time) {
+        if let (Some(at), Some(found)) = (entry, self.tables.get_mut(control, table)) {
+            found.hit(at, now);
+        }
+    }
+
     /// The colour that a cell of a meter gives a packet of `bytes` that has the colour `before`; `None` out of range.
     pub fn meter(
         &mut self,
@@ -297,7 +250,7 @@ impl State {
     }
 
     /// See [`Table::direct_mut`].
-    fn direct_mut(
+    pub(crate) fn direct_mut(
         &mut self,
         (control, table, found): Application,
     ) -> Option<(Option<u64>, &mut DirectCells)> {

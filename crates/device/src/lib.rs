@@ -28,6 +28,7 @@ pub mod data_plane;
 mod driver;
 pub mod embed;
 mod environment;
+mod half;
 pub mod hash;
 mod inspect;
 mod names;

@@ -48,7 +48,9 @@ pub mod parser_error {
     /// The bit for a member of `error`.
     pub fn bit(error: &str) -> u64 {
         match error {
-            "PacketTooShort" | "HeaderTooShort" | "ParserInvalidArgument" | "StackOutOfBounds" => PARTIAL_HEADER,
+            "PacketTooShort" | "HeaderTooShort" | "ParserInvalidArgument" | "StackOutOfBounds" => {
+                PARTIAL_HEADER
+            }
             "CounterRange" => COUNTER_RANGE,
             _ => NO_MATCH,
         }

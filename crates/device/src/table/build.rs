@@ -71,9 +71,10 @@ fn direct_register(table: &ir::Table) -> Option<InstanceId> {
 
 fn supports_timeout(table: &ir::Table) -> bool {
     let on = |value: &Expr| matches!(value.kind, ExprKind::Const(Const::Bool(true)));
-    table.properties.iter().any(|(name, value)| {
-        matches!(name.as_str(), "support_timeout" | "idle_timeout") && on(value)
-    })
+    table
+        .properties
+        .iter()
+        .any(|(name, value)| matches!(name.as_str(), "support_timeout" | "idle_timeout") && on(value))
 }
 
 fn broken(table: &ir::Table) -> Diagnostic {

@@ -4,7 +4,7 @@ use crate::build::member;
 use ir::{Const, Expr, ExprKind, Instance, Program};
 
 /// Members of `HashAlgorithm_t` that an action selector may use.
-pub const SELECTOR_HASHES: [&str; 4] = ["IDENTITY", "CRC16", "CRC32", "XOR16"];
+pub(super) const SELECTOR_HASHES: [&str; 4] = ["IDENTITY", "CRC16", "CRC32", "XOR16"];
 
 /// What a `Hash` computes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,8 +42,13 @@ const CRC32: Polynomial = Polynomial {
 const CRC64: Polynomial =
     Polynomial { width: 64, coefficients: 0x42f0_e1eb_a9ea_3693, reversed: false, initial: 0, xor: 0 };
 /// `RANDOM` leaves the function open: any that spreads well will do. This is CRC-32C.
-const RANDOM: Polynomial =
-    Polynomial { width: 32, coefficients: 0x1edc_6f41, reversed: true, initial: 0xffff_ffff, xor: 0xffff_ffff };
+const RANDOM: Polynomial = Polynomial {
+    width: 32,
+    coefficients: 0x1edc_6f41,
+    reversed: true,
+    initial: 0xffff_ffff,
+    xor: 0xffff_ffff,
+};
 
 impl HashUnit {
     /// The unit of an instance of `Hash`; `None` if its arguments are not known.
@@ -83,7 +88,8 @@ impl Polynomial {
         let ExprKind::Const(Const::Instance(id)) = argument.kind else { return None };
         let args = &program.instances.get(id.index())?.args;
         let (number, width) = bits(&args.first()?.kind)?;
-        let flag = |at: usize| matches!(args.get(at).map(|a| &a.kind), Some(ExprKind::Const(Const::Bool(true))));
+        let flag =
+            |at: usize| matches!(args.get(at).map(|a| &a.kind), Some(ExprKind::Const(Const::Bool(true))));
         let value = |at: usize| args.get(at).and_then(|arg| bits(&arg.kind)).map_or(0, |(number, _)| number);
         let (msb, extended) = (flag(2), flag(3));
         let degree = if extended { 127u32.checked_sub(number.leading_zeros())? } else { width };
@@ -114,8 +120,7 @@ impl Polynomial {
             let byte = if self.reversed { byte.reverse_bits() } else { *byte };
             (0..8).rev().fold(remainder, |remainder, at| step(remainder, u64::from(byte >> at & 1)))
         });
-        let remainder =
-            if self.reversed { remainder.reverse_bits() >> (64 - self.width) } else { remainder };
+        let remainder = if self.reversed { remainder.reverse_bits() >> (64 - self.width) } else { remainder };
         (remainder ^ self.xor) & mask
     }
 }

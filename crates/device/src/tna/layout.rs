@@ -1,6 +1,6 @@
 //! Positions of the stages and the intrinsic metadata in a program.
 
-use crate::psa::Half;
+use crate::half::Half;
 use crate::stage::{BlockName, Stage};
 use base_diag::Diagnostic;
 use base_diag::codes::tna as codes;

@@ -20,8 +20,9 @@ mod object;
 mod packet;
 mod pipeline;
 mod stages;
+mod state;
 
-pub use hash::{HashUnit, SELECTOR_HASHES};
+pub use hash::HashUnit;
 pub(crate) use layout::{Layout, check_pipes};
 pub(crate) use object::object;
 pub(crate) use pipeline::TofinoSwitch;

@@ -14,8 +14,8 @@ use ir_value::Value;
 /// State object of an instance of the extern type `name`; `None` for a type that does not run.
 pub(crate) fn object(program: &Program, instance: &Instance, name: &str) -> Option<Result<Object, String>> {
     Some(Ok(match name {
-        "Checksum" | "ParserCounter" | "ParserPriority" | "Mirror" | "Resubmit" | "Digest" | "CRCPolynomial"
-        | "Random" | "Atcam" | "Alpm" | "IdleTimeout" => Object::Nothing,
+        "Checksum" | "ParserCounter" | "ParserPriority" | "Mirror" | "Resubmit" | "Digest"
+        | "CRCPolynomial" | "Random" | "Atcam" | "Alpm" | "IdleTimeout" => Object::Nothing,
         name if name.starts_with("RegisterAction") => Object::Log(0),
         name if name.starts_with("DirectRegisterAction") => Object::Nothing,
         "Hash" => match HashUnit::of(program, instance) {

@@ -5,16 +5,14 @@ use super::packet::Packet;
 use super::stages::{Done, Stages};
 use crate::core::Core;
 use crate::environment::Source;
-use crate::psa::Half;
+use crate::half::Half;
 use crate::replication::Session;
 use crate::runner::StageRunner;
 use crate::stage::MirrorEffect;
 use crate::trace::{Cause, EventKind};
 use base_bits::BitWriter;
 use base_time::Time;
-use dataplane_api::{
-    DropReason, EgressResult, Output, Port, QueueRecord, Queued, QueuedPacket, Replica,
-};
+use dataplane_api::{DropReason, EgressResult, Output, Port, QueueRecord, Queued, QueuedPacket, Replica};
 use ir::Program;
 use ir_value::wire::encode;
 use ir_value::{Value, fields};
@@ -114,11 +112,15 @@ impl<'c> TofinoSwitch<'c> {
     fn before_ingress(&mut self, packet: &Packet, now: Time) -> Vec<u8> {
         let again = packet.resubmitted.is_some();
         let arrived = now.as_ns();
-        let mut bytes = header(&self.core.program, "ingress_intrinsic_metadata_t", &[
-            ("resubmit_flag", u128::from(again)),
-            ("ingress_port", u128::from(packet.ingress_port)),
-            ("ingress_mac_tstamp", u128::from(arrived)),
-        ]);
+        let mut bytes = header(
+            &self.core.program,
+            "ingress_intrinsic_metadata_t",
+            &[
+                ("resubmit_flag", u128::from(again)),
+                ("ingress_port", u128::from(packet.ingress_port)),
+                ("ingress_mac_tstamp", u128::from(arrived)),
+            ],
+        );
         let room = self.layout.port_metadata_bits() as usize / 8;
         let mut data = packet.resubmitted.clone().unwrap_or_default();
         data.resize(room, 0);
@@ -135,18 +137,22 @@ impl<'c> TofinoSwitch<'c> {
         let waited = state.read_environment(&Source::DequeueTimedelta, waited);
         let left = state.read_environment(&Source::DequeueDepth, queue.depth_at_dequeue.into());
         let (rid, is_first) = packet.replica;
-        header(&self.core.program, "egress_intrinsic_metadata_t", &[
-            ("egress_port", u128::from(packet.egress_port)),
-            ("enq_qdepth", u128::from(depth)),
-            ("enq_tstamp", u128::from(enqueued)),
-            ("deq_qdepth", u128::from(left)),
-            ("deq_timedelta", u128::from(waited)),
-            ("egress_rid", u128::from(rid)),
-            ("egress_rid_first", u128::from(is_first)),
-            ("egress_qid", u128::from(packet.queue)),
-            ("egress_cos", u128::from(packet.class)),
-            ("pkt_length", packet.frame.len() as u128),
-        ])
+        header(
+            &self.core.program,
+            "egress_intrinsic_metadata_t",
+            &[
+                ("egress_port", u128::from(packet.egress_port)),
+                ("enq_qdepth", u128::from(depth)),
+                ("enq_tstamp", u128::from(enqueued)),
+                ("deq_qdepth", u128::from(left)),
+                ("deq_timedelta", u128::from(waited)),
+                ("egress_rid", u128::from(rid)),
+                ("egress_rid_first", u128::from(is_first)),
+                ("egress_qid", u128::from(packet.queue)),
+                ("egress_cos", u128::from(packet.class)),
+                ("pkt_length", packet.frame.len() as u128),
+            ],
+        )
     }
 
     /// The traffic manager; gives the packet if it is resubmitted.
@@ -190,9 +196,7 @@ impl<'c> TofinoSwitch<'c> {
             }
             for group in ["mcast_grp_a", "mcast_grp_b"].map(asked).into_iter().filter(|group| *group != 0) {
                 self.core.effect("multicast", group);
-                for (at, (port, rid)) in
-                    self.core.replication.members(group as u32).into_iter().enumerate()
-                {
+                for (at, (port, rid)) in self.core.replication.members(group as u32).into_iter().enumerate() {
                     let copy = Packet { replica: (rid, at == 0), ..next.clone() };
                     copies.push((copy, Some(Cause::Replica { rid }), port));
                 }
@@ -240,8 +244,15 @@ impl<'c> TofinoSwitch<'c> {
         }
         let trace = self.core.begin(from.trace, cause, port, frame.len() as u64);
         let class = u64::from(class_of_service);
-        let copy =
-            Packet { frame, class, queue: 0, replica: (0, false), bypasses_egress: false, trace, ..from.clone() };
+        let copy = Packet {
+            frame,
+            class,
+            queue: 0,
+            replica: (0, false),
+            bypasses_egress: false,
+            trace,
+            ..from.clone()
+        };
         let mut queued = vec![];
         let members = group.map(|group| self.core.replication.members(group)).unwrap_or_default();
         for (at, (port, rid)) in members.into_iter().enumerate() {
@@ -274,8 +285,8 @@ impl<'c> TofinoSwitch<'c> {
         {
             let cause = Cause::EgressClone { session: mirror.session };
             // Tofino 1 mirrors the packet as it leaves; Tofino 2 as the program selects.
-            let as_it_leaves = self.layout.generation == 1
-                || done.field(&program, EGRESS_DEPARSER, "mirror_io_select") != 0;
+            let as_it_leaves =
+                self.layout.generation == 1 || done.field(&program, EGRESS_DEPARSER, "mirror_io_select") != 0;
             let frame = if as_it_leaves { &done.frame } else { &packet.frame };
             mirrored = self.mirror(&packet, mirror, frame, cause);
         }

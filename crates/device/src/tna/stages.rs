@@ -4,7 +4,7 @@ use super::layout::{Layout, named};
 use super::packet::Pass;
 use crate::budget::PacketBudget;
 use crate::core::Core;
-use crate::psa::Half;
+use crate::half::Half;
 use crate::runner::StageRunner;
 use crate::stage::{Effects, End, Param, Stage, Start, Stop, Visit};
 use crate::trace::EventKind;

@@ -102,5 +102,6 @@ pub(crate) fn check_instances(program: &Program) -> Result<(), Vec<Diagnostic>> 
 }
 
 fn refused(call: &Call, what: &str) -> Diagnostic {
-    Diagnostic::error(codes::EXTERN, "this call cannot be run").at(call.span, format!("{what} is not modelled"))
+    Diagnostic::error(codes::EXTERN, "this call cannot be run")
+        .at(call.span, format!("{what} is not modelled"))
 }

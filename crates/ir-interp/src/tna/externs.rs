@@ -134,6 +134,7 @@ impl Arch for TnaArch {
     }
 
     fn looked_up(m: &mut Tna<'_>, applied: Application) {
+        m.state.restart_idle(applied, m.arch.now);
         m.arch.applied = Some(applied);
     }
 

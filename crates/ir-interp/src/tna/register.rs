@@ -29,7 +29,8 @@ impl Tna<'_> {
         let is_apply = |at: u32| object.methods.get(at as usize).is_some_and(|m| m.name == "apply");
         let apply = declared.methods.iter().find(|(at, _)| is_apply(*at));
         let (at, function) = *apply.ok_or(Stop::Broken("a register action without `apply`"))?;
-        let Some(ExprKind::Const(Const::Instance(register))) = declared.args.first().map(|arg| &arg.kind) else {
+        let Some(ExprKind::Const(Const::Instance(register))) = declared.args.first().map(|arg| &arg.kind)
+        else {
             return Err(Stop::Broken("an action of no register"));
         };
         let is_direct = object.name.starts_with("Direct");
@@ -60,7 +61,8 @@ impl Tna<'_> {
             self.state.register_write(program, *register, index, ty, value)?;
         }
         let result = results.next();
-        let outs = args.iter().zip(&method.signature.params).filter(|(_, p)| p.direction == ir::Direction::Out);
+        let outs =
+            args.iter().zip(&method.signature.params).filter(|(_, p)| p.direction == ir::Direction::Out);
         for (to, _) in outs {
             let value = results.next();
             if let Some(to) = to {
