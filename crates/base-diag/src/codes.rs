@@ -39,6 +39,7 @@ pub mod rack;
 pub mod run;
 pub mod split;
 pub mod syntax;
+pub mod tna;
 
 /// A code and its explanation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,6 +66,7 @@ const RANGES: &[&[Entry]] = &[
     pin::ENTRIES,
     handler::ENTRIES,
     job::ENTRIES,
+    tna::ENTRIES,
 ];
 
 /// All codes in order.

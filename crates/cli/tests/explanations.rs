@@ -68,6 +68,8 @@ const NOT_RUN: &[(u16, &str)] = &[
     (1303, NO_COMMAND),
     (1609, "workers read data while a job runs: `tests/job.rs` runs one without data"),
     (1610, "a worker vanishes while a job runs: `tests/job.rs` runs one without workers"),
+    (1801, "the example is a part of a program: `ir-interp/tests/tna.rs` has whole ones"),
+    (1802, "the example is a part of a program: `ir-interp/tests/tna.rs` has whole ones"),
 ];
 
 const FRAGMENT: &str = "the example is a part of a program: the programs of `ir-keys/tests` give it";

@@ -6,6 +6,7 @@ use crate::core::Core;
 use crate::psa::{self, PsaSwitch};
 use crate::runner::StageRunner;
 use crate::stage::{BlockName, Stop};
+use crate::tna::TofinoSwitch;
 use crate::v1model::{self, V1Switch};
 use base_time::Time;
 use dataplane_api::{EgressResult, Output, Port, QueueRecord, Queued, QueuedPacket};
@@ -28,6 +29,7 @@ impl AtWork<'_> {
         match blocks.architecture() {
             Architecture::V1Model(of) => V1Switch::of(core, *blocks, *runner, of).receive(port, frame, now),
             Architecture::Psa(of) => PsaSwitch::of(core, *blocks, *runner, of).receive(port, frame, now),
+            Architecture::Tna(of) => TofinoSwitch::of(core, *runner, of).receive(port, frame, now),
         }
     }
 
@@ -37,6 +39,7 @@ impl AtWork<'_> {
         match blocks.architecture() {
             Architecture::V1Model(of) => V1Switch::of(core, *blocks, *runner, of).egress(packet, queue, now),
             Architecture::Psa(of) => PsaSwitch::of(core, *blocks, *runner, of).egress(packet, now),
+            Architecture::Tna(of) => TofinoSwitch::of(core, *runner, of).egress(packet, queue, now),
         }
     }
 
@@ -46,6 +49,7 @@ impl AtWork<'_> {
         match blocks.architecture() {
             Architecture::V1Model(of) => V1Switch::of(core, *blocks, *runner, of).resume(packet, now),
             Architecture::Psa(of) => PsaSwitch::of(core, *blocks, *runner, of).resume(packet, now),
+            Architecture::Tna(of) => TofinoSwitch::of(core, *runner, of).resume(packet, now),
         }
     }
 
@@ -55,7 +59,7 @@ impl AtWork<'_> {
         core.state.tick_values(&core.program, now);
         match blocks.architecture() {
             Architecture::V1Model(of) => V1Switch::of(core, *blocks, *runner, of).frame_tick(now),
-            Architecture::Psa(_) => vec![],
+            Architecture::Psa(_) | Architecture::Tna(_) => vec![],
         }
     }
 
@@ -115,7 +119,7 @@ impl AtWork<'_> {
         let AtWork { core, blocks, runner } = self;
         match blocks.architecture() {
             Architecture::V1Model(of) => Some(V1Switch::of(core, *blocks, *runner, of)),
-            Architecture::Psa(_) => None,
+            Architecture::Psa(_) | Architecture::Tna(_) => None,
         }
     }
 

@@ -3,8 +3,8 @@
 
 use crate::architecture::{Architecture, objects};
 use crate::embed::{CellsFacts, TableAt, TableFacts};
+use crate::half::Half;
 use crate::objects::Object;
-use crate::psa::Half;
 use crate::region::{Path, Regions};
 use crate::stage::{Block, BlockName, Stage};
 use base_diag::Diagnostic;
@@ -18,7 +18,7 @@ pub struct Blueprint {
     architecture: Architecture,
 }
 
-/// The blocks of a program; of a program for PSA those of one half.
+/// The blocks of a program; of a program for PSA or TNA those of one half.
 #[derive(Clone, Copy)]
 pub struct Blocks<'b> {
     blueprint: &'b Blueprint,
@@ -50,10 +50,10 @@ impl<'b> Blocks<'b> {
         &self.blueprint.program
     }
 
-    /// The half of PSA; `None` for v1model.
+    /// The half of PSA; `None` for v1model, and for TNA, which no code runs.
     pub fn half(self) -> Option<Half> {
         match &self.blueprint.architecture {
-            Architecture::V1Model(_) => None,
+            Architecture::V1Model(_) | Architecture::Tna(_) => None,
             Architecture::Psa(_) => Some(self.half),
         }
     }
@@ -68,6 +68,7 @@ impl<'b> Blocks<'b> {
         match &self.blueprint.architecture {
             Architecture::V1Model(model) => Some(model.stage(block)),
             Architecture::Psa(psa) => psa.stage(self.half, block),
+            Architecture::Tna(tna) => tna.stage(self.half, block),
         }
     }
 
@@ -95,6 +96,7 @@ impl<'b> Blocks<'b> {
         match &self.blueprint.architecture {
             Architecture::V1Model(model) => model.types(),
             Architecture::Psa(psa) => psa.types(self.half),
+            Architecture::Tna(tna) => tna.types(self.half),
         }
     }
 
@@ -102,7 +104,7 @@ impl<'b> Blocks<'b> {
     pub fn drop_port(self) -> u32 {
         match &self.blueprint.architecture {
             Architecture::V1Model(model) => model.drop_port,
-            Architecture::Psa(_) => 0,
+            Architecture::Psa(_) | Architecture::Tna(_) => 0,
         }
     }
 
@@ -110,7 +112,7 @@ impl<'b> Blocks<'b> {
     pub fn counted_length(self) -> Option<usize> {
         match &self.blueprint.architecture {
             Architecture::V1Model(model) => model.counted_length(),
-            Architecture::Psa(_) => None,
+            Architecture::Psa(_) | Architecture::Tna(_) => None,
         }
     }
 
@@ -161,7 +163,7 @@ impl<'b> Blocks<'b> {
     fn regions(self) -> Option<&'b Regions> {
         match &self.blueprint.architecture {
             Architecture::V1Model(model) => Some(&model.regions),
-            Architecture::Psa(_) => None,
+            Architecture::Psa(_) | Architecture::Tna(_) => None,
         }
     }
 }

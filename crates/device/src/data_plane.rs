@@ -199,6 +199,13 @@ impl State {
         Some((meter, colour))
     }
 
+    /// A packet has hit an entry: its idle timer restarts.
+    pub fn restart_idle(&mut self, (control, table, entry): Application, now: Time) {
+        if let (Some(at), Some(found)) = (entry, self.tables.get_mut(control, table)) {
+            found.hit(at, now);
+        }
+    }
+
     /// The colour that a cell of a meter gives a packet of `bytes` that has the colour `before`; `None` out of range.
     pub fn meter(
         &mut self,
@@ -243,7 +250,7 @@ impl State {
     }
 
     /// See [`Table::direct_mut`].
-    fn direct_mut(
+    pub(crate) fn direct_mut(
         &mut self,
         (control, table, found): Application,
     ) -> Option<(Option<u64>, &mut DirectCells)> {

@@ -2,7 +2,7 @@
 //! program.
 //!
 //! ```text
-//! control_plane, by_key, write, inspect, snapshot ──> Switch ──> v1model, psa   pipelines, each a folder
+//! control_plane, by_key, write, inspect, snapshot ──> Switch ──> v1model, psa, tna   pipelines, each a folder
 //!                                                       │            │ stages: who runs the language
 //!                                                     State <──── data_plane    what packets do
 //! ```
@@ -28,6 +28,7 @@ pub mod data_plane;
 mod driver;
 pub mod embed;
 mod environment;
+mod half;
 pub mod hash;
 mod inspect;
 mod names;
@@ -46,6 +47,7 @@ pub mod stage;
 mod state;
 mod switch;
 mod table;
+pub mod tna;
 pub mod trace;
 pub mod v1model;
 mod value_calls;

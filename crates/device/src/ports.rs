@@ -29,6 +29,11 @@ impl PortNumbers {
                 group_bits: bits("psa_ingress_output_metadata_t", "multicast_group"),
                 drop_port: None,
             },
+            Arch::Tna(_) | Arch::T2na => PortNumbers {
+                port_bits: bits("ingress_intrinsic_metadata_for_tm_t", "ucast_egress_port"),
+                group_bits: bits("ingress_intrinsic_metadata_for_tm_t", "mcast_grp_a"),
+                drop_port: None,
+            },
             _ => PortNumbers { port_bits: u32::BITS, group_bits: u32::BITS, drop_port: None },
         }
     }

@@ -23,9 +23,11 @@ pub(crate) fn snapshot(program: &Program, state: &State) -> BTreeMap<String, Vec
     }
     for table in state.tables.iter() {
         let plain = table.counters.and_then(|id| program.instances.get(id.index())).is_some_and(only_packets);
-        for (id, bytes) in
-            [(table.counters, direct_counts(table, plain)), (table.meters, direct_meters(table))]
-        {
+        for (id, bytes) in [
+            (table.counters, direct_counts(table, plain)),
+            (table.meters, direct_meters(table)),
+            (table.registers, direct_registers(table)),
+        ] {
             if let Some(instance) = id.and_then(|id| program.instances.get(id.index())) {
                 all.entry(instance.control_plane_name.to_string()).or_insert_with(Vec::new).extend(bytes);
             }
@@ -55,10 +57,14 @@ fn object_bytes(object: &Object, only_packets: bool) -> Option<Vec<u8>> {
                 bytes.extend(meter.bytes());
             }
         }
+        Object::Log(0) => return None,
+        Object::Log(calls) => bytes.extend(calls.to_be_bytes()),
         Object::Frame(object) => bytes = object.snapshot(),
         Object::Value(value) if value.has_memory() => bytes = value.object.snapshot(),
-        Object::DirectCounter | Object::DirectMeter(_) => {}
-        Object::Nothing | Object::Hash(_) | Object::Profile(_) | Object::Value(_) => return None,
+        Object::DirectCounter | Object::DirectMeter(_) | Object::DirectRegister(_) => {}
+        Object::HashUnit(_) | Object::Nothing | Object::Hash(_) | Object::Profile(_) | Object::Value(_) => {
+            return None;
+        }
     }
     Some(bytes)
 }
@@ -96,6 +102,10 @@ fn only_packets(instance: &Instance) -> bool {
 
 fn direct_meters(table: &Table) -> Vec<u8> {
     by_key(table, |cells| Some(cells.meter.bytes()).filter(|bytes| !bytes.is_empty()))
+}
+
+fn direct_registers(table: &Table) -> Vec<u8> {
+    by_key(table, |cells| cells.register.as_deref().map(value_bytes))
 }
 
 /// Concatenates `bytes` of the direct cells in the order of the keys as text, whatever the order of insertion; the

@@ -126,7 +126,13 @@ impl Specs {
                 Object::Meter(_) => ObjectKind::Meter,
                 Object::DirectMeter(_) => ObjectKind::DirectMeter,
                 Object::Profile(_) => ObjectKind::Profile,
-                Object::Nothing | Object::Hash(_) | Object::Frame(_) | Object::Value(_) => return None,
+                Object::Nothing
+                | Object::Hash(_)
+                | Object::HashUnit(_)
+                | Object::DirectRegister(_)
+                | Object::Log(_)
+                | Object::Frame(_)
+                | Object::Value(_) => return None,
             };
             Some(ObjectSpec { name, kind })
         };

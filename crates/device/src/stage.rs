@@ -79,7 +79,7 @@ impl Stage {
     }
 }
 
-/// A block of v1model, or of half of PSA: [`Parser`](BlockName::Parser), [`Ingress`](BlockName::Ingress) or
+/// A block of v1model, or of half of PSA or TNA: [`Parser`](BlockName::Parser), [`Ingress`](BlockName::Ingress) or
 /// [`Egress`](BlockName::Egress), [`Deparser`](BlockName::Deparser).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[allow(missing_docs)]
@@ -192,6 +192,10 @@ pub struct Effects {
     pub recirculate: Option<u32>,
     /// A checksum was wrong.
     pub checksum_error: bool,
+    /// A mirror, on TNA.
+    pub mirror: Option<MirrorEffect>,
+    /// A resubmission on TNA, with the data that the next pass finds before the frame.
+    pub resubmission: Option<Vec<u8>>,
     /// Results of direct meters in this stage.
     pub colours: Vec<(InstanceId, u8)>,
 }
@@ -229,6 +233,15 @@ pub struct CloneEffect {
     pub session: u32,
     /// The metadata that it keeps; `None` keeps nothing.
     pub field_list: Option<u32>,
+}
+
+/// A mirror that was asked for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MirrorEffect {
+    /// Number of the [`Session`](crate::Session).
+    pub session: u32,
+    /// Bytes before those of the packet.
+    pub header: Vec<u8>,
 }
 
 /// Amid a block: see [`StageRunner::statement`](crate::StageRunner::statement).

@@ -54,7 +54,7 @@ impl Default for Options {
     }
 }
 
-/// A device that runs a program for v1model or PSA.
+/// A device that runs a program for v1model, PSA, TNA or T2NA.
 pub struct Switch {
     pub(crate) core: Core,
     blueprint: Blueprint,
@@ -144,7 +144,7 @@ impl Device for Switch {
     fn deadline(&self) -> Option<Time> {
         let frames = match self.blueprint.blocks().architecture() {
             Architecture::V1Model(_) => crate::v1model::deadline(&self.core.state),
-            Architecture::Psa(_) => None,
+            Architecture::Psa(_) | Architecture::Tna(_) => None,
         };
         frames.into_iter().chain(self.core.state.values_deadline()).min()
     }

@@ -64,6 +64,29 @@ impl<'a, A: Arch> Machine<'a, A> {
         })
     }
 
+    /// Runs a function with `cell` as its first parameter and `captured` after the first `declared` ones; those in between are
+    /// zero. Gives the parameters' values at the end.
+    pub(crate) fn run_with(
+        &mut self,
+        id: FunctionId,
+        declared: usize,
+        cell: Value,
+        captured: Vec<Value>,
+    ) -> Result<Vec<Value>, Stop> {
+        let function = self.program.functions.get(id.index()).ok_or(Stop::Broken("an unknown function"))?;
+        let zeros = self.plan.function_vars(id);
+        let first = function.params.iter().take(1).copied().zip([cell]);
+        let rest = function.params.iter().skip(declared).copied().zip(captured);
+        let bound = Bound { values: first.chain(rest).collect(), back: vec![] };
+        let mut results = vec![];
+        let (flow, _) = self.inside(Scope::Function(function), zeros, bound, |m| {
+            let flow = m.run_block(&function.body)?;
+            results = function.params.iter().take(declared).map(|param| m.take_var(*param)).collect();
+            Ok(flow)
+        })?;
+        flow.map(|_| results)
+    }
+
     fn call_control(&mut self, id: ControlId, args: &[Option<Expr>]) -> Result<Value, Stop> {
         let control = self.program.controls.get(id.index()).ok_or(Stop::Broken("an unknown control"))?;
         let bound = self.bind(&control.params, &control.vars, args)?;

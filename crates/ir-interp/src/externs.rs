@@ -2,8 +2,10 @@
 
 use crate::machine::{Arch, Machine};
 use crate::place::is_place;
-use base_bits::{BitWriter, Bits};
+use base_bits::{BitReader, BitWriter, Bits};
+use device::Digest;
 use device::stage::Stop;
+use device::trace::{EventKind, shown};
 use ir::{Expr, ExprKind, InstanceId, Type};
 use ir_value::Value;
 use ir_value::wire::encode;
@@ -94,5 +96,52 @@ impl<A: Arch> Machine<'_, A> {
     pub(crate) fn count(&mut self, id: InstanceId, index: &Expr, bytes: u64) -> Result<(), Stop> {
         let index = self.eval_number(index)?;
         self.state.count(self.program, id, index, bytes)
+    }
+
+    /// The bytes of `data`, filled up with zero bits in front: the specification does not say where, BMv2 and
+    /// p4c's tests do.
+    pub(crate) fn filled(&mut self, data: &Expr) -> Result<Vec<u8>, Stop> {
+        let mut bits = BitWriter::new();
+        self.pack(data, &mut bits)?;
+        let (length, odd) = (bits.len_bits(), (bits.len_bits() % 8) as u32);
+        self.spend(length / 8 + 1)?;
+        let bytes = bits.finish();
+        if odd == 0 {
+            return Ok(bytes);
+        }
+        let mut shifted = BitWriter::new();
+        shifted.push_u128(8 - odd, 0);
+        let mut reader = BitReader::new(&bytes);
+        for _ in 0..length / 8 {
+            shifted.push(&reader.read(8).unwrap_or(Bits::zero(8)));
+        }
+        shifted.push(&reader.read(odd).unwrap_or(Bits::zero(odd)));
+        Ok(shifted.finish())
+    }
+
+    /// Out of range the value is zero.
+    pub(crate) fn read_register(&mut self, id: InstanceId, index: &Expr) -> Result<Value, Stop> {
+        let index = self.eval_number(index)?;
+        let zero = Value::zero(self.program, self.type_arg(id, 0)?);
+        Ok(self.register_cell(id, index)?.unwrap_or(zero))
+    }
+
+    /// Reports data to the control plane.
+    pub(crate) fn pack_digest(&mut self, id: InstanceId, data: &Expr) -> Result<(), Stop> {
+        let name = self.program.instance(id).control_plane_name.clone();
+        let (program, ty) = (self.program, &data.ty);
+        let data = self.eval(data)?;
+        self.state.trace.add(|| EventKind::Digest { name: name.clone(), data: shown(program, ty, &data) });
+        self.state.digest(Digest { name, data });
+        Ok(())
+    }
+}
+
+impl<'a, A: Arch> Machine<'a, A> {
+    /// Type argument number `at` of an instance.
+    pub(crate) fn type_arg(&self, id: InstanceId, at: usize) -> Result<&'a Type, Stop> {
+        let args = self.program.instances.get(id.index()).map(|i| i.type_args.as_slice());
+        let ty = args.and_then(|args| args.get(at)).ok_or(Stop::Broken("a missing type argument"))?;
+        Ok(self.program.representation(ty))
     }
 }

@@ -21,6 +21,7 @@ mod psa;
 mod region;
 mod runner;
 mod stmt;
+mod tna;
 mod trace;
 mod v1model;
 mod value_calls;
@@ -47,6 +48,10 @@ pub fn check(program: &Program) -> Result<(), Vec<Diagnostic>> {
         Arch::Psa { .. } => {
             check::check(program, psa::check_call)?;
             psa::check_instances(program)
+        }
+        Arch::Tna(_) | Arch::T2na => {
+            check::check(program, tna::check_call)?;
+            tna::check_instances(program)
         }
         _ => {
             check::check(program, v1model::check_call)?;

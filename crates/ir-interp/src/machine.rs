@@ -28,6 +28,9 @@ pub(crate) enum Flow {
 
 /// Additions of an architecture to the language.
 pub(crate) trait Arch: Sized {
+    /// In packets, a header takes whole bytes, whatever the number of its bits.
+    const WHOLE_BYTES: bool = false;
+
     /// Calls an extern function.
     fn function(
         machine: &mut Machine<'_, Self>,
@@ -45,6 +48,11 @@ pub(crate) trait Arch: Sized {
 
     /// A table was applied. Its action has not run yet.
     fn looked_up(machine: &mut Machine<'_, Self>, applied: Application);
+
+    /// A parser has accepted the packet.
+    fn parsed(_: &mut Machine<'_, Self>, _: ParserId) -> Result<(), Stop> {
+        Ok(())
+    }
 
     /// The clock of the stage.
     fn now(&self) -> Time;

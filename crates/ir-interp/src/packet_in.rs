@@ -9,7 +9,7 @@ use ir_value::Value;
 use ir_value::wire::{decode, layout_bits};
 
 /// `error.PacketTooShort`, which core.p4 declares in this position.
-const PACKET_TOO_SHORT: ErrorId = ErrorId(1);
+pub(crate) const PACKET_TOO_SHORT: ErrorId = ErrorId(1);
 /// `error.NoMatch`
 pub(crate) const NO_MATCH: ErrorId = ErrorId(2);
 /// `error.HeaderTooShort`
@@ -45,6 +45,11 @@ impl Input {
         self.position
     }
 
+    /// Takes bits.
+    pub(crate) fn skip(&mut self, bits: u64) {
+        self.position = self.position.saturating_add(bits).min(8 * self.bytes.len() as u64);
+    }
+
     /// At the cursor.
     fn reader(&self) -> BitReader<'_> {
         let mut reader = BitReader::new(&self.bytes);
@@ -67,6 +72,7 @@ impl<A: Arch> Machine<'_, A> {
             None => None,
         };
         let (fixed, most) = layout_bits(self.program, &header.ty);
+        let fixed = if A::WHOLE_BYTES { fixed.next_multiple_of(8) } else { fixed };
         let taken = self.check_extract(fixed, most, varbit)?;
         let mut reader = self.input.reader();
         let value = decode(self.program, &header.ty, &mut reader, varbit.unwrap_or(0) as u32);

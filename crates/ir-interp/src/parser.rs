@@ -16,13 +16,13 @@ const IDLE_STATES: u32 = 1024;
 impl<'a, A: Arch> Machine<'a, A> {
     /// Runs the parser that the frame is set up for, from `start` to accept. An explicit `reject` has the error
     /// NoError.
-    pub(crate) fn run_parser(&mut self, _id: ParserId, parser: &'a Parser) -> Result<(), Stop> {
+    pub(crate) fn run_parser(&mut self, parser_id: ParserId, parser: &'a Parser) -> Result<(), Stop> {
         self.run(&parser.locals)?;
         let mut at = StateRef::State(StateId(0));
         let mut idle = 0;
         loop {
             let id = match at {
-                StateRef::Accept => return Ok(()),
+                StateRef::Accept => return A::parsed(self, parser_id),
                 StateRef::Reject => return Err(Stop::Reject(ErrorId(0))),
                 StateRef::State(id) => id,
             };

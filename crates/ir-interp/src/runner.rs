@@ -4,6 +4,7 @@ use crate::machine::{Arch, Flow, Frame, Machine, Scope};
 use crate::packet_in::Input;
 use crate::plan::Plan;
 use crate::psa::PsaArch;
+use crate::tna::TnaArch;
 use crate::v1model::V1;
 use base_bits::BitWriter;
 use base_time::Time;
@@ -145,6 +146,7 @@ impl StageRunner for Interpreter {
         for visit in visits {
             match core.program.arch {
                 ir::Arch::Psa { .. } => self.visit::<PsaArch>(core, stage, visit, now),
+                ir::Arch::Tna(_) | ir::Arch::T2na => self.visit::<TnaArch>(core, stage, visit, now),
                 _ => self.visit::<V1>(core, stage, visit, now),
             }
         }
@@ -160,6 +162,7 @@ impl StageRunner for Interpreter {
     ) -> Result<(), Stop> {
         match core.program.arch {
             ir::Arch::Psa { .. } => self.amid::<PsaArch>(core, block, stmt, at, now),
+            ir::Arch::Tna(_) | ir::Arch::T2na => self.amid::<TnaArch>(core, block, stmt, at, now),
             _ => self.amid::<V1>(core, block, stmt, at, now),
         }
     }

@@ -75,11 +75,27 @@ impl<A: Arch> Machine<'_, A> {
                 if self.state.trace.on() {
                     self.trace_emit(value, &emitted);
                 }
-                encode(&emitted, &mut self.output);
+                self.append(&emitted);
                 Ok(())
             }
             StmtKind::Verify(cond, error) => self.verify(cond, error),
             _ => Err(Stop::Broken("not a simple statement")),
+        }
+    }
+
+    /// Appends emitted headers to the packet.
+    fn append(&mut self, emitted: &Value) {
+        match emitted {
+            Value::Struct(parts) | Value::Union(parts) if A::WHOLE_BYTES => {
+                parts.iter().for_each(|part| self.append(part));
+            }
+            Value::Stack(stack) if A::WHOLE_BYTES => stack.elems.iter().for_each(|part| self.append(part)),
+            _ => {
+                encode(emitted, &mut self.output);
+                if A::WHOLE_BYTES {
+                    self.output.pad();
+                }
+            }
         }
     }
 

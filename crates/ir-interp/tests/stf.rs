@@ -37,7 +37,12 @@ tests! {
     sessions
     shared_actions
     shared_names
+    t2na_paths
     tables
+    tna_externs
+    tna_parser
+    tna_paths
+    tna_registers
     truncate
     values
     vectors

@@ -1,13 +1,61 @@
-//! TNA and T2NA, the native architectures of Tofino 1 and 2. Their programs are checked and elaborated; nothing runs
-//! them yet.
+//! TNA and T2NA, the native architectures of Tofino 1 and 2.
 //!
-//! Effects of externs are missing yet: the objects are only core.p4's and those of tables.
+//! Effects of externs, for the splitter, are missing yet: the objects are only core.p4's and those of tables.
 
 use crate::Role::{self, Headers, Input, Metadata, Output, Packet};
 use crate::architecture::{
     Access, Architecture, Effect, FunctionFacts, ObjectFacts, PackageFacts, StageFacts, StageKind, TableUse,
 };
 use crate::rows::{PACKET_IN, PACKET_OUT, function, method, object};
+
+/// The `ucast_egress_port` of a packet for which the program has set none. No pipe has this port.
+pub const NO_PORT: u32 = 0x1ff;
+
+/// Bits of what the control plane sets for each port, before a received frame.
+pub fn port_metadata_bits(generation: u32) -> u32 {
+    if generation == 1 { 64 } else { 192 }
+}
+
+/// The port that leads to the switch's processor.
+pub fn cpu_port(generation: u32) -> u32 {
+    if generation == 1 { 64 } else { 0 }
+}
+
+/// True for the port of each pipe that leads back to its ingress: 68 on Tofino 1, 6 on Tofino 2.
+pub fn recirculates(generation: u32, port: u32) -> bool {
+    port & 0x7f == if generation == 1 { 68 } else { 6 }
+}
+
+/// The bits of `drop_ctl`.
+pub mod drop_ctl {
+    /// Unicast, multicast and resubmission.
+    pub const PACKET: u64 = 1;
+    /// The copy to the processor.
+    pub const COPY_TO_CPU: u64 = 2;
+    /// The mirror.
+    pub const MIRROR: u64 = 4;
+}
+
+/// The bits of `parser_err`.
+pub mod parser_error {
+    /// No select case fits, or an explicit `reject`.
+    pub const NO_MATCH: u64 = 0x0001;
+    /// The packet ends in a header.
+    pub const PARTIAL_HEADER: u64 = 0x0002;
+    /// A counter's value exceeds its maximum.
+    pub const COUNTER_RANGE: u64 = 0x0004;
+
+    /// The bit for a member of `error`.
+    pub fn bit(error: &str) -> u64 {
+        match error {
+            "PacketTooShort" | "HeaderTooShort" | "ParserInvalidArgument" | "StackOutOfBounds" => {
+                PARTIAL_HEADER
+            }
+            "CounterRange" => COUNTER_RANGE,
+            _ => NO_MATCH,
+        }
+    }
+}
 
 /// The facts of TNA.
 pub static TNA: Architecture = Architecture {

@@ -161,7 +161,7 @@ impl Describer<'_> {
             table_ids,
             with_selector: selector,
             size: self.size(instance),
-            max_group_size: if selector { number(annotations, "max_group_size").unwrap_or(0) } else { 0 },
+            max_group_size: if selector { self.max_group_size(instance) } else { 0 },
             selector_size_semantics: semantics.filter(|_| selector),
             weights_disallowed: selector && has(annotations, "weights_disallowed"),
         });
@@ -178,8 +178,23 @@ impl Describer<'_> {
         instance.args.get(params.iter().position(|p| names.contains(&p.name.as_str()))?)
     }
 
+    /// TNA's constructor argument, or the annotation of other architectures.
+    fn max_group_size(&self, instance: &Instance) -> i32 {
+        match self.argument(instance, &["max_group_size"]).map(|arg| &arg.kind) {
+            Some(ExprKind::Const(Const::Bits(bits))) => {
+                bits.to_u64().and_then(|n| i32::try_from(n).ok()).unwrap_or(i32::MAX)
+            }
+            _ => number(&instance.annotations, "max_group_size").unwrap_or(0),
+        }
+    }
+
+    /// The size of an object; that of a selector of TNA is its profile's.
     fn size(&self, instance: &Instance) -> i64 {
-        match self.argument(instance, &["size", "n_counters", "n_meters"]).map(|arg| &arg.kind) {
+        let size = &["size", "n_counters", "n_meters", "action_profile"];
+        match self.argument(instance, size).map(|arg| &arg.kind) {
+            Some(ExprKind::Const(Const::Instance(profile))) => {
+                self.program.instances.get(profile.index()).map_or(0, |profile| self.size(profile))
+            }
             Some(ExprKind::Const(Const::Bits(bits))) => {
                 bits.to_u64().and_then(|n| i64::try_from(n).ok()).unwrap_or(i64::MAX)
             }

@@ -137,14 +137,18 @@ pub(crate) fn match_type(kind: &MatchKind) -> Match {
         MatchKind::Range => Match::MatchType(MatchType::Range as i32),
         MatchKind::Optional => Match::MatchType(MatchType::Optional as i32),
         MatchKind::Selector => Match::OtherMatchType("selector".to_string()),
+        // TNA's number of a partition; it matches as such.
+        MatchKind::Other(name) if name == "atcam_partition_index" => {
+            Match::MatchType(MatchType::Exact as i32)
+        }
         MatchKind::Other(name) => Match::OtherMatchType(name.to_string()),
     }
 }
 
-/// `support_timeout = true` of v1model, `psa_idle_timeout = PSA_IdleTimeout_t.NOTIFY_CONTROL` of PSA.
+/// `support_timeout = true` of v1model, `idle_timeout = true` of TNA, `psa_idle_timeout = PSA_IdleTimeout_t.NOTIFY_CONTROL` of PSA.
 fn idle_timeout(program: &Program, table: &Table) -> IdleTimeoutBehavior {
     let notifies = table.properties.iter().any(|(name, value)| match (name.as_str(), &value.kind) {
-        ("support_timeout", ExprKind::Const(Const::Bool(on))) => *on,
+        ("support_timeout" | "idle_timeout", ExprKind::Const(Const::Bool(on))) => *on,
         ("psa_idle_timeout", ExprKind::Const(Const::Enum(index))) => {
             enumerator(program, &value.ty, *index) == Some("NOTIFY_CONTROL")
         }

@@ -12,7 +12,7 @@ use dataplane_api::Port;
 use device::psa::Half;
 use device::stage::BlockName;
 use device::{Blocks, Blueprint, Core};
-use ir::Program;
+use ir::{Arch, Program};
 use ir_interp::Interpreter;
 use ir_value::Value;
 use std::sync::{Arc, OnceLock};
@@ -45,8 +45,11 @@ impl Compiled {
     /// Lowers and compiles a program; no device is needed. Programs that no device runs are refused. `shares`: several
     /// threads will run it at once.
     pub fn new(program: &Program, drop_port: Port, shares: bool) -> Result<Compiled, Vec<Diagnostic>> {
-        // Too large when everything is inlined: the interpreter runs it as it stands.
-        let Ok(lowered) = ir_lower::lower(program) else {
+        // The interpreter runs a program as it stands if it is too large when everything is inlined, or for TNA, for
+        // which no code is made.
+        let is_tna = matches!(program.arch, Arch::Tna(_) | Arch::T2na);
+        let lowered = if is_tna { None } else { ir_lower::lower(program).ok() };
+        let Some(lowered) = lowered else {
             ir_interp::check(program)?;
             let program = Arc::new(program.clone());
             return Ok(Compiled { program, drop_port, code: Made::Nothing, shares, is_timeless: false });
@@ -78,7 +81,7 @@ impl Compiled {
 /// Result of a compilation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Report {
-    /// False if the interpreter runs everything: the program is too large, or calls functions on frames and either copies packets in
+    /// False if the interpreter runs everything: the program is for TNA, is too large, or calls functions on frames and either copies packets in
     /// ingress, or has headers or stacks in its metadata.
     pub compiled: bool,
     /// Work left to the interpreter: the kind of a statement, or `"block"`, with its block. For PSA the interpreter

@@ -419,6 +419,7 @@ impl Job<'_, '_> {
             recirculate: option(registers.recirculate).map(|list| list as u32),
             checksum_error: word(registers.checksum_error) != 0,
             colours,
+            ..Effects::default()
         }
     }
 

@@ -10,8 +10,10 @@ pub(crate) mod register;
 pub(crate) mod value;
 
 use crate::hash::Algorithm;
+use crate::tna::HashUnit;
 use counter::Counter;
 use dataplane_api::FrameExtern;
+use ir_value::Value;
 use meter::MeterArray;
 use profile::Profile;
 use register::Register;
@@ -23,6 +25,12 @@ pub(crate) enum Object {
     Nothing,
     /// An algorithm, without memory from packet to packet.
     Hash(Algorithm),
+    /// TNA's `Hash`.
+    HashUnit(HashUnit),
+    /// TNA's `DirectRegister`, with the value of a cell that was never written: the cells are with the entries.
+    DirectRegister(Value),
+    /// A register action of TNA: number of `execute_log` calls.
+    Log(u64),
     /// `register`
     Register(Register),
     /// `counter`

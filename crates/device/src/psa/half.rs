@@ -1,18 +1,10 @@
 //! The halves of PSA: parser, control and deparser, from bytes to bytes. The packet replication engine and the queues are around them.
 
 use crate::budget::PacketBudget;
-use crate::stage::BlockName;
+use crate::half::Half;
 use dataplane_api::Port;
 use ir::Carried;
 use ir_value::Value;
-
-/// Ingress or egress.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
-pub enum Half {
-    Ingress,
-    Egress,
-}
 
 /// A packet as it comes to a half.
 #[derive(Clone, Copy, Debug)]
@@ -54,15 +46,5 @@ impl HalfDone {
     /// Metadata from the deparser for this path.
     pub(super) fn carried(&self, by: Carried) -> Option<(Carried, Value)> {
         self.carried.iter().find(|(way, _)| *way == by).cloned()
-    }
-}
-
-impl Half {
-    /// The half's control.
-    pub fn control(self) -> BlockName {
-        match self {
-            Half::Ingress => BlockName::Ingress,
-            Half::Egress => BlockName::Egress,
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! Positions of PSA's stages and metadata in a program.
 
-use super::half::Half;
+use crate::half::Half;
 use crate::stage::{BlockName, Stage};
 use base_diag::Diagnostic;
 use base_diag::codes::run as codes;

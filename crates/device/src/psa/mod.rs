@@ -14,7 +14,8 @@ mod packet;
 mod pipeline;
 mod stages;
 
-pub use half::{Half, HalfDone, HalfStart};
+pub use crate::half::Half;
+pub use half::{HalfDone, HalfStart};
 pub(crate) use layout::Layout;
 pub(crate) use object::object;
 pub(crate) use pipeline::PsaSwitch;

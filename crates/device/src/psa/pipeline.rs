@@ -1,12 +1,13 @@
 //! Ingress, the packet replication engine, and egress (PSA 1.2 §6).
 
-use super::half::{Half, HalfDone, HalfStart};
+use super::half::{HalfDone, HalfStart};
 use super::layout::Layout;
 use super::packet::Packet;
 use super::stages::Stages;
 use crate::blueprint::Blocks;
 use crate::core::Core;
 use crate::environment::Source;
+use crate::half::Half;
 use crate::replication::Session;
 use crate::runner::StageRunner;
 use crate::trace::{Cause, EventKind};

@@ -7,8 +7,8 @@ use base_diag::{Diagnostic, Span};
 use control_writes::{EntryKey, Match};
 use indexmap::IndexMap;
 use ir::{
-    AnnotationBody, AnnotationValue, Arch, Const, Control, Expr, ExprKind, Keyset, MatchKind, Name, Program,
-    Type,
+    AnnotationBody, AnnotationValue, Arch, Const, Control, Expr, ExprKind, InstanceId, Keyset, MatchKind,
+    Name, Program, Type,
 };
 use ir_value::Value;
 use ir_value::operate;
@@ -38,7 +38,8 @@ pub(crate) fn build(program: &Program, control: &Control, table: &ir::Table) -> 
         first_default: default.clone(),
         default,
         default_is_const: table.default_action.is_const,
-        of_default: matches!(program.arch, Arch::Psa { .. }).then(DirectCells::default),
+        of_default: matches!(program.arch, Arch::Psa { .. } | Arch::Tna(_) | Arch::T2na)
+            .then(DirectCells::default),
         entries: IndexMap::default(),
         const_entries: table.const_entries,
         size: table.size.unwrap_or(DEFAULT_SIZE).max(entries_wanted),
@@ -46,6 +47,7 @@ pub(crate) fn build(program: &Program, control: &Control, table: &ir::Table) -> 
         counters: table.counters,
         count_slots: Default::default(),
         meters: table.meters,
+        registers: direct_register(table),
         next_handle: 0,
         of_source: 0,
         idle_timeouts: supports_timeout(table),
@@ -59,9 +61,20 @@ pub(crate) fn build(program: &Program, control: &Control, table: &ir::Table) -> 
     Ok(built)
 }
 
+/// `registers = ...` of TNA.
+fn direct_register(table: &ir::Table) -> Option<InstanceId> {
+    table.properties.iter().find_map(|(name, value)| match value.kind {
+        ExprKind::Const(Const::Instance(id)) if name == "registers" => Some(id),
+        _ => None,
+    })
+}
+
 fn supports_timeout(table: &ir::Table) -> bool {
     let on = |value: &Expr| matches!(value.kind, ExprKind::Const(Const::Bool(true)));
-    table.properties.iter().any(|(name, value)| name == "support_timeout" && on(value))
+    table
+        .properties
+        .iter()
+        .any(|(name, value)| matches!(name.as_str(), "support_timeout" | "idle_timeout") && on(value))
 }
 
 fn broken(table: &ir::Table) -> Diagnostic {
@@ -84,6 +97,11 @@ pub(crate) fn key_spec(
     };
     let problem =
         |what: String| Err(Diagnostic::error(codes::NOT_SUPPORTED, "match not supported").at(span, what));
+    // TNA's number of a partition; it matches as such.
+    let kind = match kind {
+        MatchKind::Other(name) if name == "atcam_partition_index" => &MatchKind::Exact,
+        kind => kind,
+    };
     match (kind, width) {
         (MatchKind::Other(kind), _) => {
             problem(format!("only v1model's and core.p4's match kinds, not `{kind}`"))

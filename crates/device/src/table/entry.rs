@@ -26,6 +26,8 @@ pub(crate) struct DirectCells {
     pub(crate) count: EntryCounter,
     /// Cell of the direct meter.
     pub(crate) meter: Meter,
+    /// Cell of the direct register, once it was written.
+    pub(crate) register: Option<Box<Value>>,
 }
 
 /// Action, member or group that an entry runs.

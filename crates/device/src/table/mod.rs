@@ -53,6 +53,8 @@ pub(crate) struct Table {
     /// Slots in which compiled code counts hits of entries.
     pub(crate) count_slots: CountSlots,
     pub(crate) meters: Option<InstanceId>,
+    /// Direct register.
+    pub(crate) registers: Option<InstanceId>,
     next_handle: u64,
     /// Number of entries of the source; its constant entries come first.
     of_source: usize,

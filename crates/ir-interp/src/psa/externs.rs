@@ -3,14 +3,13 @@
 use crate::externs::{arg, number_of};
 use crate::machine::{Arch, Machine};
 use crate::runner::{Begin, StageArch};
-use base_bits::{BitReader, BitWriter, Bits};
+use base_bits::{BitWriter, Bits};
 use base_time::Time;
-use device::Digest;
 use device::data_plane::Application;
 use device::data_plane::{GREEN, RED, YELLOW};
 use device::stage::Stop;
 use device::stage::{Effects, FrameCall};
-use device::trace::{EventKind, shown};
+use device::trace::EventKind;
 use ir::{Call, Expr, ExternFunctionId, ExternMethod, InstanceId, Type, TypeKind};
 use ir_value::Value;
 use ir_value::fields;
@@ -143,13 +142,6 @@ impl Psa<'_> {
         Ok(fields::get(self.program, &metadata.ty, &value, name))
     }
 
-    /// Type argument number `at` of an instance.
-    fn type_arg(&self, id: InstanceId, at: usize) -> Result<&Type, Stop> {
-        let args = self.program.instances.get(id.index()).map(|i| i.type_args.as_slice());
-        let ty = args.and_then(|args| args.get(at)).ok_or(Stop::Broken("a missing type argument"))?;
-        Ok(self.program.representation(ty))
-    }
-
     /// `H(data)`, or `base + H(data) mod max`; `max` 0 counts as 1.
     fn get_hash(&mut self, id: InstanceId, args: &[Option<Expr>]) -> Result<Value, Stop> {
         let algorithm = self.state.algorithm(id).ok_or(Stop::Broken("a hash that is none"))?;
@@ -166,27 +158,6 @@ impl Psa<'_> {
             }
         };
         number_of(self.type_arg(id, 0)?, u128::from(number))
-    }
-
-    /// The bytes of `data`, filled up with zero bits in front: the specification does not say where, BMv2 and
-    /// p4c's tests do.
-    fn filled(&mut self, data: &Expr) -> Result<Vec<u8>, Stop> {
-        let mut bits = BitWriter::new();
-        self.pack(data, &mut bits)?;
-        let (length, odd) = (bits.len_bits(), (bits.len_bits() % 8) as u32);
-        self.spend(length / 8 + 1)?;
-        let bytes = bits.finish();
-        if odd == 0 {
-            return Ok(bytes);
-        }
-        let mut shifted = BitWriter::new();
-        shifted.push_u128(8 - odd, 0);
-        let mut reader = BitReader::new(&bytes);
-        for _ in 0..length / 8 {
-            shifted.push(&reader.read(8).unwrap_or(Bits::zero(8)));
-        }
-        shifted.push(&reader.read(odd).unwrap_or(Bits::zero(odd)));
-        Ok(shifted.finish())
     }
 
     fn update(&mut self, id: InstanceId, data: &Expr) -> Result<(), Stop> {
@@ -284,13 +255,6 @@ impl Psa<'_> {
         Ok(Value::Enum(member as u32))
     }
 
-    /// Out of range the value is zero.
-    fn read_register(&mut self, id: InstanceId, index: &Expr) -> Result<Value, Stop> {
-        let index = self.eval_number(index)?;
-        let zero = Value::zero(self.program, self.type_arg(id, 0)?);
-        Ok(self.register_cell(id, index)?.unwrap_or(zero))
-    }
-
     /// Uniform between the constructor's two numbers.
     fn read_random(&mut self, id: InstanceId) -> Result<Value, Stop> {
         let args = self.program.instances.get(id.index()).map_or(&[][..], |i| &i.args);
@@ -301,14 +265,5 @@ impl Psa<'_> {
         let (lo, hi) = (bound(0), bound(1));
         let drawn = if lo > hi { lo } else { self.state.draw(lo, hi) };
         number_of(self.type_arg(id, 0)?, drawn)
-    }
-
-    fn pack_digest(&mut self, id: InstanceId, data: &Expr) -> Result<(), Stop> {
-        let name = self.program.instance(id).control_plane_name.clone();
-        let (program, ty) = (self.program, &data.ty);
-        let data = self.eval(data)?;
-        self.state.trace.add(|| EventKind::Digest { name: name.clone(), data: shown(program, ty, &data) });
-        self.state.digest(Digest { name, data });
-        Ok(())
     }
 }

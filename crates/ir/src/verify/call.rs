@@ -83,7 +83,10 @@ impl Verifier<'_> {
                     optional: param.optional,
                 };
                 let mut params: Vec<Param> = signature.params.iter().map(param).collect();
-                if let Callee::Method(instance, _) = callee {
+                // Inside an implementation, a call of its own instance's methods (`this.predicate(..)`) runs no implementation.
+                if let Callee::Method(instance, _) = callee
+                    && self.scope.code != Code::Function
+                {
                     let captured = program.captures(program.instances.get(instance.index())?);
                     params.extend(captured.map(|var| Param {
                         direction: Direction::In,

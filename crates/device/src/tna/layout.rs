@@ -1,0 +1,129 @@
+//! Positions of the stages and the intrinsic metadata in a program.
+
+use crate::half::Half;
+use crate::stage::{BlockName, Stage};
+use base_diag::Diagnostic;
+use base_diag::codes::tna as codes;
+use ir::{Arch, ExprKind, PackageArg, Program, Role, Type, TypeId, visit};
+
+/// Facts about a program, computed once.
+pub(crate) struct Layout {
+    ingress: Blocks,
+    egress: Blocks,
+    /// The control looks at `parser_err` itself: packets that the parser refuses reach it.
+    pub(super) reads_parser_error: bool,
+    /// 1 or 2.
+    pub(super) generation: u32,
+}
+
+/// Blocks of a half.
+pub(super) struct Blocks {
+    pub(super) parser: Stage,
+    pub(super) control: Stage,
+    pub(super) deparser: Stage,
+}
+
+impl Layout {
+    pub(crate) fn new(program: &Program) -> Result<Layout, Vec<Diagnostic>> {
+        check_pipes(program).map_err(|problem| vec![problem])?;
+        let half = |name: &str| {
+            Some(Blocks {
+                parser: Stage::of(program, &format!("{name}_parser"))?,
+                control: Stage::of(program, name)?,
+                deparser: Stage::of(program, &format!("{name}_deparser"))?,
+            })
+        };
+        let (Some(ingress), Some(egress)) = (half("ingress"), half("egress")) else {
+            return Err(vec![
+                Diagnostic::error(codes::PIPES, "a stage of the pipeline is missing")
+                    .note("each of its six blocks has to be a block of its own"),
+            ]);
+        };
+        Ok(Layout {
+            ingress,
+            egress,
+            reads_parser_error: reads_parser_error(program),
+            generation: if program.arch == Arch::Tna(1) { 1 } else { 2 },
+        })
+    }
+
+    pub(super) fn half(&self, half: Half) -> &Blocks {
+        match half {
+            Half::Ingress => &self.ingress,
+            Half::Egress => &self.egress,
+        }
+    }
+
+    /// The stage of a half; `None` if it has no such block.
+    pub(crate) fn stage(&self, half: Half, block: BlockName) -> Option<&Stage> {
+        let Blocks { parser, control, deparser } = self.half(half);
+        match block {
+            BlockName::Parser => Some(parser),
+            BlockName::Deparser => Some(deparser),
+            block => (block == half.control()).then_some(control),
+        }
+    }
+
+    /// Types of headers and metadata; there is no metadata that goes all the way.
+    pub(crate) fn types(&self, half: Half) -> [Type; 3] {
+        let control = &self.half(half).control;
+        [Role::Headers, Role::Metadata, Role::StandardMetadata].map(|role| control.ty(role))
+    }
+
+    /// Bits of what the control plane sets for a port, before a frame.
+    pub(super) fn port_metadata_bits(&self) -> u32 {
+        p4_arch::tna::port_metadata_bits(self.generation)
+    }
+}
+
+/// Refuses programs for several pipes, with a ghost thread, or with several parsers.
+pub(crate) fn check_pipes(program: &Program) -> Result<(), Diagnostic> {
+    let [(_, PackageArg::Package(pipe)), rest @ ..] = program.main.args.as_slice() else {
+        return Err(Diagnostic::error(codes::PIPES, "`main` has no pipeline"));
+    };
+    if !rest.is_empty() {
+        let what = format!("programs for {} pipes cannot be run", rest.len() + 1);
+        return Err(Diagnostic::error(codes::PIPES, what)
+            .note("one pipeline runs, for all ports")
+            .help("give `Switch` the pipeline that is to run, and no other"));
+    }
+    if program.main.name == "MultiParserSwitch" {
+        return Err(Diagnostic::error(codes::PIPES, "pipelines with several parsers cannot be run")
+            .help("use `Pipeline` and `Switch`, with one parser for all ports"));
+    }
+    if pipe.args.iter().any(|(param, _)| param == "ghost") {
+        return Err(Diagnostic::error(codes::PIPES, "a ghost thread cannot be run")
+            .note("it is told the depth of each queue in each clock cycle, which the device does not model")
+            .help("leave the last argument of `Pipeline` out"));
+    }
+    Ok(())
+}
+
+/// Type of that name that the program declares.
+pub(super) fn named(program: &Program, name: &str) -> Option<Type> {
+    let at = program.types.iter().position(|ty| ty.name == name)?;
+    Some(Type::Named(TypeId::from(at)))
+}
+
+fn reads_parser_error(program: &Program) -> bool {
+    let Some(ty) = named(program, "ingress_intrinsic_metadata_from_parser_t") else { return false };
+    let Some(field) = program.fields(&ty).iter().position(|field| field.name == "parser_err") else {
+        return false;
+    };
+    let mut reads = false;
+    let mut look = |expr: &ir::Expr| {
+        visit::subexprs(expr, &mut |expr| {
+            if let ExprKind::Field(base, at) = &expr.kind {
+                reads |= base.ty == ty && *at as usize == field;
+            }
+        });
+    };
+    for control in &program.controls {
+        let actions = control.actions.iter().map(|action| &action.body);
+        for body in actions.chain([&control.body]) {
+            visit::all_exprs(body, &mut look);
+        }
+        control.tables.iter().flat_map(|table| &table.keys).for_each(|key| look(&key.expr));
+    }
+    reads
+}

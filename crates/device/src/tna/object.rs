@@ -1,0 +1,75 @@
+//! TNA's extern objects.
+
+use super::hash::{HashUnit, SELECTOR_HASHES};
+use crate::build::{member, number};
+use crate::hash::Algorithm;
+use crate::objects::Object;
+use crate::objects::counter::Counter;
+use crate::objects::meter::MeterArray;
+use crate::objects::profile::Profile;
+use crate::objects::register::Register;
+use ir::{Const, ExprKind, Instance, Program};
+use ir_value::Value;
+
+/// State object of an instance of the extern type `name`; `None` for a type that does not run.
+pub(crate) fn object(program: &Program, instance: &Instance, name: &str) -> Option<Result<Object, String>> {
+    Some(Ok(match name {
+        "Checksum" | "ParserCounter" | "ParserPriority" | "Mirror" | "Resubmit" | "Digest"
+        | "CRCPolynomial" | "Random" | "Atcam" | "Alpm" | "IdleTimeout" => Object::Nothing,
+        name if name.starts_with("RegisterAction") => Object::Log(0),
+        name if name.starts_with("DirectRegisterAction") => Object::Nothing,
+        "Hash" => match HashUnit::of(program, instance) {
+            Some(unit) => Object::HashUnit(unit),
+            None => return Some(Err("the hash algorithm or its polynomial is not supported".into())),
+        },
+        "Register" => match instance.type_args.first() {
+            Some(ty) => {
+                let initial = instance.args.get(1).and_then(|arg| Value::constant(program, arg));
+                let initial = initial.unwrap_or_else(|| Value::zero(program, ty));
+                Object::Register(Register::new(number(instance, 0), initial))
+            }
+            None => return Some(Err("the register has no element type".into())),
+        },
+        // One cell, which the control plane can write.
+        "RegisterParam" => match instance.args.first().and_then(|arg| Value::constant(program, arg)) {
+            Some(initial) => Object::Register(Register::new(1, initial)),
+            None => return Some(Err("the parameter has no initial value".into())),
+        },
+        "DirectRegister" => match instance.type_args.first() {
+            Some(ty) => {
+                let initial = instance.args.first().and_then(|arg| Value::constant(program, arg));
+                Object::DirectRegister(initial.unwrap_or_else(|| Value::zero(program, ty)))
+            }
+            None => return Some(Err("the register has no element type".into())),
+        },
+        "Counter" => Object::Counter(Counter::new(number(instance, 0))),
+        "DirectCounter" => Object::DirectCounter,
+        "Meter" => Object::Meter(MeterArray::new(number(instance, 0), counts_bytes(program, instance, 1))),
+        "DirectMeter" => Object::DirectMeter(counts_bytes(program, instance, 0)),
+        "ActionProfile" => Object::Profile(Profile::new(number(instance, 0), None)),
+        "ActionSelector" => match selector(program, instance) {
+            Some(profile) => Object::Profile(profile),
+            None => {
+                let known = SELECTOR_HASHES.join(", ");
+                return Some(Err(format!("the hash of an action selector is one of {known}")));
+            }
+        },
+        _ => return None,
+    }))
+}
+
+/// The members of a selector are its own, even if its program names the profile that has their memory on the hardware.
+fn selector(program: &Program, instance: &Instance) -> Option<Profile> {
+    let named = |at: usize| match instance.args.get(at).map(|arg| &arg.kind) {
+        Some(ExprKind::Const(Const::Instance(id))) => program.instances.get(id.index()),
+        _ => None,
+    };
+    let size = named(0).map_or_else(|| number(instance, 0), |profile| number(profile, 0));
+    let name = member(program, named(1)?, 0)?;
+    let algorithm = SELECTOR_HASHES.contains(&name.as_str()).then(|| Algorithm::by_name(&name))??;
+    Some(Profile::new(size, Some(algorithm)))
+}
+
+fn counts_bytes(program: &Program, instance: &Instance, position: usize) -> bool {
+    member(program, instance, position).is_some_and(|name| name == "BYTES")
+}

@@ -1,0 +1,173 @@
+//! Runs one half on a packet: parser, control, deparser.
+
+use super::layout::{Layout, named};
+use super::packet::Pass;
+use crate::budget::PacketBudget;
+use crate::core::Core;
+use crate::half::Half;
+use crate::runner::StageRunner;
+use crate::stage::{Effects, End, Param, Stage, Start, Stop, Visit};
+use crate::trace::EventKind;
+use base_diag::Span;
+use base_time::Time;
+use ir::{ErrorId, Name, Program, Role, Type};
+use ir_value::{Value, fields};
+use p4_arch::tna::parser_error;
+
+/// Context of stages, beside the packet.
+pub(super) struct Stages<'c> {
+    pub(super) core: &'c mut Core,
+    pub(super) runner: &'c mut (dyn StageRunner + 'c),
+    pub(super) layout: &'c Layout,
+    pub(super) half: Half,
+    pub(super) now: Time,
+    pub(super) budget: &'c PacketBudget,
+}
+
+/// Result of a half.
+pub(super) struct Done {
+    /// The intrinsic metadata, each by its type.
+    pub(super) intrinsic: Vec<(Type, Value)>,
+    /// The calls that the deparser made.
+    pub(super) effects: Effects,
+    /// The deparsed packet.
+    pub(super) frame: Vec<u8>,
+}
+
+impl Done {
+    /// A field of the intrinsic metadata with this type name.
+    pub(super) fn field(&self, program: &Program, of: &str, name: &str) -> u64 {
+        let Some(ty) = named(program, of) else { return 0 };
+        let value = self.intrinsic.iter().find(|(known, _)| *known == ty);
+        value.map_or(0, |(ty, value)| fields::get(program, ty, value, name))
+    }
+}
+
+impl Stages<'_> {
+    /// Runs parser, control and deparser. `input` is what the parser sees, metadata first; `length` the frame's. Nothing
+    /// if the parser drops the packet.
+    pub(super) fn run(&mut self, input: Vec<u8>, length: u64) -> Result<Option<Done>, Stop> {
+        let program = self.core.program.clone();
+        let blocks = self.layout.half(self.half);
+        let mut pass = Pass {
+            headers: Value::zero(&program, &blocks.control.ty(Role::Headers)),
+            metadata: Value::zero(&program, &blocks.control.ty(Role::Metadata)),
+            intrinsic: self.initial(),
+            payload: vec![],
+            length,
+        };
+        let visit = self.stage(&blocks.parser, &mut pass, input);
+        let error = match visit.end {
+            Ok(_) => 0,
+            Err(Stop::Reject(error)) => self.rejected(error),
+            Err(other) => return Err(other),
+        };
+        pass.payload = visit.payload;
+        let fatal = error & parser_error::NO_MATCH != 0 || !self.layout.reads_parser_error;
+        if error != 0 && self.half == Half::Ingress && fatal {
+            return Ok(None);
+        }
+        self.parsed(&mut pass, error);
+        self.stage(&blocks.control, &mut pass, vec![]).end?;
+        let visit = self.stage(&blocks.deparser, &mut pass, vec![]);
+        visit.end?;
+        let mut frame = visit.emitted;
+        frame.extend(&pass.payload);
+        Ok(Some(Done { intrinsic: pass.intrinsic, effects: visit.effects, frame }))
+    }
+
+    /// The intrinsic metadata that is not zero when a half begins: no unicast port is set.
+    fn initial(&self) -> Vec<(Type, Value)> {
+        let program = &self.core.program;
+        let Some(ty) = named(program, "ingress_intrinsic_metadata_for_tm_t") else { return vec![] };
+        let mut value = Value::zero(program, &ty);
+        fields::set(program, &ty, &mut value, "ucast_egress_port", u128::from(p4_arch::tna::NO_PORT));
+        vec![(ty, value)]
+    }
+
+    /// The parser's own metadata: clock and error.
+    fn parsed(&mut self, pass: &mut Pass, error: u64) {
+        let name = match self.half {
+            Half::Ingress => "ingress_intrinsic_metadata_from_parser_t",
+            Half::Egress => "egress_intrinsic_metadata_from_parser_t",
+        };
+        let program = self.core.program.clone();
+        let Some(ty) = named(&program, name) else { return };
+        let mut value = Value::zero(&program, &ty);
+        let now = self.core.timestamp(self.half, self.now);
+        fields::set(&program, &ty, &mut value, "global_tstamp", u128::from(now));
+        fields::set(&program, &ty, &mut value, "parser_err", u128::from(error));
+        store(pass, ty, value);
+    }
+
+    /// Bit of `parser_err` for a parser's error. An explicit `reject` is a select without a match.
+    fn rejected(&mut self, error: ErrorId) -> u64 {
+        let name = self.core.program.errors.get(error.index()).cloned().unwrap_or_default();
+        let bit = parser_error::bit(&name);
+        self.core.state.trace.add(|| EventKind::ParserError { error: name });
+        bit
+    }
+
+    /// Runs a stage: sets its parameters before, and stores them afterwards.
+    fn stage(&mut self, stage: &Stage, pass: &mut Pass, frame: Vec<u8>) -> Visit {
+        self.trace_stage(&stage.name, true);
+        let mut visit = Visit {
+            values: stage
+                .params
+                .iter()
+                .filter_map(|param| Some((param.var, self.enter(param, pass)?)))
+                .collect(),
+            frame,
+            payload: vec![],
+            emitted: vec![],
+            effects: Effects { counted: pass.length, ..Effects::default() },
+            fuel: self.budget.steps(),
+            start: Start::Begin,
+            end: Ok(End::Done),
+        };
+        self.runner.stage(self.core, stage, std::slice::from_mut(&mut visit), self.now);
+        for (var, value) in std::mem::take(&mut visit.values) {
+            if let Some(param) = stage.params.iter().find(|param| param.var == var) {
+                leave(param, pass, value);
+            }
+        }
+        self.budget.set_steps(visit.fuel);
+        self.trace_stage(&stage.name, false);
+        visit
+    }
+
+    fn trace_stage(&mut self, stage: &Name, enter: bool) {
+        self.core.state.trace.stand_at(Span::NONE);
+        self.core.state.trace.add(|| EventKind::Stage { stage: stage.clone(), enter });
+    }
+
+    /// Value of a parameter at the start of its stage; `None` if it has none.
+    fn enter(&self, param: &Param, pass: &mut Pass) -> Option<Value> {
+        Some(match param.role {
+            Role::Headers => std::mem::replace(&mut pass.headers, Value::Void),
+            Role::Metadata => std::mem::replace(&mut pass.metadata, Value::Void),
+            Role::Input | Role::Output => match pass.intrinsic.iter().find(|(ty, _)| *ty == param.ty) {
+                Some((_, value)) => value.clone(),
+                None => Value::zero(&self.core.program, &param.ty),
+            },
+            Role::Packet | Role::StandardMetadata | Role::Carried(_) | Role::Other => return None,
+        })
+    }
+}
+
+/// Stores the value of a parameter at the end of its stage.
+fn leave(param: &Param, pass: &mut Pass, value: Value) {
+    match param.role {
+        Role::Headers => pass.headers = value,
+        Role::Metadata => pass.metadata = value,
+        Role::Input | Role::Output => store(pass, param.ty.clone(), value),
+        Role::Packet | Role::StandardMetadata | Role::Carried(_) | Role::Other => {}
+    }
+}
+
+fn store(pass: &mut Pass, ty: Type, value: Value) {
+    match pass.intrinsic.iter_mut().find(|(known, _)| *known == ty) {
+        Some((_, known)) => *known = value,
+        None => pass.intrinsic.push((ty, value)),
+    }
+}
