@@ -30,6 +30,7 @@ pub mod emulate;
 pub mod lab;
 pub mod limits;
 pub mod merge;
+pub mod pin;
 pub mod plan;
 pub mod rack;
 pub mod run;
@@ -45,7 +46,7 @@ pub struct Entry {
     pub text: &'static str,
 }
 
-const RANGES: [&[Entry]; 11] = [
+const RANGES: &[&[Entry]] = &[
     syntax::ENTRIES,
     check::ENTRIES,
     elaborate::ENTRIES,
@@ -57,11 +58,12 @@ const RANGES: [&[Entry]; 11] = [
     lab::ENTRIES,
     limits::ENTRIES,
     merge::ENTRIES,
+    pin::ENTRIES,
 ];
 
 /// All codes in order.
 pub fn all() -> impl Iterator<Item = &'static Entry> {
-    RANGES.into_iter().flatten()
+    RANGES.iter().copied().flatten()
 }
 
 /// The explanation of a code in Markdown.
@@ -87,7 +89,9 @@ mod tests {
 
     #[test]
     fn codes_are_unique_and_in_their_range() {
-        for (range, entries) in (1..).zip(RANGES) {
+        let ranges: Vec<u16> = RANGES.iter().map(|entries| entries[0].code.0 / 100).collect();
+        assert!(ranges.windows(2).all(|w| w[0] < w[1]), "{ranges:?}");
+        for (range, entries) in ranges.into_iter().zip(RANGES) {
             assert!(entries.iter().all(|e| e.code.0 / 100 == range), "range {range:02}xx holds others");
             assert!(entries.windows(2).all(|w| w[0].code < w[1].code), "range {range:02}xx is not in order");
         }

@@ -14,6 +14,7 @@ mod construct;
 mod expr;
 mod id;
 mod program;
+mod renumber;
 mod stmt;
 mod table;
 pub mod text;
@@ -35,6 +36,7 @@ pub use program::{
     Arch, Carried, ExternFunction, ExternMethod, ExternObject, Instance, Owner, Package, PackageArg, Program,
     Role, Signature, SignatureParam, Stage, StageKind,
 };
+pub use renumber::Renumber;
 pub use stmt::{Block, ForRange, Stmt, StmtKind, SwitchCase, SwitchLabel, SwitchOn};
 pub use table::{ActionRef, DefaultAction, Entry, MatchKind, Table, TableKey};
 pub use types::{Direction, Field, Type, TypeDecl, TypeKind, Var, VarKind};

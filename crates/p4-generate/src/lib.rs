@@ -11,6 +11,7 @@ mod feature;
 pub mod inputs;
 pub mod merged;
 mod mutants;
+pub mod pinned;
 mod program;
 mod shrink;
 pub mod split;

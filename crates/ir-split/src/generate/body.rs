@@ -3,13 +3,12 @@
 use super::Generator;
 use super::externs::Drop;
 use super::moved::Moved;
-use super::rename::Renumber;
 use crate::arch;
 use crate::arch::PORT_BITS;
 use crate::runtime::At;
 use crate::section::{Code, Half, SectionId};
 use base_diag::Span;
-use ir::{ActionId, Block, Callee, Stmt, StmtKind, SwitchCase, TableId, VarId, build};
+use ir::{ActionId, Block, Callee, Renumber, Stmt, StmtKind, SwitchCase, TableId, VarId, build};
 use p4_arch::{Duty, Meaning};
 
 impl Generator<'_> {

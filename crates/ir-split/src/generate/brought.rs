@@ -1,10 +1,9 @@
 //! Controls that a policy brings as P4 source. Each becomes a block that ingress applies; its parameters are all that it shares
 //! with the program.
 
-use super::rename::Renumber;
 use super::{Cut, Generator};
 use base_diag::SourceMap;
-use ir::{Call, Callee, ControlId, InstanceId, Name, Owner, Program, StageKind, StmtKind};
+use ir::{Call, Callee, ControlId, InstanceId, Name, Owner, Program, Renumber, StageKind, StmtKind};
 use p4_arch::{Duty, Texts};
 use p4_syntax::Options;
 use std::collections::BTreeMap;

@@ -1,10 +1,9 @@
 //! Members of egress in ingress: a helper runs all its sections before its traffic manager.
 
 use super::Generator;
-use super::rename::Renumber;
 use crate::arch;
 use crate::section::Half;
-use ir::{ActionId, Owner, TableId, VarId};
+use ir::{ActionId, Owner, Renumber, TableId, VarId};
 use p4_arch::Duty;
 
 /// How a variable or member of a whole program's control is numbered in the control under construction.

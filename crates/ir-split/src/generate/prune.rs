@@ -2,14 +2,13 @@
 //!
 //! Parts that no device uses stay at the origin.
 
-use super::rename::Renumber;
 use crate::parser_places::successors;
 use crate::state::Idle;
 use base_bits::Bits;
 use base_diag::Span;
 use ir::{
     ActionId, Block, Call, Callee, Const, Control, ControlId, Expr, ExprKind, InstanceId, Parser, Program,
-    StageKind, StateId, StateRef, StmtKind, TableId, Transition, Type, visit,
+    Renumber, StageKind, StateId, StateRef, StmtKind, TableId, Transition, Type, visit,
 };
 use ir_state::{Touch, Uses, calls_of_block, uses_of_block};
 use std::collections::BTreeSet;

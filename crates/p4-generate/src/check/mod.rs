@@ -77,6 +77,8 @@ pub enum Step {
     Split,
     /// Programs that are merged do something else than alone.
     Merge,
+    /// A pinned program does something else.
+    Pin,
     /// Machine code does something else.
     Native,
     /// Something panicked.

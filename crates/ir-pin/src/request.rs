@@ -1,0 +1,83 @@
+//! What is asked for, and what comes of it.
+
+use ir::{Name, Program};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Where the flows of an app are processed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Affinity {
+    /// All at the switch.
+    High,
+    /// Resident flows at the switch, the others at helpers.
+    #[default]
+    Medium,
+    /// All at helpers.
+    Low,
+}
+
+/// How a program is to be pinned.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Request {
+    /// Where flows are processed.
+    pub affinity: Affinity,
+    /// Name of the region that runs at helpers.
+    pub region: Name,
+    /// The flow's key, as ingress names it: `hdr.ipv4.src`, `hdr.mpls[0].label`, `standard_metadata.ingress_port`.
+    pub key: Vec<Name>,
+    /// How flows are divided among helpers; none if one helper has them all.
+    pub shards: Option<Shards>,
+    /// Entries of the flow manager.
+    pub flows: u64,
+    /// Control-plane names of tables of which there is no copy: each device that applies one has all its entries.
+    pub shared: BTreeSet<Name>,
+    /// Entries of a table's resident copy, by the table's control-plane name; otherwise as many as `flows`, and not more than the table has.
+    pub resident: BTreeMap<Name, u64>,
+}
+
+/// Division of flows among helpers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Shards {
+    /// Logical devices: flows have numbers below this.
+    pub count: u16,
+    /// Places in [`Request::key`] of the parts that are hashed, in order.
+    pub parts: Vec<usize>,
+    /// Places in `parts` that change roles in the other direction of a connection. Where the first ones, in order, are larger than the
+    /// second ones, each pair is exchanged before it is hashed.
+    pub pairs: Vec<(usize, usize)>,
+}
+
+/// A table, action or object, and its copy for resident flows. Control-plane names.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct CopyOf {
+    /// At helpers.
+    pub original: Name,
+    /// At the switch.
+    pub resident: Name,
+}
+
+/// A pinned program.
+#[derive(Clone, Debug)]
+pub struct Pinned {
+    /// The program.
+    pub program: Program,
+    /// Control-plane name of the flow manager; none where all flows are at one place.
+    pub flow_manager: Option<Name>,
+    /// Control-plane name of the action of the flow manager's entries.
+    pub resident_action: Option<Name>,
+    /// Copies of tables, in order of the program.
+    pub tables: Vec<CopyOf>,
+    /// Copies of the actions that use copied objects; entries of a copied table name the copy.
+    pub actions: Vec<CopyOf>,
+    /// Copies of objects that packets write.
+    pub objects: Vec<CopyOf>,
+    /// Name of the region at helpers; none with [`Affinity::High`].
+    pub region: Option<Name>,
+}
+
+impl Pinned {
+    /// Name of the copy of a table, action or object; its own where there is no copy.
+    pub fn resident<'a>(&'a self, original: &'a str) -> &'a str {
+        let mut all = self.tables.iter().chain(&self.actions).chain(&self.objects);
+        all.find(|copy| copy.original == original).map_or(original, |copy| copy.resident.as_str())
+    }
+}
