@@ -3,7 +3,7 @@
 use crate::SUFFIX;
 use crate::metadata::free_name;
 use crate::objects::Doubled;
-use crate::request::CopyOf;
+use crate::request::{CopyOf, Resident};
 use ir::{
     ActionId, Annotations, Block, Control, ControlId, InstanceId, Name, Program, Renumber, StmtKind, TableId,
     VarId, visit,
@@ -18,12 +18,12 @@ pub struct Copies {
     pub instances: BTreeMap<InstanceId, InstanceId>,
 }
 
-/// Adds the copies to the program. Tables get the sizes that `size` says.
+/// Adds the copies to the program. Tables get the sizes that `resident` says.
 pub fn make(
     program: &mut Program,
     ingress: ControlId,
     doubled: &Doubled,
-    size: &dyn Fn(&ir::Table) -> Option<u64>,
+    resident: &dyn Fn(&ir::Table) -> Resident,
 ) -> Copies {
     let mut copies = Copies::default();
     for &id in &doubled.instances {
@@ -70,7 +70,10 @@ pub fn make(
         let taken = |name: &str| is_taken(program, name);
         copy.control_plane_name = free_name(&format!("{}{SUFFIX}", copy.control_plane_name), &taken);
         drop_names(&mut copy.annotations);
-        copy.size = size(&copy);
+        if let Resident::Most(most) = resident(&control.tables[id.index()]) {
+            let least = copy.entries.len() as u64;
+            copy.size = Some(copy.size.map_or(most, |size| size.min(most)).max(least));
+        }
         copies.renumber(&|var| var, &mut |renumber| renumber.in_table(&mut copy));
         program.controls[ingress.index()].tables.push(copy);
     }

@@ -32,7 +32,7 @@ mod pin;
 mod request;
 
 pub use pin::pin;
-pub use request::{Affinity, CopyOf, Pinned, Request, Shards};
+pub use request::{Affinity, CopyOf, Pinned, Request, Resident, Shards};
 
 /// Appended to the name of a table, action or object: its copy for resident flows.
 pub const SUFFIX: &str = "_resident";

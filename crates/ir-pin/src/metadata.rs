@@ -14,6 +14,12 @@ pub const EXTERNAL: u64 = 2;
 pub const PINNED_BITS: u32 = 2;
 pub const SHARD_BITS: u32 = 16;
 
+/// `@shard("REGION", COUNT)`: hand-overs to the region go by the field, which is less than the count.
+pub fn says_shard(region: &str, count: u16) -> Annotation {
+    let values = vec![AnnotationValue::Str(region.to_string()), AnnotationValue::Int(count.into())];
+    Annotation { name: "shard".into(), body: AnnotationBody::Values(values) }
+}
+
 /// Calls by which packets come to ingress again or are copied, with the position of their field list.
 const AGAIN: [(&str, usize); 3] = [
     ("resubmit_preserving_field_list", 0),

@@ -1,8 +1,7 @@
 //! What becomes of ingress's tables and objects: which have a copy for resident flows, and which do not allow one.
 //!
 //! ```text
-//! table of entries                    a copy with those that resident flows hit
-//! shared table, constant entries      one object; every device that applies it has all entries
+//! table                               a copy with the entries that resident flows hit, or with all of them
 //! counter, @merge register            a copy; the values of both are merged
 //! @soft register                      a copy; the values may be lost
 //! other register, meter, with memory  refused: both places would need the same one
@@ -10,7 +9,7 @@
 
 use crate::merged;
 use base_diag::{Diagnostic, codes::pin as codes};
-use ir::{ActionId, Call, Callee, ControlId, ExprKind, InstanceId, Name, Program, StmtKind, Table, TableId, visit};
+use ir::{ActionId, Call, Callee, ControlId, ExprKind, InstanceId, Program, StmtKind, Table, TableId, visit};
 use ir_state::{Mode, StateObject, adds_up, uses_of_block};
 use std::collections::BTreeSet;
 
@@ -23,11 +22,7 @@ pub struct Doubled {
 }
 
 /// Decides for every table, action and object of ingress.
-pub fn doubled(
-    program: &Program,
-    ingress: ControlId,
-    shared: &BTreeSet<Name>,
-) -> Result<Doubled, Vec<Diagnostic>> {
+pub fn doubled(program: &Program, ingress: ControlId) -> Result<Doubled, Vec<Diagnostic>> {
     let control = program.control(ingress);
     let uses = uses_of_block(program, ingress, &control.body);
     let mut wrong = vec![];
@@ -53,15 +48,9 @@ pub fn doubled(
     }
     for &id in &uses.tables {
         let table = &control.tables[id.index()];
-        let is_shared = shared.contains(&table.control_plane_name);
-        let own = objects_of(table, &doubled);
-        match (is_shared || is_constant(table), own.first()) {
-            (true, None) => {}
-            (true, Some(object)) if is_shared => wrong.push(refuse_shared(program, table, *object)),
-            _ => match table.implementation {
-                Some(profile) => wrong.push(refuse_profile(program, table, profile)),
-                None => drop(doubled.tables.insert(id)),
-            },
+        match table.implementation {
+            Some(profile) => wrong.push(refuse_profile(program, table, profile)),
+            None => drop(doubled.tables.insert(id)),
         }
     }
     if wrong.is_empty() { Ok(doubled) } else { Err(wrong) }
@@ -106,26 +95,6 @@ fn check(program: &Program, object: &StateObject) -> Result<bool, Diagnostic> {
 
 const ELSEWHERE: &str = "or process all flows of the app at one place: `affinity = \"high\"` or `\"low\"`";
 
-/// Objects of the table itself, or of its actions, that get copies.
-fn objects_of(table: &Table, doubled: &Doubled) -> Vec<Touched> {
-    let direct = [table.counters, table.meters].into_iter().flatten();
-    let direct = direct.filter(|object| doubled.instances.contains(object)).map(Touched::Object);
-    let actions = table.actions.iter().map(|run| run.action);
-    let actions = actions.filter(|action| doubled.actions.contains(action)).map(|_| Touched::Action);
-    direct.chain(actions).collect()
-}
-
-#[derive(Clone, Copy)]
-enum Touched {
-    Object(InstanceId),
-    Action,
-}
-
-/// No control plane changes what it does.
-fn is_constant(table: &Table) -> bool {
-    table.default_action.is_const && (table.keys.is_empty() || table.const_entries)
-}
-
 fn needs_copy(program: &Program, ingress: ControlId, id: ActionId, doubled: &Doubled) -> bool {
     let body = &program.control(ingress).actions[id.index()].body;
     let mut found = false;
@@ -145,17 +114,6 @@ fn needs_copy(program: &Program, ingress: ControlId, id: ActionId, doubled: &Dou
         }
     });
     found && !doubled.actions.contains(&id)
-}
-
-fn refuse_shared(program: &Program, table: &Table, touched: Touched) -> Diagnostic {
-    let what = match touched {
-        Touched::Object(object) => format!("its counter `{}`", program.instance(object).control_plane_name),
-        Touched::Action => "objects that its actions use".to_string(),
-    };
-    let title = format!("`{}` cannot be shared", table.control_plane_name);
-    Diagnostic::error(codes::NOT_PINNED, title)
-        .at(table.span, format!("there is a copy of {what} for resident flows"))
-        .help("leave it out of what is shared: then the table has a copy, too")
 }
 
 fn refuse_profile(program: &Program, table: &Table, profile: InstanceId) -> Diagnostic {

@@ -5,9 +5,9 @@ use crate::copies;
 use crate::key;
 use crate::metadata::{self, EXTERNAL, PINNED_BITS, RESIDENT, SHARD_BITS};
 use crate::objects::{self, Doubled};
-use crate::request::{Affinity, Pinned, Request};
+use crate::request::{Affinity, Pinned, Request, Resident};
 use base_diag::{Diagnostic, codes::pin as codes};
-use ir::{Annotation, Arch, Callee, Control, Expr, ExprKind, Name, Program, Role, StmtKind, Type, TypeId, build, visit};
+use ir::{Arch, Callee, Control, Expr, ExprKind, Name, Program, Role, StmtKind, Type, TypeId, build, visit};
 use std::collections::BTreeMap;
 
 /// Pins the flows of `program`. All that is wrong is reported at once.
@@ -18,6 +18,7 @@ pub fn pin(program: &Program, request: &Request) -> Result<Pinned, Vec<Diagnosti
         flow_manager: None,
         resident_action: None,
         tables: vec![],
+        whole: Default::default(),
         actions: vec![],
         objects: vec![],
         region: None,
@@ -38,7 +39,7 @@ pub fn pin(program: &Program, request: &Request) -> Result<Pinned, Vec<Diagnosti
         false => vec![],
     };
     let doubled = match is_medium {
-        true => objects::doubled(&out, ingress, &request.shared).map_err(&mut note).unwrap_or_default(),
+        true => objects::doubled(&out, ingress).map_err(&mut note).unwrap_or_default(),
         false => Doubled::default(),
     };
     let lists = metadata::field_lists(&out).map_err(&mut note).unwrap_or_default();
@@ -53,10 +54,15 @@ pub fn pin(program: &Program, request: &Request) -> Result<Pinned, Vec<Diagnosti
         Some(build::field(whole.clone(), at, Type::Bit(width)))
     };
     let place = field("pinned", PINNED_BITS, vec![]).ok_or_else(|| vec![lacks()])?;
-    let says = vec![Annotation::string("shard", &request.region)];
-    let shard = request.shards.as_ref().and_then(|_| field("shard", SHARD_BITS, says));
+    let shard = request.shards.as_ref().and_then(|shards| {
+        let says = metadata::says_shard(&request.region, shards.count);
+        field("shard", SHARD_BITS, vec![says])
+    });
 
-    let copies = copies::make(&mut out, ingress, &doubled, &|table| size(request, table));
+    let copies = copies::make(&mut out, ingress, &doubled, &|table| resident(request, table));
+    let is_whole = |table: &&ir::TableId| resident(request, &control.tables[table.index()]) == Resident::Whole;
+    let whole = copies.tables.keys().filter(is_whole);
+    pinned.whole = whole.map(|table| control.tables[table.index()].control_plane_name.clone()).collect();
     let mut control = std::mem::replace(&mut out.controls[ingress.index()], control);
     let mut shares = match (&request.shards, &shard) {
         (Some(shards), Some(shard)) => body::compute_shard(&mut out, &mut control, &key, shards, shard),
@@ -140,16 +146,15 @@ fn metadata_of(control: &Control, roles: &[Role]) -> Option<(TypeId, Expr)> {
 }
 
 /// Entries of a table's copy.
-fn size(request: &Request, table: &ir::Table) -> Option<u64> {
-    let said = request.resident.get(&table.control_plane_name).copied();
-    let most = request.flows.max(table.entries.len() as u64);
-    said.or_else(|| Some(table.size.map_or(most, |size| size.min(most))))
+fn resident(request: &Request, table: &ir::Table) -> Resident {
+    let fits = table.keys.is_empty() || table.const_entries || table.size.is_some_and(|size| size <= request.flows);
+    let usual = if fits { Resident::Whole } else { Resident::Most(request.flows) };
+    request.resident.get(&table.control_plane_name).copied().unwrap_or(usual)
 }
 
 fn check_names(request: &Request, ingress: &Control) -> Vec<Diagnostic> {
     let known: Vec<&Name> = ingress.tables.iter().map(|table| &table.control_plane_name).collect();
-    let named = request.shared.iter().chain(request.resident.keys());
-    let unknown = named.filter(|name| !known.contains(name));
+    let unknown = request.resident.keys().filter(|name| !known.contains(name));
     let report = |name: &Name| {
         let title = format!("ingress has no table `{name}`");
         Diagnostic::error(codes::NOT_PINNED, title).suggest(name, known.iter().map(|name| name.as_str()))

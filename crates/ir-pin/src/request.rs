@@ -28,10 +28,18 @@ pub struct Request {
     pub shards: Option<Shards>,
     /// Entries of the flow manager.
     pub flows: u64,
-    /// Control-plane names of tables of which there is no copy: each device that applies one has all its entries.
-    pub shared: BTreeSet<Name>,
-    /// Entries of a table's resident copy, by the table's control-plane name; otherwise as many as `flows`, and not more than the table has.
-    pub resident: BTreeMap<Name, u64>,
+    /// Entries of a table's resident copy, by the table's control-plane name. Otherwise a table that has no more entries than the flow
+    /// manager is copied whole, and the copy of any other table has as many as the flow manager.
+    pub resident: BTreeMap<Name, Resident>,
+}
+
+/// Entries of a table's resident copy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Resident {
+    /// All entries of the table, always.
+    Whole,
+    /// At most so many: those that resident flows hit.
+    Most(u64),
 }
 
 /// Division of flows among helpers.
@@ -66,6 +74,8 @@ pub struct Pinned {
     pub resident_action: Option<Name>,
     /// Copies of tables, in order of the program.
     pub tables: Vec<CopyOf>,
+    /// Control-plane names of the tables, among those, whose copies have all entries.
+    pub whole: BTreeSet<Name>,
     /// Copies of the actions that use copied objects; entries of a copied table name the copy.
     pub actions: Vec<CopyOf>,
     /// Copies of objects that packets write.

@@ -99,7 +99,7 @@ impl Trial<'_> {
         for (at, write) in given.writes.iter().enumerate() {
             let copied = copy_of(pinned, write);
             match (write, copied) {
-                (Write::Entry(_), Some(copy)) => {
+                (Write::Entry(spec), Some(copy)) if !pinned.whole.contains(&spec.table) => {
                     writes.extend(outside.contains(&at).then(|| write.clone()));
                     writes.extend(inside.contains(&at).then_some(copy));
                 }

@@ -2,7 +2,7 @@
 
 use base_time::Rng;
 use ir::Program;
-use ir_pin::{Affinity, Request, Shards};
+use ir_pin::{Affinity, Request, Resident, Shards};
 use p4_generate::merged::program;
 use p4_generate::pinned::{Trial, Tried, some_key, tamed};
 use p4_generate::{Config, generate};
@@ -17,15 +17,20 @@ fn request(program: &Program, seed: u64) -> Request {
     let mut rng = Rng::new(seed).split("key");
     let key = some_key(program, 3, &mut rng);
     let shards = Shards { count: 6, parts: (0..key.len()).collect(), pairs: vec![] };
-    Request {
+    let mut request = Request {
         affinity: Affinity::Medium,
         region: "external".into(),
         key,
         shards: rng.next_bool().then_some(shards),
-        flows: 1024,
-        shared: [].into(),
+        flows: 64,
         resident: [].into(),
+    };
+    // Copies of about half of the tables have entries of resident flows alone.
+    if let Ok(pinned) = ir_pin::pin(program, &request) {
+        let some = pinned.tables.into_iter().filter(|_| rng.next_bool());
+        request.resident = some.map(|copy| (copy.original, Resident::Most(64))).collect();
     }
+    request
 }
 
 #[derive(Default, Debug)]

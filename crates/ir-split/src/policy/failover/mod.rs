@@ -17,7 +17,7 @@ use crate::placement::{DeviceIndex, Placement};
 use crate::runtime::{ADDRESS, sender_address};
 use crate::section::{SectionId, Sections};
 use crate::sent_edge::SentEdge;
-use crate::split::{Edge, LinkEntry};
+use crate::split::Edge;
 use failover::{GAPS_BITS, GENERATION_BITS, SEQUENCE_BITS};
 use ir::{Callee, Expr, Name, Stmt, build};
 use p4_arch::v1model::instance_type::INGRESS_CLONE;
@@ -273,11 +273,11 @@ fn fill_leave(g: &mut Generator<'_>, path: &Name, groups: &[Group]) {
                 limits.most_gaps.into(),
                 u64::from(limits.window) - 1,
             ];
-            add(g, path, "edge_of", vec![id.0.into()], "use", args, false);
+            g.fill_brought(path, "edge_of", vec![id.0.into()], "use", args, false);
         }
         for (n, target) in targets.iter().enumerate() {
             if let Some(port) = g.port_to(*target) {
-                add(g, path, "port_of", vec![*edge, 1 << n], "forward", vec![port], true);
+                g.fill_brought(path, "port_of", vec![*edge, 1 << n], "forward", vec![port], true);
             }
         }
         let ported = |target: &DeviceIndex| Some((*target, g.port_to(*target)?));
@@ -329,25 +329,11 @@ fn fill_arrive(
     for (id, from) in senders {
         let edge = edges.iter().position(|known| known == from).unwrap_or(0) as u64;
         let keys = vec![id.0.into(), sender_address(*from)];
-        add(g, path, "edge_of", keys, "from", vec![edge, tolerance, (1 << tolerance) - 1], false);
+        g.fill_brought(path, "edge_of", keys, "from", vec![edge, tolerance, (1 << tolerance) - 1], false);
     }
     for from in edges {
         if let Some(&port) = g.cut.placement.ports.get(&(g.device, *from)) {
             g.linkage.sessions.push((port as u32 + 1, port));
         }
     }
-}
-
-fn add(
-    g: &mut Generator<'_>,
-    path: &Name,
-    table: &str,
-    keys: Vec<u64>,
-    action: &str,
-    args: Vec<u64>,
-    leads: bool,
-) {
-    let table = format!("{path}.{table}").into();
-    let action = format!("{path}.{action}").into();
-    g.linkage.entries.push(LinkEntry { table, keys, action, args, leads });
 }
