@@ -27,6 +27,7 @@ macro_rules! codes {
 pub mod check;
 pub mod elaborate;
 pub mod emulate;
+pub mod keys;
 pub mod lab;
 pub mod limits;
 pub mod merge;
@@ -58,6 +59,7 @@ const RANGES: &[&[Entry]] = &[
     lab::ENTRIES,
     limits::ENTRIES,
     merge::ENTRIES,
+    keys::ENTRIES,
     pin::ENTRIES,
 ];
 

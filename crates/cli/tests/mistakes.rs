@@ -72,7 +72,7 @@ fn a_file_that_is_no_program() {
         (["check", "utf16.p4"], &["cannot read `utf16.p4`: it is UTF-16: save it as UTF-8"]),
         (["check", "binary.p4"], &["cannot read `binary.p4`: it is not text"]),
         (["check", "program.json"], &["not a P4 program", "another compiler", "give the program's source"]),
-        (["analyze", "RACK.toml"], &["not a P4 program", "`RACK.toml`", "`p4rack up`"]),
+        (["check", "RACK.toml"], &["not a P4 program", "`RACK.toml`", "`p4rack up`"]),
         (["p4info", "entries.stf"], &["not a P4 program", "the name of a test", "p4rack run PROGRAM.p4"]),
         (["check", "old.p4"], &["old.p4:1:1", "belongs to P4-14", "p4test --std p4-14"]),
     ] {

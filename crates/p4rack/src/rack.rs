@@ -297,9 +297,6 @@ fn read(
     }
     let mut apps: Vec<ReadApp> = vec![];
     for (at, app) in rack.apps.iter().enumerate() {
-        let mut defines: Vec<String> =
-            app.defines.iter().map(|(name, value)| format!("{}={}", name.value, value.value)).collect();
-        defines.extend(extra_defines.iter().cloned());
         let class = |app: &App| rack.devices[app.origin.value.0 as usize].class;
         // Apps with equal inputs share the compiled program, and its diagnostics.
         let alike = |known: &App| {
@@ -314,11 +311,8 @@ fn read(
         let program = match rack.apps[..at].iter().position(alike).and_then(|known| apps.get(known)) {
             Some(known) => Arc::clone(&known.program),
             None => {
-                let include_dirs =
-                    app.include.iter().map(|dir| directory.join(&dir.value).display().to_string());
-                let options = Options { defines, include_dirs: include_dirs.collect(), ..Options::default() };
-                let main = named(&app.program, &directory)?.display().to_string();
-                with_regions(compile_program(&main, &options, map, &mut found)?, app.cuts, class(app))?
+                let program = compile_app(app, &directory, extra_defines, map, &mut found)?;
+                with_regions(program, app.cuts, class(app))?
             }
         };
         let mut entries = read_entries(app.entries.as_ref(), &directory, &program, map)?;
@@ -359,6 +353,41 @@ fn read(
     }
     let captures = captures::read(&rack, &directory)?;
     Ok(Read { rack, apps, rules, own_entries, stage_entries, captures, warnings: found })
+}
+
+/// The program of each app with the app's name, as the apps are before any of them are merged.
+pub fn app_programs(
+    path: &Path,
+    extra_defines: &[String],
+    map: &mut SourceMap,
+) -> Result<Vec<(String, Arc<Program>)>, Vec<Diagnostic>> {
+    let file = rack_file(path).map_err(|d| vec![d])?;
+    let directory = file.parent().map_or_else(PathBuf::new, Path::to_path_buf);
+    let (text, base) = sources::read(&file, map).map_err(|d| vec![d])?;
+    let (rack, mut found) = rack_model::read_rack(&text, base);
+    let Some(rack) = rack else { return Err(found) };
+    let program = |app: &App| {
+        let program = compile_app(app, &directory, extra_defines, map, &mut found)?;
+        Ok((app.name.value.clone(), program))
+    };
+    rack.apps.iter().map(program).collect()
+}
+
+/// The program of an app, compiled with the app's definitions and folders.
+fn compile_app(
+    app: &App,
+    directory: &Path,
+    extra_defines: &[String],
+    map: &mut SourceMap,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<Arc<Program>, Vec<Diagnostic>> {
+    let mut defines: Vec<String> =
+        app.defines.iter().map(|(name, value)| format!("{}={}", name.value, value.value)).collect();
+    defines.extend(extra_defines.iter().cloned());
+    let include_dirs = app.include.iter().map(|dir| directory.join(&dir.value).display().to_string());
+    let options = Options { defines, include_dirs: include_dirs.collect(), ..Options::default() };
+    let main = named(&app.program, directory)?.display().to_string();
+    compile_program(&main, &options, map, warnings)
 }
 
 /// Apps that share a device become one, with all their entries.

@@ -1,5 +1,7 @@
 //! `p4rack analyze`
 
+mod keys;
+
 use super::run::inputs;
 use super::{Cut, Preprocessor};
 use crate::ExitCode;
@@ -8,23 +10,28 @@ use base_diag::{Diagnostic, SourceMap};
 use ir::Program;
 use ir_footprint::analysis::{self, Edge, Live, Region};
 use ir_footprint::region_graph;
+use ir_keys::Keys;
 use p4rack::run::feed::Feed;
 use p4rack::run::spec::{PortFiles, port_files};
 use p4rack::traffic::{self, Traffic};
 use serde_json::json;
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Show a program's regions: their tables, their state, and the bits that a hand-over to each would carry
+///
+/// The last lines have the union key, by which packets belong to flows, the shard key, by which flows are divided among devices, and how
+/// copies of each object on several devices relate. Of a RACK.toml, these keys are shown for each app.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack analyze examples/slice/slice.p4
   p4rack analyze router.p4 --cut tables --nearest
+  p4rack analyze examples/apps/RACK.toml                           union key, shard key and modes of each app
   p4rack analyze router.p4 --traffic 1@in.pcap --entries e.toml    share of packets that pass each region
   p4rack analyze examples/slice/slice.p4 --format svg > regions.svg")]
 pub struct Args {
-    /// A P4-16 program with `main`
+    /// A P4-16 program with `main`, or a RACK.toml
     program: String,
     #[command(flatten)]
     preprocessor: Preprocessor,
@@ -70,6 +77,9 @@ enum Format {
 
 /// Exit status 1 if the program is wrong.
 pub fn run(args: &Args) -> ExitCode {
+    if args.program.ends_with(".toml") {
+        return apps(args);
+    }
     let mut map = SourceMap::new();
     let mut warnings = vec![];
     let program =
@@ -78,20 +88,20 @@ pub fn run(args: &Args) -> ExitCode {
     let analyzed = program.and_then(|program| {
         let regions = analysis::regions(&program, policy, args.nearest, &map)?;
         let edges = analysis::edges(&program, policy);
+        let keys = keys::of_program(&program)?;
         let traffic = measured(args, program, &mut map)?;
-        Ok((regions, edges, traffic))
+        Ok((regions, edges, keys, traffic))
     });
-    let (regions, edges, traffic) = match analyzed {
+    let (regions, edges, keys, traffic) = match analyzed {
         Ok(analyzed) => analyzed,
-        Err(found) => {
-            let json = args.format == Format::Json;
-            let format = if json { output::Format::Json } else { output::Format::Text };
-            return output::failed(&found, &map, format);
-        }
+        Err(found) => return failed(args, &found, &map),
     };
     match args.format {
         Format::Json => {
             let mut shown = json!({ "ok": true, "regions": regions, "edges": edges });
+            if let Some(keys) = &keys {
+                shown["keys"] = keys::json(keys, &map);
+            }
             if let Some(traffic) = &traffic {
                 shown["traffic"] = json!(traffic);
             }
@@ -103,6 +113,9 @@ pub fn run(args: &Args) -> ExitCode {
             let mut out = String::new();
             regions.iter().for_each(|region| write_region(&mut out, region));
             write_edges(&mut out, &edges);
+            if let Some(keys) = &keys {
+                out.push_str(&keys::text(keys, &map));
+            }
             if let Some(traffic) = &traffic {
                 let _ = writeln!(
                     out,
@@ -112,6 +125,47 @@ pub fn run(args: &Args) -> ExitCode {
                 let _ = writeln!(out, "  {}", traffic.line());
             }
             output::print(&out);
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn failed(args: &Args, found: &[Diagnostic], map: &SourceMap) -> ExitCode {
+    let json = args.format == Format::Json;
+    output::failed(found, map, if json { output::Format::Json } else { output::Format::Text })
+}
+
+/// The keys of each app of a rack.
+fn apps(args: &Args) -> ExitCode {
+    let mut map = SourceMap::new();
+    let path = Path::new(&args.program);
+    let found = p4rack::rack::app_programs(path, &args.preprocessor.options().defines, &mut map);
+    let apps = found.and_then(|apps| {
+        let of_app = |(name, program): (String, Arc<Program>)| Ok((name, keys::of_program(&program)?));
+        apps.into_iter().map(of_app).collect::<Result<Vec<_>, Vec<Diagnostic>>>()
+    });
+    let apps = match apps {
+        Ok(apps) => apps,
+        Err(found) => return failed(args, &found, &map),
+    };
+    match args.format {
+        Format::Json => {
+            let app = |(name, keys): &(String, Option<Keys>)| {
+                json!({ "name": name, "keys": keys.as_ref().map(|keys| keys::json(keys, &map)) })
+            };
+            output::json(&json!({ "ok": true, "apps": apps.iter().map(app).collect::<Vec<_>>() }));
+        }
+        Format::Svg => {
+            tell!("p4rack: only the regions of a program can be drawn: name the P4 file of an app");
+            return ExitCode::FAILURE;
+        }
+        Format::Text => {
+            for (name, keys) in &apps {
+                let keys = keys.as_ref().map_or("  no keys: not a program for v1model\n".to_string(), |keys| {
+                    keys::text(keys, &map)
+                });
+                output::print(&format!("app {name}\n{keys}"));
+            }
         }
     }
     ExitCode::SUCCESS
