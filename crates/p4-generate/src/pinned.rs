@@ -118,6 +118,7 @@ impl Trial<'_> {
         let alone = run(&self.program, given).map_err(wrong)?;
         let pinned_inputs = Inputs { writes, packets: given.packets.clone() };
         let together = run(&program, &pinned_inputs).map_err(wrong)?;
+        self.check_parts(pinned, given, &together, &flows, &is_resident).map_err(wrong)?;
         let count = |wanted: bool| flows.iter().filter(|flows| flows.iter().any(|f| is_resident(f) == wanted)).count();
         let tried = Tried::Same {
             packets: [count(true), count(false)],
@@ -135,6 +136,35 @@ impl Trial<'_> {
             }
             None => Ok(tried),
         }
+    }
+}
+
+impl Trial<'_> {
+    /// Objects at helpers have what packets of other flows than the resident ones have left there, and nothing else. Where chance decides, or
+    /// a packet belongs to several flows, that is not known.
+    fn check_parts(
+        &self,
+        pinned: &Pinned,
+        given: &Inputs,
+        together: &Outcome,
+        flows: &[Vec<Flow>],
+        is_resident: &dyn Fn(&Flow) -> bool,
+    ) -> Result<(), String> {
+        let by_chance = self.program.extern_functions.iter().any(|f| f.name == "random");
+        if by_chance || pinned.objects.is_empty() || flows.iter().any(|flows| flows.len() > 1) {
+            return Ok(());
+        }
+        let outside = given.packets.iter().zip(flows).filter(|(_, flows)| !flows.iter().any(is_resident));
+        let packets = outside.map(|(packet, _)| packet.clone()).collect();
+        let alone = run(&self.program, &Inputs { writes: given.writes.clone(), packets })?;
+        for copy in &pinned.objects {
+            let name = copy.original.as_str();
+            let (expected, found) = (alone.state.get(name), together.state.get(name));
+            if expected != found {
+                return Err(format!("`{name}` at helpers: {expected:?} against {found:?}"));
+            }
+        }
+        Ok(())
     }
 }
 

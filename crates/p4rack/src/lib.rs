@@ -13,6 +13,7 @@ pub mod files;
 pub mod functions;
 pub mod idle;
 pub mod merged;
+pub mod pinned;
 pub mod program_json;
 pub mod proof;
 pub mod rack;

@@ -4,6 +4,7 @@ use crate::captures;
 use crate::entries::{self, Entries, has};
 use crate::files::Disk;
 use crate::merged::{self, Joined, Sharer, Sharing};
+use crate::pinned;
 use crate::sources;
 use base_diag::{Diagnostic, SourceMap, codes::emulate as codes};
 use compiler::{Until, compile, print_parts};
@@ -12,6 +13,7 @@ use ir::Program;
 use ir_fill::Write;
 use ir_footprint::{analysis, nearest};
 use ir_split::auto::{self, Policy};
+use ir_pin::Pinned;
 use ir_split::{Part, Placement, Split, Traced, split};
 use p4_syntax::Options;
 use rack_emulator::Captures;
@@ -85,6 +87,8 @@ pub struct SplitApp {
     pub entries: Entries,
     /// The apps that share the program, if it is a merged one.
     pub sharing: Option<Sharing>,
+    /// What has been copied, if its flows are pinned.
+    pub pinned: Option<Pinned>,
 }
 
 /// The part of an app on a device.
@@ -195,7 +199,7 @@ pub fn load_as(
         let (parts, texts) = print_parts(&split, &placement, map)?;
         warnings.extend(split.warnings.iter().cloned());
         check_offers(&rack, &placement, &parts)?;
-        made.push(SplitApp { whole: program, placement, split, costs, parts, texts, entries, sharing });
+        made.push(SplitApp { whole: program, placement, split, costs, parts, texts, entries, sharing, pinned });
     }
     Ok(Racked { rack, apps: made, own_entries, stage_entries, captures, sources, warnings })
 }
@@ -272,6 +276,8 @@ struct ReadApp {
     entries: Entries,
     /// The apps it stands for, if it is merged.
     sharing: Option<Sharing>,
+    /// What has been copied, if it is pinned.
+    pinned: Option<Pinned>,
 }
 
 fn read(
@@ -306,7 +312,7 @@ fn read(
             let what = |app: &App| -> (String, Vec<(String, String)>, Vec<String>, Cuts, DeviceClass) {
                 (app.program.value.clone(), defines(app), include(app), app.cuts, class(app))
             };
-            what(known) == what(app)
+            known.pinning.is_none() && app.pinning.is_none() && what(known) == what(app)
         };
         let program = match rack.apps[..at].iter().position(alike).and_then(|known| apps.get(known)) {
             Some(known) => Arc::clone(&known.program),
@@ -315,9 +321,14 @@ fn read(
                 with_regions(program, app.cuts, class(app))?
             }
         };
+        let pinned = app.pinning.as_ref().map(|pinning| pinned::program(&program, app, pinning)).transpose()?;
+        let (program, pinned) = pinned.map_or((program, None), |(program, pinned)| (program, Some(pinned)));
         let mut entries = read_entries(app.entries.as_ref(), &directory, &program, map)?;
         found.append(&mut entries.warnings);
-        apps.push(ReadApp { program, entries, sharing: None });
+        if let Some(pinned) = &pinned {
+            entries = pinned::with_copies(entries, pinned);
+        }
+        apps.push(ReadApp { program, entries, sharing: None, pinned });
     }
     let apps = join_shared(&mut rack, apps, map)?;
     let mut rules = vec![];
@@ -422,7 +433,8 @@ fn join_shared(
         let Joined { program, sharing, .. } = merged::join(&sharers, &model.name.value, map)?;
         let own = |at: &usize| (apps[*at].entries.clone(), rack.apps[*at].span);
         let own: Vec<(Entries, base_diag::Span)> = group.iter().map(own).collect();
-        joined.push(ReadApp { program, entries: merged::entries(&sharing, &own)?, sharing: Some(sharing) });
+        let entries = merged::entries(&sharing, &own)?;
+        joined.push(ReadApp { program, entries, sharing: Some(sharing), pinned: None });
         models.push(model);
     }
     rack.apps = models;
