@@ -101,6 +101,27 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
+/// The pinned firewall as a person reads it. `UPDATE_EXPECT=1` writes the file.
+#[test]
+fn a_pinned_program_is_legible() {
+    with_stack(|| {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let made = program(&text(&here.join("../../examples/apps/firewall.p4"))).expect("a program");
+        let key = ir_keys::keys(&made).key.parts.iter().map(|part| part.name.clone()).collect();
+        // Addresses and ports of UDP, in both directions.
+        let shards = Shards { count: 2, parts: vec![0, 2, 5, 6], pairs: vec![(0, 1), (2, 3)] };
+        let request = Request { key, shards: Some(shards), flows: 4096, resident: [].into(), ..request(&made, 1) };
+        let printed = target_p4::print(&ir_pin::pin(&made, &request).expect("a pinned program").program);
+        let path = here.join("tests/programs/pinned_firewall.p4");
+        if std::env::var_os("UPDATE_EXPECT").is_some() {
+            std::fs::create_dir_all(here.join("tests/programs")).expect("a folder");
+            std::fs::write(&path, &printed).expect("an expectation can be written");
+        }
+        let expected = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(printed == expected, "the pinned firewall is another one: see what UPDATE_EXPECT=1 changes");
+    });
+}
+
 /// The programs of the examples, by the union key that is found in each, and by other keys.
 #[test]
 fn the_programs_of_the_examples_do_the_same_when_pinned() {

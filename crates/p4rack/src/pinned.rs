@@ -164,5 +164,7 @@ pub fn with_copies(entries: Entries, pinned: &Pinned) -> Entries {
             writes.extend(copy);
         }
     }
-    Entries { warnings: entries.warnings.clone(), ..Entries::of(writes) }
+    let mut copied = Entries::of(writes);
+    copied.warnings = entries.warnings;
+    copied
 }

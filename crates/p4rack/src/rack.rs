@@ -190,8 +190,14 @@ pub fn load_as(
             Regions::ByHand(regions) => {
                 tell(Step::Split(name));
                 let placement = by_hand(&rack, at, regions, &program)?;
-                let split = split(&program, &placement)
-                    .map_err(|found| in_app(nearest::with_help(&program, &placement, found), model))?;
+                let split = split(&program, &placement).map_err(|found| {
+                    // An affinity leaves no choice of maps.
+                    let found = match model.pinning {
+                        Some(_) => found,
+                        None => nearest::with_help(&program, &placement, found),
+                    };
+                    in_app(found, model)
+                })?;
                 (placement, split, vec![])
             }
         };

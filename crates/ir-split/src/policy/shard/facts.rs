@@ -1,7 +1,7 @@
 //! What a program says of shards, and what a placement with shards needs.
 
 use crate::mark::Mark;
-use crate::placement::{Placement, Policy};
+use crate::placement::{DeviceIndex, Placement, Policy};
 use crate::prepare::role_type;
 use crate::section::{Half, SectionId, Sections, first_span};
 use base_diag::{Diagnostic, codes::pin as codes};
@@ -37,20 +37,48 @@ pub(super) fn of_region(program: &Program, region: &str) -> Option<Fact> {
     facts.next()
 }
 
-/// A region whose flows are divided says by which number.
+/// Regions whose flows are divided say by which number, and those on the same devices by the same.
 pub(super) fn check_facts(program: &Program, marks: &[Mark], placement: &Placement) -> Vec<Diagnostic> {
-    let sharded = placement.sites.iter().filter(|(_, site)| site.policy == Policy::Shard);
-    let lacks = |name: &&ir::Name| of_region(program, name).is_none();
-    let report = |name: &ir::Name| {
-        let title = format!("nothing says which device gets a packet for region `{name}`");
-        let diagnostic = Diagnostic::error(codes::NOT_SHARDED, title);
+    let mut known: BTreeMap<DeviceIndex, (&ir::Name, Fact)> = BTreeMap::new();
+    let mut found = vec![];
+    for name in sharded(placement) {
         let mark = marks.iter().find(|mark| mark.name == *name);
-        mark.into_iter()
-            .fold(diagnostic, |d, mark| d.at(mark.span, "this runs on several devices"))
-            .note("the policy `shard` divides flows by a number that the program computes before the region")
-            .help(format!("write `@shard(\"{name}\", COUNT)` before the field of metadata that has it, a number of up to 16 bits"))
+        let refuse = |title: String| {
+            let diagnostic = Diagnostic::error(codes::NOT_SHARDED, title);
+            mark.into_iter().fold(diagnostic, |d, mark| d.at(mark.span, "this runs on several devices"))
+        };
+        let Some(fact) = of_region(program, name) else {
+            let title = format!("nothing says which device gets a packet for region `{name}`");
+            found.push(refuse(title).note("the policy `shard` divides flows by a number that the program computes before the region").help(
+                format!("write `@shard(\"{name}\", COUNT)` before the field of metadata that has it, a number of up to 16 bits"),
+            ));
+            continue;
+        };
+        let (first, of_first) = *known.entry(placement.device_of(name)).or_insert((name, fact));
+        if of_first != fact {
+            let title = format!("`{name}` is divided by another number than `{first}`");
+            let help = "mark one field of metadata for both, or place them on different devices";
+            found.push(refuse(title).note("both run on the same devices, and a packet stays on one of them").help(help));
+        }
+    }
+    found
+}
+
+/// The number is still a field of its own.
+pub(super) fn check_lost(program: &Program, placement: &Placement) -> Vec<Diagnostic> {
+    let lost = sharded(placement).filter(|name| of_region(program, name).is_none());
+    let report = |name: &ir::Name| {
+        let title = format!("the number of a packet's shard for `{name}` is hidden");
+        Diagnostic::error(codes::NOT_SHARDED, title)
+            .note("the program uses its metadata as one value, so that its fields move into another struct")
+            .help("use the fields of the metadata one by one")
     };
-    sharded.map(|(name, _)| name).filter(lacks).map(report).collect()
+    lost.map(report).collect()
+}
+
+/// Regions whose flows are divided.
+fn sharded(placement: &Placement) -> impl Iterator<Item = &ir::Name> {
+    placement.sites.iter().filter(|(_, site)| site.policy == Policy::Shard).map(|(name, _)| name)
 }
 
 /// Only ingress of an origin knows the number.
@@ -105,7 +133,6 @@ pub(super) fn check_state(
         diagnostic.code = codes::NOT_SHARDED;
         diagnostic
             .at(instance.span, format!("each of {} would have one", names.join(", ")))
-            .at(first_span(&section.code), "used here")
             .help("`@sharded` if each cell belongs to flows of one shard, `@soft` if the values may be lost; or place the region on one device")
     };
     found.iter().map(report).collect()

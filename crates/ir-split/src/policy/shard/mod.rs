@@ -51,7 +51,8 @@ impl EdgePolicy for Shard {
     }
 
     fn check_cut(&self, a: &Analysis<'_>) -> Vec<Diagnostic> {
-        let mut found = facts::check_entry(&a.sections, a.placement);
+        let mut found = facts::check_lost(&a.program, a.placement);
+        found.extend(facts::check_entry(&a.sections, a.placement));
         found.extend(facts::check_state(&a.program, &a.sections, a.placement, &a.uses));
         found
     }
