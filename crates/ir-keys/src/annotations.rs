@@ -8,10 +8,10 @@
 //! @replicated_max(4096) table routes { ... }
 //! ```
 
-use base_diag::codes::keys::BAD_KEY_ANNOTATION;
 use crate::input::{Input, Inputs, list};
 use crate::keys::{Affinity, Place};
 use crate::union_key::Part;
+use base_diag::codes::keys::BAD_KEY_ANNOTATION;
 use base_diag::{Diagnostic, Span};
 use ir::{Annotation, AnnotationBody, AnnotationValue, Annotations, Program};
 use ir_state::Mode;
@@ -69,7 +69,11 @@ impl Declared {
             let missing = needed - &inputs;
             if !missing.is_empty() {
                 return Err(wrong("`@union_key` lacks what a key depends on")
-                    .note(format!("which entry of `{}` a packet uses depends on {}", place.name(), list(&missing)))
+                    .note(format!(
+                        "which entry of `{}` a packet uses depends on {}",
+                        place.name(),
+                        list(&missing)
+                    ))
                     .help(format!("add {} to the annotation, or leave it out", list(&missing))));
             }
         }

@@ -206,8 +206,7 @@ impl Walk<'_> {
                 inner.places.insert(*param, place);
                 continue;
             }
-            let place =
-                Path { root: Root::Local(inner.call, param.0), fields: vec![] };
+            let place = Path { root: Root::Local(inner.call, param.0), fields: vec![] };
             self.assign(&place, &arg.ty, arg, vars);
             if is_written {
                 copied_back.push((place, arg));

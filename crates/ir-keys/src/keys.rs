@@ -141,7 +141,8 @@ pub fn keys(program: &Program) -> Keys {
     for table in &tables {
         keyed.push(of_table(table, &found, &closed, &shard, &mut wrong));
     }
-    let mut obstacles: Vec<Obstacle> = found.iter().flat_map(|(place, keys)| dependent(place, keys)).collect();
+    let mut obstacles: Vec<Obstacle> =
+        found.iter().flat_map(|(place, keys)| dependent(place, keys)).collect();
     for object in objects(program) {
         let of = of_object(program, &object, &found, &closed, &shard, &keyed);
         if of.mode == Mode::Exclusive {
@@ -237,7 +238,8 @@ fn closure_of(found: &BTreeMap<Place, Vec<Key>>, inputs: &Inputs) -> Inputs {
 /// Keys that depend on more than a packet and entries.
 fn dependent<'k>(place: &'k Place, keys: &'k [Key]) -> impl Iterator<Item = Obstacle> + 'k {
     keys.iter().flat_map(move |key| {
-        let bad = key.inputs.iter().filter(|input| !input.is_of_packet() && !matches!(input, Input::Entry(_)));
+        let bad =
+            key.inputs.iter().filter(|input| !input.is_of_packet() && !matches!(input, Input::Entry(_)));
         bad.map(move |input| Obstacle {
             place: place.clone(),
             reason: Reason::Depends { key: key.text.clone(), on: input.clone() },

@@ -68,9 +68,7 @@ impl Roots {
     /// All parts of a packet that a union key may have, each with the input that it belongs to.
     pub fn parts(&self, program: &Program) -> Vec<(Input, Part)> {
         let mut parts = vec![];
-        if let Some(port) =
-            program.fields(&self.standard).iter().find(|field| field.name == "ingress_port")
-        {
+        if let Some(port) = program.fields(&self.standard).iter().find(|field| field.name == "ingress_port") {
             let name = Input::Port.to_string().into();
             let width = program.bits(&port.ty).unwrap_or(0) as u32;
             parts.push((Input::Port, Part { name, source: Source::Port, width }));

@@ -1,9 +1,9 @@
 //! Keys as text, and obstacles as diagnostics.
 
-use base_diag::codes::keys::{KEY_NOT_OF_PACKET, NOT_DIVIDED};
 use crate::input::{Input, list};
 use crate::keys::{Keys, Obstacle, Reason};
 use base_diag::Diagnostic;
+use base_diag::codes::keys::{KEY_NOT_OF_PACKET, NOT_DIVIDED};
 use std::fmt;
 
 /// For people.

@@ -74,7 +74,8 @@ impl Walk<'_> {
             && !matches!(ty, Type::Stack(..))
         {
             // All parts are read before the first one is written.
-            let temporary = Path { root: Root::Local(self.frame.call, u32::MAX - 1), fields: to.fields.clone() };
+            let temporary =
+                Path { root: Root::Local(self.frame.call, u32::MAX - 1), fields: to.fields.clone() };
             let temporary = if to.root == temporary.root { to.clone() } else { temporary };
             for (at, part) in parts.iter().enumerate() {
                 self.assign(&temporary.field(at as u32), &part.ty, part, vars);

@@ -80,8 +80,7 @@ fn parts_have_places_and_widths() {
         width,
     };
     use Step::{Element, Field};
-    let port =
-        Part { name: "standard_metadata.ingress_port".into(), source: Source::Port, width: 9 };
+    let port = Part { name: "standard_metadata.ingress_port".into(), source: Source::Port, width: 9 };
     let expected = [
         field("hdr.ipv4.dst", &[Field(2), Field(3)], 32),
         field("hdr.ipv4.src", &[Field(2), Field(2)], 32),
@@ -113,7 +112,14 @@ fn wrong_annotations_are_refused() {
         let refusals = found(of_main, of_table).refusals();
         let _ = writeln!(out, "{of_main}{of_table}");
         for refusal in refusals {
-            let _ = writeln!(out, "    {} {}: {}; {}", refusal.code, refusal.title, refusal.notes.join("; "), refusal.help.join("; "));
+            let _ = writeln!(
+                out,
+                "    {} {}: {}; {}",
+                refusal.code,
+                refusal.title,
+                refusal.notes.join("; "),
+                refusal.help.join("; ")
+            );
         }
     }
     expect![[r#"

@@ -6,11 +6,17 @@ use base_diag::Span;
 use ir::{
     Action, ActionId, Annotation, Block, Callee, Const, Control, Direction, Expr, ExprKind, ExternFunction,
     ExternFunctionId, MatchKind, Name, Program, Signature, SignatureParam, Stmt, StmtKind, Table, TableId,
-    TableKey, Type, build,
+    TableKey, Type, TypeDecl, TypeKind, build,
 };
 
 /// The flow manager: an exact table over the key, whose entries time out.
-pub fn flow_manager(control: &mut Control, key: &[Expr], names: &[Name], pinned: &Expr, flows: u64) -> TableId {
+pub fn flow_manager(
+    control: &mut Control,
+    key: &[Expr],
+    names: &[Name],
+    pinned: &Expr,
+    flows: u64,
+) -> TableId {
     let resident = set_pinned(control, "resident", pinned, RESIDENT);
     let external = set_pinned(control, "external", pinned, EXTERNAL);
     let name = free_name("flow_manager", &|name| control.tables.iter().any(|t| t.name == name));
@@ -21,7 +27,8 @@ pub fn flow_manager(control: &mut Control, key: &[Expr], names: &[Name], pinned:
         annotations: vec![],
     };
     let first = key.first().cloned().unwrap_or_else(|| pinned.clone());
-    let table = build::exact_table(&name, &control.control_plane_name, first, "", [resident, external], flows);
+    let table =
+        build::exact_table(&name, &control.control_plane_name, first, "", [resident, external], flows);
     let keys = key.iter().zip(names).map(part).collect();
     let properties = vec![("support_timeout".into(), build::bool(true))];
     let mut table = Table { keys, properties, ..table };
@@ -62,13 +69,19 @@ pub fn compute_shard(
         let mut locals: Vec<Expr> = vec![];
         for part in &parts {
             let at = locals.len();
-            let var = build::local(&mut control.vars, &format!("shard_key_{at}"), part.ty.clone(), Span::NONE);
+            let var =
+                build::local(&mut control.vars, &format!("shard_key_{at}"), part.ty.clone(), Span::NONE);
             control.locals.push(build::declare(var, None));
             locals.push(build::var(var, &part.ty));
         }
-        stmts.extend(locals.iter().zip(&parts).map(|(local, part)| build::assign(local.clone(), part.clone())));
+        stmts.extend(
+            locals.iter().zip(&parts).map(|(local, part)| build::assign(local.clone(), part.clone())),
+        );
         let swapped = shards.pairs.iter().flat_map(|&(a, b)| {
-            [build::assign(locals[a].clone(), parts[b].clone()), build::assign(locals[b].clone(), parts[a].clone())]
+            [
+                build::assign(locals[a].clone(), parts[b].clone()),
+                build::assign(locals[b].clone(), parts[a].clone()),
+            ]
         });
         stmts.push(build::if_then(larger(&parts, &shards.pairs), swapped.collect()));
         data = locals;
@@ -104,16 +117,28 @@ fn larger(parts: &[Expr], pairs: &[(usize, usize)]) -> Expr {
     all
 }
 
-/// `HashAlgorithm.NAME`
-fn algorithm(program: &Program, name: &str) -> Expr {
-    let is_it = |decl: &ir::TypeDecl| decl.name == "HashAlgorithm";
-    let id = program.types.iter().position(is_it);
-    let member = id.and_then(|id| match &program.types[id].kind {
-        ir::TypeKind::Enum(members) => members.iter().position(|member| member == name),
-        _ => None,
+/// The members of v1model's `HashAlgorithm`, in its order.
+const ALGORITHMS: [&str; 8] =
+    ["crc32", "crc32_custom", "crc16", "crc16_custom", "random", "identity", "csum16", "xor16"];
+
+/// `HashAlgorithm.NAME`; the type is declared here if the program does not use it.
+fn algorithm(program: &mut Program, name: &str) -> Expr {
+    let found = program.types.iter().position(|decl| decl.name == "HashAlgorithm");
+    let id = found.unwrap_or_else(|| {
+        program.types.push(TypeDecl {
+            name: "HashAlgorithm".into(),
+            kind: TypeKind::Enum(ALGORITHMS.map(Name::from).to_vec()),
+            annotations: vec![],
+            span: Span::NONE,
+        });
+        program.types.len() - 1
     });
-    let ty = id.map_or(Type::Void, |id| Type::Named(id.into()));
-    build::expr(ExprKind::Const(Const::Enum(member.unwrap_or(0) as u32)), ty)
+    let member = match &program.types[id].kind {
+        TypeKind::Enum(members) => members.iter().position(|member| member == name),
+        _ => None,
+    };
+    let kind = ExprKind::Const(Const::Enum(member.unwrap_or(0) as u32));
+    build::expr(kind, Type::Named(id.into()))
 }
 
 /// `hash`, declared here if the program does not use it.

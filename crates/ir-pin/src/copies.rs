@@ -109,12 +109,18 @@ impl Copies {
     /// Control-plane names of tables, actions and objects, with those of their copies.
     pub fn names(&self, program: &Program, ingress: ControlId) -> [Vec<CopyOf>; 3] {
         let control = program.control(ingress);
-        let pair = |original: &Name, resident: &Name| CopyOf { original: original.clone(), resident: resident.clone() };
+        let pair = |original: &Name, resident: &Name| CopyOf {
+            original: original.clone(),
+            resident: resident.clone(),
+        };
         let tables = self.tables.iter().map(|(a, b)| {
             pair(&control.tables[a.index()].control_plane_name, &control.tables[b.index()].control_plane_name)
         });
         let actions = self.actions.iter().map(|(a, b)| {
-            pair(&control.actions[a.index()].control_plane_name, &control.actions[b.index()].control_plane_name)
+            pair(
+                &control.actions[a.index()].control_plane_name,
+                &control.actions[b.index()].control_plane_name,
+            )
         });
         let objects = self.instances.iter().map(|(a, b)| {
             pair(&program.instance(*a).control_plane_name, &program.instance(*b).control_plane_name)

@@ -6,7 +6,9 @@
 //! ```
 
 use base_diag::{Diagnostic, Span, codes::pin as codes};
-use ir::{Block, Call, Callee, Control, Expr, ExprKind, InstanceId, Program, Stmt, StmtKind, VarId, VarKind, visit};
+use ir::{
+    Block, Call, Callee, Control, Expr, ExprKind, InstanceId, Program, Stmt, StmtKind, VarId, VarKind, visit,
+};
 
 /// Refuses a register whose values do more than to become its next values.
 pub fn check(program: &Program, register: InstanceId) -> Result<(), Diagnostic> {
@@ -40,7 +42,10 @@ pub fn check(program: &Program, register: InstanceId) -> Result<(), Diagnostic> 
                     {
                         read.push((*var, call.span))
                     }
-                    _ => wrong = wrong.or(Some((call.span, "it is read into something else than a local variable"))),
+                    _ => {
+                        wrong = wrong
+                            .or(Some((call.span, "it is read into something else than a local variable")))
+                    }
                 }
             });
         }

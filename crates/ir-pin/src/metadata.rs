@@ -31,7 +31,14 @@ const AGAIN: [(&str, usize); 3] = [
 const OLD: [&str; 3] = ["resubmit", "recirculate", "clone3"];
 
 /// Adds a field that every field list keeps; gives its number. `annotations` are its own.
-pub fn add_field(program: &mut Program, metadata: TypeId, name: &str, width: u32, annotations: Vec<Annotation>, lists: &BTreeSet<u32>) -> Option<usize> {
+pub fn add_field(
+    program: &mut Program,
+    metadata: TypeId,
+    name: &str,
+    width: u32,
+    annotations: Vec<Annotation>,
+    lists: &BTreeSet<u32>,
+) -> Option<usize> {
     let TypeKind::Struct(fields) = &mut program.types[metadata.index()].kind else { return None };
     let mut annotations = annotations;
     if !lists.is_empty() {

@@ -83,9 +83,12 @@ fn check(program: &Program, object: &StateObject) -> Result<bool, Diagnostic> {
     }
     let elsewhere = object.accessors.iter().find(|accessor| accessor.stage != "ingress");
     if let Some(other) = elsewhere.filter(|_| !sums) {
-        return Err(refuse(&format!("{} uses it too, which runs at the switch for all packets", other.stage))
-            .help("use two objects, one in each")
-            .help(ELSEWHERE));
+        return Err(refuse(&format!(
+            "{} uses it too, which runs at the switch for all packets",
+            other.stage
+        ))
+        .help("use two objects, one in each")
+        .help(ELSEWHERE));
     }
     if let (Mode::Merged(_), false) = (object.mode, sums) {
         merged::check(program, object.instance)?;
@@ -119,7 +122,10 @@ fn needs_copy(program: &Program, ingress: ControlId, id: ActionId, doubled: &Dou
 fn refuse_profile(program: &Program, table: &Table, profile: InstanceId) -> Diagnostic {
     let title = format!("`{}` cannot have a copy at the switch", table.control_plane_name);
     Diagnostic::error(codes::NOT_PINNED, title)
-        .at(table.span, format!("its entries name members of `{}`", program.instance(profile).control_plane_name))
+        .at(
+            table.span,
+            format!("its entries name members of `{}`", program.instance(profile).control_plane_name),
+        )
         .note("nothing copies members and groups of a profile yet")
         .help(ELSEWHERE)
 }

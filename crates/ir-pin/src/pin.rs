@@ -60,7 +60,8 @@ pub fn pin(program: &Program, request: &Request) -> Result<Pinned, Vec<Diagnosti
     });
 
     let copies = copies::make(&mut out, ingress, &doubled, &|table| resident(request, table));
-    let is_whole = |table: &&ir::TableId| resident(request, &control.tables[table.index()]) == Resident::Whole;
+    let is_whole =
+        |table: &&ir::TableId| resident(request, &control.tables[table.index()]) == Resident::Whole;
     let whole = copies.tables.keys().filter(is_whole);
     pinned.whole = whole.map(|table| control.tables[table.index()].control_plane_name.clone()).collect();
     let mut control = std::mem::replace(&mut out.controls[ingress.index()], control);
@@ -147,7 +148,8 @@ fn metadata_of(control: &Control, roles: &[Role]) -> Option<(TypeId, Expr)> {
 
 /// Entries of a table's copy.
 fn resident(request: &Request, table: &ir::Table) -> Resident {
-    let fits = table.keys.is_empty() || table.const_entries || table.size.is_some_and(|size| size <= request.flows);
+    let fits =
+        table.keys.is_empty() || table.const_entries || table.size.is_some_and(|size| size <= request.flows);
     let usual = if fits { Resident::Whole } else { Resident::Most(request.flows) };
     request.resident.get(&table.control_plane_name).copied().unwrap_or(usual)
 }
@@ -175,7 +177,10 @@ fn check_shards(request: &Request) -> Vec<Diagnostic> {
     let inside = |at: &usize| *at < shards.parts.len();
     let pairs = shards.pairs.iter().all(|(a, b)| inside(a) && inside(b));
     if !pairs || shards.parts.iter().any(|at| *at >= request.key.len()) {
-        wrong.push(refuse("a shard key names parts that the flow's key does not have", format!("it has {}", request.key.len())));
+        wrong.push(refuse(
+            "a shard key names parts that the flow's key does not have",
+            format!("it has {}", request.key.len()),
+        ));
     }
     wrong
 }

@@ -18,7 +18,7 @@ fn program(metadata: &str, declarations: &str, ingress: &str, egress: &str) -> P
             state start {{ p.extract(hdr.h, 8); transition accept; }}
         }}
         control C(inout headers hdr, inout metadata meta) {{ apply {{ }} }}
-        register<bit<8>>(4) everywhere;
+        register<bit<8>, bit<32>>(4) everywhere;
         control I(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {{
             {declarations}
             apply {{ {ingress} }}
@@ -57,8 +57,8 @@ fn of_ingress(declarations: &str, ingress: &str) -> Vec<String> {
 #[test]
 fn objects_that_both_places_would_need() {
     let found = of_ingress(
-        "register<bit<8>>(4) kept; @sharded register<bit<8>>(4) of_flows; meter(4, MeterType.packets) rates; direct_meter<bit<2>>(MeterType.packets) each;
-         @soft register<bit<8>>(4) lost; counter<bit<8>>(4, CounterType.packets) counted; bit<2> colour;
+        "register<bit<8>, bit<32>>(4) kept; @sharded register<bit<8>, bit<32>>(4) of_flows; meter<bit<32>>(4, MeterType.packets) rates; direct_meter<bit<2>>(MeterType.packets) each;
+         @soft register<bit<8>, bit<32>>(4) lost; counter<bit<8>>(4, CounterType.packets) counted; bit<2> colour;
          action a() { each.read(colour); }
          table t { key = { hdr.h.a: exact; } actions = { a; NoAction; } meters = each; default_action = NoAction(); }",
         "bit<8> x; kept.read(x, 0); of_flows.write(0, x); lost.write(0, x); counted.count(0); t.apply(); rates.execute_meter(0, x);",
@@ -77,7 +77,7 @@ fn objects_that_egress_uses_too() {
 
 #[test]
 fn values_of_a_merged_register_that_show() {
-    let seen = "@merge(\"add\") register<bit<8>>(4) seen;";
+    let seen = "@merge(\"add\") register<bit<8>, bit<32>>(4) seen;";
     assert_eq!(of_ingress(seen, "bit<8> n; seen.read(n, 0); n = n + 1; seen.write(0, n);"), [""; 0]);
     let shows = ["P4R1301 what packets read from `I.seen` shows"];
     assert_eq!(of_ingress(seen, "bit<8> n; seen.read(n, 0); if (n > 9) { mark_to_drop(std); }"), shows);
@@ -101,8 +101,19 @@ fn keys_that_a_packet_does_not_bring() {
     let made = program("bit<8> m;", "", "", "");
     let of = |key: &[&str]| refused(pin(&made, &request(key))).len();
     assert_eq!(of(&["hdr.h.a", "hdr.s[1].b", "std.ingress_port"]), 0);
-    let wrong =
-        ["meta.m", "std.egress_spec", "hdr.h", "hdr.h.c", "hdr.h.more", "hdr.h.sign", "hdr.s[2].a", "hdr.s[x].a", "hdr.h[0]", "packet.a", ""];
+    let wrong = [
+        "meta.m",
+        "std.egress_spec",
+        "hdr.h",
+        "hdr.h.c",
+        "hdr.h.more",
+        "hdr.h.sign",
+        "hdr.s[2].a",
+        "hdr.s[x].a",
+        "hdr.h[0]",
+        "packet.a",
+        "",
+    ];
     assert_eq!(of(&wrong), wrong.len());
     assert_eq!(of(&["hdr.h.a", "hdr.h.a"]), 1);
     assert_eq!(refused(pin(&made, &request(&[]))), ["P4R1302 a flow's key has no parts"]);

@@ -1,8 +1,8 @@
 //! Renumbering: code moves to a control where its variables, actions and tables have other numbers.
 
 use crate::{
-    ActionId, Block, Call, Callee, Expr, ExprKind, InstanceId, Stmt, StmtKind, SwitchOn, Table, TableId, VarId,
-    visit,
+    ActionId, Block, Call, Callee, Expr, ExprKind, InstanceId, Stmt, StmtKind, SwitchOn, Table, TableId,
+    VarId, visit,
 };
 
 /// The new number of everything that code may name.

@@ -119,7 +119,9 @@ impl Trial<'_> {
         let pinned_inputs = Inputs { writes, packets: given.packets.clone() };
         let together = run(&program, &pinned_inputs).map_err(wrong)?;
         self.check_parts(pinned, given, &together, &flows, &is_resident).map_err(wrong)?;
-        let count = |wanted: bool| flows.iter().filter(|flows| flows.iter().any(|f| is_resident(f) == wanted)).count();
+        let count = |wanted: bool| {
+            flows.iter().filter(|flows| flows.iter().any(|f| is_resident(f) == wanted)).count()
+        };
         let tried = Tried::Same {
             packets: [count(true), count(false)],
             frames: alone.outputs.iter().map(Vec::len).sum(),
@@ -131,9 +133,7 @@ impl Trial<'_> {
             ..together
         };
         match alone.difference(&together) {
-            Some(difference) => {
-                Err(finding(Step::Pin, "the pinned program does something else", difference))
-            }
+            Some(difference) => Err(finding(Step::Pin, "the pinned program does something else", difference)),
             None => Ok(tried),
         }
     }
@@ -186,7 +186,8 @@ fn flows(program: &Arc<Program>, given: &Inputs, manager: &Name) -> Result<Vec<V
 /// The writes whose entries each packet hits.
 fn touched(program: &Arc<Program>, given: &Inputs) -> Result<Vec<Vec<usize>>, String> {
     let mut by_handle: BTreeMap<(Name, u64), usize> = BTreeMap::new();
-    let mut switch = ir_interp::switch(Arc::clone(program), options()).map_err(|found| format!("{found:?}"))?;
+    let mut switch =
+        ir_interp::switch(Arc::clone(program), options()).map_err(|found| format!("{found:?}"))?;
     for (at, write) in given.writes.iter().enumerate() {
         if let Write::Entry(e) = write
             && let Ok(handle) = switch.table_add(&e.table, &e.keys, &e.action, &e.args, e.priority)
@@ -211,7 +212,8 @@ fn each_packet<T>(
     given: &Inputs,
     f: &mut dyn FnMut(&[EventKind]) -> T,
 ) -> Result<Vec<T>, String> {
-    let mut switch = ir_interp::switch(Arc::clone(program), options()).map_err(|found| format!("{found:?}"))?;
+    let mut switch =
+        ir_interp::switch(Arc::clone(program), options()).map_err(|found| format!("{found:?}"))?;
     for write in &given.writes {
         // The reference has refused it, too.
         let _ = write.apply(&mut switch);
@@ -246,7 +248,11 @@ fn keys_of(program: &Program, table: &Name) -> usize {
 }
 
 /// State of the pinned program, with each object and its copy together.
-fn joined(program: &Program, pinned: &Pinned, mut state: BTreeMap<String, Vec<u8>>) -> BTreeMap<String, Vec<u8>> {
+fn joined(
+    program: &Program,
+    pinned: &Pinned,
+    mut state: BTreeMap<String, Vec<u8>>,
+) -> BTreeMap<String, Vec<u8>> {
     for copy in &pinned.objects {
         let Some(resident) = state.remove(copy.resident.as_str()) else { continue };
         let Some(instance) = program.instances.iter().find(|i| i.control_plane_name == copy.original) else {

@@ -66,7 +66,7 @@ fn random_programs_do_the_same_when_pinned() {
     with_stack(move || {
         let mut counts = Counts::default();
         for seed in 1..=all {
-            let config = Config { packets: 20, plain: 50, ..Config::default() };
+            let config = Config { packets: 40, plain: 50, ..Config::default() };
             let made = program(&generate(seed, &config).source).expect("a program");
             let made = Arc::new(tamed(&made));
             let trial = Trial { request: request(&made, seed), program: made, fault: None };
@@ -110,7 +110,8 @@ fn a_pinned_program_is_legible() {
         let key = ir_keys::keys(&made).key.parts.iter().map(|part| part.name.clone()).collect();
         // Addresses and ports of UDP, in both directions.
         let shards = Shards { count: 2, parts: vec![0, 2, 5, 6], pairs: vec![(0, 1), (2, 3)] };
-        let request = Request { key, shards: Some(shards), flows: 4096, resident: [].into(), ..request(&made, 1) };
+        let request =
+            Request { key, shards: Some(shards), flows: 4096, resident: [].into(), ..request(&made, 1) };
         let printed = target_p4::print(&ir_pin::pin(&made, &request).expect("a pinned program").program);
         let path = here.join("tests/programs/pinned_firewall.p4");
         if std::env::var_os("UPDATE_EXPECT").is_some() {
@@ -140,7 +141,8 @@ fn the_programs_of_the_examples_do_the_same_when_pinned() {
                 if seed == 1 {
                     let key = ir_keys::keys(&made).key;
                     request.key = key.parts.iter().map(|part| part.name.clone()).collect();
-                    request.shards = Some(Shards { count: 2, parts: key.shard.parts, pairs: key.shard.pairs });
+                    request.shards =
+                        Some(Shards { count: 2, parts: key.shard.parts, pairs: key.shard.pairs });
                 }
                 let trial = Trial { request, program: Arc::clone(&made), fault: None };
                 counts.add(&format!("{}, seed {seed}", path.display()), trial.run(60, seed));
@@ -180,7 +182,7 @@ fn small(metadata: &str, ingress: &str, body: &str) -> Arc<Program> {
 
 fn counting() -> Arc<Program> {
     let ingress = "counter<bit<8>>(256, CounterType.packets) all; direct_counter(CounterType.packets) hits;
-        @merge(\"add\") register<bit<32>>(256) bytes;
+        @merge(\"add\") register<bit<32>, bit<32>>(256) bytes;
         action to(bit<9> port) { sm.egress_spec = port; bit<32> n; bytes.read(n, (bit<32>)hdr.h.a); n = n + 1;
             bytes.write((bit<32>)hdr.h.a, n); }
         table t { key = { hdr.h.a: exact; } actions = { to; NoAction; } counters = hits; default_action = NoAction(); }
@@ -197,9 +199,14 @@ fn coming_around() -> Arc<Program> {
 fn two_parts(made: &Arc<Program>, key: &[&str], seed: u64) -> Trial<'static> {
     let key: Vec<ir::Name> = key.iter().map(|name| (*name).into()).collect();
     let some = ["I.t", "I.u"].map(|name| (name.into(), Resident::Most(300)));
-    let has = |name: &ir::Name| made.controls.iter().flat_map(|c| &c.tables).any(|t| t.control_plane_name == *name);
+    let has =
+        |name: &ir::Name| made.controls.iter().flat_map(|c| &c.tables).any(|t| t.control_plane_name == *name);
     let resident = some.into_iter().filter(|(name, _)| has(name)).collect();
-    Trial { request: Request { key, resident, flows: 300, ..request(made, seed) }, program: Arc::clone(made), fault: None }
+    Trial {
+        request: Request { key, resident, flows: 300, ..request(made, seed) },
+        program: Arc::clone(made),
+        fault: None,
+    }
 }
 
 #[test]
@@ -234,7 +241,8 @@ fn wrong_pinned_programs_are_noticed() {
         ("a counter of the resident body is no copy", counting, |program| {
             let (all, copy) = (instance(program, "I.all"), instance(program, "I.all_resident"));
             stmts(program, &mut |stmt| {
-                if matches!(&stmt.kind, StmtKind::Call(call) if matches!(call.callee, Callee::Method(id, _) if id == copy)) {
+                if matches!(&stmt.kind, StmtKind::Call(call) if matches!(call.callee, Callee::Method(id, _) if id == copy))
+                {
                     method(stmt, all);
                 }
             });

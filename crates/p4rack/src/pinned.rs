@@ -61,10 +61,18 @@ pub fn program(
         pinning::Affinity::Low => Affinity::Low,
     };
     let region = pinning::EXTERNAL.into();
-    let request =
-        Request { affinity, region, key, shards, flows: pinning.flows, resident: resident.into_iter().collect() };
+    let request = Request {
+        affinity,
+        region,
+        key,
+        shards,
+        flows: pinning.flows,
+        resident: resident.into_iter().collect(),
+    };
     let in_app = |diagnostic: Diagnostic| match diagnostic.labels.is_empty() {
-        true => diagnostic.at(pinning.affinity.span, format!("flows of `{}` are pinned here", app.name.value)),
+        true => {
+            diagnostic.at(pinning.affinity.span, format!("flows of `{}` are pinned here", app.name.value))
+        }
         false => diagnostic,
     };
     let pinned = pin(&sized, &request).map_err(|found| found.into_iter().map(in_app).collect::<Vec<_>>())?;

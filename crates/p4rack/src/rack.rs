@@ -12,8 +12,8 @@ use device_classes::Lacks;
 use ir::Program;
 use ir_fill::Write;
 use ir_footprint::{analysis, nearest};
-use ir_split::auto::{self, Policy};
 use ir_pin::Pinned;
+use ir_split::auto::{self, Policy};
 use ir_split::{Part, Placement, Split, Traced, split};
 use p4_syntax::Options;
 use rack_emulator::Captures;
@@ -205,7 +205,17 @@ pub fn load_as(
         let (parts, texts) = print_parts(&split, &placement, map)?;
         warnings.extend(split.warnings.iter().cloned());
         check_offers(&rack, &placement, &parts)?;
-        made.push(SplitApp { whole: program, placement, split, costs, parts, texts, entries, sharing, pinned });
+        made.push(SplitApp {
+            whole: program,
+            placement,
+            split,
+            costs,
+            parts,
+            texts,
+            entries,
+            sharing,
+            pinned,
+        });
     }
     Ok(Racked { rack, apps: made, own_entries, stage_entries, captures, sources, warnings })
 }
@@ -327,7 +337,8 @@ fn read(
                 with_regions(program, app.cuts, class(app))?
             }
         };
-        let pinned = app.pinning.as_ref().map(|pinning| pinned::program(&program, app, pinning)).transpose()?;
+        let pinned =
+            app.pinning.as_ref().map(|pinning| pinned::program(&program, app, pinning)).transpose()?;
         let (program, pinned) = pinned.map_or((program, None), |(program, pinned)| (program, Some(pinned)));
         let mut entries = read_entries(app.entries.as_ref(), &directory, &program, map)?;
         found.append(&mut entries.warnings);

@@ -41,7 +41,8 @@ fn request(affinity: Affinity, key: &[&str], shards: Shards) -> Request {
 
 fn proved(program: &Program, request: &Request, helpers: u32) {
     let pinned = pin(program, request).unwrap_or_else(|found| panic!("{found:#?}"));
-    let tried = prove(&case(Arc::new(pinned.program), star(helpers)), &Effort { packets: 300, ..Effort::default() });
+    let tried =
+        prove(&case(Arc::new(pinned.program), star(helpers)), &Effort { packets: 300, ..Effort::default() });
     match tried {
         Ok(tried) => assert!(tried.hops > 100 && tried.outputs > 100, "{tried:?}"),
         Err(failure) => panic!("{}", failure.describe()),
@@ -57,7 +58,8 @@ const DECLARATIONS: &str = "counter<bit<8>>(256, CounterType.packets_and_bytes) 
 const INGRESS: &str = "all.count(hdr.h.a); if (t.apply().miss) { u.apply(); }
     if (meta.x == 7) { mark_to_drop(std); exit; } std.egress_spec = 2;";
 
-const EGRESS: &str = "hdr.h.a = meta.x; if (hdr.h.b == 9) { hdr.h.b = 1; recirculate_preserving_field_list(1); }";
+const EGRESS: &str =
+    "hdr.h.a = meta.x; if (hdr.h.b == 9) { hdr.h.b = 1; recirculate_preserving_field_list(1); }";
 
 #[test]
 fn resident_flows_are_at_the_switch_and_others_at_the_helper_of_their_shard() {

@@ -225,7 +225,11 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<App>
     if let Some(pinning) = &pinning {
         let elsewhere = [map.as_ref().map(|map| map.span), cuts.as_ref().map(|cuts| cuts.span), policy_span];
         for span in elsewhere.into_iter().flatten() {
-            r.bad_value(span, "regions of an app with an affinity", "the affinity says what runs at its helpers: leave one of the two out");
+            r.bad_value(
+                span,
+                "regions of an app with an affinity",
+                "the affinity says what runs at its helpers: leave one of the two out",
+            );
         }
         if let Some(second) = origins.as_ref().and_then(|origins| origins.value.get(1)) {
             let what = "an affinity with several origins is";
@@ -372,7 +376,8 @@ pub(crate) fn regions<'t>(
         let mut s = Section::new(r, format!("region `{}`", entry.key), entry.key_span, entry.item)?;
         let policy = s.optional(r, "policy", |r, i| value::choice(r, i, &POLICIES));
         if let Some(Spanned { value: Policy::Shard, .. }) = policy {
-            let devices = s.required(r, "devices", "[\"nic1\", \"nic2\"]", |r, i| value::list(r, i, &device_of));
+            let devices =
+                s.required(r, "devices", "[\"nic1\", \"nic2\"]", |r, i| value::list(r, i, &device_of));
             s.finish(r);
             let mut devices = devices?.value.into_iter();
             let device = devices.next()?;

@@ -114,16 +114,28 @@ pub(crate) fn read(r: &mut Reader, s: &mut Section<'_>, helpers: usize) -> Optio
             objects.as_ref().map(|v| v.span),
         ];
         for span in keys.into_iter().flatten() {
-            r.bad_value(span, "flows of an app without affinity", "write `affinity = \"medium\"` to pin them");
+            r.bad_value(
+                span,
+                "flows of an app without affinity",
+                "write `affinity = \"medium\"` to pin them",
+            );
         }
         return None;
     };
     match (affinity.value, helpers) {
         (Affinity::High, 1..) => {
-            r.bad_value(affinity.span, "all flows are at the switch", "leave `devices` out, or take another affinity");
+            r.bad_value(
+                affinity.span,
+                "all flows are at the switch",
+                "leave `devices` out, or take another affinity",
+            );
         }
         (Affinity::Medium | Affinity::Low, 0) => {
-            r.bad_value(affinity.span, "no helper", "name devices for the flows that are not at the switch: `devices = [\"nic\"]`");
+            r.bad_value(
+                affinity.span,
+                "no helper",
+                "name devices for the flows that are not at the switch: `devices = [\"nic\"]`",
+            );
         }
         _ => {}
     }
@@ -151,7 +163,11 @@ fn shard_part(r: &mut Reader, item: Item<'_>) -> Option<ShardPart> {
     }
     let parts = value::list(r, item, value::string)?;
     let [a, b] = parts.as_slice() else {
-        r.bad_value(item.span, "not a pair", "two parts change places in the other direction of a connection");
+        r.bad_value(
+            item.span,
+            "not a pair",
+            "two parts change places in the other direction of a connection",
+        );
         return None;
     };
     Some(ShardPart::Pair(a.value.clone(), b.value.clone()))
@@ -164,7 +180,8 @@ fn objects(r: &mut Reader, item: Item<'_>) -> Option<Vec<ObjectSize>> {
     };
     let mut found = vec![];
     for entry in r.entries(table) {
-        let Some(mut s) = Section::new(r, format!("object `{}`", entry.key), entry.key_span, entry.item) else {
+        let Some(mut s) = Section::new(r, format!("object `{}`", entry.key), entry.key_span, entry.item)
+        else {
             continue;
         };
         let entries = s.optional(r, "entries", flows);

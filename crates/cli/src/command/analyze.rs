@@ -150,9 +150,7 @@ fn apps(args: &Args) -> ExitCode {
     };
     match args.format {
         Format::Json => {
-            let app = |(name, keys): &(String, Option<Keys>)| {
-                json!({ "name": name, "keys": keys.as_ref().map(|keys| keys::json(keys, &map)) })
-            };
+            let app = |(name, keys): &(String, Option<Keys>)| json!({ "name": name, "keys": keys.as_ref().map(|keys| keys::json(keys, &map)) });
             output::json(&json!({ "ok": true, "apps": apps.iter().map(app).collect::<Vec<_>>() }));
         }
         Format::Svg => {
@@ -161,9 +159,10 @@ fn apps(args: &Args) -> ExitCode {
         }
         Format::Text => {
             for (name, keys) in &apps {
-                let keys = keys.as_ref().map_or("  no keys: not a program for v1model\n".to_string(), |keys| {
-                    keys::text(keys, &map)
-                });
+                let keys =
+                    keys.as_ref().map_or("  no keys: not a program for v1model\n".to_string(), |keys| {
+                        keys::text(keys, &map)
+                    });
                 output::print(&format!("app {name}\n{keys}"));
             }
         }

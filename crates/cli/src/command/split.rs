@@ -162,7 +162,8 @@ pub fn summary(racked: &Racked) -> String {
 fn pinned_summary(pinned: &Pinned) -> String {
     let mut out = String::new();
     for copy in &pinned.tables {
-        let how = if pinned.whole.contains(&copy.original) { "all entries" } else { "entries of resident flows" };
+        let how =
+            if pinned.whole.contains(&copy.original) { "all entries" } else { "entries of resident flows" };
         let _ = writeln!(out, "    resident: {} has {how}", copy.resident);
     }
     for copy in &pinned.objects {

@@ -38,7 +38,8 @@ impl PinnedApp {
         };
         let packets = sent(&|from, to| self.origins.contains(to) && !self.devices.contains(from));
         let handed = sent(&|from, to| self.origins.contains(from) && self.devices.contains(to));
-        let helper = |name: &String| (name.clone(), sent(&|from, to| self.origins.contains(from) && to == name));
+        let helper =
+            |name: &String| (name.clone(), sent(&|from, to| self.origins.contains(from) && to == name));
         PinnedReport {
             app: self.name.clone(),
             packets,

@@ -9,13 +9,18 @@ const APP: &str = "[[app]]\nprogram = \"a.p4\"\norigin = \"tor\"\n";
 #[test]
 fn an_affinity_needs_what_it_says() {
     check_with(&format!("{DEVICES}{APP}affinity = \"medium\"\n"), expect![[""]]);
-    check_with(&format!("{DEVICES}{APP}affinity = \"high\"\nflows = 10\ndevices = [\"nic1\"]\n"), expect![[""]]);
+    check_with(
+        &format!("{DEVICES}{APP}affinity = \"high\"\nflows = 10\ndevices = [\"nic1\"]\n"),
+        expect![[""]],
+    );
     check_with(
         &format!("{DEVICES}{APP}affinity = \"middle\"\nflows = 0\ndevices = [\"nic1\"]\n"),
         expect![[""]],
     );
     check_with(
-        &format!("{DEVICES}{APP}affinity = \"low\"\ndevices = [\"nic1\"]\nmap = {{ R = \"nic1\" }}\npolicy = \"call\"\n"),
+        &format!(
+            "{DEVICES}{APP}affinity = \"low\"\ndevices = [\"nic1\"]\nmap = {{ R = \"nic1\" }}\npolicy = \"call\"\n"
+        ),
         expect![[""]],
     );
 }
@@ -34,7 +39,9 @@ fn keys_and_sizes_need_an_affinity() {
 #[test]
 fn a_region_is_divided_among_devices() {
     check_with(
-        &format!("{DEVICES}{APP}map = {{ R = {{ device = \"nic1\", policy = \"shard\" }}, S = {{ devices = [\"nic1\", \"nic3\"], policy = \"shard\" }} }}\n"),
+        &format!(
+            "{DEVICES}{APP}map = {{ R = {{ device = \"nic1\", policy = \"shard\" }}, S = {{ devices = [\"nic1\", \"nic3\"], policy = \"shard\" }} }}\n"
+        ),
         expect![[""]],
     );
     check_with(&format!("{DEVICES}{APP}map = {{ R = \"nic1\" }}\npolicy = \"shard\"\n"), expect![[""]]);

@@ -28,10 +28,13 @@ pub(super) fn of_region(program: &Program, region: &str) -> Option<Fact> {
     let fields = program.fields(&role_type(program, Role::Metadata)?).iter().enumerate();
     let mut facts = fields.filter_map(|(at, field)| {
         let Type::Bit(width @ 1..=16) = field.ty else { return None };
-        let count = field.annotations.iter().filter(|a| a.name == "shard").find_map(|a| match a.body.values() {
-            [AnnotationValue::Str(known), AnnotationValue::Int(count)] if known == region => u64::try_from(count).ok(),
-            _ => None,
-        });
+        let count =
+            field.annotations.iter().filter(|a| a.name == "shard").find_map(|a| match a.body.values() {
+                [AnnotationValue::Str(known), AnnotationValue::Int(count)] if known == region => {
+                    u64::try_from(count).ok()
+                }
+                _ => None,
+            });
         Some(Fact { field: at, width, count: count.filter(|count| (1..=MOST_SHARDS).contains(count))? })
     });
     facts.next()
@@ -58,7 +61,11 @@ pub(super) fn check_facts(program: &Program, marks: &[Mark], placement: &Placeme
         if of_first != fact {
             let title = format!("`{name}` is divided by another number than `{first}`");
             let help = "mark one field of metadata for both, or place them on different devices";
-            found.push(refuse(title).note("both run on the same devices, and a packet stays on one of them").help(help));
+            found.push(
+                refuse(title)
+                    .note("both run on the same devices, and a packet stays on one of them")
+                    .help(help),
+            );
         }
     }
     found
@@ -86,18 +93,22 @@ pub(super) fn check_entry(sections: &Sections, placement: &Placement) -> Vec<Dia
     let mut found: BTreeMap<SectionId, SectionId> = BTreeMap::new();
     for (before, to) in sections.cut_edges() {
         let (from, at) = (sections.get(before), sections.get(to));
-        let is_known = from.device == placement.origin() && from.half == Half::Ingress && at.half == Half::Ingress;
+        let is_known =
+            from.device == placement.origin() && from.half == Half::Ingress && at.half == Half::Ingress;
         if placement.is_sharded(at.device) && !is_known {
             found.entry(to).or_insert(before);
         }
     }
     let report = |(to, before): (&SectionId, &SectionId)| {
         let (at, from) = (sections.get(*to), sections.get(*before));
-        Diagnostic::error(codes::NOT_SHARDED, format!("`{}` is not entered from the switch's ingress", at.name))
-            .at(first_span(&at.code), "this runs on several devices")
-            .at(first_span(&from.code), format!("control comes from `{}`", placement.name(from.device)))
-            .note("the number of a packet's shard does not travel: only the switch knows it, and only in ingress")
-            .help("place what runs before it at the switch, or both on one device")
+        Diagnostic::error(
+            codes::NOT_SHARDED,
+            format!("`{}` is not entered from the switch's ingress", at.name),
+        )
+        .at(first_span(&at.code), "this runs on several devices")
+        .at(first_span(&from.code), format!("control comes from `{}`", placement.name(from.device)))
+        .note("the number of a packet's shard does not travel: only the switch knows it, and only in ingress")
+        .help("place what runs before it at the switch, or both on one device")
     };
     found.iter().map(report).collect()
 }

@@ -138,7 +138,14 @@ fn fill(g: &mut Generator<'_>, path: &ir::Name, edges: &[Edge]) {
     for edge in edges {
         let count = edge.devices.len() as u64;
         for shard in 0..edge.fact.count {
-            g.fill_brought(path, "map", vec![edge.number, shard], "serve", vec![1 << (shard % count), 0], false);
+            g.fill_brought(
+                path,
+                "map",
+                vec![edge.number, shard],
+                "serve",
+                vec![1 << (shard % count), 0],
+                false,
+            );
         }
         for (n, device) in edge.devices.iter().enumerate() {
             if let Some(port) = g.port_to(*device) {
