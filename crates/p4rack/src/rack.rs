@@ -178,7 +178,8 @@ pub fn load_as(
         read(path, extra_defines, map, change)?;
     let sources = map.files().map(|file| PathBuf::from(file.name().as_str())).collect();
     let mut made = vec![];
-    for (at, (model, ReadApp { program, entries, sharing })) in rack.apps.iter().zip(apps).enumerate() {
+    for (at, (model, ReadApp { program, entries, sharing, pinned })) in rack.apps.iter().zip(apps).enumerate()
+    {
         let name = &model.name.value;
         let (placement, split, costs) = match &model.map {
             Regions::Planned => {

@@ -222,7 +222,7 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<App>
     let priority = s.optional(r, "priority", |r, i| value::small(r, i, 0..=u32::MAX));
     let count = helpers.as_ref().map_or(0, |helpers| helpers.value.len());
     let pinning = pinning::read(r, &mut s, count);
-    if let Some(pinning) = &pinning {
+    if pinning.is_some() {
         let elsewhere = [map.as_ref().map(|map| map.span), cuts.as_ref().map(|cuts| cuts.span), policy_span];
         for span in elsewhere.into_iter().flatten() {
             r.bad_value(

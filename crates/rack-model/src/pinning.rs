@@ -212,5 +212,5 @@ pub(crate) fn regions(pinning: &Pinning, helpers: &[Spanned<DeviceId>]) -> Regio
     let Some((device, others)) = helpers.split_first() else { return Regions::ByHand(vec![]) };
     let policy = if others.is_empty() { Policy::Direct } else { Policy::Shard };
     let region = Spanned::new(EXTERNAL.to_string(), pinning.affinity.span);
-    Regions::ByHand(vec![Placement { region, device: device.clone(), spares: others.to_vec(), policy }])
+    Regions::ByHand(vec![Placement { region, device: *device, spares: others.to_vec(), policy }])
 }

@@ -25,7 +25,9 @@ pub fn text(keys: &Keys, map: &SourceMap) -> String {
     out.push_str("in the way of processing flows on several devices:\n");
     for obstacle in &keys.obstacles {
         let text = render(&obstacle.diagnostic(), map, base_diag::Style::Plain);
-        text.trim_end().lines().for_each(|line| drop(writeln!(out, "  {line}")));
+        for line in text.trim_end().lines() {
+            let _ = writeln!(out, "  {line}");
+        }
     }
     out
 }
