@@ -134,6 +134,10 @@ fn the_programs_of_the_examples_do_the_same_when_pinned() {
         let mut pinned = 0;
         for path in paths {
             let Ok(made) = program(&text(&path)) else { continue };
+            // Frame externs are somewhere else.
+            if !made.frame_externs().is_empty() {
+                continue;
+            }
             let made = Arc::new(tamed(&made));
             let before = counts.same;
             for seed in 1..=seeds {
@@ -155,14 +159,14 @@ fn the_programs_of_the_examples_do_the_same_when_pinned() {
 }
 
 /// A program with counters and a register that is merged, and one whose packets come around.
-fn small(metadata: &str, ingress: &str, body: &str) -> Arc<Program> {
+fn small(egress: &str, ingress: &str, body: &str) -> Arc<Program> {
     let source = format!(
         "#include <core.p4>
         #define V1MODEL_VERSION 20200408
         #include <v1model.p4>
         header h_t {{ bit<8> a; bit<8> b; bit<8> c; }}
         struct headers {{ h_t h; }}
-        struct metadata {{ {metadata} }}
+        struct metadata {{ }}
         parser P(packet_in p, out headers hdr, inout metadata meta, inout standard_metadata_t sm) {{
             state start {{ p.extract(hdr.h); transition accept; }}
         }}
@@ -172,7 +176,7 @@ fn small(metadata: &str, ingress: &str, body: &str) -> Arc<Program> {
             apply {{ {body} }}
         }}
         control E(inout headers hdr, inout metadata meta, inout standard_metadata_t sm) {{
-            apply {{ if (hdr.h.b == 1) {{ hdr.h.a = hdr.h.a ^ 1; hdr.h.b = 0; recirculate_preserving_field_list(3); }} }}
+            apply {{ {egress} }}
         }}
         control D(packet_out p, in headers hdr) {{ apply {{ p.emit(hdr.h); }} }}
         V1Switch(P(), C(), I(), E(), C(), D()) main;"
@@ -192,8 +196,12 @@ fn counting() -> Arc<Program> {
 
 fn coming_around() -> Arc<Program> {
     let ingress = "action set(bit<8> c) { hdr.h.c = c; sm.egress_spec = 3; }
-        table t { key = { hdr.h.a: exact; } actions = { set; } default_action = set(1); }";
-    small("", ingress, "t.apply();")
+        table t { key = { hdr.h.a: ternary; } actions = { set; } default_action = set(1); }";
+    small(
+        "if (hdr.h.b[0:0] == 1) { hdr.h.a = hdr.h.a ^ 1; hdr.h.b = 0; recirculate_preserving_field_list(3); }",
+        ingress,
+        "t.apply();",
+    )
 }
 
 fn two_parts(made: &Arc<Program>, key: &[&str], seed: u64) -> Trial<'static> {
@@ -201,9 +209,10 @@ fn two_parts(made: &Arc<Program>, key: &[&str], seed: u64) -> Trial<'static> {
     let some = ["I.t", "I.u"].map(|name| (name.into(), Resident::Most(300)));
     let has =
         |name: &ir::Name| made.controls.iter().flat_map(|c| &c.tables).any(|t| t.control_plane_name == *name);
+    let shards = Some(Shards { count: 6, parts: vec![0], pairs: vec![] });
     let resident = some.into_iter().filter(|(name, _)| has(name)).collect();
     Trial {
-        request: Request { key, resident, flows: 300, ..request(made, seed) },
+        request: Request { key, shards, resident, flows: 300, ..request(made, seed) },
         program: Arc::clone(made),
         fault: None,
     }

@@ -30,11 +30,13 @@ fn star(helpers: u32) -> Placement {
 /// The parts of a program, printed and compiled again.
 fn case(whole: Program, placement: Placement) -> Case {
     let split = ir_split::split(&whole, &placement).unwrap_or_else(|found| panic!("{found:#?}"));
-    let part = |part: &Part| {
-        let compiled = program(&target_p4::print(&part.program)).unwrap_or_else(|why| panic!("{why}"));
-        Part { program: Arc::new(compiled), linkage: part.linkage.clone() }
-    };
-    let parts = split.devices.iter().map(|device| device.as_ref().map(part)).collect();
+    let mut parts = vec![];
+    for device in &split.devices {
+        parts.push(device.as_ref().map(|device| {
+            let compiled = program(&target_p4::print(&device.program)).unwrap_or_else(|why| panic!("{why}"));
+            Part { program: Arc::new(compiled), linkage: device.linkage.clone() }
+        }));
+    }
     Case { whole: Arc::new(whole), parts, placement, registry: Default::default() }
 }
 

@@ -83,9 +83,71 @@ fn keys_and_sizes_need_an_affinity() {
         &format!(
             "{DEVICES}{APP}shard_key = [[\"a\", \"b\", \"c\"], 3]\nshards = 0\nobjects = {{ t = {{ entries = 0, resident = \"most\" }}, u = 3 }}\n"
         ),
-        expect![[""]],
+        expect![[r#"
+            error[P4R0605]: flows of an app without affinity
+              --> RACK.toml:23:13
+               |
+            23 | shard_key = [["a", "b", "c"], 3]
+               |             ^^^^^^^^^^^^^^^^^^^^ write `affinity = "medium"` to pin them
+
+            error[P4R0605]: not a pair
+              --> RACK.toml:23:14
+               |
+            23 | shard_key = [["a", "b", "c"], 3]
+               |              ^^^^^^^^^^^^^^^ two parts change places in the other direction of a connection
+
+            error[P4R0603]: expected a string, found an integer
+              --> RACK.toml:23:31
+               |
+            23 | shard_key = [["a", "b", "c"], 3]
+               |                               ^ this is an integer
+
+            error[P4R0605]: number out of range
+              --> RACK.toml:24:10
+               |
+            24 | shards = 0
+               |          ^ allowed are 1 to 4096
+
+            error[P4R0605]: flows of an app without affinity
+              --> RACK.toml:25:11
+               |
+            25 | objects = { t = { entries = 0, resident = "most" }, u = 3 }
+               |           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ write `affinity = "medium"` to pin them
+
+            error[P4R0605]: number out of range
+              --> RACK.toml:25:29
+               |
+            25 | objects = { t = { entries = 0, resident = "most" }, u = 3 }
+               |                             ^ allowed are 1 to 4294967296
+
+            error[P4R0603]: expected a number of entries or "all", found a string
+              --> RACK.toml:25:43
+               |
+            25 | objects = { t = { entries = 0, resident = "most" }, u = 3 }
+               |                                           ^^^^^^ this is a string
+               |
+               = help: for example: 1024
+
+            error[P4R0603]: expected a table, found an integer
+              --> RACK.toml:25:57
+               |
+            25 | objects = { t = { entries = 0, resident = "most" }, u = 3 }
+               |                                                         ^ this is an integer
+        "#]],
     );
-    check_with(&format!("{DEVICES}{APP}flows = 10\nflow_key = [\"hdr.h.a\"]\n"), expect![[""]]);
+    check_with(&format!("{DEVICES}{APP}flows = 10\nflow_key = [\"hdr.h.a\"]\n"), expect![[r#"
+        error[P4R0605]: flows of an app without affinity
+          --> RACK.toml:23:9
+           |
+        23 | flows = 10
+           |         ^^ write `affinity = "medium"` to pin them
+
+        error[P4R0605]: flows of an app without affinity
+          --> RACK.toml:24:12
+           |
+        24 | flow_key = ["hdr.h.a"]
+           |            ^^^^^^^^^^^ write `affinity = "medium"` to pin them
+    "#]]);
 }
 
 #[test]

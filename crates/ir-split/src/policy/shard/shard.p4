@@ -2,10 +2,16 @@
 //
 // EDGES: sites that hand-overs leave for. DEVICES: the most devices of one. SHARDS: all shards together. PORT_BITS: as in hand-overs.
 
+#if V1MODEL_VERSION >= 20200408
+#define REGISTER(T) register<T, bit<32>>
+#else
+#define REGISTER(T) register<T>
+#endif
+
 // `leaves` is 0 where no device serves the shard.
 control Shard(in bit<16> edge, in bit<16> shard, out bit<1> leaves, out bit<PORT_BITS> port) {
     // Bit n: the device with the number n takes no packets. A port that goes down can set it without the controller, which clears it.
-    register<bit<DEVICES>>(EDGES) down;
+    REGISTER(bit<DEVICES>)(EDGES) down;
 
     bit<DEVICES> serves = 0;
     bit<DEVICES> is_spare = 0;
