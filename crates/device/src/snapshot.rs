@@ -79,7 +79,9 @@ pub fn add_counts(one: &[u8], other: &[u8]) -> Vec<u8> {
             left = rest;
         }
     }
-    sums.into_iter().flat_map(|(key, sum)| [keyed(key), sum.map(u64::to_be_bytes).concat()].concat()).collect()
+    sums.into_iter()
+        .flat_map(|(key, sum)| [keyed(key), sum.map(u64::to_be_bytes).concat()].concat())
+        .collect()
 }
 
 /// Key and counts of the first cell of a counter's snapshot, and the cells after it.

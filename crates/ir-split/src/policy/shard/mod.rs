@@ -150,7 +150,14 @@ fn fill(g: &mut Generator<'_>, path: &ir::Name, edges: &[Edge]) {
         }
         for (n, device) in edge.devices.iter().enumerate() {
             if let Some(port) = g.port_to(*device) {
-                g.fill_brought(path, "port_of", vec![edge.number, 1 << n], "forward", vec![port], LastArgs::Port);
+                g.fill_brought(
+                    path,
+                    "port_of",
+                    vec![edge.number, 1 << n],
+                    "forward",
+                    vec![port],
+                    LastArgs::Port,
+                );
             }
         }
     }
