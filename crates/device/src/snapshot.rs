@@ -47,7 +47,7 @@ fn object_bytes(object: &Object, only_packets: bool) -> Option<Vec<u8>> {
         }
         Object::Counter(counter) => {
             for (index, count) in counter.cells() {
-                bytes.extend(index.to_be_bytes());
+                bytes.extend(keyed(&index.to_be_bytes()));
                 bytes.extend(count_bytes(&count, only_packets));
             }
         }
@@ -75,19 +75,33 @@ fn direct_counts(table: &Table, only_packets: bool) -> Vec<u8> {
     })
 }
 
-/// Adds the snapshots of two counters cell by cell, for devices that count parts of the same packets.
+/// Adds the snapshots of two counters, or of two direct counters, cell by cell, for devices that count parts of the same packets.
 pub fn add_counts(one: &[u8], other: &[u8]) -> Vec<u8> {
-    const CELL: usize = 24;
-    let mut sums: BTreeMap<[u8; 8], [u64; 2]> = BTreeMap::new();
-    for cell in one.chunks_exact(CELL).chain(other.chunks_exact(CELL)) {
-        let part = |at: usize| <[u8; 8]>::try_from(&cell[at..at + 8]).unwrap_or_default();
-        let sum = sums.entry(part(0)).or_default();
-        sum[0] = sum[0].wrapping_add(u64::from_be_bytes(part(8)));
-        sum[1] = sum[1].wrapping_add(u64::from_be_bytes(part(16)));
+    let mut sums: BTreeMap<&[u8], [u64; 2]> = BTreeMap::new();
+    for mut left in [one, other] {
+        while let Some((key, packets, bytes, rest)) = first_cell(left) {
+            let sum = sums.entry(key).or_default();
+            *sum = [sum[0].wrapping_add(packets), sum[1].wrapping_add(bytes)];
+            left = rest;
+        }
     }
     sums.into_iter()
-        .flat_map(|(index, sum)| [index, sum[0].to_be_bytes(), sum[1].to_be_bytes()].concat())
+        .flat_map(|(key, sum)| [keyed(key), sum.map(u64::to_be_bytes).concat()].concat())
         .collect()
+}
+
+/// Key and counts of the first cell of a counter's snapshot, and the cells after it.
+fn first_cell(cells: &[u8]) -> Option<(&[u8], u64, u64, &[u8])> {
+    let (length, rest) = cells.split_first_chunk::<4>()?;
+    let (key, rest) = rest.split_at_checked(u32::from_be_bytes(*length) as usize)?;
+    let (packets, rest) = rest.split_first_chunk::<8>()?;
+    let (bytes, rest) = rest.split_first_chunk::<8>()?;
+    Some((key, u64::from_be_bytes(*packets), u64::from_be_bytes(*bytes), rest))
+}
+
+/// A cell's key, with its length in front.
+fn keyed(key: &[u8]) -> Vec<u8> {
+    [&(key.len() as u32).to_be_bytes(), key].concat()
 }
 
 fn count_bytes(count: &Count, only_packets: bool) -> Vec<u8> {
@@ -116,7 +130,7 @@ fn by_key(table: &Table, bytes: impl Fn(&DirectCells) -> Option<Vec<u8>>) -> Vec
     let of_default = table.of_default.iter().map(|cells| (String::new(), cells));
     let sorted: BTreeMap<String, Vec<u8>> =
         entries.chain(of_default).filter_map(|(key, cells)| Some((key, bytes(cells)?))).collect();
-    sorted.into_iter().flat_map(|(key, bytes)| [key.into_bytes(), bytes].concat()).collect()
+    sorted.into_iter().flat_map(|(key, bytes)| [keyed(key.as_bytes()), bytes].concat()).collect()
 }
 
 /// The bits of a value, invalid headers as nothing, filled up to whole bytes.

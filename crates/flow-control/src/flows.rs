@@ -470,6 +470,10 @@ impl<F: Clone + Ord, K: Clone + Ord, P: Clone> Flows<F, K, P> {
 
     /// The flow has left the switch.
     fn is_out(&mut self, flow: &F) {
+        if self.moves.has(flow) {
+            // It was asked back while it left.
+            return self.set_place(flow, Place::Moving);
+        }
         let stays = self.flows.get(flow).is_some_and(|known| known.is_decided && !known.ends);
         if stays {
             self.set_place(flow, Place::External);

@@ -281,6 +281,11 @@ impl<F: Clone + Ord, K: Clone + Ord> Moves<F, K> {
         })
     }
 
+    /// Whether the flow is at the switch or moves.
+    pub fn has(&self, flow: &F) -> bool {
+        self.flows.contains_key(flow)
+    }
+
     /// Numbers of flows at the switch or moving, and of keys copied there, misses included.
     pub fn len(&self) -> (usize, usize) {
         (self.flows.len(), self.copies.len())

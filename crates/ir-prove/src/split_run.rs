@@ -235,12 +235,7 @@ impl SplitRun {
                     continue;
                 }
                 if let (true, Some(sum)) = (self.map.unordered.contains(name.as_str()), all.get_mut(&name)) {
-                    // Counts of entries have keys of their own, and are added to nothing: spares that are idle have none.
-                    match (sum.is_empty(), value.is_empty()) {
-                        (_, true) => {}
-                        (true, false) => *sum = value,
-                        (false, false) => *sum = device::add_counts(sum, &value),
-                    }
+                    *sum = device::add_counts(sum, &value);
                     continue;
                 }
                 let key = if all.contains_key(&name) { format!("{name}@{index}") } else { name };

@@ -177,6 +177,8 @@ pub struct LinkEntry {
 /// The last arguments of an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LastArgs {
+    /// Nothing that others have to know.
+    Plain,
     /// A port that joins devices.
     Port,
     /// Thresholds of an edge with spares ([`failover::Thresholds::args`]).

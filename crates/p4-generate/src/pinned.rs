@@ -260,7 +260,6 @@ fn joined(
         };
         let original = state.remove(copy.original.as_str()).unwrap_or_default();
         let sum = match program.extern_object(instance.object).name.as_str() {
-            "direct_counter" => add_direct(&original, &resident),
             "register" => {
                 let width = instance.type_args.first().and_then(|ty: &Type| program.bits(ty)).unwrap_or(1);
                 add_cells(&original, &resident, width as usize)
@@ -270,21 +269,6 @@ fn joined(
         state.insert(copy.original.to_string(), sum);
     }
     state
-}
-
-/// Adds direct counters: the key of an entry as text, then two counts that are far from 2^56.
-fn add_direct(one: &[u8], other: &[u8]) -> Vec<u8> {
-    let mut sums: BTreeMap<Vec<u8>, [u64; 2]> = BTreeMap::new();
-    for mut bytes in [one, other] {
-        while let Some(end) = bytes.iter().position(|byte| *byte == 0) {
-            let part = |at: usize| <[u8; 8]>::try_from(&bytes[at..at + 8]).map_or(0, u64::from_be_bytes);
-            let sum = sums.entry(bytes[..end].to_vec()).or_default();
-            sum[0] += part(end);
-            sum[1] += part(end + 8);
-            bytes = &bytes[end + 16..];
-        }
-    }
-    sums.into_iter().flat_map(|(key, sum)| [key, sum.map(u64::to_be_bytes).concat()].concat()).collect()
 }
 
 /// Adds registers cell by cell: an index of eight bytes, then the value.

@@ -235,12 +235,12 @@ fn racks_that_are_not_one_switch_are_refused() {
         let map = vec![];
         rack.replaces.push(Replace { at: Time::ZERO, map, span: Default::default() });
     });
-    assert!(told.contains("P4R0611: regions with spares cannot be moved while they run"), "{told}");
+    assert!(told.contains("P4R0611: regions at several devices cannot be moved while they run"), "{told}");
     let mut apart = racked(vec![]);
     let entries = apart.apps[0].entries.clone();
     apart.own_entries.insert((0, 1), entries);
     let Err(found) = up::bring_up(&apart) else { panic!("it runs") };
-    assert_eq!(found[0].title, "regions with spares need a rack that is one switch");
+    assert_eq!(found[0].title, "regions at several devices need a rack that is one switch");
 }
 
 /// Frames of each host.

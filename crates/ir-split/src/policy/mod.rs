@@ -5,6 +5,7 @@
 //! return   an origin's number -> the port back to it
 //! call     no table of its own: control is led to the handler and back by the two above
 //! failover an edge and its target in use -> the port towards that device; which one is in use is decided by code of its own
+//! shard    a flow's shard -> the device that serves it -> the port towards that device
 //! ```
 
 #[path = "return.rs"]
@@ -12,12 +13,16 @@ pub(crate) mod back;
 pub(crate) mod call;
 pub(crate) mod direct;
 pub(crate) mod failover;
+pub(crate) mod shard;
 
+use crate::analysis::Analysis;
 use crate::generate::Generator;
 use crate::layout::LayoutField;
+use crate::mark::Mark;
 use crate::placement::{DeviceIndex, Placement};
 use crate::section::{SectionId, Sections};
-use ir::Stmt;
+use base_diag::Diagnostic;
+use ir::{Program, Stmt};
 use p4_arch::Duty;
 
 /// An edge policy.
@@ -33,6 +38,16 @@ pub(crate) trait EdgePolicy: Sync {
     /// A region under this policy gives control back to the device around it before anything else runs.
     fn gives_back(&self) -> bool {
         false
+    }
+
+    /// Mistakes in sites under this policy, given the regions that the program marks.
+    fn check_sites(&self, _program: &Program, _marks: &[Mark], _placement: &Placement) -> Vec<Diagnostic> {
+        vec![]
+    }
+
+    /// Refuses a cut that the policy cannot make exactly.
+    fn check_cut(&self, _a: &Analysis<'_>) -> Vec<Diagnostic> {
+        vec![]
     }
 
     /// True if the policy leads hand-overs to this section.

@@ -5,7 +5,8 @@
 //!          if (meta.p4rack_digest1 == 1) { digest<learn_t>(1, { meta.p4rack_digest1_a, meta.p4rack_digest1_b }); }`
 //!
 //! Why: the control plane talks to the origin, where the end of each half runs; the values are those of the call.
-//! Each call needs a place of its own, in the order of execution: one that may run twice is refused.
+//! Each call needs a place of its own, in the order of execution: one that may run twice is refused. Equal calls on different paths, as those of
+//! pinned programs, share one.
 
 use super::{add_metadata, role_type};
 use crate::arch;
@@ -24,7 +25,8 @@ pub fn record_digests(
     prefix: &str,
     control: ControlId,
 ) -> Result<(), Vec<Diagnostic>> {
-    let mut order = Order { program, control, seen: BTreeSet::new(), found: vec![], refused: vec![] };
+    let mut order =
+        Order { program, control, seen: BTreeSet::new(), found: vec![], last: None, refused: vec![] };
     order.block(&program.control(control).body, false);
     let Order { found, mut refused, .. } = order;
     if found.is_empty() {
@@ -76,6 +78,8 @@ struct Order<'a> {
     control: ControlId,
     seen: BTreeSet<ActionId>,
     found: Vec<Call>,
+    /// The last one, in that order, that may have been sent on the path to here.
+    last: Option<usize>,
     refused: Vec<Diagnostic>,
 }
 
@@ -101,14 +105,27 @@ impl Order<'_> {
             _ => {}
         }
         if let Some(call) = digest(self.program, stmt) {
-            if in_loop || self.found.iter().any(|known| known.span == call.span) {
+            let known = self.found.iter().position(|known| known == call);
+            let at = known.unwrap_or(self.found.len());
+            if in_loop || self.last.is_some_and(|last| last >= at) {
                 self.refused.push(unsupported(call.span, "a digest that may be sent twice"));
-            } else {
+            } else if known.is_none() {
                 self.found.push(call.clone());
             }
+            self.last = self.last.max(Some(at));
         }
         let in_loop = in_loop || matches!(stmt.kind, StmtKind::For { .. } | StmtKind::ForIn { .. });
-        ir::visit::blocks(stmt, &mut |inner| self.block(inner, in_loop));
+        let before = self.last;
+        let is_choice = matches!(stmt.kind, StmtKind::If(..));
+        let mut after = before;
+        ir::visit::blocks(stmt, &mut |inner| {
+            if is_choice {
+                self.last = before;
+            }
+            self.block(inner, in_loop);
+            after = after.max(self.last);
+        });
+        self.last = after;
     }
 
     fn table(&mut self, table: TableId, in_loop: bool) {

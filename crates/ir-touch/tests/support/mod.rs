@@ -1,0 +1,87 @@
+//! The example apps with random packets, for tests.
+
+use base_bits::Bits;
+use base_diag::SourceMap;
+use base_time::Rng;
+use device::trace::{Event, EventKind};
+use ir::Program;
+use ir_keys::{Keys, Source};
+use p4_arch::Texts;
+use std::collections::BTreeMap;
+
+const HEADERS: &str = include_str!("../../../../examples/apps/headers.p4");
+/// Name and source of each app.
+pub const APPS: [(&str, &str); 3] = [
+    ("acl", include_str!("../../../../examples/apps/acl.p4")),
+    ("firewall", include_str!("../../../../examples/apps/firewall.p4")),
+    ("nat", include_str!("../../../../examples/apps/nat.p4")),
+];
+
+pub fn compiled(source: &str) -> Program {
+    let texts = [("app.p4", source), ("headers.p4", HEADERS)];
+    let options = p4_syntax::Options::default();
+    ir_elaborate::program("app.p4", &Texts(&texts), &options, &mut SourceMap::new()).expect("it compiles")
+}
+
+pub fn bits(width: u32, value: u64) -> Bits {
+    Bits::new(width, u128::from(value))
+}
+
+/// Addresses, ports and so on of packets and entries: few, so that they meet.
+pub fn small(rng: &mut Rng, width: u32) -> Bits {
+    bits(width, rng.below(4).min((1 << width.min(8)) - 1))
+}
+
+/// Ethernet, IPv4, TCP or UDP, with all that may be wrong about them.
+pub fn packet(rng: &mut Rng) -> Vec<u8> {
+    let mut frame = base_bits::BitWriter::new();
+    for _ in 0..2 {
+        frame.push(&bits(48, rng.below(3)));
+    }
+    frame.push(&bits(16, if rng.chance(1, 10) { 0x86dd } else { 0x800 }));
+    frame.push(&bits(8, if rng.chance(1, 10) { 0x46 } else { 0x45 }));
+    frame.push(&bits(40, rng.below(100)));
+    frame.push(&bits(16, if rng.chance(1, 10) { 1 } else { 0 }));
+    frame.push(&bits(8, rng.below(4)));
+    frame.push(&bits(8, [6, 17, 17, 1][rng.index(4)]));
+    frame.push(&bits(16, 0));
+    for _ in 0..2 {
+        frame.push(&small(rng, 32));
+    }
+    for _ in 0..2 {
+        frame.push(&small(rng, 16));
+    }
+    let mut frame = frame.finish();
+    if rng.chance(9, 10) {
+        let words = frame[14..34].chunks(2).map(|word| u32::from(word[0]) << 8 | u32::from(word[1]));
+        let sum: u32 = words.sum();
+        let folded = (sum & 0xffff) + (sum >> 16);
+        let checksum = !((folded & 0xffff) + (folded >> 16)) as u16;
+        frame[24..26].copy_from_slice(&checksum.to_be_bytes());
+    }
+    frame.resize(64, 0);
+    if rng.chance(1, 10) {
+        frame.truncate(rng.index(64));
+    }
+    frame
+}
+
+/// The union key of a packet, from the headers that the parser has taken off.
+pub fn flow(keys: &Keys, port: u32, events: &[Event]) -> Vec<Bits> {
+    let mut fields = BTreeMap::new();
+    for event in events {
+        if let EventKind::Extract { header, fields: of, .. } = &event.kind {
+            for (name, shown) in of {
+                fields.insert(format!("{header}.{name}"), shown.bits.clone());
+            }
+        }
+    }
+    let part = |part: &ir_keys::Part| match part.source {
+        Source::Port => bits(part.width, u64::from(port)),
+        Source::Field(_) => {
+            let field = fields.get(part.name.as_str()).cloned().flatten();
+            field.unwrap_or_else(|| bits(part.width, 0))
+        }
+    };
+    keys.key.parts.iter().map(part).collect()
+}

@@ -1,0 +1,334 @@
+//! Requests in, steps out.
+
+use crate::tables::{FIRST, Flow, Key, Tables};
+use base_diag::Diagnostic;
+use base_time::Duration;
+use control_writes::{ActionCall, Entry, EntryKey, Match, Run, Write};
+use dataplane_api::EntryError;
+use device::Options;
+use flow_control::flows::{Counters, Flows, Limits, Order, Place};
+use flow_control::moves::{Answer, Operation, Version};
+use flow_control::pending::{Bounds, Order as PacketOrder};
+use flow_control::popularity::{Costs, Window};
+use ir::{Name, Program};
+use ir_keys::Keys;
+use ir_pin::Pinned;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::convert::Infallible;
+
+/// Names a step.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct StepId(pub u64);
+
+/// Something to carry out. [`PinnedFlows::ended`] follows.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Step {
+    /// Its name.
+    pub id: StepId,
+    /// What it is.
+    pub work: Work,
+}
+
+/// The work of a step.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Work {
+    /// Write to all devices that have the tables. Where it cannot be known whether it was done, it is to be done again.
+    Write(Vec<Write<Name>>),
+    /// Wait until no packet that has been looked up in the flow manager before is between there and its last lookup at the switch.
+    Flush,
+}
+
+/// How a step ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// It is done.
+    Done,
+    /// The switch has no room for an entry, and nothing was done.
+    Full,
+}
+
+/// Why a request is refused.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    /// The values do not fit the parts of the flow's key.
+    NotAFlow,
+    /// Packets of the flow may take too many paths: the entries that they look up are not known.
+    TooManyPaths,
+    /// It is on its way out, or a decision about it is awaited.
+    Busy,
+    /// No flow that has these values is at the switch.
+    NotThere,
+    /// The write cannot be done.
+    Write(EntryError),
+    /// Too many writes are in progress.
+    TooManyWrites,
+}
+
+/// Most writes in progress.
+const WRITES: usize = 256;
+
+/// Names that a pinned program's tables and actions have.
+struct Names {
+    pinned: Pinned,
+    flow_manager: Name,
+    resident: Name,
+    /// Widths of the parts of a flow's key.
+    widths: Vec<u32>,
+}
+
+/// All flows of a pinned program at one switch.
+pub struct PinnedFlows {
+    names: Names,
+    tables: Tables,
+    flows: Flows<Flow, Key, Infallible>,
+    /// The version of each table that is copied whole, at the switch.
+    at_switch: BTreeMap<Name, Version>,
+    doing: BTreeMap<StepId, Operation<Flow, Key>>,
+    /// Writes that no flow depends on.
+    plain: BTreeSet<StepId>,
+    steps: VecDeque<Step>,
+    next: u64,
+    written: u64,
+}
+
+impl PinnedFlows {
+    /// No flow is at the switch. `program` is the program that was pinned, with the sizes of its tables; `keys` are its keys; `entries` are written
+    /// to its tables, and to copies of those that are copied whole. `idle`: a resident flow without a packet for so long is demoted.
+    ///
+    /// # Errors
+    ///
+    /// Reasons why flows of this program cannot move.
+    pub fn new(
+        program: &Program,
+        keys: &Keys,
+        pinned: &Pinned,
+        entries: &[Write<Name>],
+        idle: Duration,
+        options: Options,
+    ) -> Result<PinnedFlows, Vec<Diagnostic>> {
+        let tables = Tables::new(program, keys, pinned, entries, options)?;
+        let names = Names {
+            flow_manager: pinned.flow_manager.clone().unwrap_or_default(),
+            resident: pinned.resident_action.clone().unwrap_or_default(),
+            widths: keys.key.parts.iter().map(|part| part.width).collect(),
+            pinned: pinned.clone(),
+        };
+        let limits = Limits {
+            // Packets of new flows are the helpers' and the program's own controller's.
+            pending: Bounds { flows: 0, packets: 0 },
+            order: PacketOrder::Any,
+            patience: Duration::ZERO,
+            writes: WRITES,
+            headroom: 0,
+            costs: Costs { window: Duration::from_ms(100), write: Duration::from_ms(1), writes: 8, idle },
+        };
+        Ok(PinnedFlows {
+            names,
+            tables,
+            flows: Flows::new(limits, usize::MAX),
+            at_switch: BTreeMap::new(),
+            doing: BTreeMap::new(),
+            plain: BTreeSet::new(),
+            steps: VecDeque::new(),
+            next: 0,
+            written: 0,
+        })
+    }
+
+    /// Moves the flow to the switch.
+    pub fn promote(&mut self, flow: &Flow) -> Result<(), Refusal> {
+        self.check(flow)?;
+        self.tables.knows(flow).map_err(|_| Refusal::TooManyPaths)?;
+        if !self.flows.promote(flow, &mut self.tables) {
+            return Err(Refusal::Busy);
+        }
+        self.go_on();
+        Ok(())
+    }
+
+    /// Moves the flow to its helper.
+    pub fn demote(&mut self, flow: &Flow) -> Result<(), Refusal> {
+        self.check(flow)?;
+        if !self.flows.demote(flow, &mut self.tables) {
+            return Err(Refusal::NotThere);
+        }
+        self.go_on();
+        Ok(())
+    }
+
+    /// A write to the program's tables, which all devices get in the right order. Nothing else of the program may be written meanwhile.
+    pub fn write(&mut self, write: Write<Name>) -> Result<(), Refusal> {
+        match self.tables.begin(write.clone()).map_err(Refusal::Write)? {
+            Some(begun) => {
+                self.flows.write(begun, &mut self.tables).ok_or(Refusal::TooManyWrites)?;
+            }
+            None => {
+                let id = self.step(Work::Write(vec![write]));
+                self.plain.insert(id);
+            }
+        }
+        self.go_on();
+        Ok(())
+    }
+
+    /// Time since the last packet of each resident flow: those without one for too long are demoted.
+    pub fn seen(&mut self, residents: Vec<(Flow, Duration)>) {
+        let residents = residents.into_iter().map(|(flow, since)| (flow, 0, since)).collect();
+        let window = Window { reports: vec![], residents, room: usize::MAX };
+        self.flows.window(window, &mut self.tables);
+        self.go_on();
+    }
+
+    /// A step has ended.
+    pub fn ended(&mut self, id: StepId, ended: Ended) {
+        if self.plain.remove(&id) {
+            self.written += 1;
+            return;
+        }
+        let Some(operation) = self.doing.remove(&id) else { return };
+        let answer = match ended {
+            Ended::Done => Answer::Done,
+            Ended::Full => Answer::Full,
+        };
+        self.flows.answer(&operation, answer, &mut self.tables);
+        self.go_on();
+    }
+
+    /// The next thing to do.
+    pub fn next_step(&mut self) -> Option<Step> {
+        self.steps.pop_front()
+    }
+
+    /// Where the flow is; none at no device in particular.
+    pub fn place(&self, flow: &Flow) -> Option<Place> {
+        self.flows.place(flow)
+    }
+
+    /// Numbers of flows at each place.
+    pub fn numbers(&self) -> BTreeMap<Place, usize> {
+        self.flows.numbers()
+    }
+
+    /// Totals since the start.
+    pub fn counters(&self) -> Counters {
+        self.flows.counters()
+    }
+
+    /// Writes that have ended.
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// True if no move and no write is in progress.
+    pub fn is_at_rest(&self) -> bool {
+        self.doing.is_empty() && self.plain.is_empty() && self.steps.is_empty()
+    }
+
+    /// True if, at rest, the switch has no flow and no copy.
+    pub fn is_empty(&self) -> bool {
+        self.flows.is_at_rest()
+    }
+
+    fn check(&self, flow: &Flow) -> Result<(), Refusal> {
+        let fits = flow.iter().map(|value| value.width()).eq(self.names.widths.iter().copied());
+        if fits { Ok(()) } else { Err(Refusal::NotAFlow) }
+    }
+
+    fn step(&mut self, work: Work) -> StepId {
+        let id = StepId(self.next);
+        self.next += 1;
+        self.steps.push_back(Step { id, work });
+        id
+    }
+
+    /// Makes steps of the operations that are due.
+    fn go_on(&mut self) {
+        while let Some(order) = self.flows.order() {
+            match order {
+                Order::Do(operation) => self.begin(operation),
+                Order::Written(_) => self.written += 1,
+                // No packet waits here.
+                Order::Decide(_, never) | Order::Send(_, never) => match never {},
+                Order::Mark(_) => {}
+            }
+        }
+    }
+
+    fn begin(&mut self, operation: Operation<Flow, Key>) {
+        if let Operation::Put(Key::Unknown, _) = operation {
+            return self.flows.answer(&operation, Answer::Full, &mut self.tables);
+        }
+        let work = match &operation {
+            Operation::Flush(_) => Work::Flush,
+            _ => match self.writes(&operation) {
+                writes if writes.is_empty() => {
+                    return self.flows.answer(&operation, Answer::Done, &mut self.tables);
+                }
+                writes => Work::Write(writes),
+            },
+        };
+        let id = self.step(work);
+        self.doing.insert(id, operation);
+    }
+
+    fn writes(&mut self, operation: &Operation<Flow, Key>) -> Vec<Write<Name>> {
+        match operation {
+            Operation::Put(Key::Whole(table), version) => self.whole_writes(table, *version),
+            Operation::Put(key, version) => {
+                let made = self.tables.made(key, Some(*version));
+                made.iter().map(|write| self.names.at_switch(write)).collect()
+            }
+            Operation::Remove(key @ Key::Entry(..)) => {
+                let made = self.tables.made(key, None);
+                made.iter().map(|write| self.names.at_switch(write)).collect()
+            }
+            Operation::Remove(_) => vec![],
+            Operation::Admit(flow) => vec![self.names.of_flow(flow, true)],
+            Operation::Expel(flow) => vec![self.names.of_flow(flow, false)],
+            // All helpers have all entries, whichever backs another up.
+            Operation::Backups(..) | Operation::Flush(_) => vec![],
+            Operation::Primaries(_, write) => {
+                let mut writes = match (&write.key, write.content) {
+                    (Key::Whole(table), Some(version)) => self.whole_writes(table, version),
+                    _ => vec![],
+                };
+                writes.extend(self.tables.made(&write.key, write.content));
+                writes
+            }
+        }
+    }
+
+    /// The copy of a table that is copied whole gets a write, unless it has it.
+    fn whole_writes(&mut self, table: &Name, version: Version) -> Vec<Write<Name>> {
+        let known = self.at_switch.get(table).copied().unwrap_or(FIRST);
+        if known >= version {
+            return vec![];
+        }
+        self.at_switch.insert(table.clone(), version);
+        let made = self.tables.made(&Key::Whole(table.clone()), Some(version));
+        made.iter().map(|write| self.names.at_switch(write)).collect()
+    }
+}
+
+impl Names {
+    /// A write to a table, as its copy gets it.
+    fn at_switch(&self, write: &Write<Name>) -> Write<Name> {
+        let copy: Result<Write<Name>, Infallible> =
+            write.refer(|_, name| Ok(self.pinned.resident(name).into()));
+        match copy {
+            Ok(copy) => copy,
+            Err(never) => match never {},
+        }
+    }
+
+    fn of_flow(&self, flow: &Flow, is_there: bool) -> Write<Name> {
+        let matches: Vec<Match> = flow.iter().cloned().map(Match::Exact).collect();
+        let call = ActionCall { action: self.resident.clone(), args: vec![] };
+        Write::Entry {
+            table: self.flow_manager.clone(),
+            key: EntryKey { matches: matches.into(), priority: 0 },
+            to: is_there.then(|| Box::new(Entry::new(Run::Action(call)))),
+            count: None,
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! The full tables: all entries of the program, as they are desired.
+
+use base_bits::Bits;
+use base_diag::{Diagnostic, codes::pin as codes};
+use base_time::Time;
+use control_writes::{Entry, EntryKey, Match, Write};
+use dataplane_api::EntryError;
+use device::Options;
+use flow_control::moves::{self, FullTables, Version};
+use ir::{MatchKind, Name, Program};
+use ir_keys::Keys;
+use ir_pin::Pinned;
+use ir_touch::{FlowTables, TooMany};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Values of the union key's parts, in order.
+pub type Flow = Vec<Bits>;
+
+/// What a flow depends on.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Key {
+    /// The entry of a table, or that there is none.
+    Entry(Name, EntryKey),
+    /// All entries of a table that is copied whole.
+    Whole(Name),
+    /// The flow has too many paths: it cannot be at the switch.
+    Unknown,
+}
+
+/// The version of [`Key::Unknown`], and of whole tables as they are at first.
+pub(crate) const FIRST: Version = Version(0);
+
+pub(crate) struct Tables {
+    full: RefCell<FlowTables>,
+    /// Tables with a copy, and those among them that are copied whole.
+    copied: BTreeSet<Name>,
+    whole: BTreeSet<Name>,
+    /// Entries of tables that are copied whole.
+    entries: BTreeMap<(Name, EntryKey), Box<Entry<Name>>>,
+    /// Contents of the keys.
+    current: BTreeMap<Key, Version>,
+    /// The write that made each content, and of each write in progress.
+    writes: BTreeMap<Version, Write<Name>>,
+    last: Version,
+}
+
+impl Tables {
+    /// `program` is the one that was pinned, `entries` are written to its tables.
+    pub(crate) fn new(
+        program: &Program,
+        keys: &Keys,
+        pinned: &Pinned,
+        entries: &[Write<Name>],
+        options: Options,
+    ) -> Result<Tables, Vec<Diagnostic>> {
+        let wrong: Vec<Diagnostic> = copied_by_entry(program, pinned).filter_map(check_table).collect();
+        if !wrong.is_empty() {
+            return Err(wrong);
+        }
+        let full = FlowTables::new(program, keys, options)?;
+        let copied: BTreeSet<Name> = pinned.tables.iter().map(|copy| copy.original.clone()).collect();
+        let mut tables = Tables {
+            full: RefCell::new(full),
+            copied,
+            whole: pinned.whole.clone(),
+            entries: BTreeMap::new(),
+            current: pinned.whole.iter().map(|table| (Key::Whole(table.clone()), FIRST)).collect(),
+            writes: BTreeMap::new(),
+            last: FIRST,
+        };
+        for write in tables.in_source() {
+            tables.note(&write);
+        }
+        for write in entries {
+            let refused = |error: EntryError| {
+                let title = "an entry does not fit the program's tables";
+                vec![Diagnostic::error(codes::NOT_PINNED, title).note(error.message)]
+            };
+            tables.full.get_mut().tables().write(write, Time::ZERO).map_err(refused)?;
+            tables.note(write);
+        }
+        Ok(tables)
+    }
+
+    /// Entries that the program's source gives.
+    fn in_source(&mut self) -> Vec<Write<Name>> {
+        let mut found = vec![];
+        for table in &self.copied {
+            for entry in self.full.get_mut().tables().table_entries(table).unwrap_or_default() {
+                let to = Some(Box::new(Entry::new(entry.run)));
+                found.push(Write::Entry { table: table.clone(), key: entry.key, to, count: None });
+            }
+        }
+        found
+    }
+
+    /// Takes note of an entry that is in the full tables.
+    fn note(&mut self, write: &Write<Name>) {
+        let Write::Entry { table, key, to, .. } = write else { return };
+        if self.whole.contains(table) {
+            let at = (table.clone(), key.clone());
+            match to {
+                Some(entry) => drop(self.entries.insert(at, entry.clone())),
+                None => drop(self.entries.remove(&at)),
+            }
+            return;
+        }
+        if !self.copied.contains(table) {
+            return;
+        }
+        let key = Key::Entry(table.clone(), key.clone());
+        let old = match to {
+            Some(_) => {
+                let version = self.number(write.clone());
+                self.current.insert(key, version)
+            }
+            None => self.current.remove(&key),
+        };
+        if let Some(old) = old {
+            self.writes.remove(&old);
+        }
+    }
+
+    fn number(&mut self, write: Write<Name>) -> Version {
+        self.last = Version(self.last.0 + 1);
+        self.writes.insert(self.last, write);
+        self.last
+    }
+
+    /// A write of the user's, if flows may depend on it.
+    pub(crate) fn begin(&mut self, write: Write<Name>) -> Result<Option<moves::Write<Key>>, EntryError> {
+        let table = match &write {
+            Write::Entry { table, .. } | Write::Default { table, .. } => table.clone(),
+            _ => return Ok(None),
+        };
+        if !self.copied.contains(&table) {
+            return Ok(None);
+        }
+        if matches!(write, Write::Default { .. }) {
+            let message = format!("the default action of `{table}` cannot change while flows move");
+            let help = "write it before flows are promoted, or keep all flows at one place".to_string();
+            return Err(EntryError { message, help: Some(help) });
+        }
+        let inverse = self.inverse(&write);
+        let full = self.full.get_mut().tables();
+        full.write(&write, Time::ZERO)?;
+        full.write(&inverse, Time::ZERO)?;
+        let Write::Entry { key, to, .. } = &write else { return Ok(None) };
+        let key =
+            if self.whole.contains(&table) { Key::Whole(table) } else { Key::Entry(table, key.clone()) };
+        let deletes = to.is_none() && matches!(key, Key::Entry(..));
+        let content = (!deletes).then(|| self.number(write));
+        Ok(Some(moves::Write { key, content }))
+    }
+
+    /// The write that a move or a write in progress stands for; none of what has been there from the start.
+    pub(crate) fn made(&self, key: &Key, content: Option<Version>) -> Option<Write<Name>> {
+        match (key, content) {
+            (_, Some(version)) => self.writes.get(&version).cloned(),
+            (Key::Entry(table, key), None) => {
+                Some(Write::Entry { table: table.clone(), key: key.clone(), to: None, count: None })
+            }
+            (Key::Whole(_) | Key::Unknown, None) => None,
+        }
+    }
+
+    /// The write that undoes `write`.
+    fn inverse(&self, write: &Write<Name>) -> Write<Name> {
+        let Write::Entry { table, key, .. } = write else { return write.clone() };
+        let before = match self.whole.contains(table) {
+            true => self.entries.get(&(table.clone(), key.clone())).cloned(),
+            false => {
+                let version = self.current.get(&Key::Entry(table.clone(), key.clone()));
+                version.and_then(|version| match self.writes.get(version) {
+                    Some(Write::Entry { to, .. }) => to.clone(),
+                    _ => None,
+                })
+            }
+        };
+        Write::Entry { table: table.clone(), key: key.clone(), to: before, count: None }
+    }
+
+    /// True if all paths of the flow are known.
+    pub(crate) fn knows(&self, flow: &Flow) -> Result<(), TooMany> {
+        self.full.borrow_mut().touched(flow).map(drop)
+    }
+
+    fn key(&self, touched: ir_touch::Touched) -> Option<Key> {
+        let ir_touch::Touched { table, key } = touched;
+        if self.whole.contains(&table) {
+            return Some(Key::Whole(table));
+        }
+        let matches: Vec<Match> = key.into_iter().map(Match::Exact).collect();
+        let key = EntryKey { matches: matches.into(), priority: 0 };
+        self.copied.contains(&table).then_some(Key::Entry(table, key))
+    }
+}
+
+impl FullTables<Flow, Key> for Tables {
+    fn content(&self, key: &Key) -> Option<Version> {
+        match key {
+            Key::Unknown => Some(FIRST),
+            _ => self.current.get(key).copied(),
+        }
+    }
+
+    fn touched(&self, flow: &Flow, after: Option<&moves::Write<Key>>) -> Vec<Key> {
+        let mut full = self.full.borrow_mut();
+        let undo = after.and_then(|write| {
+            let made = self.made(&write.key, write.content)?;
+            full.tables().write(&made, Time::ZERO).ok()?;
+            Some(self.inverse(&made))
+        });
+        let found = full.touched(flow);
+        if let Some(undo) = undo {
+            // It was there before.
+            let _ = full.tables().write(&undo, Time::ZERO);
+        }
+        let Ok(found) = found else { return vec![Key::Unknown] };
+        let keys: BTreeSet<Key> = found.into_keys().filter_map(|touched| self.key(touched)).collect();
+        keys.into_iter().collect()
+    }
+
+    fn apply(&mut self, write: &moves::Write<Key>) {
+        let Some(made) = self.made(&write.key, write.content) else { return };
+        // It could be written when it was begun.
+        let _ = self.full.get_mut().tables().write(&made, Time::ZERO);
+        if let (Key::Entry(..), Some(version)) = (&write.key, write.content) {
+            if let Some(old) = self.current.insert(write.key.clone(), version) {
+                self.writes.remove(&old);
+            }
+            return;
+        }
+        self.note(&made);
+        if let (Key::Whole(_), Some(version)) = (&write.key, write.content) {
+            self.writes.remove(&version);
+            self.current.insert(write.key.clone(), version);
+        }
+    }
+}
+
+fn copied_by_entry<'p>(program: &'p Program, pinned: &'p Pinned) -> impl Iterator<Item = &'p ir::Table> {
+    let is_copied = |table: &&ir::Table| {
+        let name = &table.control_plane_name;
+        !pinned.whole.contains(name) && pinned.tables.iter().any(|copy| copy.original == *name)
+    };
+    program.controls.iter().flat_map(|control| &control.tables).filter(is_copied)
+}
+
+/// Copies by entry are of tables in which one key has one entry, and which lose nothing when an entry goes.
+fn check_table(table: &ir::Table) -> Option<Diagnostic> {
+    let name = &table.control_plane_name;
+    let kind = table.keys.iter().find(|key| key.match_kind != MatchKind::Exact);
+    let (span, why) = match (kind, table.counters) {
+        (Some(key), _) => (key.expr.span, "one key has several entries".to_string()),
+        (None, Some(_)) => (table.span, "counts of a copy would be lost with it".to_string()),
+        (None, None) => return None,
+    };
+    let title = format!("flows that look up `{name}` cannot move");
+    let help = "copy the whole table: `resident = \"all\"` under `[app.objects]`, and `flows` of its size";
+    Some(Diagnostic::error(codes::NOT_PINNED, title).at(span, why).help(help))
+}

@@ -1,0 +1,450 @@
+//! The pinned programs of the example apps, while flows move and entries are written, beside the programs themselves: each packet has the
+//! result that the program has on its full tables. Steps take up to 50 ms, end in any order, and get lost and are done again.
+//!
+//! A write in progress may or may not be seen: the result is that before it or that after it. There is one at a time.
+
+use base_bits::Bits;
+use base_time::{Duration, Rng, Time};
+use control_writes::{ActionCall, Entry, EntryKey, Match, Run, Write};
+use dataplane_api::Device;
+use device::trace::EventKind;
+use device::{Options, Switch};
+use flow_control::flows::Place;
+use ir::{MatchKind, Name, Program};
+use ir_keys::{Keys, keys};
+use ir_pin::{Affinity, Pinned, Request, Resident, pin};
+use pinned_flows::{Ended, Flow, PinnedFlows, Refusal, Step, Work};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+#[path = "../../ir-touch/tests/support/mod.rs"]
+mod apps;
+
+use apps::{APPS, compiled, flow, packet, small};
+
+/// Tables that cannot be copied by entry, or that are small.
+const WHOLE: [&str; 6] = ["tenants", "rules", "sides", "sources", "routes", "filters"];
+
+/// What is wrong on purpose.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fault {
+    None,
+    /// Every fourth write to a copy is not done.
+    Copies,
+    /// Flows leave the flow manager after their copies.
+    Expulsions,
+}
+
+struct Outcome {
+    packets: u32,
+    /// Packets that the switch has processed.
+    resident: u32,
+    moves: u64,
+    written: u64,
+    full: u64,
+    /// What has been sent, for comparing two runs.
+    sent: Vec<Vec<(u32, Vec<u8>)>>,
+}
+
+struct Trial {
+    whole: Program,
+    keys: Keys,
+    pinned: Pinned,
+    /// The program with all writes that have ended, and with the one in progress, too.
+    before: Switch,
+    after: Switch,
+    /// The pinned program.
+    rack: Switch,
+    flows: PinnedFlows,
+    /// Steps that are under way, by their end.
+    doing: Vec<(Time, Step)>,
+    there: BTreeSet<(Name, EntryKey)>,
+    fault: Fault,
+    written_copies: u32,
+    writing: Option<(u64, Write<Name>)>,
+    /// Packets of flows that were seen before.
+    frames: Vec<(u32, Vec<u8>)>,
+    /// What packets have looked up in tables that are copied by entry.
+    lookups: Vec<(Name, Box<[Match]>)>,
+}
+
+/// A random entry of a table, for its program.
+fn entry(program: &Program, table: &ir::Table, control: &ir::Control, rng: &mut Rng) -> Write<Name> {
+    let width = |ty: &ir::Type| program.bits(ty).expect("it has a width") as u32;
+    let matches: Vec<Match> = table
+        .keys
+        .iter()
+        .map(|key| {
+            let width = width(&key.expr.ty);
+            let value = small(rng, width);
+            match key.match_kind {
+                MatchKind::Lpm => Match::Lpm { value, prefix_len: width },
+                MatchKind::Ternary if rng.chance(1, 2) => {
+                    Match::Ternary { value: Bits::new(width, 0), mask: Bits::new(width, 0) }
+                }
+                MatchKind::Ternary => Match::Ternary { mask: Bits::ones(width), value },
+                MatchKind::Range => Match::Range { lo: Bits::new(width, 0), hi: value },
+                _ => Match::Exact(value),
+            }
+        })
+        .collect();
+    let run = &table.actions[rng.index(table.actions.len())];
+    let action = &control.actions[run.action.index()];
+    let args = action.params.iter().map(|param| small(rng, width(&control.vars[param.index()].ty))).collect();
+    let is_ordered = |key: &ir::TableKey| matches!(key.match_kind, MatchKind::Ternary | MatchKind::Range);
+    let has_priority = table.keys.iter().any(is_ordered);
+    let key = EntryKey {
+        matches: matches.into(),
+        priority: if has_priority { 1 + rng.below(8) as i64 } else { 0 },
+    };
+    let call = ActionCall { action: action.control_plane_name.clone(), args };
+    let to = (!rng.chance(1, 3)).then(|| Box::new(Entry::new(Run::Action(call))));
+    Write::Entry { table: table.control_plane_name.clone(), key, to, count: None }
+}
+
+fn random_write(program: &Program, rng: &mut Rng) -> Write<Name> {
+    let all: Vec<_> = program
+        .controls
+        .iter()
+        .flat_map(|control| control.tables.iter().map(move |t| (control, t)))
+        .collect();
+    let (control, table) = all[rng.index(all.len())];
+    entry(program, table, control, rng)
+}
+
+impl Trial {
+    fn new(source: &str, fault: Fault, rng: &mut Rng) -> Trial {
+        let whole = compiled(source);
+        let keys = keys(&whole);
+        let tables = whole.controls.iter().flat_map(|control| &control.tables);
+        let resident = tables.map(|table| {
+            let name = table.control_plane_name.clone();
+            let is_whole = WHOLE.iter().any(|last| name.rsplit('.').next() == Some(last));
+            (name, if is_whole { Resident::Whole } else { Resident::Most(64) })
+        });
+        let request = Request {
+            affinity: Affinity::Medium,
+            region: "external".into(),
+            key: keys.key.parts.iter().map(|part| part.name.clone()).collect(),
+            shards: None,
+            flows: 16,
+            resident: resident.collect(),
+        };
+        let pinned = pin(&whole, &request).unwrap_or_else(|found| panic!("{found:#?}"));
+        let device = |program: &Program| {
+            ir_interp::switch(Arc::new(program.clone()), Options::default()).expect("it runs")
+        };
+        let (mut before, mut after, mut rack) = (device(&whole), device(&whole), device(&pinned.program));
+        let mut entries = vec![];
+        for _ in 0..40 {
+            let write = random_write(&whole, rng);
+            if before.write(&write, Time::ZERO).is_err() {
+                continue;
+            }
+            after.write(&write, Time::ZERO).expect("both have the same");
+            rack.write(&write, Time::ZERO).expect("the tables of helpers are the program's");
+            let Write::Entry { table, .. } = &write else { continue };
+            if pinned.whole.contains(table) {
+                rack.write(&renamed(&write, &pinned), Time::ZERO).expect("so are copies");
+            }
+            entries.push(write);
+        }
+        let flows =
+            PinnedFlows::new(&whole, &keys, &pinned, &entries, Duration::from_s(2), Options::default());
+        let flows = flows.unwrap_or_else(|found| panic!("{found:#?}"));
+        Trial {
+            whole,
+            keys,
+            pinned,
+            before,
+            after,
+            rack,
+            flows,
+            doing: vec![],
+            there: BTreeSet::new(),
+            fault,
+            written_copies: 0,
+            writing: None,
+            frames: vec![],
+            lookups: vec![],
+        }
+    }
+
+    /// Begins the steps that are due, and carries out those that end by `now`.
+    fn go_on(&mut self, now: Time, rng: &mut Rng) {
+        loop {
+            while let Some(step) = self.flows.next_step() {
+                self.doing.push((now + Duration::from_us(rng.below(50_000)), step));
+            }
+            let next = (0..self.doing.len()).min_by_key(|at| (self.doing[*at].0, self.doing[*at].1.id));
+            let Some(at) = next.filter(|at| self.doing[*at].0 <= now) else { return };
+            let (due, step) = self.doing.swap_remove(at);
+            let again = due + Duration::from_us(1 + rng.below(50_000));
+            match rng.below(10) {
+                // The request is lost.
+                0 => self.doing.push((again, step)),
+                // Its answer is lost.
+                1 => {
+                    if self.carry_out(&step, rng) == Ended::Done {
+                        self.doing.push((again, step));
+                    } else {
+                        self.flows.ended(step.id, Ended::Full);
+                    }
+                }
+                _ => {
+                    let ended = self.carry_out(&step, rng);
+                    self.flows.ended(step.id, ended);
+                }
+            }
+            if let Some((number, write)) = &self.writing
+                && self.flows.written() > *number
+            {
+                self.before.write(write, Time::ZERO).expect("the other one could");
+                self.writing = None;
+            }
+        }
+    }
+
+    fn carry_out(&mut self, step: &Step, rng: &mut Rng) -> Ended {
+        // Packets pass at one time: none is inside.
+        let Work::Write(writes) = &step.work else { return Ended::Done };
+        if let [Write::Entry { table, key, to: Some(_), .. }] = writes.as_slice() {
+            let is_new = !self.there.contains(&(table.clone(), key.clone()));
+            let is_copy = self.pinned.flow_manager.as_ref() == Some(table)
+                || self.pinned.tables.iter().any(|copy| copy.resident == *table);
+            if is_copy && is_new && !self.pinned.whole.contains(table) && rng.chance(1, 20) {
+                return Ended::Full;
+            }
+        }
+        for write in writes {
+            let Write::Entry { table, key, to, .. } = write else { continue };
+            let is_resident = self.pinned.tables.iter().any(|copy| copy.resident == *table);
+            self.written_copies += u32::from(is_resident);
+            let is_expelled = self.pinned.flow_manager.as_ref() == Some(table) && to.is_none();
+            let skips = match self.fault {
+                Fault::None => false,
+                Fault::Copies => is_resident && self.written_copies % 4 == 0,
+                Fault::Expulsions => is_expelled,
+            };
+            if skips {
+                continue;
+            }
+            let at = (table.clone(), key.clone());
+            match to {
+                Some(_) => _ = self.there.insert(at),
+                // It may have been done before.
+                None => _ = self.there.remove(&at),
+            }
+            let done = self.rack.write(write, Time::ZERO);
+            if done.is_err() && to.is_some() {
+                self.there.remove(&(table.clone(), key.clone()));
+                return Ended::Full;
+            }
+        }
+        Ended::Done
+    }
+
+    /// Runs it. What is wrong is an error.
+    fn run(&mut self, events: u32, writes: bool, rng: &mut Rng) -> Result<Outcome, String> {
+        let mut now = Time::ZERO;
+        let mut known: Vec<Flow> = vec![];
+        let mut outcome = Outcome { packets: 0, resident: 0, moves: 0, written: 0, full: 0, sent: vec![] };
+        for _ in 0..events {
+            now = now + Duration::from_us(rng.below(4_000));
+            self.go_on(now, rng);
+            match rng.below(20) {
+                0..3 if !known.is_empty() => match self.flows.promote(&known[rng.index(known.len())]) {
+                    Ok(()) | Err(Refusal::Busy) => {}
+                    Err(other) => return Err(format!("promotion: {other:?}")),
+                },
+                3..5 if !known.is_empty() => {
+                    let _ = self.flows.demote(&known[rng.index(known.len())]);
+                }
+                5..7 if writes && self.writing.is_none() => {
+                    let write = self.random_write(rng);
+                    if self.flows.write(write.clone()).is_ok() {
+                        self.after.write(&write, Time::ZERO).expect("the full tables could");
+                        self.writing = Some((self.flows.written(), write));
+                    }
+                }
+                7 if rng.chance(1, 10) => {
+                    let idle = known.iter().filter(|flow| self.flows.place(flow) == Some(Place::Resident));
+                    let seen = idle.map(|flow| (flow.clone(), Duration::from_s(rng.below(4)))).collect();
+                    self.flows.seen(seen);
+                }
+                _ => self.packet(now, &mut known, &mut outcome, rng)?,
+            }
+        }
+        for flow in &known {
+            let _ = self.flows.demote(flow);
+        }
+        while !(self.flows.is_at_rest() && self.doing.is_empty()) {
+            now = now + Duration::from_ms(10);
+            self.go_on(now, rng);
+        }
+        let counters = self.flows.counters();
+        (outcome.moves, outcome.full) = (counters.promoted, counters.full);
+        outcome.written = self.flows.written();
+        self.check_end(writes)?;
+        Ok(outcome)
+    }
+
+    /// A random write, mostly to an entry that packets look up.
+    fn random_write(&self, rng: &mut Rng) -> Write<Name> {
+        let Some((name, matches)) = rng.pick(&self.lookups).filter(|_| !self.lookups.is_empty()) else {
+            return random_write(&self.whole, rng);
+        };
+        if rng.chance(1, 4) {
+            return random_write(&self.whole, rng);
+        }
+        let all = self.whole.controls.iter().flat_map(|c| c.tables.iter().map(move |t| (c, t)));
+        let found = all.into_iter().find(|(_, table)| table.control_plane_name == *name);
+        let (control, table) = found.expect("the program has it");
+        let mut write = entry(&self.whole, table, control, rng);
+        if let Write::Entry { key, .. } = &mut write {
+            key.matches.clone_from(matches);
+        }
+        write
+    }
+
+    fn packet(
+        &mut self,
+        now: Time,
+        known: &mut Vec<Flow>,
+        outcome: &mut Outcome,
+        rng: &mut Rng,
+    ) -> Result<(), String> {
+        let (port, frame) = match self.frames.is_empty() || rng.chance(1, 4) {
+            true => (rng.below(4) as u32, packet(rng)),
+            false => self.frames[rng.index(self.frames.len())].clone(),
+        };
+        self.before.set_trace(true);
+        let sent = |switch: &mut Switch| -> Vec<(u32, Vec<u8>)> {
+            let outputs = switch.process(port, &frame, now);
+            outputs.into_iter().map(|output| (output.port, output.frame)).collect()
+        };
+        let (before, after) = (sent(&mut self.before), sent(&mut self.after));
+        let events = self.before.take_trace();
+        let flow = flow(&self.keys, port, &events);
+        for event in events {
+            let EventKind::Table { table, keys, .. } = event.kind else { continue };
+            if !self.pinned.whole.contains(&table) && self.lookups.len() < 20 {
+                let keys = keys.into_iter().filter_map(|key| key.value.bits).map(Match::Exact);
+                self.lookups.push((table, keys.collect()));
+            }
+        }
+        let found = sent(&mut self.rack);
+        if found != before && found != after {
+            return Err(format!("a packet of {flow:?} at {now}: {before:?} or {after:?}, found {found:?}"));
+        }
+        outcome.packets += 1;
+        outcome.resident += u32::from(self.flows.place(&flow) == Some(Place::Resident));
+        outcome.sent.push(found);
+        if !known.contains(&flow) && known.len() < 20 {
+            self.frames.push((port, frame));
+            known.push(flow);
+        }
+        Ok(())
+    }
+
+    /// All flows are at helpers: the switch has no copies, and counters are those of the program.
+    fn check_end(&mut self, writes: bool) -> Result<(), String> {
+        if !self.flows.is_empty() {
+            return Err(format!("flows are left: {:?}", self.flows.numbers()));
+        }
+        let by_entry = self.pinned.tables.iter().filter(|copy| !self.pinned.whole.contains(&copy.original));
+        let tables: Vec<Name> =
+            by_entry.map(|copy| copy.resident.clone()).chain(self.pinned.flow_manager.clone()).collect();
+        for table in tables {
+            let left = self.rack.table_entries(&table).expect("a table").len();
+            if left > 0 {
+                return Err(format!("{left} entries are left in `{table}`"));
+            }
+        }
+        let (alone, rack) = (self.before.state(), self.rack.state());
+        for copy in self.pinned.objects.iter().filter(|_| !writes) {
+            let of = |state: &BTreeMap<String, Vec<u8>>, name: &Name| {
+                state.get(name.as_str()).cloned().unwrap_or_default()
+            };
+            let sum = device::add_counts(&of(&rack, &copy.original), &of(&rack, &copy.resident));
+            if sum != of(&alone, &copy.original) {
+                return Err(format!("`{}` has other counts", copy.original));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn renamed(write: &Write<Name>, pinned: &Pinned) -> Write<Name> {
+    let copy: Result<_, std::convert::Infallible> = write.refer(|_, name| Ok(pinned.resident(name).into()));
+    copy.unwrap_or_else(|never| match never {})
+}
+
+fn run(app: usize, seed: u64, fault: Fault) -> Result<Outcome, String> {
+    let (name, source) = APPS[app];
+    let mut rng = Rng::new(seed).split(name);
+    let writes = seed % 2 == 0;
+    let mut trial = Trial::new(source, fault, &mut rng);
+    trial.run(400, writes, &mut rng).map_err(|why| format!("{name}, seed {seed}: {why}"))
+}
+
+#[test]
+fn packets_have_the_full_tables_results_while_flows_move() {
+    let seeds = if std::env::var_os("P4RACK_ALL").is_some() { 400 } else { 12 };
+    for (app, (name, _)) in APPS.iter().enumerate() {
+        let (mut packets, mut resident, mut moves, mut written, mut full) = (0, 0, 0, 0, 0);
+        for seed in 0..seeds {
+            let outcome = run(app, seed, Fault::None).unwrap_or_else(|why| panic!("{why}"));
+            packets += outcome.packets;
+            resident += outcome.resident;
+            moves += outcome.moves;
+            written += outcome.written;
+            full += outcome.full;
+        }
+        println!(
+            "{name}: {packets} packets, {resident} at the switch, {moves} moves, {written} writes, full {full} times"
+        );
+        assert!(resident * 20 > packets && moves > seeds && written > seeds / 2, "{name} does too little");
+    }
+}
+
+#[test]
+fn the_same_seed_does_the_same() {
+    for app in 0..APPS.len() {
+        let [one, other] = [(); 2].map(|()| run(app, 4, Fault::None).unwrap_or_else(|why| panic!("{why}")));
+        assert_eq!((one.sent, one.moves, one.written), (other.sent, other.moves, other.written));
+    }
+}
+
+#[test]
+fn what_is_not_done_is_noticed() {
+    for fault in [Fault::Copies, Fault::Expulsions] {
+        let noticed = (0..8).filter(|seed| run(1, *seed, fault).is_err()).count();
+        assert!(noticed > 0, "{fault:?} is not noticed");
+    }
+}
+
+#[test]
+fn tables_that_cannot_be_copied_by_entry_are_refused() {
+    let whole = compiled(APPS[0].1);
+    let keys = keys(&whole);
+    let request = Request {
+        affinity: Affinity::Medium,
+        region: "external".into(),
+        key: keys.key.parts.iter().map(|part| part.name.clone()).collect(),
+        shards: None,
+        flows: 16,
+        resident: [].into(),
+    };
+    let pinned = pin(&whole, &request).unwrap_or_else(|found| panic!("{found:#?}"));
+    let made = PinnedFlows::new(&whole, &keys, &pinned, &[], Duration::from_s(2), Options::default());
+    let found: Vec<String> = made.err().unwrap_or_default().into_iter().map(|found| found.title).collect();
+    assert_eq!(
+        found,
+        [
+            "flows that look up `AclIngress.routes` cannot move",
+            "flows that look up `AclIngress.tenants` cannot move",
+            "flows that look up `AclIngress.rules` cannot move",
+        ]
+    );
+}
