@@ -169,8 +169,7 @@ impl Owner {
         started: Instant,
         front: Front,
         links: Vec<Link>,
-        memory: Memory,
-        keeper: Option<Keeper>,
+        (memory, keeper): (Memory, Option<Keeper>),
     ) -> Owner {
         if keeper.is_some() {
             switch.keep_notes();

@@ -436,7 +436,7 @@ fn owner(
         None => None,
     };
     let memory = Memory::new(drops, give_back);
-    let mut owner = Owner::new(switch, lanes, (cpu_port, record), started, front, links, memory, keeper);
+    let mut owner = Owner::new(switch, lanes, (cpu_port, record), started, front, links, (memory, keeper));
     if let Some(start) = start {
         owner.start(start).map_err(|status| failed(status.message))?;
     }
