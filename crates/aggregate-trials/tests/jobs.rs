@@ -61,19 +61,20 @@ struct Programs(BTreeMap<(u32, bool, bool), &'static Compiled>);
 impl Programs {
     fn device(&mut self, layout: Layout) -> Box<dyn Node> {
         let senders: Vec<_> = (0..MAPPERS_OF_A_JOB).map(|channel| (Kind::Data, channel)).collect();
-        self.node(layout, 0, false, &senders)
+        self.node(layout, 0, (false, false), &senders)
     }
 
     /// A switch of a tree of so many leaves.
     fn of_tree(&mut self, layout: Layout, number: u16, leaves: u16, channels: u16) -> Box<dyn Node> {
-        self.node(layout, number, number == leaves, &tree_senders(number, leaves, channels))
+        let senders = tree_senders(number, leaves, channels);
+        self.node(layout, number, (number == leaves, number < leaves), &senders)
     }
 
     fn node(
         &mut self,
         layout: Layout,
         number: u16,
-        is_parent: bool,
+        (is_parent, has_parent): (bool, bool),
         senders: &[(Kind, u16)],
     ) -> Box<dyn Node> {
         let operators = vec![Op::Add, Op::Max, Op::Or];
@@ -84,7 +85,7 @@ impl Programs {
         });
         let job = (JOB, number, 1);
         let pipeline =
-            Pipeline::of_senders(program, compiled, Engine::Native, job, senders).expect("it starts");
+            Pipeline::of_senders(program, compiled, Engine::Native, job, has_parent, senders).expect("it starts");
         Box::new(Device { layout, pipeline })
     }
 }

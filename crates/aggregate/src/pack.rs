@@ -13,7 +13,7 @@ use std::fmt;
 pub struct Parcel {
     /// The pairs must not be folded on the way: a value too large for the sum of all mappers, or the tag 0.
     pub is_direct: bool,
-    /// In the order of lanes.
+    /// In the order of lanes; of direct ones, block after block.
     pub pairs: Vec<Pair>,
 }
 
@@ -23,8 +23,8 @@ pub type Round = Vec<Parcel>;
 /// Bits of the number of a packet inside its generation; the generation stands above them in `seq`.
 pub const ROUND_BITS: u32 = 16;
 
-/// Limit on the packets of a round.
-pub const MOST_PARCELS: usize = 1 << ROUND_BITS;
+/// Limit on the packets of a round. As many again, and some more, may carry the pairs that a switch did not fold.
+pub const MOST_PARCELS: usize = 3 << (ROUND_BITS - 3);
 
 /// Pairs that cannot be packed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -69,7 +69,7 @@ pub fn pack(
                 }
             }
             let [folded, direct] = queues;
-            [parcels(&folded, false), parcels(&direct, true)].concat()
+            [parcels(&folded), direct_parcels(direct.concat(), layout)].concat()
         })
         .collect();
     match rounds.iter().map(Vec::len).max() {
@@ -83,11 +83,43 @@ pub fn round_of(place: &Place, rounds: u32) -> u32 {
     ((u128::from(place.order()) * u128::from(rounds.max(1))) >> 64) as u32
 }
 
-fn parcels(queues: &[Vec<Pair>], is_direct: bool) -> Vec<Parcel> {
+/// A pair of each lane in each packet.
+fn parcels(queues: &[Vec<Pair>]) -> Vec<Parcel> {
     let most = queues.iter().map(Vec::len).max().unwrap_or(0);
-    let parcel =
-        |at| Parcel { is_direct, pairs: queues.iter().filter_map(|queue| queue.get(at)).copied().collect() };
+    let parcel = |at| Parcel {
+        is_direct: false,
+        pairs: queues.iter().filter_map(|queue| queue.get(at)).copied().collect(),
+    };
     (0..most).map(parcel).collect()
+}
+
+/// Packets for pairs that no switch folds, as long as packets may be.
+pub(crate) fn direct_parcels(pairs: Vec<Pair>, layout: &Layout) -> Vec<Parcel> {
+    let mut queues = vec![vec![]; layout.lanes.into()];
+    for pair in pairs {
+        if let Some(queue) = queues.get_mut(usize::from(pair.place.slot.lane)) {
+            queue.push(pair);
+        }
+    }
+    let mut parcels: Vec<Parcel> = vec![];
+    let mut left = 0;
+    for pair in self::parcels(&queues).into_iter().flat_map(|parcel| parcel.pairs) {
+        let pairs = parcels.last_mut().map(|parcel| &mut parcel.pairs);
+        let begins =
+            pairs.as_ref().and_then(|pairs| pairs.last()).is_some_and(|last| last.place.slot.lane >= pair.place.slot.lane);
+        let bytes = layout.pair_bytes() + if begins { layout.block_bytes() } else { 0 };
+        match pairs.filter(|_| bytes <= left) {
+            Some(pairs) => {
+                pairs.push(pair);
+                left -= bytes;
+            }
+            None => {
+                parcels.push(Parcel { is_direct: true, pairs: vec![pair] });
+                left = layout.most_bytes() - layout.header_bytes() - layout.pair_bytes();
+            }
+        }
+    }
+    parcels
 }
 
 #[cfg(test)]
@@ -108,7 +140,7 @@ mod tests {
         for (round, at) in rounds.iter().zip(0..) {
             for parcel in round {
                 let lanes: Vec<u8> = parcel.pairs.iter().map(|pair| pair.place.slot.lane).collect();
-                assert!(lanes.is_sorted_by(|a, b| a < b) && !lanes.is_empty());
+                assert!(!lanes.is_empty() && (parcel.is_direct || lanes.is_sorted_by(|a, b| a < b)));
                 for pair in &parcel.pairs {
                     assert_eq!(round_of(&pair.place, 3), at);
                     assert_eq!(parcel.is_direct, pair.value > 23_000);

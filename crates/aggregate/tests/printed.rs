@@ -36,7 +36,7 @@ fn entries(layout: &Layout) -> String {
     let sender =
         |port: u16| Sender { kind: Kind::Data, port: port.into(), channel: port - 1, place: port - 1 };
     let senders = (1..=3).map(sender).collect();
-    let seat = Seat { job: 1, place: 0, switch: 0, boot: 1, reducer_port: 4, senders };
+    let seat = Seat { job: 1, place: 0, switch: 0, boot: 1, reducer_port: 4, has_parent: false, senders };
     let route = |(port, address): (u32, u32)| {
         let keys = format!("hdr.ipv4.dst_addr:{address:#x}/32");
         let next_hop = 0x0200_0000_0000 | u64::from(address);
