@@ -235,7 +235,7 @@ const MUTANTS: [(&str, &str); 17] = [
     ("slots.write(task.first_slot + task.row, 32w0 ++ 32w0);", ""),
     ("held > lane.value ? held", "held < lane.value ? held"),
     ("hdr.ipv4.ecn == 3 ? 32w1 : 0", "0"),
-    ("standard_metadata.ingress_port != meta.reducer_port", "false"),
+    ("!is_again && standard_metadata.ingress_port != meta.reducer_port", "false"),
     ("hdr.agg.generation < generation", "false"),
 ];
 

@@ -118,6 +118,12 @@ impl Mapper {
         self.attempt.as_ref().is_some_and(|attempt| !attempt.is_over)
     }
 
+    /// True if every packet of the round was sent once.
+    pub fn has_sent_all(&self) -> bool {
+        let round = |attempt: &Attempt| self.rounds.get(attempt.round as usize).map_or(0, Vec::len);
+        self.attempt.as_ref().is_none_or(|attempt| attempt.next as usize >= round(attempt))
+    }
+
     /// A packet has arrived. Packets that are not for it change nothing.
     pub fn handle(&mut self, now: Time, packet: &Packet) {
         if packet.job != self.config.job || packet.channel != self.config.channel {
@@ -144,7 +150,10 @@ impl Mapper {
         if packet.generation < known || round.is_none() || !is_numbered {
             return;
         }
-        self.answer = Some((packet.generation, packet.seq));
+        // Who is named need not answer the first START: packets do. Later ones ask whether it is still there.
+        if packet.aux != self.config.incarnation || packet.generation == known {
+            self.answer = Some((packet.generation, packet.seq));
+        }
         if packet.generation == known {
             return;
         }

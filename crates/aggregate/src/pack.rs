@@ -2,6 +2,9 @@
 //!
 //! A round is a slice of the hash space, the same at every mapper: fewer keys then compete for the slots at a time. Inside a round
 //! each lane has a queue in hash order, and a packet takes the next pair of each lane.
+//!
+//! Where pairs evict each other, packet `n` of `m` takes no pair from beyond `n / m` of the round. Otherwise a lane with few pairs would
+//! run ahead, by as much as the root of their number, and would meet the keys of other mappers' lanes too late.
 
 use crate::key::Place;
 use crate::layout::Layout;
@@ -16,6 +19,10 @@ pub struct Parcel {
     /// In the order of lanes; of direct ones, block after block.
     pub pairs: Vec<Pair>,
 }
+
+/// Spare packets of paced rounds, in roots of a lane's pairs. With `s` of them in `n` packets, a pair is late by about `n / 2s` packets
+/// (a queue that is served at regular times), and the headers of `s` packets are added. With slots for 1 % of the keys, this is the least sum.
+const SPARE: usize = 33;
 
 /// The packets of a round.
 pub type Round = Vec<Parcel>;
@@ -69,7 +76,9 @@ pub fn pack(
                 }
             }
             let [folded, direct] = queues;
-            [parcels(&folded), direct_parcels(direct.concat(), layout)].concat()
+            let paced = |pair: &Pair| (pair.place.order() as u128 * u128::from(rounds.max(1))) as u64;
+            let folded = if layout.evict { paced_parcels(folded, paced) } else { parcels(&folded) };
+            [folded, direct_parcels(direct.concat(), layout)].concat()
         })
         .collect();
     match rounds.iter().map(Vec::len).max() {
@@ -91,6 +100,27 @@ fn parcels(queues: &[Vec<Pair>]) -> Vec<Parcel> {
         pairs: queues.iter().filter_map(|queue| queue.get(at)).copied().collect(),
     };
     (0..most).map(parcel).collect()
+}
+
+/// More packets than a lane has pairs, so that no lane lags behind for long ([`SPARE`]); each with pairs of its part of the round. `position`: of a pair in the round, which is the
+/// whole of 2^64.
+fn paced_parcels(queues: Vec<Vec<Pair>>, position: impl Fn(&Pair) -> u64) -> Vec<Parcel> {
+    let pairs: usize = queues.iter().map(Vec::len).sum();
+    let lane = pairs.div_ceil(queues.len().max(1)).max(1);
+    let planned = (lane + (SPARE * lane.isqrt()).min(lane)) as u128;
+    let mut queues: Vec<_> = queues.into_iter().map(|queue| queue.into_iter().peekable()).collect();
+    let mut parcels = vec![];
+    let mut left = pairs;
+    for number in 1.. {
+        if left == 0 {
+            break;
+        }
+        let is_due = |pair: &Pair| u128::from(position(pair)) * planned < number << 64;
+        let next: Vec<Pair> = queues.iter_mut().filter_map(|queue| queue.next_if(is_due)).collect();
+        left -= next.len();
+        parcels.extend((!next.is_empty()).then_some(Parcel { is_direct: false, pairs: next }));
+    }
+    parcels
 }
 
 /// Packets for pairs that no switch folds, as long as packets may be.

@@ -270,6 +270,7 @@ impl Reducer {
     }
 }
 
-fn add_wide(sums: &mut Sums, place: Place, value: u64, op: Op) {
+/// Folds a value into those of a key.
+pub(crate) fn add_wide(sums: &mut Sums, place: Place, value: u64, op: Op) {
     sums.entry(place).and_modify(|held| *held = op.fold_wide(*held, value)).or_insert(value);
 }

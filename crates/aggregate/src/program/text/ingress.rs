@@ -217,7 +217,7 @@ pub(super) fn ingress(program: &Program) -> String {
                 }}
             }}
         }} else {{
-            if (standard_metadata.ingress_port != meta.reducer_port) {{
+            if (!is_again && standard_metadata.ingress_port != meta.reducer_port) {{
                 refuse();
                 return;
             }}
@@ -294,6 +294,8 @@ pub(super) fn ingress(program: &Program) -> String {
                 hdr.agg.type = task.what == FETCH ? READREPLY : CLEARED;
             }}
             turn();
+            // A packet that has come back has no ingress port.
+            standard_metadata.egress_spec = meta.reducer_port;
             return;
         }}
         if (is_answer) {{
