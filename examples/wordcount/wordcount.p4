@@ -552,7 +552,7 @@ control AggIngress(inout headers_t hdr,
                 }
             }
         } else {
-            if (standard_metadata.ingress_port != meta.reducer_port) {
+            if (!is_again && standard_metadata.ingress_port != meta.reducer_port) {
                 refuse();
                 return;
             }
@@ -660,6 +660,8 @@ control AggIngress(inout headers_t hdr,
                 hdr.agg.type = task.what == FETCH ? READREPLY : CLEARED;
             }
             turn();
+            // A packet that has come back has no ingress port.
+            standard_metadata.egress_spec = meta.reducer_port;
             return;
         }
         if (is_answer) {

@@ -21,7 +21,8 @@ pub struct Parcel {
 }
 
 /// Spare packets of paced rounds, in roots of a lane's pairs. With `s` of them in `n` packets, a pair is late by about `n / 2s` packets
-/// (a queue that is served at regular times), and the headers of `s` packets are added. With slots for 1 % of the keys, this is the least sum.
+/// (a queue that is served at regular times), and the headers of `s` packets are added. With slots for 1 % of the keys, this is the least sum; a third of
+/// `n` is the most.
 const SPARE: usize = 33;
 
 /// The packets of a round.
@@ -107,7 +108,7 @@ fn parcels(queues: &[Vec<Pair>]) -> Vec<Parcel> {
 fn paced_parcels(queues: Vec<Vec<Pair>>, position: impl Fn(&Pair) -> u64) -> Vec<Parcel> {
     let pairs: usize = queues.iter().map(Vec::len).sum();
     let lane = pairs.div_ceil(queues.len().max(1)).max(1);
-    let planned = (lane + (SPARE * lane.isqrt()).min(lane)) as u128;
+    let planned = (lane + (SPARE * lane.isqrt()).min(lane / 3)) as u128;
     let mut queues: Vec<_> = queues.into_iter().map(|queue| queue.into_iter().peekable()).collect();
     let mut parcels = vec![];
     let mut left = pairs;

@@ -11,7 +11,7 @@ const MOST: usize = 16;
 const MOST_READY: usize = 256;
 
 /// An acknowledgement waits for others for this part of the least time before a mapper sends again.
-const PART: u64 = 8;
+const PART: u64 = 32;
 
 /// Acknowledgements that wait to be sent.
 #[derive(Debug)]
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn packets_are_acknowledged_together_and_after_a_while() {
-        let mut acks = Acks::new(Duration::from_us(80));
+        let mut acks = Acks::new(Duration::from_us(320));
         [7, 5, 90, 6, 5].iter().for_each(|seq| acks.add(&spill(*seq), false, Time::ZERO));
         assert_eq!(acks.poll(Time::ZERO), None);
         let due = acks.deadline().expect("something waits");
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn sixteen_do_not_wait_and_marked_ones_go_alone() {
-        let mut acks = Acks::new(Duration::from_us(80));
+        let mut acks = Acks::new(Duration::from_us(320));
         (1..=16).for_each(|seq| acks.add(&spill(seq), false, Time::ZERO));
         let (_, all) = acks.poll(Time::ZERO).expect("they are enough");
         assert_eq!((all.seq, all.map), (16, 0x7fff));
