@@ -913,11 +913,8 @@ control AggIngress(inout headers_t hdr,
             hdr.agg.valid = meta.map[31:0]; hdr.more.valid = meta.map[127:32];
         }
         bool is_stream = hdr.agg.type == DATA;
-        bool is_answer = is_stream && is_folded;
-        if (is_answer) {
-            // The mapper sends the lanes that are left past the switches.
-            meta.map = 0;
-        }
+        // The mapper sends what is left past the switches.
+        bool is_answer = is_stream && (is_folded || meta.has_parent == 0);
         quad_0.apply(hdr.lane_0, hdr.lane_1, hdr.lane_2, hdr.lane_3, meta.map[3:0], meta.pairs);
         quad_1.apply(hdr.lane_4, hdr.lane_5, hdr.lane_6, hdr.lane_7, meta.map[7:4], meta.pairs);
         quad_2.apply(hdr.lane_8, hdr.lane_9, hdr.lane_10, hdr.lane_11, meta.map[11:8], meta.pairs);

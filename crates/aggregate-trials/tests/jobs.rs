@@ -84,8 +84,8 @@ impl Programs {
             Box::leak(Box::new(compile(&source).expect("it compiles")))
         });
         let job = (JOB, number, 1);
-        let pipeline =
-            Pipeline::of_senders(program, compiled, Engine::Native, job, has_parent, senders).expect("it starts");
+        let pipeline = Pipeline::of_senders(program, compiled, Engine::Native, job, has_parent, senders)
+            .expect("it starts");
         Box::new(Device { layout, pipeline })
     }
 }

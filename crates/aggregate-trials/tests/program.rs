@@ -131,7 +131,8 @@ fn difference_of(
     let compiled = compile(source).unwrap_or_else(|problem| panic!("{problem}\n{source}"));
     let senders = senders(is_parent);
     let mut pipeline =
-        Pipeline::of_senders(program, &compiled, engine, (JOB, NUMBER, 1), has_parent, &senders).expect("it starts");
+        Pipeline::of_senders(program, &compiled, engine, (JOB, NUMBER, 1), has_parent, &senders)
+            .expect("it starts");
     let mut model = Switch::of_senders(layout, NUMBER, JOB, senders, 1);
     if has_parent {
         model = model.before_a_parent();

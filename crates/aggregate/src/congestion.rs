@@ -71,7 +71,8 @@ impl Congestion {
     /// A packet is acknowledged. `sent` is when it was sent, if it was sent once; `has_waited`: the acknowledgement waited for others.
     pub fn acknowledged(&mut self, now: Time, sent: Option<Time>, is_marked: bool, has_waited: bool) {
         let trip = sent.map(|sent| now.since(sent));
-        let is_long = !has_waited && trip.is_some_and(|trip| self.least.is_some_and(|least| trip > least * LONG));
+        let is_long =
+            !has_waited && trip.is_some_and(|trip| self.least.is_some_and(|least| trip > least * LONG));
         if let Some(trip) = trip {
             self.measure(trip);
         }

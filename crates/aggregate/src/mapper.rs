@@ -2,7 +2,8 @@
 //!
 //! START(generation, round) lets it send the packets of a round; a START of a later generation abandons them. A packet is sent
 //! only if the one a window before it is acknowledged, so that a cell in the switch is never given to another packet too early.
-//! Pairs that a switch has not folded come back as bits of its ACK, and are sent past the switches, many in a packet.
+//! Pairs that a switch has not folded come back as bits of its ACK, those that left their slots for others whole. They are sent past
+//! the switches, many in a packet.
 //! When all are acknowledged it sends END. Packet `n` of generation `g` has the number `g << ROUND_BITS | n`: numbers grow over the
 //! whole job, without a memory that a crash could take.
 //!
@@ -193,6 +194,8 @@ impl Mapper {
             if let Some(parcel) = round.and_then(|round| round.get(number as usize)).filter(|_| !is_stored) {
                 let is_left = |pair: &&Pair| packet.map >> (pair.place.slot.lane & 127) & 1 != 0;
                 attempt.left.extend(parcel.pairs.iter().filter(is_left));
+                // Pairs that others sent, and that left their slots for some of these.
+                attempt.left.extend(&packet.pairs);
             }
         }
         for order in orders {

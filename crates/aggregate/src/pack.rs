@@ -136,8 +136,10 @@ pub(crate) fn direct_parcels(pairs: Vec<Pair>, layout: &Layout) -> Vec<Parcel> {
     let mut left = 0;
     for pair in self::parcels(&queues).into_iter().flat_map(|parcel| parcel.pairs) {
         let pairs = parcels.last_mut().map(|parcel| &mut parcel.pairs);
-        let begins =
-            pairs.as_ref().and_then(|pairs| pairs.last()).is_some_and(|last| last.place.slot.lane >= pair.place.slot.lane);
+        let begins = pairs
+            .as_ref()
+            .and_then(|pairs| pairs.last())
+            .is_some_and(|last| last.place.slot.lane >= pair.place.slot.lane);
         let bytes = layout.pair_bytes() + if begins { layout.block_bytes() } else { 0 };
         match pairs.filter(|_| bytes <= left) {
             Some(pairs) => {

@@ -43,7 +43,7 @@ pub enum Kind {
     /// Mapper to reducer, through the switch: pairs to fold.
     Data = 1,
     /// To the mapper: the packet `seq` is folded, but for the lanes in `valid`, which the mapper sends past the switch; or it is
-    /// stored (see [`STORED`]). From the mapper: an answer to START, its incarnation in `aux`.
+    /// stored (see [`STORED`]). With eviction, the pairs that left their slots follow. From the mapper: an answer to START, its incarnation in `aux`.
     Ack = 2,
     /// To the reducer: pairs of packet `seq` of the channel that are not folded. A mapper's own have several blocks.
     Spill = 3,
@@ -205,7 +205,8 @@ impl Packet {
             valid |= high.iter().fold(0, |map, byte| map << 8 | u128::from(*byte)) << 32;
         }
         let header = Packet { kind, op, job, generation, boot, channel, seq, aux, map: 0, pairs: vec![] };
-        if !kind.has_pairs() {
+        let has_pairs = kind.has_pairs() || kind == Kind::Ack && layout.evict && aux & STORED == 0;
+        if !has_pairs {
             let is_wrong = valid != 0 && kind != Kind::Ack;
             return (!is_wrong).then_some(Packet { map: valid, ..header });
         }

@@ -134,13 +134,6 @@ impl Switch {
             self.cells[at] = cell;
         }
         let cell = &self.cells[at];
-        if packet.kind != Kind::ReadReply && (cell.spilled == 0 || !self.layout.evict && !self.has_parent) {
-            // A lane that the packet does not have is not left, whatever the first packet with this number had.
-            let map = packet.pairs.iter().fold(0, |map, pair| map | 1 << pair.place.slot.lane);
-            let aux = if is_marked { CONGESTED } else { 0 };
-            let map = cell.spilled & map;
-            return Some((Direction::Back, Packet { kind: Kind::Ack, aux, map, pairs: vec![], ..packet }));
-        }
         packet.pairs.retain(|pair| cell.spilled >> pair.place.slot.lane & 1 != 0);
         if self.layout.evict {
             for pair in &mut packet.pairs {
@@ -152,6 +145,14 @@ impl Switch {
         }
         if packet.kind == Kind::ReadReply {
             return Some((Direction::On, packet));
+        }
+        if cell.spilled == 0 || !self.has_parent {
+            packet.kind = Kind::Ack;
+            packet.aux = if is_marked { CONGESTED } else { 0 };
+            if !self.layout.evict {
+                packet.map = packet.pairs.drain(..).fold(0, |map, pair| map | 1 << pair.place.slot.lane);
+            }
+            return Some((Direction::Back, packet));
         }
         Some((Direction::On, Packet { kind: Kind::Spill, ..packet }))
     }

@@ -518,9 +518,10 @@ control AggIngress(inout headers_t hdr,
             hdr.agg.valid = meta.map;
         }
         bool is_stream = hdr.agg.type == DATA || hdr.agg.type == SPILL;
+        // The mapper sends what is left past the switches.
         bool is_answer = is_stream && (is_folded || meta.has_parent == 0);
         if (is_answer) {
-            // The mapper sends the lanes that are left past the switches.
+            // The mapper has the lanes that are left.
             meta.map = 0;
         }
         quad_0.apply(hdr.lane_0, hdr.lane_1, hdr.lane_2, hdr.lane_3, meta.map[3:0], meta.pairs);

@@ -31,6 +31,19 @@ fn the_programs_and_the_entries_of_the_example() {
     assert_eq!(entries(&software), entries(&pipeline), "one file serves both");
 }
 
+/// The files of `examples/jobs`, which `p4rack job compile` has written.
+#[test]
+fn the_programs_of_the_tree() {
+    let layout = Layout { index_bits: 4, ..Layout::PIPELINE };
+    let source = |channels, is_parent| {
+        let program = Program { is_parent, ..Program::new(layout, Op::Add, channels) };
+        program.source().expect("it prints")
+    };
+    expect_file!["../../../examples/jobs/left.p4"].assert_eq(&source(2, false));
+    expect_file!["../../../examples/jobs/right.p4"].assert_eq(&source(1, false));
+    expect_file!["../../../examples/jobs/spine.p4"].assert_eq(&source(4, true));
+}
+
 /// Mapper `n` is at port `n`, the master at port 4.
 fn entries(layout: &Layout) -> String {
     let sender =

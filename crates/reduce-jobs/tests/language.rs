@@ -64,7 +64,8 @@ fn rounds_follow_the_estimates_unless_they_are_given() {
     assert_eq!(rounds(&format!("{keys}, rounds = 3")), 3);
     assert_eq!(rounds(&format!("{keys}, profile = software")), 1, "pairs evict each other");
     assert_eq!(rounds(&format!("{keys}, by = hosts")), 1);
-    let reducer = &job(&format!("{START}reducer r = add(m1, m2, rows = 256, rounds = {found})\n")).reducers[0];
+    let reducer =
+        &job(&format!("{START}reducer r = add(m1, m2, rows = 256, rounds = {found})\n")).reducers[0];
     assert_eq!(reducer.better_rounds(4_000_000, 2_500_000), None);
     assert!(reducer.better_rounds(4_000, 2_500).is_some_and(|better| better < 4));
 }

@@ -148,6 +148,7 @@ fn pairs_that_the_mapper_sends_past_the_switch_hold() {
     holds_at_all(&answered(Model { restarts: 1, ..pairs() }));
     holds_at_all(&answered(lossy(Model { window: 2, ..three() })));
     holds_at_all(&answered(Model { restarts: 1, ..lossy(short_rounds()) }));
+    holds_at_all(&answered(lossy(Model { window: 2, ..evicting() })));
     if is_long() {
         holds_at_all(&answered(Model { restarts: 1, aborts: 1, ..lossy(singles()) }));
         holds_at_all(&answered(Model { restarts: 1, ..lossy(two_by_two()) }));
@@ -192,6 +193,7 @@ fn each_mutant_is_found() {
         (Mutant::OneRowRead, rows(), "wrong"),
         (Mutant::MapForgotten, Model { answers: true, ..pairs() }, "wrong"),
         (Mutant::EndBeforeLeft, Model { answers: true, ..pairs() }, "wrong"),
+        (Mutant::ShadowForgotten, Model { answers: true, ..evicting() }, "wrong"),
         (Mutant::LeftTwice, Model { answers: true, ..pairs() }, "wrong"),
         (Mutant::PassUnchecked, Model { passes: true, restarts: 1, ..rows() }, "wrong"),
     ];

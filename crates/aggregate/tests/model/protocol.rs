@@ -315,8 +315,7 @@ impl State {
         {
             let base = mapper.next_base;
             let length = model.data[usize::from(round)][at].len() as u8;
-            let started =
-                Mapper { generation, round, base, next_base: base + length, ..Mapper::default() };
+            let started = Mapper { generation, round, base, next_base: base + length, ..Mapper::default() };
             let mut next = self.clone();
             next.send(started.sends(at, model));
             next.mappers[at] = started;
@@ -344,11 +343,7 @@ impl State {
                 if (is_new || is_again) && *left != [None; 2] {
                     to.left.insert(seq + if is_new { 0 } else { 64 }, *left);
                 }
-                if is_new || is_again {
-                    to.sends(at, model)
-                } else {
-                    vec![]
-                }
+                if is_new || is_again { to.sends(at, model) } else { vec![] }
             }
             Start { .. } => vec![],
             _ => self.reducer.take(message, model),
@@ -507,9 +502,7 @@ impl Switch {
                 }
                 Some(Content(generation, boot, row, content))
             }
-            Pass(_, _, first) => {
-                Some(Contents(generation, boot, [first, *self.row(generation, 1, model)]))
-            }
+            Pass(_, _, first) => Some(Contents(generation, boot, [first, *self.row(generation, 1, model)])),
             Clear(_, _, row) => {
                 *self.row(generation, row, model) = [None; 2];
                 let is_last = !model.passes || row + 1 == model.rows;

@@ -17,7 +17,7 @@ pub(super) fn ingress(program: &Program) -> String {
             let lane = |at| format!("hdr.lane_{}, ", 4 * quad + at);
             let four: String = (0..4).map(lane).collect();
             let (high, low) = (4 * quad + 3, 4 * quad);
-            format!("        quad_{quad}.apply({four}meta.map[{high}:{low}], meta.pairs);\n")
+            format!("quad_{quad}.apply({four}meta.map[{high}:{low}], meta.pairs);\n        ")
         })
         .collect();
     let bits: Vec<String> = lanes(program).rev().map(|lane| format!("sent_{lane}")).collect();
@@ -45,8 +45,16 @@ pub(super) fn ingress(program: &Program) -> String {
     } else {
         "hdr.row = { hdr.agg.valid };"
     };
-    // A pair that leaves its slot for another one is no pair of the mapper.
-    let answered = if layout.evict { "is_folded" } else { "(is_folded || meta.has_parent == 0)" };
+    // A pair that leaves its slot for another one is no pair of the mapper, and goes along.
+    let leave = if layout.evict {
+        ""
+    } else {
+        "if (is_answer) {
+            // The mapper has the lanes that are left.
+            meta.map = 0;
+        }
+        "
+    };
     let (is_data, unplanned, missed, is_stream) = if program.is_parent {
         (
             "(hdr.agg.type == DATA || hdr.agg.type == READREPLY || hdr.agg.type == SPILL && hdr.agg.aux == 0)",
@@ -277,12 +285,9 @@ pub(super) fn ingress(program: &Program) -> String {
             {set_map}
         }}
         bool is_stream = {is_stream};
-        bool is_answer = is_stream && {answered};
-        if (is_answer) {{
-            // The mapper sends the lanes that are left past the switches.
-            meta.map = 0;
-        }}
-{kept}        set_length(length);
+        // The mapper sends what is left past the switches.
+        bool is_answer = is_stream && (is_folded || meta.has_parent == 0);
+        {leave}{kept}set_length(length);
         if (is_asked) {{
             if (task.what != NOTHING) {{
                 hdr.agg.aux = hdr.agg.aux + 0x10000;

@@ -30,7 +30,8 @@ pub const SKEWS: Experiment = Experiment {
 const SET: &str = "mappers draw words (Zipf's law, 4,194,304 words) and combine equal ones. A bank of the switch has slots for at most 1 % of the \
     distinct words, a power of two in each lane. Mappers send in step, at most 0.1 % of their packets apart. software: eviction, a round for 1,000,000 pairs of a mapper; pipeline: 24 lanes, the rounds that the estimate gives. Plain: \
     the same pairs in packets of 1,500 bytes. All packets count with headers, check sum, preamble and gap: acknowledgements, requests, control. `to`: towards the reducer; `both`: and from it.";
-const LEAVES_OUT: &str = "losses and repeated packets; time. The switch is the model that the printed program is compared with.";
+const LEAVES_OUT: &str =
+    "losses and repeated packets; time. The switch is the model that the printed program is compared with.";
 
 /// Skew in thousandths, mappers, words of each.
 type Cell = (u32, u64, u32);
@@ -38,8 +39,19 @@ type Cell = (u32, u64, u32);
 fn shown(cells: &[Cell]) -> Shown {
     let rows = cells.iter().flat_map(|cell| measured(*cell));
     let titles = [
-        "skew", "mappers", "pairs", "<profile", "rounds", "ideal", "pairs saved", "plain kB", "kB", "to saved", "of ideal",
-        "both saved", "both of ideal",
+        "skew",
+        "mappers",
+        "pairs",
+        "<profile",
+        "rounds",
+        "ideal",
+        "pairs saved",
+        "plain kB",
+        "kB",
+        "to saved",
+        "of ideal",
+        "both saved",
+        "both of ideal",
     ];
     Table::new(&titles, rows).into()
 }
