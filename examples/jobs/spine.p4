@@ -35,6 +35,9 @@ const bit<32> ROWS = 16;
 const bit<32> CELLS = 1024;
 const bit<32> WINDOW = 256;
 const bit<32> BANKS = 2;
+// Limit on the rows of a READ or CLEAR; UDP length up to which a packet has room for another row.
+const bit<32> MOST_ROWS = 256;
+const bit<16> MOST_LENGTH = 1236;
 // Packets in a queue from which on packets are marked (ECN).
 const bit<19> MARK_AT = 64;
 
@@ -99,6 +102,11 @@ header lane_h {
     bit<32> value;
 }
 
+// The map of a row that was read before; its pairs follow.
+header row_h {
+    bit<32> valid;
+}
+
 struct headers_t {
     ethernet_t ethernet;
     ipv4_h     ipv4;
@@ -128,6 +136,7 @@ struct headers_t {
     lane_h     lane_21;
     lane_h     lane_22;
     lane_h     lane_23;
+    row_h      row;
 }
 
 struct metadata_t {
@@ -135,12 +144,16 @@ struct metadata_t {
     bit<16> boot;
     bit<16> number;
     port_t  reducer_port;
+    // Another switch folds what this one leaves.
+    bit<1>  has_parent;
     bit<32> bank;
     bit<32> first_slot;
     bit<32> first_cell;
     // Lanes that travel on, and how many they are.
     map_t   map;
     bit<16> pairs;
+    // The packet has another row to read or to empty.
+    bit<1>  again;
 }
 
 // What a packet asks of all lanes.
@@ -413,10 +426,11 @@ control AggIngress(inout headers_t hdr,
 
     // A device adds its earlier starts to `boot`: what the registers hold does not outlive one.
     @boot_number("boot")
-    action serve(bit<16> boot, bit<16> number, port_t reducer_port, bit<32> first_bank, bit<32> first_slot) {
+    action serve(bit<16> boot, bit<16> number, port_t reducer_port, bit<1> has_parent, bit<32> first_bank, bit<32> first_slot) {
         meta.boot = boot;
         meta.number = number;
         meta.reducer_port = reducer_port;
+        meta.has_parent = has_parent;
         meta.bank = first_bank + (bit<32>)hdr.agg.generation[0:0];
         meta.first_slot = first_slot + (hdr.agg.generation[0:0] == 1 ? ROWS : 0);
     }
@@ -452,8 +466,9 @@ control AggIngress(inout headers_t hdr,
         size = 1024;
     }
 
-    action set_length() {
-        hdr.udp.len = 32 + meta.pairs * 10;
+    // `length`: without the pairs.
+    action set_length(bit<16> length) {
+        hdr.udp.len = length + meta.pairs * 10;
         hdr.ipv4.total_len = 20 + hdr.udp.len;
         hdr.udp.checksum = 0;
     }
@@ -506,7 +521,11 @@ control AggIngress(inout headers_t hdr,
         }
         generations.read(generation, meta.bank);
         opens.read(is_open, meta.bank);
-        task = { NOTHING, hdr.agg.op, meta.first_slot, hdr.agg.seq & (ROWS - 1), 0 };
+        bit<32> row = hdr.agg.seq + (bit<32>)hdr.agg.aux[31:16];
+        task = { NOTHING, hdr.agg.op, meta.first_slot, row & (ROWS - 1), 0 };
+        // The packet comes back with the rows that it has read.
+        bool is_again = standard_metadata.instance_type == 4;
+        bit<16> length = 32;
         meta.map = 0;
         meta.pairs = 0;
         bool is_new = false;
@@ -540,8 +559,12 @@ control AggIngress(inout headers_t hdr,
                 }
             }
         } else {
-            if (standard_metadata.ingress_port != meta.reducer_port) {
+            if (!is_again && standard_metadata.ingress_port != meta.reducer_port) {
                 refuse();
+                return;
+            }
+            if (is_again && (hdr.agg.boot != meta.boot || generation != hdr.agg.generation)) {
+                drop();
                 return;
             }
             if (hdr.agg.boot != meta.boot) {
@@ -564,12 +587,13 @@ control AggIngress(inout headers_t hdr,
             } else if (is_open == 1) {
                 drop();
                 return;
+            } else if (!is_again && (hdr.agg.aux == 0 || hdr.agg.aux > MOST_ROWS || hdr.agg.valid != 0)) {
+                drop();
+                return;
             } else if (hdr.agg.type == READ) {
                 task.what = FETCH;
-                hdr.agg.type = READREPLY;
             } else {
                 task.what = EMPTY;
-                hdr.agg.type = CLEARED;
             }
         }
         fold_0.apply(hdr.lane_0, task, sent_0);
@@ -604,25 +628,57 @@ control AggIngress(inout headers_t hdr,
             spills.write(task.cell, meta.map);
             is_folded = meta.map == 0;
         }
+        if (task.what == FETCH) {
+            if (is_again) {
+                length = hdr.udp.len;
+            }
+            if (meta.map != 0) {
+                if (hdr.agg.valid != 0) {
+                    hdr.row.setValid();
+                    hdr.row = { hdr.agg.valid };
+                    length = length + 4;
+                }
+                hdr.agg.valid = meta.map;
+            }
+        } else {
+            hdr.agg.valid = meta.map;
+        }
+        bool is_stream = hdr.agg.type == DATA || hdr.agg.type == SPILL;
+        // The mapper sends what is left past the switches.
+        bool is_answer = is_stream && (is_folded || meta.has_parent == 0);
+        if (is_answer) {
+            // The mapper has the lanes that are left.
+            meta.map = 0;
+        }
         quad_0.apply(hdr.lane_0, hdr.lane_1, hdr.lane_2, hdr.lane_3, meta.map[3:0], meta.pairs);
         quad_1.apply(hdr.lane_4, hdr.lane_5, hdr.lane_6, hdr.lane_7, meta.map[7:4], meta.pairs);
         quad_2.apply(hdr.lane_8, hdr.lane_9, hdr.lane_10, hdr.lane_11, meta.map[11:8], meta.pairs);
         quad_3.apply(hdr.lane_12, hdr.lane_13, hdr.lane_14, hdr.lane_15, meta.map[15:12], meta.pairs);
         quad_4.apply(hdr.lane_16, hdr.lane_17, hdr.lane_18, hdr.lane_19, meta.map[19:16], meta.pairs);
         quad_5.apply(hdr.lane_20, hdr.lane_21, hdr.lane_22, hdr.lane_23, meta.map[23:20], meta.pairs);
-        hdr.agg.valid = meta.map;
-        set_length();
+        set_length(length);
         if (is_asked) {
+            if (task.what != NOTHING) {
+                hdr.agg.aux = hdr.agg.aux + 0x10000;
+                if (hdr.agg.aux[31:16] < hdr.agg.aux[15:0] && hdr.udp.len <= MOST_LENGTH) {
+                    meta.again = 1;
+                    standard_metadata.egress_spec = meta.reducer_port;
+                    return;
+                }
+                hdr.agg.type = task.what == FETCH ? READREPLY : CLEARED;
+            }
+            turn();
+            // A packet that has come back has no ingress port.
+            standard_metadata.egress_spec = meta.reducer_port;
+            return;
+        }
+        if (is_answer) {
+            hdr.agg.type = ACK;
+            hdr.agg.aux = hdr.ipv4.ecn == 3 ? 32w1 : 0;
             turn();
             return;
         }
-        if (hdr.agg.type == DATA || hdr.agg.type == SPILL) {
-            if (is_folded) {
-                hdr.agg.type = ACK;
-                hdr.agg.aux = hdr.ipv4.ecn == 3 ? 32w1 : 0;
-                turn();
-                return;
-            }
+        if (is_stream) {
             hdr.agg.type = SPILL;
         }
         routes.apply();
@@ -644,6 +700,9 @@ control AggEgress(inout headers_t hdr,
     apply {
         if (hdr.ipv4.isValid() && hdr.ipv4.ecn != 0 && standard_metadata.enq_qdepth >= MARK_AT) {
             hdr.ipv4.ecn = 3;
+        }
+        if (meta.again == 1) {
+            recirculate_preserving_field_list(0);
         }
     }
 }
@@ -687,6 +746,7 @@ control AggDeparser(packet_out packet, in headers_t hdr) {
         packet.emit(hdr.lane_21);
         packet.emit(hdr.lane_22);
         packet.emit(hdr.lane_23);
+        packet.emit(hdr.row);
     }
 }
 

@@ -35,6 +35,9 @@ const bit<32> ROWS = 64;
 const bit<32> CELLS = 768;
 const bit<32> WINDOW = 256;
 const bit<32> BANKS = 2;
+// Limit on the rows of a READ or CLEAR; UDP length up to which a packet has room for another row.
+const bit<32> MOST_ROWS = 256;
+const bit<16> MOST_LENGTH = 56;
 // Packets in a queue from which on packets are marked (ECN).
 const bit<19> MARK_AT = 64;
 
@@ -101,6 +104,12 @@ header lane_h {
     bit<16> index;
     tag_t   tag;
     bit<32> value;
+}
+
+// The map of a row that was read before; its pairs follow.
+header row_h {
+    bit<32> valid;
+    bit<96> more;
 }
 
 struct headers_t {
@@ -173,6 +182,7 @@ struct headers_t {
     lane_h     lane_61;
     lane_h     lane_62;
     lane_h     lane_63;
+    row_h      row;
 }
 
 struct metadata_t {
@@ -180,12 +190,16 @@ struct metadata_t {
     bit<16> boot;
     bit<16> number;
     port_t  reducer_port;
+    // Another switch folds what this one leaves.
+    bit<1>  has_parent;
     bit<32> bank;
     bit<32> first_slot;
     bit<32> first_cell;
     // Lanes that travel on, and how many they are.
     map_t   map;
     bit<16> pairs;
+    // The packet has another row to read or to empty.
+    bit<1>  again;
 }
 
 // What a packet asks of all lanes.
@@ -642,10 +656,11 @@ control AggIngress(inout headers_t hdr,
 
     // A device adds its earlier starts to `boot`: what the registers hold does not outlive one.
     @boot_number("boot")
-    action serve(bit<16> boot, bit<16> number, port_t reducer_port, bit<32> first_bank, bit<32> first_slot) {
+    action serve(bit<16> boot, bit<16> number, port_t reducer_port, bit<1> has_parent, bit<32> first_bank, bit<32> first_slot) {
         meta.boot = boot;
         meta.number = number;
         meta.reducer_port = reducer_port;
+        meta.has_parent = has_parent;
         meta.bank = first_bank + (bit<32>)hdr.agg.generation[0:0];
         meta.first_slot = first_slot + (hdr.agg.generation[0:0] == 1 ? ROWS : 0);
     }
@@ -681,8 +696,9 @@ control AggIngress(inout headers_t hdr,
         size = 1024;
     }
 
-    action set_length() {
-        hdr.udp.len = 44 + meta.pairs * 22;
+    // `length`: without the pairs.
+    action set_length(bit<16> length) {
+        hdr.udp.len = length + meta.pairs * 22;
         hdr.ipv4.total_len = 20 + hdr.udp.len;
         hdr.udp.checksum = 0;
     }
@@ -735,7 +751,11 @@ control AggIngress(inout headers_t hdr,
         }
         generations.read(generation, meta.bank);
         opens.read(is_open, meta.bank);
-        task = { NOTHING, hdr.agg.op, meta.first_slot, hdr.agg.seq & (ROWS - 1), 0 };
+        bit<32> row = hdr.agg.seq + (bit<32>)hdr.agg.aux[31:16];
+        task = { NOTHING, hdr.agg.op, meta.first_slot, row & (ROWS - 1), 0 };
+        // The packet comes back with the rows that it has read.
+        bool is_again = standard_metadata.instance_type == 4;
+        bit<16> length = 44;
         meta.map = 0;
         meta.pairs = 0;
         bool is_new = false;
@@ -764,8 +784,12 @@ control AggIngress(inout headers_t hdr,
                 }
             }
         } else {
-            if (standard_metadata.ingress_port != meta.reducer_port) {
+            if (!is_again && standard_metadata.ingress_port != meta.reducer_port) {
                 refuse();
+                return;
+            }
+            if (is_again && (hdr.agg.boot != meta.boot || generation != hdr.agg.generation)) {
+                drop();
                 return;
             }
             if (hdr.agg.boot != meta.boot) {
@@ -788,12 +812,13 @@ control AggIngress(inout headers_t hdr,
             } else if (is_open == 1) {
                 drop();
                 return;
+            } else if (!is_again && (hdr.agg.aux == 0 || hdr.agg.aux > MOST_ROWS || hdr.more.valid ++ hdr.agg.valid != 0)) {
+                drop();
+                return;
             } else if (hdr.agg.type == READ) {
                 task.what = FETCH;
-                hdr.agg.type = READREPLY;
             } else {
                 task.what = EMPTY;
-                hdr.agg.type = CLEARED;
             }
         }
         fold_0.apply(hdr.lane_0, task, meta.map[0:0], sent_0);
@@ -872,6 +897,24 @@ control AggIngress(inout headers_t hdr,
             spills.write(task.cell, meta.map);
             is_folded = meta.map == 0;
         }
+        if (task.what == FETCH) {
+            if (is_again) {
+                length = hdr.udp.len;
+            }
+            if (meta.map != 0) {
+                if (hdr.more.valid ++ hdr.agg.valid != 0) {
+                    hdr.row.setValid();
+                    hdr.row = { hdr.agg.valid, hdr.more.valid };
+                    length = length + 16;
+                }
+                hdr.agg.valid = meta.map[31:0]; hdr.more.valid = meta.map[127:32];
+            }
+        } else {
+            hdr.agg.valid = meta.map[31:0]; hdr.more.valid = meta.map[127:32];
+        }
+        bool is_stream = hdr.agg.type == DATA;
+        // The mapper sends what is left past the switches.
+        bool is_answer = is_stream && (is_folded || meta.has_parent == 0);
         quad_0.apply(hdr.lane_0, hdr.lane_1, hdr.lane_2, hdr.lane_3, meta.map[3:0], meta.pairs);
         quad_1.apply(hdr.lane_4, hdr.lane_5, hdr.lane_6, hdr.lane_7, meta.map[7:4], meta.pairs);
         quad_2.apply(hdr.lane_8, hdr.lane_9, hdr.lane_10, hdr.lane_11, meta.map[11:8], meta.pairs);
@@ -888,20 +931,29 @@ control AggIngress(inout headers_t hdr,
         quad_13.apply(hdr.lane_52, hdr.lane_53, hdr.lane_54, hdr.lane_55, meta.map[55:52], meta.pairs);
         quad_14.apply(hdr.lane_56, hdr.lane_57, hdr.lane_58, hdr.lane_59, meta.map[59:56], meta.pairs);
         quad_15.apply(hdr.lane_60, hdr.lane_61, hdr.lane_62, hdr.lane_63, meta.map[63:60], meta.pairs);
-        hdr.agg.valid = meta.map[31:0];
-        hdr.more.valid = meta.map[127:32];
-        set_length();
+        set_length(length);
         if (is_asked) {
+            if (task.what != NOTHING) {
+                hdr.agg.aux = hdr.agg.aux + 0x10000;
+                if (hdr.agg.aux[31:16] < hdr.agg.aux[15:0] && hdr.udp.len <= MOST_LENGTH) {
+                    meta.again = 1;
+                    standard_metadata.egress_spec = meta.reducer_port;
+                    return;
+                }
+                hdr.agg.type = task.what == FETCH ? READREPLY : CLEARED;
+            }
+            turn();
+            // A packet that has come back has no ingress port.
+            standard_metadata.egress_spec = meta.reducer_port;
+            return;
+        }
+        if (is_answer) {
+            hdr.agg.type = ACK;
+            hdr.agg.aux = hdr.ipv4.ecn == 3 ? 32w1 : 0;
             turn();
             return;
         }
-        if (hdr.agg.type == DATA) {
-            if (is_folded) {
-                hdr.agg.type = ACK;
-                hdr.agg.aux = hdr.ipv4.ecn == 3 ? 32w1 : 0;
-                turn();
-                return;
-            }
+        if (is_stream) {
             hdr.agg.type = SPILL;
         }
         routes.apply();
@@ -923,6 +975,9 @@ control AggEgress(inout headers_t hdr,
     apply {
         if (hdr.ipv4.isValid() && hdr.ipv4.ecn != 0 && standard_metadata.enq_qdepth >= MARK_AT) {
             hdr.ipv4.ecn = 3;
+        }
+        if (meta.again == 1) {
+            recirculate_preserving_field_list(0);
         }
     }
 }
@@ -1007,6 +1062,7 @@ control AggDeparser(packet_out packet, in headers_t hdr) {
         packet.emit(hdr.lane_61);
         packet.emit(hdr.lane_62);
         packet.emit(hdr.lane_63);
+        packet.emit(hdr.row);
     }
 }
 

@@ -71,15 +71,16 @@ impl<'a> Pipeline<'a> {
         (job, number, boot): (u16, u16, u16),
     ) -> Result<Pipeline<'a>, String> {
         let senders: Vec<_> = (0..program.channels).map(|channel| (Kind::Data, channel)).collect();
-        Pipeline::of_senders(program, compiled, engine, (job, number, boot), &senders)
+        Pipeline::of_senders(program, compiled, engine, (job, number, boot), false, &senders)
     }
 
-    /// A device that folds these streams.
+    /// A device that folds these streams. `has_parent`: another one folds what it leaves.
     pub fn of_senders(
         program: Program,
         compiled: &'a Compiled,
         engine: Engine,
         (job, number, boot): (u16, u16, u16),
+        has_parent: bool,
         senders: &[(Kind, u16)],
     ) -> Result<Pipeline<'a>, String> {
         let sender = |((kind, channel), place): (&(Kind, u16), u16)| {
@@ -89,7 +90,7 @@ impl<'a> Pipeline<'a> {
         let senders = senders.iter().zip(0..).map(sender).collect();
         // A seat that is not the first one.
         let place = program.jobs - 1;
-        let seat = Seat { job, place, switch: number, boot, reducer_port: REDUCER_PORT, senders };
+        let seat = Seat { job, place, switch: number, boot, reducer_port: REDUCER_PORT, has_parent, senders };
         let switch = start(compiled, engine)?;
         let mut pipeline = Pipeline { program, compiled, engine, seat, switch };
         pipeline.fill()?;

@@ -61,11 +61,16 @@ fn packet(layout: &Layout, (at, boot): (u32, u16), rng: &mut Rng) -> (Option<u16
     packet.seq = at / 8 + rng.below(12) as u32;
     // Of a SPILL, only the lowest bit has a meaning, and the others are 0.
     packet.aux = rng.below(if kind == Kind::Spill { 2 } else { 4 }) as u32;
+    if matches!(kind, Kind::Read | Kind::Clear) {
+        packet.aux = *rng.pick(&[0, 1, 1, 2, 3, 8, 256, 257, 0x1_0003]).expect("there are some");
+    }
     if kind.has_pairs() {
         for lane in (0..layout.lanes).filter(|_| rng.chance(2, 3)).collect::<Vec<_>>() {
             let tag = rng.below(4) as u128;
             let high = if layout.tag_bits == 128 { rng.below(2) as u128 } else { 0 };
-            let slot = Slot { lane, index: rng.below(6) as u16 };
+            // A reply is a row.
+            let index = if kind == Kind::ReadReply { at as u16 % 6 } else { rng.below(6) as u16 };
+            let slot = Slot { lane, index };
             packet
                 .pairs
                 .push(Pair { place: Place { slot, tag: high << 100 | tag }, value: rng.next_u64() as u32 });
@@ -109,12 +114,29 @@ fn wanted(
 
 /// The first packet that the program treats in another way.
 fn difference(program: Program, source: &str, engine: Engine, packets: u32, seed: u64) -> Option<String> {
+    [false, true]
+        .into_iter()
+        .find_map(|has_parent| difference_of(program.clone(), has_parent, source, engine, packets / 2, seed))
+}
+
+fn difference_of(
+    program: Program,
+    has_parent: bool,
+    source: &str,
+    engine: Engine,
+    packets: u32,
+    seed: u64,
+) -> Option<String> {
     let (layout, is_parent) = (program.layout, program.is_parent);
     let compiled = compile(source).unwrap_or_else(|problem| panic!("{problem}\n{source}"));
     let senders = senders(is_parent);
     let mut pipeline =
-        Pipeline::of_senders(program, &compiled, engine, (JOB, NUMBER, 1), &senders).expect("it starts");
+        Pipeline::of_senders(program, &compiled, engine, (JOB, NUMBER, 1), has_parent, &senders)
+            .expect("it starts");
     let mut model = Switch::of_senders(layout, NUMBER, JOB, senders, 1);
+    if has_parent {
+        model = model.before_a_parent();
+    }
     let mut rng = Rng::new(seed);
     let mut boot = 1;
     for at in 0..packets {
@@ -214,7 +236,7 @@ const MUTANTS: [(&str, &str); 17] = [
     ("slots.write(task.first_slot + task.row, 32w0 ++ 32w0);", ""),
     ("held > lane.value ? held", "held < lane.value ? held"),
     ("hdr.ipv4.ecn == 3 ? 32w1 : 0", "0"),
-    ("standard_metadata.ingress_port != meta.reducer_port", "false"),
+    ("!is_again && standard_metadata.ingress_port != meta.reducer_port", "false"),
     ("hdr.agg.generation < generation", "false"),
 ];
 

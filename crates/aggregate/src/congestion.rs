@@ -68,10 +68,11 @@ impl Congestion {
         wait.max(self.least_wait)
     }
 
-    /// A packet is acknowledged. `sent` is when, if it was sent once.
-    pub fn acknowledged(&mut self, now: Time, sent: Option<Time>, is_marked: bool) {
+    /// A packet is acknowledged. `sent` is when it was sent, if it was sent once; `has_waited`: the acknowledgement waited for others.
+    pub fn acknowledged(&mut self, now: Time, sent: Option<Time>, is_marked: bool, has_waited: bool) {
         let trip = sent.map(|sent| now.since(sent));
-        let is_long = trip.is_some_and(|trip| self.least.is_some_and(|least| trip > least * LONG));
+        let is_long =
+            !has_waited && trip.is_some_and(|trip| self.least.is_some_and(|least| trip > least * LONG));
         if let Some(trip) = trip {
             self.measure(trip);
         }
@@ -131,7 +132,7 @@ mod tests {
 
     fn trip(congestion: &mut Congestion, us: u64, is_marked: bool) {
         let sent = Time::ZERO + Duration::from_s(1);
-        congestion.acknowledged(sent + Duration::from_us(us), Some(sent), is_marked);
+        congestion.acknowledged(sent + Duration::from_us(us), Some(sent), is_marked, false);
     }
 
     #[test]

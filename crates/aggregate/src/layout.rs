@@ -30,6 +30,8 @@ impl fmt::Display for LayoutError {
 impl Layout {
     /// Limit on the lanes: bits of the map of valid lanes with its extension.
     pub const MOST_LANES: u8 = 128;
+    /// Bytes of the largest UDP payload of IPv4 in an Ethernet frame of 1,500 bytes.
+    pub const MOST_PAYLOAD: usize = 1472;
     /// Limit on the window.
     pub const MOST_WINDOW: u32 = 1 << 12;
     /// Bits of a tag that is a part of a hash.
@@ -84,8 +86,14 @@ impl Layout {
         crate::packet::HEADER + if self.has_extension() { crate::packet::EXTENSION } else { 0 }
     }
 
-    /// Bytes of a packet with all lanes: the payload of a UDP datagram.
+    /// Bytes before the pairs of each further block of a packet: its map.
+    pub fn block_bytes(&self) -> usize {
+        4 + if self.has_extension() { crate::packet::EXTENSION } else { 0 }
+    }
+
+    /// Bytes of the longest packet, the payload of a UDP datagram: one with all lanes, or one with several blocks.
     pub fn most_bytes(&self) -> usize {
-        self.header_bytes() + usize::from(self.lanes) * self.pair_bytes()
+        let all = self.header_bytes() + usize::from(self.lanes) * self.pair_bytes();
+        all.max(Layout::MOST_PAYLOAD)
     }
 }

@@ -13,12 +13,14 @@
 //! | [`layout`] | sizes that a switch program, its mappers and its reducer agree on |
 //! | [`packet`] | the packets, AGG version 1 |
 //! | [`pack`] | pairs to rounds of packets, in hash order |
+//! | [`estimate`] | how many rounds a job should have |
 //! | [`congestion`] | how many packets a mapper may have in flight: ECN, round-trip time, losses |
 //! | [`datagram`] | datagrams in frames |
 //! | [`mapper`] | the sending side of one channel |
 //! | [`reducer`] | the master: generations, boot numbers, banks, commits |
 //! | [`program`] | the switch program of jobs, as P4, and its entries |
 //! | [`switch`] | what the switch program does, as a model to compare it with |
+//! | [`traffic`] | bytes of a whole job on the reducer's link |
 //!
 //! **Invariant**: a committed round is the exact fold of its pairs, whatever is lost, doubled, overtaken or restarted.
 //!
@@ -26,6 +28,7 @@
 
 pub mod congestion;
 pub mod datagram;
+pub mod estimate;
 pub mod key;
 pub mod layout;
 pub mod mapper;
@@ -37,6 +40,7 @@ pub mod reducer;
 mod requests;
 pub mod switch;
 mod timer;
+pub mod traffic;
 
 pub use congestion::Congestion;
 pub use datagram::Datagram;

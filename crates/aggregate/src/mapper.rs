@@ -2,6 +2,8 @@
 //!
 //! START(generation, round) lets it send the packets of a round; a START of a later generation abandons them. A packet is sent
 //! only if the one a window before it is acknowledged, so that a cell in the switch is never given to another packet too early.
+//! Pairs that a switch has not folded come back as bits of its ACK, those that left their slots for others whole. They are sent past
+//! the switches, many in a packet.
 //! When all are acknowledged it sends END. Packet `n` of generation `g` has the number `g << ROUND_BITS | n`: numbers grow over the
 //! whole job, without a memory that a crash could take.
 //!
@@ -11,12 +13,15 @@
 use crate::congestion::Congestion;
 use crate::layout::Layout;
 use crate::op::Op;
-use crate::pack::{ROUND_BITS, Round};
-use crate::packet::{CONGESTED, DIRECT, Kind, Packet};
+use crate::pack::{Parcel, ROUND_BITS, Round, direct_parcels};
+use crate::packet::{CONGESTED, DIRECT, Kind, Packet, Pair, STORED};
 use crate::timer::Timer;
 use base_time::{Duration, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// Pairs that switches have left are collected for so many packets, so that their lanes are mixed well.
+const LEFT_PACKETS: usize = 4;
 
 /// A packet is lost when so many that were sent after it are acknowledged.
 const OVERTAKEN: u32 = 3;
@@ -47,8 +52,10 @@ pub struct Counts {
     pub packets: u64,
     /// Of these, sent again.
     pub repeated: u64,
-    /// Pairs sent, without repetitions; those of abandoned generations included.
+    /// Pairs sent, without repetitions and those in `left`; those of abandoned generations included.
     pub pairs: u64,
+    /// Pairs sent a second time, past the switches that did not fold them.
+    pub left: u64,
     /// Acknowledgements with the sign of congestion.
     pub marked: u64,
 }
@@ -74,6 +81,9 @@ struct Attempt {
     /// Packets before this one were sent.
     next: u32,
     flights: BTreeMap<u32, Flight>,
+    /// Pairs that the switches have left, and the packets of them.
+    left: Vec<Pair>,
+    more: Vec<Parcel>,
     end: Option<Timer>,
     is_over: bool,
 }
@@ -109,6 +119,12 @@ impl Mapper {
         self.attempt.as_ref().is_some_and(|attempt| !attempt.is_over)
     }
 
+    /// True if every packet of the round was sent once.
+    pub fn has_sent_all(&self) -> bool {
+        let round = |attempt: &Attempt| self.rounds.get(attempt.round as usize).map_or(0, Vec::len);
+        self.attempt.as_ref().is_none_or(|attempt| attempt.next as usize >= round(attempt))
+    }
+
     /// A packet has arrived. Packets that are not for it change nothing.
     pub fn handle(&mut self, now: Time, packet: &Packet) {
         if packet.job != self.config.job || packet.channel != self.config.channel {
@@ -135,7 +151,10 @@ impl Mapper {
         if packet.generation < known || round.is_none() || !is_numbered {
             return;
         }
-        self.answer = Some((packet.generation, packet.seq));
+        // Who is named need not answer the first START: packets do. Later ones ask whether it is still there.
+        if packet.aux != self.config.incarnation || packet.generation == known {
+            self.answer = Some((packet.generation, packet.seq));
+        }
         if packet.generation == known {
             return;
         }
@@ -145,6 +164,8 @@ impl Mapper {
             round: packet.seq,
             next: 0,
             flights: BTreeMap::new(),
+            left: vec![],
+            more: vec![],
             end: None,
             is_over: false,
         });
@@ -158,15 +179,32 @@ impl Mapper {
         if packet.seq >> ROUND_BITS != packet.generation {
             return;
         }
-        let Some(flight) = attempt.flights.remove(&number) else { return };
         let is_marked = packet.aux & CONGESTED != 0;
-        self.counts.marked += u64::from(is_marked);
-        self.congestion.acknowledged(now, (!flight.is_repeated).then_some(flight.at), is_marked);
-        for other in attempt.flights.values_mut().filter(|other| other.order < flight.order) {
-            other.overtaken += 1;
-            if other.overtaken == OVERTAKEN {
-                other.timer.due = now;
-                self.congestion.lost();
+        let is_stored = packet.aux & STORED != 0;
+        let others = (0..32).filter(|bit| is_stored && packet.map >> bit & 1 != 0);
+        let numbers = others.filter_map(|bit| number.checked_sub(1 + bit)).chain([number]);
+        let mut orders = vec![];
+        for number in numbers {
+            let Some(flight) = attempt.flights.remove(&number) else { continue };
+            orders.push(flight.order);
+            self.counts.marked += u64::from(is_marked);
+            let sent = (!flight.is_repeated).then_some(flight.at);
+            self.congestion.acknowledged(now, sent, is_marked, is_stored);
+            let round = self.rounds.get(attempt.round as usize);
+            if let Some(parcel) = round.and_then(|round| round.get(number as usize)).filter(|_| !is_stored) {
+                let is_left = |pair: &&Pair| packet.map >> (pair.place.slot.lane & 127) & 1 != 0;
+                attempt.left.extend(parcel.pairs.iter().filter(is_left));
+                // Pairs that others sent, and that left their slots for some of these.
+                attempt.left.extend(&packet.pairs);
+            }
+        }
+        for order in orders {
+            for other in attempt.flights.values_mut().filter(|other| other.order < order) {
+                other.overtaken += 1;
+                if other.overtaken == OVERTAKEN {
+                    other.timer.due = now;
+                    self.congestion.lost();
+                }
             }
         }
     }
@@ -181,7 +219,9 @@ impl Mapper {
         let attempt = self.attempt.as_mut()?;
         let generation = attempt.generation;
         let round = self.rounds.get(attempt.round as usize)?;
-        if attempt.flights.is_empty() && attempt.next as usize == round.len() {
+        attempt.pack_left(round.len(), &self.config.layout);
+        let parcels = round.len() + attempt.more.len();
+        if attempt.flights.is_empty() && attempt.next as usize == parcels {
             let wait = self.congestion.wait();
             let end = attempt.end.get_or_insert_with(|| Timer::new(now, wait));
             if attempt.is_over || end.due > now {
@@ -195,9 +235,10 @@ impl Mapper {
             let has_cell =
                 attempt.flights.keys().next().is_none_or(|first| number - first < self.config.layout.window);
             let may = attempt.flights.len() < self.congestion.allowed() && has_cell;
-            (may && (number as usize) < round.len()).then_some(number)
+            (may && (number as usize) < parcels).then_some(number)
         })?;
-        let parcel = round.get(number as usize)?;
+        let more = || attempt.more.get((number as usize).checked_sub(round.len())?);
+        let parcel = round.get(number as usize).or_else(more)?.clone();
         self.sent += 1;
         self.counts.packets += 1;
         let order = self.sent;
@@ -216,12 +257,14 @@ impl Mapper {
                 let flight = Flight { timer, at: now, order, is_repeated: false, overtaken: 0 };
                 attempt.flights.insert(number, flight);
                 attempt.next += 1;
-                self.counts.pairs += parcel.pairs.len() as u64;
+                let pairs = parcel.pairs.len() as u64;
+                let is_left = number as usize >= round.len();
+                *(if is_left { &mut self.counts.left } else { &mut self.counts.pairs }) += pairs;
             }
         }
         let (kind, aux) = if parcel.is_direct { (Kind::Spill, DIRECT) } else { (Kind::Data, 0) };
         let seq = generation << ROUND_BITS | number;
-        Some(Packet { kind, generation, seq, aux, pairs: parcel.pairs.clone(), ..header })
+        Some(Packet { kind, generation, seq, aux, pairs: parcel.pairs, ..header })
     }
 
     /// When [`Mapper::poll`] may next have a packet, if nothing arrives.
@@ -236,6 +279,15 @@ impl Mapper {
 }
 
 impl Attempt {
+    /// Packs pairs that the switches have left, once they fill a packet or are the last ones.
+    fn pack_left(&mut self, round: usize, layout: &Layout) {
+        let is_sent = self.next as usize >= round && self.flights.range(..round as u32).next().is_none();
+        let full = layout.most_bytes().saturating_sub(layout.header_bytes()) / layout.pair_bytes();
+        if is_sent || self.left.len() >= LEFT_PACKETS * full {
+            self.more.extend(direct_parcels(std::mem::take(&mut self.left), layout));
+        }
+    }
+
     /// A packet that is to be sent again.
     fn due(&self, now: Time) -> Option<u32> {
         self.flights.iter().find(|(_, flight)| flight.timer.due <= now).map(|(number, _)| *number)

@@ -2,6 +2,9 @@
 //!
 //! A round is a slice of the hash space, the same at every mapper: fewer keys then compete for the slots at a time. Inside a round
 //! each lane has a queue in hash order, and a packet takes the next pair of each lane.
+//!
+//! Where pairs evict each other, packet `n` of `m` takes no pair from beyond `n / m` of the round. Otherwise a lane with few pairs would
+//! run ahead, by as much as the root of their number, and would meet the keys of other mappers' lanes too late.
 
 use crate::key::Place;
 use crate::layout::Layout;
@@ -13,9 +16,14 @@ use std::fmt;
 pub struct Parcel {
     /// The pairs must not be folded on the way: a value too large for the sum of all mappers, or the tag 0.
     pub is_direct: bool,
-    /// In the order of lanes.
+    /// In the order of lanes; of direct ones, block after block.
     pub pairs: Vec<Pair>,
 }
+
+/// Spare packets of paced rounds, in roots of a lane's pairs. With `s` of them in `n` packets, a pair is late by about `n / 2s` packets
+/// (a queue that is served at regular times), and the headers of `s` packets are added. With slots for 1 % of the keys, this is the least sum; a third of
+/// `n` is the most.
+const SPARE: usize = 33;
 
 /// The packets of a round.
 pub type Round = Vec<Parcel>;
@@ -23,8 +31,8 @@ pub type Round = Vec<Parcel>;
 /// Bits of the number of a packet inside its generation; the generation stands above them in `seq`.
 pub const ROUND_BITS: u32 = 16;
 
-/// Limit on the packets of a round.
-pub const MOST_PARCELS: usize = 1 << ROUND_BITS;
+/// Limit on the packets of a round. As many again, and some more, may carry the pairs that a switch did not fold.
+pub const MOST_PARCELS: usize = 3 << (ROUND_BITS - 3);
 
 /// Pairs that cannot be packed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -69,7 +77,9 @@ pub fn pack(
                 }
             }
             let [folded, direct] = queues;
-            [parcels(&folded, false), parcels(&direct, true)].concat()
+            let paced = |pair: &Pair| (pair.place.order() as u128 * u128::from(rounds.max(1))) as u64;
+            let folded = if layout.evict { paced_parcels(folded, paced) } else { parcels(&folded) };
+            [folded, direct_parcels(direct.concat(), layout)].concat()
         })
         .collect();
     match rounds.iter().map(Vec::len).max() {
@@ -83,11 +93,66 @@ pub fn round_of(place: &Place, rounds: u32) -> u32 {
     ((u128::from(place.order()) * u128::from(rounds.max(1))) >> 64) as u32
 }
 
-fn parcels(queues: &[Vec<Pair>], is_direct: bool) -> Vec<Parcel> {
+/// A pair of each lane in each packet.
+fn parcels(queues: &[Vec<Pair>]) -> Vec<Parcel> {
     let most = queues.iter().map(Vec::len).max().unwrap_or(0);
-    let parcel =
-        |at| Parcel { is_direct, pairs: queues.iter().filter_map(|queue| queue.get(at)).copied().collect() };
+    let parcel = |at| Parcel {
+        is_direct: false,
+        pairs: queues.iter().filter_map(|queue| queue.get(at)).copied().collect(),
+    };
     (0..most).map(parcel).collect()
+}
+
+/// More packets than a lane has pairs, so that no lane lags behind for long ([`SPARE`]); each with pairs of its part of the round. `position`: of a pair in the round, which is the
+/// whole of 2^64.
+fn paced_parcels(queues: Vec<Vec<Pair>>, position: impl Fn(&Pair) -> u64) -> Vec<Parcel> {
+    let pairs: usize = queues.iter().map(Vec::len).sum();
+    let lane = pairs.div_ceil(queues.len().max(1)).max(1);
+    let planned = (lane + (SPARE * lane.isqrt()).min(lane / 3)) as u128;
+    let mut queues: Vec<_> = queues.into_iter().map(|queue| queue.into_iter().peekable()).collect();
+    let mut parcels = vec![];
+    let mut left = pairs;
+    for number in 1.. {
+        if left == 0 {
+            break;
+        }
+        let is_due = |pair: &Pair| u128::from(position(pair)) * planned < number << 64;
+        let next: Vec<Pair> = queues.iter_mut().filter_map(|queue| queue.next_if(is_due)).collect();
+        left -= next.len();
+        parcels.extend((!next.is_empty()).then_some(Parcel { is_direct: false, pairs: next }));
+    }
+    parcels
+}
+
+/// Packets for pairs that no switch folds, as long as packets may be.
+pub(crate) fn direct_parcels(pairs: Vec<Pair>, layout: &Layout) -> Vec<Parcel> {
+    let mut queues = vec![vec![]; layout.lanes.into()];
+    for pair in pairs {
+        if let Some(queue) = queues.get_mut(usize::from(pair.place.slot.lane)) {
+            queue.push(pair);
+        }
+    }
+    let mut parcels: Vec<Parcel> = vec![];
+    let mut left = 0;
+    for pair in self::parcels(&queues).into_iter().flat_map(|parcel| parcel.pairs) {
+        let pairs = parcels.last_mut().map(|parcel| &mut parcel.pairs);
+        let begins = pairs
+            .as_ref()
+            .and_then(|pairs| pairs.last())
+            .is_some_and(|last| last.place.slot.lane >= pair.place.slot.lane);
+        let bytes = layout.pair_bytes() + if begins { layout.block_bytes() } else { 0 };
+        match pairs.filter(|_| bytes <= left) {
+            Some(pairs) => {
+                pairs.push(pair);
+                left -= bytes;
+            }
+            None => {
+                parcels.push(Parcel { is_direct: true, pairs: vec![pair] });
+                left = layout.most_bytes() - layout.header_bytes() - layout.pair_bytes();
+            }
+        }
+    }
+    parcels
 }
 
 #[cfg(test)]
@@ -108,7 +173,7 @@ mod tests {
         for (round, at) in rounds.iter().zip(0..) {
             for parcel in round {
                 let lanes: Vec<u8> = parcel.pairs.iter().map(|pair| pair.place.slot.lane).collect();
-                assert!(lanes.is_sorted_by(|a, b| a < b) && !lanes.is_empty());
+                assert!(!lanes.is_empty() && (parcel.is_direct || lanes.is_sorted_by(|a, b| a < b)));
                 for pair in &parcel.pairs {
                     assert_eq!(round_of(&pair.place, 3), at);
                     assert_eq!(parcel.is_direct, pair.value > 23_000);

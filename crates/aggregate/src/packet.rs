@@ -4,6 +4,8 @@
 //! version:4 type:4 op:4 format:4  job:16  generation:32  boot:16  channel:16  seq:32  valid:32  aux:32
 //! valid:96                                         lanes 32 to 127, in layouts with more than 32 lanes
 //! index:16  tag:32 or 128  value:32                one for each valid lane, in lane order
+//! valid:32 or 128                                  further blocks of READREPLY and of a mapper's SPILL: a map, and its pairs
+//! index:16  tag:32 or 128  value:32
 //! ```
 
 use crate::key::{Place, Slot};
@@ -22,8 +24,15 @@ pub const EXTENSION: usize = 12;
 /// UDP port of all AGG packets, source and destination, unless a job says otherwise.
 pub const PORT: u16 = 42_606;
 
-/// Bit of `aux` in an ACK: the packet that it acknowledges met congestion.
+/// Bit of `aux` in an ACK: a packet that it acknowledges met congestion.
 pub const CONGESTED: u32 = 1;
+
+/// Bit of `aux` in an ACK of the reducer: the packet is stored, and bit `n` of `valid` acknowledges packet `seq - 1 - n`, too. Such an
+/// ACK may have waited for others.
+pub const STORED: u32 = 2;
+
+/// Limit on the rows of a READ or CLEAR.
+pub const MOST_ROWS: u32 = 256;
 
 /// Bit of `aux` in a SPILL of a mapper: its pairs are folded by no switch.
 pub const DIRECT: u32 = 1;
@@ -33,9 +42,10 @@ pub const DIRECT: u32 = 1;
 pub enum Kind {
     /// Mapper to reducer, through the switch: pairs to fold.
     Data = 1,
-    /// To the mapper: the packet `seq` is folded or stored. From the mapper: an answer to START, its incarnation in `aux`.
+    /// To the mapper: the packet `seq` is folded, but for the lanes in `valid`, which the mapper sends past the switch; or it is
+    /// stored (see [`STORED`]). With eviction, the pairs that left their slots follow. From the mapper: an answer to START, its incarnation in `aux`.
     Ack = 2,
-    /// To the reducer: pairs of packet `seq` of the channel that are not folded.
+    /// To the reducer: pairs of packet `seq` of the channel that are not folded. A mapper's own have several blocks.
     Spill = 3,
     /// Mapper to reducer: every packet of the generation is acknowledged.
     End = 4,
@@ -49,11 +59,12 @@ pub enum Kind {
     Close = 8,
     /// Answer.
     Closed = 9,
-    /// Reducer to switch: the content of a row.
+    /// Reducer to switch: the content of `aux` rows from `seq` on.
     Read = 10,
-    /// Answer.
+    /// Answer: a block for each row that is not empty, the last row first. The upper half of `aux` is the number of rows read; they
+    /// may be fewer than asked for, since the packet is full.
     ReadReply = 11,
-    /// Reducer to switch: empty row `seq`.
+    /// Reducer to switch: empty `aux` rows from `seq` on.
     Clear = 12,
     /// Answer.
     Cleared = 13,
@@ -120,25 +131,33 @@ pub struct Packet {
     pub seq: u32,
     /// Depends on the type.
     pub aux: u32,
-    /// In the order of lanes, at most one for each.
+    /// Of an ACK: lanes that are not folded, or packets (see [`STORED`]).
+    pub map: u128,
+    /// Block after block; in each, in the order of lanes, at most one for each.
     pub pairs: Vec<Pair>,
 }
 
 impl Packet {
     /// A packet without pairs, whose other numbers are 0.
     pub fn new(kind: Kind, job: u16, op: Op) -> Packet {
-        Packet { kind, op, job, generation: 0, boot: 0, channel: 0, seq: 0, aux: 0, pairs: vec![] }
+        Packet { kind, op, job, generation: 0, boot: 0, channel: 0, seq: 0, aux: 0, map: 0, pairs: vec![] }
     }
 
-    /// The map of valid lanes.
-    pub fn valid(&self) -> u128 {
-        self.pairs.iter().fold(0, |map, pair| map | 1 << (pair.place.slot.lane & 127))
+    /// The blocks of pairs: in each, every lane comes once, in order. Blocks of READREPLY are rows.
+    fn blocks(&self) -> impl Iterator<Item = &[Pair]> {
+        let is_row = self.kind == Kind::ReadReply;
+        self.pairs.chunk_by(move |one, next| {
+            let (one, next) = (one.place.slot, next.place.slot);
+            one.lane < next.lane && (!is_row || one.index == next.index)
+        })
     }
 
     /// The payload of a datagram.
     pub fn bytes(&self, layout: &Layout) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(layout.header_bytes() + self.pairs.len() * layout.pair_bytes());
-        let valid = self.valid();
+        let mut blocks = self.blocks();
+        let first = blocks.next().unwrap_or_default();
+        let valid = if first.is_empty() { self.map } else { map_of(first) };
         bytes.push(VERSION << 4 | self.kind as u8);
         bytes.push((self.op as u8) << 4 | format(layout));
         bytes.extend(self.job.to_be_bytes());
@@ -151,15 +170,21 @@ impl Packet {
         if layout.has_extension() {
             bytes.extend(&(valid >> 32).to_be_bytes()[4..]);
         }
-        for Pair { place, value } in &self.pairs {
-            bytes.extend(place.slot.index.to_be_bytes());
-            bytes.extend(&place.tag.to_be_bytes()[16 - usize::from(layout.tag_bits / 8)..]);
-            bytes.extend(value.to_be_bytes());
+        write(first, &mut bytes, layout);
+        for block in blocks {
+            // Like the header: the lowest 32 bits, then the others.
+            let map = map_of(block);
+            bytes.extend((map as u32).to_be_bytes());
+            if layout.has_extension() {
+                bytes.extend(&(map >> 32).to_be_bytes()[4..]);
+            }
+            write(block, &mut bytes, layout);
         }
         bytes
     }
 
-    /// The packet in a payload; none if it is none of this layout. Bytes after its end do not count.
+    /// The packet in a payload; none if it is none of this layout. Bytes after its end do not count, but in packets that may have
+    /// several blocks.
     pub fn parse(bytes: &[u8], layout: &Layout) -> Option<Packet> {
         let mut rest = bytes;
         let [first, second] = take(&mut rest)?;
@@ -179,20 +204,52 @@ impl Packet {
             let high: [u8; EXTENSION] = take(&mut rest)?;
             valid |= high.iter().fold(0, |map, byte| map << 8 | u128::from(*byte)) << 32;
         }
-        if valid.checked_shr(layout.lanes.into()).unwrap_or(0) != 0 || valid != 0 && !kind.has_pairs() {
-            return None;
+        let header = Packet { kind, op, job, generation, boot, channel, seq, aux, map: 0, pairs: vec![] };
+        let has_pairs = kind.has_pairs() || kind == Kind::Ack && layout.evict && aux & STORED == 0;
+        if !has_pairs {
+            let is_wrong = valid != 0 && kind != Kind::Ack;
+            return (!is_wrong).then_some(Packet { map: valid, ..header });
         }
         let mut pairs = Vec::with_capacity(valid.count_ones() as usize);
-        for lane in (0..layout.lanes).filter(|lane| valid >> lane & 1 != 0) {
-            let index = u16::from_be_bytes(take(&mut rest)?);
-            let (tag, after) = rest.split_at_checked(usize::from(layout.tag_bits / 8))?;
-            let tag = tag.iter().fold(0, |tag, byte| tag << 8 | u128::from(*byte));
-            rest = after;
-            let value = u32::from_be_bytes(take(&mut rest)?);
-            pairs.push(Pair { place: Place { tag, slot: Slot { lane, index } }, value });
+        read(valid, &mut rest, &mut pairs, layout)?;
+        let has_blocks = kind == Kind::ReadReply || kind == Kind::Spill && aux & DIRECT != 0;
+        while has_blocks && !rest.is_empty() {
+            let mut map = u128::from(u32::from_be_bytes(take(&mut rest)?));
+            if layout.has_extension() {
+                let high: [u8; EXTENSION] = take(&mut rest)?;
+                map |= high.iter().fold(0, |map, byte| map << 8 | u128::from(*byte)) << 32;
+            }
+            (map != 0).then_some(())?;
+            read(map, &mut rest, &mut pairs, layout)?;
         }
-        Some(Packet { kind, op, job, generation, boot, channel, seq, aux, pairs })
+        Some(Packet { pairs, ..header })
     }
+}
+
+fn map_of(block: &[Pair]) -> u128 {
+    block.iter().fold(0, |map, pair| map | 1 << (pair.place.slot.lane & 127))
+}
+
+fn write(block: &[Pair], bytes: &mut Vec<u8>, layout: &Layout) {
+    for Pair { place, value } in block {
+        bytes.extend(place.slot.index.to_be_bytes());
+        bytes.extend(&place.tag.to_be_bytes()[16 - usize::from(layout.tag_bits / 8)..]);
+        bytes.extend(value.to_be_bytes());
+    }
+}
+
+/// Takes the pairs of a block.
+fn read(map: u128, rest: &mut &[u8], pairs: &mut Vec<Pair>, layout: &Layout) -> Option<()> {
+    (map.checked_shr(layout.lanes.into()).unwrap_or(0) == 0).then_some(())?;
+    for lane in (0..layout.lanes).filter(|lane| map >> lane & 1 != 0) {
+        let index = u16::from_be_bytes(take(rest)?);
+        let (tag, after) = rest.split_at_checked(usize::from(layout.tag_bits / 8))?;
+        let tag = tag.iter().fold(0, |tag, byte| tag << 8 | u128::from(*byte));
+        *rest = after;
+        let value = u32::from_be_bytes(take(rest)?);
+        pairs.push(Pair { place: Place { tag, slot: Slot { lane, index } }, value });
+    }
+    Some(())
 }
 
 /// Number of the format of pairs: 0 for short tags, 3 for whole keys.
@@ -243,6 +300,30 @@ mod tests {
             assert_eq!(Packet::parse(&bytes, &layout), Some(packet));
             for length in 0..bytes.len() {
                 assert_eq!(Packet::parse(&bytes[..length], &layout), None, "{length} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn rows_and_direct_pairs_come_back_from_blocks() {
+        for layout in [Layout::PIPELINE, Layout::SOFTWARE] {
+            let row = |index: u16, lanes: &[u8]| {
+                let mut pairs = data(&layout, lanes).pairs;
+                pairs.iter_mut().for_each(|pair| pair.place.slot.index = index);
+                pairs
+            };
+            // The lanes alone do not show where the second row ends.
+            let pairs = [row(9, &[3, 4]), row(8, &[0, 2]), row(7, &[3])].concat();
+            let reply = Packet { kind: Kind::ReadReply, pairs: pairs.clone(), ..data(&layout, &[]) };
+            let direct = Packet { kind: Kind::Spill, aux: DIRECT, pairs, ..data(&layout, &[]) };
+            for packet in [reply, direct] {
+                let bytes = packet.bytes(&layout);
+                assert_eq!(Packet::parse(&bytes, &layout), Some(packet.clone()));
+                let whole = [layout.header_bytes() + 2 * layout.pair_bytes()];
+                let whole = [whole[0], whole[0] + layout.block_bytes() + 2 * layout.pair_bytes()];
+                for length in (0..bytes.len()).filter(|length| !whole.contains(length)) {
+                    assert_eq!(Packet::parse(&bytes[..length], &layout), None, "{length} bytes");
+                }
             }
         }
     }

@@ -91,6 +91,8 @@ pub struct Seat {
     pub boot: u16,
     /// Port to the reducer: requests come from there.
     pub reducer_port: u32,
+    /// Another switch folds what this one leaves.
+    pub has_parent: bool,
     /// Streams of pairs that it folds.
     pub senders: Vec<Sender>,
 }
@@ -133,6 +135,7 @@ impl Seat {
                 ("boot", 16, self.boot.into()),
                 ("number", 16, self.switch.into()),
                 ("reducer_port", 9, self.reducer_port.into()),
+                ("has_parent", 1, self.has_parent.into()),
                 ("first_bank", 32, 2 * u128::from(self.place)),
                 ("first_slot", 32, slots),
             ],

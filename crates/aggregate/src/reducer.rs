@@ -9,6 +9,7 @@
 //! next round is collected in the other bank. A generation is *doomed* when a switch has restarted before its commit, or a
 //! mapper has: what it collected is thrown away, its bank is closed and cleared, and the round gets another generation.
 
+mod acks;
 mod arrivals;
 mod attempt;
 
@@ -17,8 +18,9 @@ use crate::layout::Layout;
 use crate::op::Op;
 use crate::pack::ROUND_BITS;
 use crate::packet::{Kind, Packet};
-use crate::requests::Requests;
+use crate::requests::{Asked, Requests};
 use crate::timer::Timer;
+use acks::Acks;
 use attempt::{Attempt, Phase};
 use base_time::{Duration, Time};
 use std::collections::{BTreeMap, VecDeque};
@@ -111,6 +113,7 @@ pub struct Reducer {
     committed: u32,
     result: Sums,
     answers: VecDeque<(To, Packet)>,
+    acks: Acks,
     counts: Counts,
     trouble: Option<Trouble>,
 }
@@ -134,6 +137,7 @@ impl Reducer {
             committed: 0,
             result: Sums::new(),
             answers: VecDeque::new(),
+            acks: Acks::new(config.least_wait),
             counts: Counts::default(),
             trouble: None,
             config,
@@ -190,7 +194,7 @@ impl Reducer {
         }
         match packet.kind {
             Kind::Boot => self.booted(packet, now),
-            Kind::Spill => self.spilled(packet, is_marked),
+            Kind::Spill => self.spilled(packet, is_marked, now),
             Kind::End => self.ended(packet, now),
             Kind::Ack => self.greeted(packet, now),
             Kind::Opened | Kind::Closed | Kind::ReadReply | Kind::Cleared => {
@@ -213,22 +217,25 @@ impl Reducer {
         if let Some(answer) = self.answers.pop_front() {
             return Some(answer);
         }
+        if let Some((channel, ack)) = self.acks.poll(now) {
+            return Some((To::Mapper(channel), ack));
+        }
         let Config { job, op, least_wait, most_wait, .. } = self.config;
         let header = Packet::new(Kind::Start, job, op);
         for attempt in &mut self.attempts {
             let generation = attempt.generation;
             if let Some(requests) = &mut attempt.requests {
-                let Some((switch, row)) = requests.poll(&attempt.lost, now, (least_wait, most_wait)) else {
-                    continue;
-                };
+                let asked = requests.poll(&attempt.lost, now, (least_wait, most_wait));
+                let Some(Asked { switch, row, rows }) = asked else { continue };
                 let boot = self.boots.get(usize::from(switch)).copied().unwrap_or(0);
                 self.counts.read_packets += u64::from(requests.kind == Kind::Read);
                 let seq = match requests.kind {
                     Kind::Read => generation << ROUND_BITS | row,
                     _ => row,
                 };
+                let aux = if matches!(requests.kind, Kind::Read | Kind::Clear) { rows } else { 0 };
                 let request =
-                    Packet { kind: requests.kind, generation, boot, channel: switch, seq, ..header };
+                    Packet { kind: requests.kind, generation, boot, channel: switch, seq, aux, ..header };
                 return Some((To::Switch(switch), request));
             }
             if attempt.phase != Phase::Collecting {
@@ -259,10 +266,11 @@ impl Reducer {
                 attempt.starts.iter().flatten().map(|timer| timer.due).filter(|_| is_collecting).min();
             requests.into_iter().chain(starts).min()
         };
-        self.attempts.iter().filter_map(of).min()
+        self.attempts.iter().filter_map(of).chain(self.acks.deadline()).min()
     }
 }
 
-fn add_wide(sums: &mut Sums, place: Place, value: u64, op: Op) {
+/// Folds a value into those of a key.
+pub(crate) fn add_wide(sums: &mut Sums, place: Place, value: u64, op: Op) {
     sums.entry(place).and_modify(|held| *held = op.fold_wide(*held, value)).or_insert(value);
 }

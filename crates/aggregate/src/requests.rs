@@ -1,4 +1,5 @@
-//! Requests of the reducer to its switches, one for each row of each: a bounded number at a time, each repeated until it is answered.
+//! Requests of the reducer to its switches, each for some rows: a bounded number at a time, each repeated until it is answered. What
+//! an answer had no room for is asked for again.
 //!
 //! A row is asked for only if the one a window before it is answered: a switch that folds the answers on their way has a cell for each
 //! number modulo the window.
@@ -19,20 +20,42 @@ pub(crate) struct Requests {
     /// Requests go to the switches before this one.
     end: u16,
     rows: u32,
+    /// Rows of a request.
+    each: u32,
     window: u32,
     /// The first one that was not sent.
     next: (u16, u32),
-    pending: BTreeMap<(u16, u32), Timer>,
+    /// By switch and first row.
+    pending: BTreeMap<(u16, u32), Request>,
+}
+
+/// A request without an answer.
+#[derive(Clone, Debug)]
+struct Request {
+    timer: Timer,
+    /// Rows before this one.
+    end: u32,
+}
+
+/// A request to send.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Asked {
+    pub switch: u16,
+    /// The first row.
+    pub row: u32,
+    pub rows: u32,
 }
 
 impl Requests {
-    /// One request for each of `rows` rows of some switches.
-    pub fn new(kind: Kind, switches: Range<u16>, rows: u32, window: u32) -> Requests {
+    /// Requests for all of `rows` rows of some switches, `each` at a time.
+    pub fn new(kind: Kind, switches: Range<u16>, (rows, each): (u32, u32), window: u32) -> Requests {
         Requests {
             kind,
             end: switches.end,
             rows,
-            window,
+            each,
+            // Only rows that are asked for one by one are folded on their way.
+            window: if each == 1 { window } else { rows },
             next: (switches.start, 0),
             pending: BTreeMap::new(),
         }
@@ -52,9 +75,18 @@ impl Requests {
         self.pending.retain(|(of, _), _| *of != switch);
     }
 
-    /// The switch has answered; false if that was not open.
-    pub fn answered(&mut self, switch: u16, row: u32) -> bool {
-        self.pending.remove(&(switch, row)).is_some()
+    /// The switch has answered for so many rows; false if they were not asked for.
+    pub fn answered(&mut self, switch: u16, row: u32, rows: u32, now: Time, wait: Duration) -> bool {
+        let fits = |request: &Request| rows > 0 && rows <= request.end - row;
+        let Some(request) = self.pending.get(&(switch, row)).filter(|request| fits(request)).cloned() else {
+            return false;
+        };
+        self.pending.remove(&(switch, row));
+        if row + rows < request.end {
+            let rest = Request { timer: Timer::new(now, wait), ..request };
+            self.pending.insert((switch, row + rows), rest);
+        }
+        true
     }
 
     /// The first switch that has not answered a request.
@@ -65,7 +97,7 @@ impl Requests {
     /// The switch is to be asked again at once: it has said that something is wrong.
     pub fn hurry(&mut self, switch: u16, now: Time) {
         let of_it = self.pending.iter_mut().filter(|((of, _), _)| *of == switch);
-        of_it.for_each(|(_, timer)| timer.due = now);
+        of_it.for_each(|(_, request)| request.timer.due = now);
     }
 
     /// True if all switches but those in `lost` have answered.
@@ -82,16 +114,17 @@ impl Requests {
         }
     }
 
-    /// A request to send now: switch and row.
-    pub fn poll(&mut self, lost: &[bool], now: Time, wait: (Duration, Duration)) -> Option<(u16, u32)> {
+    /// A request to send now.
+    pub fn poll(&mut self, lost: &[bool], now: Time, wait: (Duration, Duration)) -> Option<Asked> {
         self.skip(lost);
         if self.is_room() {
-            self.pending.insert(self.next, Timer::new(now, wait.0));
-            self.next.1 += 1;
+            let end = (self.next.1 + self.each).min(self.rows);
+            self.pending.insert(self.next, Request { timer: Timer::new(now, wait.0), end });
+            self.next.1 = end;
         }
-        let (at, timer) = self.pending.iter_mut().find(|(_, timer)| timer.due <= now)?;
-        timer.sent(now, wait.1);
-        Some(*at)
+        let (at, request) = self.pending.iter_mut().find(|(_, request)| request.timer.due <= now)?;
+        request.timer.sent(now, wait.1);
+        Some(Asked { switch: at.0, row: at.1, rows: request.end - at.1 })
     }
 
     /// When [`Requests::poll`] may next have a request, if nothing arrives.
@@ -99,6 +132,6 @@ impl Requests {
         if self.is_room() {
             return Some(Time::ZERO);
         }
-        self.pending.values().map(|timer| timer.due).min()
+        self.pending.values().map(|request| request.timer.due).min()
     }
 }

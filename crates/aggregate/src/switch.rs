@@ -5,7 +5,7 @@
 
 use crate::key::{Place, Slot};
 use crate::layout::Layout;
-use crate::packet::{CONGESTED, DIRECT, Kind, Packet, Pair};
+use crate::packet::{CONGESTED, DIRECT, Kind, MOST_ROWS, Packet, Pair};
 
 /// Where a packet goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,6 +44,8 @@ pub struct Switch {
     banks: [Bank; 2],
     /// Streams of pairs that it folds, in the order of their cells.
     senders: Vec<(Kind, u16)>,
+    /// Another switch folds what this one leaves.
+    has_parent: bool,
     cells: Vec<Cell>,
     /// Tag and value, by bank, lane and index; the tag 0 is empty.
     slots: Vec<(u128, u32)>,
@@ -66,8 +68,14 @@ impl Switch {
             banks: [Bank::default(); 2],
             cells: vec![Cell::default(); senders.len() * layout.window as usize],
             senders,
+            has_parent: false,
             slots: vec![(0, 0); 2 * usize::from(layout.lanes) * layout.rows() as usize],
         }
+    }
+
+    /// Another switch folds what this one leaves.
+    pub fn before_a_parent(self) -> Switch {
+        Switch { has_parent: true, ..self }
     }
 
     /// Loses everything.
@@ -138,9 +146,13 @@ impl Switch {
         if packet.kind == Kind::ReadReply {
             return Some((Direction::On, packet));
         }
-        if cell.spilled == 0 {
-            let aux = if is_marked { CONGESTED } else { 0 };
-            return Some((Direction::Back, Packet { kind: Kind::Ack, aux, pairs: vec![], ..packet }));
+        if cell.spilled == 0 || !self.has_parent {
+            packet.kind = Kind::Ack;
+            packet.aux = if is_marked { CONGESTED } else { 0 };
+            if !self.layout.evict {
+                packet.map = packet.pairs.drain(..).fold(0, |map, pair| map | 1 << pair.place.slot.lane);
+            }
+            return Some((Direction::Back, packet));
         }
         Some((Direction::On, Packet { kind: Kind::Spill, ..packet }))
     }
@@ -194,18 +206,39 @@ impl Switch {
         if bank.is_open {
             return None;
         }
-        let index = (packet.seq & (self.layout.rows() - 1)) as u16;
+        if !(1..=MOST_ROWS).contains(&packet.aux) {
+            return None;
+        }
+        let layout = self.layout;
+        let mut rows: Vec<Vec<Pair>> = vec![];
+        let (mut read, mut bytes) = (0, layout.header_bytes());
+        // A row more is read only if the packet has room for a full one.
+        let most = layout.most_bytes() - usize::from(layout.lanes) * layout.pair_bytes();
+        while read < packet.aux && (read == 0 || bytes + layout.block_bytes() <= most) {
+            let index = (packet.seq.wrapping_add(read) & (layout.rows() - 1)) as u16;
+            read += 1;
+            let row = self.row(packet.generation, index, packet.kind == Kind::Clear);
+            bytes += row.len() * layout.pair_bytes();
+            bytes += if rows.is_empty() || row.is_empty() { 0 } else { layout.block_bytes() };
+            rows.extend((!row.is_empty()).then_some(row));
+        }
+        rows.reverse();
+        let kind = if packet.kind == Kind::Clear { Kind::Cleared } else { Kind::ReadReply };
+        Some(Packet { kind, aux: read << 16 | packet.aux, pairs: rows.concat(), ..packet })
+    }
+
+    /// The pairs of a row, or none if it is emptied.
+    fn row(&mut self, generation: u32, index: u16, empties: bool) -> Vec<Pair> {
         let mut pairs = vec![];
         for lane in 0..self.layout.lanes {
             let slot = Slot { lane, index };
-            let held = self.slot(packet.generation, slot);
-            if packet.kind == Kind::Clear {
+            let held = self.slot(generation, slot);
+            if empties {
                 *held = (0, 0);
             } else if held.0 != 0 {
                 pairs.push(Pair { place: Place { slot, tag: held.0 }, value: held.1 });
             }
         }
-        let kind = if packet.kind == Kind::Clear { Kind::Cleared } else { Kind::ReadReply };
-        Some(Packet { kind, pairs, ..packet })
+        pairs
     }
 }

@@ -31,12 +31,25 @@ fn the_programs_and_the_entries_of_the_example() {
     assert_eq!(entries(&software), entries(&pipeline), "one file serves both");
 }
 
+/// The files of `examples/jobs`, which `p4rack job compile` has written.
+#[test]
+fn the_programs_of_the_tree() {
+    let layout = Layout { index_bits: 4, ..Layout::PIPELINE };
+    let source = |channels, is_parent| {
+        let program = Program { is_parent, ..Program::new(layout, Op::Add, channels) };
+        program.source().expect("it prints")
+    };
+    expect_file!["../../../examples/jobs/left.p4"].assert_eq(&source(2, false));
+    expect_file!["../../../examples/jobs/right.p4"].assert_eq(&source(1, false));
+    expect_file!["../../../examples/jobs/spine.p4"].assert_eq(&source(4, true));
+}
+
 /// Mapper `n` is at port `n`, the master at port 4.
 fn entries(layout: &Layout) -> String {
     let sender =
         |port: u16| Sender { kind: Kind::Data, port: port.into(), channel: port - 1, place: port - 1 };
     let senders = (1..=3).map(sender).collect();
-    let seat = Seat { job: 1, place: 0, switch: 0, boot: 1, reducer_port: 4, senders };
+    let seat = Seat { job: 1, place: 0, switch: 0, boot: 1, reducer_port: 4, has_parent: false, senders };
     let route = |(port, address): (u32, u32)| {
         let keys = format!("hdr.ipv4.dst_addr:{address:#x}/32");
         let next_hop = 0x0200_0000_0000 | u64::from(address);

@@ -467,7 +467,7 @@ impl Checker<'_> {
         if let Err(problem) = layout.check() {
             self.error(codes::JOB_SETTING, name.span, problem.to_string(), "choose other sizes");
         }
-        let reducer = Reducer {
+        let mut reducer = Reducer {
             name: name.clone(),
             mappers: members,
             op,
@@ -487,6 +487,10 @@ impl Checker<'_> {
                 (None, _) => None,
             },
         };
+        if let Some((keys, distinct)) = reducer.keys.filter(|_| rounds.is_none()) {
+            let pairs = keys.saturating_mul(reducer.mappers.len() as u64);
+            reducer.rounds = reducer.better_rounds(pairs, distinct).unwrap_or(1);
+        }
         (self.problems.len() == before).then_some((reducer, own.is_some()))
     }
 }

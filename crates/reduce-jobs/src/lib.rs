@@ -24,6 +24,7 @@ mod lexer;
 pub mod network;
 pub mod pairs;
 pub mod plan;
+mod rounds;
 pub mod syntax;
 pub mod topology;
 

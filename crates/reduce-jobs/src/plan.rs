@@ -414,6 +414,7 @@ fn devices(
                 switch: number,
                 boot: 1,
                 reducer_port: reducer_port.unwrap_or(0),
+                has_parent: one.parents > 0 && !is_parent,
                 senders,
             };
             program.jobs += 1;

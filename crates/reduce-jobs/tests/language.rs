@@ -52,6 +52,24 @@ reducer more = add(m1, profile = software, window = 16)
     assert_eq!(more.layout, Layout { window: 16, ..Layout::SOFTWARE });
 }
 
+#[test]
+fn rounds_follow_the_estimates_unless_they_are_given() {
+    let rounds = |settings: &str| {
+        job(&format!("{START}reducer r = add(m1, m2, rows = 256{settings})\n")).reducers[0].rounds
+    };
+    assert_eq!(rounds(""), 1);
+    let keys = ", keys = 2000000, distinct = 2500000";
+    let found = rounds(keys);
+    assert!((100..2000).contains(&found), "{found}");
+    assert_eq!(rounds(&format!("{keys}, rounds = 3")), 3);
+    assert_eq!(rounds(&format!("{keys}, profile = software")), 1, "pairs evict each other");
+    assert_eq!(rounds(&format!("{keys}, by = hosts")), 1);
+    let reducer =
+        &job(&format!("{START}reducer r = add(m1, m2, rows = 256, rounds = {found})\n")).reducers[0];
+    assert_eq!(reducer.better_rounds(4_000_000, 2_500_000), None);
+    assert!(reducer.better_rounds(4_000, 2_500).is_some_and(|better| better < 4));
+}
+
 /// The text after the common start, the code, and a piece of what is said.
 const MISTAKES: &[(&str, &str, &str)] = &[
     ("reducer r = add(m1", "P4R1601", "`)` is missing"),

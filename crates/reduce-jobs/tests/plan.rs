@@ -115,7 +115,7 @@ fn entries_are_those_of_the_paths() {
         add AggIngress.routes hdr.ipv4.dst_addr:0xa000006/32 AggIngress.forward(port:0x3, next_hop:0x2000a000006)
         add AggIngress.routes hdr.ipv4.dst_addr:0xa000007/32 AggIngress.forward(port:0x9, next_hop:0x2000a000007)
         spine:
-        add AggIngress.jobs hdr.agg.job:0x5 AggIngress.serve(boot:0x1, number:0x0, reducer_port:0x7, first_bank:0x0, first_slot:0x0)
+        add AggIngress.jobs hdr.agg.job:0x5 AggIngress.serve(boot:0x1, number:0x0, reducer_port:0x7, has_parent:0x0, first_bank:0x0, first_slot:0x0)
         add AggIngress.senders standard_metadata.ingress_port:0x1 hdr.agg.job:0x5 hdr.agg.type:0x1 hdr.agg.channel:0x0 AggIngress.accept_from(first_cell:0x0)
         add AggIngress.senders standard_metadata.ingress_port:0x2 hdr.agg.job:0x5 hdr.agg.type:0x1 hdr.agg.channel:0x1 AggIngress.accept_from(first_cell:0x4)
         add AggIngress.routes hdr.ipv4.dst_addr:0xa000001/32 AggIngress.forward(port:0x1, next_hop:0x2000a000001)

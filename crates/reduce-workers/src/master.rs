@@ -76,6 +76,8 @@ pub struct Finished {
     pub counts: Counts,
     /// Pairs that the mappers had.
     pub sent: u64,
+    /// A number of rounds that would save more bytes.
+    pub better_rounds: Option<u32>,
 }
 
 /// A master that listens for workers.
@@ -113,7 +115,8 @@ impl Master {
         for (reducer, (sums, counts)) in ended.into_iter().enumerate() {
             let rows = name(&settings, reducer, &sums, &mut workers, tell)?;
             let sent = workers.pairs(reducer);
-            finished.push(Finished { reducer, rows, counts, sent });
+            let better_rounds = settings.job.reducers[reducer].better_rounds(sent, sums.len() as u64);
+            finished.push(Finished { reducer, rows, counts, sent, better_rounds });
         }
         workers.end();
         Ok((finished, begun.elapsed()))

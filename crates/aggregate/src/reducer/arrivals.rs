@@ -4,7 +4,7 @@ use super::attempt::{Attempt, Phase};
 use super::{MOST_ANSWERS, Reducer, Sums, To, Trouble, add_wide};
 use crate::op::Op;
 use crate::pack::ROUND_BITS;
-use crate::packet::{CONGESTED, Kind, Packet, Pair};
+use crate::packet::{Kind, Packet, Pair};
 use base_time::Time;
 
 impl Reducer {
@@ -49,7 +49,7 @@ impl Reducer {
         self.attempts.iter_mut().find(is_it)
     }
 
-    pub(super) fn spilled(&mut self, packet: &Packet, is_marked: bool) {
+    pub(super) fn spilled(&mut self, packet: &Packet, is_marked: bool, now: Time) {
         let op = self.config.op;
         let Some(attempt) = self.collecting(packet.generation) else { return };
         let Some(seen) = attempt.seen.get_mut(usize::from(packet.channel)) else { return };
@@ -63,9 +63,7 @@ impl Reducer {
             attempt.spilled += packet.pairs.len() as u64;
             packet.pairs.iter().for_each(|pair| add(&mut attempt.sums, *pair, op));
         }
-        let aux = if is_marked { CONGESTED } else { 0 };
-        let answer = Packet { kind: Kind::Ack, aux, pairs: vec![], ..packet.clone() };
-        self.answer(To::Mapper(packet.channel), answer);
+        self.acks.add(packet, is_marked, now);
     }
 
     fn answer(&mut self, to: To, packet: Packet) {
@@ -117,7 +115,7 @@ impl Reducer {
             Kind::Cleared => Kind::Clear,
             _ => Kind::Read,
         };
-        let (switch, op) = (packet.channel, self.config.op);
+        let (switch, op, wait) = (packet.channel, self.config.op, self.config.least_wait);
         if self.boots.get(usize::from(switch)) != Some(&packet.boot) {
             return;
         }
@@ -132,7 +130,8 @@ impl Reducer {
             Kind::Clear => packet.seq,
             _ => 0,
         };
-        if !requests.answered(switch, row) {
+        let rows = if matches!(asked, Kind::Read | Kind::Clear) { packet.aux >> 16 } else { 1 };
+        if !requests.answered(switch, row, rows, now, wait) {
             return;
         }
         self.progress = Some(now);

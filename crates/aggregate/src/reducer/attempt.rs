@@ -1,7 +1,7 @@
 //! Attempts at rounds, and their phases.
 
 use super::{MOST_GENERATIONS, Reducer, Sums, Trouble, add_wide};
-use crate::packet::Kind;
+use crate::packet::{Kind, MOST_ROWS};
 use crate::requests::Requests;
 use crate::timer::Timer;
 use base_time::Time;
@@ -102,9 +102,13 @@ impl Reducer {
         }
         attempt.phase = next;
         attempt.requests = match next {
-            Phase::Closing => Some(Requests::new(Kind::Close, attempt.closed.clone(), 1, window)),
-            Phase::Reading => Some(Requests::new(Kind::Read, attempt.closed.clone(), rows, window)),
-            Phase::Clearing => Some(Requests::new(Kind::Clear, 0..switches, rows, window)),
+            Phase::Closing => Some(Requests::new(Kind::Close, attempt.closed.clone(), (1, 1), window)),
+            Phase::Reading => {
+                // A parent folds a row in a packet.
+                let each = if attempt.closed.end == switches { MOST_ROWS } else { 1 };
+                Some(Requests::new(Kind::Read, attempt.closed.clone(), (rows, each), window))
+            }
+            Phase::Clearing => Some(Requests::new(Kind::Clear, 0..switches, (rows, MOST_ROWS), window)),
             _ => None,
         };
         counts.doomed += u64::from(next == Phase::Gone && attempt.is_doomed);
@@ -141,7 +145,7 @@ impl Reducer {
             is_doomed: false,
             is_committed: false,
             closed: 0..0,
-            requests: Some(Requests::new(Kind::Open, 0..config.switches, 1, config.layout.window)),
+            requests: Some(Requests::new(Kind::Open, 0..config.switches, (1, 1), config.layout.window)),
             lost: vec![false; config.switches.into()],
             sums: Sums::new(),
             spilled: 0,

@@ -210,7 +210,9 @@ impl World {
         let (layout, channels) = (self.layout, self.config.channels);
         let node = |number| {
             let senders = tree_senders(number, leaves, channels);
-            Box::new(Switch::of_senders(layout, number, JOB, senders, 1)) as Box<dyn Node>
+            let switch = Switch::of_senders(layout, number, JOB, senders, 1);
+            let switch = if number < leaves { switch.before_a_parent() } else { switch };
+            Box::new(switch) as Box<dyn Node>
         };
         self.tree((0..=leaves).map(node).collect());
     }

@@ -132,6 +132,31 @@ fn rows_that_are_read_at_different_times_hold() {
 }
 
 #[test]
+fn rows_that_are_read_by_one_request_hold() {
+    let rows = || Model { passes: true, ..rows() };
+    holds_at_all(&lossy(rows()));
+    holds_at_all(&Model { restarts: 1, ..rows() });
+    if is_long() {
+        holds_at_all(&Model { restarts: 1, aborts: 1, answers: true, ..lossy(rows()) });
+    }
+}
+
+#[test]
+fn pairs_that_the_mapper_sends_past_the_switch_hold() {
+    let answered = |model| Model { answers: true, ..model };
+    holds_at_all(&answered(lossy(pairs())));
+    holds_at_all(&answered(Model { restarts: 1, ..pairs() }));
+    holds_at_all(&answered(lossy(Model { window: 2, ..three() })));
+    holds_at_all(&answered(Model { restarts: 1, ..lossy(short_rounds()) }));
+    holds_at_all(&answered(lossy(Model { window: 2, ..evicting() })));
+    if is_long() {
+        holds_at_all(&answered(Model { restarts: 1, aborts: 1, ..lossy(singles()) }));
+        holds_at_all(&answered(Model { restarts: 1, ..lossy(two_by_two()) }));
+        holds_at_all(&answered(Model { banks: 2, restarts: 1, ..lossy(rounds()) }));
+    }
+}
+
+#[test]
 fn two_banks_hold() {
     holds_at_all(&Model { banks: 2, restarts: 1, ..short_rounds() });
     holds_at_all(&Model { banks: 2, aborts: 1, ..lossy(short_rounds()) });
@@ -166,6 +191,11 @@ fn each_mutant_is_found() {
         (Mutant::CommitOutOfOrder, Model { banks: 2, ..lossy(rounds()) }, "wrong"),
         (Mutant::BankNotCleared, Model { banks: 2, ..three_rounds }, "wrong"),
         (Mutant::OneRowRead, rows(), "wrong"),
+        (Mutant::MapForgotten, Model { answers: true, ..pairs() }, "wrong"),
+        (Mutant::EndBeforeLeft, Model { answers: true, ..pairs() }, "wrong"),
+        (Mutant::ShadowForgotten, Model { answers: true, ..evicting() }, "wrong"),
+        (Mutant::LeftTwice, Model { answers: true, ..pairs() }, "wrong"),
+        (Mutant::PassUnchecked, Model { passes: true, restarts: 1, ..rows() }, "wrong"),
     ];
     for (mutant, model, what) in wrong {
         let found = match explore(&Model { mutant: Some(mutant), ..model }) {

@@ -18,6 +18,10 @@ pub struct Model {
     /// Answers are lost.
     pub loses: bool,
     pub evicts: bool,
+    /// The switch answers with the lanes that it has not folded, and the mapper sends them past it.
+    pub answers: bool,
+    /// A request is for all rows: it passes the switch once for each.
+    pub passes: bool,
     pub mutant: Option<Mutant>,
 }
 
@@ -45,6 +49,12 @@ pub enum Mutant {
     BankNotCleared,
     /// A commit after the first row.
     OneRowRead,
+    /// END before the lanes that were left are stored.
+    EndBeforeLeft,
+    /// The lanes of a repeated answer are sent once more.
+    LeftTwice,
+    /// Only the first pass of a request looks at boot number and generation.
+    PassUnchecked,
 }
 
 impl Model {
@@ -58,12 +68,19 @@ impl Model {
             aborts: 0,
             loses: false,
             evicts: false,
+            answers: false,
+            passes: false,
             mutant: None,
         }
     }
 
     fn is(&self, mutant: Mutant) -> bool {
         self.mutant == Some(mutant)
+    }
+
+    /// Requests for all rows.
+    fn requests(&self) -> u8 {
+        if self.passes { 1 } else { self.rows }
     }
 
     fn mappers(&self) -> usize {
@@ -85,10 +102,12 @@ enum Message {
         seq: u8,
         packet: Packet,
     },
+    /// `left`: lanes that are not folded.
     Ack {
         generation: u8,
         mapper: u8,
         seq: u8,
+        left: Packet,
     },
     Spill {
         generation: u8,
@@ -112,6 +131,9 @@ enum Message {
     Closed(u8, u8),
     Read(u8, u8, u8),
     Content(u8, u8, u8, Packet),
+    /// A request that has read row 0, before it reads row 1; its answer.
+    Pass(u8, u8, Packet),
+    Contents(u8, u8, [Packet; 2]),
     Clear(u8, u8, u8),
     Cleared(u8, u8, u8),
 }
@@ -126,7 +148,7 @@ impl Message {
     /// Its answer can be lost.
     fn is_answered(&self) -> bool {
         use Message::*;
-        matches!(self, Data { .. } | Spill { .. } | Open(..) | Close(..) | Read(..) | Clear(..))
+        matches!(self, Data { .. } | Spill { .. } | Open(..) | Close(..) | Read(..) | Pass(..) | Clear(..))
     }
 }
 
@@ -181,8 +203,13 @@ struct Mapper {
     /// Numbers before those of the round.
     base: u8,
     acked: BTreeSet<u8>,
+    /// By number of the packet.
+    left: BTreeMap<u8, Packet>,
     next_base: u8,
 }
+
+/// What is left of packet `n` has the number `LEFT + n`.
+const LEFT: u8 = 128;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct State {
@@ -288,8 +315,7 @@ impl State {
         {
             let base = mapper.next_base;
             let length = model.data[usize::from(round)][at].len() as u8;
-            let started =
-                Mapper { generation, round, base, acked: BTreeSet::new(), next_base: base + length };
+            let started = Mapper { generation, round, base, next_base: base + length, ..Mapper::default() };
             let mut next = self.clone();
             next.send(started.sends(at, model));
             next.mappers[at] = started;
@@ -306,17 +332,18 @@ impl State {
                     .flatten()
                     .collect()
             }
-            Open(..) | Close(..) | Read(..) | Clear(..) => {
+            Open(..) | Close(..) | Read(..) | Pass(..) | Clear(..) => {
                 self.switch.control(message, model).into_iter().collect()
             }
-            Ack { generation, mapper, seq } => {
+            Ack { generation, mapper, seq, left } => {
                 let at = usize::from(*mapper);
                 let to = &mut self.mappers[at];
-                if to.generation == *generation && to.acked.insert(*seq) {
-                    to.sends(at, model)
-                } else {
-                    vec![]
+                let is_new = to.generation == *generation && to.acked.insert(*seq);
+                let is_again = model.is(Mutant::LeftTwice) && to.generation == *generation && !is_new;
+                if (is_new || is_again) && *left != [None; 2] {
+                    to.left.insert(seq + if is_new { 0 } else { 64 }, *left);
                 }
+                if is_new || is_again { to.sends(at, model) } else { vec![] }
             }
             Start { .. } => vec![],
             _ => self.reducer.take(message, model),
@@ -336,7 +363,11 @@ impl Mapper {
             }
             sent.push(Message::Data { generation, mapper, seq, packet: *packet });
         }
-        if self.acked.len() == packets.len() {
+        for (seq, packet) in &self.left {
+            sent.push(Message::Spill { generation, mapper, seq: LEFT + seq, packet: *packet });
+        }
+        let left = if model.is(Mutant::EndBeforeLeft) { 0 } else { self.left.len() };
+        if self.acked.len() >= packets.len() + left {
             sent.push(Message::End { generation, mapper });
         }
         sent
@@ -380,7 +411,7 @@ impl Switch {
         if self.banks[self.bank(generation)] != (generation, true) {
             return Some(Message::Boot(self.boot));
         }
-        let ack = Message::Ack { generation, mapper, seq };
+        let ack = Message::Ack { generation, mapper, seq, left: [None; 2] };
         let is_counting = model.is(Mutant::Progress) || model.is(Mutant::ProgressAnswered);
         let position = if is_counting { 0 } else { seq % model.window };
         let at = usize::from(mapper * model.window + position);
@@ -411,6 +442,9 @@ impl Switch {
             (false, Some(Mutant::ShadowForgotten)) => [None; 2],
             _ => self.spilled[at],
         };
+        if model.answers {
+            return Some(Message::Ack { generation, mapper, seq, left: packet });
+        }
         let is_folded = packet == [None; 2];
         Some(if is_folded { ack } else { Message::Spill { generation, mapper, seq, packet } })
     }
@@ -420,12 +454,18 @@ impl Switch {
         let (Open(generation, boot)
         | Close(generation, boot)
         | Read(generation, boot, _)
+        | Pass(generation, boot, _)
         | Clear(generation, boot, _)) = *message
         else {
             return None;
         };
+        let is_pass = matches!(message, Pass(..));
+        if is_pass && model.is(Mutant::PassUnchecked) {
+            let Pass(_, _, first) = *message else { return None };
+            return Some(Contents(generation, boot, [first, *self.row(generation, 1, model)]));
+        }
         if boot != self.boot && !model.is(Mutant::NoBoot) {
-            return Some(Boot(self.boot));
+            return (!is_pass).then_some(Boot(self.boot));
         }
         let boot = self.boot;
         let bank = self.bank(generation);
@@ -443,7 +483,7 @@ impl Switch {
                 *self.row(generation, row, model) = [None; 2];
                 return Some(Cleared(generation, boot, row));
             }
-            return Some(Boot(self.boot));
+            return (!is_pass).then_some(Boot(self.boot));
         }
         match *message {
             Close(..) => {
@@ -457,11 +497,16 @@ impl Switch {
                 if model.is(Mutant::ReadClears) {
                     *held = [None; 2];
                 }
+                if model.passes {
+                    return Some(Pass(generation, boot, content));
+                }
                 Some(Content(generation, boot, row, content))
             }
+            Pass(_, _, first) => Some(Contents(generation, boot, [first, *self.row(generation, 1, model)])),
             Clear(_, _, row) => {
                 *self.row(generation, row, model) = [None; 2];
-                Some(Cleared(generation, boot, row))
+                let is_last = !model.passes || row + 1 == model.rows;
+                Some(if is_last { Cleared(generation, boot, row) } else { Clear(generation, boot, row + 1) })
             }
             _ => None,
         }
@@ -536,6 +581,7 @@ impl Reducer {
         | End { generation, .. }
         | Closed(generation, ..)
         | Content(generation, ..)
+        | Contents(generation, ..)
         | Cleared(generation, ..)) = *message
         else {
             return vec![];
@@ -557,7 +603,7 @@ impl Reducer {
             (Spill { mapper, seq, packet, .. }, Phase::Collecting) => {
                 let (_, times) = attempt.spills.entry((*mapper, *seq)).or_insert((*packet, 0));
                 *times = if model.is(Mutant::SpillsCountedTwice) { (*times + 1).min(2) } else { 1 };
-                vec![Ack { generation, mapper: *mapper, seq: *seq }]
+                vec![Ack { generation, mapper: *mapper, seq: *seq, left: [None; 2] }]
             }
             (End { mapper, .. }, Phase::Collecting) => {
                 attempt.ends.insert(*mapper);
@@ -573,7 +619,7 @@ impl Reducer {
                     return attempt.clear(known, model);
                 }
                 attempt.phase = Phase::Reading;
-                (0..model.rows).map(|row| Read(generation, known, row)).collect()
+                (0..model.requests()).map(|row| Read(generation, known, row)).collect()
             }
             (Content(_, boot, row, content), Phase::Reading) if *boot == known => {
                 attempt.rows.insert(*row, *content);
@@ -584,9 +630,14 @@ impl Reducer {
                 attempt.phase = Phase::Read;
                 self.commit(model)
             }
+            (Contents(_, boot, rows), Phase::Reading) if *boot == known => {
+                attempt.rows.extend((0..).zip(*rows));
+                attempt.phase = Phase::Read;
+                self.commit(model)
+            }
             (Cleared(_, boot, row), Phase::Clearing) if *boot == known => {
                 attempt.cleared.insert(*row);
-                if attempt.cleared.len() < usize::from(model.rows) {
+                if attempt.cleared.len() < usize::from(model.requests()) {
                     return vec![];
                 }
                 self.attempts.remove(at);
@@ -623,6 +674,6 @@ impl Reducer {
 impl Attempt {
     fn clear(&mut self, boot: u8, model: &Model) -> Vec<Message> {
         self.phase = Phase::Clearing;
-        (0..model.rows).map(|row| Message::Clear(self.generation, boot, row)).collect()
+        (0..model.requests()).map(|row| Message::Clear(self.generation, boot, row)).collect()
     }
 }

@@ -4,7 +4,7 @@ use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::SourceMap;
 use base_time::{Duration, Time};
-use experiments::reproduce::{CLIP, EXPERIMENTS, Experiment, FLEXSWITCH, Lab};
+use experiments::reproduce::{CLIP, EXPERIMENTS, Experiment, FLEXSWITCH, Lab, P4COM};
 use serde_json::json;
 use std::fmt::Write;
 use std::io::IsTerminal;
@@ -16,7 +16,8 @@ use std::path::PathBuf;
   p4rack reproduce flightplan
   p4rack reproduce flightplan fig11
   p4rack reproduce flexswitch table1 table2 fig2
-  p4rack reproduce clip scaling fig7")]
+  p4rack reproduce clip scaling fig7
+  p4rack reproduce p4com bytes")]
 pub struct Args {
     #[command(subcommand)]
     paper: Paper,
@@ -30,6 +31,18 @@ enum Paper {
     Flexswitch(Flexswitch),
     /// CLIP: a group of servers that grows and shrinks without breaking a flow
     Clip(Clip),
+    /// P4COM: pairs of a MapReduce job that a switch folds on their way
+    P4com(P4com),
+}
+
+#[derive(clap::Args)]
+struct P4com {
+    /// Tables to reproduce; without any, list all
+    #[arg(value_parser = find_p4com)]
+    figures: Vec<&'static Experiment>,
+    /// Output format
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
 }
 
 #[derive(clap::Args)]
@@ -86,6 +99,10 @@ fn find_clip(name: &str) -> Result<&'static Experiment, String> {
     find_in(&CLIP, name)
 }
 
+fn find_p4com(name: &str) -> Result<&'static Experiment, String> {
+    find_in(&P4COM, name)
+}
+
 fn find_in(all: &[&'static Experiment], name: &str) -> Result<&'static Experiment, String> {
     let known = || all.iter().map(|experiment| experiment.name);
     let found = all.iter().find(|experiment| experiment.name == name);
@@ -101,6 +118,7 @@ pub fn run(args: Args) -> ExitCode {
         Paper::Flightplan(args) => args,
         Paper::Flexswitch(args) => return models(&FLEXSWITCH, &args.figures, args.format),
         Paper::Clip(args) => return models(&CLIP, &args.figures, args.format),
+        Paper::P4com(args) => return models(&P4COM, &args.figures, args.format),
     };
     let Some(experiment) = args.figure else {
         list(&EXPERIMENTS, args.format);

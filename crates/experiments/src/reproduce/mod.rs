@@ -1,4 +1,4 @@
-//! Experiments of Flightplan's (NSDI'21), FlexSwitch's (NSDI'17) and CLIP's, run again: each figure and table in a file of its own, with the paper's
+//! Experiments of Flightplan's (NSDI'21), FlexSwitch's (NSDI'17), CLIP's and P4COM's, run again: each figure and table in a file of its own, with the paper's
 //! number beside ours, the chosen parameters, and the effects that the model leaves out.
 
 mod clip;
@@ -17,6 +17,7 @@ mod fig9;
 mod flexswitch;
 mod hand_over;
 mod lab;
+mod p4com;
 mod table1;
 mod table2;
 mod table3;
@@ -25,6 +26,7 @@ mod table4;
 pub use clip::CLIP;
 pub use flexswitch::FLEXSWITCH;
 pub use lab::Lab;
+pub use p4com::P4COM;
 
 use base_diag::Diagnostic;
 use rack_emulator::Table;

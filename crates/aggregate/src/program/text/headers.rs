@@ -17,6 +17,11 @@ pub(super) fn headers(program: &Program) -> String {
         ("", "")
     };
     let lanes = each(program, |lane| format!("    lane_h     lane_{lane};"));
+    let row = if layout.has_extension() {
+        "    bit<32> valid;\n    bit<96> more;\n"
+    } else {
+        "    bit<32> valid;\n"
+    };
     format!(
         "typedef bit<48>  mac_t;
 typedef bit<32>  ipv4_t;
@@ -73,24 +78,33 @@ header agg_h {{
     bit<32> value;
 }}
 
+// The map of a row that was read before; its pairs follow.
+header row_h {{
+{row}}}
+
 struct headers_t {{
     ethernet_t ethernet;
     ipv4_h     ipv4;
     udp_t      udp;
     agg_h      agg;
-{more}{lanes}}}
+{more}{lanes}    row_h      row;
+}}
 
 struct metadata_t {{
     // From the tables.
     bit<16> boot;
     bit<16> number;
     port_t  reducer_port;
+    // Another switch folds what this one leaves.
+    bit<1>  has_parent;
     bit<32> bank;
     bit<32> first_slot;
     bit<32> first_cell;
     // Lanes that travel on, and how many they are.
     map_t   map;
     bit<16> pairs;
+    // The packet has another row to read or to empty.
+    bit<1>  again;
 }}
 
 // What a packet asks of all lanes.

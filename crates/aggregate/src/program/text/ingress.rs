@@ -17,7 +17,7 @@ pub(super) fn ingress(program: &Program) -> String {
             let lane = |at| format!("hdr.lane_{}, ", 4 * quad + at);
             let four: String = (0..4).map(lane).collect();
             let (high, low) = (4 * quad + 3, 4 * quad);
-            format!("        quad_{quad}.apply({four}meta.map[{high}:{low}], meta.pairs);\n")
+            format!("quad_{quad}.apply({four}meta.map[{high}:{low}], meta.pairs);\n        ")
         })
         .collect();
     let bits: Vec<String> = lanes(program).rev().map(|lane| format!("sent_{lane}")).collect();
@@ -28,7 +28,7 @@ pub(super) fn ingress(program: &Program) -> String {
             128 => String::new(),
             lanes => format!(" || hdr.more.valid[95:{}] != 0", lanes - 32),
         };
-        ("hdr.agg.valid = meta.map[31:0];\n        hdr.more.valid = meta.map[127:32];", unused)
+        ("hdr.agg.valid = meta.map[31:0]; hdr.more.valid = meta.map[127:32];", unused)
     } else {
         let unused = match layout.lanes {
             32 => String::new(),
@@ -39,7 +39,22 @@ pub(super) fn ingress(program: &Program) -> String {
     let known: Vec<String> =
         program.operators.iter().map(|op| format!("hdr.agg.op != {}", op.word().to_uppercase())).collect();
     let (known, header) = (known.join(" && "), 8 + layout.header_bytes());
-    let pair = layout.pair_bytes();
+    let (pair, block) = (layout.pair_bytes(), layout.block_bytes());
+    let set_row = if layout.has_extension() {
+        "hdr.row = { hdr.agg.valid, hdr.more.valid };"
+    } else {
+        "hdr.row = { hdr.agg.valid };"
+    };
+    // A pair that leaves its slot for another one is no pair of the mapper, and goes along.
+    let leave = if layout.evict {
+        ""
+    } else {
+        "if (is_answer) {
+            // The mapper has the lanes that are left.
+            meta.map = 0;
+        }
+        "
+    };
     let (is_data, unplanned, missed, is_stream) = if program.is_parent {
         (
             "(hdr.agg.type == DATA || hdr.agg.type == READREPLY || hdr.agg.type == SPILL && hdr.agg.aux == 0)",
@@ -82,10 +97,11 @@ pub(super) fn ingress(program: &Program) -> String {
 
     // A device adds its earlier starts to `boot`: what the registers hold does not outlive one.
     @boot_number(\"boot\")
-    action serve(bit<16> boot, bit<16> number, port_t reducer_port, bit<32> first_bank, bit<32> first_slot) {{
+    action serve(bit<16> boot, bit<16> number, port_t reducer_port, bit<1> has_parent, bit<32> first_bank, bit<32> first_slot) {{
         meta.boot = boot;
         meta.number = number;
         meta.reducer_port = reducer_port;
+        meta.has_parent = has_parent;
         meta.bank = first_bank + (bit<32>)hdr.agg.generation[0:0];
         meta.first_slot = first_slot + (hdr.agg.generation[0:0] == 1 ? ROWS : 0);
     }}
@@ -121,8 +137,9 @@ pub(super) fn ingress(program: &Program) -> String {
         size = 1024;
     }}
 
-    action set_length() {{
-        hdr.udp.len = {header} + meta.pairs * {pair};
+    // `length`: without the pairs.
+    action set_length(bit<16> length) {{
+        hdr.udp.len = length + meta.pairs * {pair};
         hdr.ipv4.total_len = 20 + hdr.udp.len;
         hdr.udp.checksum = 0;
     }}
@@ -175,7 +192,11 @@ pub(super) fn ingress(program: &Program) -> String {
         }}
         generations.read(generation, meta.bank);
         opens.read(is_open, meta.bank);
-        task = {{ NOTHING, hdr.agg.op, meta.first_slot, hdr.agg.seq & (ROWS - 1), 0 }};
+        bit<32> row = hdr.agg.seq + (bit<32>)hdr.agg.aux[31:16];
+        task = {{ NOTHING, hdr.agg.op, meta.first_slot, row & (ROWS - 1), 0 }};
+        // The packet comes back with the rows that it has read.
+        bool is_again = standard_metadata.instance_type == 4;
+        bit<16> length = {header};
         meta.map = 0;
         meta.pairs = 0;
         bool is_new = false;
@@ -204,8 +225,12 @@ pub(super) fn ingress(program: &Program) -> String {
                 }}
             }}
         }} else {{
-            if (standard_metadata.ingress_port != meta.reducer_port) {{
+            if (!is_again && standard_metadata.ingress_port != meta.reducer_port) {{
                 refuse();
+                return;
+            }}
+            if (is_again && (hdr.agg.boot != meta.boot || generation != hdr.agg.generation)) {{
+                drop();
                 return;
             }}
             if (hdr.agg.boot != meta.boot) {{
@@ -228,12 +253,13 @@ pub(super) fn ingress(program: &Program) -> String {
             }} else if (is_open == 1) {{
                 drop();
                 return;
+            }} else if (!is_again && (hdr.agg.aux == 0 || hdr.agg.aux > MOST_ROWS || {present} != 0)) {{
+                drop();
+                return;
             }} else if (hdr.agg.type == READ) {{
                 task.what = FETCH;
-                hdr.agg.type = READREPLY;
             }} else {{
                 task.what = EMPTY;
-                hdr.agg.type = CLEARED;
             }}
         }}
 {applies}        if (task.what == FOLD || task.what == FETCH) {{
@@ -243,19 +269,47 @@ pub(super) fn ingress(program: &Program) -> String {
             spills.write(task.cell, meta.map);
             is_folded = meta.map == 0;
         }}
-{kept}        {set_map}
-        set_length();
+        if (task.what == FETCH) {{
+            if (is_again) {{
+                length = hdr.udp.len;
+            }}
+            if (meta.map != 0) {{
+                if ({present} != 0) {{
+                    hdr.row.setValid();
+                    {set_row}
+                    length = length + {block};
+                }}
+                {set_map}
+            }}
+        }} else {{
+            {set_map}
+        }}
+        bool is_stream = {is_stream};
+        // The mapper sends what is left past the switches.
+        bool is_answer = is_stream && (is_folded || meta.has_parent == 0);
+        {leave}{kept}set_length(length);
         if (is_asked) {{
+            if (task.what != NOTHING) {{
+                hdr.agg.aux = hdr.agg.aux + 0x10000;
+                if (hdr.agg.aux[31:16] < hdr.agg.aux[15:0] && hdr.udp.len <= MOST_LENGTH) {{
+                    meta.again = 1;
+                    standard_metadata.egress_spec = meta.reducer_port;
+                    return;
+                }}
+                hdr.agg.type = task.what == FETCH ? READREPLY : CLEARED;
+            }}
+            turn();
+            // A packet that has come back has no ingress port.
+            standard_metadata.egress_spec = meta.reducer_port;
+            return;
+        }}
+        if (is_answer) {{
+            hdr.agg.type = ACK;
+            hdr.agg.aux = hdr.ipv4.ecn == 3 ? 32w1 : 0;
             turn();
             return;
         }}
-        if ({is_stream}) {{
-            if (is_folded) {{
-                hdr.agg.type = ACK;
-                hdr.agg.aux = hdr.ipv4.ecn == 3 ? 32w1 : 0;
-                turn();
-                return;
-            }}
+        if (is_stream) {{
             hdr.agg.type = SPILL;
         }}
         routes.apply();

@@ -24,6 +24,9 @@ control AggEgress(inout headers_t hdr,
         if (hdr.ipv4.isValid() && hdr.ipv4.ecn != 0 && standard_metadata.enq_qdepth >= MARK_AT) {{
             hdr.ipv4.ecn = 3;
         }}
+        if (meta.again == 1) {{
+            recirculate_preserving_field_list(0);
+        }}
     }}
 }}
 
@@ -39,7 +42,8 @@ control AggDeparser(packet_out packet, in headers_t hdr) {{
         packet.emit(hdr.ipv4);
         packet.emit(hdr.udp);
         packet.emit(hdr.agg);
-{more}{lanes}    }}
+{more}{lanes}        packet.emit(hdr.row);
+    }}
 }}
 
 V1Switch(AggParser(), AggVerify(), AggIngress(), AggEgress(), AggCompute(), AggDeparser()) main;

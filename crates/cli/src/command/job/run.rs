@@ -232,6 +232,9 @@ fn show(format: output::Format, results: &[(String, PathBuf, &Finished)], took: 
                     one.counts.doomed,
                     one.counts.restarts,
                 ));
+                if let Some(rounds) = one.better_rounds {
+                    output::print(&format!("  `rounds = {rounds}` would save more bytes\n"));
+                }
             }
             output::print(&format!("{:.1} s\n", took.as_secs_f64()));
         }
@@ -249,6 +252,7 @@ fn show(format: output::Format, results: &[(String, PathBuf, &Finished)], took: 
                     "saved_permille": permille,
                     "attempts_thrown_away": one.counts.doomed,
                     "restarts": one.counts.restarts,
+                    "better_rounds": one.better_rounds,
                 })
             };
             let reducers: Vec<Value> = results.iter().map(reducer).collect();

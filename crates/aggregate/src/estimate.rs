@@ -1,0 +1,63 @@
+//! How many rounds a job should have, where the first key keeps a slot: few keys for each slot against packets for each round.
+
+use crate::layout::Layout;
+use crate::packet::HEADER;
+
+/// A job, as far as it is known.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Estimate {
+    /// Mappers.
+    pub mappers: u32,
+    /// Pairs of all mappers.
+    pub pairs: u64,
+    /// Distinct keys of all mappers.
+    pub distinct: u64,
+}
+
+/// Packets of a round that carry no pairs: for each mapper START, its answer, END and ENDACK, and an acknowledgement of what it sends past
+/// the switch; OPEN, CLOSE and CLEAR with their answers.
+const OF_A_MAPPER: f64 = 4.5;
+const OF_A_SWITCH: f64 = 6.0;
+
+impl Estimate {
+    /// Bytes on the reducer's link with so many rounds, as a share of the bytes of the pairs alone.
+    pub fn cost(&self, layout: &Layout, rounds: u32) -> f64 {
+        let (rounds, distinct) = (f64::from(rounds.max(1)), self.distinct.max(1) as f64);
+        let slots = f64::from(layout.lanes) * f64::from(layout.rows());
+        // Keys fall on slots at random: a slot is empty with probability e^-load.
+        let load = distinct / rounds / slots;
+        let held = distinct * (1.0 - (-load).exp()) / load;
+        let left = self.pairs as f64 * (1.0 - held / distinct);
+        let pair = layout.pair_bytes() as f64;
+        let header = crate::traffic::AROUND as f64 + HEADER as f64;
+        let body = (layout.most_bytes() - layout.header_bytes()) as f64;
+        let most = f64::from(layout.lanes) * pair;
+        // A map for each row that is not empty, and a request for each packet, which has no room for the last row.
+        let row = layout.block_bytes() as f64 / (most / pair * held / rounds / slots).max(1.0);
+        let read = (pair + row) * (1.0 + 2.0 * header / (body - most / 2.0).max(most));
+        let empty = rounds * (OF_A_MAPPER * f64::from(self.mappers) + OF_A_SWITCH) * header;
+        (held * read + left * pair * (1.0 + header / body) + empty) / (self.pairs.max(1) as f64 * pair)
+    }
+
+    /// The number of rounds with the least cost.
+    pub fn rounds(&self, layout: &Layout) -> u32 {
+        let steps = (0..100).map(|step: i32| 1.12_f64.powi(step) as u32);
+        steps.min_by(|a, b| self.cost(layout, *a).total_cmp(&self.cost(layout, *b))).unwrap_or(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_follow_the_keys_and_the_slots() {
+        let job = Estimate { mappers: 6, pairs: 2_000_000, distinct: 1_000_000 };
+        let rounds = |job: Estimate, index_bits| job.rounds(&Layout { index_bits, ..Layout::PIPELINE });
+        let few = rounds(job, 8);
+        assert!((60..600).contains(&few), "{few}");
+        assert!(rounds(job, 10) < few);
+        assert!(rounds(Estimate { distinct: 4_000_000, pairs: 8_000_000, ..job }, 8) > few);
+        assert_eq!(rounds(Estimate { distinct: 100, pairs: 300, ..job }, 8), 1);
+    }
+}

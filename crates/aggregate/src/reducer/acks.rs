@@ -1,0 +1,137 @@
+//! Acknowledgements, several in a packet: of a channel, those of packets that met congestion and of others apart.
+
+use crate::packet::{CONGESTED, Kind, Packet, STORED};
+use base_time::{Duration, Time};
+use std::collections::BTreeMap;
+
+/// Packets that are acknowledged at once, whatever the time.
+const MOST: usize = 16;
+
+/// Acknowledgements of a channel that wait to be sent.
+const MOST_READY: usize = 256;
+
+/// An acknowledgement waits for others for this part of the least time before a mapper sends again.
+const PART: u64 = 32;
+
+/// Acknowledgements that wait to be sent.
+#[derive(Debug)]
+pub(super) struct Acks {
+    delay: Duration,
+    channels: BTreeMap<u16, Waiting>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    due: Time,
+    is_marked: bool,
+    /// The last packet, and the numbers of all.
+    packet: Packet,
+    numbers: Vec<u32>,
+    /// Complete ones before it.
+    ready: Vec<Packet>,
+}
+
+impl Acks {
+    /// For mappers that wait at least so long.
+    pub fn new(least_wait: Duration) -> Acks {
+        Acks { delay: least_wait.scaled(1, PART), channels: BTreeMap::new() }
+    }
+
+    /// A packet of a channel is to be acknowledged.
+    pub fn add(&mut self, packet: &Packet, is_marked: bool, now: Time) {
+        let header = Packet { kind: Kind::Ack, aux: 0, map: 0, pairs: vec![], ..packet.clone() };
+        let waiting = self.channels.entry(packet.channel).or_insert_with(|| Waiting {
+            due: now + self.delay,
+            is_marked,
+            packet: header.clone(),
+            numbers: vec![],
+            ready: vec![],
+        });
+        let is_other = waiting.is_marked != is_marked || waiting.packet.generation != packet.generation;
+        if is_other || waiting.numbers.len() >= MOST {
+            waiting.flush();
+        }
+        waiting.is_marked = is_marked;
+        waiting.packet = header;
+        waiting.numbers.push(packet.seq);
+        if waiting.numbers.len() >= MOST {
+            waiting.due = now;
+        }
+    }
+
+    /// An acknowledgement to send now, and its channel.
+    pub fn poll(&mut self, now: Time) -> Option<(u16, Packet)> {
+        let is_due = |waiting: &Waiting| !waiting.ready.is_empty() || waiting.due <= now;
+        let (channel, waiting) = self.channels.iter_mut().find(|(_, waiting)| is_due(waiting))?;
+        if waiting.ready.is_empty() {
+            waiting.flush();
+        }
+        let channel = *channel;
+        let ack = waiting.ready.pop();
+        if waiting.ready.is_empty() && waiting.numbers.is_empty() {
+            self.channels.remove(&channel);
+        }
+        ack.map(|ack| (channel, ack))
+    }
+
+    /// When [`Acks::poll`] next has one.
+    pub fn deadline(&self) -> Option<Time> {
+        let due = |waiting: &Waiting| if waiting.ready.is_empty() { waiting.due } else { Time::ZERO };
+        self.channels.values().map(due).min()
+    }
+}
+
+impl Waiting {
+    /// Packets for all that wait: a map shows the 32 numbers before the largest one.
+    fn flush(&mut self) {
+        self.numbers.sort_unstable();
+        self.numbers.dedup();
+        while let Some(seq) = self.numbers.pop() {
+            let mut map = 0;
+            self.numbers.retain(|other| {
+                let before = seq - other - 1;
+                map |= 1u128.checked_shl(before).filter(|_| before < 32).unwrap_or(0);
+                before >= 32
+            });
+            let marked = if self.is_marked { CONGESTED } else { 0 };
+            let ack = Packet { seq, aux: marked | STORED, map, ..self.packet.clone() };
+            // Mappers ask again for what is left out.
+            self.ready.extend((self.ready.len() < MOST_READY).then_some(ack));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::Op;
+
+    fn spill(seq: u32) -> Packet {
+        Packet { generation: 1, channel: 2, seq, ..Packet::new(Kind::Spill, 1, Op::Add) }
+    }
+
+    #[test]
+    fn packets_are_acknowledged_together_and_after_a_while() {
+        let mut acks = Acks::new(Duration::from_us(320));
+        [7, 5, 90, 6, 5].iter().for_each(|seq| acks.add(&spill(*seq), false, Time::ZERO));
+        assert_eq!(acks.poll(Time::ZERO), None);
+        let due = acks.deadline().expect("something waits");
+        assert_eq!(due, Time::ZERO + Duration::from_us(10));
+        let sent: Vec<_> =
+            std::iter::from_fn(|| acks.poll(due)).map(|(at, p)| (at, p.seq, p.map, p.aux)).collect();
+        assert_eq!(sent, [(2, 7, 3, STORED), (2, 90, 0, STORED)]);
+        assert_eq!(acks.deadline(), None);
+    }
+
+    #[test]
+    fn sixteen_do_not_wait_and_marked_ones_go_alone() {
+        let mut acks = Acks::new(Duration::from_us(320));
+        (1..=16).for_each(|seq| acks.add(&spill(seq), false, Time::ZERO));
+        let (_, all) = acks.poll(Time::ZERO).expect("they are enough");
+        assert_eq!((all.seq, all.map), (16, 0x7fff));
+        acks.add(&spill(17), false, Time::ZERO);
+        acks.add(&spill(18), true, Time::ZERO);
+        let (_, first) = acks.poll(Time::ZERO).expect("it is complete");
+        assert_eq!((first.seq, first.aux), (17, STORED));
+    }
+}

@@ -1,0 +1,8 @@
+//! What P4COM saves: a whole job of AGG's machines around the model of a switch, beside the same job without one.
+
+mod bytes;
+
+use super::Experiment;
+
+/// All of them.
+pub const P4COM: [&Experiment; 2] = [&bytes::BYTES, &bytes::SKEWS];

@@ -1,0 +1,20 @@
+//! How many rounds a reducer should have: from the numbers of pairs and of distinct keys, said before or counted after.
+
+use crate::job::Reducer;
+use aggregate::estimate::Estimate;
+
+/// Fewer rounds are better unless others save this share of the bytes.
+const WORTH: f64 = 0.02;
+
+impl Reducer {
+    /// A number of rounds that saves clearly more bytes than its own; none where pairs evict each other or no switch folds them.
+    pub fn better_rounds(&self, pairs: u64, distinct: u64) -> Option<u32> {
+        if self.layout.evict || !self.is_switched || pairs == 0 {
+            return None;
+        }
+        let estimate = Estimate { mappers: self.mappers.len() as u32, pairs, distinct };
+        let best = estimate.rounds(&self.layout).min(1 << 15);
+        let cost = |rounds| estimate.cost(&self.layout, rounds);
+        (cost(best) < cost(self.rounds) * (1.0 - WORTH)).then_some(best)
+    }
+}
