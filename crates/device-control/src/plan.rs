@@ -92,8 +92,8 @@ impl Splitter {
 
     /// Sites of the regions by a map; each region keeps its policy.
     fn sites_of(&self, map: &RegionMap) -> Result<BTreeMap<Name, Site>, Status> {
-        if self.placement.has_any_spares() {
-            let why = "regions with spares cannot be moved while they run: change the map, and start the rack again";
+        if self.placement.has_any_spares() || self.placement.divides_any() {
+            let why = "regions with spares or shards cannot be moved while they run: change the map, and start the rack again";
             return Err(Status::new(Code::Unimplemented, why));
         }
         let mut regions = BTreeMap::new();
@@ -312,7 +312,7 @@ pub fn make_part(
     let entries = (linkage.value_sets.len()..).zip(&linkage.entries);
     let thresholds = |(at, entry): (usize, &ir_split::LinkEntry)| match entry.last {
         LastArgs::Thresholds(side) => Some((at, side)),
-        LastArgs::Port => None,
+        LastArgs::Plain | LastArgs::Port => None,
     };
     part.thresholds = entries.filter_map(thresholds).collect();
     part.edges = linkage.entries.iter().filter_map(edge).collect();

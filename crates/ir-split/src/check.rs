@@ -10,6 +10,7 @@ use crate::flow::Flow;
 use crate::layout::{APP_BITS, NotCarried};
 use crate::mark::Mark;
 use crate::placement::{DeviceIndex, Placement};
+use crate::policies::LEADING;
 use crate::refuse::unsupported;
 use crate::routes::Routes;
 use crate::runtime::runtime;
@@ -49,12 +50,14 @@ const fn check(
 pub const CHECKS: &[Check] = &[
     Check { stops: true, ..check("placement", "every region that is placed is marked", "mark", |a| check_placement(&a.marks, a.placement)) },
     Check { stops: true, ..check("spares", "devices with spares have one place each", "mark", |a| check_spares::check_sites(a.placement)) },
+    Check { stops: true, ..check("sites", "each policy finds what it needs", "mark", |a| LEADING.iter().flat_map(|policy| policy.check_sites(&a.program, &a.marks, a.placement)).collect()) },
     check("modes", "annotations of state name existing modes", "mark", |a| ir_state::check(&a.program)),
     Check { stops: true, ..check("stages", "the program has all parts of a v1model pipeline", "mark", |a| if_cut(a, || check_stages(&a.program))) },
     check("program", "every call and jump can be cut", "port", |a| if_cut(a, || check_program(&a.program))),
     check("links", "a path joins the ends of every cut edge", "layout", |a| check_links(&a.sections, a.placement, &a.routes)),
     check("spare link", "links join senders with preferred devices and spares", "layout", |a| check_spares::check_links(&a.sections, a.placement)),
     check("spare data", "what spares may lack is replicated or soft", "layout", |a| check_spares::check_state(&a.program, &a.sections, a.placement, &a.uses)),
+    check("policies", "each policy can lead its hand-overs exactly", "layout", |a| LEADING.iter().flat_map(|policy| policy.check_cut(a)).collect()),
     check("origins", "no helper of several origins holds state", "layout", |a| check_origins(&a.program, &a.sections, a.placement, &a.uses)),
     check("state", "every object is on one device, and no packet leaves the device between two uses", "layout", |a| check_state(&a.program, &a.sections, a.placement, &a.separated)),
     check("bytes", "the length of every counted packet is known", "layout", |a| if_cut(a, || check_bytes(&a.program, &a.counted, &a.sections))),

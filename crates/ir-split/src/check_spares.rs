@@ -1,6 +1,6 @@
 //! Rules for placements with spares: each device has one place, links join senders with all targets, and state may differ.
 
-use crate::placement::{DeviceIndex, Placement};
+use crate::placement::{DeviceIndex, Placement, Policy, Site};
 use crate::section::{SectionId, Sections};
 use base_diag::{Diagnostic, codes::split as codes};
 use ir::{InstanceId, Program};
@@ -9,16 +9,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Sites that share a device share all of them: a device has the same part as its spares.
 pub fn check_sites(placement: &Placement) -> Vec<Diagnostic> {
-    let mut known: BTreeMap<DeviceIndex, &[DeviceIndex]> = BTreeMap::new();
+    let mut known: BTreeMap<DeviceIndex, &Site> = BTreeMap::new();
     let mut found = vec![];
     for (name, site) in &placement.sites {
         let mut seen = BTreeSet::new();
         for &device in &site.devices {
             let is_alone = site.devices.len() == 1;
-            let others = *known.entry(device).or_insert(&site.devices);
+            let first = *known.entry(device).or_insert(site);
+            let others = first.devices.as_slice();
+            let is_divided = |site: &Site| Some(site.policy).filter(|policy| policy.divides());
             let why = match () {
                 () if !seen.insert(device) => "it is named twice",
                 () if !is_alone && placement.home.contains(&device) => "it is an origin",
+                () if is_divided(first) != is_divided(site) => "other regions have it under another policy",
                 () if others != site.devices.as_slice() && !(is_alone && others.len() == 1) => {
                     "other regions have it without the same devices in the same order"
                 }
@@ -26,7 +29,7 @@ pub fn check_sites(placement: &Placement) -> Vec<Diagnostic> {
             };
             let title = format!("`{}` cannot be a device of region `{name}`", placement.name(device));
             found.push(Diagnostic::error(codes::NOT_SPLIT_YET, title).note(why).help(
-                "a preferred device and its spares run the same regions: name the same devices for each",
+                "devices that stand in for one another, or divide flows, run the same regions: name the same devices for each",
             ));
         }
     }
@@ -38,7 +41,8 @@ pub fn check_links(sections: &Sections, placement: &Placement) -> Vec<Diagnostic
     let mut missing = BTreeSet::new();
     for (before, section) in sections.cut_edges() {
         let role = sections.get(section).device;
-        let is_led = placement.has_spares(role);
+        let is_group = placement.is_led_by(role, Policy::Group);
+        let is_led = is_group || placement.has_spares(role);
         for from in placement.players(sections.get(before).device).into_iter().filter(|_| is_led) {
             let apart = |to: &DeviceIndex| {
                 let joins = |pair| placement.ports.contains_key(&pair);

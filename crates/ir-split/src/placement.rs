@@ -37,13 +37,24 @@ pub enum Policy {
     Call,
     /// A preferred device and spares: where one fails, hand-overs go to the next. Control goes on as with `Direct`.
     Failover,
+    /// Flows are divided among the devices by a number that the program computes. Control goes on as with `Direct`.
+    Shard,
+    /// Flows are divided among servers that come and go; each flow stays at its server. Control goes back as with `Call`.
+    Group,
+}
+
+impl Policy {
+    /// Each device of a site serves a part of the flows.
+    pub fn divides(self) -> bool {
+        matches!(self, Policy::Shard | Policy::Group)
+    }
 }
 
 /// Devices and policy of a region.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Site {
-    /// The devices that run it; none if it runs at the origins. With several, the first is preferred and the others are its spares, in
-    /// order.
+    /// The devices that run it; none if it runs at the origins. With several, the first represents all; under `Failover` it is preferred,
+    /// and the others are its spares, in order.
     pub devices: Vec<DeviceIndex>,
     /// How control comes there and goes on.
     pub policy: Policy,
@@ -168,7 +179,7 @@ impl Placement {
         self.origins().zip(0..).find(|(origin, _)| *origin == device).map(|(_, number)| number)
     }
 
-    /// Index of the device in a map of regions: the first origin represents every origin, and a preferred device its spares.
+    /// Index of the device in a map of regions: the first origin represents every origin, and the first device of a site the others.
     pub fn role(&self, device: DeviceIndex) -> DeviceIndex {
         if self.home.contains(&device) {
             return self.origin();
@@ -177,7 +188,7 @@ impl Placement {
         self.sites.values().find(has_it).and_then(|site| site.devices.first().copied()).unwrap_or(device)
     }
 
-    /// The devices that play a role; a preferred device stands before its spares.
+    /// The devices that play a role, in the order of their site.
     pub fn players(&self, role: DeviceIndex) -> Vec<DeviceIndex> {
         if role == self.origin() {
             return self.home.clone();
@@ -188,12 +199,33 @@ impl Placement {
 
     /// True if the device that plays this role has spares.
     pub fn has_spares(&self, role: DeviceIndex) -> bool {
-        role != self.origin() && self.players(role).len() > 1
+        role != self.origin() && self.players(role).len() > 1 && self.led_by(role) == Some(Policy::Failover)
     }
 
     /// True if some region has spares.
     pub fn has_any_spares(&self) -> bool {
-        self.sites.values().any(|site| site.devices.len() > 1)
+        self.sites.values().any(|site| site.policy == Policy::Failover && site.devices.len() > 1)
+    }
+
+    /// True if this policy leads hand-overs to the devices that play this role.
+    pub fn is_led_by(&self, role: DeviceIndex, policy: Policy) -> bool {
+        role != self.origin() && self.led_by(role) == Some(policy)
+    }
+
+    /// True if some region is placed under this policy.
+    pub fn has_any(&self, policy: Policy) -> bool {
+        self.sites.values().any(|site| site.policy == policy && !site.devices.is_empty())
+    }
+
+    /// True if the flows of some region are divided among devices.
+    pub fn divides_any(&self) -> bool {
+        self.sites.values().any(|site| site.policy.divides() && !site.devices.is_empty())
+    }
+
+    /// The policy by which hand-overs find the devices of a role.
+    fn led_by(&self, role: DeviceIndex) -> Option<Policy> {
+        let mut led = self.sites.values().filter(|site| site.devices.first() == Some(&role));
+        led.next().map(|site| site.policy)
     }
 
     /// A device's name.

@@ -6,6 +6,8 @@ use crate::policy::back::Return;
 use crate::policy::call::Call;
 use crate::policy::direct::Direct;
 use crate::policy::failover::Failover;
+use crate::policy::group::Group;
+use crate::policy::shard::Shard;
 
 impl Policy {
     /// The implementation.
@@ -14,9 +16,11 @@ impl Policy {
             Policy::Direct => &Direct,
             Policy::Call => &Call,
             Policy::Failover => &Failover,
+            Policy::Shard => &Shard,
+            Policy::Group => &Group,
         }
     }
 }
 
 /// All policies that lead hand-overs, in the order in which a device asks them.
-pub(crate) const LEADING: &[&dyn EdgePolicy] = &[&Return, &Failover, &Direct];
+pub(crate) const LEADING: &[&dyn EdgePolicy] = &[&Return, &Failover, &Shard, &Group, &Direct];

@@ -2,6 +2,7 @@
 
 use crate::layout::{APP_BITS, EPOCH_BITS, ETHER_TYPE, ETHERNET_BITS, LayoutField, VERSION_BITS};
 use crate::placement::{DeviceIndex, Placement};
+use crate::policy::group::GroupEdge;
 use crate::section::{CallEnd, Half, SectionId, SectionKind};
 use base_diag::{Diagnostic, Span};
 use failover::Side;
@@ -122,6 +123,8 @@ pub struct Linkage {
     pub sessions: Vec<(u32, u64)>,
     /// Edges with spares that leave the device.
     pub edges: Vec<Edge>,
+    /// Groups that hand-overs of the device are for.
+    pub groups: Vec<GroupEdge>,
     /// Prefix of the names of the runtime's own tables, actions, objects and fields; empty where there are none.
     pub prefix: String,
     /// Bits of the number by which a hand-over names the section to go on at.
@@ -175,6 +178,8 @@ pub struct LinkEntry {
 /// The last arguments of an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LastArgs {
+    /// Nothing that others have to know.
+    Plain,
     /// A port that joins devices.
     Port,
     /// Thresholds of an edge with spares ([`failover::Thresholds::args`]).

@@ -15,6 +15,7 @@ pub mod handlers;
 pub mod idle;
 pub mod job;
 pub mod merged;
+pub mod pinned;
 pub mod program_json;
 pub mod proof;
 pub mod rack;

@@ -145,6 +145,7 @@ pub fn stand_in(rack: &Rack, group: &[usize]) -> App {
         entries: None,
         map: Regions::ByHand(vec![]),
         class: None,
+        pinning: None,
         priority: None,
         any_order: group.iter().all(|at| rack.apps[*at].any_order),
         drops_long_frames: group.iter().all(|at| rack.apps[*at].drops_long_frames),

@@ -5,6 +5,7 @@ use crate::entries::{self, Entries, has};
 use crate::files::Disk;
 use crate::handlers::{self, Offers};
 use crate::merged::{self, Joined, Sharer, Sharing};
+use crate::pinned;
 use crate::sources;
 use base_diag::{Diagnostic, SourceMap, codes::emulate as codes};
 use compiler::{Until, compile, print_parts};
@@ -13,6 +14,7 @@ use device_classes::Lacks;
 use ir::Program;
 use ir_fill::Write;
 use ir_footprint::{analysis, nearest};
+use ir_pin::Pinned;
 use ir_split::auto::{self, Policy};
 use ir_split::{Part, Placement, Split, Traced, split};
 use p4_syntax::Options;
@@ -89,6 +91,8 @@ pub struct SplitApp {
     pub sharing: Option<Sharing>,
     /// Externs of its devices, with the app's handlers.
     pub offers: Offers,
+    /// What has been copied, if its flows are pinned.
+    pub pinned: Option<Pinned>,
 }
 
 /// The part of an app on a device.
@@ -190,7 +194,7 @@ pub fn load_as(
     let sources = map.files().map(|file| PathBuf::from(file.name().as_str())).collect();
     let mut made = vec![];
     for (at, (model, read)) in rack.apps.iter().zip(apps).enumerate() {
-        let ReadApp { program, entries, sharing, offers } = read;
+        let ReadApp { program, entries, sharing, offers, pinned } = read;
         let name = &model.name.value;
         let (placement, split, costs) = match &model.map {
             Regions::Planned => {
@@ -203,8 +207,14 @@ pub fn load_as(
                 tell(Step::Split(name));
                 let regions = handlers::placed(&rack, model, regions, &program)?;
                 let placement = by_hand(&rack, at, &regions, &program)?;
-                let split = split(&program, &placement)
-                    .map_err(|found| in_app(nearest::with_help(&program, &placement, found), model))?;
+                let split = split(&program, &placement).map_err(|found| {
+                    // An affinity leaves no choice of maps.
+                    let found = match model.pinning {
+                        Some(_) => found,
+                        None => nearest::with_help(&program, &placement, found),
+                    };
+                    in_app(found, model)
+                })?;
                 check_limits(&rack, &placement, &split)?;
                 (placement, split, vec![])
             }
@@ -223,6 +233,7 @@ pub fn load_as(
             entries,
             sharing,
             offers,
+            pinned,
         });
     }
     Ok(Racked { rack, apps: made, own_entries, stage_entries, captures, sources, warnings })
@@ -303,6 +314,8 @@ struct ReadApp {
     /// The apps it stands for, if it is merged.
     sharing: Option<Sharing>,
     offers: Offers,
+    /// What has been copied, if it is pinned.
+    pinned: Option<Pinned>,
 }
 
 fn read(
@@ -337,7 +350,7 @@ fn read(
             let what = |app: &App| -> (String, Vec<(String, String)>, Vec<String>, Cuts, DeviceClass) {
                 (app.program.value.clone(), defines(app), include(app), app.cuts, class(app))
             };
-            what(known) == what(app)
+            known.pinning.is_none() && app.pinning.is_none() && what(known) == what(app)
         };
         let program = match rack.apps[..at].iter().position(alike).and_then(|known| apps.get(known)) {
             Some(known) => Arc::clone(&known.program),
@@ -346,6 +359,9 @@ fn read(
                 with_regions(program, app.cuts, class(app))?
             }
         };
+        let pinned =
+            app.pinning.as_ref().map(|pinning| pinned::program(&program, app, pinning)).transpose()?;
+        let (program, pinned) = pinned.map_or((program, None), |(program, pinned)| (program, Some(pinned)));
         let mut entries = read_entries(app.entries.as_ref(), &directory, &program, map)?;
         found.append(&mut entries.warnings);
         let options = handlers::Options {
@@ -354,7 +370,10 @@ fn read(
             ..handlers::Options::default()
         };
         let offers = handlers::offers(&program, &app.program.value, &options, map)?;
-        apps.push(ReadApp { program, entries, sharing: None, offers });
+        if let Some(pinned) = &pinned {
+            entries = pinned::with_copies(entries, pinned);
+        }
+        apps.push(ReadApp { program, entries, sharing: None, offers, pinned });
     }
     let apps = join_shared(&mut rack, apps, map)?;
     let mut rules = vec![];
@@ -466,6 +485,7 @@ fn join_shared(
             entries: merged::entries(&sharing, &own)?,
             sharing: Some(sharing),
             offers,
+            pinned: None,
         });
         models.push(model);
     }

@@ -44,8 +44,24 @@ pub struct RunReport {
     /// Edges with spares, as their owner has reported them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub edges: Vec<EdgeReport>,
+    /// Apps whose flows are pinned, as their owner has reported them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pinned: Vec<PinnedReport>,
     /// Actions of the controller, in order.
     pub notes: Vec<NoteReport>,
+}
+
+/// Where the packets of an app with pinned flows were processed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct PinnedReport {
+    /// Name of the app.
+    pub app: String,
+    /// Frames that came to its switch from outside.
+    pub packets: u64,
+    /// Of these, frames that no helper got.
+    pub at_switch: u64,
+    /// Hand-overs to each helper.
+    pub helpers: Vec<(String, u64)>,
 }
 
 /// An edge to a device with spares.
@@ -280,6 +296,7 @@ impl Emulator {
             faults: self.fault_reports(),
             loops: self.loops().to_vec(),
             edges: vec![],
+            pinned: vec![],
             notes: self
                 .notes
                 .iter()

@@ -14,7 +14,7 @@
 //!                               # Acl = { device = "nic", policy = "call" }: a policy for one region
 //!                               # Acl = { device = "nic", spares = ["nic2"] }: a spare takes over when the device fails
 //! policy = "direct"             # after a region, the packet goes to the device of the next section; "call": first back to the device around the region;
-//!                               # "failover": as "direct", with spares
+//!                               # "failover": as "direct", with spares; "shard": R = { devices = ["nic1", "nic2"], policy = "shard" }, flows are divided
 //! spares = ["nic2"]             # of all regions in `map` that name no spares of their own, in order. A number, with `map = "plan"`: so many for each
 //!                               # device, which the planner chooses
 //! failover = { tick = "1ms" }   # thresholds, where they differ from those of the rack: see `failover.rs`
@@ -23,6 +23,7 @@
 //!                               # cannot execute ("beyond"), or as chosen by the planner ("auto")
 //! shares = { Acl = "20%" }      # maximum share of the incoming traffic that passes a region, for plans; default: all
 //! epoch = 1                     # number of this plan, which hand-overs carry
+//! affinity = "medium"           # flows at the switch or at helpers: see `pinning.rs`
 //! order = "keep"                # packets of one flow keep their order; "any": they may be reordered
 //! class = "ipv4.dst in 10.1.0.0/16"   # the app's packets, if several apps share a device; default: the packets of no other app
 //! priority = 1                  # of overlapping classes, the one with the largest number gets the packet
@@ -34,6 +35,7 @@
 
 use crate::failover::{self, Failover, FailoverKeys};
 use crate::names::Names;
+use crate::pinning::{self, Pinning};
 use crate::section::{Item, Reader, Section};
 use crate::value;
 use crate::{DeviceId, Probability, Spanned};
@@ -71,6 +73,8 @@ pub struct App {
     pub cuts: Cuts,
     /// Largest share of the app's packets that enters a region; unknown for regions not listed.
     pub shares: Vec<(Spanned<String>, Spanned<Probability>)>,
+    /// Which flows are at the switch.
+    pub pinning: Option<Pinning>,
     /// When a device with spares has failed.
     pub failover: Failover,
     /// The same where each device is a process.
@@ -144,7 +148,7 @@ pub struct Placement {
     pub region: Spanned<String>,
     /// Device of the region.
     pub device: Spanned<DeviceId>,
-    /// Devices that take over, in order, where those before have failed.
+    /// Devices that take over, in order, where those before have failed; those that share the flows, under `Shard`.
     pub spares: Vec<Spanned<DeviceId>>,
     /// How control leaves it.
     pub policy: Policy,
@@ -160,13 +164,15 @@ pub enum Policy {
     Call,
     /// To where it is needed next; hand-overs go to a spare where the device has failed.
     Failover,
+    /// To where it is needed next; flows are divided among several devices.
+    Shard,
 }
 
 const POLICIES: [(&str, Option<Policy>); 5] = [
     ("direct", Some(Policy::Direct)),
     ("call", Some(Policy::Call)),
     ("failover", Some(Policy::Failover)),
-    ("shard", None),
+    ("shard", Some(Policy::Shard)),
     ("group", None),
 ];
 
@@ -203,6 +209,7 @@ pub(crate) fn read(
         Some(Spanned { value: WantedSpares::Planned(count), .. }) => (vec![], *count),
         None => (vec![], 0),
     };
+    let policy_span = policy.as_ref().map(|policy| policy.span);
     let usual = Usual { policy, spares: named };
     let map = s.optional(r, "map", |r, i| regions(r, i, &usual, device));
     if let Some(Spanned { value: Regions::Planned, .. }) = &map {
@@ -217,6 +224,9 @@ pub(crate) fn read(
             }
             Some(Spanned { value: Policy::Direct, span }) if planned_spares > 0 => {
                 r.bad_value(*span, "a policy without spares", "spares need the policy `failover`");
+            }
+            Some(Spanned { value: Policy::Shard, span }) => {
+                r.bad_value(*span, "flows of planned regions cannot be divided", only);
             }
             _ => {}
         }
@@ -236,7 +246,23 @@ pub(crate) fn read(
     let any_order = s.optional(r, "order", |r, i| value::choice(r, i, &ORDERS));
     let class = s.optional(r, "class", class);
     let priority = s.optional(r, "priority", |r, i| value::small(r, i, 0..=u32::MAX));
-    for key in ["traffic", "objective", "share", "affinity", "flows", "distribution"] {
+    let count = helpers.as_ref().map_or(0, |helpers| helpers.value.len());
+    let pinning = pinning::read(r, &mut s, count);
+    if pinning.is_some() {
+        let elsewhere = [map.as_ref().map(|map| map.span), cuts.as_ref().map(|cuts| cuts.span), policy_span];
+        for span in elsewhere.into_iter().flatten() {
+            r.bad_value(
+                span,
+                "regions of an app with an affinity",
+                "the affinity says what runs at its helpers: leave one of the two out",
+            );
+        }
+        if let Some(second) = origins.as_ref().and_then(|origins| origins.value.get(1)) {
+            let what = "an affinity with several origins is";
+            r.not_yet(second.span, what, "give each switch an app of its own");
+        }
+    }
+    for key in ["traffic", "objective", "share", "distribution"] {
         s.later(r, key);
     }
     s.finish(r);
@@ -245,6 +271,8 @@ pub(crate) fn read(
     let [failover, failover_of_processes] = failover::merged(r, place, usual_failover, &own_failover);
     let program = program?;
     let mut origins = origins?.value.into_iter();
+    let helpers = helpers.map_or(vec![], |h| h.value);
+    let pinned = pinning.as_ref().map(|pinning| pinning::regions(pinning, &helpers));
     Some(App {
         name: name.unwrap_or_else(|| program.clone().map(|path| stem(&path).to_string())),
         program,
@@ -254,11 +282,12 @@ pub(crate) fn read(
         handlers: handlers.map_or(vec![], |h| h.value),
         origin: origins.next()?,
         other_origins: origins.collect(),
-        helpers: helpers.map_or(vec![], |h| h.value),
-        map: map.map_or(Regions::ByHand(vec![]), |m| m.value),
+        helpers,
+        map: pinned.or(map.map(|map| map.value)).unwrap_or(Regions::ByHand(vec![])),
         planned_spares,
         cuts: cuts.map_or(Cuts::Marked, |c| c.value),
         shares: shares.map_or(vec![], |shares| shares.value),
+        pinning,
         failover,
         failover_of_processes,
         epoch: epoch.map_or(1, |e| e.value),
@@ -398,8 +427,16 @@ pub(crate) fn regions<'t>(
             return placement(r, region, device, None, usual);
         }
         let mut s = Section::new(r, format!("region `{}`", entry.key), entry.key_span, entry.item)?;
-        let device = s.required(r, "device", "\"nic\"", &device_of);
         let policy = s.optional(r, "policy", |r, i| value::choice(r, i, &POLICIES));
+        if let Some(Spanned { value: Policy::Shard, .. }) = policy {
+            let devices =
+                s.required(r, "devices", "[\"nic1\", \"nic2\"]", |r, i| value::list(r, i, &device_of));
+            s.finish(r);
+            let mut devices = devices?.value.into_iter();
+            let device = devices.next()?;
+            return Some(Placement { region, device, spares: devices.collect(), policy: Policy::Shard });
+        }
+        let device = s.required(r, "device", "\"nic\"", &device_of);
         let spares = s.optional(r, "spares", |r, i| value::list(r, i, &device_of));
         s.finish(r);
         placement(r, region, device?, Some((policy, spares)), usual)
@@ -438,6 +475,11 @@ fn placement(
             return None;
         }
         _ => {}
+    }
+    if let Some(Spanned { value: Policy::Shard, span }) = policy {
+        let why = format!("write `{} = {{ devices = [...], policy = \"shard\" }}`", region.value);
+        r.bad_value(*span, "nothing to divide flows among", why);
+        return None;
     }
     let inferred = if spares.is_empty() { Policy::Direct } else { Policy::Failover };
     Some(Placement { region, device, spares, policy: policy.map_or(inferred, |p| p.value) })

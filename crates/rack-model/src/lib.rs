@@ -34,6 +34,7 @@ pub mod host;
 mod legacy;
 pub mod link;
 mod names;
+pub mod pinning;
 pub mod plan;
 mod rack;
 mod read;

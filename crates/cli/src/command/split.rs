@@ -4,6 +4,7 @@ use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::SourceMap;
 use ir_footprint::overhead;
+use ir_pin::Pinned;
 use ir_split::{CallEnd, SectionInfo, SectionKind};
 use p4rack::{Racked, SplitApp, rack};
 use serde_json::{Value, json};
@@ -111,11 +112,17 @@ fn print_after(args: &Args, map: &mut SourceMap) -> ExitCode {
     if refused.is_empty() { ExitCode::SUCCESS } else { output::failed(&refused, map, args.format) }
 }
 
-/// `DIR/DEVICE.p4`, and `DIR/DEVICE.commands.txt` for `simple_switch_CLI`; of a legacy switch `DIR/DEVICE.flows` for `ovs-ofctl add-flows`.
+/// `DIR/APP.pinned.p4` of an app with pinned flows; `DIR/DEVICE.p4`, and `DIR/DEVICE.commands.txt` for `simple_switch_CLI`; of a legacy switch `DIR/DEVICE.flows` for `ovs-ofctl add-flows`.
 fn write(racked: &Racked, directory: &Path, target: Target) -> Result<(), String> {
     let to = |path: PathBuf, text: &str| output::write(&path, text.as_bytes(), &racked.sources);
     std::fs::create_dir_all(directory)
         .map_err(|e| format!("`{}` cannot be created: {e}", directory.display()))?;
+    for (model, app) in racked.rack.apps.iter().zip(&racked.apps) {
+        if app.pinned.is_some() {
+            let path = directory.join(format!("{}.pinned.p4", model.name.value));
+            to(path, &target_p4::print(&app.whole))?;
+        }
+    }
     for (index, device) in racked.rack.devices.iter().enumerate() {
         let name = &device.name.value;
         if let Some(rules) = racked.flow_rules(index) {
@@ -143,7 +150,24 @@ pub fn summary(racked: &Racked) -> String {
                 app.costs.iter().map(|c| format!("{} {}", c.objective, c.shown)).collect();
             let _ = writeln!(out, "     planned: {}", costs.join(", "));
         }
+        if let Some(pinned) = &app.pinned {
+            out.push_str(&pinned_summary(pinned));
+        }
         out.push_str(&app_summary(app));
+    }
+    out
+}
+
+/// Copies of a pinned program.
+fn pinned_summary(pinned: &Pinned) -> String {
+    let mut out = String::new();
+    for copy in &pinned.tables {
+        let how =
+            if pinned.whole.contains(&copy.original) { "all entries" } else { "entries of resident flows" };
+        let _ = writeln!(out, "    resident: {} has {how}", copy.resident);
+    }
+    for copy in &pinned.objects {
+        let _ = writeln!(out, "    resident: {} counts for resident flows", copy.resident);
     }
     out
 }

@@ -2,6 +2,7 @@
 //! with the program.
 
 use super::{Cut, Generator};
+use crate::split::{LastArgs, LinkEntry};
 use base_diag::SourceMap;
 use ir::{Call, Callee, ControlId, InstanceId, Name, Owner, Program, Renumber, StageKind, StmtKind};
 use p4_arch::{Duty, Texts};
@@ -65,6 +66,21 @@ impl Generator<'_> {
         control.control_plane_name = path.clone();
         self.out.controls.push(control);
         (id, path)
+    }
+
+    /// An entry of a table of the control that was brought under the name `path`. `last` says what its last arguments are.
+    pub fn fill_brought(
+        &mut self,
+        path: &Name,
+        table: &str,
+        keys: Vec<u64>,
+        action: &str,
+        args: Vec<u64>,
+        last: LastArgs,
+    ) {
+        let table = format!("{path}.{table}").into();
+        let action = format!("{path}.{action}").into();
+        self.linkage.entries.push(LinkEntry { table, keys, action, args, last });
     }
 }
 

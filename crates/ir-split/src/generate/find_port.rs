@@ -18,9 +18,10 @@ impl Generator<'_> {
     pub fn find_port(&mut self, targets: &[SectionId]) -> Vec<Stmt> {
         let clear_group = build::assign(self.standard(Duty::Ingress, Meaning::Group), build::bits(16, 0));
         let mut led = vec![];
+        let mut left = targets.to_vec();
         for policy in self.cut.policies {
             let (sections, placement) = (self.cut.sections, self.cut.placement);
-            let own = targets.iter().copied().filter(|id| policy.leads(*id, sections, placement));
+            let own = left.extract_if(.., |id| policy.leads(*id, sections, placement));
             let own: Vec<SectionId> = own.collect();
             if !own.is_empty() {
                 let found = policy.lead(self, &own);

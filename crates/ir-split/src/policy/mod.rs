@@ -5,19 +5,27 @@
 //! return   an origin's number -> the port back to it
 //! call     no table of its own: control is led to the handler and back by the two above
 //! failover an edge and its target in use -> the port towards that device; which one is in use is decided by code of its own
+//! group    a flow's server -> the port towards it; servers come and go
+//! shard    a flow's shard -> the device that serves it -> the port towards that device
 //! ```
 
 #[path = "return.rs"]
 pub(crate) mod back;
 pub(crate) mod call;
 pub(crate) mod direct;
+mod facts;
 pub(crate) mod failover;
+pub(crate) mod group;
+pub(crate) mod shard;
 
+use crate::analysis::Analysis;
 use crate::generate::Generator;
 use crate::layout::LayoutField;
+use crate::mark::Mark;
 use crate::placement::{DeviceIndex, Placement};
 use crate::section::{SectionId, Sections};
-use ir::Stmt;
+use base_diag::Diagnostic;
+use ir::{Program, Stmt};
 use p4_arch::Duty;
 
 /// An edge policy.
@@ -33,6 +41,16 @@ pub(crate) trait EdgePolicy: Sync {
     /// A region under this policy gives control back to the device around it before anything else runs.
     fn gives_back(&self) -> bool {
         false
+    }
+
+    /// Mistakes in sites under this policy, given the regions that the program marks.
+    fn check_sites(&self, _program: &Program, _marks: &[Mark], _placement: &Placement) -> Vec<Diagnostic> {
+        vec![]
+    }
+
+    /// Refuses a cut that the policy cannot make exactly.
+    fn check_cut(&self, _a: &Analysis<'_>) -> Vec<Diagnostic> {
+        vec![]
     }
 
     /// True if the policy leads hand-overs to this section.
@@ -62,7 +80,7 @@ pub(crate) trait EdgePolicy: Sync {
     }
 
     /// The fields that are its own in every hand-over: a number of a sequence, a wish for an acknowledgement.
-    fn fields(&self, _placement: &Placement) -> Vec<LayoutField> {
+    fn fields(&self, _program: &Program, _placement: &Placement) -> Vec<LayoutField> {
         vec![]
     }
 

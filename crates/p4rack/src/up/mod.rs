@@ -6,6 +6,7 @@ mod driven;
 mod edges;
 mod expect;
 mod page;
+mod pinned;
 mod replaced;
 mod silence;
 mod stages;
@@ -25,6 +26,7 @@ use crate::rack::Racked;
 use base_diag::{Diagnostic, codes::emulate as codes};
 use base_time::Time;
 use controller::Timing;
+use pinned::PinnedApp;
 use rack_emulator::{Emulator, RunReport, Violation};
 
 /// A rack that is up.
@@ -34,6 +36,7 @@ pub struct Running {
     /// Work of bring-up.
     pub bring_up: BringUp,
     control: Control,
+    pinned: Vec<PinnedApp>,
 }
 
 /// The rack with every device programmed, at time 0; without its stages.
@@ -49,7 +52,8 @@ pub fn bring_up_in(racked: &Racked, stage: Option<usize>) -> Result<Running, Vec
 /// [`bring_up_in`] with the timing of the controllers.
 fn bring_up_with(racked: &Racked, stage: Option<usize>, timing: Timing) -> Result<Running, Vec<Diagnostic>> {
     let (control, emulator, bring_up) = Control::bring_up(racked, stage, timing)?;
-    Ok(Running { emulator, bring_up, control })
+    let pinned = PinnedApp::of(racked);
+    Ok(Running { emulator, bring_up, control, pinned })
 }
 
 impl Running {
@@ -81,6 +85,7 @@ impl Running {
         watch(&mut self.emulator).map_err(|why| refused(&why))?;
         let mut report = self.emulator.report();
         report.edges = self.control.edges.report(&mut self.emulator);
+        report.pinned = self.pinned.iter().map(|app| app.report(&report.links)).collect();
         Ok(report)
     }
 

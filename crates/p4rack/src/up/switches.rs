@@ -105,15 +105,15 @@ impl Staged<'_> {
         }
     }
 
-    /// Devices with spares need a controller that keeps them equal.
+    /// Devices that stand in for one another, or divide flows, need a controller that keeps them equal.
     pub fn check_spares(&self, rack: &Rack) -> Result<(), Vec<Diagnostic>> {
         let mut wrong = vec![];
         for (at, (split, app)) in self.racked.apps.iter().zip(&rack.apps).enumerate() {
-            if !split.placement.has_any_spares() {
+            if !split.placement.has_any_spares() && !split.placement.divides_any() {
                 continue;
             }
             if !self.is_one(at) {
-                let title = "regions with spares need a rack that is one switch";
+                let title = "regions at several devices need a rack that is one switch";
                 wrong.push(
                     Diagnostic::error(NOT_SUPPORTED, title)
                         .at(app.span, "this app has several origins, or devices with separate entries")
@@ -122,7 +122,7 @@ impl Staged<'_> {
                 );
             }
             wrong.extend(rack.replaces.iter().map(|replace| {
-                Diagnostic::error(NOT_SUPPORTED, "regions with spares cannot be moved while they run")
+                Diagnostic::error(NOT_SUPPORTED, "regions at several devices cannot be moved while they run")
                     .at(replace.span, "the plan of this rack cannot be replaced")
             }));
         }

@@ -1,5 +1,6 @@
 //! Each mistake with its message.
 
+mod pinning;
 mod references;
 mod spares;
 mod values;

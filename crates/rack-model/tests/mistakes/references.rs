@@ -371,15 +371,15 @@ fn policies() {
             19 | policy = "col"
                |          ^^^^^ not known here
                |
-               = note: known are `direct`, `call` and `failover`
+               = note: known are `direct`, `call`, `failover` and `shard`
 
-            error[P4R0611]: `shard` is not supported yet
-              --> RACK.toml:20:40
+            error[P4R0602]: unknown key `device`
+              --> RACK.toml:20:15
                |
             20 | map = { A = { device = "tor", policy = "shard" }, B = { policy = "call" }, C = 3 }
-               |                                        ^^^^^^^ not supported yet
+               |               ^^^^^^ region `A` has no such key
                |
-               = help: take `direct` or `call` or `failover`
+               = help: did you mean `devices`?
 
             error[P4R0604]: `device` is missing
               --> RACK.toml:20:51
@@ -454,14 +454,6 @@ fn not_supported_yet() {
                |           ^^^^^^^^^^^^ not supported yet
                |
                = help: take `full`
-
-            error[P4R0611]: `shard` is not supported yet
-              --> RACK.toml:20:10
-               |
-            20 | policy = "shard"
-               |          ^^^^^^^ not supported yet
-               |
-               = help: take `direct` or `call` or `failover`
         "#]],
     );
 }

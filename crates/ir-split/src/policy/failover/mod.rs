@@ -17,9 +17,9 @@ use crate::placement::{DeviceIndex, Placement};
 use crate::runtime::{ADDRESS, sender_address};
 use crate::section::{SectionId, Sections};
 use crate::sent_edge::SentEdge;
-use crate::split::{Edge, LastArgs, LinkEntry};
+use crate::split::{Edge, LastArgs};
 use failover::{GAPS_BITS, GENERATION_BITS, SEQUENCE_BITS, Side};
-use ir::{Callee, Expr, Name, Stmt, build};
+use ir::{Callee, Expr, Name, Program, Stmt, build};
 use p4_arch::v1model::instance_type::INGRESS_CLONE;
 use p4_arch::{Duty, Meaning};
 use std::collections::{BTreeMap, BTreeSet};
@@ -66,7 +66,7 @@ impl EdgePolicy for Failover {
         PortTable::default()
     }
 
-    fn fields(&self, placement: &Placement) -> Vec<LayoutField> {
+    fn fields(&self, _: &Program, placement: &Placement) -> Vec<LayoutField> {
         if !placement.has_any_spares() {
             return vec![];
         }
@@ -101,7 +101,7 @@ impl EdgePolicy for Failover {
 
     fn send(&self, g: &mut Generator<'_>, stage: Duty) -> Vec<Stmt> {
         let zero = |f: LayoutField| build::assign(g.common_field(stage, &f.name), build::bits(f.width, 0));
-        self.fields(g.cut.placement).into_iter().map(zero).collect()
+        self.fields(g.cut.program, g.cut.placement).into_iter().map(zero).collect()
     }
 
     fn lead(&self, g: &mut Generator<'_>, own: &[SectionId]) -> Vec<Stmt> {
@@ -266,11 +266,11 @@ fn fill_leave(g: &mut Generator<'_>, path: &Name, groups: &[Group]) {
         for id in sections {
             let mut args = vec![*edge, (1 << targets.len()) - 1];
             args.extend(limits.args(Side::Sender));
-            add(g, path, "edge_of", vec![id.0.into()], "use", args, LastArgs::Thresholds(Side::Sender));
+            g.fill_brought(path, "edge_of", vec![id.0.into()], "use", args, LastArgs::Thresholds(Side::Sender));
         }
         for (n, target) in targets.iter().enumerate() {
             if let Some(port) = g.port_to(*target) {
-                add(g, path, "port_of", vec![*edge, 1 << n], "forward", vec![port], LastArgs::Port);
+                g.fill_brought(path, "port_of", vec![*edge, 1 << n], "forward", vec![port], LastArgs::Port);
             }
         }
         let ported = |target: &DeviceIndex| Some((*target, g.port_to(*target)?));
@@ -322,25 +322,11 @@ fn fill_arrive(
         let edge = edges.iter().position(|known| known == from).unwrap_or(0) as u64;
         let keys = vec![id.0.into(), sender_address(*from)];
         let args = std::iter::once(edge).chain(limits.args(Side::Receiver)).collect();
-        add(g, path, "edge_of", keys, "from", args, LastArgs::Thresholds(Side::Receiver));
+        g.fill_brought(path, "edge_of", keys, "from", args, LastArgs::Thresholds(Side::Receiver));
     }
     for from in edges {
         if let Some(&port) = g.cut.placement.ports.get(&(g.device, *from)) {
             g.linkage.sessions.push((port as u32 + 1, port));
         }
     }
-}
-
-fn add(
-    g: &mut Generator<'_>,
-    path: &Name,
-    table: &str,
-    keys: Vec<u64>,
-    action: &str,
-    args: Vec<u64>,
-    last: LastArgs,
-) {
-    let table = format!("{path}.{table}").into();
-    let action = format!("{path}.{action}").into();
-    g.linkage.entries.push(LinkEntry { table, keys, action, args, last });
 }

@@ -5,6 +5,7 @@ use crate::generate::Generator;
 use crate::layout::{EPOCH_BITS, ETHER_TYPE, Layout, VERSION};
 use crate::placement::DeviceIndex;
 use crate::runtime::ADDRESS;
+use crate::split::LastArgs;
 use ir::Name;
 use server_groups::wire::{Place, Wire};
 
@@ -29,12 +30,12 @@ pub struct GroupEdge {
 pub fn fill(g: &mut Generator<'_>, path: &Name, site: &SiteOfGroup) {
     let count = site.devices.len() as u64;
     for bucket in 0..site.fact.count {
-        g.fill_brought(path, "rows", vec![site.number, bucket], "use", vec![bucket % count + 1, 0], false);
+        g.fill_brought(path, "rows", vec![site.number, bucket], "use", vec![bucket % count + 1, 0], LastArgs::Plain);
     }
     let mut members = vec![];
     for (n, device) in (1..).zip(&site.devices) {
         if let Some(port) = g.port_to(*device) {
-            g.fill_brought(path, "port_of", vec![site.number, n], "forward", vec![port], true);
+            g.fill_brought(path, "port_of", vec![site.number, n], "forward", vec![port], LastArgs::Port);
             members.push((*device, port));
         }
     }

@@ -22,7 +22,7 @@ use crate::layout::LayoutField;
 use crate::mark::Mark;
 use crate::placement::{DeviceIndex, Placement, Policy};
 use crate::section::{SectionId, Sections};
-use base_diag::Diagnostic;
+use base_diag::{Diagnostic, codes};
 pub use edge::GroupEdge;
 use ir::{Callee, Program, Stmt, Type, build};
 use p4_arch::{Duty, Meaning};
@@ -47,12 +47,14 @@ const COUNT_BITS: u32 = 32;
 const PINS: u32 = 4096;
 
 /// What the program says of a region: `@flow("REGION", BUCKETS)`.
-pub(super) const KIND: Kind = Kind {
+static KIND: Kind = Kind {
     policy: Policy::Group,
     annotation: "flow",
     most_bits: wire::MOST_FLOW_BITS,
     most: 1 << wire::BUCKET_BITS,
     is: "the flow of a packet",
+    code: codes::group::NOT_GROUPED,
+    keeps_handlers: true,
 };
 
 impl EdgePolicy for Group {

@@ -1,0 +1,163 @@
+//! `shard`: flows are divided among several devices, which all run the region.
+//!
+//! The program computes the number of a packet's shard before the region and leaves it in a field of its metadata that says so,
+//! `@shard("REGION", COUNT)`. `shard.p4` maps the number to a device at the sender: by a table, which the controller writes where shards
+//! move, and a register, in which one bit for each device says that it is down. So the event that a port has gone down is one write, which a
+//! packet can make, whatever the number of shards; a backup in the table then serves.
+//!
+//! ```text
+//! origin   p4rack_shard.apply(EDGE, meta.shard, served, port); if (served == 0) { count, drop }
+//! ```
+//!
+//! Shard `n` of a site of `d` devices begins at device `n mod d`, without a backup: what a backup has to hold, the controller knows.
+
+use super::EdgePolicy;
+use super::facts::{self, Fact, Kind};
+use crate::analysis::Analysis;
+use crate::generate::{Drop, Generator};
+use crate::layout::LayoutField;
+use crate::mark::Mark;
+use crate::placement::{DeviceIndex, Placement, Policy};
+use crate::section::{SectionId, Sections};
+use crate::split::LastArgs;
+use base_diag::{Diagnostic, codes};
+use ir::{Callee, Program, Stmt, Type, build};
+use p4_arch::{Duty, Meaning};
+use std::collections::BTreeMap;
+
+pub struct Shard;
+
+/// Metadata of a sender: a device serves the shard.
+const SERVED: &str = "served";
+
+/// Bits of `edge` and `shard` in `shard.p4`.
+const NUMBER_BITS: u32 = 16;
+
+/// Devices of one site: each is a bit.
+const MOST_DEVICES: usize = 32;
+
+/// What the program says of a region: `@shard("REGION", COUNT)`.
+static KIND: Kind = Kind {
+    policy: Policy::Shard,
+    annotation: "shard",
+    most_bits: NUMBER_BITS,
+    most: 1 << NUMBER_BITS,
+    is: "the number of a packet's shard",
+    code: codes::pin::NOT_SHARDED,
+    keeps_handlers: false,
+};
+
+impl EdgePolicy for Shard {
+    fn name(&self) -> &'static str {
+        "shard"
+    }
+
+    fn most_devices(&self) -> usize {
+        MOST_DEVICES
+    }
+
+    fn check_sites(&self, program: &Program, marks: &[Mark], placement: &Placement) -> Vec<Diagnostic> {
+        facts::check_facts(&KIND, program, marks, placement)
+    }
+
+    fn check_cut(&self, a: &Analysis<'_>) -> Vec<Diagnostic> {
+        facts::check_cut(&KIND, a)
+    }
+
+    fn leads(&self, target: SectionId, sections: &Sections, placement: &Placement) -> bool {
+        placement.is_led_by(sections.get(target).device, Policy::Shard)
+    }
+
+    fn keeps(&self, placement: &Placement, device: DeviceIndex) -> Vec<LayoutField> {
+        let sends = placement.has_any(Policy::Shard) && placement.role(device) == placement.origin();
+        if sends { vec![LayoutField { name: SERVED.into(), width: 1 }] } else { vec![] }
+    }
+
+    fn lead(&self, g: &mut Generator<'_>, own: &[SectionId]) -> Vec<Stmt> {
+        let stage = Duty::Ingress;
+        let edges = edges(g, own);
+        let source = source(&edges);
+        let (control, path) = g.bring(&source, "shard");
+        fill(g, &path, &edges);
+        let Some(served) = g.kept_field(stage, SERVED) else {
+            return g.lacks("a field of the policy `shard`".to_string(), vec![]);
+        };
+        let port = g.standard(stage, Meaning::ToPort);
+        let mut stmts = vec![];
+        for edge in edges.into_iter().rev() {
+            let metadata = g.metadata(stage);
+            let shard = build::field(metadata, edge.fact.field, Type::Bit(edge.fact.width));
+            let args = vec![
+                build::bits(NUMBER_BITS, edge.number),
+                build::cast(shard, Type::Bit(NUMBER_BITS)),
+                served.clone(),
+                port.clone(),
+            ];
+            let found = vec![build::call(Callee::Control(control), vec![], args)];
+            let is_it = |id: &SectionId| build::equals(g.region_of(stage), g.region_value(id.0.into()));
+            let any = edge.sections.iter().map(is_it).reduce(build::or);
+            stmts = match any {
+                Some(any) if !stmts.is_empty() => vec![build::if_else(any, found, stmts)],
+                _ => found,
+            };
+        }
+        let nobody = build::equals(served, build::bits(1, 0));
+        stmts.push(build::if_then(nobody, g.drop(stage, Drop::NoPort)));
+        stmts
+    }
+}
+
+/// Hand-overs to one site.
+struct Edge {
+    number: u64,
+    devices: Vec<DeviceIndex>,
+    sections: Vec<SectionId>,
+    fact: Fact,
+}
+
+/// The sites that hand-overs leave for.
+fn edges(g: &Generator<'_>, own: &[SectionId]) -> Vec<Edge> {
+    let mut by_role: BTreeMap<DeviceIndex, Vec<SectionId>> = BTreeMap::new();
+    for &id in own {
+        by_role.entry(g.cut.sections.get(id).device).or_default().push(id);
+    }
+    let edge = |(number, (role, sections)): (u64, (DeviceIndex, Vec<SectionId>))| {
+        let region = &g.cut.sections.get(*sections.first()?).region;
+        let fact = facts::of_region(&KIND, g.cut.program, region)?;
+        Some(Edge { number, devices: g.cut.placement.players(role), sections, fact })
+    };
+    (0..).zip(by_role).filter_map(edge).collect()
+}
+
+fn source(edges: &[Edge]) -> String {
+    let devices = edges.iter().map(|edge| edge.devices.len()).max().unwrap_or(1).max(1);
+    let shards: u64 = edges.iter().map(|edge| edge.fact.count).sum();
+    let arch = "#include <core.p4>\n#include <v1model.p4>";
+    format!(
+        "#define EDGES {}\n#define DEVICES {devices}\n#define SHARDS {shards}\n#define PORT_BITS {}\n{arch}\n{}",
+        edges.len().max(1),
+        crate::PORT_BITS,
+        include_str!("shard.p4"),
+    )
+}
+
+fn fill(g: &mut Generator<'_>, path: &ir::Name, edges: &[Edge]) {
+    for edge in edges {
+        let count = edge.devices.len() as u64;
+        for shard in 0..edge.fact.count {
+            g.fill_brought(
+                path,
+                "map",
+                vec![edge.number, shard],
+                "serve",
+                vec![1 << (shard % count), 0],
+                LastArgs::Plain,
+            );
+        }
+        for (n, device) in edge.devices.iter().enumerate() {
+            if let Some(port) = g.port_to(*device) {
+                g.fill_brought(path, "port_of", vec![edge.number, 1 << n], "forward", vec![port], LastArgs::Port);
+            }
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Apps with an affinity: their programs are pinned before they are split, and tables that are copied whole get their entries twice.
+
+use crate::entries::Entries;
+use base_diag::{Diagnostic, codes::pin as codes, codes::rack as rack_codes};
+use control_writes::Target;
+use flow_control::shards::Shards as ShardMap;
+use ir::{Name, Program};
+use ir_fill::Write;
+use ir_keys::{Keys, Reason};
+use ir_pin::{Affinity, Pinned, Request, Resident, Shards, pin};
+use rack_model::pinning::{self, Pinning, ShardPart};
+use rack_model::{App, Spanned};
+use std::convert::Infallible;
+use std::sync::Arc;
+
+/// The program of an app whose flows are pinned.
+pub fn program(
+    program: &Program,
+    app: &App,
+    pinning: &Pinning,
+) -> Result<(Arc<Program>, Pinned), Vec<Diagnostic>> {
+    let mut sized = program.clone();
+    let mut resident = vec![];
+    let mut wrong = vec![];
+    for object in &pinning.objects {
+        let Some(table) = table(&mut sized, &object.name).map_err(|found| wrong.push(found)).ok() else {
+            continue;
+        };
+        table.size = object.entries.or(table.size);
+        let name = table.control_plane_name.clone();
+        resident.extend(object.resident.map(|resident| {
+            let resident = match resident {
+                pinning::Resident::All => Resident::Whole,
+                pinning::Resident::Most(most) => Resident::Most(most),
+            };
+            (name, resident)
+        }));
+    }
+    let found = ir_keys::keys(program);
+    let key = match &pinning.flow_key {
+        Some(key) => key.iter().map(|part| part.value.as_str().into()).collect(),
+        None => union_key(&found, app, pinning).map_err(|found| wrong.push(found)).unwrap_or_default(),
+    };
+    let shards = match pinning.helpers {
+        0 | 1 => None,
+        helpers => {
+            let enough = ShardMap::enough(helpers as u16).min(u32::from(u16::MAX)) as u16;
+            let (parts, pairs) = shard_key(pinning, &key, &found).unwrap_or_else(|found| {
+                wrong.extend(found);
+                Default::default()
+            });
+            Some(Shards { count: pinning.shards.unwrap_or(enough), parts, pairs })
+        }
+    };
+    if !wrong.is_empty() {
+        return Err(wrong);
+    }
+    let affinity = match pinning.affinity.value {
+        pinning::Affinity::High => Affinity::High,
+        pinning::Affinity::Medium => Affinity::Medium,
+        pinning::Affinity::Low => Affinity::Low,
+    };
+    let region = pinning::EXTERNAL.into();
+    let request = Request {
+        affinity,
+        region,
+        key,
+        shards,
+        flows: pinning.flows,
+        resident: resident.into_iter().collect(),
+    };
+    let in_app = |diagnostic: Diagnostic| match diagnostic.labels.is_empty() {
+        true => {
+            diagnostic.at(pinning.affinity.span, format!("flows of `{}` are pinned here", app.name.value))
+        }
+        false => diagnostic,
+    };
+    let pinned = pin(&sized, &request).map_err(|found| found.into_iter().map(in_app).collect::<Vec<_>>())?;
+    Ok((Arc::new(pinned.program.clone()), pinned))
+}
+
+/// The table of this name: its control-plane name, or the last part of it.
+fn table<'p>(program: &'p mut Program, name: &Spanned<String>) -> Result<&'p mut ir::Table, Diagnostic> {
+    let is_it = |table: &ir::Table| {
+        let whole = table.control_plane_name.as_str();
+        whole == name.value || whole.rsplit('.').next() == Some(name.value.as_str())
+    };
+    let known: Vec<Name> =
+        program.controls.iter().flat_map(|c| &c.tables).map(|t| t.control_plane_name.clone()).collect();
+    let count = program.controls.iter().flat_map(|c| &c.tables).filter(|table| is_it(table)).count();
+    let mut tables = program.controls.iter_mut().flat_map(|c| &mut c.tables);
+    match (count, tables.find(|table| is_it(table))) {
+        (1, Some(table)) => Ok(table),
+        (0, _) | (_, None) => {
+            let title = format!("the program has no table `{}`", name.value);
+            let last = |name: &Name| name.rsplit('.').next().unwrap_or_default().to_string();
+            let known: Vec<String> = known.iter().map(last).collect();
+            let diagnostic = Diagnostic::error(rack_codes::UNKNOWN_NAME, title).at(name.span, "not known");
+            Err(diagnostic.suggest(&name.value, known.iter().map(String::as_str)))
+        }
+        _ => {
+            let title = format!("the program has several tables `{}`", name.value);
+            Err(Diagnostic::error(rack_codes::UNKNOWN_NAME, title)
+                .at(name.span, "which one?")
+                .help("write the control-plane name in quotes: `[app.objects.\"Ingress.acl\"]`"))
+        }
+    }
+}
+
+/// The union key that is found in the program, if all keys follow from it.
+fn union_key(found: &Keys, app: &App, pinning: &Pinning) -> Result<Vec<Name>, Diagnostic> {
+    let is_low = pinning.affinity.value != pinning::Affinity::Medium;
+    let depends = found.obstacles.iter().find_map(|obstacle| match &obstacle.reason {
+        Reason::Depends { key, .. } => Some((obstacle.span, key)),
+        Reason::Exclusive { .. } => None,
+    });
+    match depends {
+        Some((span, key)) if !is_low => {
+            let title = format!("`{}` has no union key", app.name.value);
+            Err(Diagnostic::error(codes::BAD_KEY, title)
+                .at(span, format!("`{key}` depends on more than the packet and entries"))
+                .at(pinning.affinity.span, "so its flows cannot be pinned")
+                .note("`p4rack analyze` shows what stands in the way")
+                .help("process all flows at one place, `affinity = \"high\"` or `\"low\"`, or write the key as `flow_key`"))
+        }
+        _ => Ok(found.key.parts.iter().map(|part| part.name.clone()).collect()),
+    }
+}
+
+/// Places in the flow's key, and pairs among them.
+type ShardKey = (Vec<usize>, Vec<(usize, usize)>);
+
+fn shard_key(pinning: &Pinning, key: &[Name], found: &Keys) -> Result<ShardKey, Vec<Diagnostic>> {
+    let Some(said) = &pinning.shard_key else {
+        // With a key of the user's own, all of it divides flows.
+        return Ok(match &pinning.flow_key {
+            Some(_) => ((0..key.len()).collect(), vec![]),
+            None => (found.key.shard.parts.clone(), found.key.shard.pairs.clone()),
+        });
+    };
+    let (mut parts, mut pairs, mut wrong) = (vec![], vec![], vec![]);
+    for part in said {
+        let names = match &part.value {
+            ShardPart::One(name) => vec![name],
+            ShardPart::Pair(a, b) => vec![a, b],
+        };
+        if names.len() == 2 {
+            pairs.push((parts.len(), parts.len() + 1));
+        }
+        for name in names {
+            match key.iter().position(|known| known == name) {
+                Some(at) => parts.push(at),
+                None => wrong.push(
+                    Diagnostic::error(codes::BAD_KEY, format!("`{name}` is no part of the flow's key"))
+                        .at(part.span, "packets of one flow could have different ones")
+                        .suggest(name, key.iter().map(Name::as_str)),
+                ),
+            }
+        }
+    }
+    if wrong.is_empty() { Ok((parts, pairs)) } else { Err(wrong) }
+}
+
+/// Entries of tables that are copied whole, for the copies, too.
+pub fn with_copies(entries: Entries, pinned: &Pinned) -> Entries {
+    let mut writes = vec![];
+    for write in entries.writes() {
+        writes.push(write.clone());
+        let is_whole = matches!(write.target(), Target::Table(table) if pinned.whole.contains(table));
+        if is_whole {
+            let copy: Result<Write, Infallible> = write.refer(|_, name| Ok(pinned.resident(name).into()));
+            writes.extend(copy);
+        }
+    }
+    let mut copied = Entries::of(writes);
+    copied.warnings = entries.warnings;
+    copied
+}

@@ -1,0 +1,216 @@
+//! Packet pinning of an app (ExoPlane §3): which of its flows the switch processes, and which its helpers.
+//!
+//! ```toml
+//! [[app]]
+//! program = "firewall.p4"
+//! origin = "edge"
+//! affinity = "medium"           # "high": all flows at the switch; "low": all at helpers; "medium": resident flows at the switch
+//! devices = ["nic1", "nic2"]    # the helpers
+//! flows = 1024                  # entries of the flow manager, with "medium"
+//! flow_key = ["hdr.ipv4.src"]   # what names a flow; default: the union key that `p4rack analyze` shows
+//! shard_key = ["hdr.ipv4.src"]  # what divides flows among helpers; a pair ["a", "b"] changes places in the other direction
+//! shards = 6                    # default: enough that the survivors of one failure take equal shares
+//!
+//! [app.objects.connections]     # a table of the program, by its name or its whole control-plane name
+//! entries = 65536               # its size, instead of the program's
+//! resident = 1024               # entries of its copy at the switch, or "all"; default: all if it has no more than `flows`, else `flows`
+//! ```
+
+use crate::app::{Placement, Policy, Regions};
+use crate::section::{Item, Reader, Section};
+use crate::value;
+use crate::{DeviceId, Spanned};
+use toml::de::DeValue;
+
+/// The region of the flows that are not resident.
+pub const EXTERNAL: &str = "external";
+
+/// Where flows are processed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Affinity {
+    /// All at the switch.
+    High,
+    /// Resident ones at the switch, the others at helpers.
+    Medium,
+    /// All at helpers.
+    Low,
+}
+
+const AFFINITIES: [(&str, Option<Affinity>); 3] =
+    [("high", Some(Affinity::High)), ("medium", Some(Affinity::Medium)), ("low", Some(Affinity::Low))];
+
+/// How an app's flows are pinned.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Pinning {
+    /// Where flows are processed.
+    pub affinity: Spanned<Affinity>,
+    /// Entries of the flow manager.
+    pub flows: u64,
+    /// What names a flow, as ingress names it; found in the program if there is none.
+    pub flow_key: Option<Vec<Spanned<String>>>,
+    /// What divides flows among helpers, likewise.
+    pub shard_key: Option<Vec<Spanned<ShardPart>>>,
+    /// Shards of the flows; enough for the helpers if there is none.
+    pub shards: Option<u16>,
+    /// Sizes of tables.
+    pub objects: Vec<ObjectSize>,
+    /// Devices of the flows that are not resident.
+    pub helpers: usize,
+}
+
+/// A part of a shard key.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ShardPart {
+    /// The same in both directions.
+    One(String),
+    /// Two that change places in the other direction.
+    Pair(String, String),
+}
+
+/// Sizes of a table.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ObjectSize {
+    /// As written.
+    pub name: Spanned<String>,
+    /// Entries that it holds.
+    pub entries: Option<u64>,
+    /// Entries of its copy at the switch.
+    pub resident: Option<Resident>,
+}
+
+/// Entries of a copy at the switch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Resident {
+    /// All of the table.
+    All,
+    /// At most so many.
+    Most(u64),
+}
+
+/// Most entries of a table.
+const MOST_ENTRIES: u64 = 1 << 32;
+
+/// Most logical shards: each is an entry at the switch.
+const MOST_SHARDS: u32 = 4096;
+
+/// The keys of an app that say it; none if it has no affinity.
+pub(crate) fn read(r: &mut Reader, s: &mut Section<'_>, helpers: usize) -> Option<Pinning> {
+    let affinity = s.optional(r, "affinity", |r, i| value::choice(r, i, &AFFINITIES));
+    let is_medium = affinity.as_ref().is_none_or(|affinity| affinity.value == Affinity::Medium);
+    let flows = match &affinity {
+        Some(_) if is_medium => s.required(r, "flows", "1024", flows),
+        _ => s.optional(r, "flows", flows),
+    };
+    let flow_key = s.optional(r, "flow_key", |r, i| value::list(r, i, value::string));
+    let shard_key = s.optional(r, "shard_key", |r, i| value::list(r, i, shard_part));
+    let shards = s.optional(r, "shards", |r, i| value::small(r, i, 1..=MOST_SHARDS));
+    let objects = s.optional(r, "objects", objects);
+    let Some(affinity) = affinity else {
+        let keys = [
+            flows.as_ref().map(|v| v.span),
+            flow_key.as_ref().map(|v| v.span),
+            shard_key.as_ref().map(|v| v.span),
+            shards.as_ref().map(|v| v.span),
+            objects.as_ref().map(|v| v.span),
+        ];
+        for span in keys.into_iter().flatten() {
+            r.bad_value(
+                span,
+                "flows of an app without affinity",
+                "write `affinity = \"medium\"` to pin them",
+            );
+        }
+        return None;
+    };
+    match (affinity.value, helpers) {
+        (Affinity::High, 1..) => {
+            r.bad_value(
+                affinity.span,
+                "all flows are at the switch",
+                "leave `devices` out, or take another affinity",
+            );
+        }
+        (Affinity::Medium | Affinity::Low, 0) => {
+            r.bad_value(
+                affinity.span,
+                "no helper",
+                "name devices for the flows that are not at the switch: `devices = [\"nic\"]`",
+            );
+        }
+        _ => {}
+    }
+    if !is_medium && let Some(flows) = &flows {
+        r.bad_value(flows.span, "no flow manager", "only `affinity = \"medium\"` has one");
+    }
+    Some(Pinning {
+        affinity,
+        flows: flows.map_or(0, |flows| flows.value),
+        flow_key: flow_key.map(|key| key.value),
+        shard_key: shard_key.map(|key| key.value),
+        shards: shards.map(|shards| shards.value as u16),
+        objects: objects.map_or(vec![], |objects| objects.value),
+        helpers,
+    })
+}
+
+fn flows(r: &mut Reader, item: Item<'_>) -> Option<u64> {
+    value::integer(r, item, 1..=MOST_ENTRIES)
+}
+
+fn shard_part(r: &mut Reader, item: Item<'_>) -> Option<ShardPart> {
+    if !matches!(item.value, DeValue::Array(_)) {
+        return value::string(r, item).map(ShardPart::One);
+    }
+    let parts = value::list(r, item, value::string)?;
+    let [a, b] = parts.as_slice() else {
+        r.bad_value(
+            item.span,
+            "not a pair",
+            "two parts change places in the other direction of a connection",
+        );
+        return None;
+    };
+    Some(ShardPart::Pair(a.value.clone(), b.value.clone()))
+}
+
+fn objects(r: &mut Reader, item: Item<'_>) -> Option<Vec<ObjectSize>> {
+    let DeValue::Table(table) = item.value else {
+        r.wrong_type(item, "a table", "{ connections = { entries = 65536 } }");
+        return None;
+    };
+    let mut found = vec![];
+    for entry in r.entries(table) {
+        let Some(mut s) = Section::new(r, format!("object `{}`", entry.key), entry.key_span, entry.item)
+        else {
+            continue;
+        };
+        let entries = s.optional(r, "entries", flows);
+        let resident = s.optional(r, "resident", resident);
+        s.finish(r);
+        found.push(ObjectSize {
+            name: Spanned::new(entry.key.to_string(), entry.key_span),
+            entries: entries.map(|entries| entries.value),
+            resident: resident.map(|resident| resident.value),
+        });
+    }
+    Some(found)
+}
+
+fn resident(r: &mut Reader, item: Item<'_>) -> Option<Resident> {
+    match item.value {
+        DeValue::String(word) if word == "all" => Some(Resident::All),
+        DeValue::Integer(_) => value::integer(r, item, 0..=MOST_ENTRIES).map(Resident::Most),
+        _ => {
+            r.wrong_type(item, "a number of entries or \"all\"", "1024");
+            None
+        }
+    }
+}
+
+/// The map of a pinned app: its only region, at all helpers.
+pub(crate) fn regions(pinning: &Pinning, helpers: &[Spanned<DeviceId>]) -> Regions {
+    let Some((device, others)) = helpers.split_first() else { return Regions::ByHand(vec![]) };
+    let policy = if others.is_empty() { Policy::Direct } else { Policy::Shard };
+    let region = Spanned::new(EXTERNAL.to_string(), pinning.affinity.span);
+    Regions::ByHand(vec![Placement { region, device: *device, spares: others.to_vec(), policy }])
+}
