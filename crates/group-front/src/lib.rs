@@ -12,9 +12,7 @@
 //! The device knows nothing of groups. A frame that is held counts as absorbed, and as created when it goes on.
 
 use base_time::{Duration, Time};
-use dataplane_api::{
-    Counters, Device, DropReason, EgressResult, Output, Port, QueueRecord, Queued, Replica,
-};
+use dataplane_api::{Counters, Device, DropReason, EgressResult, Output, Port, QueueRecord, Queued, Replica};
 use server_groups::server::Limits;
 use server_groups::wire::{Flow, Read, Wire};
 use server_groups::{Effect, Member, Report, Server};

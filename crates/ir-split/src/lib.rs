@@ -61,8 +61,8 @@ pub use layout::{APP_BITS, EPOCH_BITS, ETHER_TYPE, Form, Layout, LayoutField, Li
 pub use mark::{Mark, marks};
 pub use name_flows::{FlowsOf, name_flows};
 pub use pipeline::{STEPS, Step, StepText, Traced, split, trace};
-pub use policy::group::GroupEdge;
 pub use placement::{DeviceIndex, Length, Order, Placement, Policy, Site};
+pub use policy::group::{GroupEdge, GroupEntry};
 pub use section::{CallEnd, Half, SectionId, SectionKind};
 pub use sent_edge::SentEdge;
 pub use split::{DeviceProgram, Edge, LastArgs, LinkEntry, Linkage, LiveValue, Part, SectionInfo, Split};

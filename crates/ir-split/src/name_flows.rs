@@ -48,7 +48,8 @@ fn name_one(program: &mut Program, FlowsOf { region, key, buckets }: &FlowsOf) -
     };
     if key.is_empty() {
         let why = "all packets are of one flow";
-        return Err(refuse(region, span, why).help("name fields of the request in `@remote`: `key = { q.src, q.sport }`"));
+        return Err(refuse(region, span, why)
+            .help("name fields of the request in `@remote`: `key = { q.src, q.sport }`"));
     }
     let mut calls = false;
     visit::subexprs(&request, &mut |expr| calls |= matches!(expr.kind, ExprKind::Call(_)));
@@ -158,9 +159,7 @@ fn free_name(program: &Program, region: &Name) -> String {
 
 /// Puts a statement before the block of the region.
 fn put_before(block: &mut Block, region: &Name, stmt: &mut Option<Stmt>) {
-    let is_it = |stmt: &Stmt| {
-        matches!(&stmt.kind, StmtKind::Block(block) if block.region().is_some_and(|name| name == region.as_str()))
-    };
+    let is_it = |stmt: &Stmt| matches!(&stmt.kind, StmtKind::Block(block) if block.region().is_some_and(|name| name == region.as_str()));
     if let Some(at) = block.stmts.iter().position(is_it) {
         block.stmts.splice(at..at, stmt.take());
         return;

@@ -61,7 +61,9 @@ fn placement(source: &str) -> Placement {
     let members = directive(source, "group").unwrap_or_default();
     let mut devices = origins.clone();
     let linked = links.iter().flatten().flat_map(|(a, b)| [a, b]);
-    for name in placed.iter().map(|(_, device)| device).chain(&spares).chain(&shards).chain(&members).chain(linked) {
+    for name in
+        placed.iter().map(|(_, device)| device).chain(&spares).chain(&shards).chain(&members).chain(linked)
+    {
         if !devices.contains(name) {
             devices.push(name.clone());
         }

@@ -114,7 +114,9 @@ impl Wire {
             FORWARDED => Hop::Forwarded { back: other? },
             RETURNED => Hop::Returned { from: other? },
             ASK => return Some(Frame::Ask { flow, bucket, from: other?, number: question, is_last: flag }),
-            ANSWER => return Some(Frame::Answer { flow, bucket, from: other?, number: question, owns: flag }),
+            ANSWER => {
+                return Some(Frame::Answer { flow, bucket, from: other?, number: question, owns: flag });
+            }
             ORDER => {
                 let order = orders::read(frame.get(self.header.len()..)?, self.flow.bytes())?;
                 return Some(Frame::Order(order));

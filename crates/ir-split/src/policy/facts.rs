@@ -1,10 +1,10 @@
 //! What a program says of the flows that a policy divides, in a field of its metadata, and what a placement with such a policy needs.
 
+use crate::analysis::Analysis;
 use crate::mark::Mark;
 use crate::placement::{DeviceIndex, Placement, Policy};
 use crate::prepare::role_type;
 use crate::section::{Half, SectionId, Sections, first_span};
-use crate::analysis::Analysis;
 use base_diag::{Code, Diagnostic};
 use ir::{AnnotationValue, InstanceId, Program, Role, Type};
 use ir_state::{Apart, Mode, Uses, adds_up, apart, mode_of, refuse_apart};
@@ -19,12 +19,20 @@ pub(super) struct Kind {
     pub most_bits: u32,
     /// The largest `COUNT`.
     pub most: u64,
+    /// Only powers of two can be counts.
+    pub powers_of_two: bool,
     /// What the field has.
     pub is: &'static str,
     /// Code of its mistakes.
     pub code: Code,
     /// A handler has the state of each flow at the device of the flow.
     pub keeps_handlers: bool,
+}
+
+impl Kind {
+    fn may_be(&self, count: u64) -> bool {
+        (1..=self.most).contains(&count) && (!self.powers_of_two || count.is_power_of_two())
+    }
 }
 
 /// The field of metadata.
@@ -43,14 +51,15 @@ pub(super) fn of_region(kind: &Kind, program: &Program, region: &str) -> Option<
     let fields = program.fields(&role_type(program, Role::Metadata)?).iter().enumerate();
     let mut facts = fields.filter_map(|(at, field)| {
         let Type::Bit(width) = field.ty else { return None };
-        let count =
-            field.annotations.iter().filter(|a| a.name == kind.annotation).find_map(|a| match a.body.values() {
+        let count = field.annotations.iter().filter(|a| a.name == kind.annotation).find_map(|a| {
+            match a.body.values() {
                 [AnnotationValue::Str(known), AnnotationValue::Int(count)] if known == region => {
                     u64::try_from(count).ok()
                 }
                 _ => None,
-            });
-        let count = count.filter(|count| (1..=kind.most).contains(count))?;
+            }
+        });
+        let count = count.filter(|count| kind.may_be(*count))?;
         (1..=kind.most_bits).contains(&width).then_some(Fact { field: at, width, count })
     });
     facts.next()
@@ -138,14 +147,11 @@ fn check_entry(kind: &Kind, sections: &Sections, placement: &Placement) -> Vec<D
     }
     let report = |(to, before): (&SectionId, &SectionId)| {
         let (at, from) = (sections.get(*to), sections.get(*before));
-        Diagnostic::error(
-            kind.code,
-            format!("`{}` is not entered from the switch's ingress", at.name),
-        )
-        .at(first_span(&at.code), "this runs on several devices")
-        .at(first_span(&from.code), format!("control comes from `{}`", placement.name(from.device)))
-        .note(format!("{} does not travel: only the switch knows it, and only in ingress", kind.is))
-        .help("place what runs before it at the switch, or both on one device")
+        Diagnostic::error(kind.code, format!("`{}` is not entered from the switch's ingress", at.name))
+            .at(first_span(&at.code), "this runs on several devices")
+            .at(first_span(&from.code), format!("control comes from `{}`", placement.name(from.device)))
+            .note(format!("{} does not travel: only the switch knows it, and only in ingress", kind.is))
+            .help("place what runs before it at the switch, or both on one device")
     };
     found.iter().map(report).collect()
 }

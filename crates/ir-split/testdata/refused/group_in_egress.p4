@@ -16,7 +16,9 @@ control In(inout headers hdr, inout metadata meta, inout standard_metadata_t std
 control Out(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {
     apply {
         meta.shard = hdr.h.a & 3;
+//      ^^^^^^^^^^^^^^^^^^^^^^^^^ control comes from `tor`
         @region("R") { hdr.h.b = 1; }
+//                     ^^^^^^^^^^^^ error[P4R1501] `R` is not entered from the switch's ingress: this runs on several devices
     }
 }
 control C(inout headers hdr, inout metadata meta) { apply {} }

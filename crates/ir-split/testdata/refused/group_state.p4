@@ -11,12 +11,16 @@ parser P(packet_in pkt, out headers hdr, inout metadata meta, inout standard_met
 control In(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {
     @soft register<bit<8>>(4) may_be_lost;
     @flowed register<bit<8>>(4) of_a_flow;
+//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R1501] `In.of_a_flow` cannot be divided among devices: each of `nic`, `nic2` would have one
     counter(4, CounterType.packets) counted;
     direct_counter(CounterType.packets) hits;
     table t { key = { hdr.h.a: exact; } actions = { NoAction; } counters = hits; }
     register<bit<8>>(4) kept;
+//  ^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R1501] `In.kept` cannot be divided among devices: each of `nic`, `nic2` would have one
     @merge("add") register<bit<8>>(4) summed;
+//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R1501] `In.summed` cannot be divided among devices: each of `nic`, `nic2` would have one
     meter(4, MeterType.packets) rates;
+//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R1501] `In.rates` cannot be divided among devices: each of `nic`, `nic2` would have one
     apply {
         meta.shard = hdr.h.a & 3;
         @region("R") {

@@ -266,7 +266,14 @@ fn fill_leave(g: &mut Generator<'_>, path: &Name, groups: &[Group]) {
         for id in sections {
             let mut args = vec![*edge, (1 << targets.len()) - 1];
             args.extend(limits.args(Side::Sender));
-            g.fill_brought(path, "edge_of", vec![id.0.into()], "use", args, LastArgs::Thresholds(Side::Sender));
+            g.fill_brought(
+                path,
+                "edge_of",
+                vec![id.0.into()],
+                "use",
+                args,
+                LastArgs::Thresholds(Side::Sender),
+            );
         }
         for (n, target) in targets.iter().enumerate() {
             if let Some(port) = g.port_to(*target) {

@@ -1,11 +1,14 @@
 // The data plane of the policy `group` (docs/internals/groups.md): from a flow to the server of the group that has it.
 //
-// EDGES: groups that hand-overs leave for. ROWS: buckets of all together. PINS: the most pinned flows. FLOW_BITS: of a flow. PORT_BITS: as in
-// hand-overs.
+// ROWS: buckets of all groups together. PINS: the most pinned flows. MEMBERS: of all groups. FLOW_BITS: of a flow. ALL_BITS: the same as whole words of 32
+// bits. MIX_ALL: `h = h + word; MIX` for each word, the lowest first. PORT_BITS: as in hand-overs.
 
-// A hand-over of the program has `to` 0 and gets its server. A frame from one server to another, or of the controller, has its receiver
+// A step of Jenkins' hash `one_at_a_time`, for a word.
+#define MIX h = h + (h << 10); h = h ^ (h >> 6);
+
+// `mask`: the number of buckets, a power of two, less 1. A hand-over of the program has `to` 0 and gets its server. A frame from one server to another, or of the controller, has its receiver
 // and passes. `leaves` is 0 where no server is known.
-control Group(in bit<16> edge, in bit<32> buckets, in bit<FLOW_BITS> flow, inout bit<8> to, inout bit<8> other, inout bit<16> bucket,
+control Group(in bit<16> edge, in bit<16> mask, in bit<FLOW_BITS> flow, inout bit<8> to, inout bit<8> other, inout bit<16> bucket,
               out bit<1> leaves, out bit<PORT_BITS> port) {
     action miss() {}
     // Members by their number plus 1. `previous` is 0 if there is none.
@@ -41,7 +44,13 @@ control Group(in bit<16> edge, in bit<32> buckets, in bit<FLOW_BITS> flow, inout
         leaves = 0;
         port = 0;
         if (to == 0) {
-            hash(bucket, HashAlgorithm.crc32, (bit<16>)0, { flow }, buckets);
+            bit<ALL_BITS> all = (bit<ALL_BITS>) flow;
+            bit<32> h = 0;
+            MIX_ALL
+            h = h + (h << 3);
+            h = h ^ (h >> 11);
+            h = h + (h << 15);
+            bucket = (bit<16>) h & mask;
             if (!pins.apply().hit) {
                 rows.apply();
             }
@@ -66,7 +75,7 @@ control In(inout headers h, inout metadata m, inout standard_metadata_t s) {
         bit<16> bucket = 0;
         bit<1> leaves = 0;
         bit<PORT_BITS> port = 0;
-        group.apply(0, 1, 0, to, other, bucket, leaves, port);
+        group.apply(0, 0, 0, to, other, bucket, leaves, port);
     }
 }
 control Out(inout headers h, inout metadata m, inout standard_metadata_t s) { apply {} }

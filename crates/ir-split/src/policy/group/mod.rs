@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! origin   if (p4rack.group_to == 0) { p4rack.group_flow = meta.flow }
-//!          p4rack_group.apply(EDGE, BUCKETS, group_flow, group_to, group_other, group_bucket, leaves, port); if (leaves == 0) { count, drop }
+//!          p4rack_group.apply(EDGE, BUCKETS - 1, group_flow, group_to, group_other, group_bucket, leaves, port); if (leaves == 0) { count, drop }
 //! ```
 //!
 //! After the region, control goes back, as with `call`. At first, the devices of a site share the buckets in turn.
@@ -23,7 +23,7 @@ use crate::mark::Mark;
 use crate::placement::{DeviceIndex, Placement, Policy};
 use crate::section::{SectionId, Sections};
 use base_diag::{Diagnostic, codes};
-pub use edge::GroupEdge;
+pub use edge::{GroupEdge, GroupEntry};
 use ir::{Callee, Program, Stmt, Type, build};
 use p4_arch::{Duty, Meaning};
 use server_groups::wire;
@@ -39,9 +39,8 @@ const TO: &str = "group_to";
 const OTHER: &str = "group_other";
 const BUCKET: &str = "group_bucket";
 
-/// Bits of `edge` and `buckets` in `group.p4`.
+/// Bits of `edge` in `group.p4`.
 const EDGE_BITS: u32 = 16;
-const COUNT_BITS: u32 = 32;
 
 /// Flows with a pin.
 const PINS: u32 = 4096;
@@ -53,6 +52,7 @@ static KIND: Kind = Kind {
     most_bits: wire::MOST_FLOW_BITS,
     most: 1 << wire::BUCKET_BITS,
     is: "the flow of a packet",
+    powers_of_two: true,
     code: codes::group::NOT_GROUPED,
     keeps_handlers: true,
 };
@@ -134,7 +134,7 @@ impl EdgePolicy for Group {
             let flow = build::assign(common(FLOW), build::cast(known, Type::Bit(flow_bits)));
             let args = vec![
                 build::bits(EDGE_BITS, site.number),
-                build::bits(COUNT_BITS, site.fact.count),
+                build::bits(wire::BUCKET_BITS, site.fact.count - 1),
                 common(FLOW),
                 common(TO),
                 common(OTHER),
@@ -184,10 +184,14 @@ fn source(g: &Generator<'_>, sites: &[SiteOfGroup]) -> String {
     let rows: u64 = sites.iter().map(|site| site.fact.count).sum();
     let members: usize = sites.iter().map(|site| site.devices.len()).sum();
     let arch = "#include <core.p4>\n#include <v1model.p4>";
+    let flow_bits = g.cut.layout.width_of(FLOW);
+    let all_bits = flow_bits.next_multiple_of(32);
+    let words = (0..all_bits).step_by(32);
+    let mix: String = words.map(|low| format!("h = h + all[{}:{low}]; MIX ", low + 31)).collect();
     format!(
-        "#define ROWS {rows}\n#define PINS {PINS}\n#define MEMBERS {members}\n#define FLOW_BITS {}\n#define PORT_BITS {}\n{arch}\n{}",
-        g.cut.layout.width_of(FLOW),
+        "#define ROWS {rows}\n#define PINS {PINS}\n#define MEMBERS {members}\n#define FLOW_BITS {flow_bits}\n#define ALL_BITS {all_bits}\n\
+         #define PORT_BITS {}\n{arch}\n{}",
         crate::PORT_BITS,
-        include_str!("group.p4"),
+        include_str!("group.p4").replace("            MIX_ALL", &format!("            {mix}")),
     )
 }

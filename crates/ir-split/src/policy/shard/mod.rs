@@ -42,6 +42,7 @@ static KIND: Kind = Kind {
     annotation: "shard",
     most_bits: NUMBER_BITS,
     most: 1 << NUMBER_BITS,
+    powers_of_two: false,
     is: "the number of a packet's shard",
     code: codes::pin::NOT_SHARDED,
     keeps_handlers: false,
@@ -156,7 +157,14 @@ fn fill(g: &mut Generator<'_>, path: &ir::Name, edges: &[Edge]) {
         }
         for (n, device) in edge.devices.iter().enumerate() {
             if let Some(port) = g.port_to(*device) {
-                g.fill_brought(path, "port_of", vec![edge.number, 1 << n], "forward", vec![port], LastArgs::Port);
+                g.fill_brought(
+                    path,
+                    "port_of",
+                    vec![edge.number, 1 << n],
+                    "forward",
+                    vec![port],
+                    LastArgs::Port,
+                );
             }
         }
     }
