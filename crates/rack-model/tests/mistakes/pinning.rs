@@ -8,7 +8,9 @@ const APP: &str = "[[app]]\nprogram = \"a.p4\"\norigin = \"tor\"\n";
 
 #[test]
 fn an_affinity_needs_what_it_says() {
-    check_with(&format!("{DEVICES}{APP}affinity = \"medium\"\n"), expect![[r#"
+    check_with(
+        &format!("{DEVICES}{APP}affinity = \"medium\"\n"),
+        expect![[r#"
         error[P4R0604]: `flows` is missing
           --> RACK.toml:20:1
            |
@@ -22,7 +24,8 @@ fn an_affinity_needs_what_it_says() {
            |
         23 | affinity = "medium"
            |            ^^^^^^^^ name devices for the flows that are not at the switch: `devices = ["nic"]`
-    "#]]);
+    "#]],
+    );
     check_with(
         &format!("{DEVICES}{APP}affinity = \"high\"\nflows = 10\ndevices = [\"nic1\"]\n"),
         expect![[r#"
@@ -135,7 +138,9 @@ fn keys_and_sizes_need_an_affinity() {
                |                                                         ^ this is an integer
         "#]],
     );
-    check_with(&format!("{DEVICES}{APP}flows = 10\nflow_key = [\"hdr.h.a\"]\n"), expect![[r#"
+    check_with(
+        &format!("{DEVICES}{APP}flows = 10\nflow_key = [\"hdr.h.a\"]\n"),
+        expect![[r#"
         error[P4R0605]: flows of an app without affinity
           --> RACK.toml:23:9
            |
@@ -147,7 +152,8 @@ fn keys_and_sizes_need_an_affinity() {
            |
         24 | flow_key = ["hdr.h.a"]
            |            ^^^^^^^^^^^ write `affinity = "medium"` to pin them
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -174,11 +180,14 @@ fn a_region_is_divided_among_devices() {
                = help: did you mean `nic1`?
         "#]],
     );
-    check_with(&format!("{DEVICES}{APP}map = {{ R = \"nic1\" }}\npolicy = \"shard\"\n"), expect![[r#"
+    check_with(
+        &format!("{DEVICES}{APP}map = {{ R = \"nic1\" }}\npolicy = \"shard\"\n"),
+        expect![[r#"
         error[P4R0605]: nothing to divide flows among
           --> RACK.toml:24:10
            |
         24 | policy = "shard"
            |          ^^^^^^^ write `R = { devices = [...], policy = "shard" }`
-    "#]]);
+    "#]],
+    );
 }
