@@ -24,6 +24,7 @@ mod fit;
 mod flow;
 mod forward;
 mod generate;
+mod group_edge;
 mod handler_calls;
 mod keep_order;
 mod landings;
@@ -55,6 +56,7 @@ mod witness;
 
 pub use arch::PORT_BITS;
 pub use check::unknown_region;
+pub use group_edge::{GroupEdge, GroupEntry};
 pub use handler_calls::handler_calls;
 pub use landings::landings;
 pub use layout::{APP_BITS, EPOCH_BITS, ETHER_TYPE, Form, Layout, LayoutField, LiveField, VERSION};
@@ -62,7 +64,7 @@ pub use mark::{Mark, marks};
 pub use name_flows::{FlowsOf, name_flows};
 pub use pipeline::{STEPS, Step, StepText, Traced, split, trace};
 pub use placement::{DeviceIndex, Length, Order, Placement, Policy, Site};
-pub use policy::group::{GroupEdge, GroupEntry};
+
 pub use section::{CallEnd, Half, SectionId, SectionKind};
 pub use sent_edge::SentEdge;
 pub use split::{DeviceProgram, Edge, LastArgs, LinkEntry, Linkage, LiveValue, Part, SectionInfo, Split};

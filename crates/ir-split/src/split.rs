@@ -1,8 +1,8 @@
 //! A split program: the result, as users and other crates see it.
 
+use crate::group_edge::GroupEdge;
 use crate::layout::{APP_BITS, EPOCH_BITS, ETHER_TYPE, ETHERNET_BITS, LayoutField, VERSION_BITS};
 use crate::placement::{DeviceIndex, Placement};
-use crate::policy::group::GroupEdge;
 use crate::section::{CallEnd, Half, SectionId, SectionKind};
 use base_diag::{Diagnostic, Span};
 use failover::Side;

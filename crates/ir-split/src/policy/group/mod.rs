@@ -18,12 +18,12 @@ use super::EdgePolicy;
 use super::facts::{self, Fact, Kind};
 use crate::analysis::Analysis;
 use crate::generate::{Drop, Generator};
+use crate::group_edge::EDGE_BITS;
 use crate::layout::LayoutField;
 use crate::mark::Mark;
 use crate::placement::{DeviceIndex, Placement, Policy};
 use crate::section::{SectionId, Sections};
 use base_diag::{Diagnostic, codes};
-pub use edge::{GroupEdge, GroupEntry};
 use ir::{Callee, Program, Stmt, Type, build};
 use p4_arch::{Duty, Meaning};
 use server_groups::wire;
@@ -38,9 +38,6 @@ const FLOW: &str = "group_flow";
 const TO: &str = "group_to";
 const OTHER: &str = "group_other";
 const BUCKET: &str = "group_bucket";
-
-/// Bits of `edge` in `group.p4`.
-const EDGE_BITS: u32 = 16;
 
 /// Flows with a pin.
 const PINS: u32 = 4096;
