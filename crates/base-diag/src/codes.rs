@@ -27,6 +27,7 @@ macro_rules! codes {
 pub mod check;
 pub mod elaborate;
 pub mod emulate;
+pub mod group;
 pub mod handler;
 pub mod job;
 pub mod keys;
@@ -65,6 +66,7 @@ const RANGES: &[&[Entry]] = &[
     keys::ENTRIES,
     pin::ENTRIES,
     handler::ENTRIES,
+    group::ENTRIES,
     job::ENTRIES,
     tna::ENTRIES,
 ];

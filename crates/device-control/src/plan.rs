@@ -92,7 +92,7 @@ impl Splitter {
 
     /// Sites of the regions by a map; each region keeps its policy.
     fn sites_of(&self, map: &RegionMap) -> Result<BTreeMap<Name, Site>, Status> {
-        if self.placement.has_any_spares() || self.placement.has_any_shards() {
+        if self.placement.has_any_spares() || self.placement.divides_any() {
             let why = "regions with spares or shards cannot be moved while they run: change the map, and start the rack again";
             return Err(Status::new(Code::Unimplemented, why));
         }

@@ -3,6 +3,7 @@
 //! | module | runs |
 //! |---|---|
 //! | [`simulation`] | a switch, servers and links; counts packets at wrong servers, out of order, lost |
+//! | [`rack`] | printed programs for the switch and the servers, the real fronts and controller |
 //! | [`churn`] | many short flows, and changes of the members all the time |
 //! | [`autoscale`] | load that rises and falls, and a group that follows it |
 //! | [`transition`] | from one server to another under long flows |
@@ -11,5 +12,6 @@
 pub mod autoscale;
 pub mod bloom;
 pub mod churn;
+pub mod rack;
 pub mod simulation;
 pub mod transition;

@@ -17,7 +17,7 @@ pub fn check_sites(placement: &Placement) -> Vec<Diagnostic> {
             let is_alone = site.devices.len() == 1;
             let first = *known.entry(device).or_insert(site);
             let others = first.devices.as_slice();
-            let is_divided = |site: &Site| site.policy == Policy::Shard;
+            let is_divided = |site: &Site| Some(site.policy).filter(|policy| policy.divides());
             let why = match () {
                 () if !seen.insert(device) => "it is named twice",
                 () if !is_alone && placement.home.contains(&device) => "it is an origin",
@@ -41,7 +41,8 @@ pub fn check_links(sections: &Sections, placement: &Placement) -> Vec<Diagnostic
     let mut missing = BTreeSet::new();
     for (before, section) in sections.cut_edges() {
         let role = sections.get(section).device;
-        let is_led = placement.has_spares(role);
+        let is_group = placement.is_led_by(role, Policy::Group);
+        let is_led = is_group || placement.has_spares(role);
         for from in placement.players(sections.get(before).device).into_iter().filter(|_| is_led) {
             let apart = |to: &DeviceIndex| {
                 let joins = |pair| placement.ports.contains_key(&pair);

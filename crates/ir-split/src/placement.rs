@@ -39,6 +39,15 @@ pub enum Policy {
     Failover,
     /// Flows are divided among the devices by a number that the program computes. Control goes on as with `Direct`.
     Shard,
+    /// Flows are divided among servers that come and go; each flow stays at its server. Control goes back as with `Call`.
+    Group,
+}
+
+impl Policy {
+    /// Each device of a site serves a part of the flows.
+    pub fn divides(self) -> bool {
+        matches!(self, Policy::Shard | Policy::Group)
+    }
 }
 
 /// Devices and policy of a region.
@@ -198,14 +207,19 @@ impl Placement {
         self.sites.values().any(|site| site.policy == Policy::Failover && site.devices.len() > 1)
     }
 
-    /// True if flows are divided among the devices that play this role.
-    pub fn is_sharded(&self, role: DeviceIndex) -> bool {
-        role != self.origin() && self.led_by(role) == Some(Policy::Shard)
+    /// True if this policy leads hand-overs to the devices that play this role.
+    pub fn is_led_by(&self, role: DeviceIndex, policy: Policy) -> bool {
+        role != self.origin() && self.led_by(role) == Some(policy)
+    }
+
+    /// True if some region is placed under this policy.
+    pub fn has_any(&self, policy: Policy) -> bool {
+        self.sites.values().any(|site| site.policy == policy && !site.devices.is_empty())
     }
 
     /// True if the flows of some region are divided among devices.
-    pub fn has_any_shards(&self) -> bool {
-        self.sites.values().any(|site| site.policy == Policy::Shard && !site.devices.is_empty())
+    pub fn divides_any(&self) -> bool {
+        self.sites.values().any(|site| site.policy.divides() && !site.devices.is_empty())
     }
 
     /// The policy by which hand-overs find the devices of a role.

@@ -6,6 +6,7 @@ use crate::policy::back::Return;
 use crate::policy::call::Call;
 use crate::policy::direct::Direct;
 use crate::policy::failover::Failover;
+use crate::policy::group::Group;
 use crate::policy::shard::Shard;
 
 impl Policy {
@@ -16,9 +17,10 @@ impl Policy {
             Policy::Call => &Call,
             Policy::Failover => &Failover,
             Policy::Shard => &Shard,
+            Policy::Group => &Group,
         }
     }
 }
 
 /// All policies that lead hand-overs, in the order in which a device asks them.
-pub(crate) const LEADING: &[&dyn EdgePolicy] = &[&Return, &Failover, &Shard, &Direct];
+pub(crate) const LEADING: &[&dyn EdgePolicy] = &[&Return, &Failover, &Shard, &Group, &Direct];

@@ -1,5 +1,6 @@
 //! A split program: the result, as users and other crates see it.
 
+use crate::group_edge::GroupEdge;
 use crate::layout::{APP_BITS, EPOCH_BITS, ETHER_TYPE, ETHERNET_BITS, LayoutField, VERSION_BITS};
 use crate::placement::{DeviceIndex, Placement};
 use crate::section::{CallEnd, Half, SectionId, SectionKind};
@@ -122,6 +123,8 @@ pub struct Linkage {
     pub sessions: Vec<(u32, u64)>,
     /// Edges with spares that leave the device.
     pub edges: Vec<Edge>,
+    /// Groups that hand-overs of the device are for.
+    pub groups: Vec<GroupEdge>,
     /// Prefix of the names of the runtime's own tables, actions, objects and fields; empty where there are none.
     pub prefix: String,
     /// Bits of the number by which a hand-over names the section to go on at.

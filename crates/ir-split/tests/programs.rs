@@ -7,6 +7,7 @@
 //! // call: S                        of these, regions that are called
 //! // spares: nic2, nic3             devices that stand in for that of each region, in order
 //! // shard: nic2, nic3              devices that divide the flows of each region with its own
+//! // group: nic2                    servers of the group of each region with its own
 //! // origins: tor, tor2             switches that run the same program
 //! // links: tor-nic, nic-fpga       pairs of devices; without it all are joined
 //! // frames: 1514, 1514             the longest frame from outside, the longest on each link
@@ -57,9 +58,12 @@ fn placement(source: &str) -> Placement {
     });
     let spares = directive(source, "spares").unwrap_or_default();
     let shards = directive(source, "shard").unwrap_or_default();
+    let members = directive(source, "group").unwrap_or_default();
     let mut devices = origins.clone();
     let linked = links.iter().flatten().flat_map(|(a, b)| [a, b]);
-    for name in placed.iter().map(|(_, device)| device).chain(&spares).chain(&shards).chain(linked) {
+    for name in
+        placed.iter().map(|(_, device)| device).chain(&spares).chain(&shards).chain(&members).chain(linked)
+    {
         if !devices.contains(name) {
             devices.push(name.clone());
         }
@@ -99,6 +103,10 @@ fn placement(source: &str) -> Placement {
     for site in placement.sites.values_mut().filter(|_| !shards.is_empty()) {
         site.policy = Policy::Shard;
         site.devices.extend(shards.iter().map(index));
+    }
+    for site in placement.sites.values_mut().filter(|_| !members.is_empty()) {
+        site.policy = Policy::Group;
+        site.devices.extend(members.iter().map(index));
     }
     placement
 }

@@ -23,6 +23,7 @@
 //! | [`group`] | the controller: members, moves of buckets, pins, deaths |
 //! | [`spread`] | which bucket is at which server: fewest moves to the wanted shares |
 //! | [`scaling`] | when a group grows or shrinks by itself |
+//! | [`wire`] | frames as bytes |
 //! | [`filters`] | CLIP's own scheme, two Bloom filters; it is not exact |
 
 mod counters;
@@ -34,6 +35,7 @@ pub mod scaling;
 pub mod server;
 pub mod spread;
 pub mod table;
+pub mod wire;
 
 pub use counters::Counters;
 pub use group::{Command, Group, Refusal};

@@ -5,6 +5,7 @@
 //! return   an origin's number -> the port back to it
 //! call     no table of its own: control is led to the handler and back by the two above
 //! failover an edge and its target in use -> the port towards that device; which one is in use is decided by code of its own
+//! group    a flow's server -> the port towards it; servers come and go
 //! shard    a flow's shard -> the device that serves it -> the port towards that device
 //! ```
 
@@ -12,7 +13,9 @@
 pub(crate) mod back;
 pub(crate) mod call;
 pub(crate) mod direct;
+mod facts;
 pub(crate) mod failover;
+pub(crate) mod group;
 pub(crate) mod shard;
 
 use crate::analysis::Analysis;
@@ -77,7 +80,7 @@ pub(crate) trait EdgePolicy: Sync {
     }
 
     /// The fields that are its own in every hand-over: a number of a sequence, a wish for an acknowledgement.
-    fn fields(&self, _placement: &Placement) -> Vec<LayoutField> {
+    fn fields(&self, _program: &Program, _placement: &Placement) -> Vec<LayoutField> {
         vec![]
     }
 

@@ -8,7 +8,7 @@ use crate::generate::Generator;
 use crate::layout::{LayoutField, bits_for};
 use crate::placement::{DeviceIndex, Placement};
 use crate::section::{SectionId, Sections};
-use ir::{Stmt, build};
+use ir::{Program, Stmt, build};
 use p4_arch::Duty;
 
 pub struct Return;
@@ -32,15 +32,14 @@ impl EdgePolicy for Return {
         PortTable { key: PortKey::Field(ORIGIN), entries: (0..).zip(placement.origins()).collect() }
     }
 
-    fn fields(&self, placement: &Placement) -> Vec<LayoutField> {
-        let last = placement.origins().count().saturating_sub(1) as u64;
-        vec![LayoutField { name: ORIGIN.into(), width: bits_for(last) }]
+    fn fields(&self, _: &Program, placement: &Placement) -> Vec<LayoutField> {
+        fields(placement)
     }
 
     fn keeps(&self, placement: &Placement, device: DeviceIndex) -> Vec<LayoutField> {
         let is_helper = placement.role(device) != placement.origin();
         let several = is_helper && placement.origins().nth(1).is_some();
-        if several { self.fields(placement) } else { vec![] }
+        if several { fields(placement) } else { vec![] }
     }
 
     fn send(&self, g: &mut Generator<'_>, stage: Duty) -> Vec<Stmt> {
@@ -57,4 +56,9 @@ impl EdgePolicy for Return {
         let came = g.runtime.is_hand_over(g, Duty::Ingress);
         vec![build::if_then(came, vec![build::assign(kept, g.common_field(Duty::Ingress, ORIGIN))])]
     }
+}
+
+fn fields(placement: &Placement) -> Vec<LayoutField> {
+    let last = placement.origins().count().saturating_sub(1) as u64;
+    vec![LayoutField { name: ORIGIN.into(), width: bits_for(last) }]
 }

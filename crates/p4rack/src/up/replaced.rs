@@ -89,7 +89,7 @@ fn prove_with(racked: &mut Racked, effort: &Effort, timing: Timing) -> Result<Ve
         || map.is_empty()
         || origins > 1
         || app.placement.has_any_spares()
-        || app.placement.has_any_shards()
+        || app.placement.divides_any()
         || !racked.own_entries.is_empty()
     {
         return Ok(Verdict::NotReplaceable);

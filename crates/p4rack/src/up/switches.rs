@@ -109,7 +109,7 @@ impl Staged<'_> {
     pub fn check_spares(&self, rack: &Rack) -> Result<(), Vec<Diagnostic>> {
         let mut wrong = vec![];
         for (at, (split, app)) in self.racked.apps.iter().zip(&rack.apps).enumerate() {
-            if !split.placement.has_any_spares() && !split.placement.has_any_shards() {
+            if !split.placement.has_any_spares() && !split.placement.divides_any() {
                 continue;
             }
             if !self.is_one(at) {

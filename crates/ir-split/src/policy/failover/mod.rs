@@ -19,7 +19,7 @@ use crate::section::{SectionId, Sections};
 use crate::sent_edge::SentEdge;
 use crate::split::{Edge, LastArgs};
 use failover::{GAPS_BITS, GENERATION_BITS, SEQUENCE_BITS, Side};
-use ir::{Callee, Expr, Name, Stmt, build};
+use ir::{Callee, Expr, Name, Program, Stmt, build};
 use p4_arch::v1model::instance_type::INGRESS_CLONE;
 use p4_arch::{Duty, Meaning};
 use std::collections::{BTreeMap, BTreeSet};
@@ -66,7 +66,7 @@ impl EdgePolicy for Failover {
         PortTable::default()
     }
 
-    fn fields(&self, placement: &Placement) -> Vec<LayoutField> {
+    fn fields(&self, _: &Program, placement: &Placement) -> Vec<LayoutField> {
         if !placement.has_any_spares() {
             return vec![];
         }
@@ -101,7 +101,7 @@ impl EdgePolicy for Failover {
 
     fn send(&self, g: &mut Generator<'_>, stage: Duty) -> Vec<Stmt> {
         let zero = |f: LayoutField| build::assign(g.common_field(stage, &f.name), build::bits(f.width, 0));
-        self.fields(g.cut.placement).into_iter().map(zero).collect()
+        self.fields(g.cut.program, g.cut.placement).into_iter().map(zero).collect()
     }
 
     fn lead(&self, g: &mut Generator<'_>, own: &[SectionId]) -> Vec<Stmt> {

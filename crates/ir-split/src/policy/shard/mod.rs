@@ -11,18 +11,16 @@
 //!
 //! Shard `n` of a site of `d` devices begins at device `n mod d`, without a backup: what a backup has to hold, the controller knows.
 
-mod facts;
-
 use super::EdgePolicy;
+use super::facts::{self, Fact, Kind};
 use crate::analysis::Analysis;
 use crate::generate::{Drop, Generator};
 use crate::layout::LayoutField;
 use crate::mark::Mark;
-use crate::placement::{DeviceIndex, Placement};
+use crate::placement::{DeviceIndex, Placement, Policy};
 use crate::section::{SectionId, Sections};
 use crate::split::LastArgs;
-use base_diag::Diagnostic;
-use facts::Fact;
+use base_diag::{Diagnostic, codes};
 use ir::{Callee, Program, Stmt, Type, build};
 use p4_arch::{Duty, Meaning};
 use std::collections::BTreeMap;
@@ -38,6 +36,18 @@ const NUMBER_BITS: u32 = 16;
 /// Devices of one site: each is a bit.
 const MOST_DEVICES: usize = 32;
 
+/// What the program says of a region: `@shard("REGION", COUNT)`.
+static KIND: Kind = Kind {
+    policy: Policy::Shard,
+    annotation: "shard",
+    most_bits: NUMBER_BITS,
+    most: 1 << NUMBER_BITS,
+    powers_of_two: false,
+    is: "the number of a packet's shard",
+    code: codes::pin::NOT_SHARDED,
+    keeps_handlers: false,
+};
+
 impl EdgePolicy for Shard {
     fn name(&self) -> &'static str {
         "shard"
@@ -48,22 +58,19 @@ impl EdgePolicy for Shard {
     }
 
     fn check_sites(&self, program: &Program, marks: &[Mark], placement: &Placement) -> Vec<Diagnostic> {
-        facts::check_facts(program, marks, placement)
+        facts::check_facts(&KIND, program, marks, placement)
     }
 
     fn check_cut(&self, a: &Analysis<'_>) -> Vec<Diagnostic> {
-        let mut found = facts::check_lost(&a.program, a.placement);
-        found.extend(facts::check_entry(&a.sections, a.placement));
-        found.extend(facts::check_state(&a.program, &a.sections, a.placement, &a.uses));
-        found
+        facts::check_cut(&KIND, a)
     }
 
     fn leads(&self, target: SectionId, sections: &Sections, placement: &Placement) -> bool {
-        placement.is_sharded(sections.get(target).device)
+        placement.is_led_by(sections.get(target).device, Policy::Shard)
     }
 
     fn keeps(&self, placement: &Placement, device: DeviceIndex) -> Vec<LayoutField> {
-        let sends = placement.has_any_shards() && placement.role(device) == placement.origin();
+        let sends = placement.has_any(Policy::Shard) && placement.role(device) == placement.origin();
         if sends { vec![LayoutField { name: SERVED.into(), width: 1 }] } else { vec![] }
     }
 
@@ -117,7 +124,7 @@ fn edges(g: &Generator<'_>, own: &[SectionId]) -> Vec<Edge> {
     }
     let edge = |(number, (role, sections)): (u64, (DeviceIndex, Vec<SectionId>))| {
         let region = &g.cut.sections.get(*sections.first()?).region;
-        let fact = facts::of_region(g.cut.program, region)?;
+        let fact = facts::of_region(&KIND, g.cut.program, region)?;
         Some(Edge { number, devices: g.cut.placement.players(role), sections, fact })
     };
     (0..).zip(by_role).filter_map(edge).collect()

@@ -33,7 +33,7 @@ impl Runtime for Full {
 
     fn layout(&self, a: &Analysis<'_>, policies: &[&dyn EdgePolicy]) -> Result<Layout, Vec<NotCarried>> {
         let kept = a.originals.as_deref().unwrap_or_default();
-        let of_policies = policies.iter().flat_map(|policy| policy.fields(a.placement)).collect();
+        let of_policies = policies.iter().flat_map(|policy| policy.fields(&a.program, a.placement)).collect();
         Layout::new(&a.program, a.places(), &a.sections, &a.at, kept, of_policies)
     }
 

@@ -1,0 +1,233 @@
+//! A member of a server group in front of its device.
+//!
+//! ```text
+//!          ┌──────────────── front ────────────────┐
+//! switch ──> a frame of the group ──> Server ──────┼──> handled here: the device runs the packet
+//!        <─────── sent to another member <─────────┤
+//!          ├─ any other frame ─────────────────────┼──> the device
+//!        <──────────────────────────────────────── ┼─── what the device sends
+//!          └── reports for the controller          │
+//! ```
+//!
+//! The device knows nothing of groups. A frame that is held counts as absorbed, and as created when it goes on.
+
+use base_time::{Duration, Time};
+use dataplane_api::{Counters, Device, DropReason, EgressResult, Output, Port, QueueRecord, Queued, Replica};
+use server_groups::server::Limits;
+use server_groups::wire::{Flow, Read, Wire};
+use server_groups::{Effect, Member, Report, Server};
+
+/// How a member is set up.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Settings {
+    /// Frames of the group.
+    pub wire: Wire,
+    /// Its number.
+    pub me: Member,
+    /// The port that leads to the switch.
+    pub port: Port,
+    /// A flow without packets for so long has ended.
+    pub idle: Duration,
+    /// Bounds; its patience is in picoseconds.
+    pub limits: Limits,
+}
+
+/// A frame that leaves as it is.
+struct Raw(Vec<u8>);
+
+/// A member. Everything that reaches its device passes here.
+pub struct Front {
+    settings: Settings,
+    server: Server<Flow, Vec<u8>>,
+    reports: Vec<Report<Flow>>,
+    /// Packets that went to the device: it counts them as received once more.
+    handled: u64,
+    /// Frames of the group.
+    own: Counters,
+    /// All counters, the device's included.
+    all: Counters,
+    /// When questions are asked again.
+    patience_ends: Option<Time>,
+    /// When flows without packets are looked for.
+    next_look: Option<Time>,
+    /// Frames that were for other members, or damaged.
+    refused: u64,
+}
+
+impl Front {
+    /// A member that knows no other one and no flow.
+    pub fn new(settings: Settings, device: &dyn Device) -> Front {
+        Front {
+            server: Server::new(settings.me, settings.limits),
+            settings,
+            reports: vec![],
+            handled: 0,
+            own: Counters::default(),
+            all: device.counters().clone(),
+            patience_ends: None,
+            next_look: None,
+            refused: 0,
+        }
+    }
+
+    /// A frame arrives: see [`Device::ingress`].
+    pub fn ingress(&mut self, device: &mut dyn Device, port: Port, frame: Vec<u8>, now: Time) -> Vec<Queued> {
+        let read = match port == self.settings.port {
+            true => self.settings.wire.read(self.settings.me, frame),
+            false => Read::Other(frame),
+        };
+        let queued = match read {
+            Read::Other(frame) => device.ingress(port, frame, now),
+            Read::Wrong => {
+                self.refused += 1;
+                self.own.received += 1;
+                self.balance(1, 0);
+                vec![]
+            }
+            Read::Frame(frame) => {
+                self.own.received += 1;
+                let mut effects = vec![];
+                self.server.receive(frame, now.as_ps(), &mut effects);
+                self.carry_out(device, effects, 1, now)
+            }
+        };
+        self.count(device);
+        queued
+    }
+
+    /// A packet leaves its queue: see [`Device::egress`].
+    pub fn egress(
+        &mut self,
+        device: &mut dyn Device,
+        packet: Queued,
+        queue: QueueRecord,
+        now: Time,
+    ) -> EgressResult {
+        let Queued { replica, bytes, packet } = packet;
+        let result = match packet.downcast::<Raw>() {
+            Ok(raw) => {
+                self.own.sent += 1;
+                let output = Some(Output { port: replica.port, frame: raw.0 });
+                EgressResult { output, ..EgressResult::default() }
+            }
+            Err(packet) => device.egress(Queued { replica, bytes, packet }, queue, now),
+        };
+        self.count(device);
+        result
+    }
+
+    /// When [`Front::tick`] is due, the device's timers included.
+    pub fn deadline(&self, device: &dyn Device) -> Option<Time> {
+        [self.patience_ends, self.next_look, device.deadline()].into_iter().flatten().min()
+    }
+
+    /// Time has passed: see [`Device::tick`].
+    pub fn tick(&mut self, device: &mut dyn Device, now: Time) -> Vec<Queued> {
+        let mut effects = vec![];
+        let is_due = |at: Option<Time>| at.is_some_and(|at| at <= now);
+        if is_due(self.patience_ends) {
+            self.patience_ends = None;
+            self.server.tick(now.as_ps(), &mut effects);
+        }
+        if is_due(self.next_look) {
+            self.next_look = None;
+            let before = now.as_ps().saturating_sub(self.settings.idle.as_ps());
+            self.server.end_unused(before, &mut effects);
+        }
+        let mut queued = self.carry_out(device, effects, 0, now);
+        if device.deadline().is_some_and(|at| at <= now) {
+            queued.extend(device.tick(now));
+        }
+        self.count(device);
+        queued
+    }
+
+    /// Reports for the controller since the last call.
+    pub fn take_reports(&mut self) -> Vec<Report<Flow>> {
+        std::mem::take(&mut self.reports)
+    }
+
+    /// True if [`Front::take_reports`] has something to give.
+    pub fn has_reports(&self) -> bool {
+        !self.reports.is_empty()
+    }
+
+    /// Counters of the device and of the group's frames: see [`Device::counters`].
+    pub fn counters(&self) -> &Counters {
+        &self.all
+    }
+
+    /// What the member has done.
+    pub fn server(&self) -> &Server<Flow, Vec<u8>> {
+        &self.server
+    }
+
+    /// The settings that it began with.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Frames that were for other members, or damaged.
+    pub fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    /// The device has changed by other calls than those of the front.
+    pub fn count(&mut self, device: &dyn Device) {
+        let inner = device.counters();
+        self.all.received = (inner.received + self.own.received).saturating_sub(self.handled);
+        self.all.sent = inner.sent + self.own.sent;
+        self.all.created = inner.created + self.own.created;
+        self.all.dropped.clone_from(&inner.dropped);
+        if let Some(own) = self.own.dropped.get(&DropReason::Absorbed) {
+            *self.all.dropped.entry(DropReason::Absorbed).or_default() += own;
+        }
+    }
+
+    fn carry_out(
+        &mut self,
+        device: &mut dyn Device,
+        effects: Vec<Effect<Flow, Vec<u8>>>,
+        came: u64,
+        now: Time,
+    ) -> Vec<Queued> {
+        let (mut queued, mut went) = (vec![], 0);
+        for effect in effects {
+            match effect {
+                Effect::Handle { packet, .. } => {
+                    went += 1;
+                    self.handled += 1;
+                    queued.extend(device.ingress(self.settings.port, packet, now));
+                }
+                Effect::Send { to, frame } => {
+                    for frame in self.settings.wire.write(to, frame) {
+                        went += 1;
+                        let replica = Replica { port: self.settings.port, priority: 0 };
+                        let bytes = frame.len() as u32;
+                        queued.push(Queued { replica, bytes, packet: Box::new(Raw(frame)) });
+                    }
+                }
+                Effect::Report(report) => self.reports.push(report),
+            }
+        }
+        self.balance(came, went);
+        let Settings { limits, idle, .. } = &self.settings;
+        if self.server.waiting() > 0 {
+            let patience = Duration::from_ps(limits.patience.saturating_add(1));
+            self.patience_ends.get_or_insert(now + patience);
+        }
+        if self.server.owned().next().is_some() {
+            let part = Duration::from_ps((idle.as_ps() / 4).max(1));
+            self.next_look.get_or_insert(now + part);
+        }
+        queued
+    }
+
+    fn balance(&mut self, came: u64, went: u64) {
+        self.own.created += went.saturating_sub(came);
+        let kept = came.saturating_sub(went);
+        if kept > 0 {
+            *self.own.dropped.entry(DropReason::Absorbed).or_default() += kept;
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! What the controller of a group needs to know of the switch's program: tables, members, frames.
+
+use crate::placement::DeviceIndex;
+use base_bits::Bits;
+use ir::Name;
+use server_groups::wire::{BUCKET_BITS, Flow, MEMBER_BITS, Wire, number};
+use server_groups::{Member, Row, Write};
+
+/// Bits of a group's number in `policy/group/group.p4`.
+pub(crate) const EDGE_BITS: u32 = 16;
+
+/// A group, at the device that hands over to it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GroupEdge {
+    /// Control-plane name of the control that has its tables: `CONTROL.rows`, `CONTROL.pins`, with the actions `CONTROL.use`.
+    pub control: Name,
+    /// The first key of these tables.
+    pub number: u64,
+    /// The regions that it leads to.
+    pub regions: Vec<Name>,
+    /// The members in the order of their numbers, each with the port that leads there.
+    pub members: Vec<(DeviceIndex, u64)>,
+    /// Buckets.
+    pub buckets: u32,
+    /// Its frames.
+    pub wire: Wire,
+}
+
+/// An entry of the group's tables, with the action `use`; without arguments, it is taken away.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GroupEntry {
+    /// Control-plane name.
+    pub table: String,
+    /// Exact keys.
+    pub keys: Vec<Bits>,
+    /// Control-plane name.
+    pub action: String,
+    /// The current member and the previous one.
+    pub args: Option<Vec<Bits>>,
+}
+
+impl GroupEdge {
+    /// A write of the group's controller as an entry.
+    pub fn entry(&self, write: &Write<Flow>) -> GroupEntry {
+        let small = |value: u32| Bits::new(BUCKET_BITS, value.into());
+        let flow = |flow: &Flow| Bits::from_be_bytes(self.wire.flow.width, flow);
+        let member = |member: Option<Member>| Bits::new(MEMBER_BITS, member.map_or(0, number).into());
+        let args = |row: &Row| vec![member(Some(row.current)), member(row.previous)];
+        let (table, key, args) = match write {
+            Write::Row { bucket, row } => ("rows", small(*bucket), Some(args(row))),
+            Write::Pin { flow: pinned, row } => ("pins", flow(pinned), Some(args(row))),
+            Write::Unpin { flow: pinned } => ("pins", flow(pinned), None),
+        };
+        GroupEntry {
+            table: format!("{}.{table}", self.control),
+            keys: vec![Bits::new(EDGE_BITS, self.number.into()), key],
+            action: format!("{}.use", self.control),
+            args,
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! `name-flows`: the flow of a packet stands in a field of metadata before each region of a handler that runs on a group.
+//!
+//! Before: `@region("snat") { given = snat.call(q, r); }`
+//! After:  `meta.snat_flow = q.address ++ q.port; @region("snat") { given = snat.call(q, r); }`, with
+//!         `@flow("snat", 1024) bit<48> snat_flow;` in the metadata
+//!
+//! Why: the policy `group` finds the server of a packet at the switch, before the call (`policy/group`).
+
+use crate::arch;
+use crate::prepare::{add_metadata, role_type};
+use base_diag::{Diagnostic, Span, codes::group as codes};
+use ir::{
+    Annotation, AnnotationBody, AnnotationValue, BinaryOp, Block, Call, Callee, ControlId, Expr, ExprKind,
+    Name, Program, Role, Stmt, StmtKind, Type, TypeKind, build, visit,
+};
+use p4_arch::Duty;
+
+/// A region of a handler, and how its flows are told apart.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FlowsOf {
+    /// The region, which is one call.
+    pub region: Name,
+    /// Fields of the call's first argument, each by the names from there on.
+    pub key: Vec<Vec<String>>,
+    /// Buckets of the group.
+    pub buckets: u32,
+}
+
+/// Adds the fields and the assignments.
+pub fn name_flows(program: &mut Program, all: &[FlowsOf]) -> Result<(), Vec<Diagnostic>> {
+    let mut wrong = vec![];
+    for flows in all {
+        if let Err(problem) = name_one(program, flows) {
+            wrong.push(problem);
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong) }
+}
+
+fn refuse(region: &Name, span: Span, why: &str) -> Diagnostic {
+    Diagnostic::error(codes::NOT_GROUPED, format!("the handler `{region}` cannot run on a group"))
+        .at(span, why.to_string())
+}
+
+fn name_one(program: &mut Program, FlowsOf { region, key, buckets }: &FlowsOf) -> Result<(), Diagnostic> {
+    let Some((control, request, span)) = find(program, region) else {
+        return Err(refuse(region, Span::NONE, "the program does not call it in ingress"));
+    };
+    if key.is_empty() {
+        let why = "all packets are of one flow";
+        return Err(refuse(region, span, why)
+            .help("name fields of the request in `@remote`: `key = { q.src, q.sport }`"));
+    }
+    let mut calls = false;
+    visit::subexprs(&request, &mut |expr| calls |= matches!(expr.kind, ExprKind::Call(_)));
+    if calls {
+        return Err(refuse(region, span, "the request itself is the result of a call")
+            .help("assign it to a variable first"));
+    }
+    let parts: Option<Vec<Expr>> = key.iter().map(|path| part(program, &request, path)).collect();
+    let joined = parts.into_iter().flatten().reduce(|left, right| {
+        let ty = Type::Bit(width(&left) + width(&right));
+        build::binary(BinaryOp::Concat, left, right, ty)
+    });
+    let metadata = metadata(program, control);
+    let (Some(flow), Some(metadata)) = (joined, metadata) else {
+        return Err(refuse(region, span, "its key is nothing that a packet has"));
+    };
+    let values = vec![AnnotationValue::Str(region.to_string()), AnnotationValue::Int((*buckets).into())];
+    let mut field = build::struct_field(&free_name(program, region), flow.ty.clone());
+    field.annotations.push(Annotation { name: "flow".into(), body: AnnotationBody::Values(values) });
+    let Some(number) = add_metadata(program, field) else {
+        return Err(refuse(region, span, "the program has no struct of metadata"));
+    };
+    let place = build::field(metadata, number, flow.ty.clone());
+    let mut stmt = Some(build::assign(place, flow).at(span));
+    put_before(&mut program.controls[control.index()].body, region, &mut stmt);
+    Ok(())
+}
+
+/// The control with the region, the request of its call, and the call's place.
+fn find(program: &Program, region: &Name) -> Option<(ControlId, Expr, Span)> {
+    let id = arch::control(program, Duty::Ingress)?;
+    let mut found = None;
+    visit::stmts(&program.control(id).body, &mut |stmt| {
+        if let StmtKind::Block(block) = &stmt.kind
+            && block.region().is_some_and(|name| name == region.as_str())
+        {
+            found = block.stmts.iter().find_map(request).map(|request| (id, request, stmt.span));
+        }
+    });
+    found
+}
+
+/// The first argument of the call that a statement makes.
+fn request(stmt: &Stmt) -> Option<Expr> {
+    let of = |call: &Call| match call.callee {
+        Callee::Method(..) => call.args.first().cloned().flatten(),
+        _ => None,
+    };
+    if let StmtKind::Call(call) = &stmt.kind {
+        return of(call);
+    }
+    let mut found = None;
+    visit::exprs(stmt, &mut |expr| {
+        visit::subexprs(expr, &mut |expr| {
+            if let ExprKind::Call(call) = &expr.kind
+                && found.is_none()
+            {
+                found = of(call);
+            }
+        });
+    });
+    found
+}
+
+/// A field of the request as bits.
+fn part(program: &Program, request: &Expr, path: &[String]) -> Option<Expr> {
+    let mut expr = request.clone();
+    for name in path {
+        let fields = program.fields(&expr.ty);
+        let number = fields.iter().position(|field| field.name == name.as_str())?;
+        let ty = fields[number].ty.clone();
+        expr = match expr.kind {
+            ExprKind::Aggregate(mut parts) => parts.swap_remove(number),
+            _ => build::field(expr, number, ty),
+        };
+    }
+    let width = match program.representation(&expr.ty) {
+        Type::Bit(width) | Type::Int(width) => *width,
+        Type::Bool => 1,
+        Type::Named(id) => match program.type_decl(*id).kind {
+            TypeKind::SerEnum { underlying: Type::Bit(width) | Type::Int(width), .. } => width,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    Some(if expr.ty == Type::Bit(width) { expr } else { build::cast(expr, Type::Bit(width)) })
+}
+
+fn width(expr: &Expr) -> u32 {
+    if let Type::Bit(width) = expr.ty { width } else { 0 }
+}
+
+/// The metadata as a control has it.
+fn metadata(program: &Program, id: ControlId) -> Option<Expr> {
+    let stage = arch::stage(program, Duty::Ingress)?;
+    let position = stage.roles.iter().position(|role| *role == Role::Metadata)?;
+    let control = program.control(id);
+    Some(build::var_of(&control.vars, *control.params.get(position)?))
+}
+
+fn free_name(program: &Program, region: &Name) -> String {
+    let fields = role_type(program, Role::Metadata).map_or(&[][..], |ty| program.fields(&ty));
+    let numbered = (2..).map(|n| format!("{region}_flow_{n}"));
+    let mut names = std::iter::once(format!("{region}_flow")).chain(numbered);
+    names.find(|name| !fields.iter().any(|field| field.name == name.as_str())).unwrap_or_default()
+}
+
+/// Puts a statement before the block of the region.
+fn put_before(block: &mut Block, region: &Name, stmt: &mut Option<Stmt>) {
+    let is_it = |stmt: &Stmt| matches!(&stmt.kind, StmtKind::Block(block) if block.region().is_some_and(|name| name == region.as_str()));
+    if let Some(at) = block.stmts.iter().position(is_it) {
+        block.stmts.splice(at..at, stmt.take());
+        return;
+    }
+    for inner in &mut block.stmts {
+        visit::blocks_mut(inner, &mut |block| put_before(block, region, stmt));
+    }
+}

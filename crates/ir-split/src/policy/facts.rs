@@ -1,0 +1,201 @@
+//! What a program says of the flows that a policy divides, in a field of its metadata, and what a placement with such a policy needs.
+
+use crate::analysis::Analysis;
+use crate::mark::Mark;
+use crate::placement::{DeviceIndex, Placement, Policy};
+use crate::prepare::role_type;
+use crate::section::{Half, SectionId, Sections, first_span};
+use base_diag::{Code, Diagnostic};
+use ir::{AnnotationValue, InstanceId, Program, Role, Type};
+use ir_state::{Apart, Mode, Uses, adds_up, apart, mode_of, refuse_apart};
+use std::collections::BTreeMap;
+
+/// A policy that divides flows by a field of metadata, and how it speaks of it.
+pub(super) struct Kind {
+    pub policy: Policy,
+    /// `@ANNOTATION("REGION", COUNT)` stands before the field.
+    pub annotation: &'static str,
+    /// Bits of the field.
+    pub most_bits: u32,
+    /// The largest `COUNT`.
+    pub most: u64,
+    /// Only powers of two can be counts.
+    pub powers_of_two: bool,
+    /// What the field has.
+    pub is: &'static str,
+    /// Code of its mistakes.
+    pub code: Code,
+    /// A handler has the state of each flow at the device of the flow.
+    pub keeps_handlers: bool,
+}
+
+impl Kind {
+    fn may_be(&self, count: u64) -> bool {
+        (1..=self.most).contains(&count) && (!self.powers_of_two || count.is_power_of_two())
+    }
+}
+
+/// The field of metadata.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Fact {
+    /// Its number.
+    pub field: usize,
+    /// In bits.
+    pub width: u32,
+    /// Of the annotation.
+    pub count: u64,
+}
+
+/// The field for a region.
+pub(super) fn of_region(kind: &Kind, program: &Program, region: &str) -> Option<Fact> {
+    let fields = program.fields(&role_type(program, Role::Metadata)?).iter().enumerate();
+    let mut facts = fields.filter_map(|(at, field)| {
+        let Type::Bit(width) = field.ty else { return None };
+        let count = field.annotations.iter().filter(|a| a.name == kind.annotation).find_map(|a| {
+            match a.body.values() {
+                [AnnotationValue::Str(known), AnnotationValue::Int(count)] if known == region => {
+                    u64::try_from(count).ok()
+                }
+                _ => None,
+            }
+        });
+        let count = count.filter(|count| kind.may_be(*count))?;
+        (1..=kind.most_bits).contains(&width).then_some(Fact { field: at, width, count })
+    });
+    facts.next()
+}
+
+/// Regions whose flows are divided say by which number, and those on the same devices by the same.
+pub(super) fn check_facts(
+    kind: &Kind,
+    program: &Program,
+    marks: &[Mark],
+    placement: &Placement,
+) -> Vec<Diagnostic> {
+    let mut known: BTreeMap<DeviceIndex, (&ir::Name, Fact)> = BTreeMap::new();
+    let mut found = vec![];
+    for name in divided(kind, placement) {
+        let mark = marks.iter().find(|mark| mark.name == *name);
+        let refuse = |title: String| {
+            let diagnostic = Diagnostic::error(kind.code, title);
+            mark.into_iter().fold(diagnostic, |d, mark| d.at(mark.span, "this runs on several devices"))
+        };
+        let Some(fact) = of_region(kind, program, name) else {
+            let title = format!("nothing says which device gets a packet for region `{name}`");
+            let Kind { policy, annotation, most_bits, is, .. } = kind;
+            let policy = policy.rules().name();
+            found.push(refuse(title).note(format!("the policy `{policy}` divides flows by {is}, which the program computes before the region")).help(
+                format!("write `@{annotation}(\"{name}\", COUNT)` before the field of metadata that has it, of up to {most_bits} bits"),
+            ));
+            continue;
+        };
+        let (first, of_first) = *known.entry(placement.device_of(name)).or_insert((name, fact));
+        if of_first != fact {
+            let title = format!("`{name}` is divided by another field than `{first}`");
+            let help = "mark one field of metadata for both, or place them on different devices";
+            found.push(
+                refuse(title)
+                    .note("both run on the same devices, and a packet stays on one of them")
+                    .help(help),
+            );
+        }
+    }
+    found
+}
+
+/// Refuses cuts under the policy that are not exact.
+pub(super) fn check_cut(kind: &Kind, a: &Analysis<'_>) -> Vec<Diagnostic> {
+    let mut found = check_lost(kind, &a.program, a.placement);
+    found.extend(check_entry(kind, &a.sections, a.placement));
+    found.extend(check_state(kind, &a.program, &a.sections, a.placement, &a.uses));
+    found
+}
+
+/// The fields of all regions under the policy.
+pub(super) fn of_kind(kind: &Kind, program: &Program, placement: &Placement) -> impl Iterator<Item = Fact> {
+    divided(kind, placement).filter_map(|name| of_region(kind, program, name))
+}
+
+/// The number is still a field of its own.
+fn check_lost(kind: &Kind, program: &Program, placement: &Placement) -> Vec<Diagnostic> {
+    let lost = divided(kind, placement).filter(|name| of_region(kind, program, name).is_none());
+    let report = |name: &ir::Name| {
+        let title = format!("{} for `{name}` is hidden", kind.is);
+        Diagnostic::error(kind.code, title)
+            .note("the program uses its metadata as one value, so that its fields move into another struct")
+            .help("use the fields of the metadata one by one")
+    };
+    lost.map(report).collect()
+}
+
+/// Regions whose flows are divided.
+fn divided<'p>(kind: &Kind, placement: &'p Placement) -> impl Iterator<Item = &'p ir::Name> {
+    let policy = kind.policy;
+    placement.sites.iter().filter(move |(_, site)| site.policy == policy).map(|(name, _)| name)
+}
+
+/// Only ingress of an origin knows the number.
+fn check_entry(kind: &Kind, sections: &Sections, placement: &Placement) -> Vec<Diagnostic> {
+    let mut found: BTreeMap<SectionId, SectionId> = BTreeMap::new();
+    for (before, to) in sections.cut_edges() {
+        let (from, at) = (sections.get(before), sections.get(to));
+        let is_known =
+            from.device == placement.origin() && from.half == Half::Ingress && at.half == Half::Ingress;
+        if placement.is_led_by(at.device, kind.policy) && !is_known {
+            found.entry(to).or_insert(before);
+        }
+    }
+    let report = |(to, before): (&SectionId, &SectionId)| {
+        let (at, from) = (sections.get(*to), sections.get(*before));
+        Diagnostic::error(kind.code, format!("`{}` is not entered from the switch's ingress", at.name))
+            .at(first_span(&at.code), "this runs on several devices")
+            .at(first_span(&from.code), format!("control comes from `{}`", placement.name(from.device)))
+            .note(format!("{} does not travel: only the switch knows it, and only in ingress", kind.is))
+            .help("place what runs before it at the switch, or both on one device")
+    };
+    found.iter().map(report).collect()
+}
+
+/// Objects that several devices cannot have in parts.
+fn check_state(
+    kind: &Kind,
+    program: &Program,
+    sections: &Sections,
+    placement: &Placement,
+    uses: &BTreeMap<SectionId, Uses>,
+) -> Vec<Diagnostic> {
+    let mut found: BTreeMap<InstanceId, SectionId> = BTreeMap::new();
+    let may = |object: &InstanceId| {
+        apart(program, *object) == Apart::May
+            || adds_up(program, *object)
+            || matches!(mode_of(program, *object), Mode::Replicated | Mode::Sharded | Mode::Soft)
+            || (kind.keeps_handlers && is_handler(program, *object))
+    };
+    let is_divided = |id: &SectionId| {
+        let role = sections.get(*id).device;
+        placement.is_led_by(role, kind.policy) && placement.players(role).len() > 1
+    };
+    for (&id, used) in uses.iter().filter(|(id, _)| is_divided(id)) {
+        for &object in used.instances.keys().filter(|object| !may(object)) {
+            found.entry(object).or_insert(id);
+        }
+    }
+    let report = |(&object, &id): (&InstanceId, &SectionId)| {
+        let (instance, section) = (program.instance(object), sections.get(id));
+        let names = placement.players(section.device);
+        let names: Vec<_> = names.into_iter().map(|device| format!("`{}`", placement.name(device))).collect();
+        let title = format!("`{}` cannot be divided among devices", instance.control_plane_name);
+        let mut diagnostic = refuse_apart(program, object, title);
+        diagnostic.code = kind.code;
+        diagnostic
+            .at(instance.span, format!("each of {} would have one", names.join(", ")))
+            .help("`@sharded` if each cell belongs to flows of one shard, `@soft` if the values may be lost; or place the region on one device")
+    };
+    found.iter().map(report).collect()
+}
+
+/// A handler keeps the state of each flow apart.
+fn is_handler(program: &Program, object: InstanceId) -> bool {
+    let object = program.extern_object(program.instance(object).object);
+    object.annotations.iter().any(|annotation| annotation.name == "remote")
+}

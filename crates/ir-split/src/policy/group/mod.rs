@@ -1,0 +1,194 @@
+//! `group`: flows are divided among servers that come and go, and each flow stays at the server that has its state.
+//!
+//! The program leaves the flow in a field of its metadata that says so, `@flow("REGION", BUCKETS)`; for handlers, `handler-calls` does.
+//! `group.p4` finds the server: by the pin of the flow, or by the row of its bucket, and names the row's previous server. The fields of a
+//! hand-over that begin with `group_` tell the servers, which are in front of their devices (crate `group-front`); frames between servers and
+//! orders of the controller come to the switch with a receiver, and pass. `docs/internals/groups.md` describes the protocol.
+//!
+//! ```text
+//! origin   if (p4rack.group_to == 0) { p4rack.group_flow = meta.flow }
+//!          p4rack_group.apply(EDGE, BUCKETS - 1, group_flow, group_to, group_other, group_bucket, leaves, port); if (leaves == 0) { count, drop }
+//! ```
+//!
+//! After the region, control goes back, as with `call`. At first, the devices of a site share the buckets in turn.
+
+mod edge;
+
+use super::EdgePolicy;
+use super::facts::{self, Fact, Kind};
+use crate::analysis::Analysis;
+use crate::generate::{Drop, Generator};
+use crate::group_edge::EDGE_BITS;
+use crate::layout::LayoutField;
+use crate::mark::Mark;
+use crate::placement::{DeviceIndex, Placement, Policy};
+use crate::section::{SectionId, Sections};
+use base_diag::{Diagnostic, codes};
+use ir::{Callee, Program, Stmt, Type, build};
+use p4_arch::{Duty, Meaning};
+use server_groups::wire;
+use std::collections::BTreeMap;
+
+pub struct Group;
+
+/// Metadata of a sender: the hand-over leaves.
+const LEAVES: &str = "group_leaves";
+
+const FLOW: &str = "group_flow";
+const TO: &str = "group_to";
+const OTHER: &str = "group_other";
+const BUCKET: &str = "group_bucket";
+
+/// Flows with a pin.
+const PINS: u32 = 4096;
+
+/// What the program says of a region: `@flow("REGION", BUCKETS)`.
+static KIND: Kind = Kind {
+    policy: Policy::Group,
+    annotation: "flow",
+    most_bits: wire::MOST_FLOW_BITS,
+    most: 1 << wire::BUCKET_BITS,
+    is: "the flow of a packet",
+    powers_of_two: true,
+    code: codes::group::NOT_GROUPED,
+    keeps_handlers: true,
+};
+
+impl EdgePolicy for Group {
+    fn name(&self) -> &'static str {
+        "group"
+    }
+
+    fn most_devices(&self) -> usize {
+        wire::MOST_MEMBERS
+    }
+
+    fn gives_back(&self) -> bool {
+        true
+    }
+
+    fn check_sites(&self, program: &Program, marks: &[Mark], placement: &Placement) -> Vec<Diagnostic> {
+        facts::check_facts(&KIND, program, marks, placement)
+    }
+
+    fn check_cut(&self, a: &Analysis<'_>) -> Vec<Diagnostic> {
+        facts::check_cut(&KIND, a)
+    }
+
+    fn leads(&self, target: SectionId, sections: &Sections, placement: &Placement) -> bool {
+        placement.is_led_by(sections.get(target).device, Policy::Group)
+    }
+
+    fn hears(&self, target: SectionId, sections: &Sections, placement: &Placement) -> bool {
+        self.leads(target, sections, placement)
+    }
+
+    fn fields(&self, program: &Program, placement: &Placement) -> Vec<LayoutField> {
+        let widths = facts::of_kind(&KIND, program, placement).map(|fact| fact.width);
+        let Some(flow) = widths.max() else { return vec![] };
+        let all = [
+            ("group_kind", wire::KIND_BITS),
+            (TO, wire::MEMBER_BITS),
+            (OTHER, wire::MEMBER_BITS),
+            ("group_number", wire::NUMBER_BITS),
+            ("group_flag", 1),
+            (BUCKET, wire::BUCKET_BITS),
+            (FLOW, flow),
+        ];
+        all.map(|(name, width)| LayoutField { name: name.into(), width }).to_vec()
+    }
+
+    fn keeps(&self, placement: &Placement, device: DeviceIndex) -> Vec<LayoutField> {
+        let sends = placement.has_any(Policy::Group) && placement.role(device) == placement.origin();
+        if sends { vec![LayoutField { name: LEAVES.into(), width: 1 }] } else { vec![] }
+    }
+
+    fn send(&self, g: &mut Generator<'_>, stage: Duty) -> Vec<Stmt> {
+        let fields = self.fields(g.cut.program, g.cut.placement);
+        let zero = |f: LayoutField| {
+            let zero = build::cast(build::bits(1, 0), Type::Bit(f.width));
+            build::assign(g.common_field(stage, &f.name), zero)
+        };
+        fields.into_iter().map(zero).collect()
+    }
+
+    fn lead(&self, g: &mut Generator<'_>, own: &[SectionId]) -> Vec<Stmt> {
+        let stage = Duty::Ingress;
+        let sites = sites(g, own);
+        let source = source(g, &sites);
+        let (control, path) = g.bring(&source, "group");
+        let Some(leaves) = g.kept_field(stage, LEAVES) else {
+            return g.lacks("a field of the policy `group`".to_string(), vec![]);
+        };
+        let port = g.standard(stage, Meaning::ToPort);
+        let flow_bits = g.cut.layout.width_of(FLOW);
+        let mut stmts = vec![];
+        for site in sites.iter().rev() {
+            edge::fill(g, &path, site);
+            let common = |name: &str| g.common_field(stage, name);
+            let known = build::field(g.metadata(stage), site.fact.field, Type::Bit(site.fact.width));
+            let is_fresh = build::equals(common(TO), build::bits(wire::MEMBER_BITS, 0));
+            let flow = build::assign(common(FLOW), build::cast(known, Type::Bit(flow_bits)));
+            let args = vec![
+                build::bits(EDGE_BITS, site.number),
+                build::bits(wire::BUCKET_BITS, site.fact.count - 1),
+                common(FLOW),
+                common(TO),
+                common(OTHER),
+                common(BUCKET),
+                leaves.clone(),
+                port.clone(),
+            ];
+            let found = vec![
+                build::if_then(is_fresh, vec![flow]),
+                build::call(Callee::Control(control), vec![], args),
+            ];
+            let is_it = |id: &SectionId| build::equals(g.region_of(stage), g.region_value(id.0.into()));
+            stmts = match site.sections.iter().map(is_it).reduce(build::or) {
+                Some(any) if !stmts.is_empty() => vec![build::if_else(any, found, stmts)],
+                _ => found,
+            };
+        }
+        let nobody = build::equals(leaves, build::bits(1, 0));
+        stmts.push(build::if_then(nobody, g.drop(stage, Drop::NoPort)));
+        stmts
+    }
+}
+
+/// Hand-overs to one group.
+struct SiteOfGroup {
+    number: u64,
+    devices: Vec<DeviceIndex>,
+    sections: Vec<SectionId>,
+    fact: Fact,
+}
+
+/// The groups that hand-overs leave for.
+fn sites(g: &Generator<'_>, own: &[SectionId]) -> Vec<SiteOfGroup> {
+    let mut by_role: BTreeMap<DeviceIndex, Vec<SectionId>> = BTreeMap::new();
+    for &id in own {
+        by_role.entry(g.cut.sections.get(id).device).or_default().push(id);
+    }
+    let site = |(number, (role, sections)): (u64, (DeviceIndex, Vec<SectionId>))| {
+        let region = &g.cut.sections.get(*sections.first()?).region;
+        let fact = facts::of_region(&KIND, g.cut.program, region)?;
+        Some(SiteOfGroup { number, devices: g.cut.placement.players(role), sections, fact })
+    };
+    (0..).zip(by_role).filter_map(site).collect()
+}
+
+fn source(g: &Generator<'_>, sites: &[SiteOfGroup]) -> String {
+    let rows: u64 = sites.iter().map(|site| site.fact.count).sum();
+    let members: usize = sites.iter().map(|site| site.devices.len()).sum();
+    let arch = "#include <core.p4>\n#include <v1model.p4>";
+    let flow_bits = g.cut.layout.width_of(FLOW);
+    let all_bits = flow_bits.next_multiple_of(32);
+    let words = (0..all_bits).step_by(32);
+    let mix: String = words.map(|low| format!("h = h + all[{}:{low}]; MIX ", low + 31)).collect();
+    format!(
+        "#define ROWS {rows}\n#define PINS {PINS}\n#define MEMBERS {members}\n#define FLOW_BITS {flow_bits}\n#define ALL_BITS {all_bits}\n\
+         #define PORT_BITS {}\n{arch}\n{}",
+        crate::PORT_BITS,
+        include_str!("group.p4").replace("            MIX_ALL", &format!("            {mix}")),
+    )
+}

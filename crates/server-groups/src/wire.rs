@@ -1,0 +1,309 @@
+//! Frames of a group on the wire: fields of a hand-over's header, and orders after it.
+//!
+//! ```text
+//! kind        to        other                  number     flag      bucket, flow      after the header
+//! FIRST       member    previous or none                            of the packet     the packet
+//! PROBE       member    who gets the answer    question             of the packet     the packet
+//! FORWARDED   member    who gets it back                            of the packet     the packet
+//! RETURNED    member    previous                                    of the packet     the packet
+//! ASK         member    who asks               question   is last   asked about
+//! ANSWER      member    who answers            question   owns      asked about
+//! ORDER       member                                                                  the order
+//! ```
+//!
+//! A member is its number plus 1, and 0 is none. A hand-over that leaves the program has `to` 0 until the switch has found its row.
+
+mod bits;
+mod orders;
+
+use crate::{Frame, Hop, Member};
+pub use bits::Place;
+use bits::{get, get_bytes, set, set_bytes};
+
+/// A flow: its key, most significant byte first; bits in front are 0.
+pub type Flow = Vec<u8>;
+
+/// Bits of [`Wire::kind`].
+pub const KIND_BITS: u32 = 3;
+/// Bits of a member.
+pub const MEMBER_BITS: u32 = 8;
+/// Bits of a question's number.
+pub const NUMBER_BITS: u32 = 16;
+/// Bits of a bucket.
+pub const BUCKET_BITS: u32 = 16;
+/// The most bits of a flow: an order names several.
+pub const MOST_FLOW_BITS: u32 = 512;
+/// Members of one group at most.
+pub const MOST_MEMBERS: usize = 64;
+
+const FIRST: u64 = 0;
+const PROBE: u64 = 1;
+const FORWARDED: u64 = 2;
+const RETURNED: u64 = 3;
+const ASK: u64 = 4;
+const ANSWER: u64 = 5;
+const ORDER: u64 = 6;
+
+/// Where the fields of a group are, and which frames are its own.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Wire {
+    /// The header of a frame without a packet.
+    pub header: Vec<u8>,
+    /// The bits that are alike in all hand-overs of the program, from the EtherType on.
+    pub alike: Place,
+    /// The number of a section, by which a hand-over is for the group.
+    pub section: Place,
+    /// These sections.
+    pub sections: Vec<u64>,
+    /// What the frame is.
+    pub kind: Place,
+    /// The receiver.
+    pub to: Place,
+    /// Another member.
+    pub other: Place,
+    /// Of a question.
+    pub number: Place,
+    /// One bit.
+    pub flag: Place,
+    /// Of the flow.
+    pub bucket: Place,
+    /// The flow.
+    pub flow: Place,
+}
+
+/// A frame as a member reads it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Read {
+    /// Of the group.
+    Frame(Frame<Flow, Vec<u8>>),
+    /// Of the group, but for another member, or damaged.
+    Wrong,
+    /// Not of the group.
+    Other(Vec<u8>),
+}
+
+impl Wire {
+    /// Reads a frame that has come to a member.
+    pub fn read(&self, me: Member, frame: Vec<u8>) -> Read {
+        if !self.is_own(&frame) {
+            return Read::Other(frame);
+        }
+        if get(&frame, self.to) != Some(number(me)) {
+            return Read::Wrong;
+        }
+        self.parse(frame).map_or(Read::Wrong, Read::Frame)
+    }
+
+    fn is_own(&self, frame: &[u8]) -> bool {
+        let is_alike = get(frame, self.alike) == get(&self.header, self.alike);
+        frame.len() >= self.header.len()
+            && is_alike
+            && get(frame, self.section).is_some_and(|id| self.sections.contains(&id))
+    }
+
+    fn parse(&self, frame: Vec<u8>) -> Option<Frame<Flow, Vec<u8>>> {
+        let value = |place| get(&frame, place);
+        let other = member(value(self.other)?);
+        let question = value(self.number)? as u16;
+        let flag = value(self.flag)? == 1;
+        let bucket = value(self.bucket)? as u32;
+        let flow = get_bytes(&frame, self.flow)?;
+        let hop = match value(self.kind)? {
+            FIRST => Hop::First { previous: other },
+            PROBE => Hop::Probe { back: other?, number: question },
+            FORWARDED => Hop::Forwarded { back: other? },
+            RETURNED => Hop::Returned { from: other? },
+            ASK => return Some(Frame::Ask { flow, bucket, from: other?, number: question, is_last: flag }),
+            ANSWER => {
+                return Some(Frame::Answer { flow, bucket, from: other?, number: question, owns: flag });
+            }
+            ORDER => {
+                let order = orders::read(frame.get(self.header.len()..)?, self.flow.bytes())?;
+                return Some(Frame::Order(order));
+            }
+            _ => return None,
+        };
+        Some(Frame::Packet { flow, bucket, hop, packet: frame })
+    }
+
+    /// The frames, for the switch, that bring this to a member: one, or several for a long list.
+    pub fn write(&self, to: Member, frame: Frame<Flow, Vec<u8>>) -> Vec<Vec<u8>> {
+        let fill = |bytes: &mut [u8], kind: u64, other: Option<Member>, question: u16, flag: bool| {
+            set(bytes, self.kind, kind);
+            set(bytes, self.to, number(to));
+            set(bytes, self.other, other.map_or(0, number));
+            set(bytes, self.number, question.into());
+            set(bytes, self.flag, flag.into());
+        };
+        let about = |kind, from, question, flag, bucket: u32, flow: &Flow| {
+            let mut bytes = self.header.clone();
+            fill(&mut bytes, kind, Some(from), question, flag);
+            set(&mut bytes, self.bucket, bucket.into());
+            set_bytes(&mut bytes, self.flow, flow);
+            vec![bytes]
+        };
+        match frame {
+            Frame::Packet { hop, packet: mut bytes, .. } => {
+                match hop {
+                    Hop::First { previous } => fill(&mut bytes, FIRST, previous, 0, false),
+                    Hop::Probe { back, number } => fill(&mut bytes, PROBE, Some(back), number, false),
+                    Hop::Forwarded { back } => fill(&mut bytes, FORWARDED, Some(back), 0, false),
+                    Hop::Returned { from } => fill(&mut bytes, RETURNED, Some(from), 0, false),
+                }
+                vec![bytes]
+            }
+            Frame::Ask { flow, bucket, from, number, is_last } => {
+                about(ASK, from, number, is_last, bucket, &flow)
+            }
+            Frame::Answer { flow, bucket, from, number, owns } => {
+                about(ANSWER, from, number, owns, bucket, &flow)
+            }
+            Frame::Order(order) => {
+                let texts = orders::write(&order, self.flow.bytes());
+                let frame = |text: Vec<u8>| {
+                    let mut bytes = self.header.clone();
+                    fill(&mut bytes, ORDER, None, 0, false);
+                    bytes.extend(text);
+                    bytes
+                };
+                texts.into_iter().map(frame).collect()
+            }
+        }
+    }
+}
+
+/// A member in a frame.
+pub fn number(member: Member) -> u64 {
+    u64::from(member.0) + 1
+}
+
+fn member(number: u64) -> Option<Member> {
+    Some(Member(u16::try_from(number.checked_sub(1)?).ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Flow, Place, Read, Wire};
+    use crate::{Frame, Hop, Member, Order, RowId};
+    use std::collections::BTreeSet;
+
+    fn wire() -> Wire {
+        let mut header = vec![0; 32];
+        header[12..14].copy_from_slice(&[0x88, 0xb5]);
+        header[16] = 3;
+        let place = |at, width| Place { at, width };
+        Wire {
+            header,
+            alike: place(96, 36),
+            section: place(132, 5),
+            sections: vec![6, 9],
+            kind: place(137, 3),
+            to: place(140, 8),
+            other: place(148, 8),
+            number: place(156, 16),
+            flag: place(172, 1),
+            bucket: place(173, 16),
+            flow: place(189, 45),
+        }
+    }
+
+    fn flow(byte: u8) -> Flow {
+        vec![0x1f, byte, 0, 0, 0xff, 1]
+    }
+
+    /// A frame of the program, whose flow is in bucket 300.
+    fn packet(flow: &Flow) -> Vec<u8> {
+        let wire = wire();
+        let mut bytes = wire.header.clone();
+        super::set(&mut bytes, wire.bucket, 300);
+        super::set_bytes(&mut bytes, wire.flow, flow);
+        bytes.extend([1, 2, 3]);
+        bytes
+    }
+
+    fn all() -> Vec<Frame<Flow, Vec<u8>>> {
+        let (me, other) = (Member(0), Member(63));
+        let hops = [
+            Hop::First { previous: None },
+            Hop::First { previous: Some(other) },
+            Hop::Probe { back: other, number: 0xffff },
+            Hop::Forwarded { back: me },
+            Hop::Returned { from: other },
+        ];
+        let of = |hop| Frame::Packet { flow: flow(7), bucket: 300, hop, packet: packet(&flow(7)) };
+        let mut all: Vec<_> = hops.into_iter().map(of).collect();
+        all.push(Frame::Ask { flow: flow(1), bucket: 65_535, from: other, number: 9, is_last: true });
+        all.push(Frame::Answer { flow: flow(2), bucket: 0, from: me, number: 0, owns: false });
+        let row = RowId { bucket: 12, pin: Some(flow(3)) };
+        let kept = vec![(12, flow(3)), (12, flow(4))];
+        let orders = [
+            Order::Members { version: 70_000, alive: BTreeSet::from([me, other]) },
+            Order::Settle { row: row.clone(), epoch: 1, current: other, most: 16 },
+            Order::Close { row: RowId::bucket(7), epoch: u32::MAX, previous: me, kept },
+            Order::Close { row, epoch: 0, previous: other, kept: vec![] },
+            Order::Check { flows: vec![(1, flow(1)), (2, flow(2))] },
+        ];
+        all.extend(orders.into_iter().map(Frame::Order));
+        all
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let to = Member(4);
+        for frame in all() {
+            let [bytes] = wire().write(to, frame.clone()).try_into().expect("one frame");
+            let read = match wire().read(to, bytes.clone()) {
+                // The packet is the frame itself.
+                Read::Frame(Frame::Packet { flow, bucket, hop, packet }) if packet == bytes => {
+                    Read::Frame(Frame::Packet { flow, bucket, hop, packet: self::packet(&self::flow(7)) })
+                }
+                read => read,
+            };
+            assert_eq!(read, Read::Frame(frame));
+            assert_eq!(wire().read(Member(5), bytes), Read::Wrong, "for another member");
+        }
+    }
+
+    #[test]
+    fn frames_of_others_are_passed_on() {
+        let to = Member(4);
+        let [own] = wire().write(to, all().remove(0)).try_into().expect("one frame");
+        for at in [100, 115, 134] {
+            let mut other = own.clone();
+            other[at / 8] ^= 0x80 >> (at % 8);
+            assert_eq!(wire().read(to, other.clone()), Read::Other(other));
+        }
+        assert_eq!(wire().read(to, own[..31].to_vec()), Read::Other(own[..31].to_vec()));
+    }
+
+    #[test]
+    fn damaged_frames_are_refused() {
+        for frame in all() {
+            let is_order = matches!(frame, Frame::Order(_));
+            let [bytes] = wire().write(Member(4), frame).try_into().expect("one frame");
+            for length in (32..bytes.len()).filter(|_| is_order) {
+                assert_eq!(wire().read(Member(4), bytes[..length].to_vec()), Read::Wrong, "{length}");
+            }
+            // Nothing panics, whatever the bytes.
+            for at in 32..bytes.len() {
+                for value in [0, 1, 0x7f, 0xff] {
+                    let mut other = bytes.clone();
+                    other[at] = value;
+                    let _ = wire().read(Member(4), other);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn long_lists_of_checks_go_in_several_frames() {
+        let flows: Vec<_> = (0..200u8).map(|n| (u32::from(n), flow(n))).collect();
+        let frames = wire().write(Member(1), Frame::Order(Order::Check { flows: flows.clone() }));
+        assert!(frames.len() > 1 && frames.iter().all(|frame| frame.len() < 1400));
+        let read = frames.into_iter().flat_map(|frame| match wire().read(Member(1), frame) {
+            Read::Frame(Frame::Order(Order::Check { flows })) => flows,
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(read.collect::<Vec<_>>(), flows);
+    }
+}

@@ -1,0 +1,129 @@
+//! Orders as bytes: a byte that tells which, then its fields, most significant byte first; a list after its length. What a link has padded is
+//! not read.
+
+use super::Flow;
+use crate::{Member, Order, RowId};
+use std::collections::BTreeSet;
+
+const MEMBERS: u8 = 1;
+const SETTLE: u8 = 2;
+const CLOSE: u8 = 3;
+const CHECK: u8 = 4;
+
+/// Bytes of a list in one order: frames of 1,500 bytes carry it behind a header.
+const MOST_LIST: usize = 1200;
+
+/// One order, or several that say the same together. `width`: bytes of a flow.
+pub fn write(order: &Order<Flow>, width: usize) -> Vec<Vec<u8>> {
+    let mut out = vec![];
+    match order {
+        Order::Members { version, alive } => {
+            out.push(MEMBERS);
+            out.extend(version.to_be_bytes());
+            out.extend((alive.len() as u16).to_be_bytes());
+            out.extend(alive.iter().flat_map(|member| member.0.to_be_bytes()));
+        }
+        Order::Settle { row, epoch, current, most } => {
+            out.push(SETTLE);
+            put_row(&mut out, row, width);
+            out.extend(epoch.to_be_bytes());
+            out.extend(current.0.to_be_bytes());
+            out.extend((*most as u32).to_be_bytes());
+        }
+        Order::Close { row, epoch, previous, kept } => {
+            out.push(CLOSE);
+            put_row(&mut out, row, width);
+            out.extend(epoch.to_be_bytes());
+            out.extend(previous.0.to_be_bytes());
+            put_keys(&mut out, kept, width);
+        }
+        Order::Check { flows } => {
+            let several = flows.chunks((MOST_LIST / (4 + width)).max(1)).map(|part| {
+                let mut out = vec![CHECK];
+                put_keys(&mut out, part, width);
+                out
+            });
+            return several.collect();
+        }
+    }
+    vec![out]
+}
+
+fn put_keys(out: &mut Vec<u8>, keys: &[(u32, Flow)], width: usize) {
+    out.extend((keys.len() as u16).to_be_bytes());
+    for (bucket, flow) in keys {
+        out.extend(bucket.to_be_bytes());
+        put_flow(out, flow, width);
+    }
+}
+
+fn put_flow(out: &mut Vec<u8>, flow: &Flow, width: usize) {
+    let mut bytes = flow.clone();
+    bytes.resize(width, 0);
+    out.extend(bytes);
+}
+
+fn put_row(out: &mut Vec<u8>, row: &RowId<Flow>, width: usize) {
+    out.extend(row.bucket.to_be_bytes());
+    out.push(row.pin.is_some().into());
+    put_flow(out, row.pin.as_ref().unwrap_or(&vec![]), width);
+}
+
+/// An order; none if the bytes are not one.
+pub fn read(bytes: &[u8], width: usize) -> Option<Order<Flow>> {
+    let mut rest = bytes;
+    Some(match number::<1>(&mut rest)? as u8 {
+        MEMBERS => {
+            let version = number::<4>(&mut rest)?;
+            let count = number::<2>(&mut rest)?;
+            let alive = (0..count).map(|_| take_member(&mut rest)).collect::<Option<BTreeSet<_>>>()?;
+            Order::Members { version, alive }
+        }
+        SETTLE => {
+            let row = take_row(&mut rest, width)?;
+            let epoch = number::<4>(&mut rest)?;
+            let current = take_member(&mut rest)?;
+            Order::Settle { row, epoch, current, most: number::<4>(&mut rest)? as usize }
+        }
+        CLOSE => {
+            let row = take_row(&mut rest, width)?;
+            let epoch = number::<4>(&mut rest)?;
+            let previous = take_member(&mut rest)?;
+            Order::Close { row, epoch, previous, kept: take_keys(&mut rest, width)? }
+        }
+        CHECK => Order::Check { flows: take_keys(&mut rest, width)? },
+        _ => return None,
+    })
+}
+
+fn number<const N: usize>(rest: &mut &[u8]) -> Option<u32> {
+    let (first, others) = rest.split_first_chunk::<N>()?;
+    *rest = others;
+    Some(first.iter().fold(0, |sum, byte| sum << 8 | u32::from(*byte)))
+}
+
+fn take_member(rest: &mut &[u8]) -> Option<Member> {
+    Some(Member(number::<2>(rest)? as u16))
+}
+
+fn take_flow(rest: &mut &[u8], width: usize) -> Option<Flow> {
+    let (flow, others) = rest.split_at_checked(width)?;
+    *rest = others;
+    Some(flow.to_vec())
+}
+
+fn take_row(rest: &mut &[u8], width: usize) -> Option<RowId<Flow>> {
+    let bucket = number::<4>(rest)?;
+    let is_pin = number::<1>(rest)?;
+    let flow = take_flow(rest, width)?;
+    match is_pin {
+        0 => Some(RowId { bucket, pin: None }),
+        1 => Some(RowId { bucket, pin: Some(flow) }),
+        _ => None,
+    }
+}
+
+fn take_keys(rest: &mut &[u8], width: usize) -> Option<Vec<(u32, Flow)>> {
+    let count = number::<2>(rest)?;
+    (0..count).map(|_| Some((number::<4>(rest)?, take_flow(rest, width)?))).collect()
+}
