@@ -20,6 +20,7 @@ mod plan;
 mod psa;
 mod region;
 mod runner;
+mod stage_arch;
 mod stmt;
 mod tna;
 mod trace;

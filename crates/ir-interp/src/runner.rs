@@ -4,11 +4,12 @@ use crate::machine::{Arch, Flow, Frame, Machine, Scope};
 use crate::packet_in::Input;
 use crate::plan::Plan;
 use crate::psa::PsaArch;
+use crate::stage_arch::{Begin, StageArch};
 use crate::tna::TnaArch;
 use crate::v1model::V1;
 use base_bits::BitWriter;
 use base_time::Time;
-use device::stage::{Amid, Block, Effects, End, FrameCall, Stage, Start, Stop, Visit};
+use device::stage::{Amid, Block, End, FrameCall, Stage, Start, Stop, Visit};
 use device::{Core, StageRunner};
 use ir::{Program, Stmt, VarId};
 use ir_value::Value;
@@ -18,25 +19,6 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Interpreter {
     plan: Arc<Plan>,
-}
-
-/// State of the externs in a stage.
-pub(crate) trait StageArch: Arch {
-    /// For one packet in one block.
-    fn begin(at: Begin) -> Self;
-
-    /// Requested effects, the payload, and the call of a frame extern.
-    fn end(self) -> (Effects, Vec<u8>, Option<FrameCall>);
-}
-
-/// See [`StageArch::begin`].
-pub(crate) struct Begin {
-    pub(crate) effects: Effects,
-    pub(crate) payload: Vec<u8>,
-    pub(crate) now: Time,
-    pub(crate) drop_port: u32,
-    /// See [`Stage::counted_length`]; with the block.
-    pub(crate) counted_length: Option<(Block, VarId, u32)>,
 }
 
 impl Interpreter {

@@ -1,16 +1,13 @@
 //! Touch sets of the example apps: what packets of a flow look up, in a device with the same tables, is in the touch set.
 
 use base_bits::Bits;
-use base_diag::SourceMap;
 use base_time::{Rng, Time};
 use control_writes::Match;
 use device::trace::{Event, EventKind, Hit};
 use device::{Options, Switch};
 use ir::{MatchKind, Program};
-use ir_keys::{Keys, Source, keys};
+use ir_keys::keys;
 use ir_touch::{FlowTables, Touched};
-use p4_arch::Texts;
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
 

@@ -1,68 +1,28 @@
-//! Commands for `simple_switch_CLI` that fill a device's part.
+//! Commands for `simple_switch_CLI` that fill a device.
 //!
 //! `simple_switch_CLI` numbers entries, members, groups and multicast nodes itself, from 0, each kind in its own order.
 //! It treats keys of kind `optional` as `ternary`, and its highest priority is the smallest number.
 
 use crate::entries::is_ranked;
-use crate::rack::{Placed, Racked};
 use base_bits::Bits;
 use base_bits::num_bigint::BigUint;
-use base_diag::{Diagnostic, codes::emulate as codes};
 use control_writes::{ActionCall, Crc, Data, Entry, EntryKey, Match, OneShot, Run, members};
 use ir::{MatchKind, Name, Program, Table, TableKey};
 use ir_fill::Write;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
-/// The commands that fill an app's part on one device: its tables and value sets, the runtime's and the user's, its state, and the origin's
-/// groups and sessions.
-pub fn commands(racked: &Racked, app: usize, device: usize) -> String {
-    let Some(Placed { part, .. }) = racked.part(app, device) else { return String::new() };
-    let mut out = String::new();
-    for (name, members) in &part.linkage.value_sets {
-        for member in members {
-            let _ = writeln!(out, "pvs_add {name} {member}");
-        }
-    }
-    for entry in &part.linkage.entries {
-        let words = |values: &[u64]| values.iter().map(u64::to_string).collect::<Vec<_>>().join(" ");
-        let (keys, args) = (words(&entry.keys), words(&entry.args));
-        let _ = writeln!(out, "table_add {} {} {keys} => {args}", entry.table, entry.action);
-    }
-    for (session, port) in &part.linkage.sessions {
-        let _ = writeln!(out, "mirroring_add {session} {port}");
-    }
-    let writes = racked.fill(app, device);
-    let mut commands = Commands { best: best(&writes), ..Commands::new(&part.program, out) };
-    writes.iter().for_each(|write| commands.write(write));
-    commands.out
-}
-
 /// The commands that fill a device as another one was filled.
 pub fn fill_commands(program: &Program, writes: &[Write]) -> String {
     let writes: Vec<&Write> = writes.iter().collect();
-    let mut commands = Commands { best: best(&writes), ..Commands::new(program, String::new()) };
-    writes.iter().for_each(|write| commands.write(write));
-    commands.out
+    more_commands(String::new(), program, &writes)
 }
 
-/// Warnings for externs and features of a part that `simple_switch` lacks.
-pub fn lacks(racked: &Racked) -> Vec<Diagnostic> {
-    let mut found = vec![];
-    for Placed { name, part, .. } in racked.parts() {
-        for called in part.program.own_externs() {
-            found.push(
-                Diagnostic::warning(
-                    codes::NOT_IN_BMV2,
-                    "not-in-bmv2",
-                    format!("`simple_switch` cannot run the part of `{name}`"),
-                )
-                .note(format!("it calls the extern `{called}`, which `simple_switch` does not have"))
-                .help("place its region on a device of this rack only, or leave it out"),
-            );
-        }
-    }
-    found
+/// The same, behind other commands.
+pub(crate) fn more_commands(before: String, program: &Program, writes: &[&Write]) -> String {
+    let mut commands = Commands { best: best(writes), ..Commands::new(program, before) };
+    writes.iter().for_each(|write| commands.write(write));
+    commands.out
 }
 
 /// The priority that is the best to BMv2: all others are larger numbers.

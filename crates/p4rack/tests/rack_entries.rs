@@ -5,7 +5,7 @@ mod support;
 use base_diag::SourceMap;
 use base_time::{Duration, Time};
 use expect_test::expect;
-use p4rack::{bmv2, rack, up};
+use p4rack::{for_bmv2, rack, up};
 use p4runtime_proto::p4::v1::WriteRequest;
 use rack_model::HostId;
 use support::{small_program, text};
@@ -58,9 +58,9 @@ fn groups_and_sessions_go_to_the_origin() {
     let files = [("RACK.toml", RACK), ("entries.stf", ENTRIES), ("copies.p4", program.as_str())];
     load("rack-entries", &files, |racked, map| {
         up::bring_up(racked).unwrap_or_else(|found| panic!("{}", text(&found, map)));
-        let origin = bmv2::commands(racked, 0, 0);
+        let origin = for_bmv2::commands(racked, 0, 0);
         assert!(origin.ends_with(ENTRIES), "{origin}");
-        assert!(!bmv2::commands(racked, 0, 1).contains("mc_"), "{}", bmv2::commands(racked, 0, 1));
+        assert!(!for_bmv2::commands(racked, 0, 1).contains("mc_"), "{}", for_bmv2::commands(racked, 0, 1));
     });
 }
 
@@ -145,7 +145,7 @@ fn entries_of_every_kind_go_where_they_belong() {
     let (mut commands, mut updates) = (vec![], String::new());
     load("rack-kinds", &files, |racked, map| {
         up::bring_up(racked).unwrap_or_else(|found| panic!("{}", text(&found, map)));
-        commands = [0, 1].map(|device| bmv2::commands(racked, 0, device)).to_vec();
+        commands = [0, 1].map(|device| for_bmv2::commands(racked, 0, device)).to_vec();
         let request = WriteRequest {
             updates: device_control::updates(racked.apps[0].entries.writes(), &racked.apps[0].whole)
                 .unwrap_or_else(|found| panic!("{}", text(&found, map))),
@@ -187,7 +187,7 @@ fn entries_of_every_kind_go_where_they_belong() {
     let proto = RACK.replace("entries.stf", "entries.txtpb");
     let files = [("RACK.toml", proto.as_str()), ("entries.txtpb", &updates), ("copies.p4", program.as_str())];
     load("rack-kinds-again", &files, |racked, _| {
-        let again = [0, 1].map(|device| bmv2::commands(racked, 0, device));
+        let again = [0, 1].map(|device| for_bmv2::commands(racked, 0, device));
         assert_eq!(again.as_slice(), commands);
     });
 }

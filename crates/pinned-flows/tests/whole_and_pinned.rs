@@ -223,7 +223,7 @@ impl Trial {
             let is_expelled = self.pinned.flow_manager.as_ref() == Some(table) && to.is_none();
             let skips = match self.fault {
                 Fault::None => false,
-                Fault::Copies => is_resident && self.written_copies % 4 == 0,
+                Fault::Copies => is_resident && self.written_copies.is_multiple_of(4),
                 Fault::Expulsions => is_expelled,
             };
             if skips {
@@ -250,7 +250,7 @@ impl Trial {
         let mut known: Vec<Flow> = vec![];
         let mut outcome = Outcome { packets: 0, resident: 0, moves: 0, written: 0, full: 0, sent: vec![] };
         for _ in 0..events {
-            now = now + Duration::from_us(rng.below(4_000));
+            now += Duration::from_us(rng.below(4_000));
             self.go_on(now, rng);
             match rng.below(20) {
                 0..3 if !known.is_empty() => match self.flows.promote(&known[rng.index(known.len())]) {
@@ -279,7 +279,7 @@ impl Trial {
             let _ = self.flows.demote(flow);
         }
         while !(self.flows.is_at_rest() && self.doing.is_empty()) {
-            now = now + Duration::from_ms(10);
+            now += Duration::from_ms(10);
             self.go_on(now, rng);
         }
         let counters = self.flows.counters();
@@ -383,7 +383,7 @@ fn renamed(write: &Write<Name>, pinned: &Pinned) -> Write<Name> {
 fn run(app: usize, seed: u64, fault: Fault) -> Result<Outcome, String> {
     let (name, source) = APPS[app];
     let mut rng = Rng::new(seed).split(name);
-    let writes = seed % 2 == 0;
+    let writes = seed.is_multiple_of(2);
     let mut trial = Trial::new(source, fault, &mut rng);
     trial.run(400, writes, &mut rng).map_err(|why| format!("{name}, seed {seed}: {why}"))
 }

@@ -272,7 +272,7 @@ pub(crate) fn read(
     let program = program?;
     let mut origins = origins?.value.into_iter();
     let helpers = helpers.map_or(vec![], |h| h.value);
-    let pinned = pinning.as_ref().map(|pinning| pinning::regions(pinning, &helpers));
+    let pinned = pinning.as_ref().map(|pinning| pinned_regions(pinning, &helpers));
     Some(App {
         name: name.unwrap_or_else(|| program.clone().map(|path| stem(&path).to_string())),
         program,
@@ -483,4 +483,12 @@ fn placement(
     }
     let inferred = if spares.is_empty() { Policy::Direct } else { Policy::Failover };
     Some(Placement { region, device, spares, policy: policy.map_or(inferred, |p| p.value) })
+}
+
+/// The map of a pinned app: its only region, at all helpers.
+fn pinned_regions(pinning: &Pinning, helpers: &[Spanned<DeviceId>]) -> Regions {
+    let Some((device, others)) = helpers.split_first() else { return Regions::ByHand(vec![]) };
+    let policy = if others.is_empty() { Policy::Direct } else { Policy::Shard };
+    let region = Spanned::new(pinning::EXTERNAL.to_string(), pinning.affinity.span);
+    Regions::ByHand(vec![Placement { region, device: *device, spares: others.to_vec(), policy }])
 }

@@ -16,10 +16,9 @@
 //! resident = 1024               # entries of its copy at the switch, or "all"; default: all if it has no more than `flows`, else `flows`
 //! ```
 
-use crate::app::{Placement, Policy, Regions};
+use crate::Spanned;
 use crate::section::{Item, Reader, Section};
 use crate::value;
-use crate::{DeviceId, Spanned};
 use toml::de::DeValue;
 
 /// The region of the flows that are not resident.
@@ -205,12 +204,4 @@ fn resident(r: &mut Reader, item: Item<'_>) -> Option<Resident> {
             None
         }
     }
-}
-
-/// The map of a pinned app: its only region, at all helpers.
-pub(crate) fn regions(pinning: &Pinning, helpers: &[Spanned<DeviceId>]) -> Regions {
-    let Some((device, others)) = helpers.split_first() else { return Regions::ByHand(vec![]) };
-    let policy = if others.is_empty() { Policy::Direct } else { Policy::Shard };
-    let region = Spanned::new(EXTERNAL.to_string(), pinning.affinity.span);
-    Regions::ByHand(vec![Placement { region, device: *device, spares: others.to_vec(), policy }])
 }

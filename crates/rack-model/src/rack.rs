@@ -1,28 +1,10 @@
 //! The whole rack, with queries.
 
-use crate::{App, Control, Device, End, Fault, Host, Link, Planning, Replace, Spanned, Stage, Workload};
+use crate::{
+    App, Control, Device, DeviceId, End, Fault, Host, HostId, Link, LinkId, NodeId, Planning, Replace,
+    Spanned, Stage, Workload,
+};
 use base_time::Time;
-
-/// A device, by its place in [`Rack::devices`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct DeviceId(pub u32);
-
-/// A host, by its place in [`Rack::hosts`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct HostId(pub u32);
-
-/// A link, by its place in [`Rack::links`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct LinkId(pub u32);
-
-/// Something that links are plugged into.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum NodeId {
-    /// A device.
-    Device(DeviceId),
-    /// A host.
-    Host(HostId),
-}
 
 /// A rack as its file describes it; all lists are in the order of the file.
 #[derive(Clone, PartialEq, Eq, Debug)]

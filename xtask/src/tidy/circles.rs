@@ -15,7 +15,7 @@ const KNOWN: &[(&str, &[usize])] = &[
     ("p4-check", &[6]),
     ("p4info", &[5]),
     ("p4runtime-server", &[5]),
-    ("rack-model", &[11]),
+    ("rack-model", &[6]),
     ("target-p4", &[5]),
 ];
 

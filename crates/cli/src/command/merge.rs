@@ -121,7 +121,7 @@ fn of_rack(
         let Some(placed) = racked.part(at, origin) else { continue };
         let files = vec![
             (format!("{}.p4", placed.name), placed.text.to_string()),
-            (format!("{}.commands.txt", placed.name), p4rack::bmv2::commands(&racked, at, origin)),
+            (format!("{}.commands.txt", placed.name), p4rack::for_bmv2::commands(&racked, at, origin)),
         ];
         devices.push(Device { name: placed.name.to_string(), sharing: sharing.clone(), files });
     }

@@ -70,7 +70,7 @@ pub fn run(args: &Args) -> ExitCode {
             return ExitCode::FAILURE;
         }
         let Target::Bmv2 = args.target;
-        warnings.extend(p4rack::bmv2::lacks(&racked));
+        warnings.extend(p4rack::for_bmv2::lacks(&racked));
     }
     match args.format {
         Format::Text => {
@@ -131,7 +131,7 @@ fn write(racked: &Racked, directory: &Path, target: Target) -> Result<(), String
         for placed in racked.parts_on(index) {
             to(directory.join(format!("{name}.p4")), placed.text)?;
             let Target::Bmv2 = target;
-            let commands = p4rack::bmv2::commands(racked, placed.app, index);
+            let commands = p4rack::for_bmv2::commands(racked, placed.app, index);
             to(directory.join(format!("{name}.commands.txt")), &commands)?;
         }
     }

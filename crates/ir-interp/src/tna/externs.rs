@@ -3,7 +3,7 @@
 use super::parser::Parsed;
 use crate::externs::{arg, number_of};
 use crate::machine::{Arch, Machine};
-use crate::runner::{Begin, StageArch};
+use crate::stage_arch::{Begin, StageArch};
 use base_bits::{BitWriter, Bits};
 use base_time::Time;
 use device::data_plane::Application;

@@ -2,7 +2,7 @@
 
 use crate::externs::arg;
 use crate::machine::{Arch, Machine};
-use crate::runner::{Begin, StageArch};
+use crate::stage_arch::{Begin, StageArch};
 use base_time::Time;
 use device::data_plane::Application;
 use device::stage::Stop;
