@@ -17,6 +17,7 @@ const REST: Duration = Duration::from_ms(6);
 const WITHOUT_CHANCE: &[(&str, &str)] = &[
     ("apps/RACK.toml", "links lose nothing, and hosts send at fixed times"),
     ("crosspod/spares.toml", "links lose nothing and hosts send at fixed times"),
+    ("pinned/RACK.toml", "links lose nothing, and hosts send at fixed times"),
     (
         "snat/RACK.toml",
         "links lose nothing, hosts send at fixed times, and the handler was made with the file's seed",
