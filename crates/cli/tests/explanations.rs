@@ -67,7 +67,6 @@ const NOT_RUN: &[(u16, &str)] = &[
     (1302, NO_COMMAND),
     (1303, NO_COMMAND),
     (1501, "the example is a part of a program: `ir-split/testdata/refused` has programs"),
-    (1502, NO_COMMAND),
     (1609, "workers read data while a job runs: `tests/job.rs` runs one without data"),
     (1610, "a worker vanishes while a job runs: `tests/job.rs` runs one without workers"),
     (1801, "the example is a part of a program: `ir-interp/tests/tna.rs` has whole ones"),
