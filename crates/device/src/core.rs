@@ -8,8 +8,9 @@ use crate::replication::Replication;
 use crate::stage::Stop;
 use crate::state::State;
 use crate::trace::{Cause, EventKind, PacketId};
+use base_diag::Span;
 use dataplane_api::{Counters, DropReason, Port};
-use ir::Program;
+use ir::{Name, Program};
 use std::sync::Arc;
 
 /// State of a device that all architectures have.
@@ -47,6 +48,12 @@ impl Core {
     /// Packet budget of a new frame.
     pub fn new_budget(&self) -> PacketBudget {
         PacketBudget::new(self.pass_limit, self.step_limit)
+    }
+
+    /// A stage begins (`enter`) or ends.
+    pub(crate) fn trace_stage(&mut self, stage: &Name, enter: bool) {
+        self.state.trace.stand_at(Span::NONE);
+        self.state.trace.add(|| EventKind::Stage { stage: stage.clone(), enter });
     }
 
     /// A packet ended inside.

@@ -124,6 +124,15 @@ pub struct Visit {
     pub end: Result<End, Stop>,
 }
 
+impl Visit {
+    /// A packet at the start of a stage. `counted` is its length for counters and meters, `fuel` the steps that may be made.
+    pub(crate) fn begin(values: Vec<(VarId, Value)>, frame: Vec<u8>, counted: u64, fuel: u64) -> Visit {
+        let effects = Effects { counted, ..Effects::default() };
+        let (payload, emitted) = (vec![], vec![]);
+        Visit { values, frame, payload, emitted, effects, fuel, start: Start::Begin, end: Ok(End::Done) }
+    }
+}
+
 /// Start of a run of a stage.
 #[derive(Clone, Debug)]
 pub enum Start {

@@ -6,11 +6,10 @@ use crate::budget::PacketBudget;
 use crate::core::Core;
 use crate::half::Half;
 use crate::runner::StageRunner;
-use crate::stage::{Effects, End, Param, Stage, Start, Stop, Visit};
+use crate::stage::{Effects, Param, Stage, Stop, Visit};
 use crate::trace::EventKind;
-use base_diag::Span;
 use base_time::Time;
-use ir::{ErrorId, Name, Program, Role, Type};
+use ir::{ErrorId, Program, Role, Type};
 use ir_value::{Value, fields};
 use p4_arch::tna::parser_error;
 
@@ -110,35 +109,18 @@ impl Stages<'_> {
 
     /// Runs a stage: sets its parameters before, and stores them afterwards.
     fn stage(&mut self, stage: &Stage, pass: &mut Pass, frame: Vec<u8>) -> Visit {
-        self.trace_stage(&stage.name, true);
-        let mut visit = Visit {
-            values: stage
-                .params
-                .iter()
-                .filter_map(|param| Some((param.var, self.enter(param, pass)?)))
-                .collect(),
-            frame,
-            payload: vec![],
-            emitted: vec![],
-            effects: Effects { counted: pass.length, ..Effects::default() },
-            fuel: self.budget.steps(),
-            start: Start::Begin,
-            end: Ok(End::Done),
-        };
+        let values = stage.params.iter().filter_map(|param| Some((param.var, self.enter(param, pass)?)));
+        let mut visit = Visit::begin(values.collect(), frame, pass.length, self.budget.steps());
+        self.core.trace_stage(&stage.name, true);
         self.runner.stage(self.core, stage, std::slice::from_mut(&mut visit), self.now);
+        self.core.trace_stage(&stage.name, false);
+        self.budget.set_steps(visit.fuel);
         for (var, value) in std::mem::take(&mut visit.values) {
             if let Some(param) = stage.params.iter().find(|param| param.var == var) {
                 leave(param, pass, value);
             }
         }
-        self.budget.set_steps(visit.fuel);
-        self.trace_stage(&stage.name, false);
         visit
-    }
-
-    fn trace_stage(&mut self, stage: &Name, enter: bool) {
-        self.core.state.trace.stand_at(Span::NONE);
-        self.core.state.trace.add(|| EventKind::Stage { stage: stage.clone(), enter });
     }
 
     /// Value of a parameter at the start of its stage; `None` if it has none.

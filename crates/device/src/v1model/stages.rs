@@ -4,7 +4,6 @@ use super::packet::Packet;
 use super::switch::V1Switch;
 use crate::stage::{BlockName, End, Param, Start, Stop, Visit};
 use crate::trace::EventKind;
-use base_diag::Span;
 use base_time::Time;
 use ir::{ErrorId, Role};
 use ir_value::Value;
@@ -78,9 +77,7 @@ impl V1Switch<'_> {
 
     /// A stage begins or ends.
     fn trace_stage(&mut self, stage: BlockName, enter: bool) {
-        let name = &self.layout.stage(stage).name;
-        self.core.state.trace.stand_at(Span::NONE);
-        self.core.state.trace.add(|| EventKind::Stage { stage: name.clone(), enter });
+        self.core.trace_stage(&self.layout.stage(stage).name, enter);
     }
 
     /// A packet goes through a stage, if its budget has a step left. Checksum errors and colours of direct meters are the stage's
