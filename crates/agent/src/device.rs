@@ -283,9 +283,10 @@ impl Owner {
             Metric::new("calls_total", *count).with("rpc", rpc).with("code", code)
         };
         all.extend(self.ended.iter().map(of));
-        all.extend(
-            self.holds.longest().map(|(work, us)| Metric::new("longest_hold_us", us).with("work", work)),
-        );
+        for (work, held) in self.holds.by_work() {
+            Metric::new("holds_total", held.pieces).with("work", work).add_to(&mut all);
+            Metric::new("longest_hold_us", held.longest_us).with("work", work).add_to(&mut all);
+        }
         for (port, count) in self.lanes.counts() {
             Metric::new(PORT_RECEIVED, count.received).with("port", port).add_to(&mut all);
             Metric::new(PORT_SENT, count.sent).with("port", port).add_to(&mut all);

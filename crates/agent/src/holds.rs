@@ -1,16 +1,22 @@
-//! How long the thread that owns the switch works without looking at what else waits for it, in its own processor time: a limit for what
-//! one client can make all others wait, whatever other load the machine has.
+//! What the thread that owns the switch does without looking at what else waits for it, by kind of work: how many pieces, and how long the
+//! longest took, in the thread's own processor time, whatever other load the machine has.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;
 
-/// The longest pieces of work.
+/// The pieces of work so far.
 #[derive(Default)]
 pub(crate) struct Holds {
     /// Processor time of the thread when the present piece of work began, in nanoseconds.
     since: u64,
-    /// In microseconds, by kind of work.
-    longest: BTreeMap<&'static str, u64>,
+    by_work: BTreeMap<&'static str, Held>,
+}
+
+/// Pieces of work of one kind.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Held {
+    pub(crate) pieces: u64,
+    pub(crate) longest_us: u64,
 }
 
 impl Holds {
@@ -23,14 +29,15 @@ impl Holds {
     pub(crate) fn note(&mut self, work: &'static str) {
         let now = now();
         let took = now.saturating_sub(self.since) / 1_000;
-        let known = self.longest.entry(work).or_default();
-        *known = took.max(*known);
+        let held = self.by_work.entry(work).or_default();
+        held.pieces += 1;
+        held.longest_us = took.max(held.longest_us);
         self.since = now;
     }
 
-    /// The longest of each kind, in microseconds.
-    pub(crate) fn longest(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        self.longest.iter().map(|(work, us)| (*work, *us))
+    /// The pieces of each kind.
+    pub(crate) fn by_work(&self) -> impl Iterator<Item = (&'static str, Held)> {
+        self.by_work.iter().map(|(work, held)| (*work, *held))
     }
 }
 

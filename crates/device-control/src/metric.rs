@@ -63,6 +63,7 @@ const KINDS: &[(&str, &str)] = &[
     ("table_entries", "Entries of a table, the program's own included."),
     ("table_size", "Size of a table, in entries."),
     ("calls_total", "Calls of controllers, by RPC and status code."),
+    ("holds_total", "Pieces of work for which all calls waited, by work."),
     (
         "longest_hold_us",
         "Processor time of the longest piece of work for which all calls waited, by work, in microseconds.",

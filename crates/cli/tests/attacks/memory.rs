@@ -1,8 +1,8 @@
 //! Programs that need more memory than there is, and a primary that fills all that it may.
 
 use crate::setup::{
-    Client, GIGABYTE, Honest, MOST_HELD_US, Victim, alone, at_length, connect, count, entries, ids,
-    longest_holds, running, runtime, stream,
+    Client, GIGABYTE, Holds, Honest, Victim, alone, at_length, connect, count, entries, ids, running,
+    runtime, stream,
 };
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::config::v1::P4Info;
@@ -140,10 +140,9 @@ fn a_primary_that_fills_all_that_it_may_ends_nothing() {
         assert!(refused.message().contains("the limit on memory is reached"), "{refused}");
         push(&mut client, Action::VerifyAndCommit, Some(&text)).await.unwrap();
         victim.is_as_before(before, "full tables");
-        let holds = longest_holds(&victim.address);
-        eprintln!("full tables: the longest pieces of work, in microseconds: {holds:?}");
-        let returned = holds.iter().find(|(work, _)| work == "memory");
-        assert!(returned.is_some_and(|(_, us)| *us <= MOST_HELD_US), "{holds:?}");
+        let holds = Holds::of(&victim.address);
+        eprintln!("full tables:\n{holds}");
+        assert!(holds.pieces("memory") > 0, "{holds}");
     });
 }
 
