@@ -1,5 +1,8 @@
 //! Datagrams of a job in Ethernet frames, for hosts without an IP stack of their own.
 
+/// Bytes of a frame around the payload of a UDP datagram: Ethernet with its check sum, preamble and gap, IPv4, UDP.
+pub const AROUND: u64 = 14 + 4 + 8 + 12 + 20 + 8;
+
 /// Bytes before the payload.
 const HEADERS: usize = 14 + 20 + 8;
 

@@ -29,7 +29,7 @@ impl Estimate {
         let held = distinct * (1.0 - (-load).exp()) / load;
         let left = self.pairs as f64 * (1.0 - held / distinct);
         let pair = layout.pair_bytes() as f64;
-        let header = crate::traffic::AROUND as f64 + HEADER as f64;
+        let header = crate::datagram::AROUND as f64 + HEADER as f64;
         let body = (layout.most_bytes() - layout.header_bytes()) as f64;
         let most = f64::from(layout.lanes) * pair;
         // A map for each row that is not empty, and a request for each packet, which has no room for the last row.

@@ -1,5 +1,6 @@
 //! Sizes that a switch program, its mappers and its reducer agree on.
 
+use crate::datagram::AROUND;
 use std::fmt;
 
 /// Sizes of a job's part of a switch, and of its packets.
@@ -95,5 +96,23 @@ impl Layout {
     pub fn most_bytes(&self) -> usize {
         let all = self.header_bytes() + usize::from(self.lanes) * self.pair_bytes();
         all.max(Layout::MOST_PAYLOAD)
+    }
+
+    /// Bytes on a link of the fewest packets that hold so many pairs, with the frames around them ([`AROUND`](crate::datagram::AROUND)).
+    pub fn plain_bytes(&self, pairs: u64) -> u64 {
+        let (lanes, pair) = (usize::from(self.lanes), self.pair_bytes());
+        let room = self.most_bytes() - self.header_bytes() + self.block_bytes();
+        let block = self.block_bytes() + lanes * pair;
+        let rest = (room % block).saturating_sub(self.block_bytes()) / pair;
+        let most = (room / block * lanes + rest) as u64;
+        let size = |pairs: u64| {
+            let more_blocks = pairs.div_ceil(lanes as u64).saturating_sub(1);
+            AROUND
+                + self.header_bytes() as u64
+                + more_blocks * self.block_bytes() as u64
+                + pairs * pair as u64
+        };
+        let (full, last) = (pairs / most, pairs % most);
+        full * size(most) + if last > 0 { size(last) } else { 0 }
     }
 }

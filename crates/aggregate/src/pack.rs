@@ -158,6 +158,8 @@ pub(crate) fn direct_parcels(pairs: Vec<Pair>, layout: &Layout) -> Vec<Parcel> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::datagram::AROUND;
+    use crate::{Kind, Op, Packet, Slot};
 
     fn pairs(count: u64, layout: &Layout) -> Vec<Pair> {
         let place = |number| Place::of_number(number, layout).expect("it has a place");
@@ -185,6 +187,33 @@ mod tests {
         assert_eq!(found, (0..24_000).collect::<Vec<_>>());
         let packets: usize = rounds.iter().map(Vec::len).sum();
         assert!(packets < 1300, "{packets} packets for what fits in 1,000");
+    }
+
+    /// As the packets are that mappers send when no switch folds.
+    #[test]
+    fn bytes_of_full_packets_are_about_those_of_direct_parcels() {
+        for layout in [Layout::PIPELINE, Layout::SOFTWARE, Layout { lanes: 4, ..Layout::PIPELINE }] {
+            for count in [0, 1, 24, 25, 26, 1_000, 24_000] {
+                let pair = |number: u64| {
+                    let slot = Slot { lane: (number % u64::from(layout.lanes)) as u8, index: 0 };
+                    Pair { place: Place { slot, tag: number.into() }, value: 1 }
+                };
+                let parcels = direct_parcels((0..count).map(pair).collect(), &layout);
+                let of_parcel = |parcel: &Parcel| {
+                    let packet =
+                        Packet { pairs: parcel.pairs.clone(), ..Packet::new(Kind::Data, 1, Op::Add) };
+                    AROUND + packet.bytes(&layout).len() as u64
+                };
+                let bytes: u64 = parcels.iter().map(of_parcel).sum();
+                let plain = layout.plain_bytes(count);
+                // A packet that begins inside a row of lanes has a block more.
+                let blocks = parcels.len() as u64 * layout.block_bytes() as u64;
+                assert!(
+                    (plain..=plain + blocks).contains(&bytes),
+                    "{plain}, {bytes}: {count} pairs, {layout:?}"
+                );
+            }
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! Mappers send in step: none is further ahead of another than a share of the round. Time only passes when nothing else can happen.
 
+use crate::datagram::AROUND;
 use crate::layout::Layout;
 use crate::op::Op;
 use crate::pack::{PackError, pack};
@@ -10,9 +11,6 @@ use crate::reducer::{self, Reducer, Sums, To};
 use crate::switch::{Direction, Switch};
 use crate::{Mapper, mapper};
 use base_time::{Duration, Time};
-
-/// Bytes of a frame around the payload of a UDP datagram: Ethernet with its check sum, preamble and gap, IPv4, UDP.
-pub const AROUND: u64 = 14 + 4 + 8 + 12 + 20 + 8;
 
 /// Mappers are at most so many thousandths of a round apart, or two packets.
 const APART: u64 = 1;

@@ -71,6 +71,13 @@ fn the_example_counts_words_through_a_tree_of_switches() {
     let reducer = &said["reducers"][0];
     assert!(reducer["saved_permille"].as_u64().unwrap() > 50, "{said}");
     assert!(reducer["read_from_slots"].as_u64().unwrap() > 0, "{said}");
+    // Each pair that arrived took at least its 10 bytes.
+    let number = |of: &str| reducer[of].as_u64().unwrap();
+    assert!(number("bytes_to_reducer") > 10 * number("pairs_that_arrived"), "{said}");
+    assert!(
+        number("bytes_from_reducer") > 0 && number("bytes_of_full_packets") > 10 * number("pairs_sent"),
+        "{said}"
+    );
 }
 
 /// Three texts of many words, each of a vocabulary of their own and of a common one.

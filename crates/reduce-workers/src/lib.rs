@@ -22,6 +22,6 @@ mod worker;
 pub use children::Children;
 pub use control::{Attachment, MOST_LINE};
 pub use local::{Local, SwitchEvent};
-pub use master::{Event, Finished, Master, Row, Seat, Settings};
+pub use master::{Event, Finished, Link, Master, Row, Seat, Settings};
 pub use wire::{Loss, Wire};
 pub use worker::work;

@@ -65,6 +65,15 @@ pub enum Event {
     Named(String, usize),
 }
 
+/// Bytes that passed a reducer's link, with the frames around packets: [`AROUND`](aggregate::datagram::AROUND).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Link {
+    /// To the reducer.
+    pub to: u64,
+    /// From it.
+    pub from: u64,
+}
+
 /// A reducer that has ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finished {
@@ -74,8 +83,12 @@ pub struct Finished {
     pub rows: Vec<Row>,
     /// What the reducer has counted.
     pub counts: Counts,
+    /// What passed its link.
+    pub link: Link,
     /// Pairs that the mappers had.
     pub sent: u64,
+    /// Bytes to the reducer if nothing were folded and all packets were full, without acknowledgements.
+    pub plain: u64,
     /// A number of rounds that would save more bytes.
     pub better_rounds: Option<u32>,
 }
@@ -112,11 +125,12 @@ impl Master {
             workers.look(tell)?;
         };
         let mut finished = vec![];
-        for (reducer, (sums, counts)) in ended.into_iter().enumerate() {
+        for (reducer, (sums, counts, link)) in ended.into_iter().enumerate() {
             let rows = name(&settings, reducer, &sums, &mut workers, tell)?;
             let sent = workers.pairs(reducer);
             let better_rounds = settings.job.reducers[reducer].better_rounds(sent, sums.len() as u64);
-            finished.push(Finished { reducer, rows, counts, sent, better_rounds });
+            let plain = settings.job.reducers[reducer].layout.plain_bytes(sent);
+            finished.push(Finished { reducer, rows, counts, link, sent, plain, better_rounds });
         }
         workers.end();
         Ok((finished, begun.elapsed()))

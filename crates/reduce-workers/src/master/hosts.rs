@@ -1,9 +1,10 @@
 //! The hosts of reducers: a thread for each moves the packets of its reducers.
 
-use super::{Event, Settings, stopped, trouble};
+use super::{Event, Link, Settings, stopped, trouble};
 use crate::control::Attachment;
 use crate::wire::{Loss, Wire};
 use crate::worker::{WAITS, now, until};
+use aggregate::datagram::AROUND;
 use aggregate::reducer::{Config, Counts, Sums, To, Trouble};
 use aggregate::{Packet, Reducer};
 use base_diag::Diagnostic;
@@ -17,24 +18,29 @@ use std::time::{Duration, Instant};
 pub(super) struct Hosts<'s> {
     settings: &'s Settings,
     news: Receiver<(usize, News)>,
-    ended: std::cell::RefCell<Vec<Option<(Sums, Counts)>>>,
+    ended: std::cell::RefCell<Vec<Option<Ended>>>,
     stop: Arc<AtomicBool>,
 }
+
+/// What a reducer has at its end.
+pub(super) type Ended = (Sums, Counts, Link);
 
 enum News {
     Committed(u32),
     Restarted(u64),
-    Ended(Box<(Sums, Counts)>),
+    Ended(Box<Ended>),
     Trouble(Trouble),
 }
 
 /// A reducer on its host.
 struct Running {
     at: usize,
+    job: u16,
     layout: aggregate::Layout,
     reducer: Reducer,
     mappers: Vec<Ipv4Addr>,
     switches: Vec<Ipv4Addr>,
+    link: Link,
     committed: u32,
     restarts: u64,
     is_ended: bool,
@@ -67,10 +73,12 @@ impl<'s> Hosts<'s> {
             };
             let running = Running {
                 at,
+                job: reducer.number,
                 layout: reducer.layout,
                 reducer: Reducer::new(config),
                 mappers: reducer.mappers.iter().map(|at| settings.mappers[*at].address()).collect(),
                 switches: seat.switches.iter().map(|(_, address)| *address).collect(),
+                link: Link::default(),
                 committed: 0,
                 restarts: 0,
                 is_ended: false,
@@ -100,7 +108,7 @@ impl<'s> Hosts<'s> {
         &self,
         tell: &mut dyn FnMut(Event),
         wait: Duration,
-    ) -> Result<Option<Vec<(Sums, Counts)>>, Box<Diagnostic>> {
+    ) -> Result<Option<Vec<Ended>>, Box<Diagnostic>> {
         let mut ended = self.ended.borrow_mut();
         let Ok((at, news)) = self.news.recv_timeout(wait) else { return Ok(None) };
         let reducer = &self.settings.job.reducers[at];
@@ -132,7 +140,9 @@ fn serve(
                     To::Switch(switch) => one.switches.get(usize::from(switch)),
                 };
                 if let Some(to) = to {
-                    wire.send(*to, &packet.bytes(&one.layout));
+                    let bytes = packet.bytes(&one.layout);
+                    one.link.from += AROUND + bytes.len() as u64;
+                    wire.send(*to, &bytes);
                 }
             }
             deadline = [deadline, one.reducer.deadline()].into_iter().flatten().min();
@@ -142,7 +152,10 @@ fn serve(
         }
         if let Some((payload, is_marked)) = wire.receive(until(begun, deadline)) {
             for one in &mut reducers {
-                if let Some(packet) = Packet::parse(&payload, &one.layout) {
+                if let Some(packet) =
+                    Packet::parse(&payload, &one.layout).filter(|packet| packet.job == one.job)
+                {
+                    one.link.to += AROUND + payload.len() as u64;
                     one.reducer.handle(now(begun), &packet, is_marked);
                 }
             }
@@ -161,7 +174,7 @@ impl Running {
             say(News::Restarted(restarts))?;
         }
         if self.reducer.is_done() && !self.is_ended {
-            say(News::Ended(Box::new((self.reducer.result().clone(), self.reducer.counts()))))?;
+            say(News::Ended(Box::new((self.reducer.result().clone(), self.reducer.counts(), self.link))))?;
             self.is_ended = true;
         }
         if let Some(trouble) = self.reducer.trouble(now(begun)).filter(|_| !self.is_ended) {

@@ -5,7 +5,7 @@ use crate::ExitCode;
 use crate::output;
 use base_diag::SourceMap;
 use reduce_workers::{
-    Attachment, Children, Event, Finished, Local, Master, Row, Seat, Settings, SwitchEvent,
+    Attachment, Children, Event, Finished, Link, Local, Master, Row, Seat, Settings, SwitchEvent,
 };
 use serde_json::{Value, json};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -232,6 +232,13 @@ fn show(format: output::Format, results: &[(String, PathBuf, &Finished)], took: 
                     one.counts.doomed,
                     one.counts.restarts,
                 ));
+                let Link { to, from } = one.link;
+                let change = 100.0 * (to as f64 / one.plain.max(1) as f64 - 1.0);
+                let (percent, than) = (change.abs(), if change > 0.0 { "more than" } else { "fewer than" });
+                output::print(&format!(
+                    "  {to} bytes to the reducer, {percent:.1} % {than} the {} of all pairs in full packets; {from} from it\n",
+                    one.plain
+                ));
                 if let Some(rounds) = one.better_rounds {
                     output::print(&format!("  `rounds = {rounds}` would save more bytes\n"));
                 }
@@ -250,6 +257,9 @@ fn show(format: output::Format, results: &[(String, PathBuf, &Finished)], took: 
                     "past_the_slots": one.counts.spilled,
                     "read_from_slots": one.counts.read,
                     "saved_permille": permille,
+                    "bytes_to_reducer": one.link.to,
+                    "bytes_from_reducer": one.link.from,
+                    "bytes_of_full_packets": one.plain,
                     "attempts_thrown_away": one.counts.doomed,
                     "restarts": one.counts.restarts,
                     "better_rounds": one.better_rounds,
