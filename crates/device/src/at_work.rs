@@ -29,7 +29,7 @@ impl AtWork<'_> {
         match blocks.architecture() {
             Architecture::V1Model(of) => V1Switch::of(core, *blocks, *runner, of).receive(port, frame, now),
             Architecture::Psa(of) => PsaSwitch::of(core, *blocks, *runner, of).receive(port, frame, now),
-            Architecture::Tna(of) => TofinoSwitch::of(core, *runner, of).receive(port, frame, now),
+            Architecture::Tna(of) => TofinoSwitch::of(core, *blocks, *runner, of).receive(port, frame, now),
         }
     }
 
@@ -39,7 +39,7 @@ impl AtWork<'_> {
         match blocks.architecture() {
             Architecture::V1Model(of) => V1Switch::of(core, *blocks, *runner, of).egress(packet, queue, now),
             Architecture::Psa(of) => PsaSwitch::of(core, *blocks, *runner, of).egress(packet, now),
-            Architecture::Tna(of) => TofinoSwitch::of(core, *runner, of).egress(packet, queue, now),
+            Architecture::Tna(of) => TofinoSwitch::of(core, *blocks, *runner, of).egress(packet, queue, now),
         }
     }
 
@@ -49,7 +49,7 @@ impl AtWork<'_> {
         match blocks.architecture() {
             Architecture::V1Model(of) => V1Switch::of(core, *blocks, *runner, of).resume(packet, now),
             Architecture::Psa(of) => PsaSwitch::of(core, *blocks, *runner, of).resume(packet, now),
-            Architecture::Tna(of) => TofinoSwitch::of(core, *runner, of).resume(packet, now),
+            Architecture::Tna(of) => TofinoSwitch::of(core, *blocks, *runner, of).resume(packet, now),
         }
     }
 

@@ -6,7 +6,7 @@ use crate::embed::{CellsFacts, TableAt, TableFacts};
 use crate::half::Half;
 use crate::objects::Object;
 use crate::region::{Path, Regions};
-use crate::stage::{Block, BlockName, Stage};
+use crate::stage::{Block, BlockName, Param, Stage};
 use base_diag::Diagnostic;
 use dataplane_api::Port;
 use ir::{ControlId, InstanceId, ParserId, Program, Role, Type};
@@ -50,11 +50,11 @@ impl<'b> Blocks<'b> {
         &self.blueprint.program
     }
 
-    /// The half of PSA; `None` for v1model, and for TNA, which no code runs.
+    /// The half of PSA or TNA; `None` for v1model.
     pub fn half(self) -> Option<Half> {
         match &self.blueprint.architecture {
-            Architecture::V1Model(_) | Architecture::Tna(_) => None,
-            Architecture::Psa(_) => Some(self.half),
+            Architecture::V1Model(_) => None,
+            Architecture::Psa(_) | Architecture::Tna(_) => Some(self.half),
         }
     }
 
@@ -67,8 +67,8 @@ impl<'b> Blocks<'b> {
     pub fn stage(self, block: BlockName) -> Option<&'b Stage> {
         match &self.blueprint.architecture {
             Architecture::V1Model(model) => Some(model.stage(block)),
-            Architecture::Psa(psa) => psa.stage(self.half, block),
-            Architecture::Tna(tna) => tna.stage(self.half, block),
+            Architecture::Psa(psa) => psa.halves.stage(self.half, block),
+            Architecture::Tna(tna) => tna.halves.stage(self.half, block),
         }
     }
 
@@ -98,6 +98,19 @@ impl<'b> Blocks<'b> {
             Architecture::Psa(psa) => psa.types(self.half),
             Architecture::Tna(tna) => tna.types(self.half),
         }
+    }
+
+    /// On TNA, whether a packet that the ingress parser refuses reaches ingress: `None` for other architectures.
+    pub fn reads_parser_error(self) -> Option<bool> {
+        match &self.blueprint.architecture {
+            Architecture::V1Model(_) | Architecture::Psa(_) => None,
+            Architecture::Tna(tna) => Some(tna.reads_parser_error),
+        }
+    }
+
+    /// The type and number of each parameter of a block.
+    pub fn params(self, block: BlockName) -> &'b [Param] {
+        self.stage(block).map_or(&[], |stage| &stage.params)
     }
 
     /// The port that means "drop"; PSA has none.

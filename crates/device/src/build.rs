@@ -1,6 +1,10 @@
 //! From the program's declarations to tables, value sets and objects.
 
 use crate::objects::Object;
+use crate::objects::counter::Counter;
+use crate::objects::meter::MeterArray;
+use crate::objects::profile::Profile;
+use crate::objects::register::Register;
 use crate::objects::value::ValueObject;
 use crate::table::{Tables, key_spec};
 use crate::value_externs;
@@ -124,6 +128,32 @@ fn frame_extern(
         Diagnostic::error(codes::FRAME_EXTERN, format!("frame extern `{name}` refuses its arguments"))
             .at(instance.span, error.0)
     })
+}
+
+/// The object of an extern type that PSA and TNA have alike; `None` for any other.
+pub(crate) fn portable_object(
+    program: &Program,
+    instance: &Instance,
+    name: &str,
+) -> Option<Result<Object, String>> {
+    let counts_bytes =
+        |position: usize| member(program, instance, position).is_some_and(|name| name == "BYTES");
+    Some(Ok(match name {
+        "Register" => match instance.type_args.first() {
+            Some(ty) => {
+                let initial = instance.args.get(1).and_then(|arg| Value::constant(program, arg));
+                let initial = initial.unwrap_or_else(|| Value::zero(program, ty));
+                Object::Register(Register::new(number(instance, 0), initial))
+            }
+            None => return Some(Err("the register has no element type".into())),
+        },
+        "Counter" => Object::Counter(Counter::new(number(instance, 0))),
+        "DirectCounter" => Object::DirectCounter,
+        "Meter" => Object::Meter(MeterArray::new(number(instance, 0), counts_bytes(1))),
+        "DirectMeter" => Object::DirectMeter(counts_bytes(0)),
+        "ActionProfile" => Object::Profile(Profile::new(number(instance, 0), None)),
+        _ => return None,
+    }))
 }
 
 /// A constructor argument that is a number; 0 if it is none.

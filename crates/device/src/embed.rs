@@ -5,6 +5,7 @@
 //! counters are the device's, so that nothing has two meanings.
 
 use crate::core::Core;
+use crate::data_plane::Application;
 use crate::objects::Object;
 use crate::reports::Reports;
 use crate::stage::Effects;
@@ -128,7 +129,7 @@ impl Table {
             has_profile: self.implementation.is_some(),
             counts: self.counters.is_some(),
             constant: self.constant(),
-            notes_hits: self.meters.is_some() || self.idle_timeouts,
+            notes_hits: self.meters.is_some() || self.registers.is_some() || self.idle_timeouts,
         }
     }
 
@@ -230,6 +231,20 @@ impl Core {
         let found = self.state.tables.get(table.0, table.1).and_then(|t| t.entries.get_index_of(&key));
         let colour = self.state.note_hit(&self.program, (table.0, table.1, found), effects.counted, now);
         effects.coloured(colour);
+    }
+
+    /// A packet was matched on TNA: an idle timer restarts. Returns what finds the direct cells of the entry, which is the
+    /// one with these matches and this priority, or of the default action.
+    pub fn applied(&mut self, table: TableAt, key: Option<EntryKey>, now: Time) -> Application {
+        let found = self
+            .state
+            .tables
+            .get(table.0, table.1)
+            .zip(key)
+            .and_then(|(t, key)| t.entries.get_index_of(&key));
+        let applied = (table.0, table.1, found);
+        self.state.restart_idle(applied, now);
+        applied
     }
 
     /// Action to run after a hit in a table with a profile; `chosen_by` are the selector's keys.

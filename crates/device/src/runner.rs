@@ -15,7 +15,7 @@
 use crate::blueprint::Blocks;
 use crate::core::Core;
 use crate::stage::{Amid, Block, Stage, Stop, Visit};
-use crate::{psa, v1model};
+use crate::{psa, tna, v1model};
 use base_time::Time;
 use dataplane_api::{Output, Port, QueuedPacket};
 use ir::Stmt;
@@ -82,6 +82,17 @@ pub trait StageRunner: Send {
         _start: psa::HalfStart<'_>,
         _now: Time,
     ) -> Result<Option<psa::HalfDone>, NotTaken> {
+        Err(NotTaken)
+    }
+
+    /// Half of TNA: parser, control and deparser. `None` if the packet was dropped, which is counted then.
+    fn tna_half(
+        &mut self,
+        _core: &mut Core,
+        _blocks: Blocks<'_>,
+        _start: tna::HalfStart<'_>,
+        _now: Time,
+    ) -> Result<Option<tna::HalfDone>, NotTaken> {
         Err(NotTaken)
     }
 

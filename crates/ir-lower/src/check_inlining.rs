@@ -44,6 +44,7 @@ pub fn check_inlining(program: &Program) -> Result<(), Vec<Diagnostic>> {
     }
     problems.extend(units.shared(program));
     problems.extend(check_parser_results(program));
+    problems.extend(program.parsers.iter().flat_map(|parser| inner_residuals(program, parser)));
     problems.extend(program.controls.iter().flat_map(|control| chosen_objects(program, control)));
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
@@ -109,8 +110,9 @@ impl Units {
         }
         let numbers: BTreeMap<Name, usize> =
             named.iter().enumerate().map(|(at, (name, ..))| (*name, at)).collect();
-        let all =
-            named.into_iter().map(|(name, span, lists, exprs)| unit(name, span, &lists, &exprs, &numbers));
+        let all = named
+            .into_iter()
+            .map(|(name, span, lists, exprs)| unit(program, name, span, &lists, &exprs, &numbers));
         Units { all: all.collect() }
     }
 
@@ -205,6 +207,30 @@ fn chosen_objects(program: &Program, control: &Control) -> Vec<Diagnostic> {
     problems
 }
 
+/// Residual checksums of TNA in a parser that another one applies: they are complete at the end of their own parser.
+fn inner_residuals(program: &Program, parser: &ir::Parser) -> Vec<Diagnostic> {
+    let is_stage = program.stages.iter().any(|stage| match stage.kind {
+        ir::StageKind::Parse(id) => std::ptr::eq(program.parser(id), parser),
+        _ => false,
+    });
+    let mut problems = vec![];
+    for stmt in parser.states.iter().flat_map(|state| &state.stmts).filter(|_| !is_stage) {
+        if let StmtKind::Call(call) = &stmt.kind
+            && let Callee::Method(id, method) = call.callee
+            && let object = program.extern_object(program.instance(id).object)
+            && let Some(method) = object.methods.get(method as usize)
+            && method.name == "subtract_all_and_deposit"
+        {
+            problems.push(
+                Diagnostic::error(codes::NOT_SUPPORTED, "a residual checksum of an applied parser")
+                    .at(call.span, "it is complete at the end of this parser, not of its caller")
+                    .help("call it in the parser of the pipeline"),
+            );
+        }
+    }
+    problems
+}
+
 fn actions_use_objects(control: &Control) -> bool {
     let mut uses = false;
     for action in &control.actions {
@@ -234,7 +260,14 @@ fn has_state(program: &Program, name: Name) -> bool {
     }
 }
 
-fn unit(name: Name, span: Span, lists: &[&[Stmt]], exprs: &[&Expr], numbers: &BTreeMap<Name, usize>) -> Unit {
+fn unit(
+    program: &Program,
+    name: Name,
+    span: Span,
+    lists: &[&[Stmt]],
+    exprs: &[&Expr],
+    numbers: &BTreeMap<Name, usize>,
+) -> Unit {
     let mut own = Measure::default();
     let mut calls = vec![];
     let mut call = |callee: &Callee| {
@@ -243,6 +276,12 @@ fn unit(name: Name, span: Span, lists: &[&[Stmt]], exprs: &[&Expr], numbers: &BT
             (Callee::Parser(id), _) => Name::Parser(id.index()),
             (Callee::Control(id), _) => Name::Control(id.index()),
             (Callee::Action(id), Name::Control(at) | Name::Action(at, _)) => Name::Action(at, id.index()),
+            (Callee::Method(id, _), _) => {
+                // Register actions become their functions.
+                let methods = program.instances.get(id.index()).map_or(&[][..], |instance| &instance.methods);
+                let functions = methods.iter().map(|(_, function)| Name::Function(function.index()));
+                return calls.extend(functions.filter_map(|function| numbers.get(&function)));
+            }
             _ => return,
         };
         calls.extend(numbers.get(&callee));

@@ -36,6 +36,7 @@ pub const PASSES: &[Pass] = &[
     pass("eliminate-exits", "exit becomes structure or a flag", &["hoist-effects"], "no exit", crate::eliminate_exits),
     pass("eliminate-returns", "return becomes structure or a flag", &[], "no return but the last of a function", crate::eliminate_returns),
     pass("bind-action-arguments", "tables run actions with data only", &["eliminate-exits", "eliminate-returns"], "no arguments in action lists", crate::bind_action_arguments),
+    pass("expand-register-actions", "actions of registers become reads, calls and writes", &["hoist-effects"], "no register action that code could be", crate::expand_register_actions),
     pass("inline-functions", "calls of functions become their bodies", &["hoist-effects", "eliminate-returns"], "no call of a function", crate::inline_functions),
     pass("inline-actions", "direct calls of actions become their bodies", &["eliminate-exits", "eliminate-returns"], "no call of an action", crate::inline_actions),
     pass("inline-controls", "applied controls become parts of their callers", &["hoist-effects", "eliminate-exits", "eliminate-returns"], "no call of a control", crate::inline_controls),

@@ -29,9 +29,11 @@ pub(crate) fn refusals(before: &str) -> String {
     found.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The program of these declarations, verified.
+/// The program of these declarations, verified; for TNA if they have its register actions.
 pub(crate) fn read(declarations: &str) -> Program {
-    let text = format!("{HEAD}{declarations}\nstages {{ }}\n\nmain Nothing {{ }}\n");
+    let arch = if declarations.contains("RegisterAction") { "tna 1" } else { "v1model 20180101" };
+    let head = HEAD.replacen("v1model 20180101", arch, 1);
+    let text = format!("{head}{declarations}\nstages {{ }}\n\nmain Nothing {{ }}\n");
     let program = ir::text::read(&text).unwrap_or_else(|e| panic!("{e}"));
     ir::verify::verify(&program).unwrap_or_else(|e| panic!("{e:#?}"));
     program

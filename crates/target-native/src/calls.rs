@@ -1,9 +1,9 @@
 //! The functions of the runtime that compiled code calls, with their signatures.
 
 use crate::runtime::{
-    ask, asked, choose, clear, colour, copy, finish, frame_call, hash, hash_list, looked_up, lookup,
-    lookup_1, lookup_2, meter, prefetch, random, report, reset, stage, statement, sum_list, value_call,
-    value_set,
+    applied, ask, asked, choose, clear, colour, copy, direct_meter, direct_read, direct_write, finish,
+    frame_call, hash, hash_list, hash_unit, looked_up, lookup, lookup_1, lookup_2, meter, prefetch, random,
+    report, reset, residual, stage, statement, sum_list, value_call, value_set,
 };
 
 /// The functions that compiled code calls.
@@ -33,6 +33,12 @@ pub(crate) struct Calls<F> {
     pub(crate) sum_list: F,
     pub(crate) copy: F,
     pub(crate) clear: F,
+    pub(crate) applied: F,
+    pub(crate) direct_meter: F,
+    pub(crate) direct_read: F,
+    pub(crate) direct_write: F,
+    pub(crate) hash_unit: F,
+    pub(crate) residual: F,
 }
 
 /// A type in the signature of a function.
@@ -80,6 +86,12 @@ impl Calls<Function> {
             sum_list: ("sum_list", sum_list as *const u8, &[Word, Word], Some(Word)),
             copy: ("copy", copy as *const u8, &[Word, Word, Word], None),
             clear: ("clear", clear as *const u8, &[Word, Word], None),
+            applied: ("applied", applied as *const u8, &[Word, Int, Word], None),
+            direct_meter: ("direct_meter", direct_meter as *const u8, &[Word, Int, Word, Word], Some(Word)),
+            direct_read: ("direct_read", direct_read as *const u8, &[Word, Int], None),
+            direct_write: ("direct_write", direct_write as *const u8, &[Word, Int], None),
+            hash_unit: ("hash_unit", hash_unit as *const u8, &[Word, Int, Word, Word], Some(Word)),
+            residual: ("residual", residual as *const u8, &[Word, Word, Word], Some(Word)),
         }
     }
 }
@@ -111,6 +123,12 @@ impl<F> Calls<F> {
             sum_list: f(self.sum_list),
             copy: f(self.copy),
             clear: f(self.clear),
+            applied: f(self.applied),
+            direct_meter: f(self.direct_meter),
+            direct_read: f(self.direct_read),
+            direct_write: f(self.direct_write),
+            hash_unit: f(self.hash_unit),
+            residual: f(self.residual),
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::code::Part;
 use crate::facts::Facts;
 use crate::layout::{Layout, Node};
 use crate::machine::Machine;
-use crate::notes::Notes;
+use crate::notes::{Fallback, Notes};
 use crate::tables::{TableReplicas, Wanted};
 use crate::timeless::is_timeless;
 use base_diag::Diagnostic;
@@ -12,7 +12,7 @@ use dataplane_api::Port;
 use device::psa::Half;
 use device::stage::BlockName;
 use device::{Blocks, Blueprint, Core};
-use ir::{Arch, Program};
+use ir::Program;
 use ir_interp::Interpreter;
 use ir_value::Value;
 use std::sync::{Arc, OnceLock};
@@ -45,11 +45,8 @@ impl Compiled {
     /// Lowers and compiles a program; no device is needed. Programs that no device runs are refused. `shares`: several
     /// threads will run it at once.
     pub fn new(program: &Program, drop_port: Port, shares: bool) -> Result<Compiled, Vec<Diagnostic>> {
-        // The interpreter runs a program as it stands if it is too large when everything is inlined, or for TNA, for
-        // which no code is made.
-        let is_tna = matches!(program.arch, Arch::Tna(_) | Arch::T2na);
-        let lowered = if is_tna { None } else { ir_lower::lower(program).ok() };
-        let Some(lowered) = lowered else {
+        // The interpreter runs a program as it stands if it is too large when everything is inlined.
+        let Some(lowered) = ir_lower::lower(program).ok() else {
             ir_interp::check(program)?;
             let program = Arc::new(program.clone());
             return Ok(Compiled { program, drop_port, code: Made::Nothing, shares, is_timeless: false });
@@ -81,11 +78,11 @@ impl Compiled {
 /// Result of a compilation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Report {
-    /// False if the interpreter runs everything: the program is for TNA, is too large, or calls functions on frames and either copies packets in
+    /// False if the interpreter runs everything: the program is too large, or calls functions on frames and either copies packets in
     /// ingress, or has headers or stacks in its metadata.
     pub compiled: bool,
-    /// Work left to the interpreter: the kind of a statement, or `"block"`, with its block. For PSA the interpreter
-    /// then runs the whole half.
+    /// Work left to the interpreter: the kind of a statement, or `"block"`, with its block. For PSA, and mostly for
+    /// TNA, the interpreter then runs the whole half.
     pub fallbacks: Vec<(BlockName, String)>,
     /// Bytes of a packet's frame.
     pub frame_bytes: usize,
@@ -98,7 +95,7 @@ pub(crate) enum Made {
     Nothing,
     /// Code of a program for v1model.
     Whole(Arc<Build>),
-    /// Code of a program for PSA.
+    /// Code of a program for PSA or TNA.
     Halves(HalfBuilds),
 }
 
@@ -130,7 +127,7 @@ pub(crate) struct HalfBuilds {
 }
 
 impl HalfBuilds {
-    /// The code of a program for PSA; `None` if it is for the interpreter alone. `shares` says that several threads are to run it at
+    /// The code of a program for PSA or TNA; `None` if it is for the interpreter alone. `shares` says that several threads are to run it at
     /// once: then tables of both halves change all at once, and the numbers of egress go on after those of ingress.
     pub(crate) fn new(blocks: Blocks<'_>, shares: bool) -> Option<HalfBuilds> {
         let half = |half: Half, wanted: Wanted| {
@@ -148,6 +145,11 @@ impl HalfBuilds {
 }
 
 impl Build {
+    /// True if it is code for TNA.
+    pub(crate) fn is_tna(&self) -> bool {
+        self.facts.reads_parser_error.is_some()
+    }
+
     /// True if all of a half is in its code.
     pub(crate) fn runs_half(&self) -> bool {
         let notes = &self.whole.notes;
@@ -156,7 +158,8 @@ impl Build {
             .half
             .as_ref()
             .is_some_and(|homes| homes.carried.iter().all(|(_, node)| is_plain(node)));
-        is_plain && notes.fallbacks.is_empty() && notes.stages.is_empty()
+        let alone = |fallback: &Fallback| self.is_tna() && fallback.is_alone;
+        is_plain && notes.stages.is_empty() && notes.fallbacks.iter().all(alone)
     }
 }
 

@@ -28,7 +28,9 @@ pub(crate) mod arguments {
     pub(crate) const INSTANCE: usize = 5;
     /// Number of steps left.
     pub(crate) const STEPS: usize = 6;
-    pub(crate) const COUNT: usize = 7;
+    /// Bytes of the frame, on TNA.
+    pub(crate) const LENGTH: usize = 7;
+    pub(crate) const COUNT: usize = 8;
 }
 
 /// Point at which compiled code left a packet.

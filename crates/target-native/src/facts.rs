@@ -55,6 +55,8 @@ pub(crate) struct Facts {
     pub(crate) frame_externs: Vec<InstanceId>,
     /// Positions at which frames continue.
     pub(crate) resumes: Vec<Path>,
+    /// On TNA, whether packets that the ingress parser refuses reach ingress; `None` on other architectures.
+    pub(crate) reads_parser_error: Option<bool>,
     /// Several threads count in the same cells.
     pub(crate) shares: bool,
 }
@@ -118,6 +120,7 @@ impl Facts {
             value_set_widths: vec![],
             frame_externs: vec![],
             resumes: vec![],
+            reads_parser_error: blocks.reads_parser_error(),
             shares: false,
             controls,
         };
@@ -157,7 +160,7 @@ impl Facts {
             let id = InstanceId::from(at);
             let Some(CellsFacts { size, bytes, ty }) = blocks.cells(id, MOST_CELLS) else { continue };
             let is_shared = ty.is_some();
-            let kind = ty.map_or(Some(Kind::Bits(0)), |ty| kind_of(blocks.program(), &ty));
+            let kind = ty.map_or(Some(Kind::Bits(0)), |ty| cell_kind(blocks.program(), &ty));
             let Some(kind) = kind else { continue };
             self.cells.insert(id, CellsCode { index: wanted.share(id), size, bytes, kind, is_shared });
         }
@@ -203,13 +206,20 @@ impl Facts {
         self.value_set_widths = parser.value_sets.iter().map(|set| width(&set.ty)).collect();
         for state in &parser.states {
             for stmt in &state.stmts {
-                self.parses_whole_bytes &= takes_whole_bytes(program, stmt);
+                // TNA fills headers up to whole bytes.
+                let fills = self.reads_parser_error.is_some();
+                self.parses_whole_bytes &= fills || takes_whole_bytes(program, stmt);
             }
             if let Transition::Select(select) = &state.transition {
                 self.parses_whole_bytes &= select.exprs.iter().all(|e| kind_of(program, &e.ty).is_some());
             }
         }
     }
+}
+
+/// The kind of a cell: a number, or a struct as one number.
+fn cell_kind(program: &Program, ty: &Type) -> Option<Kind> {
+    kind_of(program, ty).or_else(|| Some(Kind::Bits(crate::code::packed_widths(program, ty)?.0)))
 }
 
 fn takes_whole_bytes(program: &Program, stmt: &Stmt) -> bool {

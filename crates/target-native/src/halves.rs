@@ -15,7 +15,7 @@ use crate::code::Part;
 use crate::compiled::HalfBuilds;
 use crate::context::arguments;
 use crate::exchange::Exchange;
-use crate::layout::asked;
+use crate::layout::{Node, asked};
 use crate::native::{Native, Start};
 use crate::packet::{Fate, Packet};
 use crate::tables::TableReplicas;
@@ -24,6 +24,7 @@ use dataplane_api::{DropReason, Output, Port};
 use dataplane_tables::Tables;
 use device::psa::{Half, HalfDone, HalfStart};
 use device::stage::{Amid, Block, Stage, Stop, Visit};
+use device::tna;
 use device::{AtWork, Blocks, Core, NotTaken, PacketBudget, StageRunner};
 use ir::{Carried, Stmt};
 use ir_value::Value;
@@ -93,6 +94,31 @@ impl StageRunner for HalvesAtWork {
         end
     }
 
+    fn tna_half(
+        &mut self,
+        core: &mut Core,
+        blocks: Blocks<'_>,
+        start: tna::HalfStart<'_>,
+        now: Time,
+    ) -> Result<Option<tna::HalfDone>, NotTaken> {
+        if !core.is_unwatched() {
+            return Err(NotTaken);
+        }
+        let mut packet = self.free.pop().unwrap_or_default();
+        let native = match start.half {
+            Half::Ingress => &mut self.ingress,
+            Half::Egress => &mut self.egress,
+        };
+        let mut end = Err(NotTaken);
+        if native.build.runs_half() && packet.receive_behind(native.emitted(), start.input) {
+            end = Ok(native.tna_half(&mut Access::Own(core, blocks), &mut packet, &start, now));
+        } else {
+            self.interpreted += 1;
+        }
+        self.free.push(packet);
+        end
+    }
+
     fn stage(&mut self, core: &mut Core, stage: &Stage, visits: &mut [Visit], now: Time) {
         self.ingress.rest.stage(core, stage, visits, now);
     }
@@ -118,7 +144,8 @@ impl BatchRunner for HalvesAtWork {
         now: Time,
     ) -> Vec<Output> {
         let (mut outputs, mut sent, mut budget) = (vec![], 0, self.budget.another());
-        let is_code = self.ingress.build.runs_half() && self.egress.build.runs_half();
+        let runs = |native: &Native| native.build.runs_half() && !native.build.is_tna();
+        let is_code = runs(&self.ingress) && runs(&self.egress);
         for (at, packet) in packets.iter_mut().enumerate() {
             let rest = if is_code {
                 budget.renew();
@@ -259,6 +286,35 @@ impl Native {
     /// Bytes that its deparser may put in front of a packet.
     fn emitted(&self) -> usize {
         self.build.whole.notes.emitted
+    }
+
+    /// Runs a packet of TNA, whose input is in `packet`; `None` if it was dropped, and counted.
+    fn tna_half(
+        &mut self,
+        access: &mut Access,
+        packet: &mut Packet,
+        start: &tna::HalfStart<'_>,
+        now: Time,
+    ) -> Option<tna::HalfDone> {
+        let mut numbers = [0; arguments::COUNT];
+        numbers[arguments::TIMESTAMP] = now.as_ns();
+        numbers[arguments::LENGTH] = start.length;
+        numbers[arguments::STEPS] = start.budget.steps();
+        access.turn_to(start.half);
+        let with = Start::Half(numbers, start.budget.clone());
+        let ran = self.run(access, Part::Whole, std::slice::from_mut(packet), with, now);
+        packet.waits()?;
+        let requests = ran.tna.map(|requests| *requests).unwrap_or_default();
+        let exchange = self.exchange();
+        let homes = exchange.layout.half.iter();
+        // Headers among the intrinsic metadata are inputs.
+        let outputs = homes.flat_map(|homes| &homes.intrinsic).filter(|(_, n)| matches!(n, Node::Struct(_)));
+        Some(tna::HalfDone {
+            intrinsic: outputs.map(|(ty, node)| (ty.clone(), exchange.read(node))).collect(),
+            mirror: requests.mirror,
+            resubmission: requests.resubmission,
+            frame: packet.frame().to_vec(),
+        })
     }
 
     /// Runs a packet with its bytes in `packet` and its carried metadata in the frame; false if it was dropped, and

@@ -13,7 +13,7 @@
 
 use device::Blocks;
 use device::stage::BlockName;
-use ir::{Carried, Field, InstanceId, Program, Type, TypeKind};
+use ir::{Arch, Carried, Field, InstanceId, Program, Type, TypeKind};
 use std::collections::BTreeMap;
 
 /// The greatest frame; programs that need more are left to the interpreter.
@@ -219,7 +219,7 @@ pub(crate) struct Layout {
     pub(crate) registers: Registers,
     /// The scalar that gives the length for counters in ingress and egress; `None` for the packet's length.
     pub(crate) counted: Option<usize>,
-    /// State of half of PSA.
+    /// State of half of PSA or TNA.
     pub(crate) half: Option<HalfHomes>,
     pub(crate) homes: Homes,
     pub(crate) bytes: usize,
@@ -227,13 +227,17 @@ pub(crate) struct Layout {
     pub(crate) scratch_bytes: usize,
 }
 
-/// State of half of PSA, most of it among the scalars.
+/// State of half of PSA or TNA, most of it among the scalars.
 #[derive(Clone, Debug)]
 pub(crate) struct HalfHomes {
     /// Metadata that packets carry, for each path that has any.
     pub(crate) carried: Vec<(Carried, Node)>,
-    /// Ones' complement sums of `InternetChecksum`s.
+    /// Ones' complement sums of `InternetChecksum`s, and of TNA's `Checksum`s.
     pub(crate) sums: BTreeMap<InstanceId, usize>,
+    /// TNA's `ParserCounter`s.
+    pub(crate) counters: BTreeMap<InstanceId, usize>,
+    /// TNA's intrinsic metadata, each by its type: one for all blocks.
+    pub(crate) intrinsic: Vec<(Type, Node)>,
     /// The address of the direct counter of the last table application in the block, of the entry or of the default
     /// action; 0 if there is none.
     pub(crate) counter: usize,
@@ -299,6 +303,7 @@ impl Layout {
             None => None,
             Some(field) => Some(builder.word_of(&roles[1], field)?),
         };
+        let is_tna = blocks_of.reads_parser_error().is_some();
         let mut blocks = vec![];
         for block in BlockName::ALL {
             let (params, vars) = match blocks_of.control(block) {
@@ -310,6 +315,14 @@ impl Layout {
             let mut nodes: Vec<Option<Node>> = vec![None; vars.len()];
             for (param, role) in params.iter().zip(blocks_of.roles(block)) {
                 let node = match role {
+                    ir::Role::Input | ir::Role::Output if is_tna => {
+                        let ty = &vars.get(param.index())?.ty;
+                        let known = half.as_mut()?;
+                        if params.iter().any(|other| other != param && vars[other.index()].ty == *ty) {
+                            return None;
+                        }
+                        builder.intrinsic(known, ty)
+                    }
                     ir::Role::Headers => roles[0].clone(),
                     ir::Role::Metadata => roles[1].clone(),
                     ir::Role::StandardMetadata | ir::Role::Output => roles[2].clone(),
@@ -387,8 +400,10 @@ impl Layout {
         let by = self.arrays.0;
         self.roles.iter_mut().for_each(|node| shift(node, by));
         self.blocks.iter_mut().flat_map(|(_, nodes)| nodes).for_each(|node| shift(node, by));
-        let carried = self.half.iter_mut().flat_map(|half| &mut half.carried);
-        carried.for_each(|(_, node)| shift(node, by));
+        if let Some(half) = &mut self.half {
+            half.carried.iter_mut().for_each(|(_, node)| shift(node, by));
+            half.intrinsic.iter_mut().for_each(|(_, node)| shift(node, by));
+        }
     }
 }
 
@@ -428,16 +443,31 @@ impl Builder<'_> {
         let fields = program.fields(ty);
         let asked = asked::FIELDS
             .map(|name| self.word_of(output, fields.iter().position(|field| field.name.as_str() == name)?));
-        let is_sum =
-            |at: &usize| program.extern_object(program.instances[*at].object).name == "InternetChecksum";
-        let sums = (0..program.instances.len()).filter(is_sum);
+        let mut of = |name: &str, width: u32| -> BTreeMap<InstanceId, usize> {
+            let is_it = |at: &usize| program.extern_object(program.instances[*at].object).name == name;
+            let found = (0..program.instances.len()).filter(is_it);
+            found.map(|at| (InstanceId::from(at), self.scalar(Kind::Bits(width)))).collect()
+        };
+        let is_tna = matches!(program.arch, Arch::Tna(_) | Arch::T2na);
         HalfHomes {
             carried: vec![],
-            sums: sums.map(|at| (InstanceId::from(at), self.scalar(Kind::Bits(16)))).collect(),
+            sums: of(if is_tna { "Checksum" } else { "InternetChecksum" }, 16),
+            counters: of("ParserCounter", 8),
+            intrinsic: vec![],
             counter: self.scalar(Kind::Bits(64)),
             error: self.scalar(Kind::Error),
             asked,
         }
+    }
+
+    /// Location of intrinsic metadata: one for all blocks.
+    fn intrinsic(&mut self, half: &mut HalfHomes, ty: &Type) -> Node {
+        if let Some((_, node)) = half.intrinsic.iter().find(|(of, _)| of == ty) {
+            return node.clone();
+        }
+        let node = self.node(ty);
+        half.intrinsic.push((ty.clone(), node.clone()));
+        node
     }
 
     /// Location of the metadata carried on a path: one for all blocks.
@@ -480,7 +510,7 @@ impl Builder<'_> {
             return Node::Scalar(self.scalar(kind));
         }
         match self.program.representation(ty) {
-            Type::Extern(..) => Node::Nothing,
+            Type::Extern(..) | Type::Void => Node::Nothing,
             Type::Stack(elem, size) => self.stack(ty, elem, *size),
             Type::Tuple(types) => Node::Struct(types.iter().map(|ty| self.node(ty)).collect()),
             Type::Named(id) => match &self.program.type_decl(*id).kind {

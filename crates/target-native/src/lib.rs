@@ -43,6 +43,7 @@ mod runtime;
 mod tables;
 mod text;
 mod timeless;
+mod tna_runtime;
 mod turns;
 mod workers;
 

@@ -11,6 +11,7 @@ use crate::packet::{Fate, Packet};
 use crate::parked::Parked;
 use crate::runtime::{Job, Leaving, To};
 use crate::tables::TableReplicas;
+use crate::tna_runtime::TnaRequests;
 use base_time::Time;
 use dataplane_api::{Output, QueuedPacket};
 use dataplane_tables::Tables;
@@ -166,7 +167,8 @@ impl Native {
         }
         machine.run(&mut context, &mut job, packets);
         job.spend();
-        let ran = Ran { sent: context.sent + job.outputs.len() as u64, left: job.left.take() };
+        let ran =
+            Ran { sent: context.sent + job.outputs.len() as u64, left: job.left.take(), tna: job.tna.take() };
         let interpreted = job.interpreted;
         self.interpreted += interpreted;
         if context.dropped.iter().any(|packets| *packets > 0) {
@@ -202,6 +204,7 @@ impl Native {
             chosen: vec![],
             left: None,
             budget: None,
+            tna: None,
         };
         (&coded.machine, job)
     }
@@ -227,6 +230,8 @@ pub(crate) struct Ran {
     /// Frames that went out, with those in [`Native::outputs`].
     pub(crate) sent: u64,
     pub(crate) left: Option<Box<Leaving>>,
+    /// What a half of TNA asked for.
+    pub(crate) tna: Option<Box<TnaRequests>>,
 }
 
 /// Start of a packet.
@@ -235,7 +240,7 @@ pub(crate) enum Start<'p> {
     Fresh { timestamp: u64 },
     /// The packet is in the stack frame, and has left its queue.
     Frame(QueueMetadata, Option<PacketBudget>),
-    /// Arguments of half of PSA.
+    /// Arguments of half of PSA or TNA.
     Half([u64; arguments::COUNT], PacketBudget),
     /// The packet is given as values, and has left its queue if it was in one.
     Values(&'p v1model::Packet, QueueMetadata),

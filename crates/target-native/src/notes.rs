@@ -5,6 +5,7 @@ use crate::facts::Facts;
 use crate::layout::{Kind, Layout, Node};
 use device::ValueCallee;
 use device::stage::BlockName;
+use device::tna::HashUnit;
 use ir::{InstanceId, Name, Stmt, VarId};
 use ir_value::Value;
 use std::collections::BTreeSet;
@@ -15,6 +16,8 @@ pub(crate) struct Notes {
     /// Statements that are left to the interpreter.
     pub(crate) fallbacks: Vec<Fallback>,
     pub(crate) messages: Vec<Message>,
+    /// TNA's hash units.
+    pub(crate) hash_units: Vec<HashUnit>,
     /// Blocks that are left to the interpreter.
     pub(crate) stages: Vec<BlockName>,
     pub(crate) frame_calls: Vec<FrameCallNote>,
@@ -78,6 +81,8 @@ pub(crate) struct Fallback {
     pub(crate) stmt: Stmt,
     /// Variables that it uses, including those of the tables that it applies.
     pub(crate) vars: BTreeSet<VarId>,
+    /// Needs nothing of a stage of TNA beside its variables.
+    pub(crate) is_alone: bool,
 }
 
 /// A call of a frame extern.
@@ -105,12 +110,16 @@ pub(crate) struct Slot {
     pub(crate) from: Option<usize>,
 }
 
-/// Reports to the control plane.
+/// Reports to the control plane, and what is asked of the traffic manager with data.
 pub(crate) enum Message {
     /// A digest: name and data.
     Digest(Name, Given),
     /// A line of the log, with the data for its `{}`.
     Log(String, Option<Given>),
+    /// A mirror on TNA: session and header.
+    Mirror(Given, Option<Given>),
+    /// A resubmission on TNA: the data for the next pass.
+    Resubmission(Option<Given>),
 }
 
 /// A value that code puts together.
@@ -120,6 +129,8 @@ pub(crate) enum Given {
     /// As it lies in the frame.
     Node(Node),
     Struct(Vec<Given>),
+    /// A valid header.
+    Header(Vec<Given>),
 }
 
 impl Given {
@@ -129,6 +140,10 @@ impl Given {
             Given::Number(at, kind) => value_of(*kind, exchange.pair(*at)),
             Given::Node(node) => exchange.read(node),
             Given::Struct(parts) => Value::Struct(parts.iter().map(|part| part.value(exchange)).collect()),
+            Given::Header(parts) => {
+                let fields = parts.iter().map(|part| part.value(exchange)).collect();
+                Value::Header(ir_value::Header { valid: true, fields })
+            }
         }
     }
 }

@@ -127,7 +127,7 @@ impl StageRunner for Native {
         };
         let mut access = Access::Own(core, blocks);
         let packets = std::slice::from_mut(&mut room.packet);
-        let Ran { sent, left } = self.run(&mut access, Part::Egress, packets, start, now);
+        let Ran { sent, left, .. } = self.run(&mut access, Part::Egress, packets, start, now);
         access.count(0, sent);
         let ended = match left.map(|left| left.to) {
             Some(To::Copies(packet, _)) => Egress::Ended(Box::new(packet)),

@@ -11,6 +11,8 @@ use crate::memory::Memory;
 use crate::notes::{Message, Notes, Slot};
 use crate::packet::Packet;
 use crate::tables::TableReplicas;
+use crate::tna_runtime::TnaRequests;
+pub(crate) use crate::tna_runtime::{applied, direct_meter, direct_read, direct_write, hash_unit, residual};
 use base_bits::{BitWriter, Bits};
 use base_time::Time;
 use dataplane_api::Output;
@@ -19,7 +21,7 @@ use device::Digest;
 use device::PacketBudget;
 use device::hash::Algorithm;
 use device::reports::log_line;
-use device::stage::{Amid, BlockName, CloneEffect, Effects, Stop};
+use device::stage::{Amid, BlockName, CloneEffect, Effects, MirrorEffect, Stop};
 use device::v1model;
 use device::{AtWork, PacketId, StageRunner};
 use ir_interp::Interpreter;
@@ -72,6 +74,8 @@ pub(crate) struct Job<'j, 'h> {
     pub(crate) left: Option<Box<Leaving>>,
     /// Budget of the packet, if it has one already.
     pub(crate) budget: Option<PacketBudget>,
+    /// State of a half of TNA.
+    pub(crate) tna: Option<Box<TnaRequests>>,
 }
 
 /// A packet that asked for more than to be sent.
@@ -102,7 +106,7 @@ pub(crate) struct FrameCall {
 
 /// # Safety
 /// `context` is that of a running batch, and no other reference to its job is in use.
-unsafe fn job<'a>(context: *mut Context) -> &'a mut Job<'a, 'a> {
+pub(crate) unsafe fn job<'a>(context: *mut Context) -> &'a mut Job<'a, 'a> {
     // SAFETY: by the contract; the batch has put the address of its job there.
     unsafe { &mut *(*context).job.cast::<Job>() }
 }
@@ -241,7 +245,7 @@ pub(crate) extern "C" fn sum_list(list: *const [u64; 3], count: u64) -> u64 {
 }
 
 /// The bits of numbers with their widths, one after the other.
-fn packed(list: &[[u64; 3]]) -> Vec<u8> {
+pub(crate) fn packed(list: &[[u64; 3]]) -> Vec<u8> {
     let mut data = BitWriter::new();
     for [low, high, width] in list {
         data.push(&Bits::new(*width as u32, u128::from(*high) << 64 | u128::from(*low)));
@@ -320,6 +324,15 @@ pub(crate) extern "C" fn report(context: *mut Context, id: u32) {
             let data = data.value(&exchange);
             job.access.digest(Digest { name: name.clone(), data });
         }
+        Message::Mirror(session, header) => {
+            let session = session.value(&exchange).to_key().map_or(0, |session| session.low_u64() as u32);
+            let header = crate::tna_runtime::bytes_of(header.as_ref(), &exchange);
+            job.tna().mirror = Some(MirrorEffect { session, header });
+        }
+        Message::Resubmission(data) => {
+            let data = crate::tna_runtime::bytes_of(data.as_ref(), &exchange);
+            job.tna().resubmission = Some(data);
+        }
         Message::Log(line, data) => {
             let data = data.as_ref().map(|data| data.value(&exchange));
             job.access.log(log_line(line, data));
@@ -359,7 +372,7 @@ pub(crate) extern "C" fn value_call(context: *mut Context, id: u32) {
 }
 
 impl Job<'_, '_> {
-    fn exchange(&mut self) -> Exchange<'_> {
+    pub(crate) fn exchange(&mut self) -> Exchange<'_> {
         Exchange { layout: self.layout, memory: self.memory, values: self.values }
     }
 

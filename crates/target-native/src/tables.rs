@@ -296,6 +296,11 @@ impl TableReplicas {
         self.addresses.as_ptr()
     }
 
+    /// The table with this number.
+    pub(crate) fn at(&self, table: usize) -> Option<TableAt> {
+        self.table_replicas.get(table).map(|replica| replica.at)
+    }
+
     /// The original of an entry of a table in which hits are noted, or that has a profile.
     pub(crate) fn original(&self, table: usize, entry: u32) -> Option<(TableAt, EntryKey)> {
         let table_replica = self.table_replicas.get(table)?;

@@ -98,7 +98,8 @@ impl Shared {
         let code = &compiled.code;
         let control = table_replicas.control();
         let tables = Tables::new(&control);
-        let is_serial = has_atomic_blocks(switch.program()) || code.has_wide_cells();
+        let program = switch.program();
+        let is_serial = has_atomic_blocks(program) || has_register_actions(program) || code.has_wide_cells();
         let is_timed = code.builds().any(|build| !build.facts.frame_externs.is_empty())
             || has_value_objects(switch.program())
             || matches!(code, Made::Nothing);
@@ -274,6 +275,12 @@ fn has_value_objects(program: &Program) -> bool {
 }
 
 /// True if the program has `@atomic` blocks, which make more than one call atomic.
+/// True if the program has actions of TNA's registers, which are atomic.
+fn has_register_actions(program: &Program) -> bool {
+    let object = |instance: &ir::Instance| program.extern_object(instance.object);
+    program.instances.iter().any(|instance| object(instance).name.contains("RegisterAction"))
+}
+
 fn has_atomic_blocks(program: &Program) -> bool {
     let of_controls =
         program.controls.iter().flat_map(|c| c.actions.iter().map(|a| &a.body).chain([&c.body]));

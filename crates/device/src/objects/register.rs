@@ -1,13 +1,12 @@
 //! `register`: cells that the data plane reads and writes.
 
-use base_bits::Bits;
-use ir_value::Value;
+use ir_value::{Value, numbers};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// An array of cells, all zero at the start.
+/// An array of cells, which are equal at the start.
 #[derive(Clone, Debug)]
 pub(crate) struct Register {
     pub(crate) size: u64,
@@ -18,7 +17,7 @@ pub(crate) struct Register {
 /// Storage of the cells.
 #[derive(Clone, Debug)]
 enum Cells {
-    /// Cells that are not zero.
+    /// Cells that are not as at the start.
     Sparse(BTreeMap<u64, Value>),
     /// All, one after the other as numbers of [`cell_bytes`](Register::cell_bytes): compiled code reads and writes them.
     Flat(Arc<[AtomicU64]>),
@@ -55,7 +54,7 @@ impl Register {
                 cells.insert(index, value);
             }
             Cells::Flat(words) => {
-                let bits = value.to_key().map_or(0, |bits| bits.low_u128());
+                let bits = numbers::packed(&value).map_or(0, |(number, _)| number);
                 let (at, shift) = place(index, bytes);
                 if bytes >= 8 {
                     for (word, part) in words[at..at + bytes as usize / 8].iter().zip([bits, bits >> 64]) {
@@ -71,25 +70,28 @@ impl Register {
         true
     }
 
-    /// The zero value of its cells.
+    /// The value of its cells at the start.
     pub(crate) fn zero(&self) -> &Value {
         &self.zero
     }
 
-    /// All cells become zero.
+    /// All cells become as at the start.
     pub(crate) fn clear(&mut self) {
         match &mut self.cells {
             Cells::Sparse(cells) => cells.clear(),
-            Cells::Flat(words) => words.iter().for_each(|word| word.store(0, Relaxed)),
+            Cells::Flat(words) => {
+                words.iter().for_each(|word| word.store(0, Relaxed));
+                self.fill();
+            }
         }
     }
 
-    /// The cells that are not zero, in order.
+    /// The cells that are not as at the start, in order.
     pub(crate) fn cells(&self) -> Vec<(u64, Value)> {
         self.cells_of(0..self.size)
     }
 
-    /// Cells of a range that are not zero, in order. The range must exist.
+    /// Cells of a range that are not as at the start, in order. The range must exist.
     pub(crate) fn cells_of(&self, wanted: Range<u64>) -> Vec<(u64, Value)> {
         match &self.cells {
             Cells::Sparse(cells) => {
@@ -97,16 +99,29 @@ impl Register {
             }
             Cells::Flat(words) => {
                 let cells = wanted.map(|index| (index, self.flat_number(words, index)));
-                let used = cells.filter(|(_, number)| *number != 0);
+                let zero = self.zero_number();
+                let used = cells.filter(|(_, number)| *number != zero);
                 used.map(|(index, number)| (index, self.flat_value(number))).collect()
             }
         }
     }
 
-    /// True if its cells can be an array: they are `most` at most, numbers of up to 128 bits, and zero at the start.
+    /// True if its cells can be an array: they are `most` at most, and numbers, or structs of numbers, of up to 128 bits.
     pub(crate) fn can_be_flat(&self, most: u64) -> bool {
-        let number = self.zero.to_key().filter(|_| matches!(self.zero, Value::Bits(_) | Value::Bool(_)));
-        self.size <= most && number.is_some_and(|zero| zero.width() <= 128 && zero.is_zero())
+        self.size <= most && numbers::packed(&self.zero).is_some()
+    }
+
+    fn zero_number(&self) -> u128 {
+        numbers::packed(&self.zero).map_or(0, |(number, _)| number)
+    }
+
+    /// All cells of an array of zeros become as at the start.
+    fn fill(&mut self) {
+        if self.zero_number() != 0 {
+            (0..self.size).for_each(|index| {
+                self.write(index, self.zero.clone());
+            });
+        }
     }
 
     /// Brings the cells into an array that compiled code can share, if they [`can be`](Register::can_be_flat).
@@ -120,6 +135,7 @@ impl Register {
         let words: Arc<[AtomicU64]> =
             (0..(self.size * u64::from(self.cell_bytes())).div_ceil(8)).map(|_| AtomicU64::new(0)).collect();
         let old = std::mem::replace(&mut self.cells, Cells::Flat(Arc::clone(&words)));
+        self.fill();
         if let Cells::Sparse(old) = old {
             for (index, value) in old {
                 self.write(index, value);
@@ -130,7 +146,7 @@ impl Register {
 
     /// Bytes of a cell in the array: 1, 2, 4, 8 or 16.
     pub(crate) fn cell_bytes(&self) -> u32 {
-        let width = self.zero.as_bits().map_or(1, |bits| bits.width());
+        let width = numbers::packed(&self.zero).map_or(1, |(_, width)| width);
         width.div_ceil(8).max(1).next_power_of_two()
     }
 
@@ -149,10 +165,7 @@ impl Register {
     }
 
     fn flat_value(&self, number: u128) -> Value {
-        match &self.zero {
-            Value::Bits(zero) => Value::Bits(Bits::new(zero.width(), number)),
-            _ => Value::Bool(number != 0),
-        }
+        numbers::unpacked(&self.zero, number)
     }
 }
 
@@ -171,6 +184,7 @@ fn mask(bytes: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base_bits::Bits;
 
     fn cell(width: u32, value: u128) -> Value {
         Value::Bits(Bits::new(width, value))
@@ -194,6 +208,19 @@ mod tests {
             assert_eq!(flat.read(8), None);
             flat.clear();
             assert_eq!(flat.cells(), []);
+        }
+        let pair = |low, high| Value::Struct(vec![cell(16, low), cell(17, high)]);
+        let mut sparse = Register::new(4, pair(1, 2));
+        sparse.write(1, pair(0, 0));
+        let mut flat = sparse.clone();
+        flat.flatten(8).unwrap();
+        for register in [&mut sparse, &mut flat] {
+            register.write(3, pair(3, 0x1_ffff));
+            assert_eq!(register.read(0), Some(pair(1, 2)));
+            assert_eq!(register.cells(), [(1, pair(0, 0)), (3, pair(3, 0x1_ffff))]);
+            register.clear();
+            assert_eq!(register.cells(), []);
+            assert_eq!(register.read(3), Some(pair(1, 2)));
         }
         assert!(Register::new(9, cell(8, 0)).flatten(8).is_none());
         assert!(Register::new(8, cell(129, 0)).flatten(8).is_none());

@@ -172,14 +172,19 @@ impl<'c> PsaSwitch<'c> {
                 &[][..],
             ),
         };
-        let half = self.layout.half(half);
+        let half = self.layout.halves.half(half);
         let mut stages = Stages { core: self.core, runner: self.runner, half, now, budget: &packet.budget };
         stages.run(packet, facts, initial).map_err(|stop| self.core.stopped(&stop)).ok()
     }
 
     /// A field of a half's output metadata.
     fn asked(&self, half: Half, pass: &HalfDone, name: &str) -> u64 {
-        fields::get(&self.core.program, &self.layout.half(half).control.ty(Role::Output), &pass.output, name)
+        fields::get(
+            &self.core.program,
+            &self.layout.halves.half(half).control.ty(Role::Output),
+            &pass.output,
+            name,
+        )
     }
 
     fn resubmit(&mut self, packet: Packet, pass: &HalfDone) -> Option<Packet> {

@@ -1,10 +1,10 @@
 //! Runs one stage on a packet: parser, control, deparser.
 
 use super::half::HalfDone;
-use super::layout::Blocks;
 use super::packet::{Packet, Pass};
 use crate::budget::PacketBudget;
 use crate::core::Core;
+use crate::half::HalfBlocks;
 use crate::runner::StageRunner;
 use crate::stage::{Param, Stage, Stop, Visit};
 use crate::trace::EventKind;
@@ -16,7 +16,7 @@ use ir_value::{Value, fields};
 pub(super) struct Stages<'c> {
     pub(super) core: &'c mut Core,
     pub(super) runner: &'c mut (dyn StageRunner + 'c),
-    pub(super) half: &'c Blocks,
+    pub(super) half: &'c HalfBlocks,
     pub(super) now: Time,
     pub(super) budget: &'c PacketBudget,
 }

@@ -52,7 +52,7 @@ const RANDOM: Polynomial = Polynomial {
 
 impl HashUnit {
     /// The unit of an instance of `Hash`; `None` if its arguments are not known.
-    pub(crate) fn of(program: &Program, instance: &Instance) -> Option<HashUnit> {
+    pub fn of(program: &Program, instance: &Instance) -> Option<HashUnit> {
         Some(match member(program, instance, 0)?.as_str() {
             "IDENTITY" => HashUnit::Identity,
             "RANDOM" => HashUnit::Crc(RANDOM),

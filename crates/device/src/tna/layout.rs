@@ -1,73 +1,53 @@
 //! Positions of the stages and the intrinsic metadata in a program.
 
-use crate::half::Half;
-use crate::stage::{BlockName, Stage};
+use crate::half::{Half, Halves};
 use base_diag::Diagnostic;
 use base_diag::codes::tna as codes;
 use ir::{Arch, ExprKind, PackageArg, Program, Role, Type, TypeId, visit};
 
-/// Facts about a program, computed once.
-pub(crate) struct Layout {
-    ingress: Blocks,
-    egress: Blocks,
-    /// The control looks at `parser_err` itself: packets that the parser refuses reach it.
-    pub(super) reads_parser_error: bool,
-    /// 1 or 2.
-    pub(super) generation: u32,
+/// Type of what ingress asks of the traffic manager.
+pub const TO_MANAGER: &str = "ingress_intrinsic_metadata_for_tm_t";
+/// Type of what ingress asks of its deparser.
+pub const INGRESS_DEPARSER: &str = "ingress_intrinsic_metadata_for_deparser_t";
+/// Type of what egress asks of its deparser.
+pub const EGRESS_DEPARSER: &str = "egress_intrinsic_metadata_for_deparser_t";
+
+/// Type of what the parser of a half says: time and error.
+pub fn from_parser(half: Half) -> &'static str {
+    match half {
+        Half::Ingress => "ingress_intrinsic_metadata_from_parser_t",
+        Half::Egress => "egress_intrinsic_metadata_from_parser_t",
+    }
 }
 
-/// Blocks of a half.
-pub(super) struct Blocks {
-    pub(super) parser: Stage,
-    pub(super) control: Stage,
-    pub(super) deparser: Stage,
+/// Facts about a program, computed once.
+pub(crate) struct Layout {
+    pub(crate) halves: Halves,
+    /// The control looks at `parser_err` itself: packets that the parser refuses reach it.
+    pub(crate) reads_parser_error: bool,
+    /// 1 or 2.
+    pub(super) generation: u32,
 }
 
 impl Layout {
     pub(crate) fn new(program: &Program) -> Result<Layout, Vec<Diagnostic>> {
         check_pipes(program).map_err(|problem| vec![problem])?;
-        let half = |name: &str| {
-            Some(Blocks {
-                parser: Stage::of(program, &format!("{name}_parser"))?,
-                control: Stage::of(program, name)?,
-                deparser: Stage::of(program, &format!("{name}_deparser"))?,
-            })
-        };
-        let (Some(ingress), Some(egress)) = (half("ingress"), half("egress")) else {
+        let Some(halves) = Halves::of(program) else {
             return Err(vec![
                 Diagnostic::error(codes::PIPES, "a stage of the pipeline is missing")
                     .note("each of its six blocks has to be a block of its own"),
             ]);
         };
         Ok(Layout {
-            ingress,
-            egress,
+            halves,
             reads_parser_error: reads_parser_error(program),
             generation: if program.arch == Arch::Tna(1) { 1 } else { 2 },
         })
     }
 
-    pub(super) fn half(&self, half: Half) -> &Blocks {
-        match half {
-            Half::Ingress => &self.ingress,
-            Half::Egress => &self.egress,
-        }
-    }
-
-    /// The stage of a half; `None` if it has no such block.
-    pub(crate) fn stage(&self, half: Half, block: BlockName) -> Option<&Stage> {
-        let Blocks { parser, control, deparser } = self.half(half);
-        match block {
-            BlockName::Parser => Some(parser),
-            BlockName::Deparser => Some(deparser),
-            block => (block == half.control()).then_some(control),
-        }
-    }
-
     /// Types of headers and metadata; there is no metadata that goes all the way.
     pub(crate) fn types(&self, half: Half) -> [Type; 3] {
-        let control = &self.half(half).control;
-        [Role::Headers, Role::Metadata, Role::StandardMetadata].map(|role| control.ty(role))
+        self.halves.types(half, [Role::Headers, Role::Metadata, Role::StandardMetadata])
     }
 
     /// Bits of what the control plane sets for a port, before a frame.
@@ -106,7 +86,7 @@ pub(super) fn named(program: &Program, name: &str) -> Option<Type> {
 }
 
 fn reads_parser_error(program: &Program) -> bool {
-    let Some(ty) = named(program, "ingress_intrinsic_metadata_from_parser_t") else { return false };
+    let Some(ty) = named(program, from_parser(Half::Ingress)) else { return false };
     let Some(field) = program.fields(&ty).iter().position(|field| field.name == "parser_err") else {
         return false;
     };

@@ -14,6 +14,7 @@
 //! public architecture file of open-p4studio, and the model of p4c's test generator. docs/tna.md lists what the hardware
 //! leaves open and what is decided here.
 
+mod half;
 mod hash;
 mod layout;
 mod object;
@@ -22,7 +23,10 @@ mod pipeline;
 mod stages;
 mod state;
 
+pub use crate::half::Half;
+pub use half::{HalfDone, HalfStart};
 pub use hash::HashUnit;
+pub use layout::{EGRESS_DEPARSER, INGRESS_DEPARSER, TO_MANAGER, from_parser};
 pub(crate) use layout::{Layout, check_pipes};
 pub(crate) use object::object;
 pub(crate) use pipeline::TofinoSwitch;

@@ -1,11 +1,9 @@
 //! TNA's extern objects.
 
 use super::hash::{HashUnit, SELECTOR_HASHES};
-use crate::build::{member, number};
+use crate::build::{member, number, portable_object};
 use crate::hash::Algorithm;
 use crate::objects::Object;
-use crate::objects::counter::Counter;
-use crate::objects::meter::MeterArray;
 use crate::objects::profile::Profile;
 use crate::objects::register::Register;
 use ir::{Const, ExprKind, Instance, Program};
@@ -22,14 +20,6 @@ pub(crate) fn object(program: &Program, instance: &Instance, name: &str) -> Opti
             Some(unit) => Object::HashUnit(unit),
             None => return Some(Err("the hash algorithm or its polynomial is not supported".into())),
         },
-        "Register" => match instance.type_args.first() {
-            Some(ty) => {
-                let initial = instance.args.get(1).and_then(|arg| Value::constant(program, arg));
-                let initial = initial.unwrap_or_else(|| Value::zero(program, ty));
-                Object::Register(Register::new(number(instance, 0), initial))
-            }
-            None => return Some(Err("the register has no element type".into())),
-        },
         // One cell, which the control plane can write.
         "RegisterParam" => match instance.args.first().and_then(|arg| Value::constant(program, arg)) {
             Some(initial) => Object::Register(Register::new(1, initial)),
@@ -42,11 +32,6 @@ pub(crate) fn object(program: &Program, instance: &Instance, name: &str) -> Opti
             }
             None => return Some(Err("the register has no element type".into())),
         },
-        "Counter" => Object::Counter(Counter::new(number(instance, 0))),
-        "DirectCounter" => Object::DirectCounter,
-        "Meter" => Object::Meter(MeterArray::new(number(instance, 0), counts_bytes(program, instance, 1))),
-        "DirectMeter" => Object::DirectMeter(counts_bytes(program, instance, 0)),
-        "ActionProfile" => Object::Profile(Profile::new(number(instance, 0), None)),
         "ActionSelector" => match selector(program, instance) {
             Some(profile) => Object::Profile(profile),
             None => {
@@ -54,7 +39,7 @@ pub(crate) fn object(program: &Program, instance: &Instance, name: &str) -> Opti
                 return Some(Err(format!("the hash of an action selector is one of {known}")));
             }
         },
-        _ => return None,
+        name => return portable_object(program, instance, name),
     }))
 }
 
@@ -68,8 +53,4 @@ fn selector(program: &Program, instance: &Instance) -> Option<Profile> {
     let name = member(program, named(1)?, 0)?;
     let algorithm = SELECTOR_HASHES.contains(&name.as_str()).then(|| Algorithm::by_name(&name))??;
     Some(Profile::new(size, Some(algorithm)))
-}
-
-fn counts_bytes(program: &Program, instance: &Instance, position: usize) -> bool {
-    member(program, instance, position).is_some_and(|name| name == "BYTES")
 }

@@ -1,8 +1,10 @@
 //! Ingress, the traffic manager, and egress.
 
-use super::layout::{Layout, named};
+use super::half::{HalfDone, HalfStart};
+use super::layout::{EGRESS_DEPARSER, INGRESS_DEPARSER, Layout, TO_MANAGER, named};
 use super::packet::Packet;
-use super::stages::{Done, Stages};
+use super::stages::Stages;
+use crate::blueprint::Blocks;
 use crate::core::Core;
 use crate::environment::Source;
 use crate::half::Half;
@@ -18,13 +20,10 @@ use ir_value::wire::encode;
 use ir_value::{Value, fields};
 use p4_arch::tna::{self, drop_ctl};
 
-const TO_MANAGER: &str = "ingress_intrinsic_metadata_for_tm_t";
-const INGRESS_DEPARSER: &str = "ingress_intrinsic_metadata_for_deparser_t";
-const EGRESS_DEPARSER: &str = "egress_intrinsic_metadata_for_deparser_t";
-
 /// A device at work.
 pub(crate) struct TofinoSwitch<'c> {
     core: &'c mut Core,
+    blocks: Blocks<'c>,
     runner: &'c mut (dyn StageRunner + 'c),
     layout: &'c Layout,
 }
@@ -44,10 +43,11 @@ impl<'c> TofinoSwitch<'c> {
     /// Switch for a program with this layout.
     pub(crate) fn of(
         core: &'c mut Core,
+        blocks: Blocks<'c>,
         runner: &'c mut (dyn StageRunner + 'c),
         layout: &'c Layout,
     ) -> TofinoSwitch<'c> {
-        TofinoSwitch { core, runner, layout }
+        TofinoSwitch { core, blocks, runner, layout }
     }
 
     /// Runs a received frame through ingress.
@@ -89,9 +89,13 @@ impl<'c> TofinoSwitch<'c> {
     }
 
     /// Runs a half; nothing if the packet came to its end in it.
-    fn half(&mut self, half: Half, packet: &Packet, metadata: Vec<u8>, now: Time) -> Option<Done> {
+    fn half(&mut self, half: Half, packet: &Packet, metadata: Vec<u8>, now: Time) -> Option<HalfDone> {
         let length = packet.frame.len() as u64;
         let input = [metadata.as_slice(), &packet.frame].concat();
+        let start = HalfStart { half, input: &input, length, budget: &packet.budget };
+        if let Ok(done) = self.runner.tna_half(self.core, self.blocks.of(half), start, now) {
+            return done;
+        }
         let layout = self.layout;
         let mut stages =
             Stages { core: self.core, runner: self.runner, layout, half, now, budget: &packet.budget };
@@ -156,11 +160,11 @@ impl<'c> TofinoSwitch<'c> {
     }
 
     /// The traffic manager; gives the packet if it is resubmitted.
-    fn after_ingress(&mut self, packet: Packet, done: Done, queued: &mut Vec<Queued>) -> Option<Packet> {
+    fn after_ingress(&mut self, packet: Packet, done: HalfDone, queued: &mut Vec<Queued>) -> Option<Packet> {
         let program = self.core.program.clone();
         let asked = |name: &str| done.field(&program, TO_MANAGER, name);
         let dropped = done.field(&program, INGRESS_DEPARSER, "drop_ctl");
-        if let Some(mirror) = done.effects.mirror.clone()
+        if let Some(mirror) = done.mirror.clone()
             && dropped & drop_ctl::MIRROR == 0
         {
             let cause = Cause::IngressClone { session: mirror.session };
@@ -170,7 +174,7 @@ impl<'c> TofinoSwitch<'c> {
             queued.extend(self.mirror(&packet, &mirror, frame, cause));
         }
         let is_kept = dropped & drop_ctl::PACKET == 0;
-        if is_kept && let Some(data) = done.effects.resubmission.clone() {
+        if is_kept && let Some(data) = done.resubmission.clone() {
             return self.resubmit(packet, data);
         }
         let next = Packet {
@@ -280,7 +284,7 @@ impl<'c> TofinoSwitch<'c> {
         let program = self.core.program.clone();
         let dropped = done.field(&program, EGRESS_DEPARSER, "drop_ctl");
         let mut mirrored = vec![];
-        if let Some(mirror) = &done.effects.mirror
+        if let Some(mirror) = &done.mirror
             && dropped & drop_ctl::MIRROR == 0
         {
             let cause = Cause::EgressClone { session: mirror.session };

@@ -1,6 +1,7 @@
 //! Runs one half on a packet: parser, control, deparser.
 
-use super::layout::{Layout, named};
+use super::half::HalfDone;
+use super::layout::{Layout, TO_MANAGER, from_parser, named};
 use super::packet::Pass;
 use crate::budget::PacketBudget;
 use crate::core::Core;
@@ -9,7 +10,7 @@ use crate::runner::StageRunner;
 use crate::stage::{Effects, Param, Stage, Stop, Visit};
 use crate::trace::EventKind;
 use base_time::Time;
-use ir::{ErrorId, Program, Role, Type};
+use ir::{ErrorId, Role, Type};
 use ir_value::{Value, fields};
 use p4_arch::tna::parser_error;
 
@@ -23,31 +24,12 @@ pub(super) struct Stages<'c> {
     pub(super) budget: &'c PacketBudget,
 }
 
-/// Result of a half.
-pub(super) struct Done {
-    /// The intrinsic metadata, each by its type.
-    pub(super) intrinsic: Vec<(Type, Value)>,
-    /// The calls that the deparser made.
-    pub(super) effects: Effects,
-    /// The deparsed packet.
-    pub(super) frame: Vec<u8>,
-}
-
-impl Done {
-    /// A field of the intrinsic metadata with this type name.
-    pub(super) fn field(&self, program: &Program, of: &str, name: &str) -> u64 {
-        let Some(ty) = named(program, of) else { return 0 };
-        let value = self.intrinsic.iter().find(|(known, _)| *known == ty);
-        value.map_or(0, |(ty, value)| fields::get(program, ty, value, name))
-    }
-}
-
 impl Stages<'_> {
     /// Runs parser, control and deparser. `input` is what the parser sees, metadata first; `length` the frame's. Nothing
     /// if the parser drops the packet.
-    pub(super) fn run(&mut self, input: Vec<u8>, length: u64) -> Result<Option<Done>, Stop> {
+    pub(super) fn run(&mut self, input: Vec<u8>, length: u64) -> Result<Option<HalfDone>, Stop> {
         let program = self.core.program.clone();
-        let blocks = self.layout.half(self.half);
+        let blocks = self.layout.halves.half(self.half);
         let mut pass = Pass {
             headers: Value::zero(&program, &blocks.control.ty(Role::Headers)),
             metadata: Value::zero(&program, &blocks.control.ty(Role::Metadata)),
@@ -72,13 +54,14 @@ impl Stages<'_> {
         visit.end?;
         let mut frame = visit.emitted;
         frame.extend(&pass.payload);
-        Ok(Some(Done { intrinsic: pass.intrinsic, effects: visit.effects, frame }))
+        let Effects { mirror, resubmission, .. } = visit.effects;
+        Ok(Some(HalfDone { intrinsic: pass.intrinsic, mirror, resubmission, frame }))
     }
 
     /// The intrinsic metadata that is not zero when a half begins: no unicast port is set.
     fn initial(&self) -> Vec<(Type, Value)> {
         let program = &self.core.program;
-        let Some(ty) = named(program, "ingress_intrinsic_metadata_for_tm_t") else { return vec![] };
+        let Some(ty) = named(program, TO_MANAGER) else { return vec![] };
         let mut value = Value::zero(program, &ty);
         fields::set(program, &ty, &mut value, "ucast_egress_port", u128::from(p4_arch::tna::NO_PORT));
         vec![(ty, value)]
@@ -86,12 +69,8 @@ impl Stages<'_> {
 
     /// The parser's own metadata: clock and error.
     fn parsed(&mut self, pass: &mut Pass, error: u64) {
-        let name = match self.half {
-            Half::Ingress => "ingress_intrinsic_metadata_from_parser_t",
-            Half::Egress => "egress_intrinsic_metadata_from_parser_t",
-        };
         let program = self.core.program.clone();
-        let Some(ty) = named(&program, name) else { return };
+        let Some(ty) = named(&program, from_parser(self.half)) else { return };
         let mut value = Value::zero(&program, &ty);
         let now = self.core.timestamp(self.half, self.now);
         fields::set(&program, &ty, &mut value, "global_tstamp", u128::from(now));

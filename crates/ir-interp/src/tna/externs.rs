@@ -128,7 +128,7 @@ impl Arch for TnaArch {
                 Ok(Value::Void)
             }
             (_, "execute" | "execute_log") => m.execute_register(instance, method, args),
-            (_, "predicate") => m.predicate(instance, method, args),
+            (_, "predicate") => m.predicate(instance, object, method, call),
             _ => Err(Stop::Broken("an extern method that is not supported")),
         }
     }

@@ -3,7 +3,7 @@
 use super::externs::Tna;
 use crate::externs::number_of;
 use device::stage::Stop;
-use ir::{Const, Expr, ExprKind, ExternMethod, InstanceId};
+use ir::{Call, Const, Expr, ExprKind, ExternMethod, ExternObject, InstanceId};
 use ir_value::Value;
 
 impl Tna<'_> {
@@ -82,15 +82,22 @@ impl Tna<'_> {
     pub(super) fn predicate(
         &mut self,
         id: InstanceId,
+        object: &ExternObject,
         method: &ExternMethod,
-        args: &[Option<Expr>],
+        call: &Call,
     ) -> Result<Value, Stop> {
         let mut combination = 0;
         for at in 0..method.signature.params.len() {
-            if let Some(Some(holds)) = args.get(at) {
+            if let Some(Some(holds)) = call.args.get(at) {
                 combination |= u32::from(self.eval_bool(holds)?) << at;
             }
         }
-        number_of(self.type_arg(id, 2)?, 1 << combination)
+        // The type is the method's own, or that of the action's result.
+        let position = if object.name.starts_with("Direct") { 1 } else { 2 };
+        let ty = match call.type_args.first() {
+            Some(ty) => self.program.representation(ty),
+            None => self.type_arg(id, position)?,
+        };
+        number_of(ty, 1 << combination)
     }
 }

@@ -67,7 +67,8 @@ impl<'a> Code<'a, '_> {
         match &stmt.kind {
             StmtKind::Emit(_, header) => self.places().target(header).is_some_and(|(_, shape)| {
                 *bytes += shape.most_bytes();
-                shape.is_even()
+                // TNA fills headers up with zero bits.
+                shape.is_even() || self.is_tna()
             }),
             StmtKind::If(cond, yes, no) => {
                 let inner = [yes, no];

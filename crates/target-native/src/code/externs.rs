@@ -8,7 +8,6 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use dataplane_api::DropReason;
 use device::ValueCallee;
-use device::stage::BlockName;
 use ir::{Call, Callee, Const, Expr, ExprKind, InstanceId};
 use std::mem::offset_of;
 
@@ -20,6 +19,9 @@ impl<'a> Code<'a, '_> {
     pub(crate) fn call(&mut self, call: &'a Call) -> Made<bool> {
         if let Some(callee) = ValueCallee::of(self.program, &call.callee) {
             return self.call_value(callee, call, None);
+        }
+        if self.is_tna() {
+            return self.tna_call(call);
         }
         let args: Vec<&'a Expr> = call.args.iter().flatten().collect();
         match call.callee {
@@ -92,7 +94,7 @@ impl<'a> Code<'a, '_> {
         match (object, method, args) {
             ("register", "read", [result, index]) => self.register_read(instance, result, index),
             ("register", "write", [index, value]) => self.register_write(instance, index, value),
-            ("counter", "count", [index]) => self.count(instance, index),
+            ("counter", "count", [index]) => self.count(instance, index, None),
             ("direct_counter", "count", []) => Ok(true),
             ("meter", "execute_meter", [index, result]) => self.execute_meter(instance, index, result),
             ("direct_meter", "read", [result]) => self.read_meter(instance, result),
@@ -332,55 +334,5 @@ impl<'a> Code<'a, '_> {
         let offset = self.shift_up(index, cells.bytes.ilog2());
         let base = self.cells(cells.index);
         self.b.ins().iadd(base, offset)
-    }
-
-    pub(crate) fn count(&mut self, instance: InstanceId, index: &'a Expr) -> Made<bool> {
-        let Some(cells) = self.facts.cells.get(&instance).copied() else { return Ok(false) };
-        let Some(index) = self.word(index)? else { return Ok(false) };
-        if self.ahead {
-            self.prefetch_cell(cells, index);
-            return Ok(true);
-        }
-        let inside = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, index, cells.size as i64);
-        self.branch(
-            inside,
-            |code| {
-                let address = code.cell(cells, index);
-                code.count_packet(address);
-                Ok(())
-            },
-            |_| Ok(()),
-        )?;
-        Ok(true)
-    }
-
-    /// Length for counters and meters of bytes: in ingress and egress the program's own, if it has one, else the length
-    /// of the packet on arrival.
-    pub(crate) fn counted(&mut self) -> Value {
-        let is_said = matches!(self.block, BlockName::Ingress | BlockName::Egress);
-        if let Some(index) = self.layout.counted.filter(|_| is_said) {
-            let bytes = self.scalar(index);
-            return self.resize(bytes, types::I64);
-        }
-        let registers = self.layout.registers;
-        if !self.facts.frame_externs.is_empty() {
-            return self.scalar(registers.pass_length);
-        }
-        let (start, end) = (self.scalar(registers.start), self.scalar(registers.end));
-        self.b.ins().isub(end, start)
-    }
-
-    /// Counts one packet and its bytes at the address of a counter: a cell of this worker, which no other thread writes.
-    pub(crate) fn count_packet(&mut self, counter: Value) {
-        if self.ahead {
-            return self.prefetch(counter);
-        }
-        let bytes = self.counted();
-        let one = self.number(types::I64, 1);
-        for (at, more) in [(0, one), (8, bytes)] {
-            let old = self.b.ins().load(types::I64, PLAIN, counter, at);
-            let new = self.b.ins().iadd(old, more);
-            self.b.ins().store(PLAIN, new, counter, at);
-        }
     }
 }

@@ -20,8 +20,9 @@ impl<'a> Code<'a, '_> {
         self.spill_registers();
         self.layout.counted.into_iter().for_each(|index| self.spill_scalar(index));
         nodes.iter().for_each(|node| self.spill(node));
+        let is_alone = self.is_tna() && super::is_alone(self.program, self.block, stmt);
         let id = self.notes.fallbacks.len() as u64;
-        self.notes.fallbacks.push(Fallback { block: self.block, stmt: stmt.clone(), vars });
+        self.notes.fallbacks.push(Fallback { block: self.block, stmt: stmt.clone(), vars, is_alone });
         let id = self.number(types::I32, id);
         let call = self.b.ins().call(self.calls.statement, &[self.context, id]);
         let code = self.b.inst_results(call)[0];

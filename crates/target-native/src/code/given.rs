@@ -108,6 +108,9 @@ impl<'a> Code<'a, '_> {
             ExprKind::Aggregate(parts) if self.is_struct(&expr.ty) => {
                 parts.iter().map(|part| self.given(part, numbers)).collect::<Option<_>>().map(Given::Struct)
             }
+            ExprKind::Aggregate(parts) if self.program.is_header(&expr.ty) => {
+                parts.iter().map(|part| self.given(part, numbers)).collect::<Option<_>>().map(Given::Header)
+            }
             _ => match self.places().find(expr)? {
                 Place::Node(node) => Some(Given::Node(node.clone())),
                 _ => None,
@@ -133,7 +136,8 @@ impl<'a> Code<'a, '_> {
         }
         match &message {
             Message::Digest(_, data) | Message::Log(_, Some(data)) => self.spill_given(data),
-            Message::Log(_, None) => {}
+            Message::Mirror(_, Some(data)) | Message::Resubmission(Some(data)) => self.spill_given(data),
+            Message::Log(_, None) | Message::Mirror(_, None) | Message::Resubmission(None) => {}
         }
         let id = self.number(types::I32, self.notes.messages.len() as u64);
         self.notes.messages.push(message);
@@ -145,7 +149,9 @@ impl<'a> Code<'a, '_> {
         match given {
             Given::Number(..) => {}
             Given::Node(node) => self.spill(node),
-            Given::Struct(parts) => parts.iter().for_each(|part| self.spill_given(part)),
+            Given::Struct(parts) | Given::Header(parts) => {
+                parts.iter().for_each(|part| self.spill_given(part));
+            }
         }
     }
 }

@@ -39,7 +39,14 @@ impl<'a> Code<'a, '_> {
             let zero = self.number(types::I32, 0);
             self.set_scalar(*index, zero);
         }
+        for index in homes.counters.values() {
+            let zero = self.number(types::I32, 0);
+            self.set_scalar(*index, zero);
+        }
         self.set_counter(None);
+        if self.is_tna() {
+            return;
+        }
         let (params, vars) = match self.facts.controls.get(&block) {
             Some(id) => (&self.program.control(*id).params, &self.program.control(*id).vars),
             None => {
@@ -77,7 +84,7 @@ impl<'a> Code<'a, '_> {
         }
     }
 
-    fn argument(&mut self, which: usize) -> Value {
+    pub(crate) fn argument(&mut self, which: usize) -> Value {
         let at = (offset_of!(Context, arguments) + 8 * which) as i32;
         self.b.ins().load(types::I64, PLAIN, self.context, at)
     }
@@ -89,6 +96,8 @@ impl<'a> Code<'a, '_> {
         self.spill_scalar(self.layout.registers.fuel);
         let carried = self.layout.half.iter().flat_map(|homes| &homes.carried);
         carried.for_each(|(_, node)| self.spill(node));
+        let intrinsic = self.layout.half.iter().flat_map(|homes| &homes.intrinsic);
+        intrinsic.for_each(|(_, node)| self.spill(node));
         let fate = self.number(types::I32, u64::from(WAITS));
         self.b.ins().store(PLAIN, fate, self.packet, offset_of!(Packet, fate) as i32);
         self.b.ins().jump(self.next, &[]);

@@ -11,13 +11,14 @@
 //!
 //! - [`place`] finds locations, [`can`] decides which statements code can do. The others are a call of the interpreter for one
 //!   statement, or for a stage.
-//! - [`wire`] reads and writes header fields, [`value`] makes values, [`stmt`], [`parser`], [`table`], [`constant`], [`externs`], [`pack`] and
-//!   [`deparser`] the rest; [`frames`] leaves packets to frame externs; [`half`] and [`psa`] are PSA's way and externs; [`given`] is about externs that the runtime does, [`varbit`] about headers of variable length.
+//! - [`wire`] reads and writes header fields, [`value`] makes values, [`stmt`], [`parser`], [`table`], [`constant`], [`externs`], [`count`], [`pack`] and
+//!   [`deparser`] the rest; [`frames`] leaves packets to frame externs; [`half`] and [`psa`] are PSA's way and externs, [`tna`], [`tna_externs`], [`tna_cells`] and [`tna_parser`] TNA's; [`given`] is about externs that the runtime does, [`varbit`] about headers of variable length.
 //! - [`frame`] brings variables to their homes and back, where somebody else is to see them.
 
 mod ahead;
 pub(crate) mod can;
 mod constant;
+mod count;
 mod deparser;
 mod externs;
 mod frame;
@@ -31,6 +32,10 @@ pub(crate) mod place;
 mod psa;
 mod stmt;
 mod table;
+mod tna;
+mod tna_cells;
+mod tna_externs;
+mod tna_parser;
 mod value;
 mod value_calls;
 mod varbit;
@@ -51,6 +56,8 @@ use ir::Program;
 use place::Places;
 use std::collections::BTreeMap;
 use std::mem::offset_of;
+pub(crate) use tna_cells::packed_widths;
+pub(crate) use tna_externs::is_alone;
 
 /// Part of the pipeline that code is made for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -68,7 +75,7 @@ pub(crate) enum Part {
     /// From one of the positions at which frames of frame externs continue to the end of ingress. True for a fresh
     /// frame.
     Resume(usize, bool),
-    /// Half of PSA.
+    /// Half of PSA or TNA.
     Half(Half),
     /// Behind egress, with variables as they lie in the frame: drop, checksums, deparser.
     Out,
@@ -101,6 +108,10 @@ pub(crate) struct Code<'a, 'b> {
     pub(crate) drops: BTreeMap<DropReason, Block>,
     /// Block for parser errors: the error is its parameter.
     pub(crate) reject: Option<Block>,
+    /// The table whose action's code is being made, if code tells the device its hits.
+    pub(crate) current: Option<usize>,
+    /// On TNA, the residual checksums of the parser.
+    pub(crate) deposits: Vec<tna_parser::Deposit<'a>>,
     /// The packet is only run ahead, without effects, to prefetch memory for its lookups: see [`ahead`].
     pub(crate) ahead: bool,
 }
@@ -155,6 +166,8 @@ impl<'a, 'b> Code<'a, 'b> {
             next,
             drops: BTreeMap::new(),
             reject: None,
+            current: None,
+            deposits: vec![],
             ahead: false,
         };
         code.batch(part, packets, count)?;

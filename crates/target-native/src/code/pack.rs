@@ -6,10 +6,10 @@
 //! some are not                                                               a list of numbers with widths, another call
 //! ```
 
-use super::place::{HeaderAt, Place, span};
+use super::place::{HeaderAt, Place, is_near, span};
 use super::value::Reach;
-use super::{Code, Made, PLAIN};
-use crate::layout::kind_of;
+use super::{Code, Made, PLAIN, Unable};
+use crate::layout::{Part, kind_of};
 use crate::runtime::FILL_IN_FRONT;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use device::hash::{Algorithm, ByByte, by_byte};
@@ -39,7 +39,8 @@ impl HashPlan<'_> {
 
 /// One field or value.
 struct Item<'a> {
-    expr: &'a Expr,
+    /// `None` for a field of a header that is given as a whole, which is in its place.
+    expr: Option<&'a Expr>,
     width: u32,
     /// The place, if the expression is one.
     place: Option<Place<'a>>,
@@ -86,11 +87,23 @@ impl<'a> Code<'a, '_> {
         match &data.kind {
             ExprKind::Aggregate(parts) => parts.iter().try_for_each(|part| self.items(part, items)),
             ExprKind::Cast(inner) if matches!(inner.kind, ExprKind::Aggregate(_)) => self.items(inner, items),
+            _ if self.program.is_header(&data.ty) => {
+                let (header, shape) = self.places().target(data)?;
+                fields(&header, &shape.parts, items)
+            }
             _ => {
                 let width = kind_of(self.program, &data.ty)?.width();
                 let place = self.places().scalar(data).map(|(place, _)| place);
-                self.places().can(data).then(|| items.push(Item { expr: data, width, place }))
+                self.places().can(data).then(|| items.push(Item { expr: Some(data), width, place }))
             }
+        }
+    }
+
+    fn item(&mut self, item: &Item<'a>) -> Made<Value> {
+        match (item.expr, &item.place) {
+            (Some(expr), _) => self.value(expr),
+            (None, Some(place)) => self.read(place),
+            (None, None) => Err(Unable("an item without a place")),
         }
     }
 
@@ -207,7 +220,7 @@ impl<'a> Code<'a, '_> {
         let (mut word, mut filled) = (self.number(types::I64, 0), front);
         let (mut bits, mut words) = (front, vec![]);
         for item in &plan.items {
-            let value = self.value(item.expr)?;
+            let value = self.item(item)?;
             let mut left = item.width;
             bits += left;
             while left > 0 {
@@ -280,10 +293,10 @@ impl<'a> Code<'a, '_> {
     }
 
     /// The address of a list of numbers with their widths, which are 0 for those of invalid headers, and how many they are.
-    fn list(&mut self, plan: &HashPlan<'a>) -> Made<(Value, Value)> {
+    pub(crate) fn list(&mut self, plan: &HashPlan<'a>) -> Made<(Value, Value)> {
         let mut at = self.layout.homes.scratch + LIST;
         for item in &plan.items {
-            let value = self.value(item.expr)?;
+            let value = self.item(item)?;
             let (low, high) = match self.b.func.dfg.value_type(value) {
                 types::I128 => self.b.ins().isplit(value),
                 _ => (self.resize(value, types::I64), self.number(types::I64, 0)),
@@ -337,6 +350,20 @@ impl<'a> Code<'a, '_> {
         let sum = self.b.ins().bnot(sum);
         self.b.ins().uextend(types::I64, sum)
     }
+}
+
+/// Adds the fields of a header; `None` if it has one that code does not read.
+fn fields<'a>(header: &HeaderAt<'a>, parts: &'a [Part], items: &mut Vec<Item<'a>>) -> Option<()> {
+    parts.iter().try_for_each(|part| match part {
+        Part::Struct(parts) => fields(header, parts, items),
+        Part::Varbit => None,
+        Part::Field(_, kind) => {
+            let place = Place::Part(header.clone(), part);
+            (kind.width() <= 128 && is_near(&place)).then(|| {
+                items.push(Item { expr: None, width: kind.width(), place: Some(place) });
+            })
+        }
+    })
 }
 
 /// The items as runs of bytes of one header, an even number each; `None` if they are anything else.

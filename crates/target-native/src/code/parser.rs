@@ -37,6 +37,7 @@ impl<'a> Code<'a, '_> {
         self.stmts(&parser.locals)?;
         let states: Vec<Block> = parser.states.iter().map(|_| self.b.create_block()).collect();
         let cyclic = is_cyclic(parser);
+        self.begin_deposits();
         let idle = self.b.declare_var(types::I32);
         let zero = self.number(types::I32, 0);
         self.b.def_var(idle, zero);
@@ -61,6 +62,7 @@ impl<'a> Code<'a, '_> {
         self.b.seal_block(done);
         self.b.switch_to_block(done);
         self.reject = None;
+        self.end_deposits(error)?;
         Ok(error)
     }
 
@@ -77,15 +79,21 @@ impl<'a> Code<'a, '_> {
         self.leave_if(stuck, block, &[]);
     }
 
-    /// Jumps to the target of a transition; `accept` and `reject` end the parser without an error.
+    /// The error at the end of a parser: `accept` has none, and `reject` only on TNA.
+    fn error_at(&mut self, end: StateRef) -> Value {
+        let error = if end == StateRef::Reject { self.error_number(0) } else { 0 };
+        self.number(types::I32, error)
+    }
+
+    /// Jumps to the target of a transition.
     fn go(&mut self, next: StateRef, states: &[Block], done: Block) {
         match next {
             StateRef::State(state) => {
                 self.b.ins().jump(states[state.index()], &[]);
             }
-            StateRef::Accept | StateRef::Reject => {
-                let none = self.number(types::I32, 0);
-                self.b.ins().jump(done, &[none.into()]);
+            end @ (StateRef::Accept | StateRef::Reject) => {
+                let error = self.error_at(end);
+                self.b.ins().jump(done, &[error.into()]);
             }
         }
     }
@@ -107,9 +115,9 @@ impl<'a> Code<'a, '_> {
             };
             match case.next {
                 StateRef::State(state) => self.leave_if(fits, states[state.index()], &[]),
-                StateRef::Accept | StateRef::Reject => {
-                    let none = self.number(types::I32, 0);
-                    self.leave_if(fits, done, &[none]);
+                end @ (StateRef::Accept | StateRef::Reject) => {
+                    let error = self.error_at(end);
+                    self.leave_if(fits, done, &[error]);
                 }
             }
         }
@@ -207,7 +215,8 @@ impl<'a> Code<'a, '_> {
     /// `packet.extract(header)` of a header of fixed size.
     pub(crate) fn extract(&mut self, expr: &'a Expr) -> Made<Extracted> {
         let Some((header, shape)) = self.places().header(expr) else { return Ok(Extracted::Not) };
-        if !shape.is_even() || matches!(header, HeaderAt::Element(_, Index::Computed(_))) {
+        let fits = shape.is_even() || self.is_tna();
+        if !fits || matches!(header, HeaderAt::Element(_, Index::Computed(_))) {
             return Ok(Extracted::Not);
         }
         let bytes = shape.bytes();
@@ -237,15 +246,19 @@ impl<'a> Code<'a, '_> {
         cursor: Value,
     ) -> Made<()> {
         match header {
-            HeaderAt::Own(index) if !self.facts.copies => self.b.def_var(self.pointers[*index], cursor),
+            HeaderAt::Own(index) if !self.facts.copies && shape.is_even() => {
+                self.b.def_var(self.pointers[*index], cursor)
+            }
             HeaderAt::Own(index) => {
                 self.go_home(*index);
                 let home = self.pointer(header, Reach::Write)?;
                 self.copy_header(home, cursor, header, shape);
+                self.clear_filling(home, shape.bits)?;
             }
             HeaderAt::Element(..) => {
                 let element = self.pointer(header, Reach::Write)?;
                 self.copy(element, cursor, shape.bytes());
+                self.clear_filling(element, shape.bits)?;
             }
         }
         let siblings = self.places().siblings(expr);
@@ -338,7 +351,12 @@ impl<'a> Code<'a, '_> {
             return Ok(false);
         }
         let holds = self.value(cond)?;
-        let error = self.value(error)?;
+        let mut error = self.value(error)?;
+        if self.is_tna() {
+            let refused = self.number(types::I32, super::tna::REFUSED);
+            let is_none = self.b.ins().icmp_imm_u(IntCC::Equal, error, 0);
+            error = self.b.ins().select(is_none, refused, error);
+        }
         let fails = self.b.ins().bxor_imm_s(holds, 1);
         self.leave_if(fails, reject, &[error]);
         Ok(true)

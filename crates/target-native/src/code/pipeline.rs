@@ -65,6 +65,7 @@ impl<'a> Code<'a, '_> {
                 code.fill_packet();
                 code.out(code.facts.recirculates)
             }
+            Part::Half(half) if code.is_tna() => code.tna_half(half),
             Part::Half(half) => code.half(half),
         })?;
         self.b.ins().return_(&[]);

@@ -174,7 +174,7 @@ pub(crate) fn span(place: &Place) -> Option<(u32, u32)> {
 
 /// True if the place is not in a header, or in 16 bytes of one. Slices are of values that code can hold, or in a
 /// header.
-fn is_near(place: &Place) -> bool {
+pub(crate) fn is_near(place: &Place) -> bool {
     match span(place) {
         Some((at, width)) => (at + width).div_ceil(8) - at / 8 <= 16,
         None => match place {

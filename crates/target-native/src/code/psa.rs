@@ -19,6 +19,9 @@ impl<'a> Code<'a, '_> {
         if self.layout.half.is_none() {
             return Ok(false);
         }
+        if self.is_tna() {
+            return self.tna_answer(to, call);
+        }
         let to = to.map(|to| self.places().scalar(to));
         if matches!(to, Some(None)) {
             return Ok(false);
@@ -75,8 +78,8 @@ impl<'a> Code<'a, '_> {
         args: &[&'a Expr],
     ) -> Made<bool> {
         match (object, method, args) {
-            ("Counter", "count", [index]) => self.count(instance, index),
-            ("DirectCounter", "count", []) => self.count_entry(),
+            ("Counter", "count", [index]) => self.count(instance, index, None),
+            ("DirectCounter", "count", []) => self.count_entry(None),
             ("Register", "write", [index, value]) => self.register_write(instance, index, value),
             ("Digest", "pack", [data]) => {
                 let mut numbers = vec![];
@@ -154,12 +157,12 @@ impl<'a> Code<'a, '_> {
         Ok(Some(self.b.ins().iadd(hash, base)))
     }
 
-    fn sum_register(&self, instance: InstanceId) -> Option<usize> {
+    pub(crate) fn sum_register(&self, instance: InstanceId) -> Option<usize> {
         self.layout.half.as_ref()?.sums.get(&instance).copied()
     }
 
     /// Adds the 16-bit words of `data` to the ones' complement sum, or their complements.
-    fn add(&mut self, instance: InstanceId, data: &'a Expr, subtract: bool) -> Made<bool> {
+    pub(crate) fn add(&mut self, instance: InstanceId, data: &'a Expr, subtract: bool) -> Made<bool> {
         let Some(index) = self.sum_register(instance) else { return Ok(false) };
         let Some(plan) = self.plan_sum(data) else { return Ok(false) };
         let (mut sum, words) = self.sum_of_words(&plan)?;
@@ -169,24 +172,30 @@ impl<'a> Code<'a, '_> {
         }
         let old = self.scalar(index);
         let old = self.resize(old, types::I64);
-        let mut sum = self.b.ins().iadd(sum, old);
-        // 2000 bytes sum up to less than 2^27.
-        for _ in 0..3 {
-            let (low, high) = (self.keep_low(sum, 16), self.shift_down(sum, 16));
-            sum = self.b.ins().iadd(low, high);
-        }
+        let sum = self.b.ins().iadd(sum, old);
+        let sum = self.folded(sum);
         self.set_to(index, sum);
         Ok(true)
     }
 
-    /// Counts for the entry that was hit last, or for the default action.
-    fn count_entry(&mut self) -> Made<bool> {
+    /// A sum of 16-bit words with its carries added; 2000 bytes sum up to less than 2^27.
+    pub(crate) fn folded(&mut self, mut sum: Value) -> Value {
+        for _ in 0..3 {
+            let (low, high) = (self.keep_low(sum, 16), self.shift_down(sum, 16));
+            sum = self.b.ins().iadd(low, high);
+        }
+        sum
+    }
+
+    /// Counts for the entry that was hit last, or for the default action. `less` bytes do not count.
+    pub(crate) fn count_entry(&mut self, less: Option<&'a Expr>) -> Made<bool> {
         let Some(homes) = &self.layout.half else { return Ok(false) };
+        let Some(bytes) = self.counted_but(less)? else { return Ok(false) };
         let counter = self.scalar(homes.counter);
         self.branch(
             counter,
             |code| {
-                code.count_packet(counter);
+                code.count_packet(counter, bytes);
                 Ok(())
             },
             |_| Ok(()),
@@ -229,7 +238,7 @@ impl<'a> Code<'a, '_> {
     }
 
     /// The second number of the pair with `value` for its first; 0 if there is none.
-    fn number_at(&mut self, value: Value, pairs: impl Iterator<Item = (u64, u64)>) -> Value {
+    pub(crate) fn number_at(&mut self, value: Value, pairs: impl Iterator<Item = (u64, u64)>) -> Value {
         let mut found = self.number(types::I64, 0);
         for (from, to) in pairs {
             let is_it = self.b.ins().icmp_imm_u(IntCC::Equal, value, from as i64);
@@ -240,19 +249,14 @@ impl<'a> Code<'a, '_> {
     }
 
     /// Out of range it is zero.
-    fn read_register(&mut self, instance: InstanceId, index: &'a Expr) -> Made<Option<Value>> {
-        let Some(cells) = self.facts.cells.get(&instance).copied().filter(|cells| cells.size > 0) else {
+    pub(crate) fn read_register(&mut self, instance: InstanceId, index: &'a Expr) -> Made<Option<Value>> {
+        if self.shared_cells(instance).is_none() {
             return Ok(None);
-        };
-        let Some(index) = self.word(index)? else { return Ok(None) };
-        let inside = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, index, cells.size as i64);
-        let zero = self.number(types::I64, 0);
-        let index = self.b.ins().select(inside, index, zero);
-        let address = self.cell(cells, index);
-        let value = self.b.ins().load(super::wire::int(cells.bytes), PLAIN, address, 0);
-        let value = self.resize(value, type_of(cells.kind));
-        let zero = self.number(type_of(cells.kind), 0);
-        Ok(Some(self.b.ins().select(inside, value, zero)))
+        }
+        match self.word(index)? {
+            Some(index) => self.read_cell(instance, index),
+            None => Ok(None),
+        }
     }
 
     /// Uniform between the constructor's two numbers.
@@ -268,11 +272,17 @@ impl<'a> Code<'a, '_> {
         if bounds[0] > bounds[1] {
             return Ok(Some(self.constant(type_of(kind), bounds[0])));
         }
+        let drawn = self.draw(bounds)?;
+        Ok(Some(self.resize(drawn, type_of(kind))))
+    }
+
+    /// A number between two, of 128 bits.
+    pub(crate) fn draw(&mut self, bounds: [u128; 2]) -> Made<Value> {
         for (at, bound) in bounds.into_iter().enumerate() {
             let bound = self.constant(types::I128, bound);
             self.store_key_pair(at, bound);
         }
         self.b.ins().call(self.calls.random, &[self.context]);
-        Ok(Some(self.b.ins().load(type_of(kind), PLAIN, self.frame, self.layout.homes.keys)))
+        Ok(self.b.ins().load(types::I128, PLAIN, self.frame, self.layout.homes.keys))
     }
 }

@@ -116,6 +116,11 @@ impl<'a> Code<'a, '_> {
             entered = Some(entry);
             self.b.ins().icmp_imm_u(IntCC::NotEqual, entry, 0)
         };
+        if facts.notes_hits && self.is_tna() {
+            let entry = entered.unwrap_or_else(|| self.number(types::I64, 0));
+            let table = self.number(types::I32, facts.index as u64);
+            self.b.ins().call(self.calls.applied, &[self.context, table, entry]);
+        }
         let counter = facts.count.map(|word| {
             let slot = self.b.ins().load(types::I64, PLAIN, record, 8 * word as i32);
             let counts = field(self, offset_of!(TableRef, counts));
@@ -123,7 +128,10 @@ impl<'a> Code<'a, '_> {
             self.b.ins().iadd(counts, offset)
         });
         match counter {
-            Some(counter) if self.layout.half.is_none() => self.count_packet(counter),
+            Some(counter) if self.layout.half.is_none() => {
+                let bytes = self.counted();
+                self.count_packet(counter, bytes);
+            }
             counter => self.set_counter(counter),
         }
         if let Some(entry) = entered.filter(|_| facts.has_profile) {
@@ -270,6 +278,7 @@ impl<'a> Code<'a, '_> {
                 self.b.ins().br_table(action, jump_table);
             }
         }
+        let outside = std::mem::replace(&mut self.current, facts.notes_hits.then_some(facts.index));
         let control = self.program.control(self.facts.controls[&self.block]);
         for ((listed, data), block) in table.actions.iter().zip(&facts.data).zip(blocks) {
             self.b.seal_block(block);
@@ -285,6 +294,7 @@ impl<'a> Code<'a, '_> {
             self.stmts(&action.body.stmts)?;
             self.b.ins().jump(join, &[]);
         }
+        self.current = outside;
         self.b.seal_block(join);
         self.b.switch_to_block(join);
         Ok(())
