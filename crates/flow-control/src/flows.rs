@@ -52,6 +52,19 @@ pub enum Order<F, K, P> {
     Mark(F),
     /// The write is on all devices: tell who asked for it.
     Written(WriteId),
+    /// A move of the flow has ended there: tell who asked for it.
+    Moved(F, MovedTo),
+}
+
+/// The end of a move.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum MovedTo {
+    /// The flow is processed at the switch.
+    Switch,
+    /// The flow is processed at its helper.
+    Helper,
+    /// The same, though it was to go to the switch: that has no room.
+    FullSwitch,
 }
 
 /// Where a flow is.
@@ -453,15 +466,18 @@ impl<F: Clone + Ord, K: Clone + Ord, P: Clone> Flows<F, K, P> {
                 News::In(flow) => {
                     self.counters.promoted += 1;
                     self.set_place(&flow, Place::Resident);
+                    self.orders.push_back(Order::Moved(flow, MovedTo::Switch));
                 }
                 News::Out(flow) => {
                     self.counters.evicted += 1;
                     self.is_out(&flow);
+                    self.orders.push_back(Order::Moved(flow, MovedTo::Helper));
                 }
                 News::Refused(flow) => {
                     self.counters.full += 1;
                     self.room = 0;
                     self.is_out(&flow);
+                    self.orders.push_back(Order::Moved(flow, MovedTo::FullSwitch));
                 }
                 News::Written(id) => self.written(id, tables),
             }

@@ -244,7 +244,7 @@ impl World {
                     self.at(after, Event::AtHelper(flow, packet));
                 }
                 Order::Mark(flow) => self.deliver(Duration::from_ms(5), Event::Marker(flow)),
-                Order::Written(_) => {}
+                Order::Written(_) | Order::Moved(..) => {}
             }
         }
     }

@@ -10,6 +10,7 @@ pub mod ctl;
 pub mod doctor;
 pub mod entries;
 pub mod files;
+pub mod flows;
 pub mod for_bmv2;
 pub mod functions;
 pub mod handlers;

@@ -1,6 +1,7 @@
 //! Apps with an affinity: their programs are pinned before they are split, and tables that are copied whole get their entries twice.
 
 use crate::entries::Entries;
+use crate::flows::Unpinned;
 use base_diag::{Diagnostic, codes::pin as codes, codes::rack as rack_codes};
 use control_writes::Target;
 use flow_control::shards::Shards as ShardMap;
@@ -13,12 +14,12 @@ use rack_model::{App, Spanned};
 use std::convert::Infallible;
 use std::sync::Arc;
 
-/// The program of an app whose flows are pinned.
+/// The program of an app whose flows are pinned, and what it was before, without entries.
 pub fn program(
     program: &Program,
     app: &App,
     pinning: &Pinning,
-) -> Result<(Arc<Program>, Pinned), Vec<Diagnostic>> {
+) -> Result<(Arc<Program>, Pinned, Unpinned), Vec<Diagnostic>> {
     let mut sized = program.clone();
     let mut resident = vec![];
     let mut wrong = vec![];
@@ -76,7 +77,14 @@ pub fn program(
         false => diagnostic,
     };
     let pinned = pin(&sized, &request).map_err(|found| found.into_iter().map(in_app).collect::<Vec<_>>())?;
-    Ok((Arc::new(pinned.program.clone()), pinned))
+    let unpinned = Unpinned {
+        program: Arc::new(sized),
+        keys: found,
+        has_own_key: pinning.flow_key.is_some(),
+        entries: vec![],
+        by_hand: None,
+    };
+    Ok((Arc::new(pinned.program.clone()), pinned, unpinned))
 }
 
 /// The table of this name: its control-plane name, or the last part of it.

@@ -3,6 +3,7 @@
 use crate::captures;
 use crate::entries::{self, Entries, has};
 use crate::files::Disk;
+use crate::flows::{self, FlowMove, Unpinned};
 use crate::handlers::{self, Offers};
 use crate::merged::{self, Joined, Sharer, Sharing};
 use crate::pinned;
@@ -32,6 +33,8 @@ pub struct Racked {
     pub rack: Rack,
     /// Apps, in the order of the file.
     pub apps: Vec<SplitApp>,
+    /// Flows that move, in the order of the file.
+    pub moves: Vec<FlowMove>,
     /// Entries of an app for one device only, by the app's and the device's index.
     pub own_entries: BTreeMap<(usize, usize), Entries>,
     /// Entries that each phase adds: (app, device) and the entries.
@@ -93,6 +96,8 @@ pub struct SplitApp {
     pub offers: Offers,
     /// What has been copied, if its flows are pinned.
     pub pinned: Option<Pinned>,
+    /// The program before that.
+    pub unpinned: Option<Unpinned>,
 }
 
 /// The part of an app on a device.
@@ -194,7 +199,7 @@ pub fn load_as(
     let sources = map.files().map(|file| PathBuf::from(file.name().as_str())).collect();
     let mut made = vec![];
     for (at, (model, read)) in rack.apps.iter().zip(apps).enumerate() {
-        let ReadApp { program, entries, sharing, offers, pinned } = read;
+        let ReadApp { program, entries, sharing, offers, pinned, unpinned } = read;
         let name = &model.name.value;
         let (placement, split, costs) = match &model.map {
             Regions::Planned => {
@@ -234,9 +239,11 @@ pub fn load_as(
             sharing,
             offers,
             pinned,
+            unpinned,
         });
     }
-    Ok(Racked { rack, apps: made, own_entries, stage_entries, captures, sources, warnings })
+    let moves = flows::moves(&rack, &made)?;
+    Ok(Racked { rack, apps: made, moves, own_entries, stage_entries, captures, sources, warnings })
 }
 
 /// Splits the apps of a rack, without compiling their parts: of each its name and the split with the text of the steps that
@@ -316,6 +323,7 @@ struct ReadApp {
     offers: Offers,
     /// What has been copied, if it is pinned.
     pinned: Option<Pinned>,
+    unpinned: Option<Unpinned>,
 }
 
 fn read(
@@ -361,7 +369,10 @@ fn read(
         };
         let pinned =
             app.pinning.as_ref().map(|pinning| pinned::program(&program, app, pinning)).transpose()?;
-        let (program, pinned) = pinned.map_or((program, None), |(program, pinned)| (program, Some(pinned)));
+        let (program, pinned, mut unpinned) = match pinned {
+            Some((program, pinned, unpinned)) => (program, Some(pinned), Some(unpinned)),
+            None => (program, None, None),
+        };
         let mut entries = read_entries(app.entries.as_ref(), &directory, &program, map)?;
         found.append(&mut entries.warnings);
         let options = handlers::Options {
@@ -370,10 +381,11 @@ fn read(
             ..handlers::Options::default()
         };
         let offers = handlers::offers(&program, &app.program.value, &options, map)?;
-        if let Some(pinned) = &pinned {
+        if let (Some(pinned), Some(unpinned)) = (&pinned, &mut unpinned) {
+            unpinned.fill(entries.writes(), pinned);
             entries = pinned::with_copies(entries, pinned);
         }
-        apps.push(ReadApp { program, entries, sharing: None, offers, pinned });
+        apps.push(ReadApp { program, entries, sharing: None, offers, pinned, unpinned });
     }
     let apps = join_shared(&mut rack, apps, map)?;
     let mut rules = vec![];
@@ -486,6 +498,7 @@ fn join_shared(
             sharing: Some(sharing),
             offers,
             pinned: None,
+            unpinned: None,
         });
         models.push(model);
     }

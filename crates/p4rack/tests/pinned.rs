@@ -7,7 +7,11 @@ use p4rack::{proof, rack, up};
 use std::path::Path;
 
 fn example() -> Racked {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/pinned");
+    load("")
+}
+
+fn load(file: &str) -> Racked {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/pinned").join(file);
     rack::load(&path, &[], &mut SourceMap::new()).unwrap_or_else(|found| panic!("{found:#?}"))
 }
 
@@ -21,6 +25,31 @@ fn the_report_of_the_example_shows_the_share_of_the_switch() {
     let [pinned] = report.pinned.as_slice() else { panic!("{:?}", report.pinned) };
     assert_eq!((pinned.packets, pinned.at_switch), (1100, 800));
     assert!(pinned.helpers.iter().all(|(_, frames)| *frames > 0), "{pinned:?}");
+}
+
+#[test]
+fn a_call_comes_to_the_switch_and_goes_back() {
+    let racked = load("moving.toml");
+    let report = up::bring_up(&racked).unwrap_or_else(|found| panic!("{found:#?}")).run().expect("a run");
+    let received: Vec<u64> = report.workloads.iter().map(|load| load.received).collect();
+    assert_eq!(received, [800, 150, 50, 0]);
+    let [pinned] = report.pinned.as_slice() else { panic!("{:?}", report.pinned) };
+    let results: Vec<&str> = pinned.moves.iter().map(|one| one.result.as_str()).collect();
+    assert_eq!(results, ["done"; 3], "{:#?}", pinned.moves);
+    assert_eq!(
+        pinned.moves[0].flow,
+        "ipv4.dst=198.51.100.1 ipv4.protocol=17 ipv4.src=10.1.0.1 udp.dst=5060 udp.src=49152 ingress_port=1"
+    );
+    // From 20 ms and three writes on until 100 ms, the switch has a packet each 200 us.
+    assert!((395..=400).contains(&pinned.at_switch), "{pinned:#?}");
+    let shares = |at_most: u64| {
+        let early = pinned.shares.iter().filter(move |share| share.until_ps <= at_most);
+        early.map(|share| (share.packets, share.at_switch)).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
+    };
+    assert_eq!(shares(20_000_000_000).1, 0);
+    assert_eq!(shares(u64::MAX), (pinned.packets, pinned.at_switch));
+    let text = report.to_table();
+    assert!(text.contains("asked at") && text.contains("20ms") && text.contains("until"), "{text}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use base_time::Duration;
 use control_writes::{ActionCall, Entry, EntryKey, Match, Run, Write};
 use dataplane_api::EntryError;
 use device::Options;
-use flow_control::flows::{Counters, Flows, Limits, Order, Place};
+use flow_control::flows::{Counters, Flows, Limits, MovedTo, Order, Place};
 use flow_control::moves::{Answer, Operation, Version};
 use flow_control::pending::{Bounds, Order as PacketOrder};
 use flow_control::popularity::{Costs, Window};
@@ -87,6 +87,7 @@ pub struct PinnedFlows {
     /// Writes that no flow depends on.
     plain: BTreeSet<StepId>,
     steps: VecDeque<Step>,
+    moved: VecDeque<(Flow, MovedTo)>,
     next: u64,
     written: u64,
 }
@@ -130,6 +131,7 @@ impl PinnedFlows {
             doing: BTreeMap::new(),
             plain: BTreeSet::new(),
             steps: VecDeque::new(),
+            moved: VecDeque::new(),
             next: 0,
             written: 0,
         })
@@ -199,6 +201,11 @@ impl PinnedFlows {
         self.steps.pop_front()
     }
 
+    /// A move that has ended, the first one first: by request or not.
+    pub fn moved(&mut self) -> Option<(Flow, MovedTo)> {
+        self.moved.pop_front()
+    }
+
     /// Where the flow is; none at no device in particular.
     pub fn place(&self, flow: &Flow) -> Option<Place> {
         self.flows.place(flow)
@@ -250,6 +257,7 @@ impl PinnedFlows {
                 // No packet waits here.
                 Order::Decide(_, never) | Order::Send(_, never) => match never {},
                 Order::Mark(_) => {}
+                Order::Moved(flow, to) => self.moved.push_back((flow, to)),
             }
         }
     }

@@ -16,5 +16,6 @@
 mod flows;
 mod tables;
 
+pub use flow_control::flows::MovedTo;
 pub use flows::{Ended, PinnedFlows, Refusal, Step, StepId, Work};
 pub use tables::Flow;

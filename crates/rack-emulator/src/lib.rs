@@ -33,6 +33,7 @@ mod log;
 mod names;
 mod node;
 mod pcap;
+mod pinned;
 mod place;
 mod report;
 mod running;
@@ -54,9 +55,10 @@ pub use host_programs::latency::percentile;
 pub use log::LogHash;
 pub use node::medium;
 pub use pcap::Pcap;
+pub use pinned::{MoveReport, PinnedReport, ShareReport};
 pub use report::{
-    DeviceReport, DropReport, EdgeReport, FaultReport, LatencyReport, LinkReport, NoteReport, PinnedReport,
-    RunReport, ValueReport, WatchReport, WorkloadReport,
+    DeviceReport, DropReport, EdgeReport, FaultReport, LatencyReport, LinkReport, NoteReport, RunReport,
+    ValueReport, WatchReport, WorkloadReport,
 };
 pub use sample::Sample;
 pub use stages::stage_table;

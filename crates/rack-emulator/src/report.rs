@@ -3,6 +3,7 @@
 use crate::circle::LoopReport;
 use crate::emulator::{Emulator, PacketBalance};
 use crate::fault::FaultState;
+use crate::pinned::PinnedReport;
 use crate::place::Reason;
 use crate::running::Running;
 use crate::watch::{Values, Watched, value_words};
@@ -49,19 +50,6 @@ pub struct RunReport {
     pub pinned: Vec<PinnedReport>,
     /// Actions of the controller, in order.
     pub notes: Vec<NoteReport>,
-}
-
-/// Where the packets of an app with pinned flows were processed.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct PinnedReport {
-    /// Name of the app.
-    pub app: String,
-    /// Frames that came to its switch from outside.
-    pub packets: u64,
-    /// Of these, frames that no helper got.
-    pub at_switch: u64,
-    /// Hand-overs to each helper.
-    pub helpers: Vec<(String, u64)>,
 }
 
 /// An edge to a device with spares.
@@ -369,7 +357,8 @@ impl Emulator {
         }
     }
 
-    fn link_reports(&self) -> Vec<LinkReport> {
+    /// Both directions of each link up to now, in the order of the rack's file.
+    pub fn link_reports(&self) -> Vec<LinkReport> {
         let linked = self.network.outlets.iter().filter_map(|outlet| Some((outlet, outlet.wire?)));
         let names = self.names();
         linked

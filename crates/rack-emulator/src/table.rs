@@ -1,9 +1,10 @@
 //! A report as text tables.
 
 use crate::circle::LoopReport;
+use crate::pinned;
 use crate::report::{
-    DeviceReport, DropReport, EdgeReport, FaultReport, LatencyReport, LinkReport, NoteReport, PinnedReport,
-    RunReport, WorkloadReport,
+    DeviceReport, DropReport, EdgeReport, FaultReport, LatencyReport, LinkReport, NoteReport, RunReport,
+    WorkloadReport,
 };
 use std::fmt;
 
@@ -52,7 +53,9 @@ impl RunReport {
             Table::new(&FAULTS, self.faults.iter().map(fault_row)),
             Table::new(&LOOPS, self.loops.iter().map(loop_row)),
             Table::new(&EDGES, self.edges.iter().map(edge_row)),
-            Table::new(&PINNED, self.pinned.iter().map(pinned_row)),
+            Table::new(&pinned::APPS, self.pinned.iter().map(pinned::app_row)),
+            Table::new(&pinned::SHARES, self.pinned.iter().flat_map(pinned::share_rows)),
+            Table::new(&pinned::MOVES, self.pinned.iter().flat_map(pinned::move_rows)),
             Table::new(&NOTES, self.notes.iter().map(note_row)),
         ];
         tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
@@ -107,20 +110,6 @@ fn edge_row(edge: &EdgeReport) -> [String; 5] {
         edge.targets.join(", "),
         edge.used.clone().unwrap_or_else(|| "none".to_string()),
         edge.changes.to_string(),
-    ]
-}
-
-const PINNED: [&str; 5] = ["<app", "packets", "at the switch", "share", "<at helpers"];
-
-fn pinned_row(pinned: &PinnedReport) -> [String; 5] {
-    let per_mille = (pinned.at_switch * 1000).checked_div(pinned.packets);
-    let helpers = pinned.helpers.iter().map(|(name, frames)| format!("{name} {frames}"));
-    [
-        pinned.app.clone(),
-        pinned.packets.to_string(),
-        pinned.at_switch.to_string(),
-        per_mille.map_or("-".to_string(), |share| format!("{}.{} %", share / 10, share % 10)),
-        helpers.collect::<Vec<_>>().join(", "),
     ]
 }
 

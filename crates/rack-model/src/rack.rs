@@ -1,7 +1,7 @@
 //! The whole rack, with queries.
 
 use crate::{
-    App, Control, Device, DeviceId, End, Fault, Host, HostId, Link, LinkId, NodeId, Planning, Replace,
+    App, Control, Device, DeviceId, End, Fault, Host, HostId, Link, LinkId, Move, NodeId, Planning, Replace,
     Spanned, Stage, Workload,
 };
 use base_time::Time;
@@ -31,6 +31,8 @@ pub struct Rack {
     pub control: Control,
     /// Other plans, while it runs.
     pub replaces: Vec<Replace>,
+    /// Flows that move while it runs.
+    pub moves: Vec<Move>,
     /// The steps of its experiment, if it has one.
     pub stages: Vec<Stage>,
     /// Settings of the planner.
@@ -51,6 +53,7 @@ impl Default for Rack {
             faults: vec![],
             control: Control::default(),
             replaces: vec![],
+            moves: vec![],
             stages: vec![],
             plan: Planning::default(),
         }

@@ -6,7 +6,7 @@ use crate::names::Names;
 use crate::section::{Entry, Item, Reader, Section};
 use crate::{
     Control, Device, DeviceId, Host, HostId, NodeId, Planning, Rack, Spanned, app, control, device, fault,
-    host, legacy, link, plan, stage, value, workload,
+    host, legacy, link, moves, plan, stage, value, workload,
 };
 use base_diag::codes::rack;
 use base_diag::{Diagnostic, Span};
@@ -82,6 +82,7 @@ fn read_file(r: &mut Reader, table: &DeTable<'_>) -> Draft {
     let workloads = listed(r, file.entry("workload"), "workload");
     let faults = listed(r, file.entry("fault"), "fault");
     let replaces = listed(r, file.entry("replace"), "replace");
+    let moves = listed(r, file.entry("move"), "move");
     let control = file.entry("control");
     let mut stages = listed(r, file.entry("phase"), "phase");
     // The earlier name of the key.
@@ -122,6 +123,7 @@ fn read_file(r: &mut Reader, table: &DeTable<'_>) -> Draft {
     }
     rack.control = control.map_or_else(Control::default, |entry| control::read(r, entry));
     rack.replaces = replaces.into_iter().filter_map(|item| control::read_replace(r, item, &names)).collect();
+    rack.moves = moves.into_iter().filter_map(|item| moves::read(r, item, &rack.apps)).collect();
     for item in stages {
         let stage = stage::read(r, item, &names, &rack);
         rack.stages.extend(stage);

@@ -10,6 +10,7 @@
 use super::channel::{Channel, Direction};
 use super::driven::Driven;
 use super::edges::Edges;
+use super::pinned::{Moving, PinnedApp};
 use super::refused;
 use super::switches::{Plan, Staged};
 use crate::functions;
@@ -25,7 +26,7 @@ use device::Options;
 use device_control::{Boots, Known, Maker};
 use flow_rules::FlowSwitch;
 use p4runtime_proto::p4::v1::Update;
-use rack_emulator::{Emulator, RackDevice, Spent, Violation};
+use rack_emulator::{Emulator, LinkReport, PinnedReport, RackDevice, Spent, Violation};
 use rack_model::{Rack, Replace};
 use std::any::Any;
 use std::collections::{BTreeSet, VecDeque};
@@ -57,6 +58,8 @@ pub(super) struct Control {
     began: Duration,
     /// Edges with spares.
     pub(super) edges: Edges,
+    /// Apps whose flows are pinned.
+    pinned: Vec<PinnedApp>,
     /// Plans that are yet to come, the first first.
     replaces: VecDeque<Replace>,
     /// Plans that are being brought in.
@@ -69,7 +72,7 @@ pub(super) struct Control {
 
 /// Devices that one controller presents as one switch.
 pub(super) struct Domain {
-    controller: Controller<Plan>,
+    pub(super) controller: Controller<Plan>,
     /// Indices of the devices in the rack.
     devices: Vec<usize>,
     wires: Wires,
@@ -153,11 +156,14 @@ impl Control {
             });
         }
         let (mut domains, mut starts) = (vec![], vec![]);
+        // The place of each app's first controller.
+        let mut firsts = vec![];
         for (at, app) in racked.apps.iter().enumerate() {
             let switches = match staged.is_one(at) {
                 true => vec![staged.one(app, maker(app.placement.origin().0 as usize))?],
                 false => staged.apart(at)?,
             };
+            firsts.push(domains.len());
             let (some, their_starts): (Vec<_>, Vec<_>) = switches.into_iter().unzip();
             domains.extend(some);
             starts.extend(their_starts);
@@ -170,6 +176,7 @@ impl Control {
             channel: Channel::new(&rack),
             began: Duration::ZERO,
             edges: Edges::new(racked),
+            pinned: PinnedApp::of(racked, &|app| firsts[app])?,
             replaces: replaces.into(),
             replacing: 0,
             replaced: 0,
@@ -284,19 +291,42 @@ impl Control {
             .min()
             .map(|at| at.max(Time::ZERO + self.began) - self.began);
         let replace = self.replaces.front().map(|replace| replace.at);
-        replace.into_iter().chain(self.edges.next_time()).chain(due).min()
+        let moves = self.pinned.iter().filter_map(|app| app.moving.as_ref()?.next_time());
+        replace.into_iter().chain(self.edges.next_time()).chain(moves).chain(due).min()
     }
 
-    /// True if a replacement of the plan is planned, or a message is in flight.
+    /// True if a replacement of the plan or a move of a flow is planned or under way, or a message is in flight.
     pub(super) fn is_busy(&self) -> bool {
-        !self.replaces.is_empty() || self.replacing > 0 || self.channel.next_time().is_some()
+        let moves = self.pinned.iter().filter_map(|app| app.moving.as_ref()).any(Moving::is_busy);
+        !self.replaces.is_empty() || self.replacing > 0 || self.channel.next_time().is_some() || moves
+    }
+
+    /// The apps whose flows are pinned, for the report.
+    pub(super) fn report_pinned(&self, now: Time, links: &[LinkReport]) -> Vec<PinnedReport> {
+        self.pinned.iter().map(|app| app.report(now, links)).collect()
+    }
+
+    /// Begins what is due of the moves of flows.
+    fn move_flows(&mut self, now: Time) -> Vec<(usize, Output)> {
+        let mut outputs = vec![];
+        for moving in self.pinned.iter_mut().filter_map(|app| app.moving.as_mut()) {
+            let (number, calls) = moving.calls(now, &self.domains);
+            let controller = &mut self.domains[number].controller;
+            let called =
+                calls.into_iter().flat_map(|(ticket, call)| controller.call(now + self.began, ticket, call));
+            outputs.extend(called.map(|output| (number, output)));
+        }
+        outputs
     }
 
     /// Does everything due now, and handles events since the last call.
     pub(super) fn watch(&mut self, emulator: &mut Emulator) -> Result<(), Violation> {
         let now = emulator.now() + self.began;
-        let mut outputs = vec![];
+        let mut outputs = VecDeque::new();
         self.edges.tick(emulator)?;
+        for app in &mut self.pinned {
+            app.sample(emulator.now(), &|| emulator.link_reports());
+        }
         for device in emulator.take_restarted() {
             self.begin_anew(device.0 as usize, emulator, now)?;
         }
@@ -323,9 +353,13 @@ impl Control {
             }
         }
         outputs.extend(self.tick(now));
-        for (domain, output) in outputs {
+        outputs.extend(self.move_flows(emulator.now()));
+        while let Some((domain, output)) = outputs.pop_front() {
             match output {
                 Output::Ask(device, id, ask) => self.ask(now, Some(emulator), (domain, device, id, ask)),
+                Output::Reply(ticket, reply) if self.has_moved(emulator.now(), (domain, ticket), &reply) => {
+                    outputs.extend(self.move_flows(emulator.now()));
+                }
                 Output::Reply(_, reply) => {
                     self.replacing -= 1;
                     emulator.note(match reply {
@@ -349,6 +383,12 @@ impl Control {
         }
         self.next = self.find_next();
         Ok(())
+    }
+
+    /// True if the reply is to a call of an app's moves.
+    fn has_moved(&mut self, now: Time, (domain, ticket): (usize, Ticket), reply: &Reply) -> bool {
+        let mut moving = self.pinned.iter_mut().filter_map(|app| app.moving.as_mut());
+        moving.any(|moving| moving.replied(now, domain, ticket, reply))
     }
 
     /// A device is up again, and has forgotten everything; its agent says so.

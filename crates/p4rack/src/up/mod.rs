@@ -26,7 +26,6 @@ use crate::rack::Racked;
 use base_diag::{Diagnostic, codes::emulate as codes};
 use base_time::Time;
 use controller::Timing;
-use pinned::PinnedApp;
 use rack_emulator::{Emulator, RunReport, Violation};
 
 /// A rack that is up.
@@ -36,7 +35,6 @@ pub struct Running {
     /// Work of bring-up.
     pub bring_up: BringUp,
     control: Control,
-    pinned: Vec<PinnedApp>,
 }
 
 /// The rack with every device programmed, at time 0; without its stages.
@@ -52,8 +50,7 @@ pub fn bring_up_in(racked: &Racked, stage: Option<usize>) -> Result<Running, Vec
 /// [`bring_up_in`] with the timing of the controllers.
 fn bring_up_with(racked: &Racked, stage: Option<usize>, timing: Timing) -> Result<Running, Vec<Diagnostic>> {
     let (control, emulator, bring_up) = Control::bring_up(racked, stage, timing)?;
-    let pinned = PinnedApp::of(racked);
-    Ok(Running { emulator, bring_up, control, pinned })
+    Ok(Running { emulator, bring_up, control })
 }
 
 impl Running {
@@ -85,7 +82,7 @@ impl Running {
         watch(&mut self.emulator).map_err(|why| refused(&why))?;
         let mut report = self.emulator.report();
         report.edges = self.control.edges.report(&mut self.emulator);
-        report.pinned = self.pinned.iter().map(|app| app.report(&report.links)).collect();
+        report.pinned = self.control.report_pinned(self.emulator.now(), &report.links);
         Ok(report)
     }
 

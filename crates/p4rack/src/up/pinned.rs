@@ -1,8 +1,23 @@
-//! Where the packets of pinned apps were processed, for the report: hand-overs are counted on the links from the switch to its helpers.
+//! Apps whose flows are pinned while a rack runs: where their packets are processed, and the flows that move. Hand-overs are counted on the
+//! links from the switch to its helpers.
 
+use super::control::Domain;
+use crate::flows;
 use crate::rack::Racked;
-use rack_emulator::{LinkReport, PinnedReport};
-use std::collections::BTreeSet;
+use base_diag::Diagnostic;
+use base_time::{Duration, Time};
+use controller::{Call, Reply, Ticket};
+use device_control::{End, FlowMoves, Moved, Side};
+use ir_keys::Part;
+use pinned_flows::Flow;
+use rack_emulator::{LinkReport, MoveReport, PinnedReport, ShareReport};
+use std::collections::{BTreeSet, VecDeque};
+
+/// Moves of an app that the report lists; later ones are counted.
+const MOST_MOVES: usize = 1024;
+
+/// Samples of the share that are kept; then every second one goes.
+const MOST_SHARES: usize = 32;
 
 /// An app whose flows are pinned.
 pub(super) struct PinnedApp {
@@ -11,41 +26,240 @@ pub(super) struct PinnedApp {
     helpers: Vec<String>,
     /// All devices of the app.
     devices: BTreeSet<String>,
+    /// Its flows, if they move.
+    pub(super) moving: Option<Moving>,
+}
+
+/// Packets of an app up to a time.
+#[derive(Clone, Copy, Default)]
+struct Counted {
+    packets: u64,
+    at_switch: u64,
 }
 
 impl PinnedApp {
-    /// The pinned apps of a rack.
-    pub(super) fn of(racked: &Racked) -> Vec<PinnedApp> {
-        let pinned = racked.apps.iter().zip(&racked.rack.apps).filter(|(app, _)| app.pinned.is_some());
-        let one = pinned.map(|(app, model)| {
+    /// The pinned apps of a rack. `domain` is the place of an app's controller.
+    pub(super) fn of(
+        racked: &Racked,
+        domain: &dyn Fn(usize) -> usize,
+    ) -> Result<Vec<PinnedApp>, Vec<Diagnostic>> {
+        let apps = racked.apps.iter().zip(&racked.rack.apps).enumerate();
+        let pinned = apps.filter(|(_, (app, _))| app.pinned.is_some());
+        let one = pinned.map(|(at, (app, model))| {
             let placement = &app.placement;
             let region = app.pinned.as_ref().and_then(|pinned| pinned.region.clone()).unwrap_or_default();
             let helpers = placement.sites.get(&region).map_or(&[][..], |site| site.devices.as_slice());
             let parts = placement.devices.iter().zip(&app.parts).filter(|(_, part)| part.is_some());
-            PinnedApp {
+            Ok(PinnedApp {
                 name: model.name.value.clone(),
                 origins: placement.origins().map(|device| placement.name(device).to_string()).collect(),
                 helpers: helpers.iter().map(|device| placement.name(*device).to_string()).collect(),
                 devices: parts.map(|(name, _)| name.to_string()).collect(),
-            }
+                moving: Moving::of(racked, at, domain(at))?,
+            })
         });
         one.collect()
     }
 
-    pub(super) fn report(&self, links: &[LinkReport]) -> PinnedReport {
-        let sent = |is_it: &dyn Fn(&str, &str) -> bool| -> u64 {
-            links.iter().filter(|link| is_it(node(&link.from), node(&link.to))).map(|link| link.frames).sum()
+    pub(super) fn report(&self, now: Time, links: &[LinkReport]) -> PinnedReport {
+        let Counted { packets, at_switch } = self.counted(links);
+        let helper = |name: &String| {
+            let sent = self.sent(links, &|from, to| self.origins.contains(from) && to == name);
+            (name.clone(), sent)
         };
-        let packets = sent(&|from, to| self.origins.contains(to) && !self.devices.contains(from));
-        let handed = sent(&|from, to| self.origins.contains(from) && self.devices.contains(to));
-        let helper =
-            |name: &String| (name.clone(), sent(&|from, to| self.origins.contains(from) && to == name));
+        let moving = self.moving.as_ref();
         PinnedReport {
             app: self.name.clone(),
             packets,
-            at_switch: packets.saturating_sub(handed),
+            at_switch,
             helpers: self.helpers.iter().map(helper).collect(),
+            shares: moving.map_or(vec![], |moving| moving.shares.report(now, Counted { packets, at_switch })),
+            moves: moving.map_or(vec![], Moving::report),
+            more_moves: moving.map_or(0, |moving| moving.more),
         }
+    }
+
+    /// Takes the samples of the share that are due.
+    pub(super) fn sample(&mut self, now: Time, links: &dyn Fn() -> Vec<LinkReport>) {
+        if self.moving.as_ref().is_none_or(|moving| moving.shares.next() > now) {
+            return;
+        }
+        let counted = self.counted(&links());
+        if let Some(moving) = &mut self.moving {
+            moving.shares.take(now, counted);
+        }
+    }
+
+    fn counted(&self, links: &[LinkReport]) -> Counted {
+        let packets = self.sent(links, &|from, to| self.origins.contains(to) && !self.devices.contains(from));
+        let handed = self.sent(links, &|from, to| self.origins.contains(from) && self.devices.contains(to));
+        Counted { packets, at_switch: packets.saturating_sub(handed) }
+    }
+
+    /// Frames on the links between such nodes.
+    fn sent(&self, links: &[LinkReport], is_it: &dyn Fn(&str, &str) -> bool) -> u64 {
+        links.iter().filter(|link| is_it(node(&link.from), node(&link.to))).map(|link| link.frames).sum()
+    }
+}
+
+/// The flows of an app that move.
+pub(super) struct Moving {
+    domain: usize,
+    parts: Vec<Part>,
+    moves: FlowMoves,
+    /// Moves that are yet to be asked for, the first first.
+    yet: VecDeque<(Time, Flow, Side)>,
+    ended: Vec<MoveReport>,
+    /// Moves that have ended and are not listed.
+    more: u64,
+    shares: Shares,
+}
+
+impl Moving {
+    /// None if the app's flows stay where they are.
+    fn of(racked: &Racked, app: usize, domain: usize) -> Result<Option<Moving>, Vec<Diagnostic>> {
+        let own = racked.moves.iter().filter(|one| one.app == app);
+        let mut yet: Vec<(Time, Flow, Side)> = own.map(|one| (one.at, one.flow.clone(), one.to)).collect();
+        yet.sort_by_key(|(at, ..)| *at);
+        let (split, model) = (&racked.apps[app], &racked.rack.apps[app]);
+        let Some(unpinned) = split.unpinned.as_ref().filter(|_| !yet.is_empty()) else { return Ok(None) };
+        Ok(Some(Moving {
+            domain,
+            parts: unpinned.keys.key.parts.clone(),
+            moves: flows::of_app(split, model, model.span)?,
+            yet: yet.into(),
+            ended: vec![],
+            more: 0,
+            shares: Shares::default(),
+        }))
+    }
+
+    /// When something is to be done that nobody asks for.
+    pub(super) fn next_time(&self) -> Option<Time> {
+        let asked = self.yet.front().map(|(at, ..)| *at);
+        asked.into_iter().chain(self.moves.deadline()).chain([self.shares.next()]).min()
+    }
+
+    /// True if a move is under way, or is yet to come.
+    pub(super) fn is_busy(&self) -> bool {
+        !self.yet.is_empty() || self.moves.is_busy()
+    }
+
+    /// The controller that writes, and what it is to do now.
+    pub(super) fn calls(&mut self, now: Time, domains: &[Domain]) -> (usize, Vec<(Ticket, Call)>) {
+        while self.yet.front().is_some_and(|(at, ..)| *at <= now)
+            && let Some((_, flow, to)) = self.yet.pop_front()
+        {
+            self.moves.ask(now, &flow, to);
+        }
+        let controller = &domains[self.domain].controller;
+        let calls = controller.with_store(|desired| self.moves.calls(now, desired)).unwrap_or_default();
+        self.hear();
+        (self.domain, calls)
+    }
+
+    /// The reply to a call; false if it is somebody else's.
+    pub(super) fn replied(&mut self, now: Time, domain: usize, ticket: Ticket, reply: &Reply) -> bool {
+        let is_own = domain == self.domain && self.moves.replied(now, ticket, reply);
+        self.hear();
+        is_own
+    }
+
+    fn hear(&mut self) {
+        for moved in self.moves.take_ended() {
+            if self.ended.len() == MOST_MOVES {
+                self.more += 1;
+                continue;
+            }
+            let Moved { flow, to, asked, took, end } = moved;
+            let result = match end {
+                End::Done => "done".to_string(),
+                End::Undone(why) => format!("undone: {why}"),
+                End::Refused(why) => format!("refused: {why}"),
+            };
+            let took = matches!(end, End::Done | End::Undone(_)).then_some(took);
+            self.ended.push(self.row(&flow, to, asked, took, result));
+        }
+    }
+
+    fn report(&self) -> Vec<MoveReport> {
+        let open = self.moves.under_way().map(|(flow, to, at)| (flow, to, at, "under way"));
+        let yet = self.yet.iter().map(|(at, flow, to)| (flow, *to, *at, "not begun"));
+        let open = open.chain(yet).map(|(flow, to, at, what)| self.row(flow, to, at, None, what.to_string()));
+        let mut all: Vec<MoveReport> = self.ended.iter().cloned().chain(open).collect();
+        all.sort_by_key(|one| one.asked_ps);
+        all
+    }
+
+    fn row(&self, flow: &Flow, to: Side, asked: Time, took: Option<Duration>, result: String) -> MoveReport {
+        MoveReport {
+            flow: flows::words(&self.parts, flow),
+            to: if to == Side::Switch { "switch" } else { "helper" }.to_string(),
+            asked_ps: asked.as_ps(),
+            took_ps: took.map(Duration::as_ps),
+            result,
+        }
+    }
+}
+
+/// The share of the switch at equal steps of time, which grow as the run does.
+struct Shares {
+    step: Duration,
+    /// The n-th, from 1 on, is after n steps.
+    taken: Vec<Counted>,
+}
+
+impl Default for Shares {
+    fn default() -> Shares {
+        Shares { step: Duration::from_us(10), taken: vec![] }
+    }
+}
+
+impl Shares {
+    fn next(&self) -> Time {
+        Time::ZERO + self.step * (self.taken.len() as u64 + 1)
+    }
+
+    fn take(&mut self, now: Time, counted: Counted) {
+        while self.next() <= now {
+            self.taken.push(counted);
+            if self.taken.len() == MOST_SHARES {
+                let mut number = 0;
+                self.taken.retain(|_| {
+                    number += 1;
+                    number % 2 == 0
+                });
+                self.step = self.step * 2;
+            }
+        }
+    }
+
+    /// Packets between two samples each; `end` is what there is now.
+    fn report(&self, now: Time, end: Counted) -> Vec<ShareReport> {
+        let times = (1..).map(|number| Time::ZERO + self.step * number);
+        let samples = times.zip(self.taken.iter().copied()).take_while(|(at, _)| *at < now);
+        let mut samples: Vec<(Time, Counted)> = samples.chain([(now, end)]).collect();
+        // A packet counts when it comes, and as handed over when it leaves: until then it seems to be processed at the switch.
+        let mut most = u64::MAX;
+        for (_, counted) in samples.iter_mut().rev() {
+            most = most.min(counted.at_switch);
+            counted.at_switch = most;
+        }
+        let mut before = Counted::default();
+        let step = |(until, counted): (Time, Counted)| {
+            let report = ShareReport {
+                until_ps: until.as_ps(),
+                packets: counted.packets - before.packets,
+                at_switch: counted.at_switch - before.at_switch,
+            };
+            before = counted;
+            report
+        };
+        let mut all: Vec<ShareReport> = samples.into_iter().map(step).collect();
+        while all.len() > 1 && all.last().is_some_and(|last| last.packets == 0) {
+            all.pop();
+        }
+        all
     }
 }
 

@@ -1,5 +1,6 @@
 //! Each mistake with its message.
 
+mod moves;
 mod pinning;
 mod references;
 mod spares;
