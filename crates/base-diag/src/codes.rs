@@ -29,6 +29,7 @@ pub mod elaborate;
 pub mod emulate;
 pub mod group;
 pub mod handler;
+pub mod headerless;
 pub mod job;
 pub mod keys;
 pub mod lab;
@@ -69,6 +70,7 @@ const RANGES: &[&[Entry]] = &[
     group::ENTRIES,
     job::ENTRIES,
     tna::ENTRIES,
+    headerless::ENTRIES,
 ];
 
 /// All codes in order.

@@ -67,12 +67,19 @@ const NOT_RUN: &[(u16, &str)] = &[
     (1302, NO_COMMAND),
     (1303, NO_COMMAND),
     (1501, "the example is a part of a program: `ir-split/testdata/refused` has programs"),
+    (1701, REFUSED),
+    (1702, REFUSED),
+    (1703, REFUSED),
+    (1704, REFUSED),
+    (1705, REFUSED),
+    (1706, REFUSED),
     (1609, "workers read data while a job runs: `tests/job.rs` runs one without data"),
     (1610, "a worker vanishes while a job runs: `tests/job.rs` runs one without workers"),
     (1801, "the example is a part of a program: `ir-interp/tests/tna.rs` has whole ones"),
     (1802, "the example is a part of a program: `ir-interp/tests/tna.rs` has whole ones"),
 ];
 
+const REFUSED: &str = "the example is a part: `ir-split/testdata/refused/headerless*.p4` are whole programs";
 const FRAGMENT: &str = "the example is a part of a program: the programs of `ir-keys/tests` give it";
 const NO_COMMAND: &str = "no command shows it yet";
 

@@ -322,11 +322,11 @@ pub fn make_part(
 /// The links of a placement, each from both ends.
 pub fn wires(placement: &Placement) -> Wires {
     let end = |device: DeviceIndex, port: u64| Some((device.0 as usize, u32::try_from(port).ok()?));
-    let wire = |((from, to), port): (&(DeviceIndex, DeviceIndex), &u64)| {
-        let back = placement.ports.get(&(*to, *from))?;
-        Some((end(*from, *port)?, end(*to, *back)?))
+    let wires = |&(from, to): &(DeviceIndex, DeviceIndex)| {
+        let pairs = placement.ports_to(from, to).iter().zip(placement.ports_to(to, from));
+        pairs.filter_map(move |(&port, &back)| Some((end(from, port)?, end(to, back)?)))
     };
-    placement.ports.iter().filter_map(wire).collect()
+    placement.ports.keys().flat_map(wires).collect()
 }
 
 /// The entries of the runtime's own tables, and its clone sessions.

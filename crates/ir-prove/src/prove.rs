@@ -254,7 +254,11 @@ fn inputs(case: &Case, pool: &mut Pool, count: usize, rng: &mut Rng) -> Vec<Inpu
     let origins = case.placement.origins().count();
     let mut inputs = vec![];
     for _ in 0..count {
-        let frame = packets.next(pool, rng);
+        let mut frame = packets.next(pool, rng);
+        if frame.len() < case.shortest_frame() {
+            // As the link pads it by which it comes.
+            frame.resize(case.shortest_frame(), 0);
+        }
         let pause = rng.chance(1, 20);
         let gap = if pause {
             Duration::from_us(rng.between(1, 3000))

@@ -13,7 +13,7 @@ use crate::placement::{DeviceIndex, Placement};
 use crate::policies::LEADING;
 use crate::refuse::unsupported;
 use crate::routes::Routes;
-use crate::runtime::runtime;
+use crate::runtimes::runtime;
 use crate::section::{Half, SectionId, Sections, first_span};
 use crate::state::Separated;
 use base_diag::codes::split as codes;

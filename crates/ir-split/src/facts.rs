@@ -16,6 +16,8 @@ pub struct Facts {
     unremoved: BTreeSet<HeaderIndex>,
     /// Written on some path: all others still have their initial zero.
     written: LeafSet,
+    /// Fields of the packet's headers that are surely zero where the header is valid: the program has looked.
+    surely_zero: BTreeSet<Leaf>,
     /// May be invalid with something in its fields: a hand-over would lose that.
     stale: BTreeSet<HeaderIndex>,
     stale_after_parser: Rc<BTreeSet<HeaderIndex>>,
@@ -40,6 +42,7 @@ impl Facts {
             unmade: all.clone(),
             unremoved: all,
             written,
+            surely_zero: BTreeSet::new(),
             stale,
             stale_after_parser,
             parsed_before,
@@ -60,6 +63,21 @@ impl Facts {
     /// True if the program may have made the header valid, so that it need not be in the received packet.
     pub fn may_be_made(&self, header: HeaderIndex) -> bool {
         !self.unmade.contains(&header)
+    }
+
+    /// True if the program may have made the header invalid since the parser.
+    pub fn may_be_removed(&self, header: HeaderIndex) -> bool {
+        !self.unremoved.contains(&header)
+    }
+
+    /// Control comes here only if the field is zero.
+    pub fn assume_zero(&mut self, field: Leaf) {
+        self.surely_zero.insert(field);
+    }
+
+    /// The program has seen that the field is zero, and nothing has written it since.
+    pub fn is_surely_zero(&self, field: Leaf) -> bool {
+        self.surely_zero.contains(&field)
     }
 
     /// Control comes here only if the header is valid.
@@ -111,6 +129,7 @@ impl Facts {
 
     /// The leaf is written here.
     pub fn write(&mut self, leaf: Leaf) {
+        self.surely_zero.remove(&leaf);
         self.written.insert(leaf);
     }
 
@@ -130,6 +149,7 @@ impl Facts {
         self.unmade.retain(|h| other.unmade.contains(h));
         self.unremoved.retain(|h| other.unremoved.contains(h));
         self.written.union(&other.written);
+        self.surely_zero.retain(|leaf| other.surely_zero.contains(leaf));
         self.stale.extend(&other.stale);
     }
 }

@@ -123,10 +123,46 @@ impl Flow {
         }
     }
 
-    fn analyze_once(&self, sections: &Sections, ingress: ControlId, egress: ControlId) -> Vec<AtSection> {
+    /// At the start of each section: what has been written, and which headers have come or gone, since the packet was parsed.
+    pub fn since_parsed(&self, sections: &Sections, ingress: ControlId, egress: ControlId) -> Vec<Facts> {
+        let (before, stale) = (self.parsed_before.clone(), self.stale_after_parser.clone());
+        let start = Facts::after_parser(before, self.places.headers.len(), LeafSet::default(), stale);
+        let mut facts = self.forward(sections, [ingress, egress], start.clone());
+        sections.iter().map(|(id, _)| facts.remove(&id).unwrap_or_else(|| start.clone())).collect()
+    }
+
+    /// At each section that control enters over a cut: the facts on all paths over cuts, given those at the start of each section.
+    pub fn over_cuts(
+        &self,
+        sections: &Sections,
+        [ingress, egress]: [ControlId; 2],
+        at: impl Fn(SectionId) -> Facts,
+    ) -> BTreeMap<SectionId, Facts> {
+        let mut found: BTreeMap<SectionId, Facts> = BTreeMap::new();
+        for (id, section) in sections.iter() {
+            let control = if section.half == Half::Ingress { ingress } else { egress };
+            let mut left = BTreeMap::new();
+            self.code_forward(control, &section.code, at(id), &mut left);
+            let cut = left.into_iter().filter(|(to, _)| sections.get(*to).device != section.device);
+            for (to, facts) in cut {
+                match found.get_mut(&to) {
+                    Some(there) => there.meet(&facts),
+                    None => drop(found.insert(to, facts)),
+                }
+            }
+        }
+        found
+    }
+
+    /// The facts at the start of each section that control may reach; `start` holds behind the parser.
+    fn forward(
+        &self,
+        sections: &Sections,
+        [ingress, egress]: [ControlId; 2],
+        mut start: Facts,
+    ) -> BTreeMap<SectionId, Facts> {
         let control = |half| if half == Half::Ingress { ingress } else { egress };
         let mut facts: BTreeMap<SectionId, Facts> = BTreeMap::new();
-        let mut start = self.start_facts();
         if let Some(id) = arch::control(&self.program, Duty::Verify) {
             start = self.whole_forward(id, start);
         }
@@ -140,6 +176,12 @@ impl Flow {
             }
             self.code_forward(control(section.half), &section.code, here, &mut facts);
         }
+        facts
+    }
+
+    fn analyze_once(&self, sections: &Sections, ingress: ControlId, egress: ControlId) -> Vec<AtSection> {
+        let control = |half| if half == Half::Ingress { ingress } else { egress };
+        let mut facts = self.forward(sections, [ingress, egress], self.start_facts());
         let mut live: BTreeMap<SectionId, Live> = BTreeMap::new();
         for (id, section) in sections.iter().rev() {
             let here = match (section.kind, section.half) {

@@ -192,6 +192,9 @@ impl Flow {
             Callee::Method(instance, _) if self.is_frame_extern(*instance) => {
                 facts.reparse(self.places.headers.len());
                 self.parser_writes.iter().for_each(|leaf| facts.write(leaf));
+                let all = (0..self.places.leaves.len() as u32).map(Leaf);
+                all.filter(|leaf| self.places.packet_header(*leaf).is_some())
+                    .for_each(|leaf| facts.zero(leaf));
             }
             Callee::ExternFunction(f)
                 if arch::function_effect(&self.program.extern_functions[f.index()]) == Effect::Drop =>
@@ -265,6 +268,20 @@ impl Flow {
                 facts
             }
             ExprKind::Unary(UnaryOp::Not, inner) => self.assume(control, inner, !truth, facts),
+            ExprKind::Binary(op, a, b)
+                if (*op == BinaryOp::Eq && truth) || (*op == BinaryOp::Ne && !truth) =>
+            {
+                for (field, value) in [(a, b), (b, a)] {
+                    if let (true, Covered::Whole(leaves)) =
+                        (is_zero(value), self.places.covered(control, field))
+                        && let [leaf] = leaves[..]
+                        && self.places.packet_header(leaf).is_some()
+                    {
+                        facts.assume_zero(leaf);
+                    }
+                }
+                facts
+            }
             ExprKind::Binary(op, a, b)
                 if (*op == BinaryOp::And && truth) || (*op == BinaryOp::Or && !truth) =>
             {

@@ -45,6 +45,10 @@ pub const EPOCH_BITS: u32 = 8;
 pub struct Layout {
     /// The fields of `p4rack_t`, in order; whole bytes together.
     pub common: Vec<LayoutField>,
+    /// Bits of the number of a section.
+    pub region_bits: u32,
+    /// The output ports that the position of a hand-over tells, for each section that needs them. Only without a header.
+    pub ports: BTreeMap<SectionId, Vec<u64>>,
     /// For each section entered over a cut: its live values.
     pub sections: BTreeMap<SectionId, Vec<LiveField>>,
     /// The value of `region` that names no section.
@@ -129,6 +133,7 @@ impl Layout {
         let ended_region = unknown_region + 1;
         let last_region =
             if of_policies.iter().any(|field| field.name == KIND) { ended_region } else { unknown_region };
+        let region_bits = bits_for(last_region);
         let field = |name: &str, width: u32| LayoutField { name: name.into(), width };
         let mut common = vec![
             field("dst_addr", 48),
@@ -137,7 +142,7 @@ impl Layout {
             field("version", VERSION_BITS),
             field("app", APP_BITS),
             field("epoch", EPOCH_BITS),
-            field("region", bits_for(last_region)),
+            field("region", region_bits),
         ];
         common.extend(of_policies);
         common.extend(places.of_packet().map(|(_, h)| field(&format!("has_{}", h.name), 1)));
@@ -157,7 +162,15 @@ impl Layout {
         pad(&mut common);
         let bits: u32 = common.iter().map(|f| f.width).sum();
         let pad_bits = SHORTEST_BITS.saturating_sub(bits);
-        Ok(Layout { common, sections: live, unknown_region, ended_region, pad_bits })
+        Ok(Layout {
+            common,
+            region_bits,
+            sections: live,
+            unknown_region,
+            ended_region,
+            pad_bits,
+            ..Layout::default()
+        })
     }
 
     /// Bits of `p4rack_t`.
@@ -195,7 +208,7 @@ impl Layout {
 
 /// Leaves that must travel to a section: live and perhaps not zero. Fields of the packet's headers travel in their
 /// headers, except where a header may be invalid with values in its fields.
-fn carried(places: &Places, at: &AtSection) -> Vec<Leaf> {
+pub fn carried(places: &Places, at: &AtSection) -> Vec<Leaf> {
     let all = (0..places.leaves.len() as u32).map(Leaf);
     all.filter(|&leaf| match places.packet_header(leaf) {
         Some(header) => at.live.hidden.contains(leaf) && at.facts.may_be_stale(header),

@@ -47,6 +47,7 @@ mod prepare;
 mod refuse;
 mod routes;
 mod runtime;
+mod runtimes;
 mod section;
 mod sent_edge;
 mod show;
@@ -63,7 +64,7 @@ pub use layout::{APP_BITS, EPOCH_BITS, ETHER_TYPE, Form, Layout, LayoutField, Li
 pub use mark::{Mark, marks};
 pub use name_flows::{FlowsOf, name_flows};
 pub use pipeline::{STEPS, Step, StepText, Traced, split, trace};
-pub use placement::{DeviceIndex, Length, Order, Placement, Policy, Site};
+pub use placement::{DeviceIndex, Length, Order, Placement, Policy, RuntimeName, Site};
 
 pub use section::{CallEnd, Half, SectionId, SectionKind};
 pub use sent_edge::SentEdge;

@@ -11,13 +11,14 @@ use crate::analysis::Analysis;
 use crate::arch::SAME_AGAIN;
 use crate::expressions::{constant, root};
 use crate::flow::Flow;
-use crate::parsed_again;
-use crate::parser_places::{parser_of, successors};
-use crate::place::{HeaderIndex, RoleKey};
+use crate::parsed_again::{self, Differs};
+use crate::parser_places::{metadata_read, parser_of, shared_of, successors};
+use crate::place::{HeaderIndex, Leaf, RoleKey};
 use crate::prepare::again;
 use crate::refuse::unsupported;
 use base_diag::{Diagnostic, Span};
 use ir::{Expr, ExprKind, Parser, Role, Stmt, StmtKind, visit};
+use p4_arch::Meaning;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Unit that the parser extracts in one step: a header, or the elements of a stack.
@@ -27,10 +28,40 @@ struct Unit {
     is_stack: bool,
 }
 
+/// For each unit, those that some path extracts before it.
+type Waits = BTreeMap<Unit, BTreeSet<Unit>>;
+
 /// Headers that the parser may extract, in order; refused if they do not determine the original packet. `bytes`: the
 /// original bytes must be rebuilt from them.
 pub fn originals(flow: &Flow, bytes: bool) -> Result<Vec<HeaderIndex>, Vec<Diagnostic>> {
     let Some((parser, stage)) = parser_of(&flow.program) else { return Ok(vec![]) };
+    let told = |differs: Differs| {
+        differs.into_iter().map(|(span, what)| refused(span, &what, bytes)).collect::<Vec<_>>()
+    };
+    match taken(flow, bytes, &SAME_AGAIN) {
+        Ok(extraction) => Ok(extraction.headers),
+        Err(differs) if bytes => Err(told(differs)),
+        Err(_) => parsed_again::headers(flow, parser, stage).map_err(told),
+    }
+}
+
+/// Headers that a parser extracts.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Extraction {
+    /// In an order that agrees with all paths.
+    pub headers: Vec<HeaderIndex>,
+    /// Pairs of which some path extracts the first before the second.
+    pub before: Vec<(HeaderIndex, HeaderIndex)>,
+}
+
+/// Headers that the parser extracts, if its result depends only on the packet's bytes and on the standard metadata in `same`,
+/// and if the headers in their order are the bytes that it has taken.
+pub fn extraction(flow: &Flow, same: &[Meaning]) -> Result<Extraction, Differs> {
+    taken(flow, true, same)
+}
+
+fn taken(flow: &Flow, bytes: bool, same: &[Meaning]) -> Result<Extraction, Differs> {
+    let Some((parser, stage)) = parser_of(&flow.program) else { return Ok(Extraction::default()) };
     let position = stage.roles.iter().position(|r| *r == Role::Headers);
     let headers = position.and_then(|p| parser.params.get(p)).copied();
     let mut found = Finder { headers, bytes, refused: vec![] };
@@ -39,15 +70,10 @@ pub fn originals(flow: &Flow, bytes: bool) -> Result<Vec<HeaderIndex>, Vec<Diagn
         .iter()
         .map(|state| state.stmts.iter().filter_map(|stmt| found.stmt(stmt)).collect())
         .collect();
-    found.reads(flow);
-    let order = found.order(parser, &extracted);
+    found.reads(flow, same);
+    let (order, waits_for) = found.order(parser, &extracted);
     if !found.refused.is_empty() {
-        if bytes {
-            return Err(found.refused);
-        }
-        return parsed_again::headers(flow, parser, stage).map_err(|differs| {
-            differs.into_iter().map(|(span, what)| refused(span, &what, false)).collect()
-        });
+        return Err(found.refused);
     }
     let of_unit = |unit: &Unit| {
         let all: Vec<_> = flow
@@ -58,7 +84,12 @@ pub fn originals(flow: &Flow, bytes: bool) -> Result<Vec<HeaderIndex>, Vec<Diagn
             .collect();
         all
     };
-    Ok(order.iter().flat_map(of_unit).collect())
+    let pairs = waits_for.iter().flat_map(|(unit, earlier)| earlier.iter().map(move |first| (first, unit)));
+    let before = pairs.flat_map(|(first, second)| {
+        let seconds = of_unit(second);
+        of_unit(first).into_iter().flat_map(move |a| seconds.clone().into_iter().map(move |b| (a, b)))
+    });
+    Ok(Extraction { before: before.collect(), headers: order.iter().flat_map(of_unit).collect() })
 }
 
 /// True if sessions may truncate the clones of a split program.
@@ -83,15 +114,37 @@ fn refused(span: Span, what: &str, bytes: bool) -> Diagnostic {
     unsupported(span, &what)
 }
 
+/// A place where the parser reads a value of the metadata.
+fn read_at(flow: &Flow, leaf: Leaf) -> Option<Span> {
+    let (parser, stage) = parser_of(&flow.program)?;
+    let by_var = shared_of(parser, stage);
+    let mut found = None;
+    let mut look = |expr: &Expr| {
+        metadata_read(expr, &by_var, &flow.places, &mut |read| {
+            found = found.or((read == leaf).then_some(expr.span));
+        });
+    };
+    for state in &parser.states {
+        state.stmts.iter().for_each(|stmt| match &stmt.kind {
+            StmtKind::Assign(_, value) => look(value),
+            _ => visit::exprs(stmt, &mut look),
+        });
+        if let ir::Transition::Select(select) = &state.transition {
+            select.exprs.iter().for_each(&mut look);
+        }
+    }
+    found
+}
+
 struct Finder {
     headers: Option<ir::VarId>,
     bytes: bool,
-    refused: Vec<Diagnostic>,
+    refused: Differs,
 }
 
 impl Finder {
     fn refuse(&mut self, span: Span, what: &str) {
-        self.refused.push(refused(span, what, self.bytes));
+        self.refused.push((span, what.to_string()));
     }
 
     /// Unit that a statement of the parser extracts; the statement may not affect the packet's headers otherwise.
@@ -162,20 +215,21 @@ impl Finder {
     }
 
     /// The parser may not read values that differ when the packet is parsed again.
-    fn reads(&mut self, flow: &Flow) {
+    fn reads(&mut self, flow: &Flow, same: &[Meaning]) {
         let kept: BTreeSet<_> = flow.kept(None).into_iter().collect();
-        let same = flow.standard(&SAME_AGAIN);
+        let same = flow.standard(same);
         for leaf in flow.parser_reads.iter() {
             let info = flow.places.info(leaf);
             let changes = info.root == crate::place::Root::Shared(RoleKey::Standard) && !same.contains(&leaf);
             if changes || kept.contains(&leaf) {
-                self.refuse(Span::NONE, &format!("the parser reads `{}`", info.name));
+                let span = read_at(flow, leaf).unwrap_or(Span::NONE);
+                self.refuse(span, &format!("the parser reads `{}`", info.name));
             }
         }
     }
 
     /// The units in an order that agrees with all paths through the parser.
-    fn order(&mut self, parser: &Parser, extracted: &[Vec<Unit>]) -> Vec<Unit> {
+    fn order(&mut self, parser: &Parser, extracted: &[Vec<Unit>]) -> (Vec<Unit>, Waits) {
         let mut before: Vec<BTreeSet<Unit>> = vec![BTreeSet::new(); parser.states.len()];
         let mut changed = true;
         while changed {
@@ -190,7 +244,7 @@ impl Finder {
                 }
             }
         }
-        let mut waits_for: BTreeMap<Unit, BTreeSet<Unit>> = BTreeMap::new();
+        let mut waits_for = Waits::new();
         for (index, units) in extracted.iter().enumerate() {
             let mut so_far = before[index].clone();
             for unit in units {
@@ -215,6 +269,6 @@ impl Finder {
                 }
             }
         }
-        order
+        (order, waits_for)
     }
 }

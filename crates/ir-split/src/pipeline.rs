@@ -16,7 +16,7 @@ use crate::placement::{DeviceIndex, Order, Placement};
 use crate::policies::LEADING;
 use crate::prepare;
 use crate::routes::Routes;
-use crate::runtime::runtime;
+use crate::runtimes::runtime;
 use crate::section::{Half, SectionId, Sections};
 use crate::split::Split;
 use crate::state;
@@ -174,7 +174,7 @@ fn need(a: &mut Analysis<'_>) -> Result<(), Stop> {
         return Err(Stop::Whole);
     };
     (a.ingress, a.egress) = (ingress, egress);
-    if a.is_cut() && !a.needs.counted {
+    if a.is_cut() && !a.needs.counted && !runtime(a.placement).keeps_length() {
         let sections = sections_of(a);
         let uses = uses_of(a, &sections);
         a.needs.counted = !state::counted_behind_a_cut(&a.program, &sections, &uses).is_empty();
@@ -220,7 +220,9 @@ fn flow(a: &mut Analysis<'_>) -> Result<(), Stop> {
 
 fn state(a: &mut Analysis<'_>) -> Result<(), Stop> {
     a.uses = uses_of(a, &a.sections);
-    a.counted = state::counted_behind_a_cut(&a.program, &a.sections, &a.uses);
+    if !runtime(a.placement).keeps_length() {
+        a.counted = state::counted_behind_a_cut(&a.program, &a.sections, &a.uses);
+    }
     a.separated = state::separated(&a.program, &a.sections, &a.uses);
     if !a.is_cut() {
         return Ok(());
@@ -262,14 +264,15 @@ fn route(a: &mut Analysis<'_>) -> Result<(), Stop> {
 
 fn original(a: &mut Analysis<'_>) -> Result<(), Stop> {
     let only_clones = !a.cut.ingress && !a.effects.egress_clones;
-    if a.is_cut() && a.reads_length() && !only_clones {
+    let reads_length = a.reads_length() && !runtime(a.placement).keeps_length();
+    if a.is_cut() && reads_length && !only_clones {
         let stages: &[Duty] = if a.cut.egress { &[Duty::Ingress, Duty::Egress] } else { &[Duty::Ingress] };
         a.uncounted = check_shape::check_length(&a.program, a.places(), stages);
     }
     if a.keeps_originals() {
         a.originals = originals::originals(&a.flow, a.effects.restart.is_some());
     }
-    if a.reads_length() {
+    if reads_length {
         let kept = a.originals.as_deref().unwrap_or_default();
         a.uncounted.extend(check_shape::check_kept_length(&a.program, a.places(), kept));
     }
@@ -305,7 +308,7 @@ fn generate(a: &mut Analysis<'_>) -> Result<(), Stop> {
         a.split.devices = Split::whole(&a.source, a.placement).devices;
         return Ok(());
     }
-    let Some(cut) = generate::Cut::new(a, LEADING) else { return Err(Stop::Whole) };
+    let Some(cut) = generate::Cut::new(a, LEADING, runtime(a.placement)) else { return Err(Stop::Whole) };
     let has_part = |device: DeviceIndex| {
         let runs_something = a.sections.list.iter().any(|s| s.device == a.placement.role(device));
         runs_something || a.routes.sent_on(device).next().is_some()

@@ -50,6 +50,18 @@ impl Policy {
     }
 }
 
+/// How hand-overs travel, and what they carry.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum RuntimeName {
+    /// In front of the packet: position, live values, headers.
+    #[default]
+    Full,
+    /// Nothing: the port says the position.
+    Headerless,
+    /// IPv4's fragment offset is the position.
+    HeaderlessIpv4,
+}
+
 /// Devices and policy of a region.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Site {
@@ -90,6 +102,9 @@ pub struct Placement {
     pub sites: BTreeMap<Name, Site>,
     /// The port by which a device reaches another one directly.
     pub ports: BTreeMap<(DeviceIndex, DeviceIndex), u64>,
+    /// All ports by which a device reaches another one directly, link by link, with that of `ports` first; only where there are
+    /// several links. The lists of both directions are in the same order.
+    pub more_ports: BTreeMap<(DeviceIndex, DeviceIndex), Vec<u64>>,
     /// How far it is from one device to another that it reaches directly, where it is known; else one link in no time.
     pub lengths: BTreeMap<(DeviceIndex, DeviceIndex), Length>,
     /// When edges with spares take a target for failed.
@@ -100,6 +115,10 @@ pub struct Placement {
     pub order: Order,
     /// Packets may pass by the device of a region that they do not run, where only this keeps them in order.
     pub detours: bool,
+    /// How hand-overs travel.
+    pub runtime: RuntimeName,
+    /// Frames shorter than 60 bytes may come to the origin from outside, and links between devices pad such frames.
+    pub short_frames: bool,
     /// The longest frame that comes to the origin from outside, in bytes without checksum; `None` if nobody knows.
     pub longest_frame: Option<u32>,
     /// The longest frame that the link from one device to another carries, where it is known.
@@ -116,11 +135,14 @@ impl Placement {
             home: vec![DeviceIndex(0)],
             sites: BTreeMap::new(),
             ports: BTreeMap::new(),
+            more_ports: BTreeMap::new(),
             lengths: BTreeMap::new(),
             thresholds: Thresholds::default(),
             tick_us: 100,
             order: Order::Keep,
             detours: true,
+            runtime: RuntimeName::Full,
+            short_frames: false,
             longest_frame: None,
             longest_on_link: BTreeMap::new(),
         }
@@ -151,6 +173,20 @@ impl Placement {
             detours: false,
             ..Placement::whole("origin")
         }
+    }
+
+    /// The ports by which a device reaches another one directly, link by link.
+    pub fn ports_to(&self, from: DeviceIndex, to: DeviceIndex) -> &[u64] {
+        match self.more_ports.get(&(from, to)) {
+            Some(all) => all,
+            None => self.ports.get(&(from, to)).map(std::slice::from_ref).unwrap_or_default(),
+        }
+    }
+
+    /// Ports of a device that join it to other devices.
+    pub fn link_ports(&self, device: DeviceIndex) -> Vec<u64> {
+        let pairs = self.ports.keys().filter(|(from, _)| *from == device);
+        pairs.flat_map(|&(from, to)| self.ports_to(from, to)).copied().collect()
     }
 
     /// The device of a region.

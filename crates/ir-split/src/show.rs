@@ -5,7 +5,7 @@ use crate::check::CHECKS;
 use crate::layout::LayoutField;
 use crate::place::{HeaderIndex, Leaf};
 use crate::placement::DeviceIndex;
-use crate::runtime::runtime;
+use crate::runtimes::runtime;
 use crate::section::{CallEnd, Code, CodeCase, Half, Section, SectionId};
 use ir::{Annotation, Block, Stmt, StmtKind, SwitchCase};
 use std::fmt::Write;

@@ -154,12 +154,19 @@ impl Walk<'_> {
     }
 
     fn reads(&mut self, expr: &Expr, span: Span) {
-        let mut tables = vec![];
-        visit::subexprs(expr, &mut |e| match &e.kind {
-            ExprKind::ApplyHit(table) | ExprKind::ApplyMiss(table) => tables.push(*table),
-            _ => self.note(e, span, false),
-        });
-        tables.into_iter().for_each(|table| self.table(table));
+        match &expr.kind {
+            ExprKind::ApplyHit(table) | ExprKind::ApplyMiss(table) => self.table(*table),
+            // To read a field is not to read the struct around it.
+            ExprKind::Var(_) | ExprKind::Field(..)
+                if !matches!(self.flow.places.covered(self.control, expr), Covered::Nothing) =>
+            {
+                self.note(expr, span, false);
+            }
+            _ => {
+                self.note(expr, span, false);
+                visit::parts(expr, &mut |part| self.reads(part, span));
+            }
+        }
     }
 
     fn writes(&mut self, place: &Expr, span: Span) {

@@ -12,6 +12,7 @@
 //! // links: tor-nic, nic-fpga       pairs of devices; without it all are joined
 //! // frames: 1514, 1514             the longest frame from outside, the longest on each link
 //! // order: any                     of packets; or `detours: no`
+//! // runtime: headerless, 2         how hand-overs travel; the number of links between each two devices; or `short frames: yes`
 //! // show: section, layout          steps whose text is in the file `NAME.steps` beside the program
 //! ```
 //!
@@ -21,7 +22,7 @@
 
 use base_diag::{Diagnostic, Severity, SourceMap, Span, Style, render};
 use ir::Program;
-use ir_split::{DeviceIndex, Order, Placement, Policy, Site, StepText};
+use ir_split::{DeviceIndex, Order, Placement, Policy, RuntimeName, Site, StepText};
 use p4_arch::Texts;
 use p4_syntax::Options;
 use std::collections::BTreeMap;
@@ -95,6 +96,19 @@ fn placement(source: &str) -> Placement {
             .unwrap_or_default(),
         ..whole
     };
+    let runtime = directive(source, "runtime").unwrap_or_default();
+    placement.runtime = match runtime.first().map(String::as_str) {
+        Some("headerless") => RuntimeName::Headerless,
+        Some("headerless-ipv4") => RuntimeName::HeaderlessIpv4,
+        _ => RuntimeName::Full,
+    };
+    if let Some(links) = runtime.get(1).map(|links| links.parse::<u64>().expect("a number of links")) {
+        let all = |(pair, first): (&(DeviceIndex, DeviceIndex), &u64)| {
+            (*pair, (0..links).map(|link| first + 50 * link).collect())
+        };
+        placement.more_ports = placement.ports.iter().map(all).collect();
+    }
+    placement.short_frames = directive(source, "short frames").is_some();
     place(&mut placement, placed.collect(), &called, origins[1..].iter().map(index).collect());
     for site in placement.sites.values_mut().filter(|_| !spares.is_empty()) {
         site.policy = Policy::Failover;

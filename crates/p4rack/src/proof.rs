@@ -7,7 +7,7 @@ use ir::{Name, Program};
 use ir_footprint::analysis;
 use ir_prove::{Case, Effort, Failure, Tried, prove, prove_disturbed};
 use ir_split::auto::{self, Policy};
-use ir_split::{DeviceIndex, Placement, Site, marks};
+use ir_split::{DeviceIndex, Placement, RuntimeName, Site, marks};
 use std::sync::Arc;
 
 /// One placement and how its proof went.
@@ -33,6 +33,16 @@ fn proved(case: &Case, source: &Program, trial: &Trial) -> Result<Proved, Vec<Di
         Ok(tried) if trial.lossy => tried,
         outcome => return Ok(Proved { regions, outcome }),
     };
+    if case.placement.runtime != RuntimeName::Full {
+        let title = "hand-overs of another plan are known by a header";
+        return Err(vec![
+            Diagnostic::error(base_diag::codes::headerless::NEEDS_HEADER, title)
+                .note(
+                    "without one, a packet in flight when the plan changes is taken for one of the new plan",
+                )
+                .help("prove the split without `--lossy`, or use `runtime = \"full\"`"),
+        ]);
+    }
     let placement = Placement { epoch: case.placement.epoch + 1, ..case.placement.clone() };
     // Each part has a separate source map.
     let (_, parts, _) = make_parts(source, &placement, &mut SourceMap::new())?;

@@ -199,6 +199,25 @@ fn a_switch_that_restarts_goes_on() {
     assert!(!notes(&report).iter().any(|note| note.contains("hands over")), "{:?}", report.notes);
 }
 
+/// The switch restarts while the cable of `nic1` is out: it uses the next device as soon as it runs again.
+#[test]
+fn a_switch_that_restarts_knows_which_ports_are_down() {
+    for out_at in [5_000, 11_000] {
+        let faults = vec![
+            fault(FaultKind::LinkDown(TO_NIC1), out_at, None),
+            fault(FaultKind::DeviceDown(TOR), 10_000, Some(2_000)),
+        ];
+        let report = run(&racked(faults));
+        lost(&report);
+        assert_eq!(used(&report).0, Some("nic2"));
+        // What a device drops in ingress are requests of the edge, which it has answered.
+        let there = report.drops.iter().filter(|drop| drop.place.contains("nic1"));
+        let lost: u64 =
+            there.filter(|drop| drop.reason != "dropped in ingress").map(|drop| drop.packets).sum();
+        assert!(lost <= 6, "{lost} packets were sent towards `nic1`: more than was under way");
+    }
+}
+
 /// Frames that come while it has no program are counted once, however often that is.
 #[test]
 fn a_switch_that_restarts_twice_counts_each_frame_once() {

@@ -22,6 +22,8 @@
 //!                               # named block and control ("blocks"), consecutive slices ("chain"), statements that the origin's class
 //!                               # cannot execute ("beyond"), or as chosen by the planner ("auto")
 //! shares = { Acl = "20%" }      # maximum share of the incoming traffic that passes a region, for plans; default: all
+//! runtime = "full"              # what hand-overs carry; "headerless": nothing, the link says the position; "headerless-ipv4": nothing, the fragment
+//!                               # offset does
 //! epoch = 1                     # number of this plan, which hand-overs carry
 //! affinity = "medium"           # flows at the switch or at helpers: see `pinning.rs`
 //! order = "keep"                # packets of one flow keep their order; "any": they may be reordered
@@ -81,6 +83,8 @@ pub struct App {
     pub failover_of_processes: Failover,
     /// The number of the plan, carried by hand-overs.
     pub epoch: u32,
+    /// How hand-overs travel.
+    pub runtime: Runtime,
     /// Frames that may be too long for a link once they are handed over are dropped there; else such a rack is refused.
     pub drops_long_frames: bool,
     /// Its packets, where it shares its device with other apps; those of no other app if there is none.
@@ -168,6 +172,18 @@ pub enum Policy {
     Shard,
 }
 
+/// How hand-overs travel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Runtime {
+    /// With a header.
+    #[default]
+    Full,
+    /// As they are; the link says the position.
+    Headerless,
+    /// As they are; IPv4's fragment offset says the position.
+    HeaderlessIpv4,
+}
+
 const POLICIES: [(&str, Option<Policy>); 5] = [
     ("direct", Some(Policy::Direct)),
     ("call", Some(Policy::Call)),
@@ -176,8 +192,11 @@ const POLICIES: [(&str, Option<Policy>); 5] = [
     ("group", None),
 ];
 
-const RUNTIMES: [(&str, Option<()>); 3] =
-    [("full", Some(())), ("headerless", None), ("headerless-ipv4", None)];
+const RUNTIMES: [(&str, Option<Runtime>); 3] = [
+    ("full", Some(Runtime::Full)),
+    ("headerless", Some(Runtime::Headerless)),
+    ("headerless-ipv4", Some(Runtime::HeaderlessIpv4)),
+];
 
 const ORDERS: [(&str, Option<bool>); 2] = [("keep", Some(false)), ("any", Some(true))];
 
@@ -241,7 +260,13 @@ pub(crate) fn read(
     let cuts = s.optional(r, "regions", |r, i| value::choice(r, i, &CUTS));
     let shares = s.optional(r, "shares", shares);
     let epoch = s.optional(r, "epoch", |r, i| value::small(r, i, 0..=255));
-    s.optional(r, "runtime", |r, i| value::choice(r, i, &RUNTIMES));
+    let runtime = s.optional(r, "runtime", |r, i| value::choice(r, i, &RUNTIMES));
+    if let (Some(Spanned { value: Regions::Planned, .. }), Some(Spanned { value, span })) = (&map, &runtime)
+        && *value != Runtime::Full
+    {
+        let why = "say in `map` where they run: the planner knows no links for positions";
+        r.bad_value(*span, "planned regions need hand-overs with a header", why);
+    }
     let long_frames = s.optional(r, "long_frames", |r, i| value::choice(r, i, &LONG_FRAMES));
     let any_order = s.optional(r, "order", |r, i| value::choice(r, i, &ORDERS));
     let class = s.optional(r, "class", class);
@@ -291,6 +316,7 @@ pub(crate) fn read(
         failover,
         failover_of_processes,
         epoch: epoch.map_or(1, |e| e.value),
+        runtime: runtime.map_or(Runtime::Full, |runtime| runtime.value),
         drops_long_frames: long_frames.is_some_and(|l| l.value),
         class,
         priority,

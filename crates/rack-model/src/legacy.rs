@@ -25,6 +25,11 @@ impl Cable {
         let links = self.links.iter().filter_map(|id| rack.links.get(id.0 as usize));
         links.map(Link::longest_frame).min().unwrap_or(0)
     }
+
+    /// Short frames arrive padded.
+    pub fn pads(&self, rack: &Rack) -> bool {
+        self.links.iter().filter_map(|id| rack.links.get(id.0 as usize)).any(|link| link.pad)
+    }
 }
 
 impl Rack {

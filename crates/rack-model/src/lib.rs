@@ -48,7 +48,7 @@ pub mod watch;
 pub mod workload;
 
 pub use address::Network;
-pub use app::{App, Cuts, Placement, Policy, Regions};
+pub use app::{App, Cuts, Placement, Policy, Regions, Runtime};
 pub use base_time::Probability;
 pub use control::{Control, Replace};
 pub use device::{Call, Device};

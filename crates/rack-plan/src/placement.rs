@@ -3,7 +3,7 @@
 use crate::Result;
 use base_diag::Diagnostic;
 use ir::Program;
-use ir_split::{DeviceIndex, Length, Order, Placement, Site, marks, unknown_region};
+use ir_split::{DeviceIndex, Length, Order, Placement, RuntimeName, Site, marks, unknown_region};
 use rack_model::{Cable, DeviceId, LinkId, NodeId, Rack};
 use std::collections::BTreeMap;
 
@@ -49,18 +49,27 @@ pub fn placement(rack: &Rack, at: usize, sites: BTreeMap<ir::Name, Site>) -> Res
         home: std::iter::once(&app.origin).chain(&app.other_origins).map(|d| index(d.value)).collect(),
         sites,
         ports: BTreeMap::new(),
+        more_ports: BTreeMap::new(),
         lengths: BTreeMap::new(),
         thresholds: app.failover.thresholds,
         tick_us: (app.failover.tick.as_ps() / 1_000_000).max(1),
         order: if app.any_order { Order::Any } else { Order::Keep },
         detours: true,
+        runtime: match app.runtime {
+            rack_model::Runtime::Full => RuntimeName::Full,
+            rack_model::Runtime::Headerless => RuntimeName::Headerless,
+            rack_model::Runtime::HeaderlessIpv4 => RuntimeName::HeaderlessIpv4,
+        },
+        short_frames: false,
         longest_frame: None,
         longest_on_link: BTreeMap::new(),
     };
     let mut wrong = vec![];
+    let (mut takes_short, mut pads) = (false, false);
     for cable in rack.cables() {
         let [a, b] = &cable.ends;
         let longest = cable.longest_frame(rack);
+        let pads_frames = cable.pads(rack);
         for end in [a, b] {
             let is_device = matches!(end.node, NodeId::Device(_));
             if is_device && end.port >= p4_arch::v1model::DROP_PORT {
@@ -77,11 +86,18 @@ pub fn placement(rack: &Rack, at: usize, sites: BTreeMap<ir::Name, Site>) -> Res
         let is_ours = |node: NodeId| matches!(node, NodeId::Device(id) if rack.is_of(id, at));
         if (at_origin(a.node) && !is_ours(b.node)) || (at_origin(b.node) && !is_ours(a.node)) {
             placement.longest_frame = placement.longest_frame.max(Some(longest));
+            takes_short |= !pads_frames;
         }
         if let (NodeId::Device(from), NodeId::Device(to)) = (a.node, b.node)
             && is_ours(a.node)
             && is_ours(b.node)
         {
+            pads |= pads_frames;
+            if placement.runtime == RuntimeName::Headerless {
+                for (start, end, port) in [(from, to, a.port), (to, from, b.port)] {
+                    placement.more_ports.entry((index(start), index(end))).or_default().push(port.into());
+                }
+            }
             placement.longest_on_link.entry((index(from), index(to))).or_insert(longest);
             placement.longest_on_link.entry((index(to), index(from))).or_insert(longest);
             placement.ports.entry((index(from), index(to))).or_insert(u64::from(a.port));
@@ -91,6 +107,7 @@ pub fn placement(rack: &Rack, at: usize, sites: BTreeMap<ir::Name, Site>) -> Res
             }
         }
     }
+    placement.short_frames = takes_short && pads;
     if app.drops_long_frames {
         placement.longest_frame = None;
     }

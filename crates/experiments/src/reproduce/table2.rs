@@ -13,7 +13,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     name: "table2",
     about: "Cost of the runtime for Crosspod on a switch with two and with five helpers.",
     set: "examples/crosspod/crosspod.p4 with all functions away from the switch; helpers are linked only with the switch. Counted as by `p4rack split --overhead`.",
-    leaves_out: "the headerless runtimes. The paper's `Full` has fixed tables and registers for sequence numbers, feedback and spares, which ours has not; ours counts a branch for each place at \
+    leaves_out: "the runtimes without a header, which refuse frame externs. The paper's `Full` has fixed tables and registers for sequence numbers, feedback and spares, which ours has not; ours counts a branch for each place at \
                  which a packet may resume.",
     run,
 };

@@ -1,4 +1,4 @@
-//! Table 4: cost of the runtime for one region on a helper, without spares and with them.
+//! Table 4: cost of the runtime for one region on a helper, without spares and with them, and without a header.
 //!
 //! Bits are counted in the printed programs, as `p4rack split --overhead` does. Packets per second are of machine code on one core of this
 //! machine, each pass by itself: a packet that becomes a hand-over, the helper, the hand-over that comes back.
@@ -15,16 +15,16 @@ use ir_footprint::overhead::of_part;
 use ir_split::Part;
 use p4rack::Racked;
 use rack_emulator::Table;
-use rack_model::{Policy, Rack, Regions};
+use rack_model::{Policy, Rack, Regions, Runtime};
 use std::time::Duration;
 use target_native::{Engine, Fate, Packet};
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "table4",
-    about: "Cost of the runtime for one region on a helper: without spares, with one, with two.",
-    set: "examples/spares/wall.p4. The paper's formulas with N = 1, S_N = 1 more than targets, N_F = 1 at the switch, P_F = 1 at the helper. One core, frames with 1,000 bytes of payload, \
-          one pass at a time: send and receive of the switch, and the helper's.",
-    leaves_out: "the headerless runtimes. The paper gives no packets per second.",
+    about: "Cost of the runtime for one region on a helper: without spares, with one, with two; without a header.",
+    set: "examples/spares/wall.p4, and examples/headerless/wall.p4 without a header. The paper's formulas with N = 1, S_N = 1 more than targets, N_F = 1 at the switch, P_F = 1 at the helper; without a header \
+          I = 1 and no other. One core, frames with 1,000 bytes of payload, one pass at a time: send and receive of the switch, and the helper's.",
+    leaves_out: "The paper gives no packets per second.",
     run,
 };
 
@@ -34,6 +34,15 @@ const ROWS: [(&str, Option<usize>); 4] = [
     ("direct", Some(0)),
     ("failover, 1 spare", Some(1)),
     ("failover, 2 spares", Some(2)),
+];
+
+/// The example without a header.
+const HEADERLESS: &str = "../headerless/RACK.toml";
+
+/// Each runtime without a header, and what the paper has for the switch and for the helper: tables, bits of entries and of registers.
+const WITHOUT: [(&str, Runtime, [[u64; 3]; 2]); 2] = [
+    ("headerless", Runtime::Headerless, [[5, 32, 4], [1, 22, 4]]),
+    ("headerless-ipv4", Runtime::HeaderlessIpv4, [[1, 13, 11], [1, 13, 11]]),
 ];
 
 /// Different frames, and processor time of a measurement.
@@ -78,6 +87,30 @@ fn run(lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
                 format!("{} / 6", costs.tables),
                 format!("{} / {entries}", costs.entry_bits),
                 format!("{} / 309", costs.register_bits),
+                speed,
+                back,
+            ]);
+        }
+    }
+    for (name, runtime, paper) in WITHOUT {
+        (lab.tell)(name);
+        let racked =
+            lab.changed(HEADERLESS, &|rack| rack.apps.iter_mut().for_each(|app| app.runtime = runtime))?;
+        let speeds = speeds(&racked)?;
+        let rate = |at: usize| speeds.get(at).map_or("-".to_string(), |rate| format!("{rate:.2}"));
+        for (device, place, speed, back) in
+            [("switch", 0, rate(0), rate(2)), ("helper", 1, rate(1), "-".to_string())]
+        {
+            let Some(placed) = racked.part(0, place) else { continue };
+            let costs = of_part(device, placed.part);
+            let [tables, entries, registers] = paper[place];
+            rows.push([
+                name.to_string(),
+                device.to_string(),
+                format!("{} / 0", costs.header_bits),
+                format!("{} / {tables}", costs.tables),
+                format!("{} / {entries}", costs.entry_bits),
+                format!("{} / {registers}", costs.register_bits),
                 speed,
                 back,
             ]);

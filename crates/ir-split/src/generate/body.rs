@@ -124,8 +124,7 @@ impl Generator<'_> {
 
     /// The origin's ports that join it to other devices.
     fn link_ports(&self) -> Vec<u64> {
-        let ports = self.cut.placement.ports.iter();
-        ports.filter(|((from, _), _)| *from == self.device).map(|(_, &port)| port).collect()
+        self.cut.placement.link_ports(self.device)
     }
 
     fn sections_here(&self, wanted: impl Fn(Half) -> bool) -> Vec<SectionId> {
@@ -204,7 +203,7 @@ impl Generator<'_> {
         if targets.is_empty() {
             return None;
         }
-        leave.extend(self.find_port(&targets));
+        leave.extend(self.runtime.find_port(self, &targets));
         let leaving = build::equals(self.leaving_of(Duty::Ingress), build::bits(1, 1));
         Some(build::if_then(leaving, leave))
     }

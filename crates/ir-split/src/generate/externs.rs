@@ -23,6 +23,8 @@ pub enum Drop {
     LinkPort = 3,
     /// A hand-over that came before, or too late to know.
     Again = 4,
+    /// A packet so short that a link would pad it, where nothing carries its length.
+    Short = 5,
 }
 
 impl Generator<'_> {
@@ -45,7 +47,11 @@ impl Generator<'_> {
 
     /// Cells of the counter of drops: one for each reason that can be.
     fn drop_cells(&self) -> u64 {
-        if self.cut.placement.has_any_spares() { Drop::Again as u64 + 1 } else { Drop::Again as u64 }
+        match (self.runtime.keeps_length(), self.cut.placement.has_any_spares()) {
+            (true, _) => Drop::Short as u64 + 1,
+            (false, true) => Drop::Again as u64 + 1,
+            (false, false) => Drop::Again as u64,
+        }
     }
 
     /// A copy of the packet as it came in goes back by the port that it came by; it passes egress as a clone.

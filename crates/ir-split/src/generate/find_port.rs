@@ -84,12 +84,14 @@ impl Generator<'_> {
         }));
     }
 
-    fn no_port_action(&mut self) -> ActionId {
+    /// Counts and drops what has no port.
+    pub fn no_port_action(&mut self) -> ActionId {
         let drop = self.drop(Duty::Ingress, Drop::NoPort);
         self.add_own_action(self.cut.ingress, "no_port", vec![], drop)
     }
 
-    fn forward_action(&mut self) -> ActionId {
+    /// Sends by the port that an entry says.
+    pub fn forward_action(&mut self) -> ActionId {
         let name = self.own("forward");
         let known = &self.out.control(self.cut.ingress).actions;
         if let Some(found) = known.iter().position(|action| action.name == name) {

@@ -37,7 +37,7 @@ use crate::policy::EdgePolicy;
 use crate::prepare::{Lengths, Lent, RequestedEffects, drop_lent};
 use crate::refuse::broken;
 use crate::routes::Routes;
-use crate::runtime::{Runtime, runtime};
+use crate::runtime::Runtime;
 use crate::section::{Half, SectionId, Sections};
 use crate::split::{DeviceProgram, Linkage};
 use crate::state::{Idle, idle};
@@ -65,6 +65,8 @@ pub struct Cut<'a> {
     pub placement: &'a Placement,
     /// The policies that lead hand-overs, in order.
     pub policies: &'static [&'static dyn EdgePolicy],
+    /// How hand-overs travel.
+    pub runtime: &'static dyn Runtime,
     /// Paths of hand-overs.
     pub routes: &'a Routes,
     /// The control before the traffic manager.
@@ -97,7 +99,11 @@ pub struct Cut<'a> {
 
 impl<'a> Cut<'a> {
     /// Input of the generator from an analysed program; `None` if the program has no parser.
-    pub fn new(a: &'a Analysis<'_>, policies: &'static [&'static dyn EdgePolicy]) -> Option<Cut<'a>> {
+    pub fn new(
+        a: &'a Analysis<'_>,
+        policies: &'static [&'static dyn EdgePolicy],
+        runtime: &'static dyn Runtime,
+    ) -> Option<Cut<'a>> {
         let parser = a.program.stages.iter().find_map(|s| match s.kind {
             ir::StageKind::Parse(id) => Some(id),
             _ => None,
@@ -109,6 +115,7 @@ impl<'a> Cut<'a> {
             layout: a.layout.as_ref().ok()?,
             placement: a.placement,
             policies,
+            runtime,
             routes: &a.routes,
             ingress: a.ingress,
             egress: a.egress,
@@ -188,7 +195,7 @@ impl<'a> Generator<'a> {
         Generator {
             cut,
             device,
-            runtime: runtime(cut.placement),
+            runtime: cut.runtime,
             out: cut.program.clone(),
             linkage: Linkage {
                 prefix: cut.prefix.to_string(),
@@ -358,12 +365,11 @@ impl<'a> Generator<'a> {
 
     /// `meta.p4rack_region` as seen in a stage.
     pub fn region_of(&self, stage: Duty) -> Expr {
-        let width = self.cut.layout.width_of("region");
-        build::field(self.metadata(stage), self.region, Type::Bit(width))
+        build::field(self.metadata(stage), self.region, Type::Bit(self.cut.layout.region_bits))
     }
 
     pub fn region_value(&self, id: u64) -> Expr {
-        build::bits(self.cut.layout.width_of("region"), id)
+        build::bits(self.cut.layout.region_bits, id)
     }
 
     /// `meta.p4rack_leaving` as seen in a stage.

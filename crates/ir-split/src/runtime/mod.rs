@@ -1,23 +1,26 @@
 //! Runtimes: the content of hand-overs, and the code around the program's own on each device.
 //!
 //! ```text
-//! full        hand-overs carry all live values and headers in front of the payload
+//! full              hand-overs carry all live values and headers in front of the payload
+//! headerless        hand-overs are the packets themselves; the port says the position
+//! headerless-ipv4   likewise; IPv4's fragment offset says the position
 //! ```
 //!
 //! The generator of a device's program (`generate`) is the same for all runtimes: which sections run here, in which
 //! order, and which table gives the port. It asks the runtime for everything that depends on how a packet travels. See
 //! `docs/how-to/add-a-runtime.md`.
 
-mod full;
+pub(crate) mod full;
+pub(crate) mod headerless;
+mod parser;
 
 use crate::analysis::Analysis;
 use crate::generate::{Generator, Moved};
 use crate::layout::{Layout, NotCarried};
-use crate::placement::{DeviceIndex, Placement};
+use crate::placement::DeviceIndex;
 use crate::policy::EdgePolicy;
 use crate::section::SectionId;
 use base_diag::Diagnostic;
-use full::Full;
 use ir::{ControlId, Expr, Stmt};
 use p4_arch::Duty;
 
@@ -25,6 +28,11 @@ use p4_arch::Duty;
 pub(crate) trait Runtime: Sync {
     /// As users write it.
     fn name(&self) -> &'static str;
+
+    /// Hand-overs are as long as the packets: what counts or reads their length needs nothing else.
+    fn keeps_length(&self) -> bool {
+        false
+    }
 
     /// The bits of each hand-over, or the values that it cannot carry.
     fn layout(&self, a: &Analysis<'_>, policies: &[&dyn EdgePolicy]) -> Result<Layout, Vec<NotCarried>>;
@@ -62,6 +70,11 @@ pub(crate) trait Runtime: Sync {
     /// Makes the packet a hand-over.
     fn send(&self, g: &mut Generator<'_>, stage: Duty, control: ControlId) -> Vec<Stmt>;
 
+    /// The port of hand-overs to these sections.
+    fn find_port(&self, g: &mut Generator<'_>, targets: &[SectionId]) -> Vec<Stmt> {
+        g.find_port(targets)
+    }
+
     /// Emits hand-overs.
     fn emit(&self, g: &mut Generator<'_>);
 }
@@ -83,9 +96,4 @@ pub(crate) const ADDRESS: u64 = 0x0252_4143_4b00;
 /// The source address of hand-overs that a device sends.
 pub(crate) fn sender_address(device: DeviceIndex) -> u64 {
     ADDRESS + 1 + u64::from(device.0)
-}
-
-/// The runtime of a placement.
-pub(crate) fn runtime(_placement: &Placement) -> &'static dyn Runtime {
-    &Full
 }

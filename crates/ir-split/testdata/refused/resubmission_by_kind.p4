@@ -12,6 +12,7 @@ parser P(packet_in packet, out headers hdr, inout metadata meta, inout standard_
     state start {
         packet.extract(hdr.h);
         meta.y = (bit<8>)std.instance_type;
+//               ^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0501] this program cannot be split yet: the parser reads `std.instance_type`, and ingress resubmits packets after a cut: the original packet is not known
         transition select(hdr.h.a) { 1: second; default: accept; }
     }
     state second { packet.extract(hdr.g); transition accept; }
@@ -41,4 +42,3 @@ control D(packet_out packet, in headers hdr) {
 }
 
 V1Switch(P(), V(), I(), E(), C(), D()) main;
-// error[P4R0501] this program cannot be split yet: the parser reads `std.instance_type`, and ingress resubmits packets after a cut: the original packet is not known

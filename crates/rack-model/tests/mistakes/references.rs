@@ -442,19 +442,29 @@ fn apps_have_names_of_their_own_and_entries_a_device_that_runs_something() {
 }
 
 #[test]
-fn not_supported_yet() {
+fn runtimes() {
     let app = "[[app]]\nprogram = \"x/a.p4\"\norigin = \"tor\"\n";
     check_with(
-        &format!("{app}runtime = \"headerless\"\npolicy = \"shard\"\n"),
+        &format!("{app}runtime = \"headless\"\n"),
         expect![[r#"
-            error[P4R0611]: `headerless` is not supported yet
-              --> RACK.toml:19:11
-               |
-            19 | runtime = "headerless"
-               |           ^^^^^^^^^^^^ not supported yet
-               |
-               = help: take `full`
-        "#]],
+        error[P4R0606]: unknown word `headless`
+          --> RACK.toml:19:11
+           |
+        19 | runtime = "headless"
+           |           ^^^^^^^^^^ not known here
+           |
+           = help: did you mean `headerless`?
+    "#]],
+    );
+    check_with(
+        &format!("{app}map = \"plan\"\nruntime = \"headerless\"\n"),
+        expect![[r#"
+        error[P4R0605]: planned regions need hand-overs with a header
+          --> RACK.toml:20:11
+           |
+        20 | runtime = "headerless"
+           |           ^^^^^^^^^^^^ say in `map` where they run: the planner knows no links for positions
+    "#]],
     );
 }
 

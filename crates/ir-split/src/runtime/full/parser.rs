@@ -13,17 +13,18 @@
 //! p4rack_done           region = p4rack.region
 //! ```
 
-use crate::arch::{PORT_BITS, frame_extern};
+use crate::arch::frame_extern;
 use crate::generate::Generator;
 use crate::layout::{EPOCH_BITS, ETHER_TYPE, ETHERNET_BITS, VERSION};
 use crate::place::HeaderIndex;
 use crate::policy::OwnFrame;
 use crate::routes::Leg;
+use crate::runtime::parser::{case, select};
 use crate::section::SectionId;
 use base_diag::Span;
 use ir::{
-    Expr, ExprKind, Keyset, MatchKind, ParserState, Role, Select, SelectCase, StateId, StateRef, Stmt,
-    StmtKind, Transition, Type, ValueSet, ValueSetId, VarId, build,
+    Expr, ExprKind, Keyset, ParserState, Role, SelectCase, StateId, StateRef, Stmt, StmtKind, Transition,
+    Type, ValueSetId, VarId, build,
 };
 use p4_arch::v1model::instance_type::{RECIRCULATED, RESUBMITTED};
 use p4_arch::{Duty, Meaning};
@@ -123,37 +124,6 @@ impl Generator<'_> {
         ports.sort_unstable();
         ports.dedup();
         ports
-    }
-
-    fn add_link_set(&mut self, links: &[u64]) -> ValueSetId {
-        let parser = &mut self.out.parsers[self.cut.parser.index()];
-        let id = ValueSetId::from(parser.value_sets.len());
-        let own: ir::Name = format!("{}_links", self.cut.prefix).into();
-        let name = format!("{}.{own}", parser.control_plane_name);
-        parser.value_sets.push(ValueSet {
-            name: own,
-            control_plane_name: name.as_str().into(),
-            ty: Type::Bit(PORT_BITS),
-            match_kinds: vec![MatchKind::Exact],
-            size: 16.max(links.len() as u64),
-            annotations: vec![],
-            span: Span::NONE,
-        });
-        self.linkage.value_sets.push((name.into(), links.to_vec()));
-        id
-    }
-
-    /// Moves the program's `start` after the other states under another name, so that ours can be first.
-    fn rename_start(&mut self) -> StateRef {
-        let parser = &mut self.out.parsers[self.cut.parser.index()];
-        let moved = StateId::from(parser.states.len());
-        for state in &mut parser.states {
-            retarget(&mut state.transition, StateId(0), moved);
-        }
-        let mut start = parser.states[0].clone();
-        start.name = format!("{}_program_start", self.cut.prefix).into();
-        parser.states.push(start);
-        StateRef::State(moved)
     }
 
     /// The parser's start state: recognises frames from a link, and frames that egress has packed. A packet that the
@@ -336,10 +306,6 @@ impl Generator<'_> {
         self.state("done", stmts, Transition::Goto(StateRef::Accept))
     }
 
-    fn state(&self, name: &str, stmts: Vec<Stmt>, transition: Transition) -> ParserState {
-        ParserState { name: self.own(name), stmts, transition, annotations: vec![], span: Span::NONE }
-    }
-
     fn extract(&self, header: Expr) -> Stmt {
         build::stmt(StmtKind::Extract { packet: self.packet(), header, varbit_bits: None })
     }
@@ -360,25 +326,5 @@ impl States {
         let id = StateRef::State(StateId(self.first));
         self.first += 1;
         id
-    }
-}
-
-fn select(exprs: Vec<Expr>, cases: Vec<SelectCase>) -> Transition {
-    Transition::Select(Select { exprs, cases })
-}
-
-fn case(key: Keyset, next: StateRef) -> SelectCase {
-    SelectCase { keys: vec![key], next, span: Span::NONE }
-}
-
-fn retarget(transition: &mut Transition, from: StateId, to: StateId) {
-    let change = |next: &mut StateRef| {
-        if *next == StateRef::State(from) {
-            *next = StateRef::State(to);
-        }
-    };
-    match transition {
-        Transition::Goto(next) => change(next),
-        Transition::Select(select) => select.cases.iter_mut().for_each(|c| change(&mut c.next)),
     }
 }

@@ -20,9 +20,7 @@ impl Generator<'_> {
         sections.dedup();
         // Nothing travels to some sections but headers.
         sections.retain(|&id| self.cut.layout.section_bits(id) > 0);
-        let first = self.insert_types(&sections);
-        self.headers_type = self.shared_type(Duty::Ingress, Role::Headers);
-        self.metadata_type = self.shared_type(Duty::Ingress, Role::Metadata);
+        let first = self.insert_types(self.header_types(&sections));
         let carries = self.is_origin() && self.cut.truncates && self.cut.effects.clones_original;
         let carrying = |field: Field, name: &str| match carries {
             true => Field { annotations: vec![mark(name)], ..field },
@@ -70,7 +68,7 @@ impl Generator<'_> {
     }
 
     fn add_metadata(&mut self) {
-        let region = Type::Bit(self.cut.layout.width_of("region"));
+        let region = Type::Bit(self.cut.layout.region_bits);
         let mut fields =
             vec![struct_field(&self.own("region"), region), struct_field(&self.own("leaving"), Type::Bit(1))];
         let packed = (self.recirculates() && self.sends_around()).then(|| {
@@ -131,13 +129,8 @@ impl Generator<'_> {
         }
     }
 
-    /// Declares the headers in front of the first type that will use them; gives the number of `p4rack_t`.
-    fn insert_types(&mut self, sections: &[SectionId]) -> TypeId {
-        let headers = self.shared_type(Duty::Ingress, Role::Headers);
-        let metadata = self.shared_type(Duty::Ingress, Role::Metadata);
-        let users = [headers, metadata];
-        let at = users.iter().filter_map(|ty| if let Type::Named(id) = ty { Some(*id) } else { None }).min();
-        let at = at.unwrap_or_else(|| self.lacks("a struct of headers or metadata".to_string(), TypeId(0)));
+    /// `p4rack_t`, the headers of these sections, and the pad.
+    fn header_types(&self, sections: &[SectionId]) -> Vec<TypeDecl> {
         let layout = self.cut.layout;
         let common = layout.common.iter().map(|f| struct_field(&f.name, Type::Bit(f.width))).collect();
         let mut decls = vec![header(&self.own("t"), common)];
@@ -154,6 +147,16 @@ impl Generator<'_> {
             let fields = vec![struct_field("zero", Type::Bit(layout.pad_bits))];
             decls.push(header(&self.own("pad_t"), fields));
         }
+        decls
+    }
+
+    /// Declares types in front of the first type that will use them; gives the number of the first.
+    pub fn insert_types(&mut self, mut decls: Vec<TypeDecl>) -> TypeId {
+        let headers = self.shared_type(Duty::Ingress, Role::Headers);
+        let metadata = self.shared_type(Duty::Ingress, Role::Metadata);
+        let users = [headers, metadata];
+        let at = users.iter().filter_map(|ty| if let Type::Named(id) = ty { Some(*id) } else { None }).min();
+        let at = at.unwrap_or_else(|| self.lacks("a struct of headers or metadata".to_string(), TypeId(0)));
         // A program without counters has no such type yet.
         let counter = &OWN_EXTERNS.counter;
         if !self.out.types.iter().any(|t| t.name == counter.kinds) {
@@ -171,11 +174,13 @@ impl Generator<'_> {
         (self.types_at, self.types_added) = (at, decls.len() as u32);
         shift_types(&mut self.out, self.types_at, self.types_added);
         self.out.types.splice(at.index()..at.index(), decls);
+        self.headers_type = self.shared_type(Duty::Ingress, Role::Headers);
+        self.metadata_type = self.shared_type(Duty::Ingress, Role::Metadata);
         at
     }
 
     /// Adds fields to a struct type; gives the number of the first.
-    fn append_fields(&mut self, ty: &Type, fields: Vec<Field>) -> usize {
+    pub fn append_fields(&mut self, ty: &Type, fields: Vec<Field>) -> usize {
         let Type::Named(id) = ty else { return 0 };
         match &mut self.out.types[id.index()].kind {
             TypeKind::Struct(own) => {
