@@ -60,7 +60,7 @@ parser IngressParser(packet_in packet, out more_t hdr, out local_t meta, out ing
     }
     state turned {
         packet.extract(hdr.rest);
-        counter.set(hdr.rest.z, 0xc0, 3, 4, 2);
+        counter.set(hdr.rest.z, 0xc0, 3, 4, 0xfd);
         meta.is_counted = 1;
         transition select(counter.is_zero(), counter.is_negative()) {
             (true, _): zero;
@@ -143,9 +143,12 @@ control Ingress(inout more_t hdr, inout local_t meta, in ingress_intrinsic_metad
         hdr.sums.sum = prsr.parser_err;
         hdr.sums.residual = meta.residual;
         hdr.sums.count = meta.is_counted;
+        // A sum of ones, whose checksum is zero.
+        if (hdr.odd.op == 16) { hdr.rest.y = hdr.rest.y | 0xfffe; }
         switch (hdr.odd.op) {
             0: { hdr.rest.z = limit.execute(index = hdr.rest.z, color = (MeterColor_t)hdr.odd.a[7:0]); }
             1: { funnel_shift_right(hdr.rest.y, hdr.rest.y, (bit<16>)hdr.odd.a, 3); }
+            18: { funnel_shift_right(hdr.rest.y, hdr.rest.y, (bit<16>)hdr.odd.a, 130); }
             2: { hdr.rest.x = max(hdr.rest.x, (int<16>)hdr.rest.y); }
             3: { hdr.rest.x = min(hdr.rest.x, (int<16>)hdr.rest.y); }
             4: { counted.count(hdr.rest.z, 16w0 ++ hdr.rest.y); }
