@@ -5,7 +5,7 @@ mod common;
 use base_time::Time;
 use common::{Test, conserved};
 use dataplane_api::{Device, DropReason};
-use device::Options;
+use device::{Options, Session};
 
 const PARAMS: &str = "inout headers_t hdr, inout meta_t meta, in ingress_intrinsic_metadata_t ig,
     in ingress_intrinsic_metadata_from_parser_t prsr, inout ingress_intrinsic_metadata_for_deparser_t dprsr,
@@ -87,4 +87,80 @@ fn short_packets_are_dropped() {
     }
     assert_eq!(switch.counters().dropped[&DropReason::Ingress], 8);
     assert_eq!(switch.process(1, &[0; 8], Time::ZERO).len(), 1);
+}
+
+/// The check values of the catalogue of parametrised CRC algorithms: KERMIT, GENIBUS, and XMODEM in two other forms.
+#[test]
+fn polynomials_of_programs() {
+    let polynomials = [
+        ("bit<16>", "0x1021, true, false, false, 0, 0", 0x2189),
+        ("bit<16>", "0x1021, false, false, false, 0xffff, 0xffff", 0xd64e),
+        ("bit<17>", "0x11021, false, false, true, 0, 0", 0x31c3),
+        ("bit<16>", "0x0810, false, true, false, 0, 0", 0x31c3),
+    ];
+    for (ty, arguments, check) in polynomials {
+        let declarations =
+            format!("CRCPolynomial<{ty}>({arguments}) p; Hash<bit<16>>(HashAlgorithm_t.CUSTOM, p) h;");
+        let body = "tm.ucast_egress_port = 1; hdr.data.a = h.get(72w0x313233343536373839);";
+        let main = format!("{PIPE} Switch(pipe) main;");
+        let test = Test::inline(&program("", &declarations, body, &main));
+        let sent = test.switch(Options::default()).expect("a device").process(1, &[0; 8], Time::ZERO);
+        assert_eq!(sent[0].frame[2..4], u16::to_be_bytes(check), "{arguments}");
+    }
+}
+
+const MIRRORS: &str = "control D(packet_out packet, inout headers_t hdr, in meta_t meta,
+    in ingress_intrinsic_metadata_for_deparser_t dprsr) {
+        Mirror(1) mirror;
+        apply { if (dprsr.mirror_type == 1) { mirror.emit<data_t>((MirrorId_t)hdr.data.a, hdr.data); } packet.emit(hdr); } }";
+
+/// Egress sees the queue and class of unicast, of the processor's copy and of a session; a session's length includes the
+/// mirror's header.
+#[test]
+fn queues_classes_and_lengths() {
+    let egress = "control E(inout headers_t hdr, inout meta_t meta, in egress_intrinsic_metadata_t eg,
+        in egress_intrinsic_metadata_from_parser_t prsr, inout egress_intrinsic_metadata_for_deparser_t dprsr,
+        inout egress_intrinsic_metadata_for_output_port_t oport) {
+            apply { hdr.data.b = 11w0 ++ eg.egress_qid ++ 13w0 ++ eg.egress_cos; } }";
+    let body = "tm.ucast_egress_port = 1; tm.qid = 5; tm.ingress_cos = 3; tm.copy_to_cpu = 1;
+        tm.icos_for_copy_to_cpu = 6; dprsr.mirror_type = 1;
+        if (hdr.data.op == 1) { tm.ucast_egress_port = 511; tm.copy_to_cpu = 0; dprsr.mirror_type = 0; tm.mcast_grp_a = 77; }";
+    let pipe = PIPE.replace("PlainIngressDeparser", "D").replace("PlainEgress()", "E()");
+    let test = Test::inline(&program("", "", body, &format!("{MIRRORS} {egress} {pipe} Switch(pipe) main;")));
+    let mut switch = test.switch(Options::default()).expect("a device");
+    let session = Session { port: Some(8), max_length: Some(9), class_of_service: 4, ..Session::default() };
+    switch.clone_session_set(7, Some(session));
+    let mut sent = switch.process(1, &[0, 0, 0, 7, 0, 0, 0, 0, 9, 9], Time::ZERO);
+    sent.sort();
+    let seen: Vec<_> = sent.iter().map(|out| (out.port, &out.frame[4..])).collect();
+    assert_eq!(
+        seen,
+        [(1, &[0, 5, 0, 3, 9, 9][..]), (8, &[0, 0, 0, 4, 0][..]), (64, &[0, 5, 0, 6, 9, 9][..])]
+    );
+    assert_eq!(switch.process(1, &[1, 0, 0, 7, 0, 0, 0, 0], Time::ZERO), []);
+    assert_eq!(switch.counters().dropped[&DropReason::NoReplica], 1);
+    conserved(&switch);
+}
+
+/// Tofino 2 mirrors the packet as it came to egress, or as it leaves if the program says so.
+#[test]
+fn mirrors_of_egress_on_tofino_2() {
+    let egress = "control E(inout headers_t hdr, inout meta_t meta, in egress_intrinsic_metadata_t eg,
+        in egress_intrinsic_metadata_from_parser_t prsr, inout egress_intrinsic_metadata_for_deparser_t dprsr,
+        inout egress_intrinsic_metadata_for_output_port_t oport) {
+            apply { hdr.data.b = 5; if (eg.egress_port == 1) { dprsr.mirror_type = 1; } dprsr.mirror_io_select = hdr.data.op[0:0]; } }
+        control F(packet_out packet, inout headers_t hdr, in meta_t meta,
+            in egress_intrinsic_metadata_for_deparser_t dprsr) {
+                Mirror(1) mirror;
+                apply { if (dprsr.mirror_type == 1) { mirror.emit<data_t>(7, hdr.data); } packet.emit(hdr); } }";
+    let pipe = PIPE.replace("PlainEgress()", "E()").replace("PlainEgressDeparser()", "F()");
+    let main = format!("{egress} {pipe} Switch(pipe) main;");
+    let test = Test::inline(&program("#define TOFINO2\n", "", "tm.ucast_egress_port = 1;", &main));
+    let mut switch = test.switch(Options::default()).expect("a device");
+    switch.clone_session_set(7, Some(Session { port: Some(8), ..Session::default() }));
+    for (op, field) in [(0, 1), (1, 5)] {
+        let sent = switch.process(1, &[op, 0, 0, 0, 0, 0, 0, 1], Time::ZERO);
+        let mirrored = sent.iter().find(|out| out.port == 8).expect("a mirror");
+        assert_eq!(mirrored.frame[8..], [op, 0, 0, 0, 0, 0, 0, field]);
+    }
 }

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use target_native::{Engine, Fate, MOST_BYTES, Packet, Shared};
 
 /// The programs with packet tests, what stays with the interpreter, and the most bytes of an opcode.
-const PROGRAMS: [(&str, &[&str], u64); 7] = [
+const PROGRAMS: [(&str, &[&str], u64); 8] = [
+    ("tna", &["value of a call"], 23),
     ("tna_registers", &["value of a call"], 8),
     ("tna_externs", &[], 22),
     ("tna_parser", &[], 8),
@@ -22,7 +23,8 @@ const PROGRAMS: [(&str, &[&str], u64); 7] = [
 ];
 
 fn program(name: &str) -> ir::Program {
-    common::program_at(&format!("{}/../ir-interp/testdata/{name}.p4", env!("CARGO_MANIFEST_DIR")))
+    let folder = if name == "tna" { "tests" } else { "../ir-interp/testdata" };
+    common::program_at(&format!("{}/{folder}/{name}.p4", env!("CARGO_MANIFEST_DIR")))
 }
 
 /// Few passes: a packet to a port that leads back would take all of them.
