@@ -140,6 +140,18 @@ impl FlowMoves {
         }
     }
 
+    /// A window has ended: popular flows move. See [`PinnedFlows::window`].
+    pub fn window(
+        &mut self,
+        now: Time,
+        reports: Vec<(Flow, u64)>,
+        counted: &dyn Fn(&Flow) -> (u64, Duration),
+        most: usize,
+    ) {
+        self.flows.window(reports, counted, most);
+        self.hear(now);
+    }
+
     /// Calls that are due. `desired` is the desired state of the controller that gets them.
     pub fn calls(&mut self, now: Time, desired: &Store) -> Vec<(Ticket, Call)> {
         let mut calls = vec![];

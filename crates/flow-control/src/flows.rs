@@ -390,6 +390,12 @@ impl<F: Clone + Ord, K: Clone + Ord, P: Clone> Flows<F, K, P> {
         all.into_iter().take(count).map(|(name, flow)| (name.clone(), flow.place, flow.packets)).collect()
     }
 
+    /// The flows at the switch, and those on their way to it or from it.
+    pub fn at_switch(&self) -> impl Iterator<Item = (&F, Place)> {
+        let there = self.flows.iter().map(|(name, flow)| (name, flow.place));
+        there.filter(|(_, place)| matches!(place, Place::Moving | Place::Resident))
+    }
+
     /// Numbers of flows at each place, in the order of [`Place`].
     pub fn numbers(&self) -> BTreeMap<Place, usize> {
         let mut numbers = BTreeMap::new();

@@ -9,6 +9,7 @@
 //! | [`flows`] | what happens to a flow from its first packet to its last: joins the following |
 //! | [`pending`] | packets of a flow that wait for a decision |
 //! | [`popularity`] | which flows are worth a place at the switch |
+//! | [`sketch`] | which flows of a helper have many packets |
 //! | [`moves`] | the order of writes when flows move, and when entries are written that have copies at the switch |
 //! | [`merge`] | how copies of a counter on several devices become one value |
 //! | [`shards`] | which helper serves a flow, and which one backs it up |
@@ -21,3 +22,4 @@ pub mod moves;
 pub mod pending;
 pub mod popularity;
 pub mod shards;
+pub mod sketch;

@@ -8,18 +8,40 @@ use base_time::{Duration, Time};
 use control_writes::Target;
 use device::Options;
 use device_control::{FlowMoves, Side};
+use flow_control::popularity::Costs;
 use ir::{Name, Program};
 use ir_fill::Write;
 use ir_keys::{Keys, Part};
 use ir_pin::Pinned;
 use p4_entries::parse_number;
 use pinned_flows::{Flow, PinnedFlows};
+use rack_model::pinning::Promotion;
 use rack_model::{App, Move, Rack};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-/// A resident flow without a packet for so long is demoted.
-const IDLE: Duration = Duration::from_s(2);
+/// Writes of a move that popularity reckons with: the copies of a few entries, and the flow's key.
+const WRITES: u32 = 4;
+
+/// Costs of flows that move by request only.
+const BY_REQUEST: Costs = Costs {
+    window: Duration::from_ms(100),
+    write: Duration::from_ms(1),
+    writes: WRITES,
+    idle: Duration::from_s(2),
+};
+
+/// Costs of moves by popularity, if the app has that: a write takes a round trip.
+fn costs(rack: &Rack, model: &App) -> Costs {
+    let promote = model.pinning.as_ref().and_then(|pinning| pinning.promote);
+    let of = |promote: Promotion| Costs {
+        window: promote.window,
+        idle: promote.idle,
+        write: rack.control.delay * 2,
+        writes: WRITES,
+    };
+    promote.map_or(BY_REQUEST, of)
+}
 
 /// A program before it was pinned, with what its flows look up.
 #[derive(Clone)]
@@ -69,8 +91,10 @@ pub fn moves(rack: &Rack, apps: &[SplitApp]) -> Result<Vec<FlowMove>, Vec<Diagno
     let (mut moves, mut wrong) = (vec![], vec![]);
     for (at, (app, model)) in apps.iter().zip(&rack.apps).enumerate() {
         let mut own = rack.moves.iter().filter(|one| one.app == model.name.value).peekable();
-        let (Some(unpinned), Some(first)) = (&app.unpinned, own.peek()) else { continue };
-        match of_app(app, model, first.span) {
+        let promoted = model.pinning.as_ref().and_then(|pinning| Some(pinning.promote?.span));
+        let asked = own.peek().map(|one| one.span).or(promoted);
+        let (Some(unpinned), Some(span)) = (&app.unpinned, asked) else { continue };
+        match of_app(rack, app, model, span) {
             Ok(_) => {}
             Err(found) => {
                 wrong.extend(found);
@@ -92,7 +116,7 @@ pub fn moves(rack: &Rack, apps: &[SplitApp]) -> Result<Vec<FlowMove>, Vec<Diagno
 }
 
 /// The flows of an app, none of them resident. `span` says in the file that they move.
-pub fn of_app(app: &SplitApp, model: &App, span: Span) -> Result<FlowMoves, Vec<Diagnostic>> {
+pub fn of_app(rack: &Rack, app: &SplitApp, model: &App, span: Span) -> Result<FlowMoves, Vec<Diagnostic>> {
     let cannot = |why: &str| {
         let title = format!("flows of `{}` cannot move", model.name.value);
         Diagnostic::error(codes::NOT_PINNED, title).at(span, why.to_string())
@@ -116,7 +140,7 @@ pub fn of_app(app: &SplitApp, model: &App, span: Span) -> Result<FlowMoves, Vec<
     }
     let options = Options { registry: functions::declared(&unpinned.program), ..Options::default() };
     let Unpinned { program, keys, entries, .. } = unpinned;
-    let flows = PinnedFlows::new(program, keys, pinned, entries, IDLE, options)?;
+    let flows = PinnedFlows::new(program, keys, pinned, entries, costs(rack, model), options)?;
     FlowMoves::new(flows, &app.whole, 1)
 }
 

@@ -143,7 +143,7 @@ fn tables_that_cannot_be_copied_by_entry_are_named() {
         89 |         key = { hdr.ipv4.dst: lpm; } \
            |                 ------------ in the expansion of macro `ROUTES`
            |
-           = help: copy the whole table: `resident = "all"` under `[app.objects]`, and `flows` of its size
+           = help: copy the whole table: `resident = "all"` under `[app.objects]`
     "#]],
     );
 }

@@ -67,6 +67,9 @@ fn text(app: usize, flows: u32, rng: &mut Rng) -> String {
         "[[app]]\nname = \"{name}\"\nprogram = \"{}\"\norigin = \"edge\"\ndevices = [\"nic1\", \"nic2\"]\naffinity = \"medium\"\nflows = {flows}\norder = \"any\"\nshard_key = [[\"hdr.ipv4.src\", \"hdr.ipv4.dst\"]]\n",
         apps.join(format!("{name}.p4")).display()
     );
+    if rng.chance(1, 2) {
+        text += "promote = \"auto\"\nwindow = \"20ms\"\nidle = \"100ms\"\n";
+    }
     for table in WHOLE.iter().find(|(known, _)| *known == name).map_or(&[][..], |(_, tables)| tables) {
         text += &format!("[app.objects.{table}]\nresident = \"all\"\n");
     }

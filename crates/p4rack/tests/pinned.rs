@@ -53,6 +53,27 @@ fn a_call_comes_to_the_switch_and_goes_back() {
 }
 
 #[test]
+fn popular_connections_come_to_the_switch() {
+    let racked = load("popular.toml");
+    let report = up::bring_up(&racked).unwrap_or_else(|found| panic!("{found:#?}")).run().expect("a run");
+    assert_eq!(report.workloads[0].received, 20_000);
+    let [pinned] = report.pinned.as_slice() else { panic!("{:?}", report.pinned) };
+    let totals = pinned.totals.expect("flows move");
+    // The budget of a window is three moves: 5 ms, and four writes of 200 us each.
+    let windows = report.duration_ps / 5_000_000_000;
+    assert!(totals.promoted <= 3 * windows && totals.resident <= 32, "{totals:?} in {windows} windows");
+    let half = report.pinned[0].shares.len() / 2;
+    let late = pinned.shares[half..]
+        .iter()
+        .fold((0, 0), |sum, share| (sum.0 + share.packets, sum.1 + share.at_switch));
+    // The 32 most popular ones of 500 have 60 %.
+    let per_mille = late.1 * 1000 / late.0;
+    assert!((500..=650).contains(&per_mille), "{per_mille} of 1000: {pinned:#?}");
+    let early = &pinned.shares[0];
+    assert!(early.at_switch * 1000 < early.packets * per_mille, "the share grows: {early:?}");
+}
+
+#[test]
 fn the_parts_do_what_the_pinned_program_does() {
     let racked = example();
     let case = proof::case(&racked.apps[0]);

@@ -94,7 +94,7 @@ pub struct PinnedFlows {
 
 impl PinnedFlows {
     /// No flow is at the switch. `program` is the program that was pinned, with the sizes of its tables; `keys` are its keys; `entries` are written
-    /// to its tables, and to copies of those that are copied whole. `idle`: a resident flow without a packet for so long is demoted.
+    /// to its tables, and to copies of those that are copied whole. `costs` are those of moves by popularity.
     ///
     /// # Errors
     ///
@@ -104,7 +104,7 @@ impl PinnedFlows {
         keys: &Keys,
         pinned: &Pinned,
         entries: &[Write<Name>],
-        idle: Duration,
+        costs: Costs,
         options: Options,
     ) -> Result<PinnedFlows, Vec<Diagnostic>> {
         let tables = Tables::new(program, keys, pinned, entries, options)?;
@@ -121,7 +121,7 @@ impl PinnedFlows {
             patience: Duration::ZERO,
             writes: WRITES,
             headroom: 0,
-            costs: Costs { window: Duration::from_ms(100), write: Duration::from_ms(1), writes: 8, idle },
+            costs,
         };
         Ok(PinnedFlows {
             names,
@@ -179,6 +179,37 @@ impl PinnedFlows {
         let window = Window { reports: vec![], residents, room: usize::MAX };
         self.flows.window(window, &mut self.tables);
         self.go_on();
+    }
+
+    /// A window has ended: flows move that are worth it. `reports` are flows at helpers with their packets, `counted` gives the packets of a
+    /// flow at the switch and the time since its last one, `most` flows fit there.
+    pub fn window(
+        &mut self,
+        reports: Vec<(Flow, u64)>,
+        counted: &dyn Fn(&Flow) -> (u64, Duration),
+        most: usize,
+    ) {
+        let mut residents = vec![];
+        let mut room = most;
+        for (flow, place) in self.flows.at_switch() {
+            room = room.saturating_sub(1);
+            if place == Place::Resident {
+                let (packets, since) = counted(flow);
+                residents.push((flow.clone(), packets, since));
+            }
+        }
+        self.flows.window(Window { reports, residents, room }, &mut self.tables);
+        self.go_on();
+    }
+
+    /// The flows at the switch, and those on their way to it or from it.
+    pub fn at_switch(&self) -> impl Iterator<Item = &Flow> {
+        self.flows.at_switch().map(|(flow, _)| flow)
+    }
+
+    /// Packets in a window from which helpers report a flow.
+    pub fn threshold(&self) -> u64 {
+        self.flows.threshold()
     }
 
     /// A step has ended.

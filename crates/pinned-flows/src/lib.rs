@@ -13,9 +13,11 @@
 //!
 //! The copy of a table that is copied whole is kept equal. Writes to such a table count as writes to something that each flow looks up.
 
+mod classify;
 mod flows;
 mod tables;
 
+pub use classify::{Classifier, flow_bytes};
 pub use flow_control::flows::MovedTo;
 pub use flows::{Ended, PinnedFlows, Refusal, Step, StepId, Work};
 pub use tables::Flow;

@@ -258,6 +258,6 @@ fn check_table(table: &ir::Table) -> Option<Diagnostic> {
         (None, None) => return None,
     };
     let title = format!("flows that look up `{name}` cannot move");
-    let help = "copy the whole table: `resident = \"all\"` under `[app.objects]`, and `flows` of its size";
+    let help = "copy the whole table: `resident = \"all\"` under `[app.objects]`";
     Some(Diagnostic::error(codes::NOT_PINNED, title).at(span, why).help(help))
 }

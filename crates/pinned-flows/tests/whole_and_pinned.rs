@@ -10,6 +10,7 @@ use dataplane_api::Device;
 use device::trace::EventKind;
 use device::{Options, Switch};
 use flow_control::flows::Place;
+use flow_control::popularity::Costs;
 use ir::{MatchKind, Name, Program};
 use ir_keys::{Keys, keys};
 use ir_pin::{Affinity, Pinned, Request, Resident, pin};
@@ -24,6 +25,13 @@ use apps::{APPS, compiled, flow, packet, small};
 
 /// Tables that cannot be copied by entry, or that are small.
 const WHOLE: [&str; 6] = ["tenants", "rules", "sides", "sources", "routes", "filters"];
+
+const COSTS: Costs = Costs {
+    window: Duration::from_ms(100),
+    write: Duration::from_ms(1),
+    writes: 8,
+    idle: Duration::from_s(2),
+};
 
 /// What is wrong on purpose.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -149,8 +157,7 @@ impl Trial {
             }
             entries.push(write);
         }
-        let flows =
-            PinnedFlows::new(&whole, &keys, &pinned, &entries, Duration::from_s(2), Options::default());
+        let flows = PinnedFlows::new(&whole, &keys, &pinned, &entries, COSTS, Options::default());
         let flows = flows.unwrap_or_else(|found| panic!("{found:#?}"));
         Trial {
             whole,
@@ -437,7 +444,7 @@ fn tables_that_cannot_be_copied_by_entry_are_refused() {
         resident: [].into(),
     };
     let pinned = pin(&whole, &request).unwrap_or_else(|found| panic!("{found:#?}"));
-    let made = PinnedFlows::new(&whole, &keys, &pinned, &[], Duration::from_s(2), Options::default());
+    let made = PinnedFlows::new(&whole, &keys, &pinned, &[], COSTS, Options::default());
     let found: Vec<String> = made.err().unwrap_or_default().into_iter().map(|found| found.title).collect();
     assert_eq!(
         found,

@@ -55,7 +55,7 @@ pub use host_programs::latency::percentile;
 pub use log::LogHash;
 pub use node::medium;
 pub use pcap::Pcap;
-pub use pinned::{MoveReport, PinnedReport, ShareReport};
+pub use pinned::{MoveReport, MoveTotals, PinnedReport, ShareReport};
 pub use report::{
     DeviceReport, DropReport, EdgeReport, FaultReport, LatencyReport, LinkReport, NoteReport, RunReport,
     ValueReport, WatchReport, WorkloadReport,

@@ -17,12 +17,28 @@ pub struct PinnedReport {
     /// The same over time, if flows move.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<ShareReport>,
+    /// How often flows moved, if they do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub totals: Option<MoveTotals>,
     /// Moves of flows, by the time at which they were asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub moves: Vec<MoveReport>,
     /// Moves that have ended and are not listed.
     #[serde(skip_serializing_if = "is_zero")]
     pub more_moves: u64,
+}
+
+/// How often flows of an app moved, by request or since they were popular.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
+pub struct MoveTotals {
+    /// To the switch.
+    pub promoted: u64,
+    /// To their helpers.
+    pub demoted: u64,
+    /// The switch had no room.
+    pub full: u64,
+    /// Flows at the switch at the end.
+    pub resident: u64,
 }
 
 fn is_zero(n: &u64) -> bool {
@@ -110,4 +126,12 @@ pub(crate) fn move_rows(pinned: &PinnedReport) -> impl Iterator<Item = [String; 
     };
     let shown = pinned.moves.iter().take(MOVE_ROWS).map(row);
     shown.chain((others > 0).then(more)).collect::<Vec<_>>().into_iter()
+}
+
+pub(crate) const TOTALS: [&str; 5] = ["<app", "promoted", "demoted", "switch full", "resident"];
+
+pub(crate) fn totals_row(pinned: &PinnedReport) -> Option<[String; 5]> {
+    let MoveTotals { promoted, demoted, full, resident } = pinned.totals?;
+    let [promoted, demoted, full, resident] = [promoted, demoted, full, resident].map(|n| n.to_string());
+    Some([pinned.app.clone(), promoted, demoted, full, resident])
 }

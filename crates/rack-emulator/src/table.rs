@@ -54,6 +54,7 @@ impl RunReport {
             Table::new(&LOOPS, self.loops.iter().map(loop_row)),
             Table::new(&EDGES, self.edges.iter().map(edge_row)),
             Table::new(&pinned::APPS, self.pinned.iter().map(pinned::app_row)),
+            Table::new(&pinned::TOTALS, self.pinned.iter().filter_map(pinned::totals_row)),
             Table::new(&pinned::SHARES, self.pinned.iter().flat_map(pinned::share_rows)),
             Table::new(&pinned::MOVES, self.pinned.iter().flat_map(pinned::move_rows)),
             Table::new(&NOTES, self.notes.iter().map(note_row)),

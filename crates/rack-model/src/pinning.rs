@@ -11,6 +11,10 @@
 //! shard_key = ["hdr.ipv4.src"]  # what divides flows among helpers; a pair ["a", "b"] changes places in the other direction
 //! shards = 6                    # default: enough that the survivors of one failure take equal shares
 //!
+//! promote = "auto"              # popular flows come to the switch; default: only those of `[[move]]`
+//! window = "100ms"              # how often their packets are compared; default 100ms
+//! idle = "2s"                   # a flow at the switch without a packet for so long makes room; default 2s
+//!
 //! [app.objects.connections]     # a table of the program, by its name or its whole control-plane name
 //! entries = 65536               # its size, instead of the program's
 //! resident = 1024               # entries of its copy at the switch, or "all"; default: all if it has no more than `flows`, else `flows`
@@ -19,6 +23,8 @@
 use crate::Spanned;
 use crate::section::{Item, Reader, Section};
 use crate::value;
+use base_diag::Span;
+use base_time::Duration;
 use toml::de::DeValue;
 
 /// The region of the flows that are not resident.
@@ -51,10 +57,23 @@ pub struct Pinning {
     pub shard_key: Option<Vec<Spanned<ShardPart>>>,
     /// Shards of the flows; enough for the helpers if there is none.
     pub shards: Option<u16>,
+    /// Popular flows come to the switch; none if only moves of the file count.
+    pub promote: Option<Promotion>,
     /// Sizes of tables.
     pub objects: Vec<ObjectSize>,
     /// Devices of the flows that are not resident.
     pub helpers: usize,
+}
+
+/// How popular flows are promoted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Promotion {
+    /// How often packets of flows are compared.
+    pub window: Duration,
+    /// A flow at the switch without a packet for so long makes room.
+    pub idle: Duration,
+    /// Place in the file.
+    pub span: Span,
 }
 
 /// A part of a shard key.
@@ -92,6 +111,12 @@ const MOST_ENTRIES: u64 = 1 << 32;
 /// Most logical shards: each is an entry at the switch.
 const MOST_SHARDS: u32 = 4096;
 
+/// Time in which packets of flows are counted and compared.
+const WINDOW: Duration = Duration::from_ms(100);
+
+/// Time without a packet after which a flow makes room.
+const IDLE: Duration = Duration::from_s(2);
+
 /// The keys of an app that say it; none if it has no affinity.
 pub(crate) fn read(r: &mut Reader, s: &mut Section<'_>, helpers: usize) -> Option<Pinning> {
     let affinity = s.optional(r, "affinity", |r, i| value::choice(r, i, &AFFINITIES));
@@ -104,6 +129,9 @@ pub(crate) fn read(r: &mut Reader, s: &mut Section<'_>, helpers: usize) -> Optio
     let shard_key = s.optional(r, "shard_key", |r, i| value::list(r, i, shard_part));
     let shards = s.optional(r, "shards", |r, i| value::small(r, i, 1..=MOST_SHARDS));
     let objects = s.optional(r, "objects", objects);
+    let promote = s.optional(r, "promote", |r, i| value::choice(r, i, &[("auto", Some(()))]));
+    let window = s.optional(r, "window", value::interval);
+    let idle = s.optional(r, "idle", value::interval);
     let Some(affinity) = affinity else {
         let keys = [
             flows.as_ref().map(|v| v.span),
@@ -111,6 +139,9 @@ pub(crate) fn read(r: &mut Reader, s: &mut Section<'_>, helpers: usize) -> Optio
             shard_key.as_ref().map(|v| v.span),
             shards.as_ref().map(|v| v.span),
             objects.as_ref().map(|v| v.span),
+            promote.as_ref().map(|v| v.span),
+            window.as_ref().map(|v| v.span),
+            idle.as_ref().map(|v| v.span),
         ];
         for span in keys.into_iter().flatten() {
             r.bad_value(
@@ -141,7 +172,19 @@ pub(crate) fn read(r: &mut Reader, s: &mut Section<'_>, helpers: usize) -> Optio
     if !is_medium && let Some(flows) = &flows {
         r.bad_value(flows.span, "no flow manager", "only `affinity = \"medium\"` has one");
     }
+    if !is_medium && let Some(promote) = &promote {
+        r.bad_value(promote.span, "no flow moves", "only `affinity = \"medium\"` has flows at both places");
+    }
+    for span in [&window, &idle].into_iter().flatten().map(|v| v.span).filter(|_| promote.is_none()) {
+        r.bad_value(span, "no flow is promoted", "write `promote = \"auto\"`");
+    }
+    let promote = promote.map(|promote| Promotion {
+        window: window.map_or(WINDOW, |window| window.value),
+        idle: idle.map_or(IDLE, |idle| idle.value),
+        span: promote.span,
+    });
     Some(Pinning {
+        promote,
         affinity,
         flows: flows.map_or(0, |flows| flows.value),
         flow_key: flow_key.map(|key| key.value),

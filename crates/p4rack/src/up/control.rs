@@ -11,6 +11,7 @@ use super::channel::{Channel, Direction};
 use super::driven::Driven;
 use super::edges::Edges;
 use super::pinned::{Moving, PinnedApp};
+use super::popular::Popular;
 use super::refused;
 use super::switches::{Plan, Staged};
 use crate::functions;
@@ -262,7 +263,8 @@ impl Control {
                 (Some(agent), _) => {
                     let is_origin =
                         |app: &SplitApp| app.placement.origins().any(|origin| origin.0 as usize == at);
-                    Box::new(Driven::new(agent, other, racked.apps.iter().any(is_origin)))
+                    let driven = Driven::new(agent, other, racked.apps.iter().any(is_origin));
+                    Box::new(driven.watch(popular(&self.pinned, at)))
                 }
                 // The printed rules are the ones that run.
                 (None, Some(rules)) => {
@@ -543,6 +545,12 @@ impl Domain {
         let outputs = self.controller.call(now, Ticket(0), call);
         outputs.into_iter().map(move |output| (number, output))
     }
+}
+
+/// The counts of the apps whose switch this device is.
+fn popular(pinned: &[PinnedApp], device: usize) -> Vec<Popular> {
+    let moving = pinned.iter().filter_map(|app| app.moving.as_ref());
+    moving.filter(|moving| moving.origin == device).filter_map(|moving| moving.popular().cloned()).collect()
 }
 
 /// A program that does nothing, for unused switches.

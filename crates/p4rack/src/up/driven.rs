@@ -1,5 +1,6 @@
 //! A device of the emulator with a program that an agent may replace.
 
+use super::popular::Popular;
 use crate::idle::Idle;
 use base_bits::Bits;
 use base_time::Time;
@@ -23,6 +24,8 @@ pub(super) struct Driven {
     edges: AgentEdges,
     /// Ports that are down.
     down: BTreeSet<Port>,
+    /// Apps whose popular flows are promoted, at their switch.
+    popular: Vec<Popular>,
 }
 
 impl Driven {
@@ -33,9 +36,16 @@ impl Driven {
         owns_ports: bool,
     ) -> Driven {
         let (idle, edges, down) = (Idle::default(), AgentEdges::default(), BTreeSet::new());
-        let mut driven = Driven { switch: other, idle, runs: false, owns_ports, edges, down };
+        let popular = vec![];
+        let mut driven = Driven { switch: other, idle, runs: false, owns_ports, edges, down, popular };
         driven.take(agent);
         driven
+    }
+
+    /// Counts the packets of flows from now on.
+    pub(super) fn watch(mut self, popular: Vec<Popular>) -> Driven {
+        self.popular = popular;
+        self
     }
 
     /// Lends the switch to the agent. True if another program runs afterwards, or none.
@@ -95,7 +105,13 @@ impl Driven {
 
 impl Device for Driven {
     fn ingress(&mut self, port: Port, frame: Vec<u8>, now: Time) -> Vec<Queued> {
-        self.device_mut().ingress(port, frame, now)
+        if self.popular.iter().all(|popular| !popular.counts_from(port)) {
+            return self.device_mut().ingress(port, frame, now);
+        }
+        let came = frame.clone();
+        let became = self.device_mut().ingress(port, frame, now);
+        self.popular.iter().for_each(|popular| popular.count(port, &came, &became, now));
+        became
     }
 
     fn egress(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> EgressResult {

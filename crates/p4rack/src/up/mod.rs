@@ -7,6 +7,7 @@ mod edges;
 mod expect;
 mod page;
 mod pinned;
+mod popular;
 mod replaced;
 mod silence;
 mod stages;

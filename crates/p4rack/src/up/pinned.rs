@@ -2,15 +2,20 @@
 //! links from the switch to its helpers.
 
 use super::control::Domain;
+use super::popular::{Popular, Window};
 use crate::flows;
+use crate::functions;
 use crate::rack::Racked;
 use base_diag::Diagnostic;
 use base_time::{Duration, Time};
 use controller::{Call, Reply, Ticket};
+use device::Options;
 use device_control::{End, FlowMoves, Moved, Side};
+use flow_control::flows::Place;
 use ir_keys::Part;
 use pinned_flows::Flow;
-use rack_emulator::{LinkReport, MoveReport, PinnedReport, ShareReport};
+use rack_emulator::{LinkReport, MoveReport, MoveTotals, PinnedReport, ShareReport};
+use rack_model::{DeviceId, NodeId};
 use std::collections::{BTreeSet, VecDeque};
 
 /// Moves of an app that the report lists; later ones are counted.
@@ -74,6 +79,7 @@ impl PinnedApp {
             at_switch,
             helpers: self.helpers.iter().map(helper).collect(),
             shares: moving.map_or(vec![], |moving| moving.shares.report(now, Counted { packets, at_switch })),
+            totals: moving.map(Moving::totals),
             moves: moving.map_or(vec![], Moving::report),
             more_moves: moving.map_or(0, |moving| moving.more),
         }
@@ -105,6 +111,9 @@ impl PinnedApp {
 /// The flows of an app that move.
 pub(super) struct Moving {
     domain: usize,
+    /// The switch.
+    pub(super) origin: usize,
+    popularity: Option<Popularity>,
     parts: Vec<Part>,
     moves: FlowMoves,
     /// Moves that are yet to be asked for, the first first.
@@ -122,11 +131,17 @@ impl Moving {
         let mut yet: Vec<(Time, Flow, Side)> = own.map(|one| (one.at, one.flow.clone(), one.to)).collect();
         yet.sort_by_key(|(at, ..)| *at);
         let (split, model) = (&racked.apps[app], &racked.rack.apps[app]);
-        let Some(unpinned) = split.unpinned.as_ref().filter(|_| !yet.is_empty()) else { return Ok(None) };
+        let Some(unpinned) = split.unpinned.as_ref() else { return Ok(None) };
+        let popularity = Popularity::of(racked, app)?;
+        if yet.is_empty() && popularity.is_none() {
+            return Ok(None);
+        }
         Ok(Some(Moving {
             domain,
+            origin: split.placement.origin().0 as usize,
+            popularity,
             parts: unpinned.keys.key.parts.clone(),
-            moves: flows::of_app(split, model, model.span)?,
+            moves: flows::of_app(&racked.rack, split, model, model.span)?,
             yet: yet.into(),
             ended: vec![],
             more: 0,
@@ -137,7 +152,8 @@ impl Moving {
     /// When something is to be done that nobody asks for.
     pub(super) fn next_time(&self) -> Option<Time> {
         let asked = self.yet.front().map(|(at, ..)| *at);
-        asked.into_iter().chain(self.moves.deadline()).chain([self.shares.next()]).min()
+        let window = self.popularity.as_ref().map(|popularity| popularity.ends);
+        asked.into_iter().chain(window).chain(self.moves.deadline()).chain([self.shares.next()]).min()
     }
 
     /// True if a move is under way, or is yet to come.
@@ -152,10 +168,45 @@ impl Moving {
         {
             self.moves.ask(now, &flow, to);
         }
+        self.end_window(now);
         let controller = &domains[self.domain].controller;
         let calls = controller.with_store(|desired| self.moves.calls(now, desired)).unwrap_or_default();
         self.hear();
         (self.domain, calls)
+    }
+
+    /// The counts of its packets, if popular flows are promoted.
+    pub(super) fn popular(&self) -> Option<&Popular> {
+        self.popularity.as_ref().map(|popularity| &popularity.counts)
+    }
+
+    /// Compares the packets of flows, if the window is over.
+    fn end_window(&mut self, now: Time) {
+        let Some(popularity) = self.popularity.as_mut().filter(|popularity| popularity.ends <= now) else {
+            return;
+        };
+        while popularity.ends <= now {
+            popularity.ends += popularity.window;
+        }
+        let flows = self.moves.flows();
+        let Window { reports, residents } =
+            popularity.counts.end_window(now, flows.threshold(), flows.at_switch());
+        let counted = |flow: &Flow| {
+            let counted = residents.get(flow).map(|counted| (counted.packets, now.since(counted.last)));
+            counted.unwrap_or((0, Duration::ZERO))
+        };
+        self.moves.window(now, reports, &counted, popularity.most);
+    }
+
+    fn totals(&self) -> MoveTotals {
+        let counters = self.moves.flows().counters();
+        let resident = self.moves.flows().numbers().get(&Place::Resident).copied().unwrap_or(0);
+        MoveTotals {
+            promoted: counters.promoted,
+            demoted: counters.evicted,
+            full: counters.full,
+            resident: resident as u64,
+        }
     }
 
     /// The reply to a call; false if it is somebody else's.
@@ -199,6 +250,41 @@ impl Moving {
             took_ps: took.map(Duration::as_ps),
             result,
         }
+    }
+}
+
+/// Promotion of popular flows.
+struct Popularity {
+    counts: Popular,
+    window: Duration,
+    /// When the window ends.
+    ends: Time,
+    /// Flows that fit the switch.
+    most: usize,
+}
+
+impl Popularity {
+    fn of(racked: &Racked, app: usize) -> Result<Option<Popularity>, Vec<Diagnostic>> {
+        let (split, model) = (&racked.apps[app], &racked.rack.apps[app]);
+        let pinning = model.pinning.as_ref();
+        let (Some(pinning), Some(unpinned)) = (pinning, &split.unpinned) else { return Ok(None) };
+        let Some(promote) = pinning.promote else { return Ok(None) };
+        let placement = &split.placement;
+        let region = split.pinned.as_ref().and_then(|pinned| pinned.region.clone()).unwrap_or_default();
+        let helpers = placement.sites.get(&region).map_or(&[][..], |site| site.devices.as_slice());
+        let node = |device: u32| NodeId::Device(DeviceId(device));
+        let links = helpers.iter().map(|helper| {
+            let links = racked.rack.links_between(node(placement.origin().0), node(helper.0));
+            links.map(|(_, port, _)| port).collect()
+        });
+        let links: Vec<Vec<u32>> = links.collect();
+        let options = Options { registry: functions::declared(&unpinned.program), ..Options::default() };
+        Ok(Some(Popularity {
+            counts: Popular::new(&unpinned.program, &unpinned.keys, options, &links)?,
+            window: promote.window,
+            ends: Time::ZERO + promote.window,
+            most: usize::try_from(pinning.flows).unwrap_or(usize::MAX),
+        }))
     }
 }
 

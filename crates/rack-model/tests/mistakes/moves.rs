@@ -99,3 +99,53 @@ fn a_move_says_what_goes_where_and_when() {
         "#]],
     );
 }
+
+#[test]
+fn only_flows_at_two_places_are_promoted() {
+    check_with(
+        &format!("{DEVICES}{APPS}window = \"5ms\"\n{HIGH}promote = \"auto\"\n"),
+        expect![[r#"
+            error[P4R0605]: no flow is promoted
+              --> RACK.toml:25:10
+               |
+            25 | window = "5ms"
+               |          ^^^^^ write `promote = "auto"`
+
+            error[P4R0605]: flows of an app without affinity
+              --> RACK.toml:30:11
+               |
+            30 | promote = "auto"
+               |           ^^^^^^ write `affinity = "medium"` to pin them
+        "#]],
+    );
+}
+
+#[test]
+fn popular_flows_are_promoted_or_not() {
+    check_with(
+        &format!(
+            "{DEVICES}{APPS}promote = \"always\"\nidle = \"0s\"\n{HIGH}affinity = \"high\"\npromote = \"auto\"\n"
+        ),
+        expect![[r#"
+            error[P4R0606]: unknown word `always`
+              --> RACK.toml:25:11
+               |
+            25 | promote = "always"
+               |           ^^^^^^^^ not known here
+               |
+               = note: known are `auto`
+
+            error[P4R0605]: a duration of zero
+              --> RACK.toml:26:8
+               |
+            26 | idle = "0s"
+               |        ^^^^ must be more than 0
+
+            error[P4R0605]: no flow moves
+              --> RACK.toml:32:11
+               |
+            32 | promote = "auto"
+               |           ^^^^^^ only `affinity = "medium"` has flows at both places
+        "#]],
+    );
+}

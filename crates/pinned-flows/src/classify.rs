@@ -1,0 +1,65 @@
+//! The flow of a packet: what the program's parser takes off it.
+
+use crate::tables::Flow;
+use base_bits::Bits;
+use base_diag::Diagnostic;
+use base_time::Time;
+use dataplane_api::Port;
+use device::trace::EventKind;
+use device::{Options, Switch};
+use ir::{Block, Program};
+use ir_keys::{Keys, Part, Source};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Names the flows of packets that come to the switch.
+pub struct Classifier {
+    /// The program's parser, and nothing behind it.
+    parser: Switch,
+    parts: Vec<Part>,
+}
+
+impl Classifier {
+    /// `program` is the program that was pinned, `keys` are its keys.
+    ///
+    /// # Errors
+    ///
+    /// The interpreter's, for a program that it cannot run.
+    pub fn new(program: &Program, keys: &Keys, options: Options) -> Result<Classifier, Vec<Diagnostic>> {
+        let mut parser = program.clone();
+        for control in &mut parser.controls {
+            control.body = Block { annotations: vec![], stmts: vec![] };
+        }
+        let mut parser = ir_interp::switch(Arc::new(parser), options)?;
+        parser.set_trace(true);
+        Ok(Classifier { parser, parts: keys.key.parts.clone() })
+    }
+
+    /// The flow of a frame. A part of a header that it does not have is 0.
+    pub fn flow(&mut self, port: Port, frame: &[u8]) -> Flow {
+        self.parser.process(port, frame, Time::ZERO);
+        let mut fields: BTreeMap<String, Bits> = BTreeMap::new();
+        for event in self.parser.take_trace() {
+            let EventKind::Extract { header, fields: of, .. } = event.kind else { continue };
+            for (name, shown) in of {
+                if let Some(bits) = shown.bits {
+                    fields.insert(format!("{header}.{name}"), bits);
+                }
+            }
+        }
+        let part = |part: &Part| match part.source {
+            Source::Port => Bits::new(part.width, u128::from(port)),
+            Source::Field(_) => {
+                fields.get(part.name.as_str()).cloned().unwrap_or_else(|| Bits::zero(part.width))
+            }
+        };
+        self.parts.iter().map(part).collect()
+    }
+}
+
+/// Bytes by which flows differ, for hashes: their parts are of fixed widths.
+pub fn flow_bytes(flow: &Flow) -> Vec<u8> {
+    let mut writer = base_bits::BitWriter::new();
+    flow.iter().for_each(|part| writer.push(part));
+    writer.finish()
+}
