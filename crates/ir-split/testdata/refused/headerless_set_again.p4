@@ -1,0 +1,44 @@
+// The parser sets it, but the receiver would set it as the parser does, not as the program has it.
+// place: R = nic
+// runtime: headerless, 1
+#include <core.p4>
+#define V1MODEL_VERSION 20200408
+#include <v1model.p4>
+
+header h_t { bit<8> a; bit<8> b; }
+header g_t { bit<8> a; bit<8> b; }
+struct headers { h_t h; g_t g; }
+struct metadata { bit<8> x; bit<8> y; }
+
+parser P(packet_in packet, out headers hdr, inout metadata meta, inout standard_metadata_t std) {
+    state start {
+        packet.extract(hdr.h);
+        meta.x = hdr.h.a;
+        transition accept;
+    }
+}
+
+control V(inout headers hdr, inout metadata meta) { apply { } }
+
+control I(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {
+    apply {
+        meta.x = meta.x + 1;
+//      ^^^^^^^^^^^^^^^^^^^^ error[P4R1701] `meta.x` cannot travel without a header: written here
+        @region("R") { hdr.h.b = meta.x; }
+//                     ^^^^^^^^^^^^^^^^^ read here, after the cut to `R` at `nic`
+    }
+}
+
+control E(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {
+    apply {
+
+    }
+}
+
+control C(inout headers hdr, inout metadata meta) { apply { } }
+
+control D(packet_out packet, in headers hdr) {
+    apply { packet.emit(hdr.h); packet.emit(hdr.g); }
+}
+
+V1Switch(P(), V(), I(), E(), C(), D()) main;
