@@ -1,4 +1,4 @@
-//! The thread that owns the switch: commands, one after the other, and work that lanes leave to it.
+//! The thread that owns the switch: it executes commands, one after the other, and work that lanes leave to it.
 
 use crate::holds::Holds;
 use crate::memory::Memory;
@@ -22,45 +22,45 @@ use target_native::Shared;
 use tokio::sync::oneshot;
 use tracing::{debug, error, info, warn};
 
-/// How often idle entries and digests are looked for while nothing else happens.
+/// Interval of scans for idle entries and digests while nothing else happens.
 const SCAN: Duration = Duration::from_ms(10);
 
 /// Work that takes longer yields to others afterwards: a program's timers and copies may keep the device busy.
 const LONG: Duration = Duration::from_ms(1);
 
-/// How often it is looked at whether the thread that keeps the state has ended.
+/// Interval of checks whether the thread that writes the state file has ended.
 const WAKE: std::time::Duration = std::time::Duration::from_millis(100);
 
 /// Limit on programs being compiled at a time.
 const MOST_PREPARING: usize = 2;
 
-/// The switch with everything around it.
+/// The switch with its ports, controllers and links.
 pub(crate) struct Owner {
     switch: Box<dyn Served>,
     lanes: Lanes,
-    /// Switch that lanes run frames on.
+    /// The engine with which lanes run frames.
     runs: Option<Shared>,
     cpu_port: Option<u32>,
     /// Directory for captures of added ports.
     record: Option<PathBuf>,
     started: Instant,
     front: Front,
-    /// To the agents of devices in other processes.
+    /// Links to the agents of devices in other processes.
     links: Vec<Link>,
     waiting: BTreeMap<Ticket, (&'static str, Caller)>,
     tickets: u64,
-    /// The call for which the switch did not make way; nothing else is begun before it.
+    /// The call for which the switch did not make way; no other call begins before it.
     held: Option<(Ticket, &'static str, Call, Caller)>,
     /// Calls whose programs are being compiled on other threads.
     preparing: BTreeMap<Ticket, (&'static str, Call, Caller)>,
-    /// How often calls have ended, by RPC and how.
+    /// Number of ended calls, by RPC and result.
     ended: BTreeMap<(&'static str, &'static str), u64>,
-    /// How long others had to wait for one piece of work.
+    /// Times for which calls had to wait for one piece of work.
     holds: Holds,
     memory: Memory,
-    /// Keeps what controllers write.
+    /// Thread that saves controllers' writes.
     keeper: Option<Keeper>,
-    /// Replies that wait until it has.
+    /// Replies that wait until the writes before them are saved.
     unkept: Waiting<(Ticket, Reply)>,
 }
 
@@ -90,7 +90,7 @@ fn next(
 
 /// Receiver of a reply.
 enum Caller {
-    /// With the memory that the call uses.
+    /// A call with a status as its answer, and the memory that it uses.
     Done {
         to: oneshot::Sender<Result<(), Status>>,
         _hold: Option<Hold>,
@@ -111,7 +111,7 @@ fn pass(switch: &mut dyn Served, lanes: &Lanes, now: Time, one: Passed) -> Vec<E
     match one {
         Passed::Frame(port, frame) => switch.frame(now, port, &frame),
         Passed::ForControllers(frame) => switch.packet_in(now, &frame),
-        // Of a port that has gone meanwhile.
+        // A report of a port that has been removed meanwhile.
         Passed::Link(port, _) if !lanes.ports().numbers().any(|other| other == port) => vec![],
         Passed::Link(port, is_up) => {
             info!(port, is_up, "link");
@@ -121,7 +121,7 @@ fn pass(switch: &mut dyn Served, lanes: &Lanes, now: Time, one: Passed) -> Vec<E
     }
 }
 
-/// Sends the frames among events, and gives the others.
+/// Sends the frames among the events, and returns the other events.
 fn send(lanes: &Lanes, now: Time, events: Vec<Event>) -> Vec<Event> {
     let send = |event| match event {
         Event::Frame(port, frame) => {
@@ -161,7 +161,7 @@ fn follow<'l>(
 }
 
 impl Owner {
-    /// `front` sends commands to it, `links` to the agents of devices in other processes.
+    /// `front` sends commands to the owner, `links` send requests to the agents of devices in other processes.
     pub(crate) fn new(
         mut switch: Box<dyn Served>,
         lanes: Lanes,
@@ -196,10 +196,10 @@ impl Owner {
         }
     }
 
-    /// Does a first call. Its answer, if there is one at once.
+    /// Executes the first call, which starts the program. Returns its error, if the call fails at once.
     pub(crate) fn start(&mut self, call: Call) -> Result<(), Status> {
         let (sender, mut receiver) = oneshot::channel();
-        // A start that fails at once leaves nothing behind.
+        // A start that fails at once saves nothing.
         let keeper = self.keeper.take();
         self.call("Start", call, Caller::Done { to: sender, _hold: None }, &mut Streams::default());
         receiver.try_recv().unwrap_or(Ok(()))?;
@@ -208,13 +208,13 @@ impl Owner {
         Ok(())
     }
 
-    /// Handles commands until it is stopped, or cannot continue. Returns the counters.
+    /// Handles commands until the switch is stopped or cannot continue. Returns the counters.
     pub(crate) fn run(mut self, commands: &Receiver<Command>) -> Result<Vec<Metric>, Status> {
         let mut streams = Streams::default();
         let passed = self.lanes.passed().clone();
         self.perform(vec![], &mut streams);
         let mut scan = self.now() + SCAN;
-        // No timer runs before, and commands go before frames if the last one took long.
+        // `rest`: no timer runs before this time. `was_long`: commands precede frames after a frame that took long.
         let (mut rest, mut was_long) = (Time::ZERO, false);
         let ended = loop {
             self.holds.look();
@@ -230,7 +230,7 @@ impl Owner {
                 due = now;
                 let took = self.now().since(now);
                 if took > LONG {
-                    // Timers have half of the time at most.
+                    // Timers get at most half of the time.
                     rest = now + took + took;
                     was_long = true;
                 }
@@ -240,7 +240,7 @@ impl Owner {
             }
             if self.switch.is_busy() {
                 self.go_on(&mut streams);
-                // Those that have come meanwhile.
+                // Messages that have arrived meanwhile.
                 passed.try_iter().take(passed.len()).for_each(|one| self.passed(one, &mut streams));
                 if self.held.is_none()
                     && self.switch.is_open()
@@ -307,7 +307,7 @@ impl Owner {
         all
     }
 
-    /// The ports, with their frames.
+    /// The ports with their frame counts.
     fn ports(&self) -> Vec<Port> {
         let (counts, links) = (self.lanes.counts(), self.lanes.links());
         let port = |(number, kind): (u32, String)| {
@@ -337,7 +337,7 @@ impl Owner {
         Time::ZERO + Duration::from_ns(elapsed)
     }
 
-    /// Runs a command. The caller may be gone: then the answer is lost.
+    /// Executes a command. If the caller is gone, the answer is lost.
     fn command(&mut self, command: Command, streams: &mut Streams) {
         let now = self.now();
         let events = match command {
@@ -454,14 +454,14 @@ impl Owner {
         self.perform(events, streams);
     }
 
-    /// Does work that a lane leaves to the switch.
+    /// Executes work that a lane leaves to the switch.
     fn passed(&mut self, one: Passed, streams: &mut Streams) {
         let now = self.now();
         let events = pass(&mut *self.switch, &self.lanes, now, one);
         self.perform(events, streams);
     }
 
-    /// Compiles programs on another thread, so that frames pass meanwhile; else the call begins at once.
+    /// Begins a call. If it needs a program to be compiled, that happens on another thread first, so that frames pass meanwhile.
     fn call(&mut self, rpc: &'static str, call: Call, caller: Caller, streams: &mut Streams) {
         self.tickets += 1;
         let ticket = Ticket(self.tickets);
@@ -475,7 +475,7 @@ impl Owner {
         }
         let front = self.front.clone();
         let prepared = move || {
-            // A program that breaks the compiler ends its call, and nothing else.
+            // A program that makes the compiler panic fails only its call.
             let is_done = catch_unwind(AssertUnwindSafe(ahead)).is_ok();
             front.prepared(ticket.0, is_done);
         };
@@ -509,7 +509,7 @@ impl Owner {
             return;
         }
         self.waiting.insert(ticket, (rpc, caller));
-        // Frames see all of it or nothing.
+        // Frames see all of the updates or none.
         let atomic = Atomicity::DataplaneAtomic;
         let is_atomic =
             matches!(&call, Call::Write(request) | Call::Operate(request) if request.atomicity() == atomic);
@@ -528,7 +528,7 @@ impl Owner {
         while let Some(event) = waiting.pop_front() {
             match event {
                 Event::Reply(ticket, reply) => {
-                    // Reads wait, too: nobody sees what may be gone later.
+                    // Reads wait, too, so that no client sees writes that may be lost later.
                     let waits = matches!(&reply, Reply::Done(Ok(())) | Reply::Found(_, Ok(())));
                     let ready =
                         if waits { self.unkept.reply((ticket, reply)) } else { Some((ticket, reply)) };
@@ -537,7 +537,7 @@ impl Owner {
                     }
                 }
                 Event::Send(stream, message) => {
-                    if streams.tell(stream, message) {
+                    if streams.send(stream, message) {
                         waiting.extend(self.switch.close(self.now(), stream));
                     }
                 }
@@ -559,7 +559,7 @@ impl Owner {
         }
     }
 
-    /// Has what has changed kept. Replies that come from now on wait for it.
+    /// Sends the latest changes to the thread that saves them. Later replies wait until they are saved.
     fn keep(&mut self) {
         let Some(keeper) = &self.keeper else { return };
         let noted = self.switch.noted();
@@ -569,7 +569,7 @@ impl Owner {
         }
     }
 
-    /// What was sent to be kept is, or is not: then writes are answered with an error, although they are done.
+    /// The state file has stored `count` batches, or could not: then the waiting writes, which have been executed, are answered with an error.
     fn kept(&mut self, count: u64, kept: Result<(), String>) {
         for (ticket, reply) in self.unkept.kept(count) {
             let reply = match (&kept, reply) {
@@ -582,11 +582,11 @@ impl Owner {
             self.reply(ticket, reply);
         }
         if let Err(why) = kept {
-            error!(why, "the state is not kept");
+            error!(why, "the state cannot be saved");
         }
     }
 
-    /// The last changes are kept, and the replies that wait for that leave.
+    /// Saves the last changes, and sends the replies that wait for them.
     fn end_keeping(&mut self, commands: &Receiver<Command>) {
         let Some(mut keeper) = self.keeper.take() else { return };
         keeper.end();
@@ -603,7 +603,9 @@ impl Owner {
         match heard {
             Heard::Here => info!(device = device.0, "its agent is connected"),
             Heard::Gone(why) => warn!(device = device.0, why, "its agent cannot be reached"),
-            Heard::Superseded => warn!(device = device.0, "a controller that was started later controls it"),
+            Heard::Superseded => {
+                warn!(device = device.0, "a controller that was started later controls the device")
+            }
             Heard::Answer(..) | Heard::Tells(_) | Heard::Counted(_) => {}
         }
     }
@@ -618,13 +620,15 @@ impl Owner {
         *self.ended.entry((rpc, code)).or_default() += 1;
         match refused {
             None => debug!(rpc, "done"),
-            Some(status) if rpc == "Start" => warn!(code, message = status.message, "it does not start"),
+            Some(status) if rpc == "Start" => {
+                warn!(code, message = status.message, "the program does not start")
+            }
             Some(status) => info!(rpc, code, message = status.message, "refused"),
         }
         match (caller, reply) {
             (Caller::Done { to, .. }, Reply::Done(ended)) => drop(to.send(ended)),
             (Caller::Found { to, .. }, Reply::Found(found, ended)) => drop(to.send((found, ended))),
-            // A read that was refused before it was tried.
+            // A read that was refused before it began.
             (Caller::Found { to, .. }, Reply::Done(ended)) => drop(to.send((Pieces::new(), ended))),
             (Caller::Traced(caller), Reply::Traced(traced)) => drop(caller.send(traced)),
             (Caller::Traced(caller), Reply::Done(Err(status))) => drop(caller.send(Err(status))),

@@ -1,9 +1,9 @@
 //! A switch as a process, of one device or a whole rack: its ports, its clock, and P4Runtime over gRPC.
 //!
-//! [`run`] opens the ports, starts one thread that owns the switch, and serves controllers until it is told to stop. Frames are run by threads of
-//! their own (`dataplane_ports::Lanes`); the owner sees those that are for controllers, and all while frames are kept out.
+//! [`run`] opens the ports, starts one thread that owns the switch, and serves controllers until it is stopped. Frames are run by threads of
+//! their own (`dataplane_ports::Lanes`); the owner gets those for controllers, and all frames while frames are held.
 
-// Time, threads and sockets come from here; the crates below are without them.
+// Time, threads and sockets are created here; the crates below do not use them.
 #![allow(clippy::disallowed_methods)]
 
 mod device;
@@ -38,16 +38,16 @@ use tracing::info;
 pub use p4runtime_grpc::{Badge, ClientTls, Limits, Operator, OperatorError, Secret, Tls, most_memory};
 pub use state_journal::FORMAT as STATE_FORMAT;
 
-/// Commands that wait for the device.
+/// Maximum number of commands that wait for the owner.
 const WAITING: usize = 4096;
 
-/// Frames that wait for it: those for controllers, and all where workers may run none.
+/// Maximum number of frames that wait for the owner: those for controllers, and all frames while workers may run none.
 const FRAMES: usize = 1 << 15;
 
-/// How long controllers have to hang up when the switch ends.
+/// Time in which controllers must close their connections when the switch ends.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(1);
 
-/// How a switch is set up.
+/// Settings of a switch.
 pub struct Setup {
     /// The switch.
     pub switch: Switch,
@@ -55,45 +55,45 @@ pub struct Setup {
     pub device_id: u64,
     /// Listening address.
     pub address: SocketAddr,
-    /// A socket that listens already, in place of the address.
+    /// A listening socket, used instead of the address.
     pub listener: Option<TcpListener>,
     /// Certificates, if connections are encrypted.
     pub tls: Option<Tls>,
-    /// Address of the metrics for Prometheus; `None` for none.
+    /// Address at which Prometheus metrics are served; `None`: they are not served.
     pub metrics: Option<SocketAddr>,
-    /// Gets the way to the switch, for addresses that serve several devices.
+    /// Receives the front of the switch, for addresses that serve several devices.
     pub front: Option<std::sync::mpsc::Sender<Front>>,
     /// Listener of BMv2's Thrift services; `None`: they are not served.
     pub thrift: Option<TcpListener>,
     /// Ports of the device.
     pub ports: Vec<PortSpec>,
-    /// Time until these are opened.
+    /// Delay before the ports are opened.
     pub ports_after: std::time::Duration,
-    /// Directory for captures of their frames.
+    /// Directory for captures of the ports' frames.
     pub record: Option<PathBuf>,
     /// Ports with cables inside the process.
     pub cables: Vec<(u32, Cable)>,
-    /// Frames that wait behind the cables, where whoever holds their other ends reports it.
+    /// Numbers of frames that wait at the other ends of the cables, if their owner reports them.
     pub queue_depths: Arc<QueueDepths>,
     /// Threads that run frames. Each port belongs to one of them.
     pub workers: usize,
-    /// Frames for and from controllers go by this port.
+    /// Port of packet-ins and packet-outs.
     pub cpu_port: Option<u32>,
-    /// The port that means "drop"; the architecture's own if none is given.
+    /// The port that means "drop"; `None`: the architecture's.
     pub drop_port: Option<u32>,
-    /// For what the program draws.
+    /// Seed of the program's random numbers.
     pub seed: u64,
     /// The externs that the device offers.
     pub registry: dataplane_api::Registry,
-    /// Only those with this secret are served. Without one, a switch without a program learns that of the first controller of a rack.
+    /// Only clients with this secret are served. `None`: a switch without a program keeps the secret of the first controller of a rack.
     pub secret: Option<Secret>,
     /// Secret shared with agents.
     pub agents_secret: Option<Secret>,
-    /// A controller that sends BMv2's JSON keeps the program that runs.
+    /// True if a pushed config with BMv2's JSON keeps the running program.
     pub keep_program: bool,
-    /// File that keeps what controllers write.
+    /// File in which controllers' writes are saved.
     pub state: Option<PathBuf>,
-    /// The state in that file is erased, and the controller of a rack of other processes erases entities of former controllers.
+    /// True if the state in that file is erased, and the controller of a rack of processes erases entities of former controllers.
     pub fresh: bool,
     /// Interval at which the controller compares devices with the desired state.
     pub audit: std::time::Duration,
@@ -105,7 +105,7 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// A switch called 1, on a port of the loopback that the system chooses, with no ports of its own.
+    /// Settings for a switch with device id 1, on a free TCP port of the loopback, without switch ports.
     pub fn new(switch: Switch) -> Setup {
         Setup {
             switch,
@@ -140,13 +140,13 @@ impl Setup {
 
 /// Devices that look like one switch.
 pub enum Switch {
-    /// One device. It runs the program from the start; without one a controller has to send it.
+    /// One device. It runs the program from the start; without one, a controller must push a program.
     One(Option<Arc<Program>>),
     /// One device with a program, and updates that fill its tables.
     Filled(Arc<Program>, Vec<Update>),
     /// A whole program on many devices.
     Rack(Box<SplitProgram>),
-    /// The same, where each device is a process of its own with an agent, at these addresses: by the placement's devices. It
+    /// A whole program on devices that are separate processes with agents at these addresses, in the order of the placement's devices. It
     /// has no ports.
     Remote(Box<SplitProgram>, Vec<AgentAt>),
 }
@@ -161,7 +161,7 @@ pub struct SplitProgram {
     pub made: Printed,
     /// Entries.
     pub updates: Vec<Update>,
-    /// How long the state of a device with spares has to be right before it is used again.
+    /// Time for which the state of a device with spares must be correct before the device is used again.
     pub hold_down: base_time::Duration,
 }
 
@@ -174,7 +174,7 @@ pub struct AgentAt {
     pub tls: Option<ClientTls>,
 }
 
-/// Why a switch does not run.
+/// Reason why a switch cannot run.
 #[derive(Debug)]
 pub struct SetupError(String);
 
@@ -190,13 +190,13 @@ fn failed(error: impl fmt::Display) -> SetupError {
     SetupError(error.to_string())
 }
 
-/// Runs a switch until SIGINT or SIGTERM, then lets calls end that have begun. `bound` gets the address that the switch
+/// Runs a switch until SIGINT or SIGTERM, then lets running calls complete. `bound` gets the address at which the switch
 /// listens on. Returns the counters.
 pub fn run(setup: Setup, bound: impl FnOnce(SocketAddr)) -> Result<Vec<Metric>, SetupError> {
     run_until(told_to_stop, setup, bound)
 }
 
-/// Runs a switch until `stop` is done. `stop` is called where tokio's timers and signals work.
+/// Runs a switch until `stop` is done. `stop` is called in a tokio runtime with timers and signals.
 pub fn run_until<F: Future<Output = ()>>(
     stop: impl FnOnce() -> F,
     setup: Setup,
@@ -205,7 +205,7 @@ pub fn run_until<F: Future<Output = ()>>(
     serve_until(Box::new(|| Box::pin(stop())), setup, Box::new(bound))
 }
 
-/// A future that is made when it is wanted.
+/// Creates a future on demand.
 type Stop<'a> = Box<dyn FnOnce() -> Pin<Box<dyn Future<Output = ()> + 'a>> + 'a>;
 
 /// [`run_until`] without type parameters: the whole gRPC server is compiled here, once, and not in each caller's crate.
@@ -226,7 +226,7 @@ fn serve_until(
     let (thrift, device_id) = (setup.thrift.take(), setup.device_id);
     let lanes = Lanes::open(&setup.ports, cables, setup.workers, FRAMES, started).map_err(failed)?;
     let (front, commands) = p4runtime_grpc::queue(WAITING, setup.limits.within(most_files()));
-    let (told, begun) = std::sync::mpsc::sync_channel(1);
+    let (begin, begun) = std::sync::mpsc::sync_channel(1);
     let (going, gone) = tokio::sync::oneshot::channel::<()>();
     let (address, listener) = (setup.address, setup.listener.take());
     let (tls, metrics) = (setup.tls.clone(), setup.metrics);
@@ -234,18 +234,18 @@ fn serve_until(
     let (links, ends) = links(&setup.switch, setup.agents_secret.as_ref())?;
     // A switch without a program is an agent, or may become one.
     front.guard(setup.secret.clone(), matches!(setup.switch, Switch::One(None)));
-    // Who asked for it may be gone.
+    // The receiver may be gone.
     setup.front.take().map(|wanted| wanted.send(front.clone()));
     let device = thread::spawn(move || {
         // The parts of a rack stay in the thread that made them. If the switch cannot continue, serving ends.
         let _going = going;
         match owner(setup, lanes, started, way, links) {
             Ok(owner) => {
-                let _ = told.send(Ok(()));
+                let _ = begin.send(Ok(()));
                 owner.run(&commands)
             }
             Err(error) => {
-                let _ = told.send(Err(error));
+                let _ = begin.send(Err(error));
                 Ok(vec![])
             }
         }
@@ -281,24 +281,24 @@ fn serve_until(
                 _ = gone => {}
             }
             info!("ending");
-            // Earlier commands are done; then the controllers' streams end.
+            // The owner executes earlier commands first; then the controllers' streams end.
             front.stop();
             let _ = ending.send(());
         });
         tokio::select! {
             served = p4runtime_grpc::serve(address, listener, tls, front.clone(), bound, stop) => served.map_err(failed),
-            // Who does not hang up is left behind.
+            // Connections that stay open are abandoned.
             () = async { drop(ended.await); tokio::time::sleep(PATIENCE).await } => Ok(()),
         }
     });
-    // Where it did not come to that.
+    // For the case that the server ended otherwise.
     front.stop();
     let counted = device.join().map_err(|_| failed("the switch's thread has ended early"))?;
     served?;
     counted.map_err(|status| failed(status.message))
 }
 
-/// Opens ports some time after the start. One that cannot be opened is named in the log.
+/// Opens ports some time after the start. The log names ports that cannot be opened.
 async fn open_late(ports: Vec<PortSpec>, after: std::time::Duration, front: Front) {
     tokio::time::sleep(after).await;
     let local = front.local();
@@ -309,7 +309,7 @@ async fn open_late(ports: Vec<PortSpec>, after: std::time::Duration, front: Fron
             }
         }
     };
-    // Without threads the process ends for other reasons.
+    // If no thread can be created, the process ends for other reasons.
     let _ = tokio::task::spawn_blocking(open).await;
 }
 
@@ -356,12 +356,12 @@ fn owner(
         device_id, cpu_port, seed, drop_port, keep_program, fresh, limits, record, give_back, ..
     } = setup;
     let audit = base_time::Duration::from_ns(u64::try_from(setup.audit.as_nanos()).unwrap_or(u64::MAX));
-    // The devices of a rack in one process are the owner's: frames pass all of them at one moment.
+    // The owner runs all frames of a rack in one process, because a frame passes all devices at one time.
     let shares = matches!(setup.switch, Switch::One(_) | Switch::Filled(..));
     let registry = setup.registry.clone();
     let queue_depths = Arc::clone(&setup.queue_depths);
     let drops = Arc::new(Drops::default());
-    // A process remembers no earlier start. Two starts of a device are further apart than a second.
+    // A process cannot know earlier starts, so the time in seconds takes their place: two starts are more than a second apart.
     let boots = Boots::after((epoch / 1_000_000_000) as u32);
     let maker = |own| Maker {
         seed,
@@ -422,16 +422,16 @@ fn owner(
         Some(path) => {
             let (mut file, state) = StateFile::open(path, fresh).map_err(failed)?;
             if let Some(state) = state {
-                info!(entities = state.entities.len(), "going on from the kept state");
+                info!(entities = state.entities.len(), "continuing with the saved state");
                 start = Some(Call::Resume(Box::new(state)));
             }
             let front = front.clone();
-            let told = move |count, kept| {
-                // Whoever has ended waits for nothing.
+            let notify = move |count, kept| {
+                // An owner that has ended waits for nothing.
                 let _ = front.kept(count, kept);
             };
             let keep = move |batch: &Batch| file.commit(batch).map_err(|error| error.to_string());
-            Some(Keeper::start(keep, told).map_err(failed)?)
+            Some(Keeper::start(keep, notify).map_err(failed)?)
         }
         None => None,
     };
@@ -443,8 +443,8 @@ fn owner(
     Ok(owner)
 }
 
-/// The planner of a program that was split, which does not split it again, and the updates that fill its tables. If its parts run
-/// here, their machine code is made now.
+/// The planner of a split program, which does not split it again, and the updates that fill its tables. If the parts run
+/// in this process, they are compiled to machine code now.
 fn splitter(
     program: SplitProgram,
     maker: impl FnOnce(Option<Arc<Program>>) -> Maker,
@@ -464,7 +464,7 @@ fn splitter(
     Ok((splitter.map_err(|status| failed(status.message))?, updates))
 }
 
-/// Refuses ports that the program's architecture cannot number, and the one that means "drop": nothing ever leaves by it.
+/// Refuses ports that the program's architecture cannot number, and the one that means "drop", on which no packet leaves.
 fn fit<'p>(
     program: &Program,
     drop_port: Option<u32>,
@@ -483,12 +483,12 @@ fn fit<'p>(
     Ok(())
 }
 
-/// Done when the process is asked to end.
+/// Completes when the process is asked to end.
 async fn told_to_stop() {
     use tokio::signal::unix::{SignalKind, signal};
     let mut terminate = match signal(SignalKind::terminate()) {
         Ok(terminate) => terminate,
-        // Without signals the process is ended from outside.
+        // If signals cannot be received, the process is ended from outside.
         Err(_) => return std::future::pending().await,
     };
     tokio::select! {

@@ -1,4 +1,4 @@
-//! Where a key belongs: lane, index and tag.
+//! The place of a key: lane, index and tag.
 //!
 //! A number is spread over places by division: `number = (tag << index_bits | index) * lanes + lane`. A place therefore proves the
 //! whole number, and the tag need not hold the bits that lane and index show. Numbers are either permuted keys, which come back
@@ -18,9 +18,9 @@ pub struct Slot {
 /// A key as switch and packets know it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Place {
-    /// Where it may be held.
+    /// The only slot that may hold the key.
     pub slot: Slot,
-    /// What distinguishes the keys of a slot. 0 is no key in a switch; a pair whose tag is 0 is never folded there.
+    /// Distinguishes the keys of a slot. In a switch, 0 means empty; a pair whose tag is 0 is never folded there.
     pub tag: u128,
 }
 

@@ -26,7 +26,7 @@ const LEFT_PACKETS: usize = 4;
 /// A packet is lost when so many that were sent after it are acknowledged.
 const OVERTAKEN: u32 = 3;
 
-/// What a mapper is given.
+/// Configuration of a mapper.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The job's number.
@@ -104,7 +104,7 @@ impl Mapper {
         Mapper { config, rounds, congestion, attempt: None, answer: None, counts: Counts::default(), sent: 0 }
     }
 
-    /// What it has sent.
+    /// Counts of packets and pairs sent.
     pub fn counts(&self) -> Counts {
         self.counts
     }

@@ -3,8 +3,8 @@
 //! A round is a slice of the hash space, the same at every mapper: fewer keys then compete for the slots at a time. Inside a round
 //! each lane has a queue in hash order, and a packet takes the next pair of each lane.
 //!
-//! Where pairs evict each other, packet `n` of `m` takes no pair from beyond `n / m` of the round. Otherwise a lane with few pairs would
-//! run ahead, by as much as the root of their number, and would meet the keys of other mappers' lanes too late.
+//! With eviction, packet `n` of `m` takes no pair from beyond `n / m` of the round. Otherwise a lane with few pairs would
+//! run ahead, by about the square root of their number, and its pairs would not be in the switch together with those of other mappers.
 
 use crate::key::Place;
 use crate::layout::Layout;

@@ -31,7 +31,7 @@ const MOST_ANSWERS: usize = 1 << 12;
 /// The first generation with a larger number is refused: numbers of packets would overflow.
 pub const MOST_GENERATIONS: u32 = 1 << (32 - ROUND_BITS);
 
-/// What a reducer is given.
+/// Configuration of a reducer.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The job's number.
@@ -58,7 +58,7 @@ pub struct Config {
     pub patience: Duration,
 }
 
-/// Where a packet is sent.
+/// Destination of a packet that the reducer sends.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum To {
     /// The mapper of a channel.
@@ -164,7 +164,7 @@ impl Reducer {
         &self.result
     }
 
-    /// What it has counted.
+    /// Counts since the start of the reducer.
     pub fn counts(&self) -> Counts {
         self.counts
     }

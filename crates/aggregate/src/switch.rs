@@ -1,16 +1,16 @@
-//! What the switch program of a job does, as a model: the printed programs are compared with it.
+//! A model of a job's switch program, with which the printed programs are compared.
 //!
-//! The content of all cells and slots is lost when the switch restarts. The control plane then gives it another boot number; until
-//! then the number is 0, and it drops every packet of the job.
+//! A restart of the switch erases all cells and slots. The control plane then sets another boot number; until
+//! then the number is 0, and the switch drops every packet of the job.
 
 use crate::key::{Place, Slot};
 use crate::layout::Layout;
 use crate::packet::{CONGESTED, DIRECT, Kind, MOST_ROWS, Packet, Pair};
 
-/// Where a packet goes.
+/// Destination of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
-    /// To the sender of the packet that it was.
+    /// To the sender of the packet that it answers.
     Back,
     /// To the destination of the packet that it was.
     On,

@@ -30,7 +30,7 @@ pub struct Trial<'a> {
     pub pairs: &'a [Vec<Pair>],
 }
 
-/// What passed the reducer's link.
+/// Packets and bytes on the reducer's link.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Traffic {
     /// Bytes to the reducer.

@@ -82,7 +82,7 @@ async fn connection(mut stream: Answering, calls: mpsc::Sender<Call>) {
             Ok(None) => {
                 pieces += 1;
                 if pieces > PIECES {
-                    warn!("a Thrift connection is closed: its call comes in more than {PIECES} pieces");
+                    warn!("a Thrift connection is closed: a call arrived in more than {PIECES} pieces");
                     return;
                 }
                 bytes.reserve(READ);

@@ -1,4 +1,4 @@
-//! The names of a program's tables, actions and objects, with what calls need of them.
+//! The names of a program's tables, actions and objects, with the properties that calls need.
 
 use p4runtime_proto::p4::config::v1::{
     Action, ActionProfile, Counter, DirectCounter, DirectMeter, MatchField, Meter, P4Info, Preamble,

@@ -100,16 +100,16 @@ pub fn key(table: &Table, given: &[Args<'_>], priority: i64) -> Answer<TableEntr
 fn field_match(field: &MatchField, given: &Args<'_>) -> Answer<Option<FieldMatch>> {
     let wrong = |why: &str| declared(error::BAD_MATCH_KEY, format!("key `{}`: {why}", field.name));
     let kind = key_kind(field);
-    let told = given.number(1)?;
+    let given_kind = given.number(1)?;
     // A key of one bit that says whether a header is there has a kind of its own in BMv2.
-    if told == 3 && kind == KeyKind::Exact {
+    if given_kind == 3 && kind == KeyKind::Exact {
         let value = vec![given.fields(5)?.bool(1)?.into()];
         return Ok(Some(FieldMatch {
             field_id: field.id,
             field_match_type: Some(FieldMatchType::Exact(Exact { value })),
         }));
     }
-    if told != kind as i64 {
+    if given_kind != kind as i64 {
         return wrong(&format!("it is of kind {}", kind.name()));
     }
     let bits = field.bitwidth;
@@ -190,7 +190,7 @@ pub fn match_values(table: &Table, entry: &TableEntry) -> Value {
     Value::List(Type::Struct, table.match_fields.iter().map(one).collect())
 }
 
-/// `BmActionEntry` of what an entry runs.
+/// `BmActionEntry` of an entry's action.
 pub fn run_value(info: &P4Info, run: Option<&TableAction>) -> Value {
     use table_action::Type as Run;
     Value::Struct(match run.and_then(|run| run.r#type.as_ref()) {

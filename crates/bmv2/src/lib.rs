@@ -7,7 +7,7 @@
 //!
 //! [`cli`] has the commands of `simple_switch_CLI`, as calls of these services.
 //!
-//! All is kept in the switch: what a Thrift client writes, a P4Runtime controller reads, and the other way round. Names, numbers and types of the services
+//! All state is in the switch: P4Runtime controllers read the writes of Thrift clients, and vice versa. Names, numbers and types of the services
 //! are those that BMv2 publishes.
 
 mod call;

@@ -1,4 +1,4 @@
-//! The services: a call comes in, its reply goes out.
+//! The Thrift services: from a call to its reply.
 //!
 //! The state that BMv2's clients see beyond P4Runtime's is kept here: handles of entries ([`Handles`]) and nodes of multicast groups. It is
 //! derived again from the switch where a P4Runtime controller has changed something.
@@ -67,7 +67,7 @@ impl<S: Switch> Services<S> {
         Some(Message { kind, name: method.to_string(), sequence: call.sequence, fields })
     }
 
-    /// Forgets what belongs to a program that does not run any more.
+    /// Drops state that belongs to a replaced program.
     fn refresh(&mut self) -> Answer<()> {
         let info = self.switch.p4info().or_else(|status| unable(status.message))?.unwrap_or_default();
         if info != self.info || self.config.is_empty() {

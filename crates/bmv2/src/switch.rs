@@ -15,7 +15,7 @@ pub struct Port {
     pub is_up: bool,
 }
 
-/// A switch, as whoever runs it sees it.
+/// The switch that the services control.
 pub trait Switch {
     /// The P4Info of the program that runs; `None` without one.
     fn p4info(&mut self) -> Result<Option<P4Info>, Status>;

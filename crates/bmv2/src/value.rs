@@ -11,7 +11,7 @@ pub fn shortest(bytes: &[u8]) -> Vec<u8> {
     }
 }
 
-/// All bytes of a field with so many bits.
+/// The bytes of a value, padded to the width of a field in bits.
 pub fn padded(bytes: &[u8], bits: i32) -> Vec<u8> {
     let width = usize::try_from(bits).unwrap_or(0).div_ceil(8);
     let mut all = vec![0; width.saturating_sub(bytes.len())];

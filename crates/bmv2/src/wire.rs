@@ -6,7 +6,7 @@
 //! string  = length: i32, bytes;  list = type, length: i32, values;  map = type, type, length: i32, (key, value)*
 //! ```
 //!
-//! Bytes are from anybody: sizes, depth and the number of values are bounded, and nothing is reserved for a length before its bytes are there.
+//! Bytes come from untrusted clients: sizes, depth and the number of values are bounded, and memory for a length is allocated only as its bytes arrive.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub struct Limits {
     pub values: usize,
 }
 
-/// Limits for calls, which are from anybody.
+/// Limits for calls, which come from untrusted clients.
 const CALLS: Limits = Limits { bytes: 256 << 10, values: 1 << 14 };
 
 /// Limit for structs and lists inside each other.

@@ -22,10 +22,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How long certificates are good for.
+/// Validity of certificates.
 const YEARS: u64 = 10;
 
-/// A clock may be after by so long.
+/// Maximum difference of clocks: certificates are valid from this time before now.
 const BEHIND: Duration = Duration::from_secs(24 * 3600);
 
 /// The directory of the user's own: `certificates` beside the secret.
@@ -49,7 +49,7 @@ fn host(address: &str) -> &str {
 pub fn made<'a>(directory: &Path, agents: impl Iterator<Item = &'a str>) -> Result<ClientTls, String> {
     let authority = Authority::made(directory)?;
     for agent in agents {
-        // A name that leads out of the directory is no address.
+        // A name that leaves the directory is not an address.
         if agent.contains(['/', '\0']) || host(agent).is_empty() {
             return Err(format!("`{agent}` is not HOST:PORT"));
         }
@@ -68,7 +68,7 @@ pub fn found(directory: &Path) -> Result<ClientTls, String> {
     Ok(ClientTls { authority: file("authority.pem")?, identity: Some(identity) })
 }
 
-/// Signs for a rack.
+/// The CA of a rack.
 struct Authority {
     certificate: PathBuf,
     issuer: Issuer<'static, KeyPair>,
@@ -104,7 +104,7 @@ impl Authority {
     }
 }
 
-/// For somebody with this name, good from now on.
+/// Parameters of a certificate for this name, valid from now on.
 // When a certificate begins to be good is the wall clock's.
 #[allow(clippy::disallowed_methods)]
 fn params(name: &str, hosts: &[&str]) -> Result<CertificateParams, rcgen::Error> {
@@ -119,14 +119,14 @@ fn params(name: &str, hosts: &[&str]) -> Result<CertificateParams, rcgen::Error>
     Ok(params)
 }
 
-/// A key, which is made if it is not there.
+/// Reads a private key; creates it if missing.
 fn key(path: &Path) -> Result<KeyPair, String> {
     once::make(path, 0o600, || KeyPair::generate().map(|key| key.serialize_pem()).map_err(io::Error::other))?;
     let text = private(path)?;
     KeyPair::from_pem(&text).map_err(|error| format!("`{}` is not a private key: {error}", path.display()))
 }
 
-/// A file that its owner alone may read.
+/// Writes a file that only its owner may read.
 pub fn private(path: &Path) -> Result<String, String> {
     let failed = |error: io::Error| format!("`{}` cannot be read: {error}", path.display());
     let mode = fs::metadata(path).map_err(failed)?.permissions().mode();

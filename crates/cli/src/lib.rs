@@ -67,7 +67,7 @@ pub fn run<A: Into<OsString>>(arguments: impl IntoIterator<Item = A>) -> u8 {
     let command = match Cli::try_parse_from(command::switch::normalized(arguments)) {
         Ok(cli) => cli.command,
         Err(error) => {
-            // Nobody listens.
+            // The reader of the output has gone.
             let _ = error.print();
             return error.exit_code() as u8;
         }

@@ -18,7 +18,7 @@ pub struct LogArgs {
     /// Log to standard output instead of standard error
     #[arg(long, conflicts_with = "log_file")]
     log_console: bool,
-    /// Log to FILE, which is erased first
+    /// Log to FILE; existing contents are erased
     #[arg(long, value_name = "FILE")]
     log_file: Option<PathBuf>,
     /// Has no effect: every line is written to --log-file immediately

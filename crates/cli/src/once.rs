@@ -5,9 +5,9 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Makes a file with these permissions, unless it is there; its directories are the user's alone.
+/// Creates a file with these permissions if it is missing; its directories are accessible by the user only.
 ///
-/// Another process may be about to make it, too: it is there as a whole or not at all.
+/// Another process may create the file at the same time, so it appears as a whole or not at all.
 pub fn make(path: &Path, mode: u32, text: impl FnOnce() -> io::Result<String>) -> Result<(), String> {
     if path.exists() {
         return Ok(());

@@ -58,7 +58,7 @@ pub struct ClientArgs {
 }
 
 impl ClientArgs {
-    /// The secret of the file that is named.
+    /// The secret in the named file.
     pub fn named_secret(&self) -> Result<Option<Secret>, String> {
         self.secret.as_deref().map(secret::made).transpose()
     }
@@ -134,7 +134,7 @@ impl ClientArgs {
         Ok((tls, secret))
     }
 
-    /// The secret for a switch that is asked: of the file that is named, or of the user's own, if there is one.
+    /// The secret for calls to a switch: from the file that is named, or else from the user's own file, if it exists.
     fn known_secret(&self) -> Result<Option<Secret>, String> {
         match (&self.secret, secret::usual()) {
             (Some(path), _) => secret::read(path).map(Some),
@@ -170,7 +170,7 @@ fn private_key(path: &Path) -> Result<Vec<u8>, String> {
     pem(path, "PRIVATE KEY-----", "a private key")
 }
 
-/// A file with something in it that is marked so.
+/// Reads a file that must contain a PEM section with this label.
 fn pem(path: &Path, mark: &str, what: &str) -> Result<Vec<u8>, String> {
     let text = std::fs::read(path);
     let text = text.map_err(|error| format!("`{}` cannot be read: {error}", path.display()))?;

@@ -380,7 +380,7 @@ fn analyze_shows_the_keys_of_each_app() {
     assert_eq!(firewall["obstacles"], serde_json::json!([]));
 
     let text = stdout(&p4rack(&["analyze", "examples/slice/slice.p4"]));
-    assert!(text.contains("union key  ") && text.contains("in the way of processing flows"), "{text}");
+    assert!(text.contains("union key  ") && text.contains("obstacles to processing flows"), "{text}");
     assert!(text.contains("error[P4R1203]") && text.contains("examples/slice/slice.p4:"), "{text}");
 }
 

@@ -9,7 +9,7 @@ use std::fmt::Write;
 pub enum Form {
     /// As the front end made it.
     Elaborated,
-    /// Behind all passes.
+    /// The program after all passes.
     Lowered,
     /// After each of these passes, in the order in which they run; `clif` and `machine-code` are the code that is generated last.
     After(Vec<String>),
@@ -54,13 +54,13 @@ pub fn text(program: &Program, form: &Form) -> Result<String, NoText> {
     }
 }
 
-/// The forms of the code that is generated after all passes, and what they are.
+/// The forms of the generated code, each with a description.
 const CODE: [(&str, &str); 2] = [
     ("clif", "the code as Cranelift gets it; of PSA that of each half"),
     ("machine-code", "the instructions for this machine, as Cranelift prints them"),
 ];
 
-/// Appends the forms of the generated code that are asked for.
+/// Appends the requested forms of the generated code.
 fn code(lowered: Program, names: &[String], out: &mut String) -> Result<(), Vec<Diagnostic>> {
     let functions = target_native::code_text(lowered)?;
     if functions.is_empty() {
@@ -76,7 +76,7 @@ fn code(lowered: Program, names: &[String], out: &mut String) -> Result<(), Vec<
     Ok(())
 }
 
-/// All passes in their order: name, what it does, what holds after it; then the forms of the code.
+/// All passes in order, each with name, effect and ensured properties; then the forms of the generated code.
 pub fn passes() -> String {
     let width = ir_lower::PASSES.iter().map(|pass| pass.name.len()).max().unwrap_or(0);
     let mut out = String::new();

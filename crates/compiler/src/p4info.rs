@@ -10,7 +10,7 @@ use std::path::Path;
 pub enum What {
     /// The P4Info.
     P4Info,
-    /// The entries that stand in the source, as a P4Runtime `WriteRequest`.
+    /// The entries declared in the source, as a P4Runtime `WriteRequest`.
     Entries,
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// A split, the parts compiled from its printed sources, and those sources.
 pub type Parts = (Split, Vec<Option<Part>>, Vec<Option<String>>);
 
-/// Splits, prints each part as P4, and compiles it again: what runs is what was printed.
+/// Splits a program, prints each part as P4, and compiles the printed text: devices run exactly what is printed.
 pub fn make_parts(
     program: &Program,
     placement: &Placement,
@@ -23,7 +23,7 @@ pub fn make_parts(
 /// Compiled part and source text of each device; `None` where a device has no part.
 pub type Printed = (Vec<Option<Part>>, Vec<Option<String>>);
 
-/// The parts of a split, compiled from what is printed of them.
+/// The parts of a split program, compiled from their printed text.
 pub fn print_parts(
     split: &Split,
     placement: &Placement,
@@ -36,7 +36,7 @@ pub fn print_parts(
             texts.push(None);
             continue;
         };
-        // Which string stands for which value is the whole program's: devices are told numbers.
+        // Only the whole program translates strings: devices use numbers.
         let plain = p4info::untranslated(&device.program);
         let program = plain.as_ref().unwrap_or(&device.program);
         let wrong = target_p4::check(program);

@@ -10,8 +10,8 @@
 //! The controller recognises its program by the cookie, a hash of the whole program's text. Devices that run nothing,
 //! or the program by another plan, get it again, with the entities of all devices.
 //!
-//! Where the desired state was kept, it is that state, whatever the devices hold: what is superfluous goes, what is missing comes, and a
-//! device that runs another program gets this one. Only what data planes count is the devices'.
+//! If the desired state was saved, it prevails over the devices' state: superfluous entries are deleted, missing ones are written, and a
+//! device that runs another program gets this one. Only the counts of data planes are taken from the devices.
 
 use crate::ask::{Answer, Ask, Holdings, Kinds};
 use crate::config::exchange;
@@ -28,7 +28,7 @@ use p4runtime_store::Store;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Begins with a program, or goes on with the one that is known; `updates` are the rack's own entries, for devices that run
+/// Starts with a program, or continues with the known one; `updates` are the rack's own entries, for devices that run
 /// nothing yet.
 pub(crate) async fn adopt<P: Planner>(
     shared: &Shared<P>,
@@ -76,7 +76,7 @@ pub(crate) async fn adopt<P: Planner>(
         return Err(Status::new(Code::FailedPrecondition, why));
     }
     prepared.adopt(entities)?;
-    // Tables of devices that run nothing hold nothing; the others have the rack's own entries, as far as nobody deleted them.
+    // Devices that run no program have empty tables. The others have those of the rack's own entries that no controller deleted.
     let is_new = |device: &usize| held.get(device).is_none_or(|held| held.config.is_none());
     let is_missing = |update: &&Update| {
         let holders = update.entity.as_ref().map(|entity| rollout.holders(entity)).unwrap_or_default();
@@ -92,12 +92,12 @@ fn runs_ours(rollout: &Rollout, device: usize, held: &Holdings) -> bool {
     held.config.as_ref().is_some_and(|config| config.cookie == ours)
 }
 
-/// Goes on from a state that was kept.
+/// Continues from a saved state.
 pub(crate) async fn resume<P: Planner>(shared: &Shared<P>, state: SavedState) -> Result<(), Status> {
     let mut prepared = shared.state().server.prepare(state.config.unwrap_or_default())?;
     let rollout = Arc::clone(&prepared.target().rollout);
     let mut held = holdings(shared, &rollout).await?;
-    // What data planes of another program have counted is about something else.
+    // Counts of another program's data planes have another meaning.
     held.retain(|device, held| runs_ours(&rollout, *device, held));
     let has_counted = |entity: &Entity| {
         is_counted(entity) && rollout.holders(entity).iter().any(|device| held.contains_key(device))
@@ -143,7 +143,7 @@ pub(crate) async fn audit<P: Planner>(shared: &Shared<P>, device: usize) -> Resu
     }
     match shared.ask(device, Ask::Holdings(Kinds::Written)).await {
         Answer::Holds(held) => audit_one(shared, &rollout, device, &held),
-        // It is missed elsewhere.
+        // The lack of an answer is handled by the caller.
         _ => Ok(()),
     }
 }

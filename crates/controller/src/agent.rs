@@ -19,11 +19,11 @@ use p4runtime_server::{Builder, Output, Read, Server, Status, StreamId};
 const STREAM: StreamId = StreamId(0);
 const ELECTION: Uint128 = Uint128 { high: 0, low: 1 };
 
-/// A device beside its controller.
+/// The agent of a device.
 pub struct Agent<B: Builder> {
     server: Server<B>,
     held: Held,
-    /// True if the saved program is committed when the present write has succeeded.
+    /// True if the saved program is committed when the current write has succeeded.
     commits: bool,
     /// The program with the entities that are being read.
     holds: Option<ForwardingPipelineConfig>,
@@ -32,18 +32,18 @@ pub struct Agent<B: Builder> {
 /// Effects of the agent for its owner to carry out.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Effect {
-    /// A frame that comes into the device by the CPU port.
+    /// A frame that enters the device on the CPU port.
     Inject(Vec<u8>),
     /// For the controller.
     Tell(StreamMessageResponse),
     /// Frames wait outside from now on.
     KeepOut,
-    /// The held frames are admitted first, then new ones.
+    /// Admit the held frames, then new ones.
     LetIn,
 }
 
 impl<B: Builder> Agent<B> {
-    /// Beside a device that runs nothing.
+    /// An agent of a device that runs no program.
     pub fn new(builder: B) -> Agent<B> {
         let mut server = Server::new(builder, 1, 0);
         let hello = MasterArbitrationUpdate {
@@ -83,17 +83,17 @@ impl<B: Builder> Agent<B> {
         (answer, effects)
     }
 
-    /// True while something is done in slices, between which frames may pass.
+    /// True while a long request runs in slices, between which frames may pass.
     pub fn is_busy(&self) -> bool {
         self.server.is_writing() || self.server.is_reading()
     }
 
-    /// True if a short write can be done between the slices of what it does: it reads before what the write changes.
+    /// True if a short write can run between the slices of a read; the read then reads the entities first that the write changes.
     pub fn makes_way(&mut self, updates: &[Update]) -> bool {
         !self.server.is_writing() && self.server.make_way_inside(updates)
     }
 
-    /// Does the next slice; the answer, if it was the last.
+    /// Executes the next slice; returns the answer after the last one.
     pub fn go_on(&mut self) -> Option<Answer> {
         if let Some(read) = self.server.go_on_reading() {
             return Some(self.found(read));
@@ -192,12 +192,12 @@ impl<B: Builder> Agent<B> {
         })
     }
 
-    /// When [`let_in`](Agent::let_in) has something to do.
+    /// Time at which [`let_in`](Agent::let_in) must be called.
     pub fn deadline(&self) -> Option<Time> {
         self.held.deadline()
     }
 
-    /// A frame has left the device by the CPU port.
+    /// Handles a frame that has left the device on the CPU port.
     pub fn packet_in(&self, frame: &[u8]) -> Vec<Effect> {
         effects(self.server.packet_in(frame))
     }
@@ -259,7 +259,7 @@ fn answer((found, ended): Read, of: Option<ForwardingPipelineConfig>) -> Answer 
 fn effects(outputs: Vec<Output>) -> Vec<Effect> {
     let effect = |output| match output {
         Output::Inject(frame) => Some(Effect::Inject(frame)),
-        // Who is primary is known.
+        // The only controller is always the primary.
         Output::Send(_, StreamMessageResponse { update: Some(Told::Arbitration(_)) }) | Output::End(..) => {
             None
         }

@@ -30,18 +30,18 @@ pub enum Ask {
     /// `Write` with `ROLLBACK_ON_ERROR` to the program that runs: all or nothing. A saved program that was not
     /// committed is dropped.
     Write(Vec<Update>),
-    /// `Read` of the program that runs, whatever is saved.
+    /// `Read` of the running program, even if another program is saved.
     Read(Vec<Entity>),
     /// A packet to send. It has no answer.
     PacketOut(PacketOut),
-    /// A list of digests has come. It has no answer.
+    /// Acknowledges a list of digests. It has no answer.
     DigestAck(DigestListAck),
     /// Hold frames from outside, for at most this time or until [`Ask::Release`]; hand-overs continue. When the time is
     /// over, the frames are admitted, and a program saved by then is not committed any more.
     Hold(Option<Duration>),
-    /// Keep those that are kept for so long from now. Refused if they have been let in already.
+    /// Extend the lease of held frames to this time from now. Refused if the frames have been admitted.
     Stay(Duration),
-    /// Take frames in again, those that were kept first.
+    /// Admit frames again, the held ones first.
     Release,
     /// Reads the numbers of frames received and sent by each port.
     Ports,
@@ -54,7 +54,7 @@ pub enum Ask {
 /// Kinds of entities to return.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kinds {
-    /// All of it.
+    /// All entities.
     All,
     /// Entities that only control planes write: neither registers nor counts.
     Written,
@@ -84,7 +84,7 @@ pub enum Answer {
     Holds(Box<Holdings>),
     /// Nothing was done.
     Refused(Status),
-    /// Nobody knows whether it was done.
+    /// The outcome is unknown.
     Lost,
 }
 
@@ -95,7 +95,7 @@ pub enum Heard {
     Here,
     /// The agent cannot be reached.
     Gone(String),
-    /// Another controller, which was started later, steers it, or has.
+    /// Another controller, which was started later, controls the device, or has controlled it.
     Superseded,
     /// Answer to a request.
     Answer(AskId, Answer),

@@ -10,32 +10,32 @@ use p4runtime_proto::p4::v1::{
 use p4runtime_proto::p4rack::v1::{SavedState, Thresholds, TraceRequest, TraceResponse};
 use p4runtime_server::{Pieces, Status, StreamId};
 
-/// Which call a reply is for.
+/// Identifies the call to which a reply belongs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Ticket(pub u64);
 
 /// A northbound request.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Call {
-    /// A program before any controller of the north asks for one, and updates to it, all or none.
+    /// Installs a program before a northbound controller pushes one, with updates that are applied as a whole or not at all.
     Start(Box<ForwardingPipelineConfig>, Vec<Update>),
     /// As [`Call::Start`], but devices that already run the program keep their entities. Without a program, the former
     /// one continues: another controller controlled the devices meanwhile.
     Adopt(Option<Box<ForwardingPipelineConfig>>, Vec<Update>),
-    /// A state that was kept when the process ended: its program, and its entities. Devices that run the program already keep what their
-    /// data planes have written; what they have besides goes.
+    /// A state saved by an earlier process: program and entities. Devices that already run the program keep the values that their
+    /// data planes have written; their other entities are replaced.
     Resume(Box<SavedState>),
     /// The RPC `Write`.
     Write(Box<WriteRequest>),
-    /// The same by whoever runs the switch, who needs no election id.
+    /// `Write` by the operator of the switch, without an election id.
     Operate(Box<WriteRequest>),
     /// The RPC `Read`.
     Read(ReadRequest),
-    /// The same, of the program that runs, whatever is saved.
+    /// `Read` of the running program, even if another program is saved.
     ReadRunning(ReadRequest),
     /// The RPC `SetForwardingPipelineConfig`.
     SetConfig(Box<SetForwardingPipelineConfigRequest>),
-    /// An operator's, or a controller's, which says its election id.
+    /// A request of an operator, or of a controller, with its election id.
     Steer(Option<Uint128>, Steer),
     /// Trace of a frame that arrives on a port.
     Trace(TraceRequest),
@@ -44,32 +44,32 @@ pub enum Call {
 /// Operators' requests to the whole rack.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Steer {
-    /// Keep frames out; done when no packet is inside. A rack knows for itself which ports are open and asks for no lease.
+    /// Hold frames; done when no packet is inside. A rack determines the open ports itself and needs no lease.
     Hold {
-        /// Frames from these ports of a device come in all the same: other devices are behind them.
+        /// Ports of a device whose frames are admitted nevertheless, because they connect other devices.
         open: Vec<u32>,
         /// Maximum duration; without it until [`Steer::Release`]. When it is over, a program saved by then is not
         /// committed any more.
         lease: Option<Duration>,
     },
-    /// Keep out frames that are kept out for so long from now. Refused if they have been let in already.
+    /// Extend the lease of held frames to this time from now. Refused if the frames have been admitted.
     Stay(Duration),
-    /// Take frames in again.
+    /// Admit frames again.
     Release,
     /// Drop a program that was saved and not committed.
     ForgetSaved,
-    /// Registers and counters begin anew.
+    /// Reset registers and counters.
     Reset,
-    /// Regions run elsewhere.
+    /// Move regions to other devices.
     Replace(RegionMap),
-    /// No edge with spares uses this device, or edges may use it again.
+    /// Keep a device out of use on all edges with spares, or use it again.
     KeepOut {
-        /// Its name.
+        /// Name of the device.
         device: String,
-        /// It is let back.
+        /// True if the device is used again.
         ends: bool,
     },
-    /// Edges with spares decide by other thresholds; those that are not set stay.
+    /// Set thresholds of edges with spares; thresholds that are not given keep their values.
     SetThresholds(Thresholds),
     /// The streams of these controllers end, or of all if there are none here, and their election ids are forgotten.
     EndClients(Vec<u64>),
@@ -78,23 +78,23 @@ pub enum Steer {
 /// The answer to a call.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Reply {
-    /// To all but reads.
+    /// Reply to every call other than reads and traces.
     Done(Result<(), Status>),
     /// Result and status of a read.
     Found(Pieces, Result<(), Status>),
-    /// To a trace.
+    /// Reply to a trace.
     Traced(Result<TraceResponse, Status>),
 }
 
 /// Effects of the controller for its owner to carry out.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Output {
-    /// For a device's agent; with an id if the answer is waited for.
+    /// A request to a device's agent; with an id if the answer is awaited.
     Ask(DeviceId, Option<AskId>, Ask),
     /// The reply to a call.
     Reply(Ticket, Reply),
-    /// A message for a controller of the north. Where it cannot be delivered it is lost.
+    /// A message for a northbound controller. It is lost if it cannot be delivered.
     Send(StreamId, StreamMessageResponse),
-    /// The end of its stream.
+    /// Ends the stream of a northbound controller.
     End(StreamId, Status),
 }

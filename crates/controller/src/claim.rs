@@ -10,7 +10,7 @@
 //! | repair, audit | use | | | alone | |
 //! | look at edges | use | | | use | |
 //!
-//! A read begins when it has the values of data planes. It is then done in slices, and writes have it read before what they change
+//! A read begins when it has the values of data planes. It then runs in slices, and a write first makes it read the entities that the write changes
 //! ([`State::make_way`](crate::state::State::make_way)).
 //!
 //! A *thing* has an id in the P4Info: a table with its direct resources, an action profile, a counter. A table that
@@ -27,30 +27,30 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) enum Resource {
     /// Everything: programs, devices, entities.
     Rack,
-    /// All that is written.
+    /// All entities.
     Contents,
-    /// All that one device runs and holds.
+    /// Program and entities of one device.
     Device(usize),
     /// All entries of a table, or all cells of an object.
     Thing(u32),
     /// Multicast groups and clone sessions.
     Replication,
-    /// Whether frames come in.
+    /// Whether the origin admits frames.
     Gate,
 }
 
-/// How it is touched: a mode goes together with itself and with no other; [`Mode::Alone`] not even with itself.
+/// Mode in which a resource is used. A mode is compatible only with itself; [`Mode::Alone`] with none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Mode {
-    /// It must not change meanwhile.
+    /// The resource must not change meanwhile.
     Read,
-    /// Parts of it change, which are claimed too.
+    /// Parts of the resource change; these parts are claimed, too.
     Use,
-    /// Nobody else touches it.
+    /// No other call uses the resource.
     Alone,
 }
 
-/// Everything that a call touches.
+/// All resources of a call.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub(crate) struct Claim(BTreeMap<Resource, Mode>);
 
@@ -60,22 +60,22 @@ impl Claim {
         Claim([(Resource::Rack, Mode::Alone)].into())
     }
 
-    /// One device, whatever it holds.
+    /// One device alone, with all its entities.
     pub(crate) fn device(device: usize) -> Claim {
         Claim([(Resource::Rack, Mode::Use), (Resource::Device(device), Mode::Alone)].into())
     }
 
-    /// One device, for what no other task touches there.
+    /// One device, for state that no other task uses.
     pub(crate) fn user(device: usize) -> Claim {
         Claim([(Resource::Rack, Mode::Use), (Resource::Device(device), Mode::Use)].into())
     }
 
-    /// Nothing but that the rack is there.
+    /// No resource other than the existence of the rack.
     pub(crate) fn nothing() -> Claim {
         Claim([(Resource::Rack, Mode::Use)].into())
     }
 
-    /// Everything that is written, on all devices, for a look at it.
+    /// All entities on all devices, for reading.
     pub(crate) fn look(rollout: Option<&Rollout>) -> Claim {
         let mut claim = Claim::nothing();
         claim.add(Resource::Contents, Mode::Read);
@@ -97,7 +97,7 @@ impl Claim {
             let Some(resource) = thing(entity) else { continue };
             let is_direct =
                 matches!(entity.entity, Some(Kind::DirectCounterEntry(_) | Kind::DirectMeterEntry(_)));
-            // Long batches are about few things. A device may have a table without its counters.
+            // A long batch concerns few things. A device may have a table without the table's counters.
             if !seen.insert((resource, is_direct)) {
                 continue;
             }
@@ -119,7 +119,7 @@ impl Claim {
         claim
     }
 
-    /// Resources of a read; `live` are the entities that devices are asked for.
+    /// Resources of a read; `live` are the entities that are read from devices.
     pub(crate) fn read(request: &ReadRequest, live: &[Entity], rollout: Option<&Rollout>) -> Claim {
         let mut claim = Claim::nothing();
         for entity in &request.entities {
@@ -134,12 +134,12 @@ impl Claim {
         claim
     }
 
-    /// The devices alone: what they hold may change.
+    /// The claim's devices without entities, which may change.
     pub(crate) fn of_devices(&self) -> Claim {
         self.part(|resource| matches!(resource, Resource::Rack | Resource::Device(_)))
     }
 
-    /// All but the devices.
+    /// The claim without devices.
     pub(crate) fn of_contents(&self) -> Claim {
         self.part(|resource| !matches!(resource, Resource::Device(_)))
     }
@@ -156,12 +156,12 @@ impl Claim {
         }
     }
 
-    /// All that another claims.
+    /// Adds all resources of another claim.
     pub(crate) fn join(&mut self, other: &Claim) {
         other.0.iter().for_each(|(resource, mode)| self.add(*resource, *mode));
     }
 
-    /// True if both cannot be done at one time.
+    /// True if calls with these claims cannot run concurrently.
     pub(crate) fn conflicts(&self, other: &Claim) -> bool {
         let (few, many) = if self.0.len() <= other.0.len() { (self, other) } else { (other, self) };
         few.0.iter().any(|(resource, mode)| {
@@ -169,12 +169,12 @@ impl Claim {
         })
     }
 
-    /// True if nothing else is done at the same time.
+    /// True if no other call runs concurrently.
     pub(crate) fn is_whole(&self) -> bool {
         self.claims(Resource::Rack) == Some(Mode::Alone)
     }
 
-    /// How a resource is claimed, if it is.
+    /// The mode of a resource; `None` if it is not claimed.
     pub(crate) fn claims(&self, resource: Resource) -> Option<Mode> {
         self.0.get(&resource).copied()
     }

@@ -113,7 +113,7 @@ async fn commit<P: Planner>(
     let mut answers = vec![];
     let mut ended = Ok(());
     for last in [false, true] {
-        // Where nothing ran, none has to be the last.
+        // If no program ran, the order of commits does not matter.
         let is_now = |device: &usize| last == (old.is_some() && *device == new.origin);
         let devices = new.parts().map(|(device, _)| device).filter(is_now);
         let ask = |device| (device, Ask::Commit(updates.remove(&device).unwrap_or_default()));

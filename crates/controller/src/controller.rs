@@ -36,7 +36,7 @@ const MOST_WAITING: usize = 1024;
 /// The most tasks at one time: each may ask every device for something.
 const MOST_RUNNING: usize = 256;
 
-/// A stale device is tried again after so long.
+/// Time after which the repair of a stale device is retried.
 const AGAIN: Duration = Duration::from_ms(1_000);
 
 /// One logical switch over many devices.
@@ -126,7 +126,7 @@ impl<P: Planner + 'static> Controller<P> {
         self.shared.state().server.keep_notes();
     }
 
-    /// What has changed in the desired state since the last time.
+    /// Changes of the desired state since the last call.
     pub fn noted(&mut self) -> Batch {
         self.shared.state().server.noted()
     }
@@ -192,7 +192,7 @@ impl<P: Planner + 'static> Controller<P> {
         self.shared.state().server.capabilities()
     }
 
-    /// A controller of the north says something on its stream.
+    /// A northbound controller sends a message on its stream.
     pub fn message(&mut self, now: Time, stream: StreamId, request: &StreamMessageRequest) -> Vec<Output> {
         let outputs = self.shared.state().server.message(stream, request);
         let packet = match &request.update {
@@ -209,16 +209,16 @@ impl<P: Planner + 'static> Controller<P> {
                         state.out.push(Output::Ask(origin, None, Ask::PacketOut(packet)));
                     }
                 }
-                other => state.tell(other),
+                other => state.send(other),
             }
         }
         self.go_on(now)
     }
 
-    /// A stream of the north has ended.
+    /// A stream of a northbound controller has ended.
     pub fn close(&mut self, now: Time, stream: StreamId) -> Vec<Output> {
         let outputs = self.shared.state().server.close(stream);
-        outputs.into_iter().for_each(|output| self.shared.state().tell(output));
+        outputs.into_iter().for_each(|output| self.shared.state().send(output));
         self.go_on(now)
     }
 
@@ -233,12 +233,17 @@ impl<P: Planner + 'static> Controller<P> {
     }
 
     /// Handles a report of a device.
-    pub fn told(&mut self, now: Time, device: DeviceId, message: StreamMessageResponse) -> Vec<Output> {
+    pub fn told(
+        &mut self,
+        now: Time,
+        device: DeviceId,
+        message: StreamMessageResponse,
+    ) -> Vec<Output> {
         match message.update {
             Some(told::Update::Packet(packet)) => {
                 let mut state = self.shared.state();
                 let outputs = state.server.packet(packet);
-                outputs.into_iter().for_each(|output| state.tell(output));
+                outputs.into_iter().for_each(|output| state.send(output));
             }
             Some(told::Update::Digest(list)) => {
                 self.digests(device, list);
@@ -311,7 +316,7 @@ impl<P: Planner + 'static> Controller<P> {
     /// Does everything due by `now`.
     pub fn tick(&mut self, now: Time) -> Vec<Output> {
         let outputs = self.shared.state().server.tick(now);
-        outputs.into_iter().for_each(|output| self.shared.state().tell(output));
+        outputs.into_iter().for_each(|output| self.shared.state().send(output));
         self.go_on(now)
     }
 
@@ -347,7 +352,7 @@ impl<P: Planner + 'static> Controller<P> {
         std::mem::take(&mut self.shared.state().out)
     }
 
-    /// Goes on with the tasks that may get further, the first one first.
+    /// Continues the tasks that may make progress, oldest first.
     fn poll_woken(&mut self) {
         loop {
             let next = {
@@ -458,7 +463,7 @@ impl<P: Planner + 'static> Controller<P> {
         suspects.into_iter().for_each(|device| self.wait(None, Work::Audit(device)));
     }
 
-    /// Has stale devices repaired, unless somebody is about it.
+    /// Starts repairs of stale devices, unless one is in progress.
     fn repair(&mut self, now: Time) {
         if self.again.is_some_and(|again| now < again) {
             return;
@@ -486,11 +491,11 @@ impl<P: Planner + 'static> Controller<P> {
         }
     }
 
-    fn idle(&self, now: Time, device: DeviceId, told: &IdleTimeoutNotification) {
+    fn idle(&self, now: Time, device: DeviceId, notification: &IdleTimeoutNotification) {
         let mut state = self.shared.state();
         let state = &mut *state;
         let Some(desired) = state.server.target() else { return };
-        for entry in &told.table_entry {
+        for entry in &notification.table_entry {
             let Ok(key) = desired.catalog.entry_key(entry) else { continue };
             let key = (entry.table_id, key);
             let holders = desired.rollout.parts().filter(|(_, part)| part.has(entry.table_id)).count();

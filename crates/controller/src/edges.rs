@@ -19,7 +19,7 @@ use p4runtime_proto::p4::v1::{Entity, Update, entity::Entity as Kind, p4_data::D
 use p4runtime_server::Status;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// An edge and what is known of its targets, in their order.
+/// An edge and the state of its targets, in their order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EdgeState {
     /// The edge.
@@ -52,10 +52,10 @@ struct Watched {
     used: Targets,
 }
 
-/// A target that does not answer is asked again after so long.
+/// Time after which a target that does not answer is asked again.
 const AGAIN: Duration = Duration::from_ms(1_000);
 
-/// A sender's new registers: the edge, and what it may use then.
+/// New registers of a sender: the edge, and the targets that it may use.
 pub(crate) type Written = Vec<(usize, Allowed)>;
 
 impl Edges {
@@ -121,7 +121,7 @@ impl Edges {
         }
     }
 
-    /// An operator keeps a device out, or lets it back. Each edge to it has to have another target that may be used.
+    /// Keeps a device out of use, or uses it again, for an operator. Each edge to the device must have another usable target.
     pub(crate) fn keep_out(&mut self, device: usize, ends: bool, now: Time) -> Result<(), Status> {
         let mut kept = vec![];
         for Watched { edge, keeper, .. } in &mut self.all {
@@ -172,7 +172,7 @@ impl Edges {
         self.all.iter().map(|one| one.edge.sender).collect()
     }
 
-    /// When senders are to be read; none without edges.
+    /// Time of the next reading of senders; `None` without edges.
     pub(crate) fn deadline(&self) -> Option<Time> {
         (!self.all.is_empty()).then_some(self.due)
     }
@@ -228,7 +228,7 @@ impl Edges {
         }
     }
 
-    /// What a sender has to hold now, if it does not.
+    /// The updates that a sender needs now; none if its registers have the desired values.
     pub(crate) fn changes(&mut self, sender: usize, now: Time) -> (Vec<Update>, Written) {
         let (mut updates, mut written) = (vec![], vec![]);
         for (at, Watched { edge, keeper, .. }) in self.all.iter_mut().enumerate() {

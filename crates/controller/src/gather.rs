@@ -188,12 +188,12 @@ mod tests {
                tables { preamble { id: 1 name: "t" } match_fields { id: 1 name: "k" bitwidth: 8 match_type: EXACT } }"#,
         );
         let catalog = Catalog::new(Arc::new(info.unwrap()));
-        let told = |text: &str| Gathered::of(&catalog, vec![from_text(text).unwrap()]);
-        let mut all = told(
+        let gathered = |text: &str| Gathered::of(&catalog, vec![from_text(text).unwrap()]);
+        let mut all = gathered(
             "table_entry { table_id: 1 is_default_action: true counter_data { packet_count: 1 byte_count: 60 } }",
         );
         let more = "direct_counter_entry { table_entry { table_id: 1 is_default_action: true } data { packet_count: 2 } }";
-        all.add(told(more), |_| Some(Merge::Add));
+        all.add(gathered(more), |_| Some(Merge::Add));
         let of_default = EntryKey::of_default();
         assert_eq!(all.direct_counter(1, &of_default), Count { packets: 3, bytes: 60 });
         let change = |count| Change::Default { table: 1, to: Box::default(), count };
@@ -210,7 +210,7 @@ mod tests {
                counters { preamble { id: 7 name: "c" } spec { unit: PACKETS } size: 4 }"#,
         );
         let catalog = Catalog::new(Arc::new(info.unwrap()));
-        let told = |packets: u64| {
+        let gathered = |packets: u64| {
             let text = format!(
                 "counter_entry {{ counter_id: 7 index {{ index: 2 }} data {{ packet_count: {packets} }} }}"
             );
@@ -219,8 +219,8 @@ mod tests {
         for (merge, joined) in
             [(Some(Merge::Add), 7), (Some(Merge::Max), 4), (Some(Merge::Min), 3), (None, 3)]
         {
-            let mut all = told(4);
-            all.add(told(3), |id| merge.filter(|_| id == 7));
+            let mut all = gathered(4);
+            all.add(gathered(3), |id| merge.filter(|_| id == 7));
             assert_eq!(all.counter(7, 2).packets, joined, "{merge:?}");
         }
     }

@@ -144,7 +144,7 @@ pub(crate) fn is_counted(entity: &Entity) -> bool {
     )
 }
 
-/// What a data plane has counted there, without what controllers alone write.
+/// The counts of a data plane in an entity, without values that only controllers write.
 pub(crate) fn counts(entity: Entity) -> Option<Entity> {
     match entity.entity {
         Some(Kind::TableEntry(e)) => e.counter_data.map(|data| {

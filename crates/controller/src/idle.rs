@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// Reports of idle entries: entry, device and time.
 #[derive(Default, Debug)]
 pub(crate) struct Idle {
-    told: BTreeMap<(u32, EntryKey), BTreeMap<usize, Time>>,
+    reported: BTreeMap<(u32, EntryKey), BTreeMap<usize, Time>>,
 }
 
 impl Idle {
@@ -20,18 +20,18 @@ impl Idle {
         now: Time,
     ) -> bool {
         let recent = |at: &Time| now.since(*at) <= timeout;
-        let told = self.told.entry(entry.clone()).or_default();
-        told.insert(device, now);
-        told.retain(|_, at| recent(at));
-        let all = told.len() >= holders;
+        let reported = self.reported.entry(entry.clone()).or_default();
+        reported.insert(device, now);
+        reported.retain(|_, at| recent(at));
+        let all = reported.len() >= holders;
         if all {
-            self.told.remove(&entry);
+            self.reported.remove(&entry);
         }
         all
     }
 
     /// Forgets all.
     pub(crate) fn clear(&mut self) {
-        self.told.clear();
+        self.reported.clear();
     }
 }

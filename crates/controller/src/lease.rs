@@ -4,7 +4,7 @@
 //! Hold(100 ms) ──> Until(now + 100 ms) ── Stay(100 ms) ──> Until(later) ── nothing more ──> No: frames are admitted
 //! ```
 //!
-//! An agent that holds frames for a controller admits them when it hears nothing more; a program that was saved for
+//! An agent that holds frames for a controller admits them when the controller is silent for too long; a program that was saved for
 //! this moment is not committed then ([`p4runtime_server::Server::spoil_saved`]).
 
 use base_time::{Duration, Time};
@@ -29,7 +29,7 @@ impl Held {
         lease.map_or(Held::UntilTold, |lease| Held::Until(now + lease))
     }
 
-    /// Frames that wait do so for so long from now on. Refused if they do not wait any more: then nothing changes.
+    /// Extends the lease to `lease` from now. Refused without effect if frames are no longer held.
     pub fn stay(&mut self, now: Time, lease: Duration) -> Result<(), Status> {
         match self {
             Held::No => Err(Status::new(Code::FailedPrecondition, "frames have been admitted already")),
@@ -41,7 +41,7 @@ impl Held {
         }
     }
 
-    /// True, once, when frames have waited for as long as they should.
+    /// True, once, when the lease has expired.
     pub fn runs_out(&mut self, now: Time) -> bool {
         let is_over = self.deadline().is_some_and(|until| now >= until);
         if is_over {
@@ -50,7 +50,7 @@ impl Held {
         is_over
     }
 
-    /// When [`runs_out`](Held::runs_out) will be true.
+    /// Time at which [`runs_out`](Held::runs_out) becomes true.
     pub fn deadline(self) -> Option<Time> {
         match self {
             Held::Until(until) => Some(until),
@@ -74,7 +74,7 @@ mod tests {
         assert!(!held.runs_out(at(99)) && held.stay(at(99), lease).is_ok());
         assert_eq!((held.runs_out(at(198)), held.deadline()), (false, Some(at(199))));
         assert_eq!([held.runs_out(at(199)), held.runs_out(at(200))], [true, false]);
-        // Whoever comes too late does not keep them out again.
+        // A late extension does not hold frames again.
         assert!(held.stay(at(200), lease).is_err() && held == Held::No);
     }
 

@@ -1,8 +1,8 @@
 //! Many devices as one switch: desired state, ordered writes, rollback. A state machine without I/O.
 //!
 //! ```text
-//! controllers of the north ══ Call, messages ══> Controller ══ Ask ══> an agent beside each device
-//!                          <══ Output ══════════            <═ Answer, what a device tells ═
+//! northbound controllers   ══ Call, messages ══> Controller ══ Ask ══> an agent beside each device
+//! <══ Output ══════════            <═ Answer, device messages ═════
 //! ```
 //!
 //! Northbound controllers see one P4Runtime server with the whole program's P4Info: [`p4runtime_server::Server`], whose

@@ -11,7 +11,7 @@ use p4runtime_server::Status;
 pub struct Limits {
     /// Decided in the data plane.
     pub thresholds: Thresholds,
-    /// How long the state of a target has to be right before it is used again.
+    /// Time for which the state of a target must be correct before it is used again.
     pub hold_down: Duration,
 }
 

@@ -31,12 +31,12 @@ pub trait Planner {
         None
     }
 
-    /// True if a configuration means the program that runs, whatever its `p4_device_config` is.
+    /// True if a configuration means the running program, regardless of its `p4_device_config`.
     fn keeps(&self, _config: &ForwardingPipelineConfig) -> bool {
         false
     }
 
-    /// From the next plan on, regions run on the devices named here. The map that this replaces comes back.
+    /// Sets the devices of regions from the next plan on. Returns the map that this replaces.
     fn replace(&mut self, map: RegionMap) -> Result<RegionMap, Status>;
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct Patience {
 }
 
 impl Patience {
-    /// An answer has come after so long.
+    /// Records the response time of an answer.
     pub(crate) fn learn(&mut self, took: Duration) {
         self.missed = 0;
         self.known = Some(match self.known {

@@ -89,7 +89,7 @@ pub(crate) async fn gather<P: Planner>(
 }
 
 /// The queries for all that data planes write and control planes can write too, but for the memories of externs: the timers of one that has
-/// moved would run before the origin knows the new plan, and what it emits would be lost.
+/// moved would run before the origin knows the new plan, and frames that it emits would be lost.
 pub(crate) fn everything() -> Vec<Entity> {
     let defaults = TableEntry { is_default_action: true, ..TableEntry::default() };
     let kinds = [

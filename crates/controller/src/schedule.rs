@@ -40,7 +40,7 @@ impl Schedule {
         self.running.insert(task, claim);
     }
 
-    /// A task needs less from now on; what it needed comes back.
+    /// Replaces the claim of a task by a smaller one; returns the former claim.
     pub(crate) fn relax(&mut self, task: TaskId, claim: impl FnOnce(&Claim) -> Claim) -> Claim {
         let known = self.running.remove(&task).unwrap_or_default();
         self.running.insert(task, claim(&known));

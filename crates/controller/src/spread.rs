@@ -1,4 +1,4 @@
-//! An update of the whole program, as each device is asked for it.
+//! Translates an update of the whole program to updates of each device.
 
 use crate::part::Rollout;
 use p4runtime_proto::p4::v1::{CounterData, Entity, Update, digest_entry, entity::Entity as Kind};

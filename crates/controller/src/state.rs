@@ -17,15 +17,15 @@ use p4runtime_server::{self as server, Read, Reading, Server};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The most answers that were given up and are waited for all the same, to learn how long they take.
+/// Maximum number of late answers that are still awaited, to measure response times.
 const MOST_LATE: usize = 64;
 
-/// Limit on changes that are noted for a read that gathers values: later ones wait for it.
+/// Maximum number of changes that are noted for a read that gathers values; further changes wait for the read.
 const MOST_NOTED: usize = 1 << 14;
 
-/// All there is beside the calls that are being done.
+/// State of the controller apart from the calls in progress.
 pub(crate) struct State<P: Planner> {
-    /// The north: the desired state.
+    /// Northbound server; its device is the desired state.
     pub(crate) server: Server<Plans<P>>,
     pub(crate) now: Time,
     /// The Unix time of time 0, in seconds.
@@ -33,14 +33,14 @@ pub(crate) struct State<P: Planner> {
     pub(crate) timing: Timing,
     pub(crate) out: Vec<Output>,
     pub(crate) asked: BTreeMap<AskId, Asked>,
-    /// Answers that were given up: whose, and when it was asked.
+    /// Asks whose answers are late: the device, and the time of the ask.
     pub(crate) late: BTreeMap<AskId, (usize, Time)>,
     /// Response times by device.
     pub(crate) patience: BTreeMap<usize, Patience>,
     pub(crate) asks: u64,
-    /// The device that keeps frames out for a task, and when it is to hear of it again.
+    /// The device that holds frames for a task, and the time at which its lease is extended.
     pub(crate) held: Option<(usize, Time)>,
-    /// Devices of which nobody knows whether they are as they should be.
+    /// Devices whose state may differ from the desired state.
     pub(crate) stale: BTreeMap<usize, Stale>,
     pub(crate) idle: Idle,
     pub(crate) edges: Edges,
@@ -49,33 +49,33 @@ pub(crate) struct State<P: Planner> {
     pub(crate) schedule: Schedule,
     /// The task that is being polled.
     pub(crate) current: TaskId,
-    /// Tasks that may get further.
+    /// Tasks that may make progress.
     pub(crate) woken: BTreeSet<TaskId>,
-    /// Until when tasks sleep.
+    /// Times at which sleeping tasks wake up.
     pub(crate) alarms: BTreeMap<TaskId, Time>,
-    /// Tasks that wait for nothing: whatever else there is to do comes first.
+    /// Tasks that have yielded: they wait for nothing, but other work comes first.
     pub(crate) pausing: BTreeSet<TaskId>,
     /// Reads that are done in slices, each with the values that it has gathered from data planes.
     pub(crate) readings: BTreeMap<TaskId, (Reading, Gathered)>,
 }
 
-/// An ask whose answer is waited for.
+/// An ask whose answer is awaited.
 pub(crate) struct Asked {
     device: usize,
     /// Task that waits for the answer.
     task: TaskId,
     at: Time,
-    /// From then on it is lost.
+    /// After this time, the answer counts as lost.
     until: Time,
-    /// Once there is one.
+    /// The answer; `None` while it is awaited.
     answer: Option<Answer>,
 }
 
-/// A device that is to be brought to the desired state.
+/// A device that must be repaired.
 #[derive(Clone, Debug)]
 pub(crate) struct Stale {
     pub(crate) why: String,
-    /// Counts of the entities of a failed write before it: the device is to have them again.
+    /// Counts of the entities of a failed write, read before the write: repair restores them.
     pub(crate) before: Vec<Entity>,
 }
 
@@ -100,13 +100,13 @@ impl<P: Planner> State<P> {
         known.why = why.to_string();
     }
 
-    /// A device is as it should be.
+    /// Marks a device as equal to the desired state.
     pub(crate) fn is_right(&mut self, device: usize) {
         self.stale.remove(&device);
         self.edges.is_right(device, self.now);
     }
 
-    /// Moves values that the current task has gathered into the desired state, or out of it: other tasks do not see
+    /// Moves the values that the current task has gathered into the desired state, or out of it: other tasks do not see
     /// them.
     pub(crate) fn lend(&mut self, gathered: &mut Gathered) {
         if let Some(desired) = self.server.target() {
@@ -114,7 +114,7 @@ impl<P: Planner> State<P> {
         }
     }
 
-    /// The current task is about to gather values from devices: from now on others may change what it reads. What it claimed comes back, for
+    /// Begins to gather values from devices for the current task: other tasks may then change the entities that it reads. Returns the task's claim, for
     /// [`tighten`](Schedule::tighten).
     pub(crate) fn begin_gathering(&mut self) -> Claim {
         let task = self.current;
@@ -124,7 +124,7 @@ impl<P: Planner> State<P> {
         self.schedule.relax(task, Claim::of_devices)
     }
 
-    /// It has gathered them, and nobody changes anything that it reads. What was changed meanwhile replaces what devices may have reported
+    /// Ends the gathering, while no other task changes the entities that the task reads. Values changed meanwhile replace those that devices may have reported
     /// before.
     pub(crate) fn end_gathering(&mut self) {
         let task = self.current;
@@ -146,8 +146,8 @@ impl<P: Planner> State<P> {
         read
     }
 
-    /// Has reads that are done in slices read what updates are about to change, before it changes: see [`Server::make_way`]. False if the
-    /// updates have to wait.
+    /// Before updates change entities, makes reads in slices read these entities: see [`Server::make_way`]. False if the
+    /// updates must wait.
     pub(crate) fn make_way<'u>(&mut self, updates: impl Iterator<Item = &'u Update>) -> bool {
         let is_full =
             |desired: &Desired| desired.journals.values().any(|journal| journal.len() >= MOST_NOTED);
@@ -178,7 +178,7 @@ impl<P: Planner> State<P> {
     }
 
     /// Sends the server's messages to controllers.
-    pub(crate) fn tell(&mut self, output: server::Output) {
+    pub(crate) fn send(&mut self, output: server::Output) {
         self.out.extend(match output {
             server::Output::Send(stream, message) => Some(Output::Send(stream, message)),
             server::Output::End(stream, why) => Some(Output::End(stream, why)),
@@ -230,13 +230,13 @@ impl<P: Planner> State<P> {
         Some(asked.answer.unwrap_or(Answer::Lost))
     }
 
-    /// A device is asked to keep frames out, or goes on to be.
+    /// Records that a device was asked to hold frames, or to extend its lease.
     pub(crate) fn keep_held(&mut self, device: usize) {
-        // Three of these may be lost in a row.
+        // A lease outlasts three lost messages in a row.
         self.held = Some((device, self.now + self.timing.lease.scaled(1, 4)));
     }
 
-    /// Tells the device that keeps frames out to go on, when that is due.
+    /// Extends the lease of the device that holds frames, when that is due.
     pub(crate) fn stay(&mut self) {
         if let Some((device, due)) = self.held
             && self.now >= due
@@ -246,7 +246,7 @@ impl<P: Planner> State<P> {
         }
     }
 
-    /// When something is to be done although nothing comes in.
+    /// Next time at which the controller must act without input.
     pub(crate) fn deadline(&self) -> Option<Time> {
         // A lost answer is found when its task is polled, which may still wait for another answer.
         let is_waited_for = |asked: &&Asked| asked.answer.is_none() && asked.until > self.now;

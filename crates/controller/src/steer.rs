@@ -54,7 +54,7 @@ pub(crate) async fn steer<P: Planner>(shared: &Shared<P>, steer: Steer) -> Resul
             let streams: Vec<StreamId> = streams.into_iter().map(StreamId).collect();
             let mut state = shared.state();
             let outputs = state.server.end_clients(&streams);
-            outputs.into_iter().for_each(|output| state.tell(output));
+            outputs.into_iter().for_each(|output| state.send(output));
             Ok(())
         }
     }

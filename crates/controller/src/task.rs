@@ -180,7 +180,7 @@ impl<P: Planner> Shared<P> {
         .await;
     }
 
-    /// Drops what a long call has gathered, piece by piece.
+    /// Drops the values that a long call has gathered, piece by piece.
     pub(crate) async fn discard<T>(&self, mut all: Vec<T>) {
         // To drop an update is quicker than to do it.
         const PIECE: usize = 8 * SLICE;
@@ -236,7 +236,7 @@ fn is_empty(rollout: &Rollout, counts: &Counts) -> bool {
     })
 }
 
-/// Runs a task until it has to wait. Returns true if it has ended.
+/// Runs a task until it must wait. Returns true if it has ended.
 pub(crate) fn go_on(task: &mut Task) -> bool {
     task.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()
 }

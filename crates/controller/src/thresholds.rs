@@ -1,7 +1,7 @@
 //! The thresholds of edges with spares, which an operator may change while packets pass.
 //!
 //! ```text
-//! operator   patience = 5 ms           what is not named stays
+//! operator   patience = 5 ms           other thresholds keep their values
 //! devices    MODIFY edge_of => use(..., 5000, ...)        senders and receivers; linkage has the new arguments from now on
 //! ```
 //!
@@ -27,7 +27,7 @@ impl Part {
         linkage
     }
 
-    /// What changes in the linkage.
+    /// The linkage entries that the thresholds change.
     fn modifications(&self, thresholds: &Thresholds) -> Vec<Update> {
         let linkage = self.linkage_with(Some(thresholds));
         let changed = self.thresholds.iter().filter_map(|(at, _)| linkage.get(*at));

@@ -4,7 +4,7 @@ use crate::ask::{Answer, Ask};
 use crate::part::Planner;
 use crate::task::Shared;
 
-/// Reads the edges of a sender and writes what it may use. What fails is done at the next time.
+/// Reads the edges of a sender and writes the targets that it may use. A failed step is repeated the next time.
 pub(crate) async fn watch<P: Planner>(shared: &Shared<P>, sender: usize) {
     if shared.state().stale.contains_key(&sender) {
         return;

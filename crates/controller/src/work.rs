@@ -141,7 +141,7 @@ async fn read<P: Planner>(
         };
         let gathered = state.server.target().map(|desired| std::mem::take(&mut desired.gathered));
         state.readings.insert(state.current, (reading, gathered.unwrap_or_default()));
-        // From now on writes come between: they have it read before what they change.
+        // From now on writes run between slices: each first makes the read read the entities that the write changes.
         state.schedule.relax(state.current, |_| Claim::nothing());
     }
     loop {
@@ -153,7 +153,7 @@ async fn read<P: Planner>(
 }
 
 /// Gathers the values of a read from devices, which may take long. Writes come between: the read is of the moment at which it has all values,
-/// and at which no write of what it reads is under way.
+/// and at which no write of these entities is in progress.
 async fn gather<P: Planner>(shared: &Shared<P>, rollout: &Rollout, live: Vec<Entity>) -> Result<(), Status> {
     /// Between two looks whether it is free.
     const LOOK: Duration = Duration::from_ms(1);

@@ -366,9 +366,11 @@ fn unable(status: Status) -> Fault {
 fn refusal(device: &str, answer: &Answer) -> Fault {
     let (code, why) = match answer {
         Answer::Refused(status) => {
-            let told = status.details.get(first_error(answer));
-            match told.and_then(|error| Code::try_from(error.canonical_code).ok()) {
-                Some(code) if code != Code::Ok => (code, told.map_or("", |e| e.message.as_str()).to_string()),
+            let detail = status.details.get(first_error(answer));
+            match detail.and_then(|error| Code::try_from(error.canonical_code).ok()) {
+                Some(code) if code != Code::Ok => {
+                    (code, detail.map_or("", |e| e.message.as_str()).to_string())
+                }
                 _ => (status.code, status.message.clone()),
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! AF_XDP gives no information about work left to a card. A partial checksum is known by its value, and completed.
 //! Large segments do not come: where a program runs in the driver, the kernel cuts them before; otherwise they are
-//! lost, of which a warning is printed when the port is opened.
+//! lost; a warning says so when the port is opened.
 
 use crate::batch::Batch;
 use crate::link::LinkState;

@@ -112,7 +112,7 @@ impl Cable {
 }
 
 impl Carrier {
-    /// Takes the port at the other end down or up. Frames still pass: whoever takes it down drops them.
+    /// Takes the port at the other end down or up. Frames still pass; the caller must drop them.
     pub fn set(&self, is_up: bool) {
         self.0.is_down.store(!is_up, Ordering::SeqCst);
         self.0.ring();
@@ -120,7 +120,7 @@ impl Carrier {
 }
 
 impl RingSink {
-    /// State of the port that receives what is sent here.
+    /// State of the port that receives the frames sent here.
     pub fn carrier(&self) -> Carrier {
         Carrier(Arc::clone(&self.bell))
     }

@@ -307,7 +307,7 @@ impl Lane {
         Ok(())
     }
 
-    /// True if a batch can be passed on, whatever other lanes do meanwhile.
+    /// True if a batch can be passed on regardless of other lanes.
     fn has_room(&self) -> bool {
         let most = self.pass.capacity().unwrap_or(usize::MAX);
         self.pass.len() + self.lanes * (BATCH + 1) <= most

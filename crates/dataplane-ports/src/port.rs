@@ -10,7 +10,7 @@ use target_native::Packet;
 
 /// Source of frames.
 pub trait Source: Send {
-    /// Adds frames that have come by `port` to the batch, as many as there are and it has room for; waits for none. An error ends the source.
+    /// Adds frames received on `port` to the batch, as many as are available and fit, without waiting. An error ends the source.
     fn receive(&mut self, port: Port, batch: &mut Batch) -> io::Result<()>;
 
     /// How to wait for more, after there was nothing.

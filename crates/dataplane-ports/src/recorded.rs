@@ -62,7 +62,7 @@ impl Source for RecordedSource {
     }
 
     fn wait(&mut self, waker: &Arc<mio::Waker>) -> Wait {
-        // Whoever looks at the file sees what has come so far.
+        // Readers of the file see the frames received so far.
         let _ = self.1.0.flush();
         self.0.wait(waker)
     }

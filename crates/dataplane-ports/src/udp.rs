@@ -48,7 +48,7 @@ impl Udp {
             .zip(&mut self.rests)
             .map(|(packet, rest)| [IoSliceMut::new(packet.room()), IoSliceMut::new(rest)])
             .collect();
-        // The headers are no thread's to keep: they are made for each call.
+        // The headers cannot be kept by a thread, so they are built for each call.
         let mut headers = MultiHeaders::<()>::preallocate(slices.len(), None);
         let came =
             recvmmsg(self.socket.as_raw_fd(), &mut headers, slices.iter_mut(), MsgFlags::MSG_DONTWAIT, None)?;

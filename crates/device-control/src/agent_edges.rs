@@ -10,7 +10,7 @@ use ir_split::SentEdge;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// An agent sends no more ticks than one in so many microseconds.
+/// Minimum interval of an agent's ticks, in microseconds.
 const LEAST_US: u64 = 1000;
 
 /// The edges of the program that runs.

@@ -4,8 +4,8 @@
 //! @boot_number("boot") action serve(bit<16> boot, ...)      the device adds its earlier starts to `boot` in each entry
 //! ```
 //!
-//! A control plane writes the same entries after each start; without a device's own count, the program could not tell a register
-//! that was lost from one that was never written. Readers get what was written.
+//! A control plane writes the same entries after each start; without the device's own count, the program could not distinguish a register
+//! whose content was lost from one that was never written. Reads return the value that was written.
 
 use base_bits::Bits;
 use control_writes::{ActionCall, Run, Write};
@@ -23,7 +23,7 @@ const ANNOTATION: &str = "boot_number";
 pub struct Boots(Arc<AtomicU32>);
 
 impl Boots {
-    /// A device that has started so many times before. A process without a memory takes seconds.
+    /// A device with this number of earlier starts. A process, which cannot know them, uses the time in seconds.
     pub fn after(earlier: u32) -> Boots {
         Boots(Arc::new(AtomicU32::new(earlier)))
     }
@@ -34,7 +34,7 @@ impl Boots {
     }
 }
 
-/// What one start adds to the entries of a program.
+/// The boot number that one start adds to the entries of a program.
 #[derive(Debug)]
 pub(super) struct Boot {
     earlier: u32,

@@ -6,7 +6,7 @@ use p4runtime_proto::p4::config::v1;
 use p4runtime_proto::p4::v1::P4Data;
 use p4runtime_store::{Catalog, Described};
 
-/// A digest by its id: by its name, or where it has none by the first type that it fits.
+/// The digest with an id: found by its name or, if it has no name, by the first type that fits.
 pub(super) fn digest(catalog: &Catalog, program: &Program, sent: &Digest) -> Option<(u32, P4Data)> {
     let data = sent.data.to_data(program, &sent.ty(program))?;
     let message = |digest: &v1::Digest| catalog.message(digest.type_spec.as_ref(), &data).ok();

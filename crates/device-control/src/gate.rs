@@ -8,7 +8,7 @@ const MOST_HELD: usize = 4096;
 /// Entrance for frames: passes them, or holds them while it is closed.
 #[derive(Default)]
 pub(super) struct Gate {
-    /// If it is closed: the ports that are open all the same.
+    /// If frames are held: the ports whose frames are admitted nevertheless.
     open: Option<BTreeSet<u32>>,
     waiting: VecDeque<(u32, Vec<u8>)>,
     lost: u64,

@@ -1,6 +1,6 @@
 //! Compiled programs, kept for reuse.
 
-use super::{Maker, told};
+use super::{Maker, refusal};
 use base_diag::{Diagnostic, SourceMap};
 use dataplane_api::Registry;
 use device::Options;
@@ -13,7 +13,7 @@ use target_native::{Compiled, Engine, Report};
 /// Number of pushed programs that are kept.
 const MOST_SENT: usize = 4;
 
-/// Programs by their text, with their machine code: devices with one program share it. A clone is the same.
+/// Programs by their text, with their machine code, which devices with the same program share. Clones share the cache.
 #[derive(Clone, Default)]
 pub struct Known(Arc<Mutex<Programs>>);
 
@@ -96,7 +96,7 @@ impl KnownProgram {
     fn pushed(program: Arc<ir::Program>, map: SourceMap, shares: bool) -> Result<KnownProgram, Status> {
         super::few_externs(&program)?;
         let code = Compiled::new(&program, Options::default().drop_port, shares);
-        let code = code.map_err(|problems| told("the program cannot run", &problems))?;
+        let code = code.map_err(|problems| refusal("the program cannot run", &problems))?;
         Ok(KnownProgram::new(program, code, map))
     }
 }

@@ -64,7 +64,7 @@ pub fn port_numbers(program: &ir::Program, drop_port: Option<u32>) -> PortNumber
     PortNumbers::of(program, drop_port.unwrap_or(p4_arch::v1model::DROP_PORT))
 }
 
-/// Makes switches of configurations whose `p4_device_config` is the text of a P4-16 program.
+/// Builds switches from configurations whose `p4_device_config` is the text of a P4-16 program.
 #[derive(Clone)]
 pub struct Maker {
     /// Random seed of the program.
@@ -79,7 +79,7 @@ pub struct Maker {
     pub queue_depths: Arc<QueueDepths>,
     /// The externs of the user's own that there are.
     pub registry: Registry,
-    /// Machine code that is there already.
+    /// Machine code that has been generated before.
     pub known: Known,
     /// Starts of the device so far.
     pub boots: Boots,
@@ -104,9 +104,9 @@ pub struct Controlled {
     map: SourceMap,
     /// Stands for this one.
     token: Arc<()>,
-    /// What this start adds to entries.
+    /// Boot number that this start adds to entries.
     boot: Boot,
-    /// Edges with spares that leave here: the program that runs says nothing of them any more.
+    /// Edges with spares of which this device is the sender; the running program no longer contains them.
     edges: Vec<SentEdge>,
 }
 
@@ -170,7 +170,7 @@ impl Maker {
     }
 }
 
-fn told(what: &str, problems: &[Diagnostic]) -> Status {
+fn refusal(what: &str, problems: &[Diagnostic]) -> Status {
     let titles: Vec<&str> = problems.iter().map(|problem| problem.title.as_str()).collect();
     Status::new(Code::InvalidArgument, format!("{what}: {}", titles.join("; ")))
 }
@@ -198,7 +198,7 @@ impl Builder for Maker {
         };
         few_externs(&program)?;
         let edges = SentEdge::of_program(&program);
-        let offered = offered(&program).map_err(|problems| told("the program has no P4Info", &problems));
+        let offered = offered(&program).map_err(|problems| refusal("the program has no P4Info", &problems));
         let Offered { info, plain, numbers, initial } = offered?;
         agrees(config, &info)?;
         room(&plain, self.memory)?;
@@ -209,7 +209,7 @@ impl Builder for Maker {
             ..Options::default()
         };
         options.drop_port = self.drop_port.unwrap_or(options.drop_port);
-        let cannot = |problems: Vec<Diagnostic>| told("the program cannot run", &problems);
+        let cannot = |problems: Vec<Diagnostic>| refusal("the program cannot run", &problems);
         let running = match (self.shares, &known) {
             (true, Some(known)) => Running::share(Shared::of(&known.code, options).map_err(cannot)?),
             (true, None) => Running::share(Shared::new(&program, options).map_err(cannot)?),
@@ -276,7 +276,7 @@ fn room(info: &P4Info, limit: u64) -> Result<(), Status> {
 pub struct Offered {
     /// The P4Info.
     pub info: Arc<P4Info>,
-    /// The same with numbers in the place of strings.
+    /// The same, with numbers instead of strings.
     pub plain: Arc<P4Info>,
     /// The numbers that its architecture has room for.
     pub numbers: Numbers,

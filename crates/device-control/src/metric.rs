@@ -28,7 +28,7 @@ impl Metric {
         self
     }
 
-    /// Adds it to the one of the same name and labels, or, if there is none, to the list.
+    /// Adds a value to the metric with the same name and labels, or appends it to the list.
     pub fn add_to(self, all: &mut Vec<Metric>) {
         match all.iter_mut().find(|metric| metric.name == self.name && metric.labels == self.labels) {
             Some(metric) => metric.value += self.value,
@@ -159,9 +159,9 @@ pub fn summary(metrics: &[Metric]) -> String {
         counted.map(|metric| metric.value).sum::<u64>()
     };
     let (came, left) = (of_ports("frames_received_total"), of_ports("frames_sent_total"));
-    let mut told = vec![];
+    let mut lines = vec![];
     if came + left > 0 {
-        told.push(format!("{came} frames received on the switch's ports, {left} sent"));
+        lines.push(format!("{came} frames received on the switch's ports, {left} sent"));
     }
     let is_told = |name: &str| match name {
         "frames_received_total" | "frames_sent_total" | PORT_RECEIVED | PORT_SENT | PORT_LOST => false,
@@ -172,9 +172,9 @@ pub fn summary(metrics: &[Metric]) -> String {
             "frames_dropped_total" => "packets dropped inside".to_string(),
             name => name.trim_end_matches("_total").replace('_', " "),
         };
-        told.push(format!("{} {what}{}", metric.value, labels(metric)));
+        lines.push(format!("{} {what}{}", metric.value, labels(metric)));
     }
-    told.join(", ")
+    lines.join(", ")
 }
 
 fn labels(metric: &Metric) -> String {

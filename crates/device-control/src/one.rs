@@ -1,4 +1,4 @@
-//! One device, served as it is.
+//! A single device under P4Runtime.
 
 use super::agent_edges::AgentEdges;
 use super::gate::Gate;
@@ -17,7 +17,7 @@ use state_journal::Batch;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use target_native::Shared;
 
-/// The most ports whose frames are counted each for itself.
+/// Maximum number of ports with separate frame counts.
 const MOST_PORTS: usize = 1024;
 
 /// A device with its server.
@@ -28,7 +28,7 @@ pub struct OneSwitch {
     /// How long that is closed.
     held: Held,
     ports: BTreeMap<u32, PortCount>,
-    /// Ports whose other end is gone.
+    /// Ports whose link is down.
     down: BTreeSet<u32>,
     /// Edges with spares of the program that runs.
     edges: AgentEdges,
@@ -36,9 +36,9 @@ pub struct OneSwitch {
     unfit: u64,
     /// Ticket of the write that runs in slices.
     writing: Option<Ticket>,
-    /// The same of the change of program.
+    /// The same for the change of program.
     replacing: Option<Ticket>,
-    /// Reads that run in slices: the first one goes on, the others have had their first slice.
+    /// Reads that run in slices: the first one continues, the others have had their first slice.
     readings: VecDeque<(Ticket, Reading)>,
 }
 
@@ -146,7 +146,7 @@ impl OneSwitch {
         events
     }
 
-    /// The same if their lease is over: then the saved program is not committed any more.
+    /// Admits frames if their lease has expired; the saved program can then no longer be committed.
     fn let_go(&mut self, now: Time) -> Vec<Event> {
         if !self.held.runs_out(now) {
             return vec![];
@@ -168,8 +168,8 @@ impl OneSwitch {
             self.count(port, |count| count.sent += 1);
             return vec![Event::Frame(port, frame)];
         }
-        let told = self.server.packet_in(&frame);
-        self.perform(now, told)
+        let outputs = self.server.packet_in(&frame);
+        self.perform(now, outputs)
     }
 
     fn do_call(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Event> {
@@ -341,7 +341,7 @@ impl Served for OneSwitch {
                 Call::Read(_) | Call::ReadRunning(_) => {
                     readings.len() < MOST_READINGS && !server.is_about_to_replace()
                 }
-                // Who may not write is refused at once.
+                // A sender that may not write is refused at once.
                 Call::Write(request) if server.may_write(request).is_err() => true,
                 Call::Write(request) | Call::Operate(request) => {
                     server.make_way_to_follow(request)
@@ -393,8 +393,8 @@ impl Served for OneSwitch {
 
     fn packet_in(&mut self, now: Time, frame: &[u8]) -> Vec<Event> {
         self.at(now);
-        let told = self.server.packet_in(frame);
-        self.perform(now, told)
+        let outputs = self.server.packet_in(frame);
+        self.perform(now, outputs)
     }
 
     fn link(&mut self, port: u32, is_up: bool) {

@@ -1,7 +1,7 @@
 //! The planner of the [`controller`]: from a whole program and a placement to the program of each device.
 
 use super::known::lock;
-use super::{Known, Maker, Offered, told};
+use super::{Known, Maker, Offered, refusal};
 use base_diag::SourceMap;
 use base_time::Duration;
 use compiler::{Printed, make_parts};
@@ -25,7 +25,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
-/// Epochs have so many values; a hand-over that is so many plans old is taken for a new one.
+/// Number of epochs. A hand-over that is this number of plans old would be mistaken for a new one.
 const EPOCHS: u64 = 1 << 8;
 
 /// The number of the first plan: its epoch is the placement's.
@@ -70,7 +70,7 @@ impl Splitter {
         }
     }
 
-    /// The same, whose devices with spares wait so long before they are used again.
+    /// The same, with a hold-down for devices with spares.
     #[must_use]
     pub fn hold_down(self, hold_down: Duration) -> Splitter {
         Splitter { hold_down, ..self }
@@ -145,10 +145,10 @@ fn rollout(
     limits: Limits,
 ) -> Result<Rollout, Status> {
     let (mut whole, _) = maker.program(config)?;
-    ir_split::landings(Arc::make_mut(&mut whole)).map_err(|problems| told("the program", &problems))?;
+    ir_split::landings(Arc::make_mut(&mut whole)).map_err(|problems| refusal("the program", &problems))?;
     let mut map = SourceMap::new();
     let (_, parts, texts) = make_parts(&whole, placement, &mut map)
-        .map_err(|problems| told("the program cannot be split with this placement", &problems))?;
+        .map_err(|problems| refusal("the program cannot be split with this placement", &problems))?;
     if let Some(code) = code {
         let both = parts.iter().zip(&texts);
         code.push(both.filter_map(|(part, text)| {
@@ -165,7 +165,7 @@ fn rollout_of(
     (parts, texts): Printed,
     Limits { memory, hold_down }: Limits,
 ) -> Result<Rollout, Status> {
-    let offered = super::offered(whole).map_err(|problems| told("the program has no P4Info", &problems));
+    let offered = super::offered(whole).map_err(|problems| refusal("the program has no P4Info", &problems));
     let Offered { info, plain, numbers, initial } = offered?;
     super::room(&plain, memory)?;
     let cookie = cookie_of(whole);
@@ -194,7 +194,8 @@ fn edges_of(sender: usize, part: &ir_split::Part, limits: EdgeLimits) -> Result<
     if part.linkage.edges.is_empty() {
         return Ok(vec![]);
     }
-    let info = p4info::p4info(&part.program).map_err(|problems| told("a part has no P4Info", &problems))?;
+    let info =
+        p4info::p4info(&part.program).map_err(|problems| refusal("a part has no P4Info", &problems))?;
     let edge = |edge: &ir_split::Edge| {
         let register = |name: &str| id(&format!("{}.{name}", edge.control), &info.registers);
         Ok(Edge {
@@ -292,7 +293,7 @@ pub fn make_part(
     text: String,
     whole: &P4Info,
 ) -> Result<Part, Status> {
-    let info = p4info::p4info(program).map_err(|problems| told("a part has no P4Info", &problems))?;
+    let info = p4info::p4info(program).map_err(|problems| refusal("a part has no P4Info", &problems))?;
     let config = ForwardingPipelineConfig {
         p4info: Some(info.clone()),
         p4_device_config: text.into_bytes(),

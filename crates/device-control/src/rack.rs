@@ -82,7 +82,7 @@ pub struct RackSwitch<C> {
     wires: Wires,
     origin: usize,
     cpu_port: Option<u32>,
-    /// The origin's ports whose other end is gone.
+    /// Ports of the origin whose link is down.
     down: BTreeSet<u32>,
     gate: Gate,
     counters: RackCounters,
@@ -126,7 +126,7 @@ impl<C: Channel> RackSwitch<C> {
     ) -> RackSwitch<C> {
         splitter.runs_parts = true;
         let placement = &splitter.placement;
-        // The rack as a whole is limited: nobody else writes to its devices. Each of them may have a copy of an entity.
+        // The limit applies to the rack as a whole, because only the controller writes to its devices. Each device may have a copy of an entity.
         splitter.maker.memory /= 1 + placement.devices.len() as u64;
         let maker = Maker { own: None, memory: u64::MAX, ..splitter.maker.clone() };
         let makers = placement.devices.iter().map(|_| maker.clone());
@@ -327,7 +327,7 @@ impl<C: Channel> RackSwitch<C> {
         outputs
     }
 
-    /// Runs a frame and all that comes of it, through all devices.
+    /// Runs a frame and all packets that result from it through all devices.
     fn run(
         &mut self,
         now: Time,
@@ -341,7 +341,7 @@ impl<C: Channel> RackSwitch<C> {
         out.into_iter().flat_map(|out| self.leave(now, device, out.port, out.frame, events)).collect()
     }
 
-    /// A frame has left a device by a port; it goes on to where that leads.
+    /// Passes a frame that has left a device on to the device or port at the other end of the link.
     fn leave(
         &mut self,
         now: Time,

@@ -56,7 +56,7 @@ pub struct RemoteRack {
 
 /// The program of the beginning waits until all devices are there.
 enum Start {
-    /// Since so long, at the earliest.
+    /// The call that starts the program, and the time since which it waits.
     Waits(Ticket, Call, Time),
     Begun(Ticket, Call),
     Over,
@@ -99,7 +99,7 @@ impl RemoteRack {
     /// Begins with the program when it can be.
     fn begin(&mut self, now: Time) -> Vec<Event> {
         if self.superseded && matches!(self.start, Start::Over) {
-            // Nobody waits for it.
+            // No caller waits for the reply.
             self.start = Start::Waits(NOBODY, Call::Adopt(None, vec![]), now);
         }
         match std::mem::replace(&mut self.start, Start::Over) {

@@ -28,7 +28,7 @@ pub(super) struct Sharing {
 pub enum SwitchMut<'s> {
     /// An owned switch.
     Own(&'s mut Switch),
-    /// Nobody else uses it meanwhile.
+    /// No other thread uses the switch meanwhile.
     Shared(MutexGuard<'s, Switch>),
 }
 
@@ -36,7 +36,7 @@ pub enum SwitchMut<'s> {
 pub enum SwitchRef<'s> {
     /// An owned switch.
     Own(&'s Switch),
-    /// Nobody else uses it meanwhile.
+    /// No other thread uses the switch meanwhile.
     Shared(MutexGuard<'s, Switch>),
 }
 
@@ -157,7 +157,8 @@ impl Controlled {
     /// The digests of packets since the last time.
     pub(super) fn told_digests(&mut self) -> Vec<device::Digest> {
         let mut digests = self.switch().take_digests();
-        digests.extend(self.shared().map(Shared::take_reports).into_iter().flat_map(|told| told.digests));
+        digests
+            .extend(self.shared().map(Shared::take_reports).into_iter().flat_map(|reports| reports.digests));
         digests
     }
 }

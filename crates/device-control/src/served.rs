@@ -17,7 +17,7 @@ use target_native::Shared;
 pub enum Event {
     /// The reply to a call.
     Reply(Ticket, Reply),
-    /// A message for a controller. Where it cannot be delivered it is lost.
+    /// A message for a controller. It is lost if it cannot be delivered.
     Send(StreamId, StreamMessageResponse),
     /// The end of its stream.
     End(StreamId, Status),
@@ -56,7 +56,7 @@ pub trait Served {
     /// From now on, notes what controllers write, for [`noted`](Served::noted). Before the first call.
     fn keep_notes(&mut self);
 
-    /// What has changed in the desired state since the last time: it has to be kept before the replies that come from now on may leave.
+    /// Changes of the desired state since the last call. They must be stored before replies that are issued after this call may be sent.
     fn noted(&mut self) -> Batch;
 
     /// A call; its reply is an event, now or later.
@@ -68,7 +68,7 @@ pub trait Served {
     /// A controller's stream has ended.
     fn close(&mut self, now: Time, stream: StreamId) -> Vec<Event>;
 
-    /// A frame comes in by a port.
+    /// Runs a frame that arrives on a port.
     fn frame(&mut self, now: Time, port: u32, frame: &[u8]) -> Vec<Event>;
 
     /// A frame of a worker on another thread is for controllers.

@@ -22,16 +22,16 @@ pub struct Keeper {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 struct Entry {
     kept: Kept,
-    /// The next hold-down is the first one, doubled so many times.
+    /// Number of doublings of the next hold-down.
     doubled: u32,
     /// A failure up to this time is one soon after the target was let back.
     soon: u64,
 }
 
-/// The longest hold-down is the first one, doubled so many times.
+/// Maximum number of doublings of the hold-down.
 const MOST_DOUBLED: u32 = 10;
 
-/// A failure is soon after a target was let back if it comes within so many hold-downs.
+/// A failure within this number of hold-downs after a target's return doubles the next hold-down.
 const SOON: u64 = 4;
 
 /// State of a target at the controller.
@@ -48,7 +48,7 @@ pub enum Kept {
 }
 
 impl Keeper {
-    /// The keeper of an edge with so many targets, all usable. One that was out is used again `hold_down` after its state is right; if it
+    /// The keeper of an edge with this number of targets, all usable. A failed target is used again `hold_down` after its state is correct; if it
     /// fails again soon, after twice that time, and so on.
     pub fn new(count: usize, hold_down: u64) -> Keeper {
         Keeper::adopt(count, hold_down, Allowed::default())
@@ -62,7 +62,7 @@ impl Keeper {
         Keeper { allowed, written: allowed, failed: None, targets, hold_down }
     }
 
-    /// From now on, a target waits so long.
+    /// Sets the hold-down of targets from now on.
     pub fn set_hold_down(&mut self, hold_down: u64) {
         self.hold_down = hold_down;
     }
@@ -77,7 +77,7 @@ impl Keeper {
         self.written = written;
     }
 
-    /// State of a target; `None` for a number that is no target.
+    /// State of a target; `None` if the number is not a target.
     pub fn kept(&self, target: Target) -> Option<Kept> {
         self.targets.get(usize::from(target.0)).map(|entry| entry.kept)
     }
@@ -154,7 +154,7 @@ impl Keeper {
         self.change(allowed);
     }
 
-    /// The sender begins anew, with all registers zero. Gives what it has to hold before it sends.
+    /// The sender has restarted, with all registers zero. Returns the values that its registers must have before it sends.
     pub fn restart(&mut self) -> Allowed {
         let out = self.all().filter(|target| self.kept(*target) != Some(Kept::Usable));
         let barred = out.fold(Targets::NONE, Targets::with);

@@ -7,13 +7,13 @@
 //! Keeper ── Allowed { forgiven, barred } ──> Sender      the controller's say, in registers that only it writes
 //! ```
 //!
-//! A report is cumulative: it says the highest number that arrived and how many are missing, whatever caused it. An
+//! A report is cumulative: it has the highest number that arrived and the count of missing numbers, whatever caused it. An
 //! acknowledgement and a report of losses are therefore one frame, and a lost report costs nothing once a later one arrives.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`sender`] | the registers of the sending side: which target, when to ask, what counts as failure |
-//! | [`receiver`] | the registers of the receiving side: what is missing, what came twice |
+//! | [`receiver`] | the registers of the receiving side: missing and duplicate numbers |
 //! | [`keeper`] | the controller's part: when a failed target may be used again |
 //! | [`thresholds`] | the numbers that decide, with their defaults |
 //!
@@ -48,7 +48,7 @@ pub struct Stamp {
     pub generation: u32,
     /// Counts the hand-overs of the generation, from 1.
     pub sequence: u32,
-    /// The receiver is asked for a report.
+    /// True if the sender requests a report.
     pub ask: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The receiving side of an edge: what is missing, what came twice, when to report.
+//! The receiving side of an edge: detects missing and duplicate numbers, and sends reports.
 
 use crate::{Report, Stamp, Thresholds, is_after};
 
@@ -22,7 +22,7 @@ pub enum Verdict {
     Fresh,
     /// It came before: it is dropped.
     Again,
-    /// It is of an earlier generation, or so late that nobody knows whether it came before: it is dropped.
+    /// The hand-over is of an earlier generation, or too late to know whether it arrived before: it is dropped.
     Stale,
 }
 

@@ -1,4 +1,4 @@
-//! The sending side of an edge: which target is in use, when it is asked for a report, and when it has failed.
+//! The sending side of an edge: selects the target, requests reports, and detects failures.
 //!
 //! ```text
 //! standby ──begin──> active ──a request is missed, a number is missing──> suspect ──too many──> failed
@@ -38,7 +38,7 @@ pub struct Sender {
     pub gaps: u16,
 }
 
-/// The registers that only the control plane writes, so that neither side overwrites what the other has just written.
+/// The registers that only the control plane writes, so that neither side overwrites values of the other.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Allowed {
     /// For each target: the value of its bit in [`Sender::failed`] with which it may be used.
@@ -84,7 +84,7 @@ pub enum TargetState {
 }
 
 impl Sender {
-    /// A sender that begins. `generation` is that before the first and has to be after all that an earlier sender of the edge has
+    /// A sender in its initial state. `generation` is the one before the first; it must be after all generations that an earlier sender of the edge has
     /// used: the time of the start in seconds will do.
     pub fn new(generation: u32) -> Sender {
         Sender { generation, ..Sender::default() }

@@ -3,17 +3,17 @@
 /// When a sender asks, and how much it bears. Times are microseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Thresholds {
-    /// A report is asked for after so many hand-overs.
+    /// Number of hand-overs after which a report is requested.
     pub ask_every: u32,
-    /// A report is asked for when the last request is so old.
+    /// Time after the last request at which a report is requested.
     pub ask_after: u64,
     /// A request without an answer is missed after this time: more than the longest round trip.
     pub patience: u64,
-    /// The target has failed when so many requests in a row are missed and no report arrived meanwhile.
+    /// Number of consecutive missed requests, without a report in between, that count as a failure of the target.
     pub most_missed: u8,
-    /// A number that has not arrived is missing when so many later ones have: at least 1, at most 31.
+    /// A number counts as missing if this many later numbers have arrived: 1 to 31.
     pub tolerance: u8,
-    /// The target has failed when so many hand-overs of one window are missing.
+    /// Number of missing hand-overs in one window that counts as a failure of the target.
     pub most_gaps: u16,
     /// Hand-overs in a window: a power of two.
     pub window: u32,
@@ -43,7 +43,7 @@ pub const MOST_US: u64 = 1 << 40;
 pub enum Side {
     /// Decides which target is in use.
     Sender,
-    /// Decides what is missing.
+    /// Thresholds for missing numbers.
     Receiver,
 }
 

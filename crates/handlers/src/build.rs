@@ -13,7 +13,7 @@ use std::process::Command;
 use std::sync::Arc;
 use target_c::symbols::Symbols;
 
-/// Flags of every compilation. What a newer C makes an error is one.
+/// Flags of every compilation. Constructs that newer C versions forbid are errors.
 const FLAGS: [&str; 10] = [
     "-std=gnu11",
     "-O2",
@@ -154,7 +154,7 @@ pub fn build(from: &Sources<'_>, map: &mut SourceMap) -> Result<Built, Vec<Diagn
     })
 }
 
-/// Handlers that nobody implements.
+/// Handlers that no source implements.
 fn no_source(handlers: &[Handler]) -> Vec<Diagnostic> {
     let each = handlers.iter().map(|handler| {
         Diagnostic::error(codes::HANDLER_SOURCE, format!("handler `{}` has no source", handler.name))

@@ -19,7 +19,7 @@ pub struct Failure {
     pub request: String,
     /// Time of the packet.
     pub at: Time,
-    /// The flow of the packet killed the handler twice in a minute: its packets are no longer handed over.
+    /// True if packets of the flow crashed the handler twice in a minute: later calls for the flow fail at once.
     pub poisons: bool,
 }
 
@@ -56,7 +56,7 @@ impl Failures {
                     problem.note(format!("at {}: {}; request: {}", failure.at, failure.why, failure.request));
             }
             for failure in own.iter().filter(|failure| failure.poisons).take(3) {
-                let what = "the flow of this request killed it twice: its packets get no answer any more";
+                let what = "packets of this request's flow crashed the handler twice: later calls for this flow return `false`";
                 problem = problem.note(format!("{what}: {}", failure.request));
             }
             if own.len() > 3 {

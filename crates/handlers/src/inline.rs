@@ -166,7 +166,7 @@ impl Watchdog {
             if *looks >= PATIENCE {
                 let seconds = (LOOK * PATIENCE).as_secs();
                 eprintln!(
-                    "error[P4R1407]: handler `{}` does not return\n  = note: one call took more than {seconds} s\n  = help: `--isolate` calls handlers in processes of their own, which are ended after {} s",
+                    "error[P4R1407]: handler `{}` does not return\n  = note: one call took more than {seconds} s\n  = help: `--isolate` runs handlers in separate processes, which are ended after {} s",
                     watch.name,
                     crate::BUDGET.as_secs()
                 );

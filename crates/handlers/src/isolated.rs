@@ -1,7 +1,7 @@
 //! Handlers in processes of their own.
 //!
 //! Each instance is a process that answers calls on its standard input. If it crashes, or does not answer in time, it is ended, the packet
-//! gets no answer, and a new process goes on from the last snapshot. Snapshots are taken after every 32 calls, and less often
+//! gets no answer, and a new process continues from the last snapshot. Snapshots are taken after every 32 calls, and less often
 //! where the memory is large, so that taking them costs no more than the calls. What changed since the last one is lost.
 //!
 //! A flow whose packets kill the process twice in a minute poisons it: its calls get no answer any more, without reaching the handler.
@@ -132,7 +132,7 @@ impl Worker {
         }
     }
 
-    /// Status and results of an operation; the reason if there is no answer, and then the process is ended.
+    /// Status and results of an operation. Without an answer, the process is ended, and the reason is returned.
     fn ask(&mut self, operation: u8, body: &[u8]) -> Result<(u8, Vec<u8>), String> {
         let Some(process) = &mut self.process else { return Err("its process does not run".to_string()) };
         let asked = process.ask(operation, body);
@@ -158,7 +158,7 @@ impl Worker {
     fn recover(&mut self) {
         let memory = self.saved.clone();
         if self.start().is_ok() && !self.load(&memory) {
-            // The handler does not take its own snapshot: it goes on empty.
+            // The handler does not accept its own snapshot: it continues with empty memory.
             let _ = self.start();
         }
         self.since = 0;
@@ -187,7 +187,7 @@ impl Worker {
         is_done
     }
 
-    /// Notes a call without an answer, and goes on with a new process.
+    /// Records a call without an answer, and starts a new process.
     fn failed(&mut self, why: String, request: &[u8], now: Time) {
         let key = numbers::key(&self.handler.request, &self.handler.key, request);
         let before = self.crashes.get(&key).map(|(at, _)| *at);
@@ -277,7 +277,7 @@ impl ValueExtern for Isolated {
     }
 }
 
-/// Why there is no answer.
+/// Reason for the lack of an answer.
 enum Silence {
     Ended,
     Late,

@@ -5,7 +5,7 @@
 //! - `isolated`: calls in a process of the handler's own, for real devices: a crash there harms nothing else
 //! - `numbers`: values of a program as the bytes of a request or a response
 //!
-//! Both ways give the same answers and the same snapshots, so an instance may go on in the other way.
+//! Both implementations give the same answers and the same snapshots, so an instance can be moved from one to the other.
 
 mod build;
 mod failure;
@@ -26,10 +26,10 @@ use base_bits::Bits;
 use dataplane_api::{Registry, ValueExtern};
 use std::sync::Arc;
 
-/// Memory of a handler's instance, in bytes. The system gives what is used.
+/// Size of the arena of a handler's instance, in bytes. The system allocates pages when they are used.
 pub const ARENA: u64 = 64 << 20;
 
-/// Where the calls of a handler run.
+/// The process in which the calls of a handler run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Isolation {
     /// In this process: fast, and a handler that crashes ends the process, with a message.
@@ -46,7 +46,7 @@ pub fn packed(handler: &ir_handlers::Handler, request: &[Bits]) -> Vec<u8> {
     bytes
 }
 
-/// Adds the handlers of a library to what a device offers. Random numbers of all instances begin at `seed`.
+/// Registers the handlers of a library as value externs. `seed` seeds the random numbers of all instances.
 pub fn register(built: &Arc<Built>, isolation: Isolation, seed: u64, registry: &mut Registry) {
     for handler in built.handlers() {
         let (built, handler) = (Arc::clone(built), Arc::new(handler.clone()));

@@ -4,7 +4,7 @@
 //! | context | arena ... | guard | ... request | guard | ... response | guard |
 //! ```
 //!
-//! Request and response end where a guard page begins, which nobody may touch. A handler that writes past them, or crashes otherwise, ends
+//! Request and response end at an inaccessible guard page. A handler that writes past them, or crashes otherwise, ends
 //! the process with a message.
 //!
 //! **Safety**: the library was made by `build`, from the table that `target_c::calls` writes and Rust reads here as [`Row`]. Its
@@ -147,7 +147,7 @@ impl Instance {
             let done =
                 unsafe { libc::mprotect(map.add(at).cast(), size, libc::PROT_READ | libc::PROT_WRITE) };
             if done != 0 {
-                // SAFETY: nobody has the mapping.
+                // SAFETY: no other code uses the mapping.
                 unsafe { libc::munmap(map.cast(), length) };
                 return Err("the handler's memory cannot be protected".to_string());
             }
@@ -158,7 +158,7 @@ impl Instance {
         let (request, response) = unsafe {
             (map.add(parts[1].0 + request - row.request), map.add(parts[2].0 + response - row.response))
         };
-        // SAFETY: the context's page is aligned, and nobody else has it.
+        // SAFETY: the context's page is aligned, and no other code uses it.
         unsafe {
             context.write(Context {
                 now_ns: 0,
@@ -198,7 +198,7 @@ impl Instance {
         unsafe { std::slice::from_raw_parts(self.response, self.row.response) }
     }
 
-    /// Calls the handler with what is in `request`.
+    /// Calls the handler with the contents of `request`.
     pub fn call(&mut self, now_ns: u64) -> i32 {
         let Some(call) = self.row.call else { return -1 };
         // SAFETY: context, request and response are valid, and of the sizes that the table says.
@@ -332,7 +332,7 @@ const SIGNALS: [c_int; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SI
 /// The actions at these signals before.
 static BEFORE: OnceLock<Vec<libc::sigaction>> = OnceLock::new();
 
-/// From now on, a crash in a handler ends the process with a message. Other crashes are what they were.
+/// Installs a signal handler: a crash in a handler then ends the process with a message. Other crashes are handled as before.
 fn catch_crashes() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -358,7 +358,7 @@ fn catch_crashes() {
 extern "C" fn crashed(signal: c_int) {
     let name = RUNNING.with(Cell::get);
     if name.is_null() {
-        // Not in a handler: the fault comes again, under what was there before.
+        // The fault is not in a handler: it occurs again, under the previous signal handler.
         let before = BEFORE.get().and_then(|all| Some(&all[SIGNALS.iter().position(|s| *s == signal)?]));
         if let Some(before) = before {
             // SAFETY: `sigaction` may be called here.
@@ -381,13 +381,13 @@ extern "C" fn crashed(signal: c_int) {
     say(b"` crashed\n  = note: ");
     say(match signal {
         libc::SIGSEGV | libc::SIGBUS => {
-            b"it used memory that it does not have: past its request or response, or by a wrong pointer\n"
+            b"it accessed memory that it does not own: after its request or response, or by a wrong pointer\n"
         }
         libc::SIGFPE => b"it divided by zero\n",
         libc::SIGABRT => b"it called `abort`, or an assertion failed\n",
         _ => b"illegal instruction\n",
     });
-    say(b"  = help: `--isolate` calls handlers in processes of their own; `--sanitize address,undefined` shows where they fail\n");
+    say(b"  = help: `--isolate` runs handlers in separate processes; `--sanitize address,undefined` shows where they fail\n");
     // SAFETY: it ends the process.
     unsafe { libc::_exit(1) };
 }

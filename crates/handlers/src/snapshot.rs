@@ -11,7 +11,7 @@ pub struct Memory {
     pub random: u64,
     /// When the handler wants to be called, in nanoseconds; all ones for never.
     pub tick_at_ns: u64,
-    /// The arena, or what the handler gives in its place.
+    /// The arena, or the handler's own snapshot.
     pub bytes: Vec<u8>,
 }
 

@@ -66,7 +66,7 @@ impl Size {
 /// A key of a workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
-    /// As it is written.
+    /// The word as written in RACK.toml.
     pub word: &'static str,
     /// Values allowed for the key.
     pub wanted: Wanted,

@@ -23,7 +23,7 @@ pub trait HostProgram {
     /// A timer that it has set runs out.
     fn tick(&mut self, timer: u32, desk: &mut Desk<'_>);
 
-    /// A frame has arrived that is for a pair of it. All checksums are right.
+    /// Handles a frame for one of the program's pairs. All checksums are correct.
     fn frame(&mut self, arrival: &Arrival<'_>, desk: &mut Desk<'_>) -> Taken;
 
     /// True while the program has packets to send, or packets in flight that it would send again. The run continues
@@ -81,7 +81,7 @@ pub enum Side {
 pub struct Arrival<'a> {
     /// The number of the pair, from 0.
     pub pair: u32,
-    /// The end where it has arrived; none at a host that is of another pair.
+    /// The end at which the frame arrived; `None` at a host of another pair.
     pub side: Option<Side>,
     /// The bytes, padding included.
     pub frame: &'a [u8],

@@ -1,4 +1,4 @@
-//! `reduce`: a job of MapReduce whose pairs a switch folds on their way ([`aggregate`]).
+//! `reduce`: a MapReduce job whose pairs a switch folds ([`aggregate`]).
 //!
 //! Each pair of hosts is a mapper and the reducer. A mapper draws words, combines equal ones, and sends a pair for each word; the
 //! reducer compares the result with a serial fold of all pairs.
@@ -54,7 +54,7 @@ pub static REDUCE: Kind = Kind {
 struct Reduce {
     layout: Layout,
     port: u16,
-    /// Where requests to each switch are sent.
+    /// Destination address of requests to each switch.
     switches: Vec<Ipv4Addr>,
     first: u32,
     begin: Time,

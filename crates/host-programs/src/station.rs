@@ -31,7 +31,7 @@ impl Station {
         })
     }
 
-    /// The answer to a packet that came in a frame from `from`. Without a path to the asker it goes back there.
+    /// Builds the answer to a packet whose frame came from `from`. Without a route to the sender, the answer goes to `from`.
     pub fn answer(
         &self,
         packet: &Ipv4<'_>,

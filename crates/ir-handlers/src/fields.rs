@@ -1,7 +1,7 @@
 //! The values of a struct as C sees them: one field for each number, without padding.
 //!
 //! Each number takes as many whole bytes as its bits need, most significant byte first; unused bits are zero, and copies of the sign
-//! for `int<N>`. A struct in a struct stands in the place of its fields: `inner.a` is the field `inner_a`.
+//! for `int<N>`. The fields of a nested struct belong to the outer one: `inner.a` is the field `inner_a`.
 
 use ir::{Program, Type, TypeKind};
 

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 
 const OF_MAIN: [&str; 3] = ["union_key", "shard_key", "affinity"];
 
-/// What `main` says.
+/// Keys and affinity declared by annotations of `main`.
 #[derive(Default)]
 pub struct Declared {
     pub union: Option<Inputs>,
@@ -178,7 +178,7 @@ fn words(annotation: &Annotation) -> Vec<String> {
     text.split(',').filter(|word| !word.is_empty()).map(str::to_string).collect()
 }
 
-/// Annotations of `main` that stand elsewhere, and those of tables that stand at other declarations.
+/// Reports annotations of `main` that precede other declarations, and annotations of tables that precede declarations other than tables.
 fn misplaced(program: &Program) -> Vec<Diagnostic> {
     let mut found = vec![];
     let mut look = |annotations: &Annotations, span: Span, is_table: bool| {

@@ -25,7 +25,7 @@ pub struct Key {
     pub text: Name,
     /// In bits; 0 of values without a layout.
     pub width: u32,
-    /// What its value depends on.
+    /// The inputs on which the key's value depends.
     pub inputs: Inputs,
     /// The input that it is a copy of, wherever the key is used.
     pub copy_of: Option<Input>,
@@ -46,13 +46,13 @@ pub struct Keyed {
     pub mode: Mode,
     /// Why it has that mode.
     pub why: String,
-    /// `@replicated_max`: the most entries of which every device has a copy.
+    /// `@replicated_max`: the maximum number of entries of which every device has a copy.
     pub replicated_max: Option<u64>,
     /// The declaration.
     pub span: Span,
 }
 
-/// Something that stands in the way of processing flows on several devices.
+/// An obstacle to processing flows on several devices.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Obstacle {
     /// The table or object.
@@ -70,7 +70,7 @@ pub enum Reason {
     Depends {
         /// The key.
         key: Name,
-        /// What it depends on.
+        /// The input on which the key depends.
         on: Input,
     },
     /// Packets read what other packets have written.
@@ -80,7 +80,7 @@ pub enum Reason {
     },
 }
 
-/// Where an app's flows are to be processed, by `@affinity`.
+/// The devices that process an app's flows, by `@affinity`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Affinity {
     /// All at the switch.
@@ -106,7 +106,7 @@ pub struct Keys {
     pub tests: BTreeMap<Span, Inputs>,
     /// Tables and objects, by name.
     pub keyed: Vec<Keyed>,
-    /// What stands in the way of processing flows on several devices.
+    /// Obstacles to processing flows on several devices.
     pub obstacles: Vec<Obstacle>,
     /// `@affinity`
     pub affinity: Option<Affinity>,
@@ -195,7 +195,7 @@ fn union_key(
 ) -> UnionKey {
     let mut chosen: Vec<&(Input, Part)> = parts.iter().filter(|(input, _)| inputs.contains(input)).collect();
     chosen.sort_by(|one, other| one.1.name.cmp(&other.1.name));
-    // Each input of a shard key stands for all elements of a stack.
+    // An input of a shard key represents all elements of a stack.
     let place = |input: &Input| {
         let of_it = move |(_, (known, _)): &(usize, &&(Input, Part))| known == input;
         chosen.iter().enumerate().filter(of_it).map(|(at, _)| at).collect::<Vec<usize>>()
@@ -224,7 +224,7 @@ fn closure(found: &BTreeMap<Place, Vec<Key>>, places: impl IntoIterator<Item = P
     inputs
 }
 
-/// [`closure`] of values that are no keys.
+/// [`closure`] of values that are not keys.
 fn closure_of(found: &BTreeMap<Place, Vec<Key>>, inputs: &Inputs) -> Inputs {
     let entries = inputs.iter().filter_map(|input| match input {
         Input::Entry(table) => Some(Place::Table(table.clone())),
@@ -254,7 +254,7 @@ fn fixed(table: &ir::Table, keys: &[Key]) -> Inputs {
     exact.filter_map(|(_, key)| key.copy_of.clone()).collect()
 }
 
-/// What entries of per-flow tables have in common. Those are the tables with exact keys alone whose entries fix the most inputs.
+/// The inputs that entries of all per-flow tables fix. Per-flow tables are the tables with only exact keys whose entries fix the most inputs.
 fn shard_key(tables: &[&ir::Table], found: &BTreeMap<Place, Vec<Key>>) -> Inputs {
     let is_exact = |table: &&&ir::Table| table.keys.iter().all(|key| key.match_kind == MatchKind::Exact);
     let of = |table: &&ir::Table| {
@@ -332,7 +332,7 @@ fn of_object(
         }
         (Mode::Exclusive, _) => "packets read what packets have written".to_string(),
         (Mode::Replicated, _) => "only the control plane writes it".to_string(),
-        (Mode::Sharded | Mode::Soft, _) => format!("`@{}` says so", object.mode.name()),
+        (Mode::Sharded | Mode::Soft, _) => format!("declared by `@{}`", object.mode.name()),
     };
     Keyed { place, keys, inputs, mode: object.mode, why, replicated_max: None, span: instance.span }
 }

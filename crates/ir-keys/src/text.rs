@@ -43,14 +43,14 @@ impl fmt::Display for Keys {
 }
 
 impl Keys {
-    /// What stands in the way of processing flows on several devices, and wrong annotations: why an app that asks for it is refused.
+    /// Obstacles to processing flows on several devices, and wrong annotations, as diagnostics for apps that request it.
     pub fn refusals(&self) -> Vec<Diagnostic> {
         self.wrong.iter().cloned().chain(self.obstacles.iter().map(Obstacle::diagnostic)).collect()
     }
 }
 
 impl Obstacle {
-    /// The refusal of an app whose flows are to be processed on several devices.
+    /// The refusal of an app that requests to process its flows on several devices.
     pub fn diagnostic(&self) -> Diagnostic {
         let name = self.place.name();
         match &self.reason {
@@ -76,7 +76,7 @@ impl Obstacle {
                     .at(self.span, "packets read what other packets have written");
                 match is_per_flow {
                     true => diagnostic
-                        .note("its index depends on the shard key, so that flows may have cells of their own")
+                        .note("its index depends on the shard key, so each flow may have its own cells")
                         .help("write `@sharded` if no two flows share a cell, or `@soft` if its content may be lost"),
                     false => diagnostic
                         .help("write `@merge(\"add\")` if copies may be added up, or keep the app at the switch: `@affinity(\"high\")`"),

@@ -23,9 +23,9 @@ pub struct UnionKey {
 pub struct Part {
     /// As ingress writes it: `hdr.ipv4.src`, `hdr.mpls[0].label`, `standard_metadata.ingress_port`.
     pub name: Name,
-    /// Where it is.
+    /// The header field, metadata field or port.
     pub source: Source,
-    /// In bits.
+    /// Width in bits.
     pub width: u32,
 }
 

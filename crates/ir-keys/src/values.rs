@@ -1,4 +1,4 @@
-//! Places and values: what they depend on.
+//! Places and values, and the inputs on which they depend.
 
 use crate::input::{Input, Inputs};
 use crate::known::{Origin, Path, Root, leaves};

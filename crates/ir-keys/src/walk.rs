@@ -20,7 +20,7 @@ pub struct Walk<'p> {
     pub(crate) program: &'p Program,
     pub(crate) roots: Roots,
     pub(crate) known: Known,
-    /// What each variable of the running call is.
+    /// Inputs of each variable of the running call.
     pub(crate) frame: Frame,
     pub(crate) calls: u32,
     /// Inputs that decide which action of a table runs, while one does.
@@ -28,7 +28,7 @@ pub struct Walk<'p> {
     /// Paths that ended in the running stage, by `exit` or by an error of the parser.
     ended: Option<Known>,
     again: Again,
-    /// What packets bring from one pass to the next.
+    /// Inputs of values that packets keep from one pass to the next.
     carried: Known,
     left: u32,
     /// Keys, by use and position; a key that is passed twice has the inputs of both.
@@ -100,8 +100,8 @@ impl<'p> Walk<'p> {
         }
     }
 
-    /// Where a packet goes follows from the port and the group that ingress has chosen. A clone has what its original had at the
-    /// start, or what it brought from an earlier pass.
+    /// The destination of a packet depends on the port and the group that ingress has chosen. A clone has the values that its original had at the
+    /// start, or those kept from an earlier pass.
     fn traffic_manager(&mut self, is_again: bool) {
         let leaf = |walk: &Self, name: &str| walk.roots.standard_field(walk.program, name);
         let chosen = ["egress_spec", "mcast_grp"].into_iter().filter_map(|name| leaf(self, name));

@@ -78,7 +78,7 @@ impl<'a> Walk<'a> {
         block.stmts.iter().try_fold(state, |state, stmt| self.stmt(stmt, state))
     }
 
-    /// The state after a statement; none if no path goes on.
+    /// The state after a statement; `None` if no path continues.
     fn stmt(&mut self, stmt: &Stmt, mut state: State) -> Option<State> {
         if self.found.steps >= MOST_STEPS {
             return None;
@@ -192,7 +192,7 @@ impl<'a> Walk<'a> {
         end
     }
 
-    /// Its keys decide on one of its actions.
+    /// Applies a table: the keys select one of its actions.
     fn table(&mut self, id: TableId, mut state: State) -> Option<State> {
         let control = self.here();
         let (table, node) = (&control.tables[id.index()], Node::Table(self.control, id));
@@ -257,7 +257,7 @@ impl<'a> Walk<'a> {
         state.values.write(place, whole, sources);
     }
 
-    /// A call; gives the sources of its result. None if no path goes on.
+    /// Handles a call; returns the sources of its result. `None` if no path continues.
     fn call(&mut self, call: &Call, state: &mut State) -> Option<Sources> {
         if let Callee::Method(instance, method) = call.callee
             && let Some(array) = self.register_of(instance)
@@ -284,7 +284,7 @@ impl<'a> Walk<'a> {
             callee => {
                 let mut inputs = state.guard.clone();
                 call.args.iter().flatten().for_each(|arg| inputs.extend(self.expr(arg, state)));
-                // Functions of the program are arithmetic; what the architecture does takes a stage of its own.
+                // Functions of the program are arithmetic; externs of the architecture take a stage of their own.
                 let sources: Sources = if matches!(callee, Callee::Function(_)) {
                     inputs
                 } else {
@@ -302,7 +302,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A body whose parameters stand for the call's arguments.
+    /// Walks a body with the call's arguments as its parameters.
     fn inlined(
         &mut self,
         call: &Call,

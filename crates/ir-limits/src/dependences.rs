@@ -1,4 +1,4 @@
-//! What has to be known before what: register arrays, tables and calls, and circles among them.
+//! Dependences between register arrays, tables and calls, and cycles among them.
 
 use base_diag::Span;
 use ir::{ControlId, InstanceId, TableId};
@@ -15,7 +15,7 @@ pub(crate) enum Node {
     Call(ControlId, u32),
 }
 
-/// Which nodes need the results of which.
+/// For each node, the nodes whose results it needs.
 #[derive(Default, Debug)]
 pub(crate) struct Dependences {
     /// For a node, those it needs, each with the place that says so.

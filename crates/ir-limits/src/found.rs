@@ -1,4 +1,4 @@
-//! What is wrong with accesses to register arrays, as diagnostics.
+//! Diagnostics for accesses to register arrays.
 
 use crate::dependences::{Dependences, Node};
 use base_diag::{Diagnostic, Span, codes::elaborate, codes::limits};
@@ -6,7 +6,7 @@ use device_classes::DeviceClass;
 use ir::{InstanceId, Program};
 use std::collections::BTreeMap;
 
-/// What is wrong, and what needs what.
+/// The violations found, and the dependences between accesses.
 #[derive(Default)]
 pub(crate) struct Found {
     /// By the place of the second access: that of the first, and the array.

@@ -1,7 +1,7 @@
-//! Code that devices of a class cannot run, whatever their resources.
+//! Code that devices of a class cannot run, regardless of their resources.
 //!
 //! [`check`] reports it to the user (`p4rack check --device CLASS`); [`exceeds`] says whether a statement has to run elsewhere.
-//! What a class lacks is data: [`device_classes::Lacks`].
+//! The operations that a class lacks are data: [`device_classes::Lacks`].
 
 mod accesses;
 mod dependences;

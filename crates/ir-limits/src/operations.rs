@@ -134,7 +134,7 @@ impl Look<'_> {
         called || self.operation(expr).is_some()
     }
 
-    /// What a statement itself asks for, its expressions aside.
+    /// The operation of a statement that the class lacks, without its expressions.
     fn own(&self, stmt: &Stmt) -> Option<Beyond> {
         match &stmt.kind {
             StmtKind::For { .. } | StmtKind::ForIn { .. } => self.lacks.loops.then_some(Beyond::Loop),
@@ -144,7 +144,7 @@ impl Look<'_> {
         }
     }
 
-    /// What an expression itself asks for, its operands aside.
+    /// The operation of an expression that the class lacks, without its operands.
     fn operation(&self, expr: &Expr) -> Option<Beyond> {
         match &expr.kind {
             ExprKind::Binary(op @ BinaryOp::Mul, left, right) => {
@@ -171,7 +171,7 @@ impl Look<'_> {
         }
     }
 
-    /// What a call of a function or object that is not P4 asks for.
+    /// The call of an extern function or object that the class lacks.
     fn outside(&self, call: &Call) -> Option<Beyond> {
         match &call.callee {
             Callee::ExternFunction(function) => {

@@ -1,4 +1,4 @@
-//! What is known before a statement, on all paths that lead to it.
+//! Facts that hold before a statement on all paths to it.
 
 use crate::places::{Sources, Values};
 use base_diag::Span;
@@ -29,7 +29,7 @@ pub(crate) type Held = BTreeMap<InstanceId, BTreeSet<Progress>>;
 pub(crate) struct State {
     pub(crate) held: Held,
     pub(crate) values: Values,
-    /// What decided that the statement runs.
+    /// The accesses on which it depends whether the statement runs.
     pub(crate) guard: Sources,
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn untouched() -> BTreeSet<Progress> {
     [Progress::Untouched].into()
 }
 
-/// After one of two paths, each of which may have ended.
+/// Joins two paths, each of which may have ended.
 pub(crate) fn join(one: Option<State>, other: Option<State>) -> Option<State> {
     let (Some(mut one), Some(other)) = (one.clone(), other.clone()) else { return one.or(other) };
     let arrays: BTreeSet<InstanceId> = one.held.keys().chain(other.held.keys()).copied().collect();

@@ -1,10 +1,10 @@
-//! Where values are while a packet passes, and what each was computed from.
+//! Values of a packet by place (variable or field), and the accesses from which each was computed.
 
 use crate::dependences::Node;
 use ir::{ControlId, Expr, ExprKind, VarId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a value was computed from.
+/// The accesses from which a value was computed.
 pub(crate) type Sources = BTreeSet<Node>;
 
 /// A variable of a control, or a field in it.
@@ -54,7 +54,7 @@ pub(crate) struct Values {
 }
 
 impl Values {
-    /// What the value of a place was computed from.
+    /// The accesses from which the value of a place was computed.
     pub fn read(&self, place: &Place) -> Sources {
         let of_var = entries(&self.sources, place);
         let around = of_var.clone().filter(|(known, _)| place.is_in(known));

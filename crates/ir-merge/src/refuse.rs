@@ -51,7 +51,7 @@ pub fn check(apps: &[App<'_>], effects: &[Effects]) -> Vec<Diagnostic> {
             _ => &[],
         });
         if { fields }.flat_map(|f| &f.annotations).any(|a| a.name == p4_arch::v1model::COUNTED_LENGTH) {
-            refuse("it says itself which length counters see (`@counted_length`)");
+            refuse("it sets the length that counters use (`@counted_length`)");
         }
         for call in &effects.old_calls {
             refuse(

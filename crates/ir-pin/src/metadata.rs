@@ -1,4 +1,4 @@
-//! What goes with a packet: where it is processed, and its shard. Two fields of the program's metadata.
+//! Two metadata fields that travel with a packet: the place where it is processed, and its shard.
 
 use base_diag::{Diagnostic, Span, codes::pin as codes};
 use ir::{
@@ -65,10 +65,13 @@ pub fn field_lists(program: &Program) -> Result<BTreeSet<u32>, Vec<Diagnostic>> 
         let function = &program.extern_functions[id.index()];
         let name = function.name.as_str();
         let refuse = |why: &str| {
-            Diagnostic::error(codes::NOT_PINNED, "nothing says that a packet stays where it is")
-                .at(call.span, why.to_string())
-                .note("a packet that comes to ingress again must not change its place, so each field list keeps it")
-                .help("name a field list by its number")
+            Diagnostic::error(
+                codes::NOT_PINNED,
+                "a packet that comes to ingress again could change its place",
+            )
+            .at(call.span, why.to_string())
+            .note("each field list must contain the packet's place, the switch or a helper")
+            .help("name a field list by its number")
         };
         if function.user {
             return;

@@ -1,4 +1,4 @@
-//! What becomes of ingress's tables and objects: which have a copy for resident flows, and which do not allow one.
+//! Decides which tables and objects of ingress get a copy for resident flows, and refuses those that do not allow one.
 //!
 //! ```text
 //! table                               a copy with the entries that resident flows hit, or with all of them

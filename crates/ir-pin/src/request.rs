@@ -1,9 +1,9 @@
-//! What is asked for, and what comes of it.
+//! Input and output of pinning.
 
 use ir::{Name, Program};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where the flows of an app are processed.
+/// The devices that process an app's flows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Affinity {
     /// All at the switch.
@@ -18,7 +18,7 @@ pub enum Affinity {
 /// How a program is to be pinned.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Request {
-    /// Where flows are processed.
+    /// The devices that process flows.
     pub affinity: Affinity,
     /// Name of the region that runs at helpers.
     pub region: Name,

@@ -1,4 +1,4 @@
-//! What cannot be pinned, each with the name of what stands in the way.
+//! Programs that cannot be pinned, each with the name of the obstacle.
 
 use base_diag::{Diagnostic, SourceMap};
 use ir::{Name, Program};
@@ -123,7 +123,7 @@ fn keys_that_a_packet_does_not_bring() {
 fn packets_that_would_be_looked_up_again() {
     let lists = "resubmit_preserving_field_list(3);";
     assert_eq!(of_ingress("", lists), [""; 0]);
-    let unknown = "P4R1301 nothing says that a packet stays where it is";
+    let unknown = "P4R1301 a packet that comes to ingress again could change its place";
     assert_eq!(of_ingress("action a(bit<8> x) { hdr.h.b = x; }", "resubmit(meta);")[..1], [unknown]);
 }
 

@@ -177,7 +177,7 @@ fn place(program: &Program, from: Expr, steps: &[Step]) -> Expr {
     })
 }
 
-/// What all blocks of the program have in common.
+/// Parts that all blocks of the program share.
 struct Shape<'p> {
     program: &'p Program,
     keys: &'p Keys,

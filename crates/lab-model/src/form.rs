@@ -13,13 +13,13 @@ pub enum Form {
     Rack,
 }
 
-/// The format of a file; `None` if it is of none. JSON is told apart by its keys: `p4app.json` has its topology inside.
+/// The format of a file; `None` if it has none of them. JSON formats are distinguished by their keys: `p4app.json` contains its topology.
 pub fn form(name: &str, text: &str) -> Option<Form> {
     if name.ends_with(".toml") {
         return Some(Form::Rack);
     }
     let Ok(Json { kind: Kind::Object(members), .. }) = base_json::parse(text, 1) else {
-        // Its reader says what is wrong with it.
+        // The reader of that format reports its mistakes.
         return name.ends_with(".json").then_some(Form::Tutorial);
     };
     let has = |key: &str| members.iter().any(|member| member.name == key);

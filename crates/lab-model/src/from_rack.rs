@@ -5,7 +5,7 @@ use base_diag::Diagnostic;
 use base_diag::codes::lab as codes;
 use rack_model::{DeviceId, Mac, Network, NodeId, Rack};
 
-/// Hosts, devices and links of a rack: each device is a switch, whatever it runs.
+/// Hosts, devices and links of a rack: each device is a switch, regardless of its program.
 pub fn shape(rack: &Rack) -> Lab {
     let mut lab = Lab::new(Origin::Rack);
     lab.switches = rack.devices.iter().map(|device| Switch::new(device.name.clone())).collect();

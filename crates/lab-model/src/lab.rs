@@ -1,4 +1,4 @@
-//! The lab, and what can be asked of it.
+//! The lab as data, and queries on it.
 
 use base_time::Rate;
 use rack_model::{DeviceId, End, HostId, Link, Mac, Network, NodeId, Spanned};

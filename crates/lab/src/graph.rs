@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// The file's name, beside the description.
 pub const FILE: &str = "topology.json";
 
-/// Where p4-utils puts what it makes of a program: `NAME.json` and `NAME_p4rt.txt` beside the source.
+/// P4Info and JSON of a program, named as by p4-utils: `NAME_p4rt.txt` and `NAME.json` beside the source.
 pub fn program_files(source: &Path) -> (PathBuf, PathBuf) {
     let stem = source.file_stem().unwrap_or_default().to_string_lossy();
     (source.with_file_name(format!("{stem}_p4rt.txt")), source.with_file_name(format!("{stem}.json")))
@@ -27,7 +27,7 @@ pub fn control_interface(switch: &str) -> String {
     format!("{switch}-cpu-eth1")
 }
 
-/// True for a text of this form: it is no description of a lab.
+/// True for a text in this form, which does not describe a lab.
 pub fn is_graph(text: &str) -> bool {
     serde_json::from_str::<Value>(text)
         .is_ok_and(|value| value.get("nodes").is_some() && value.get("multigraph").is_some())

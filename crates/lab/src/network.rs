@@ -132,7 +132,7 @@ impl Network {
         Ok(network)
     }
 
-    /// A lab of which nothing is up.
+    /// A lab before its hosts and switches are brought up.
     pub(crate) fn new(lab: Lab, base: PathBuf, registry: Registry) -> Network {
         Network {
             id: Registry::own_id(),
@@ -166,7 +166,7 @@ impl Network {
         self.shared_address.as_ref().map(|shared| shared.address)
     }
 
-    /// What other processes know of the lab.
+    /// The description of the lab for other processes.
     pub fn record(&self) -> Record {
         let hosts = self.lab.hosts.iter().zip(&self.hosts);
         let host = |(host, space): (&lab_model::Host, &Space)| HostRecord {
@@ -240,7 +240,7 @@ impl Network {
         Ok(())
     }
 
-    /// Queues behind the ports of a switch, up to the highest port that programs can name.
+    /// Queue depths of a switch's ports, up to the highest port that programs can name.
     fn queues(&self, switch: usize) -> QueueDepths {
         let node = NodeId::Device(rack_model::DeviceId(switch as u32));
         let highest = self.lab.ends(node).map(|end| end.port).max();
@@ -302,11 +302,11 @@ impl Network {
             ..Setup::new(Runs::Filled(ready.program, ready.updates))
         };
         let (stop, stopped) = oneshot::channel::<()>();
-        let (tell, told) = std::sync::mpsc::sync_channel(1);
+        let (address_sender, addresses) = std::sync::mpsc::sync_channel(1);
         let run = move || {
             let bound = move |address: SocketAddr| {
                 // Who started it may be gone.
-                let _ = tell.send(address);
+                let _ = address_sender.send(address);
             };
             let ended = agent::run_until(move || async { drop(stopped.await) }, setup, bound);
             ended.map(drop).map_err(|error| error.to_string())
@@ -314,7 +314,7 @@ impl Network {
         let thread =
             std::thread::Builder::new().name(name.clone()).spawn(run).map_err(|error| error.to_string())?;
         let mut running = Running { stop: Some(stop), thread: Some(thread) };
-        let Ok(address) = told.recv() else {
+        let Ok(address) = addresses.recv() else {
             let ended = running.thread.take().and_then(|thread| thread.join().ok());
             let why = ended.and_then(Result::err).unwrap_or_else(|| "its thread has ended early".to_string());
             return Err(format!("switch {name}: {why}"));
@@ -456,7 +456,7 @@ impl Network {
         Ok(())
     }
 
-    /// Routes and neighbours go with an interface that is down: they come back as they were at the start.
+    /// Linux deletes the routes and neighbours of an interface that goes down; this restores those of the start.
     fn restore_routes(&self, host: usize) {
         let about = &self.lab.hosts[host];
         let node = NodeId::Host(rack_model::HostId(host as u32));
@@ -483,7 +483,7 @@ impl Network {
 
 impl Drop for Network {
     fn drop(&mut self) {
-        // Before the registry ends whatever is marked: agents let calls end that have begun.
+        // Agents end before the registry kills the marked processes, so that running calls complete.
         while let Some(process) = self.processes.pop() {
             drop(process);
         }

@@ -43,7 +43,7 @@ impl Pings {
     }
 }
 
-/// Pings every host from every other, all hosts at once; each waits so long for an answer.
+/// Pings every host from every other, all hosts at once, with this time limit for each answer.
 pub fn ping_all(network: &Network, patience: Duration) -> Pings {
     let hosts = &network.lab.hosts;
     let from = |at: usize| {

@@ -154,13 +154,13 @@ pub fn program_files(
 
 /// Several switches may have the same file, and then the same problems.
 fn once(problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let mut told: Vec<Diagnostic> = vec![];
+    let mut reported: Vec<Diagnostic> = vec![];
     for problem in problems {
-        if !told.contains(&problem) {
-            told.push(problem);
+        if !reported.contains(&problem) {
+            reported.push(problem);
         }
     }
-    told
+    reported
 }
 
 fn compiled_program(
@@ -240,7 +240,7 @@ fn program_file(
         Some(Some(only)) => Ok(only),
         Some(None) => Err(Box::new(
             problem
-                .at(switch.name.span, "nothing says which of several programs it runs")
+                .at(switch.name.span, "several programs could run on it, and none is named")
                 .help("name the program: `--program FILE`, or `--program SWITCH=FILE`"),
         )),
         None => Err(Box::new(

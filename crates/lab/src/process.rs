@@ -17,7 +17,7 @@ use std::time::Duration;
 /// Pause before a process that has ended is started again.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Time that a process has to end, in steps of a hundredth.
+/// Time in which a process must end, checked in a hundred steps.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How a process is started.
@@ -26,9 +26,9 @@ pub struct Launch {
     pub words: Vec<String>,
     /// Network namespace; `None` for the lab's own.
     pub space: Option<Space>,
-    /// Its standard input: a socket that listens.
+    /// Listening socket that becomes the process's standard input.
     pub listener: Option<TcpListener>,
-    /// File of its output.
+    /// File for the process's output.
     pub log: PathBuf,
     /// The lab's id.
     pub mark: String,

@@ -19,7 +19,7 @@ pub trait Commands {
     /// Does a line.
     fn perform(&mut self, line: &str, streams: Streams) -> Done;
 
-    /// The names that may stand at the end of a text, and where the last word begins.
+    /// Completions for the end of a text, and the position at which the last word begins.
     fn complete(&self, before: &str) -> (usize, Vec<String>);
 
     /// Hint for the next word.
@@ -86,7 +86,7 @@ fn from_pipe(commands: &RefCell<impl Commands>) -> bool {
 
 fn print(text: &str) {
     let mut out = std::io::stdout();
-    // Nobody listens.
+    // The reader of the output has gone.
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 

@@ -39,7 +39,7 @@ pub struct RealSettings {
     pub rack: PathBuf,
     /// Preprocessor macros of its programs.
     pub defines: Vec<String>,
-    /// Where the rack serves P4Runtime.
+    /// Address at which the rack serves P4Runtime.
     pub address: SocketAddr,
 }
 
@@ -282,7 +282,7 @@ fn join(network: &mut Network, devices: &[Space]) -> Result<(), String> {
     Ok(())
 }
 
-/// What the file says about virtual time.
+/// Notes on keys of the file that only have an effect in virtual time.
 fn without_effect(racked: &Racked) -> Vec<String> {
     let rack = &racked.rack;
     let is_harmed = |link: &rack_model::Link| {

@@ -52,9 +52,9 @@ pub struct SwitchRecord {
     pub device_id: u64,
     /// Address of the P4Runtime server.
     pub address: std::net::SocketAddr,
-    /// Where it serves BMv2's Thrift, if anywhere.
+    /// Address of BMv2's Thrift services; `None` if they are not served.
     pub thrift: Option<std::net::SocketAddr>,
-    /// The file of its program.
+    /// File of the switch's program.
     pub program: PathBuf,
 }
 
@@ -85,7 +85,7 @@ impl Registry {
         use std::os::unix::fs::DirBuilderExt;
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.0)?;
         let text = serde_json::to_string_pretty(record).map_err(io::Error::other)?;
-        // Nobody sees half of it.
+        // Other processes never see a partial file.
         let part = self.0.join(format!("{}.part", record.id));
         std::fs::write(&part, text)?;
         std::fs::rename(part, self.file(&record.id))
@@ -180,7 +180,7 @@ pub fn end_processes(id: &str) -> usize {
             break;
         }
         for process in marked {
-            // One that dies is there for a while.
+            // A dying process exists for a while.
             let _ = kill(Pid::from_raw(process), Signal::SIGKILL);
             ended.insert(process);
         }

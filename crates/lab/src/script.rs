@@ -100,8 +100,8 @@ fn duration(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_nanos(duration.as_ns()))
 }
 
-/// Runs a script to its end, even after failures; `told` gets each result at once.
-pub fn run(network: &Network, steps: &[Step], mut told: impl FnMut(&Outcome)) -> Vec<Outcome> {
+/// Runs a script to its end, even after failures; `report` gets each result at once.
+pub fn run(network: &Network, steps: &[Step], mut report: impl FnMut(&Outcome)) -> Vec<Outcome> {
     let (mut results, mut last) = (vec![], String::new());
     for Step { line, text, what } in steps {
         let (ok, output) = match what {
@@ -120,7 +120,7 @@ pub fn run(network: &Network, steps: &[Step], mut told: impl FnMut(&Outcome)) ->
             }
         };
         let result = Outcome { line: *line, text: text.clone(), ok, output };
-        told(&result);
+        report(&result);
         results.push(result);
     }
     results

@@ -40,7 +40,7 @@ impl SharedAddress {
             let served = runtime.block_on(async {
                 tokio::select! {
                     served = serve_devices(listener, devices, Limits::default(), stop) => served,
-                    // Who does not hang up is left behind.
+                    // Connections that stay open are abandoned.
                     () = async { drop(ending.await); tokio::time::sleep(PATIENCE).await } => Ok(()),
                 }
             });

@@ -17,7 +17,7 @@ impl Ending {
 
 /// Begins to listen to signals. `at_prompt`: the main thread reads commands, so that this one has to end the process; else [`Ending::wait`] returns, also upon SIGINT.
 pub fn on_signals(id: &str, registry: Registry, at_prompt: bool) -> Ending {
-    let (tell, told) = sync_channel(1);
+    let (sender, receiver) = sync_channel(1);
     let id = id.to_string();
     let listen = move || {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
@@ -41,10 +41,10 @@ pub fn on_signals(id: &str, registry: Registry, at_prompt: bool) -> Ending {
                 registry.remove(&id);
                 std::process::exit(143);
             }
-            let _ = tell.send(());
+            let _ = sender.send(());
         });
     };
     // Without the thread, signals act as on any process: the next lab cleans up.
     let _ = std::thread::Builder::new().name("signals".to_string()).spawn(listen);
-    Ending(told)
+    Ending(receiver)
 }

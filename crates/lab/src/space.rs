@@ -72,10 +72,10 @@ pub fn become_root() -> Result<(), String> {
     if user.is_root() {
         return Ok(());
     }
-    let told = |error: &dyn std::fmt::Display| format!("a user namespace cannot be created: {error}");
-    unshare(CloneFlags::CLONE_NEWUSER).map_err(|error| told(&error))?;
+    let failure = |error: &dyn std::fmt::Display| format!("a user namespace cannot be created: {error}");
+    unshare(CloneFlags::CLONE_NEWUSER).map_err(|error| failure(&error))?;
     let write = |file: &str, text: String| {
-        std::fs::write(format!("/proc/self/{file}"), text).map_err(|error| told(&error))
+        std::fs::write(format!("/proc/self/{file}"), text).map_err(|error| failure(&error))
     };
     write("uid_map", format!("0 {user} 1"))?;
     write("setgroups", "deny".to_string())?;

@@ -28,16 +28,17 @@ pub fn without_ipv6_on(interface: &str) {
 pub fn interface(name: &str, mac: Option<Mac>) -> Result<(), String> {
     let index = index(name)?;
     if let Some(mac) = mac {
-        netlink::set_mac(index, mac).map_err(|error| told(&format!("MAC address of {name}"), &error))?;
+        netlink::set_mac(index, mac).map_err(|error| failure(&format!("MAC address of {name}"), &error))?;
     }
-    netlink::set_up(index, true).map_err(|error| told(name, &error))
+    netlink::set_up(index, true).map_err(|error| failure(name, &error))
 }
 
 /// Addresses, routes and neighbours of a host; `name` is its first interface, which is up.
 pub fn configure(host: &Host, name: &str) -> Result<(), String> {
     let index = index(name)?;
     for network in &host.addresses {
-        netlink::add_address(index, *network).map_err(|error| told(&format!("address {network}"), &error))?;
+        netlink::add_address(index, *network)
+            .map_err(|error| failure(&format!("address {network}"), &error))?;
     }
     routes(host, index)
 }
@@ -50,31 +51,31 @@ pub fn restore(host: &Host, name: &str) -> Result<(), String> {
 fn routes(host: &Host, index: u32) -> Result<(), String> {
     let know = |address, mac| {
         netlink::add_neighbour(index, address, mac)
-            .map_err(|error| told(&format!("neighbour {address}"), &error))
+            .map_err(|error| failure(&format!("neighbour {address}"), &error))
     };
     host.neighbours.iter().try_for_each(|known| know(known.address, known.mac))?;
     let gateway = match host.gateway {
         None => return Ok(()),
         Some(Gateway::Address(address)) => address,
         Some(Gateway::Mac(mac)) => {
-            // A neighbour that nobody is: frames to all other networks carry its MAC address.
+            // A gateway address that no host has: frames to all other networks carry its MAC address.
             let address = Ipv4Addr::new(169, 254, 0, 1).into();
             know(address, mac)?;
             address
         }
     };
-    netlink::add_default_route(index, gateway).map_err(|error| told(&format!("gateway {gateway}"), &error))
+    netlink::add_default_route(index, gateway).map_err(|error| failure(&format!("gateway {gateway}"), &error))
 }
 
 /// Sets an interface up or down.
 pub fn set_up(name: &str, is_up: bool) -> Result<(), String> {
-    netlink::set_up(index(name)?, is_up).map_err(|error| told(name, &error))
+    netlink::set_up(index(name)?, is_up).map_err(|error| failure(name, &error))
 }
 
 fn index(name: &str) -> Result<u32, String> {
-    netlink::index(name).map_err(|error| told(&format!("interface {name}"), &error))
+    netlink::index(name).map_err(|error| failure(&format!("interface {name}"), &error))
 }
 
-fn told(what: &str, error: &dyn Display) -> String {
+fn failure(what: &str, error: &dyn Display) -> String {
     format!("{what}: {error}")
 }

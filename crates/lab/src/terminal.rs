@@ -1,4 +1,4 @@
-//! A terminal in a host: a window of X, or of tmux where there is no X.
+//! A terminal in a host: a window of X or, without X, of tmux.
 
 use crate::network::Network;
 use crate::process::own_command;

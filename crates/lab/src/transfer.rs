@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// How long a connection may take to be made.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Sends for so long from one host to another; how fast the receiver got it.
+/// Sends from one host to another for the given time; returns the receiver's rate.
 pub fn transfer(network: &Network, from: usize, to: usize, span: Duration) -> Result<Rate, String> {
     let name = |host: usize| network.lab.hosts[host].name.value.clone();
     let address = network.address(to).ok_or_else(|| format!("{} has no address", name(to)))?;

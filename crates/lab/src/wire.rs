@@ -51,7 +51,7 @@ impl End {
         End { source, sink, captures: None, carrier: None, queue: None }
     }
 
-    /// The other end of the cable of a switch's port; `queues` are told how many frames wait for the link.
+    /// The other end of the cable of a switch's port; `queues` receives the number of frames that wait for the link.
     pub fn of_cable(Cable { sink, source }: Cable, queues: Arc<QueueDepths>, port: Port) -> End {
         let (carrier, queue) = (Some(sink.carrier()), Some((queues, port)));
         End { carrier, queue, ..End::new(Box::new(source), Box::new(sink)) }
@@ -172,7 +172,7 @@ struct Direction {
 }
 
 impl Direction {
-    /// A frame has come; false if there is no room for it.
+    /// Takes a frame; false if there is no room for it.
     fn come(&mut self, frame: Vec<u8>, now: Time) -> bool {
         let has_room = self.queue.len() < self.capacity;
         if has_room {

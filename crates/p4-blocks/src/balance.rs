@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 const SLOTS: Parameter = Parameter {
     name: "slots",
-    about: "rows of the table of ports",
+    about: "rows of the port table",
     default: 64,
     range: (2, 4096),
     kind: Kind::PowerOfTwo,
@@ -19,7 +19,7 @@ macro_rules! weight {
     ($name:literal, $default:literal) => {
         Parameter {
             name: $name,
-            about: "share of this port",
+            about: "weight of this port",
             default: $default,
             range: (0, 1000),
             kind: Kind::Any,
@@ -31,8 +31,8 @@ macro_rules! weight {
 pub(crate) static WCMP: Block = Block {
     name: "wcmp",
     control: "Wcmp",
-    about: "one of up to 8 ports for a key, with shares by weights",
-    error: "a port gets more than its share by at most a factor of 1 + 1 / (slots x share), as shares are rounded to whole slots by the largest remainder; and by what a hash does to few keys.",
+    about: "one of up to 8 ports for a key, in proportion to their weights",
+    error: "the share of a port exceeds its weight by at most a factor of 1 + 1 / (slots x share), because shares are rounded to whole slots by the largest remainder; with few keys, the hash adds a deviation.",
     parameters: &[
         SLOTS,
         weight!("w0", 1),
@@ -71,7 +71,7 @@ pub(crate) static WCMP: Block = Block {
 pub(crate) static TWO_CHOICES: Block = Block {
     name: "two-choices",
     control: "TwoChoices",
-    about: "the less loaded of two random ports; a packet with `writes` brings the load of a port instead",
+    about: "the less loaded of two random ports; a packet with `writes` sets the load of a port instead",
     error: "with loads that are known at once, n packets on n ports give a port at most ln ln n / ln 2 + O(1) of them (Mitzenmacher 2001). Loads come by packets or from the control plane, and \
             packets between two of them go by old loads.",
     parameters: &[CELLS, KEY],

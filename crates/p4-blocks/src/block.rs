@@ -6,7 +6,7 @@ use crate::{Parameter, Values};
 pub struct Block {
     /// As `#include <p4rack/blocks/NAME.p4>` has it.
     pub name: &'static str,
-    /// Its control's name, unless the include gives another with `as=NAME`.
+    /// Default name of the control; an include may give another with `as=NAME`.
     pub control: &'static str,
     /// Summary of what it computes, in a line.
     pub about: &'static str,
@@ -84,7 +84,7 @@ pub struct Cost {
     pub state_bits: u64,
     /// Hashes computed for a packet.
     pub hashes: u32,
-    /// Its tables.
+    /// Tables of the block.
     pub tables: Vec<Entries>,
     /// Steps that follow from one another: hash, table, addition, access to a register array.
     pub stages: u32,

@@ -31,7 +31,7 @@ const BUCKETS: Parameter = Parameter {
 };
 const MANTISSA: Parameter = Parameter {
     name: "mantissa",
-    about: "leading bits of a value that count when the estimate is looked up, the first one included",
+    about: "leading bits of a value that are used to look up the estimate, including the leading one",
     default: 8,
     range: (4, 12),
     kind: Kind::Any,
@@ -39,7 +39,7 @@ const MANTISSA: Parameter = Parameter {
 
 const WINDOW: Parameter = Parameter {
     name: "window",
-    about: "bits of the number of the window that a cell keeps; 0: there are no windows, and the count goes on",
+    about: "bits of the window number that a cell stores; 0: no windows, the count never restarts",
     default: 0,
     range: (0, 8),
     kind: Kind::Any,
@@ -52,7 +52,7 @@ const COARSE: Parameter = Parameter { default: 6, ..MANTISSA };
 pub(crate) static BITMAP: Block = Block {
     name: "bitmap",
     control: "Bitmap",
-    about: "number of different keys up to about twice the number of cells",
+    about: "number of distinct keys, up to about twice the number of cells",
     error: "standard error sqrt(e^t - t - 1) / (t sqrt(cells)) for t = keys / cells (Whang, Vander-Zanden and Taylor 1990). Measured: at most 0.4 % with 8 KB and 100 to 50,000 keys \
             (`p4rack reproduce flexswitch fig2`). The estimate never falls within a window. With windows, a cell that no key touched for 2^window windows counts once more.",
     parameters: &[CELLS, MANTISSA, KEY, WINDOW],
@@ -77,7 +77,7 @@ pub(crate) static BITMAP: Block = Block {
 pub(crate) static HYPERLOGLOG: Block = Block {
     name: "hyperloglog",
     control: "HyperLogLog",
-    about: "number of different keys, of any size",
+    about: "number of distinct keys, without an upper limit",
     error: "standard error at most 1.04 / sqrt(cells) (Flajolet, Fusy, Gandouet and Meunier 2007), for any number of keys (Ertl 2017). Measured: mean error at most 0.87 / sqrt(cells) \
             (`cargo test -p p4-blocks --test paper`). With windows, a cell that no key touched for 2^window windows counts once more.",
     parameters: &[BUCKETS, COARSE, KEY, WINDOW],
@@ -464,7 +464,7 @@ estimates.apply();
 
 struct HyperLogLogModel {
     ranks: Vec<Windowed>,
-    /// What is missing in the sum of 2^-rank since all were 0.
+    /// Difference of the sum of 2^-rank from its value when all ranks were 0.
     missing: Windowed,
     occupied: Windowed,
     key: u32,

@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 const ROWS: Parameter = Parameter {
     name: "rows",
-    about: "hashes of the key, each with a row of cells",
+    about: "number of hashes of the key, each with a row of cells",
     default: 3,
     range: (1, 8),
     kind: Kind::Any,
@@ -30,7 +30,7 @@ pub(crate) const KEY: Parameter = Parameter {
 };
 const HALVINGS: Parameter = Parameter {
     name: "epoch",
-    about: "bits of the number of the epoch that a cell keeps",
+    about: "bits of the epoch number that a cell stores",
     default: 8,
     range: (4, 16),
     kind: Kind::Any,
@@ -40,8 +40,8 @@ const HALVINGS: Parameter = Parameter {
 pub(crate) static PLAIN: Block = Block {
     name: "count-min",
     control: "CountMin",
-    about: "adds an amount to what was counted for a key, and estimates the sum",
-    error: "never less than the truth; more by at most 2.72 / columns of all that was counted, but for a share of e^-rows of the keys (Cormode and Muthukrishnan 2005). \
+    about: "adds an amount to the sum for a key, and estimates the sum",
+    error: "never below the true sum; for all but a share e^-rows of the keys, above it by at most 2.72 / columns of the total of all amounts (Cormode and Muthukrishnan 2005). \
             Measured: `p4rack reproduce flexswitch table1`.",
     parameters: &[ROWS, COLUMNS, KEY],
     check: any,
@@ -56,8 +56,8 @@ pub(crate) static PLAIN: Block = Block {
 pub(crate) static CONSERVATIVE: Block = Block {
     name: "count-min-conservative",
     control: "CountMinConservative",
-    about: "count-min whose rows take no more than the estimate of the rows before them",
-    error: "never less than the truth, by induction: the estimate of the rows before, and cell plus amount, are both at least the truth, and the lesser of them is \
+    about: "count-min in which a row never exceeds the estimate of the rows before it (conservative update)",
+    error: "never below the true sum, by induction: the estimate of the rows before, and cell plus amount, are both at least the truth, and the lesser of them is \
             stored. Never more than plain count-min. Measured: false positives at most half of plain count-min's with 3 rows or more (`p4rack reproduce flexswitch table1`). \
             Counts cannot be taken back, and sketches of two devices cannot be added.",
     parameters: &[ROWS, COLUMNS, KEY],
@@ -74,7 +74,7 @@ pub(crate) static CONSERVATIVE: Block = Block {
 pub(crate) static DECAY: Block = Block {
     name: "count-min-decay",
     control: "CountMinDecay",
-    about: "count-min whose counts are halved with each new epoch, when a packet comes by",
+    about: "count-min whose cells are halved for each new epoch, at the next packet of the cell",
     error: "never less than the sum that is halved (rounding down) with each epoch, by the same halvings of the sum and of a cell that is at least the sum. After 2^epoch epochs \
             without a packet, a cell counts as younger than it is: let epochs be long.",
     parameters: &[ROWS, COLUMNS, KEY, HALVINGS],

@@ -21,7 +21,7 @@ pub(crate) const BITS: Parameter = Parameter {
 };
 const MANTISSA: Parameter = Parameter {
     name: "mantissa",
-    about: "leading bits of an operand that count, the first one included",
+    about: "leading bits of an operand that are used, including the leading one",
     default: 6,
     range: (1, 10),
     kind: Kind::Any,
@@ -35,7 +35,7 @@ const STEPS: Parameter = Parameter {
 };
 pub(crate) const POINT: Parameter = Parameter {
     name: "point",
-    about: "bits of the quotient after the point",
+    about: "bits of the quotient after the binary point",
     default: 0,
     range: (0, 32),
     kind: Kind::Any,
@@ -45,7 +45,7 @@ pub(crate) const POINT: Parameter = Parameter {
 pub(crate) static MULTIPLY: Block = Block {
     name: "multiply",
     control: "Multiply",
-    about: "product of two values; the greatest value if it does not fit",
+    about: "product of two values; the largest value if the product does not fit",
     error: "mean error with 32 bits 9.6 % for mantissa 3 and fraction 7, 3.5 % for 4 and 8, 0.85 % for 6 and 10, of operands that are log-uniform and whose product fits. \
             Measured: `p4rack reproduce flexswitch table2`. The product is biased upwards: in a loop, approximate only the small term.",
     parameters: &[BITS, MANTISSA, STEPS],
@@ -61,8 +61,8 @@ pub(crate) static MULTIPLY: Block = Block {
 pub(crate) static DIVIDE: Block = Block {
     name: "divide",
     control: "Divide",
-    about: "quotient of two values, 0 where it is below the least step; the greatest value for division by 0",
-    error: "as of `multiply`, and half a step of the result: small quotients want bits after the point",
+    about: "quotient of two values, 0 below the smallest step; the largest value for division by 0",
+    error: "that of `multiply`, plus half a step of the result: small quotients need bits after the binary point",
     parameters: &[BITS, MANTISSA, STEPS, POINT],
     check,
     ports: |values| operands(values, "quotient"),

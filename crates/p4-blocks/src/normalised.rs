@@ -19,7 +19,7 @@ use std::fmt::Write;
 
 const MANTISSA: Parameter = Parameter {
     name: "mantissa",
-    about: "bits after the leading one that count",
+    about: "bits after the leading one that are used",
     default: 6,
     range: (2, 12),
     kind: Kind::Any,
@@ -34,7 +34,7 @@ const CORRECTION: u64 = 5;
 pub(crate) static MULTIPLY: Block = Block {
     name: "multiply-normalised",
     control: "MultiplyNormalised",
-    about: "product of two values; the greatest value if it does not fit",
+    about: "product of two values; the largest value if the product does not fit",
     error: "mean error with 6 bits of mantissa 0.35 % for 16 bits, 0.43 % for 32, 0.46 % for 64, of operands that are log-uniform and whose product fits; halved with each further \
             bit. Measured: `p4rack reproduce flexswitch table2`.",
     parameters: &[BITS, MANTISSA],
@@ -50,8 +50,8 @@ pub(crate) static MULTIPLY: Block = Block {
 pub(crate) static DIVIDE: Block = Block {
     name: "divide-normalised",
     control: "DivideNormalised",
-    about: "quotient of two values, 0 where it is below half of the least step; the greatest value for division by 0",
-    error: "as of `multiply-normalised`, and half a step of the result: small quotients want bits after the point",
+    about: "quotient of two values, 0 below half of the smallest step; the largest value for division by 0",
+    error: "that of `multiply-normalised`, plus half a step of the result: small quotients need bits after the binary point",
     parameters: &[BITS, MANTISSA, POINT],
     check,
     ports: |values| operands(values, "quotient"),

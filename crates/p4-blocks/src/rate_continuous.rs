@@ -19,14 +19,14 @@ use crate::{Block, Body, Cost, Entries, Model, Parameter, Port, Values};
 
 const INTERVAL: Parameter = Parameter {
     name: "interval",
-    about: "the rate is for 2^interval units of `now`; a quarter of it is the half-life of what was counted",
+    about: "the rate is per 2^interval units of `now`; the half-life of counted amounts is a quarter of that",
     default: 10,
     range: (4, 30),
     kind: Kind::Any,
 };
 const MANTISSA: Parameter = Parameter {
     name: "mantissa",
-    about: "bits after the leading one that count in tables",
+    about: "bits after the leading one that tables use",
     default: 6,
     range: (2, 12),
     kind: Kind::Any,
@@ -41,8 +41,8 @@ const HELD: u32 = 56;
 pub(crate) static RATE_CONTINUOUS: Block = Block {
     name: "rate-continuous",
     control: "RateContinuous",
-    about: "amounts for each interval, as of the moment before the packet, for each cell; older amounts count less",
-    error: "mean within 5 % of the truth for packets at random times, whatever their rate: errors of tables are not fed back. Measured: 1 to 10,000 events for each interval \
+    about: "amount per interval just before the packet, for each cell; older amounts have a lower weight",
+    error: "mean within 5 % of the true rate for packets at random times, at any rate: errors of tables are not fed back. Measured: 1 to 10,000 events for each interval \
             (`cargo test -p p4-blocks --test rates`). 94 % of a step after one interval. Packets at regular times see less than the truth if there are few for each interval. 32 half-lives without a packet count as more if `now` wraps.",
     parameters: &[INTERVAL, MANTISSA, CELLS],
     check: any,
@@ -135,7 +135,7 @@ if (!held_is_zero) {{
 }
 
 struct Rates {
-    /// What is held, and the number of its half-life.
+    /// The decayed sum of each cell, and the number of the half-life of its last update.
     cells: Vec<(u64, u32)>,
     half_life: u32,
     mantissa: u32,

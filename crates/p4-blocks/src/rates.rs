@@ -13,7 +13,7 @@ pub(crate) const CELLS: Parameter = Parameter {
 };
 const SHIFT: Parameter = Parameter {
     name: "shift",
-    about: "a sample has the weight 2^-shift",
+    about: "the weight of a sample is 2^-shift",
     default: 3,
     range: (1, 16),
     kind: Kind::Any,
@@ -30,8 +30,8 @@ const INTERVAL: Parameter = Parameter {
 pub(crate) static EWMA: Block = Block {
     name: "ewma",
     control: "Ewma",
-    about: "exponentially weighted moving average of samples, for each cell; the average begins at 0",
-    error: "at most 1: the cell has `shift` bits after the point, so that small differences count; each step rounds by less than 2^-shift, and the sum of these, weighted as the samples \
+    about: "exponentially weighted moving average of samples, for each cell; its initial value is 0",
+    error: "at most 1: the cell has `shift` bits after the binary point, so that small differences count; each step rounds by less than 2^-shift, and the sum of these, weighted as the samples \
             are, is less than 1.",
     parameters: &[SHIFT, CELLS],
     check: any,
@@ -47,12 +47,12 @@ pub(crate) static EWMA: Block = Block {
     cost: |values| state(values, 32 + values.get("shift"), 1),
 };
 
-/// What was counted in the last whole interval.
+/// Amount counted in the last whole interval.
 pub(crate) static RATE_INTERVAL: Block = Block {
     name: "rate-interval",
     control: "RateInterval",
-    about: "sum of the amounts of the last interval that ended, for each cell",
-    error: "exact for the last whole interval, if `now` is not wrapped between two packets of a cell: the first packet of an interval publishes the sum, and an interval without packets is 0.",
+    about: "sum of the amounts in the last complete interval, for each cell",
+    error: "exact for the last complete interval, if `now` does not wrap around between two packets of a cell: the first packet of an interval publishes the sum, and an interval without packets is 0.",
     parameters: &[INTERVAL, CELLS],
     check: any,
     ports: |values| {
@@ -78,8 +78,8 @@ pub(crate) static RATE_INTERVAL: Block = Block {
 pub(crate) static QUEUE_METER: Block = Block {
     name: "queue-meter",
     control: "QueueMeter",
-    about: "least depth that packets have seen in the current interval, and in the last one, for each queue; 0 for an interval without packets and for interval 0",
-    error: "exact for the packets of the interval; what the queue does between packets is not seen. A register array belongs to ingress or to egress: on a switch whose queue depth is known in \
+    about: "minimum depth seen by packets in the current interval, and in the last one, for each queue; 0 for an interval without packets and for interval 0",
+    error: "exact for the packets of the interval; the depth between packets is not measured. A register array belongs to ingress or to egress: on a switch whose queue depth is known in \
             egress, the result is there.",
     parameters: &[INTERVAL, CELLS],
     check: any,
@@ -107,8 +107,8 @@ pub(crate) static QUEUE_METER: Block = Block {
 pub(crate) static PERIODIC: Block = Block {
     name: "periodic",
     control: "Periodic",
-    about: "1 for the first packet of each interval, and the number of intervals that ended since the last one, for each cell",
-    error: "late by the time to the next packet: whoever does the work has to do it for all intervals that ended. Counts modulo 2^(32 - interval).",
+    about: "1 for the first packet of each interval, and the number of intervals that have ended since the cell's last packet, for each cell",
+    error: "late by the time until the next packet; the work must then be done for all intervals that have ended. Counts modulo 2^(32 - interval).",
     parameters: &[INTERVAL, CELLS],
     check: any,
     ports: |values| {

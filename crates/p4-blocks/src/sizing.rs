@@ -11,7 +11,7 @@ pub struct Sized {
     pub error: f64,
 }
 
-/// What the error of a block is, if sizes change it.
+/// The measure of a block's error, in words; `None` if the error does not depend on sizes.
 pub fn error_of(block: &Block) -> Option<&'static str> {
     Some(match block.name {
         "bitmap" | "hyperloglog" => "mean relative error of the number of keys",

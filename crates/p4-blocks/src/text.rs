@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 pub enum Form {
     /// The block, for limited switches.
     Approximate,
-    /// Its exact twin, for software devices.
+    /// The exact twin of the block, for software devices.
     Exact,
 }
 

@@ -11,7 +11,7 @@ use std::fmt::Write;
 
 const ROWS: Parameter = Parameter {
     name: "rows",
-    about: "hashes of the key, each with a row of cells",
+    about: "number of hashes of the key, each with a row of cells",
     default: 2,
     range: (1, 8),
     kind: Kind::Any,
@@ -32,7 +32,7 @@ const ROUTES: Parameter = Parameter {
 };
 const TIMEOUT: Parameter = Parameter {
     name: "timeout",
-    about: "a burst ends with a gap of more than this, in units of `now`",
+    about: "a longer gap between packets ends a burst, in units of `now`",
     default: 500,
     range: (1, 1 << 30),
     kind: Kind::Any,
@@ -42,8 +42,8 @@ const TIMEOUT: Parameter = Parameter {
 pub(crate) static MIN_TIMESTAMP: Block = Block {
     name: "min-timestamp",
     control: "MinTimestamp",
-    about: "how long ago a key was last seen, and notes that it is seen now",
-    error: "never more than the truth, as each cell of the key has its last time or a later one. Less only if other keys wrote all of its cells since.",
+    about: "time since a key was last seen; the key then counts as seen now",
+    error: "never above the true time, because each cell of the key stores the key's last time or a later one. Below it only if other keys have since written all cells of the key.",
     parameters: &[ROWS, COLUMNS, KEY],
     check: any,
     ports: |values| {
@@ -76,7 +76,7 @@ pub(crate) static MIN_TIMESTAMP: Block = Block {
 pub(crate) static FLOWLET: Block = Block {
     name: "flowlet",
     control: "Flowlet",
-    about: "a route for the packet: the one of its burst, or the wished one if a new burst begins",
+    about: "a route for the packet: that of its burst, or the desired one if a new burst begins",
     error: "a burst never changes its route, as a cell that was written within the timeout keeps its part. A new burst is missed, and keeps the route, if other flows wrote both of its \
             cells within the timeout; it gets another route than the wished one if they wrote the second only. Measured: missed less than 1.2 % with 2 cells in each row for a flow \
             (`cargo test -p p4-blocks --test flowlets`).",

@@ -1,4 +1,4 @@
-//! What holds for every input of a block; each property notices a fault that is planted.
+//! Properties that hold for every input of a block. The test of each property detects an injected fault.
 
 use base_time::Rng;
 use p4_blocks::{Block, Model, find};

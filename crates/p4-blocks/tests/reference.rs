@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 #[test]
 fn the_reference_lists_every_block() {
-    let mut out = "# Blocks\n\nHow to use them: [blocks.md](blocks.md). This page is made by `UPDATE_EXPECT=1 cargo test -p p4-blocks --test reference`. Costs are those of the default parameters; costs on a Tofino are not there yet.\n".to_string();
+    let mut out = "# Blocks\n\nHow to use them: [blocks.md](blocks.md). This page is made by `UPDATE_EXPECT=1 cargo test -p p4-blocks --test reference`. Costs are those of the default parameters; costs on a Tofino are not computed yet.\n".to_string();
     for block in BLOCKS {
         let values = block.defaults();
         let request = Request { values: values.clone(), control: block.control.to_string() };

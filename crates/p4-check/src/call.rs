@@ -170,7 +170,7 @@ impl Checker {
                 codes::TYPE_ARGUMENTS,
                 span,
                 title,
-                format!("{} given, {} wanted", args.len(), params.len()),
+                format!("expected {}, found {}", params.len(), args.len()),
             );
             return None;
         }

@@ -122,7 +122,7 @@ pub fn printed(merged: &Merged) -> Result<Program, Finding> {
     compile(&text).map_err(|refusal| finding(Step::Merge, refusal.title, format!("{}\n{text}", refusal.text)))
 }
 
-/// What an app would see of an outcome.
+/// The part of an outcome that belongs to an app.
 fn own(
     outcome: Outcome,
     app: usize,

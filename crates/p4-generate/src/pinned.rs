@@ -206,7 +206,7 @@ fn touched(program: &Arc<Program>, given: &Inputs) -> Result<Vec<Vec<usize>>, St
     })
 }
 
-/// What `f` makes of the trace of each packet.
+/// Applies `f` to the trace of each packet.
 fn each_packet<T>(
     program: &Arc<Program>,
     given: &Inputs,

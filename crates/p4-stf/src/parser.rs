@@ -459,7 +459,7 @@ impl Cursor {
         if self.take(sign) {
             Ok(())
         } else {
-            Err(mistake(&format!("`{sign}` is wanted"), self.here(), "here"))
+            Err(mistake(&format!("expected `{sign}`"), self.here(), "here"))
         }
     }
 

@@ -123,7 +123,7 @@ fn bad_entries() {
               |
             3 | add t a:x b()
               |         ^ such as `12`, `0x1f`, `0b1*0`
-            error[P4R0420]: `)` is wanted
+            error[P4R0420]: expected `)`
              --> t.stf:4:16
               |
             4 | add t a:1 b(x:1
@@ -214,7 +214,7 @@ fn bad_objects() {
          meter_set_rates m 1\nmeter_set_rates m 1 1.x:3\nmirroring_add 1 4294967296\nmc_node_create\n\
          mc_node_create 1 2 2\nmc_node_create 1 2 | 3 3\nmc_node_update 1\nmc_set_lag_membership 1\n",
         expect![[r#"
-            error[P4R0420]: `(` is wanted
+            error[P4R0420]: expected `(`
              --> t.stf:1:16
               |
             1 | check_counter c

@@ -18,7 +18,7 @@ pub fn fill_commands(program: &Program, writes: &[Write]) -> String {
     more_commands(String::new(), program, &writes)
 }
 
-/// The same, behind other commands.
+/// The same, after other commands.
 pub(crate) fn more_commands(before: String, program: &Program, writes: &[&Write]) -> String {
     let mut commands = Commands { best: best(writes), ..Commands::new(program, before) };
     writes.iter().for_each(|write| commands.write(write));

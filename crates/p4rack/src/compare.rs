@@ -86,7 +86,7 @@ pub struct Comparison {
     pub outputs: BTreeMap<String, Distribution>,
 }
 
-/// What came of a packet: values by output, and the frames that were sent.
+/// Result of a packet: the values of each output, and the frames sent with their ports.
 type Outcome = (Vec<(String, u128)>, Vec<(u32, Vec<u8>)>);
 
 /// Runs both programs on the packets of two equal feeds.
@@ -171,7 +171,7 @@ impl Comparison {
         let widths: Vec<usize> =
             (0..9).map(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0)).collect();
         let mut out = format!(
-            "{} packets, of which {} leave otherwise with exact twins\nerrors of blocks relative to their exact twins:\n\n",
+            "{} packets, of which {} leave differently with exact twins\nerrors of blocks relative to their exact twins:\n\n",
             self.packets, self.leave_otherwise
         );
         for row in &rows {
@@ -184,7 +184,7 @@ impl Comparison {
         if self.unpaired > 0 {
             let _ = writeln!(
                 out,
-                "\n{} values have no counterpart, as a packet took another path with exact twins",
+                "\n{} values have no counterpart, because a packet took another path with exact twins",
                 self.unpaired
             );
         }

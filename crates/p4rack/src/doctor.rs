@@ -121,7 +121,7 @@ mod tests {
         let none = tool("nothing", "p4rack-has-no-such-program", "apt-get install nothing");
         assert!(!none.works);
         assert_eq!(none.message, "`p4rack-has-no-such-program` is not installed: apt-get install nothing");
-        // Machine code is there wherever these tests run.
+        // Machine code works on every machine on which these tests run.
         assert!(machine_code().works, "{:?}", machine_code());
     }
 }

@@ -19,9 +19,9 @@ pub struct Options {
     pub files: Vec<PathBuf>,
     /// Sanitizers, as `-fsanitize` takes them. Handlers are then isolated.
     pub sanitize: Option<String>,
-    /// Where calls run.
+    /// Whether calls run in this process or in separate ones.
     pub isolation: Isolation,
-    /// For what handlers draw.
+    /// Seed of the handlers' random numbers.
     pub seed: u64,
 }
 

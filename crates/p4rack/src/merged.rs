@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub struct Sharing {
     /// Each app's names and numbers, with its class as written.
     pub apps: Vec<(Share, Option<String>)>,
-    /// What control planes have to keep to, in sentences.
+    /// Rules for control planes, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -21,17 +21,17 @@ pub struct Sharing {
 pub struct Sharer<'a> {
     /// Name, class and priority.
     pub app: ir_merge::App<'a>,
-    /// Where the file says so.
+    /// Place in the file.
     pub span: Span,
 }
 
-/// A merged program, compiled from what is printed of it.
+/// A merged program, compiled from its printed text.
 pub struct Joined {
     /// The program.
     pub program: Arc<Program>,
-    /// Its source.
+    /// Source of the merged program.
     pub text: String,
-    /// Its apps.
+    /// The merged apps.
     pub sharing: Sharing,
 }
 
@@ -93,12 +93,12 @@ pub fn refuse(rack: &Rack) -> Vec<Diagnostic> {
             continue;
         }
         found.extend(others.iter().map(|(_, other)| {
-            let title = format!("device `{}` is of several apps", device.name.value);
+            let title = format!("device `{}` belongs to several apps", device.name.value);
             Diagnostic::error(rack_codes::NOT_SUPPORTED, title)
                 .at(other.span, "named again here")
                 .at(first.span, "first named here")
-                .note("apps share a device where each of them runs on it as a whole, and on no other")
-                .help("give each app devices of its own, or one device to all of them")
+                .note("apps can share a device only if each of them runs on it as a whole, and on no other device")
+                .help("give each app its own devices, or all apps the same device")
         }));
     }
     for group in groups(rack) {
@@ -136,7 +136,7 @@ pub fn entries(sharing: &Sharing, apps: &[(Entries, Span)]) -> Result<Entries, V
     if found.is_empty() { Ok(Entries::of(writes)) } else { Err(found) }
 }
 
-/// The app that stands for those of a group.
+/// The app that represents the apps of a group.
 pub fn stand_in(rack: &Rack, group: &[usize]) -> App {
     let names: Vec<&str> = group.iter().map(|at| rack.apps[*at].name.value.as_str()).collect();
     let first = &rack.apps[group[0]];

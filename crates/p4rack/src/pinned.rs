@@ -128,7 +128,7 @@ fn union_key(found: &Keys, app: &App, pinning: &Pinning) -> Result<Vec<Name>, Di
             Err(Diagnostic::error(codes::BAD_KEY, title)
                 .at(span, format!("`{key}` depends on more than the packet and entries"))
                 .at(pinning.affinity.span, "so its flows cannot be pinned")
-                .note("`p4rack analyze` shows what stands in the way")
+                .note("`p4rack analyze` shows the obstacles")
                 .help("process all flows at one place, `affinity = \"high\"` or `\"low\"`, or write the key as `flow_key`"))
         }
         _ => Ok(found.key.parts.iter().map(|part| part.name.clone()).collect()),
@@ -159,8 +159,8 @@ fn shard_key(pinning: &Pinning, key: &[Name], found: &Keys) -> Result<ShardKey, 
             match key.iter().position(|known| known == name) {
                 Some(at) => parts.push(at),
                 None => wrong.push(
-                    Diagnostic::error(codes::BAD_KEY, format!("`{name}` is no part of the flow's key"))
-                        .at(part.span, "packets of one flow could have different ones")
+                    Diagnostic::error(codes::BAD_KEY, format!("`{name}` is not part of the flow's key"))
+                        .at(part.span, "packets of one flow could have different values")
                         .suggest(name, key.iter().map(Name::as_str)),
                 ),
             }

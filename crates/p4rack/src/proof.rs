@@ -106,7 +106,7 @@ pub fn prove_placement(
     proved(&case, &app.whole, trial)
 }
 
-/// How a region that a policy chose went: its proof, or why it is no cut.
+/// Result for a region that `--cut` selects: its proof, or the reason why it is refused.
 pub type CutProof = (Name, Result<Proved, Vec<Diagnostic>>);
 
 /// Proves each region that a policy chooses, alone on the first device that is not the origin. Passes each result to

@@ -80,7 +80,7 @@ pub struct SplitApp {
     pub whole: Arc<Program>,
     /// Device of each region; devices are numbered as in the rack.
     pub placement: Placement,
-    /// How it was cut.
+    /// Result of the splitter.
     pub split: Split,
     /// Predicted cost by objective; empty for a placement by hand.
     pub costs: Vec<Cost>,
@@ -94,7 +94,7 @@ pub struct SplitApp {
     pub sharing: Option<Sharing>,
     /// Externs of its devices, with the app's handlers.
     pub offers: Offers,
-    /// What has been copied, if its flows are pinned.
+    /// The tables and objects that have copies; `None` if the app's flows are not pinned.
     pub pinned: Option<Pinned>,
     /// The program before that.
     pub unpinned: Option<Unpinned>,
@@ -185,15 +185,15 @@ pub fn load(path: &Path, extra_defines: &[String], map: &mut SourceMap) -> Resul
     load_as(path, extra_defines, map, &|_| (), &mut |_| ())
 }
 
-/// [`load`] for a rack modified by `change`. `tell` is called when a step begins.
+/// [`load`] for a rack modified by `change`. `report` is called when a step begins.
 pub fn load_as(
     path: &Path,
     extra_defines: &[String],
     map: &mut SourceMap,
     change: &dyn Fn(&mut Rack),
-    tell: &mut dyn FnMut(Step),
+    report: &mut dyn FnMut(Step),
 ) -> Result<Racked, Vec<Diagnostic>> {
-    tell(Step::Check);
+    report(Step::Check);
     let Read { rack, apps, rules, own_entries, stage_entries, captures, mut warnings } =
         read(path, extra_defines, map, change)?;
     let sources = map.files().map(|file| PathBuf::from(file.name().as_str())).collect();
@@ -203,13 +203,13 @@ pub fn load_as(
         let name = &model.name.value;
         let (placement, split, costs) = match &model.map {
             Regions::Planned => {
-                tell(Step::Analyze(name));
+                report(Step::Analyze(name));
                 let mut problem = RackProblem::new(&rack, at, program.clone(), &rules, &[])?;
-                tell(Step::Plan(name));
+                report(Step::Plan(name));
                 problem.best().map_err(|found| in_app(found, model))?
             }
             Regions::ByHand(regions) => {
-                tell(Step::Split(name));
+                report(Step::Split(name));
                 let regions = handlers::placed(&rack, model, regions, &program)?;
                 let placement = by_hand(&rack, at, &regions, &program)?;
                 let split = split(&program, &placement).map_err(|found| {
@@ -224,7 +224,7 @@ pub fn load_as(
                 (placement, split, vec![])
             }
         };
-        tell(Step::Compile(name));
+        report(Step::Compile(name));
         let (parts, texts) = print_parts(&split, &placement, map)?;
         warnings.extend(split.warnings.iter().cloned());
         check_offers(&rack, &placement, &parts)?;
@@ -318,10 +318,10 @@ struct Read {
 struct ReadApp {
     program: Arc<Program>,
     entries: Entries,
-    /// The apps it stands for, if it is merged.
+    /// The apps that were merged to this one.
     sharing: Option<Sharing>,
     offers: Offers,
-    /// What has been copied, if it is pinned.
+    /// The tables and objects that have copies; `None` if the app is not pinned.
     pinned: Option<Pinned>,
     unpinned: Option<Unpinned>,
 }

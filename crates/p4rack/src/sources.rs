@@ -33,7 +33,7 @@ fn bytes(path: &Path) -> Result<Vec<u8>, NoText> {
     })
 }
 
-/// The text of bytes that have to be UTF-8, without a byte-order mark.
+/// Decodes bytes, which must be UTF-8, and removes a byte-order mark.
 pub fn decoded(bytes: &[u8]) -> Result<String, String> {
     no_other_form(bytes)?;
     match base_diag::from_utf8(bytes) {
@@ -88,7 +88,7 @@ pub fn unreadable(path: &Path, why: NoText) -> Diagnostic {
     }
 }
 
-/// The file that is there and that `path` is likely a slip of.
+/// The existing file whose name is most similar to `path`.
 pub fn near(path: &Path) -> Option<PathBuf> {
     let name = path.file_name()?.to_str()?;
     let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());

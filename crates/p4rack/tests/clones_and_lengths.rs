@@ -76,7 +76,7 @@ fn clones_are_truncated_as_those_of_the_whole_program() {
     }
 }
 
-/// Where the frame as received is not known, or the length that egress tracks counts, sessions cannot truncate.
+/// Sessions cannot truncate clones if the received frame is not known, or if egress reads the tracked length.
 #[test]
 fn clones_that_cannot_be_truncated_exactly() {
     let by_port =

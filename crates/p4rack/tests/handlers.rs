@@ -268,7 +268,7 @@ int remote_handler(p4r_ctx *ctx, const request_t *req, response_t *res) {
 }
 "#;
 
-/// Its faults, as packets show them.
+/// Packets show the faults of the SNAT that the paper prints.
 #[test]
 fn the_printed_snat_is_wrong() {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("handlers-printed");

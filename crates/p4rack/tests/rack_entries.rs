@@ -339,7 +339,7 @@ fn a_device_runs_the_part_of_one_app() {
     let found = rack::load(&directory, &[], &mut map).err().expect("a refusal");
     let shown = text(&found, &map).replace(&format!("{}/", directory.display()), "");
     expect![[r#"
-        error[P4R0611]: device `nic` is of several apps
+        error[P4R0611]: device `nic` belongs to several apps
           --> RACK.toml:13:10
            |
          9 | map = { R = "nic" }
@@ -348,8 +348,8 @@ fn a_device_runs_the_part_of_one_app() {
         13 | origin = "nic"
            |          ^^^^^ named again here
            |
-           = note: apps share a device where each of them runs on it as a whole, and on no other
-           = help: give each app devices of its own, or one device to all of them
+           = note: apps can share a device only if each of them runs on it as a whole, and on no other device
+           = help: give each app its own devices, or all apps the same device
     "#]]
     .assert_eq(&shown);
     // Best effort: the system clears its directory for temporary files.

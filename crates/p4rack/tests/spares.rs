@@ -168,7 +168,7 @@ fn a_device_that_comes_back_is_used_again_after_the_hold_down() {
     assert!((10_000..40_000).contains(&waited), "{waited} us");
 }
 
-/// What fails by itself again and again is used more and more rarely.
+/// A device that keeps failing is used more and more rarely.
 #[test]
 fn a_link_that_loses_frames_for_long_waits_longer_each_time() {
     let loss = FaultKind::Loss { link: TO_NIC1, from: None, share: Probability::from_ppb(300_000_000) };

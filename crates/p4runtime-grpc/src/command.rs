@@ -23,7 +23,7 @@ pub type Reply<T> = oneshot::Sender<Result<T, Status>>;
 /// Receiver of a read's result and status.
 pub type Found = oneshot::Sender<(Pieces, Result<(), Status>)>;
 
-/// Something to do.
+/// A command for the owner of the switch.
 pub enum Command {
     /// Asks whether a `Write` with this head would be allowed. The updates are not decoded yet.
     MayWrite(Box<WriteRequest>, Reply<()>),
@@ -31,17 +31,17 @@ pub enum Command {
     MaySetConfig(Box<SetForwardingPipelineConfigRequest>, Reply<()>),
     /// The RPC `Write`, and the memory it uses.
     Write(Box<WriteRequest>, Hold, Reply<()>),
-    /// The same by whoever runs the switch, who needs no election id.
+    /// `Write` by the operator of the switch, without an election id.
     Operate(Box<WriteRequest>, Reply<()>),
     /// The RPC `Read`.
     Read(ReadRequest, Hold, Found),
-    /// The same, of the program that runs, whatever is saved.
+    /// `Read` of the running program, even if another program is saved.
     ReadRunning(ReadRequest, Hold, Found),
     /// The RPC `SetForwardingPipelineConfig`, and the memory it uses.
     SetConfig(Box<SetForwardingPipelineConfigRequest>, Hold, Reply<()>),
     /// The slow part of a call has ended on another thread, successfully or not. The number is the owner's.
     Prepared(u64, bool),
-    /// So many batches of what controllers have written are kept, or why the last of them are not.
+    /// This number of batches is saved, or the reason why the last of them cannot be saved.
     Kept(u64, Result<(), String>),
     /// The RPC `GetForwardingPipelineConfig`.
     GetConfig(GetForwardingPipelineConfigRequest, Reply<GetForwardingPipelineConfigResponse>),
@@ -55,11 +55,11 @@ pub enum Command {
     Close(StreamId),
     /// Description and counters of the switch.
     Show(oneshot::Sender<ShowResponse>),
-    /// An operator's, or a controller's, which says its election id.
+    /// A request of an operator, or of a controller, with its election id.
     Steer(Option<Uint128>, Steer, Reply<()>),
-    /// One port more, as `-i` says it.
+    /// Adds a port, written as for `-i`.
     AddPort(String, Reply<()>),
-    /// One less.
+    /// Removes a port.
     RemovePort(u32, Reply<()>),
     /// Traces a frame.
     Trace(TraceRequest, Reply<TraceResponse>),
@@ -67,7 +67,7 @@ pub enum Command {
     Agent(DeviceId, Box<Heard>),
     /// Metrics in Prometheus's text form.
     Metrics(oneshot::Sender<String>),
-    /// End, in order.
+    /// Ends the owner after the earlier commands.
     Stop,
 }
 
@@ -91,7 +91,7 @@ pub struct Front {
     admission: Admission,
 }
 
-/// A queue of so many commands: its two ends. Clients are kept within limits.
+/// The two ends of a queue of `commands` commands. `limits` apply to clients.
 pub fn queue(commands: usize, limits: Limits) -> (Front, Receiver<Command>) {
     let (commands, asked) = bounded(commands);
     let front = Front {
@@ -105,15 +105,15 @@ pub fn queue(commands: usize, limits: Limits) -> (Front, Receiver<Command>) {
     (front, asked)
 }
 
-/// Why a command did not get through; it comes back where there is no room now.
+/// Reason why a command was not sent; if the queue is full, it contains the command.
 pub(crate) enum Stuck {
     Full(Command),
     Gone,
 }
 
 impl Front {
-    /// From now on only those with this secret are served; without one, the first controller of a rack may bring one, if it
-    /// `learns`.
+    /// Serves only clients with this secret from now on. Without one, the secret of the first controller of a rack is kept, if `learns`
+    /// is true.
     pub fn guard(&self, secret: Option<Secret>, learns: bool) {
         self.gate.set(secret, learns);
     }
@@ -158,7 +158,7 @@ impl Front {
 
     /// Asks the owner to end; waits for room.
     pub fn stop(&self) {
-        // Who is gone has ended.
+        // A client that is gone has ended.
         let _ = self.send_blocking(Command::Stop);
     }
 }

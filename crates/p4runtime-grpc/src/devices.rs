@@ -23,12 +23,12 @@ use std::sync::Arc;
 use tonic::metadata::MetadataMap;
 use tonic::{Request, Response, Streaming};
 
-/// Devices that have one address for all, by device id. A clone is the same.
+/// Devices with a common address, by device id. Clones share the devices.
 #[derive(Clone)]
 pub struct Devices(Arc<BTreeMap<u64, Front>>);
 
 impl Devices {
-    /// These devices; of several with one id, the last.
+    /// Collects devices; if several have the same id, the last one counts.
     pub fn new(fronts: impl IntoIterator<Item = (u64, Front)>) -> Devices {
         Devices(Arc::new(fronts.into_iter().collect()))
     }
@@ -112,7 +112,7 @@ impl P4Runtime for Devices {
             let front = match front {
                 Ok(front) => front.clone(),
                 Err(why) => {
-                    telling.tell(Err(why));
+                    telling.send(Err(why));
                     return;
                 }
             };

@@ -102,7 +102,7 @@ mod tests {
         let expected = Head { device_id: 7, election_id: request.election_id, role: "r".to_string() };
         assert_eq!(head, expected);
         assert_eq!(read_device_id(&request.encode_to_vec()).unwrap(), 7);
-        // Whatever follows counts, as it does when the message is decoded.
+        // Later fields count, too, as they do when the message is decoded.
         let later =
             WriteRequest { election_id: Some(Uint128 { high: 0, low: 9 }), ..WriteRequest::default() };
         let both = [request.encode_to_vec(), later.encode_to_vec()].concat();

@@ -35,20 +35,20 @@ use tonic::Streaming;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Channel, Endpoint};
 
-/// Asks that wait for an agent.
+/// Maximum number of asks that wait for an agent.
 const WAITING: usize = 1024;
 
-/// A connection that is not open after so long is given up.
+/// Time after which a connection attempt is given up.
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// An agent that works on something for so long is given up; controllers wait a little longer. Whether it is there at all is
-/// found out much sooner: it answers pings whatever it works on.
+/// Time after which an agent that works on a request is given up; controllers wait a little longer. Whether the agent is alive is
+/// known much sooner, because it answers pings during its work.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// The most bytes of headers and trailers that an agent may send.
+/// Maximum size of an agent's headers and trailers, in bytes.
 const MOST_HEADERS: u32 = 16 << 20;
 
-/// Between pings, and how long one is waited for.
+/// Interval of pings, and the time limit for the answer.
 const PING: Duration = Duration::from_secs(1);
 const PONG: Duration = Duration::from_secs(2);
 
@@ -77,7 +77,7 @@ pub fn link(place: Place, tls: Option<&ClientTls>) -> Result<(Link, LinkEnd), Se
 }
 
 impl Link {
-    /// Asks. False if too much waits, or nobody is there any more: then nothing is asked.
+    /// Sends an ask. False if too many are waiting or the link has ended: then nothing is sent.
     pub fn ask(&self, id: Option<AskId>, ask: Ask) -> bool {
         self.0.try_send((id, ask)).is_ok()
     }
@@ -101,9 +101,9 @@ pub struct Place {
 /// Why a connection has ended, or was not opened.
 #[derive(Clone, PartialEq, Eq)]
 enum Shut {
-    /// It does not work.
+    /// The connection failed, with the reason.
     Broken(String),
-    /// Another controller has had a higher election id, and is connected or not.
+    /// Another controller had the higher election id `highest`; `is_free` if it is no longer connected.
     Superseded { highest: u128, is_free: bool },
 }
 
@@ -159,7 +159,7 @@ impl LinkEnd {
                 Err(why) => why,
             };
             if let Shut::Superseded { highest, is_free: true } = &why {
-                // The next try is above it.
+                // The next attempt uses a higher id.
                 place.election = place.election.max(*highest);
             }
             if last.as_ref().map(Shut::why) != Some(why.why()) {
@@ -185,7 +185,7 @@ impl LinkEnd {
     }
 }
 
-/// Nobody is there to ask.
+/// The link has ended.
 async fn refuse(front: &Front, place: &Place, id: Option<AskId>, why: Option<&Shut>) {
     if let Some(id) = id {
         let why = why.map_or("not connected yet", Shut::why);
@@ -199,9 +199,9 @@ struct Connection {
     p4runtime: P4RuntimeClient<InterceptedService<Channel, Badge>>,
     rack: RackClient<InterceptedService<Channel, Badge>>,
     say: mpsc::Sender<StreamMessageRequest>,
-    told: Streaming<StreamMessageResponse>,
+    responses: Streaming<StreamMessageResponse>,
     election: Uint128,
-    /// The device has a program that waits for the commit.
+    /// True if the device has a program that waits for the commit.
     saved: bool,
 }
 
@@ -227,9 +227,9 @@ impl Connection {
         say.send(StreamMessageRequest { update: Some(Asked::Arbitration(hello)) })
             .await
             .map_err(said_nothing)?;
-        let told = p4runtime.stream_channel(ReceiverStream::new(said)).await;
-        let mut told = told.map_err(broken)?.into_inner();
-        let answer = told.message().await.map_err(broken)?;
+        let responses = p4runtime.stream_channel(ReceiverStream::new(said)).await;
+        let mut responses = responses.map_err(broken)?.into_inner();
+        let answer = responses.message().await.map_err(broken)?;
         let Some(answer) = answer else { return Err(Shut::broken("the agent closed the connection")) };
         if let Some(shut) = superseded(&answer) {
             return Err(shut);
@@ -237,14 +237,14 @@ impl Connection {
         let rack = RackClient::with_interceptor(channel, badge)
             .max_decoding_message_size(MOST_BYTES)
             .max_encoding_message_size(MOST_BYTES);
-        let mut connection = Connection { p4runtime, rack, say, told, election, saved: true };
+        let mut connection = Connection { p4runtime, rack, say, responses, election, saved: true };
         match connection.forget_saved().await {
             Ok(()) => Ok(connection),
             Err(answer) => Err(Shut::Broken(format!("the agent refused control: {answer:?}"))),
         }
     }
 
-    /// Passes asks and answers until the connection ends: why comes back, or nothing if the controller is gone.
+    /// Passes asks and answers until the connection ends. Returns the reason, or `None` if the controller is gone.
     async fn serve(
         mut self,
         asks: &mut mpsc::Receiver<(Option<AskId>, Ask)>,
@@ -268,7 +268,7 @@ impl Connection {
                         return Some(Shut::broken("the agent did not answer in time"));
                     }
                 }
-                told = self.told.message() => match told {
+                response = self.responses.message() => match response {
                     Ok(Some(message)) if matches!(message.update, Some(Told::Arbitration(_))) => {
                         if let Some(shut) = superseded(&message) {
                             return Some(shut);
@@ -285,7 +285,7 @@ impl Connection {
                             let metrics = shown.into_inner().metrics;
                             front.heard(place.device, Heard::Counted(metrics)).await;
                         }
-                        // It has too much to do.
+                        // The agent is overloaded.
                         Ok(Err(error)) if error.source().is_none() => {}
                         Ok(Err(error)) => return Some(Shut::Broken(chain(&error))),
                         Err(_) => return Some(Shut::broken("the agent does not answer")),
@@ -403,7 +403,7 @@ impl Connection {
     }
 
     async fn tell(&mut self, what: Asked) -> Option<Answer> {
-        // Where the stream has ended it is lost, as a frame is.
+        // If the stream has ended, the message is lost, as a frame would be.
         let _ = self.say.send(StreamMessageRequest { update: Some(what) }).await;
         None
     }

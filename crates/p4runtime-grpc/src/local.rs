@@ -1,4 +1,4 @@
-//! Whoever runs the switch, in its own process: the calls of a controller and an operator, without a connection and without an election id.
+//! Calls of the process that runs the switch, as controller and operator, without a connection and without an election id.
 //!
 //! Calls block: they are not for the threads that serve connections.
 
@@ -14,7 +14,7 @@ use p4runtime_proto::p4rack::v1::Port;
 use p4runtime_server::Status;
 use tokio::sync::oneshot;
 
-/// See the module.
+/// Handle for calls of the process that runs the switch.
 #[derive(Clone)]
 pub struct Local(Front);
 
@@ -23,7 +23,7 @@ fn gone() -> Status {
 }
 
 impl Front {
-    /// For whoever runs the switch.
+    /// Calls of the operator in the process of the switch.
     pub fn local(&self) -> Local {
         Local(self.clone())
     }
@@ -36,7 +36,7 @@ impl Local {
         answer.blocking_recv().map_err(|_| gone())?
     }
 
-    /// Does these updates, all or none.
+    /// Applies the updates as a whole or not at all.
     pub fn write(&self, updates: Vec<Update>) -> Result<(), Status> {
         use p4runtime_proto::p4::v1::write_request::Atomicity;
         let request =
@@ -54,7 +54,7 @@ impl Local {
         ended.map(|()| found.entities().collect())
     }
 
-    /// The P4Info of the program that runs; `None` without one.
+    /// The P4Info of the running program; `None` without one.
     pub fn p4info(&self) -> Result<Option<P4Info>, Status> {
         let request = GetForwardingPipelineConfigRequest {
             response_type: ResponseType::P4infoAndCookie as i32,
@@ -67,24 +67,24 @@ impl Local {
         }
     }
 
-    /// Registers and counters begin anew.
+    /// Resets registers and counters.
     pub fn reset(&self) -> Result<(), Status> {
         self.ask(|reply| Command::Steer(None, Steer::Reset, reply))
     }
 
-    /// The ports, and what has passed them.
+    /// The ports with their frame counts.
     pub fn ports(&self) -> Result<Vec<Port>, Status> {
         let (reply, answer) = oneshot::channel();
         self.0.send_blocking(Command::Show(reply)).then_some(()).ok_or_else(gone)?;
         answer.blocking_recv().map(|shown| shown.ports).map_err(|_| gone())
     }
 
-    /// One port more, as `-i` says it.
+    /// Adds a port, written as for `-i`.
     pub fn add_port(&self, port: String) -> Result<(), Status> {
         self.ask(|reply| Command::AddPort(port, reply))
     }
 
-    /// One port less.
+    /// Removes a port.
     pub fn remove_port(&self, port: u32) -> Result<(), Status> {
         self.ask(|reply| Command::RemovePort(port, reply))
     }

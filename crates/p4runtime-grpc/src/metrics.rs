@@ -53,7 +53,7 @@ pub fn serve_metrics(listener: TcpListener, front: Front) -> Pin<Box<dyn Future<
 async fn serve(listener: TcpListener, front: Front) {
     let listener = Few(listener, Admission::new(Rules::metrics()));
     let app = Router::new().route("/metrics", get(metrics)).with_state(front);
-    // Without metrics the switch goes on.
+    // The switch continues without metrics.
     if let Err(error) = axum::serve(listener, app).await {
         tracing::warn!(%error, "metrics are no longer served");
     }

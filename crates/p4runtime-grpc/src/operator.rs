@@ -15,7 +15,7 @@ use tokio::runtime::Runtime;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Channel;
 
-/// A switch that does not answer for so long is not asked any more.
+/// Time after which a switch that does not answer is given up.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// One connection, over which one request is made after the other.

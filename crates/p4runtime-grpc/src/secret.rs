@@ -6,7 +6,7 @@
 //! none                         everybody is served
 //! ```
 //!
-//! Over connections that are not encrypted, whoever listens learns it.
+//! On connections that are not encrypted, an eavesdropper learns the secret.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use tonic::metadata::{Ascii, MetadataMap, MetadataValue};

@@ -119,7 +119,7 @@ impl Front {
         Ok(Response::new(answers(found.into_bytes(), hold, ended.err().map(|error| status(&error)))))
     }
 
-    /// Waits for room. False if nobody is there any more.
+    /// Waits for room in the queue. False if the owner of the device has ended.
     pub(crate) async fn send_when_possible(&self, mut command: Command) -> bool {
         loop {
             match self.try_send(command) {

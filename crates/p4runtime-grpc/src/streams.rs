@@ -13,10 +13,10 @@ use std::task::{Context, Poll};
 use tokio::sync::mpsc;
 use tokio_stream::Stream;
 
-/// Messages that may wait for a controller to read them.
+/// Maximum number of messages that wait for a controller.
 const WAITING: usize = 1024;
 
-/// Limit on their size in bytes.
+/// Maximum size of these messages, in bytes.
 const WAITING_BYTES: usize = 4 << 20;
 
 type Told = Result<StreamMessageResponse, tonic::Status>;
@@ -42,13 +42,13 @@ pub(crate) fn telling() -> (Telling, Hearing) {
 
 impl Telling {
     /// Returns false if there is no room, or the stream has ended.
-    pub(crate) fn tell(&self, told: Told) -> bool {
-        let bytes = told.as_ref().map_or(0, StreamMessageResponse::encoded_len);
+    pub(crate) fn send(&self, message: Told) -> bool {
+        let bytes = message.as_ref().map_or(0, StreamMessageResponse::encoded_len);
         let fits = |waiting: usize| waiting.checked_add(bytes).filter(|sum| *sum <= WAITING_BYTES);
         if self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_err() {
             return false;
         }
-        let is_sent = self.to.try_send((told, bytes)).is_ok();
+        let is_sent = self.to.try_send((message, bytes)).is_ok();
         if !is_sent {
             self.waiting.fetch_sub(bytes, Ordering::Relaxed);
         }
@@ -60,10 +60,10 @@ impl Stream for Hearing {
     type Item = Told;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Told>> {
-        self.from.poll_recv(context).map(|told| {
-            let (told, bytes) = told?;
+        self.from.poll_recv(context).map(|message| {
+            let (message, bytes) = message?;
             self.waiting.fetch_sub(bytes, Ordering::Relaxed);
-            Some(told)
+            Some(message)
         })
     }
 }
@@ -86,12 +86,12 @@ impl Streams {
         self.open.remove(&stream);
     }
 
-    /// Tells a controller something. Where it does not read, the message is lost and counted; if it was about
-    /// arbitration, which it has to know, its stream ends, and true comes back.
-    pub fn tell(&mut self, stream: StreamId, message: StreamMessageResponse) -> bool {
+    /// Sends a message to a controller. If the controller does not read, the message is lost and counted; if the message was about
+    /// arbitration, which must not be lost, the controller's stream ends, and the result is true.
+    pub fn send(&mut self, stream: StreamId, message: StreamMessageResponse) -> bool {
         let Some(telling) = self.open.get(&stream) else { return false };
         let vital = matches!(message.update, Some(Update::Arbitration(_)));
-        if telling.tell(Ok(message)) {
+        if telling.send(Ok(message)) {
             return false;
         }
         self.lost += 1;
@@ -104,8 +104,8 @@ impl Streams {
     /// Ends a stream with an error.
     pub fn end(&mut self, stream: StreamId, why: &Status) {
         if let Some(telling) = self.open.remove(&stream) {
-            // Who does not read sees the stream end without a reason.
-            telling.tell(Err(status(why)));
+            // A client that does not read sees the stream end without a reason.
+            telling.send(Err(status(why)));
         }
     }
 
@@ -114,12 +114,12 @@ impl Streams {
         self.lost
     }
 
-    /// How many there are.
+    /// Number of open streams.
     pub fn len(&self) -> usize {
         self.open.len()
     }
 
-    /// True if there are none.
+    /// True if no stream is open.
     pub fn is_empty(&self) -> bool {
         self.open.is_empty()
     }
@@ -139,10 +139,10 @@ mod tests {
             let packet = PacketIn { payload: vec![0; 1 << 16], ..Default::default() };
             StreamMessageResponse { update: Some(Update::Packet(packet)) }
         };
-        let taken = (0..1000).filter(|_| telling.tell(Ok(packet()))).count();
+        let taken = (0..1000).filter(|_| telling.send(Ok(packet()))).count();
         assert_eq!(taken, (4 << 20) / packet().encoded_len());
         assert!(hearing.next().await.is_some());
-        assert!(telling.tell(Ok(packet())));
-        assert!(!telling.tell(Ok(packet())));
+        assert!(telling.send(Ok(packet())));
+        assert!(!telling.send(Ok(packet())));
     }
 }

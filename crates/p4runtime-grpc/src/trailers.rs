@@ -64,10 +64,10 @@ pub(crate) fn status(status: &Status) -> tonic::Status {
     tonic::Status::with_details_and_metadata(code, message, details.encode_to_vec().into(), metadata)
 }
 
-/// Says how many details are left out if so many are told, and the first that failed by themselves.
-fn note(status: &Status, told: usize) -> String {
-    let left_out = status.details.len() - told;
-    let failed = || status.causes().filter(|(at, _)| *at >= told);
+/// States how many details are left out if `sent` of them are sent, and names the first updates that failed by themselves.
+fn note(status: &Status, sent: usize) -> String {
+    let left_out = status.details.len() - sent;
+    let failed = || status.causes().filter(|(at, _)| *at >= sent);
     let mut note =
         format!("{LEFT_OUT}{left_out} are left out; {} of them failed by themselves", failed().count());
     for (number, (at, error)) in failed().enumerate() {
@@ -215,10 +215,10 @@ mod tests {
                 for failed in [vec![0], vec![updates - 1], (0..updates.min(3000)).collect()] {
                     let status = status(&batch(updates, &failed, message));
                     assert!(trailers(&status) <= 8192, "{updates}: {}", trailers(&status));
-                    let told = details(&status);
+                    let answer = details(&status);
                     // The first that failed is where it is, and with its code.
-                    assert_eq!(told.get(failed[0]).map(|error| error.canonical_code), Some(3), "{updates}");
-                    assert!(told[..failed[0]].iter().all(|error| error.canonical_code == 10));
+                    assert_eq!(answer.get(failed[0]).map(|error| error.canonical_code), Some(3), "{updates}");
+                    assert!(answer[..failed[0]].iter().all(|error| error.canonical_code == 10));
                 }
             }
         }
@@ -228,28 +228,28 @@ mod tests {
     #[test]
     fn all_of_a_small_batch_is_told() {
         let small = batch(20, &[3, 7], "there is no such table");
-        let told = status(&small);
-        assert_eq!(details(&told), small.details);
-        assert_eq!(told.message(), small.message);
+        let answer = status(&small);
+        assert_eq!(details(&answer), small.details);
+        assert_eq!(answer.message(), small.message);
     }
 
     #[test]
     fn what_is_left_out_is_counted() {
-        let told = status(&batch(1000, &[5, 900], "x"));
+        let answer = status(&batch(1000, &[5, 900], "x"));
         let expected = "2 of 1000 failed: x (details of the last 894 are left out; 1 of them failed by themselves: [900]: x)";
-        let known = rpc::Status::decode(told.details()).unwrap().details.len();
-        assert_eq!(told.message(), expected.replace("894", &(1000 - known).to_string()));
+        let known = rpc::Status::decode(answer.details()).unwrap().details.len();
+        assert_eq!(answer.message(), expected.replace("894", &(1000 - known).to_string()));
         assert!(known > 70, "{known}");
-        assert_eq!(message(&told), "2 of 1000 failed: x");
+        assert_eq!(message(&answer), "2 of 1000 failed: x");
     }
 
     /// The message of a large refused batch did not name the cause.
     #[test]
     fn the_first_that_fail_are_named_with_their_positions() {
         let failed: Vec<usize> = (700..100_000).step_by(7).collect();
-        let told = status(&batch(100_000, &failed, "the key is too long, and the action does not exist"));
-        let named = |at: usize| told.message().contains(&format!(" [{at}]: the key is too long, and the"));
-        assert!(named(700) && named(707) && named(714), "{}", told.message());
-        assert!(told.message().ends_with("; ...)") && trailers(&told) <= 8192, "{}", told.message());
+        let answer = status(&batch(100_000, &failed, "the key is too long, and the action does not exist"));
+        let named = |at: usize| answer.message().contains(&format!(" [{at}]: the key is too long, and the"));
+        assert!(named(700) && named(707) && named(714), "{}", answer.message());
+        assert!(answer.message().ends_with("; ...)") && trailers(&answer) <= 8192, "{}", answer.message());
     }
 }

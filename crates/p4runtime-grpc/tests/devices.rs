@@ -33,7 +33,7 @@ fn device(name: &'static str) -> Front {
                     let Some(Said::Arbitration(arbitration)) = message.update else { continue };
                     let status = Some(Status { message: name.to_string(), ..Status::default() });
                     let update = MasterArbitrationUpdate { status, ..arbitration };
-                    streams.tell(stream, StreamMessageResponse { update: Some(Told::Arbitration(update)) });
+                    streams.send(stream, StreamMessageResponse { update: Some(Told::Arbitration(update)) });
                 }
                 Command::MayWrite(_, reply) | Command::MaySetConfig(_, reply) => drop(reply.send(Ok(()))),
                 Command::Write(_, _, reply) | Command::SetConfig(_, _, reply) => {
@@ -80,7 +80,7 @@ fn arbitration(device_id: u64) -> StreamMessageRequest {
     StreamMessageRequest { update: Some(Said::Arbitration(update)) }
 }
 
-/// What comes first on a stream that says this.
+/// The first answer on a stream that sends these messages.
 async fn answer(
     client: &mut P4RuntimeClient<Channel>,
     says: StreamMessageRequest,

@@ -38,7 +38,7 @@ fn agent(busy: Duration) -> SocketAddr {
                     let status = Some(Status::default());
                     let update = MasterArbitrationUpdate { status, ..Default::default() };
                     let message = StreamMessageResponse { update: Some(Told::Arbitration(update)) };
-                    streams.tell(stream, message);
+                    streams.send(stream, message);
                 }
                 Ok(Command::Steer(_, _, reply)) => drop(reply.send(Ok(()))),
                 // Asked before a large request is decoded.

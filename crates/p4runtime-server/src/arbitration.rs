@@ -182,14 +182,14 @@ impl Arbitration {
     /// Notices for the controllers of a role, or only for one of them. The primary's is last.
     fn notices(&self, device: u64, role: &str, only: Option<StreamId>) -> Notices {
         let Some(state) = self.roles.get(role) else { return vec![] };
-        let mut told: Vec<StreamId> = self
+        let mut streams: Vec<StreamId> = self
             .streams
             .iter()
             .filter(|(id, member)| member.role == role && only.is_none_or(|only| only == **id))
             .map(|(id, _)| *id)
             .collect();
-        told.sort_by_key(|id| (Some(*id) == state.primary, *id));
-        told.into_iter().map(|id| (id, notice(device, role, state, id))).collect()
+        streams.sort_by_key(|id| (Some(*id) == state.primary, *id));
+        streams.into_iter().map(|id| (id, notice(device, role, state, id))).collect()
     }
 
     /// True if a stream is its role's primary.

@@ -1,7 +1,7 @@
 //! A batch of updates, in slices if it is long: 100,000 updates take long, and frames pass between two slices.
 //!
-//! Frames may see some of the updates, unless the request is `DATAPLANE_ATOMIC` (P4Runtime 1.5, section 12.2): that is one slice. Whoever
-//! serves requests does no other between the slices, so that reads see all of a write or nothing.
+//! Frames may see some of the updates, unless the request is `DATAPLANE_ATOMIC` (P4Runtime 1.5, section 12.2), which is one slice. The caller
+//! executes no other request between the slices, so that reads see all of a write or nothing.
 
 use crate::config::Configured;
 use crate::outcomes::Outcomes;
@@ -14,24 +14,24 @@ use p4runtime_proto::p4::v1::{Update, WriteRequest};
 use p4runtime_store::{Change, Result};
 use std::borrow::Cow;
 
-/// Updates that are done at a time.
+/// Number of updates in a slice.
 pub const SLICE: usize = 512;
 
-/// An update in numbers, or why it has none.
+/// An update with numbers for strings, or the reason why it has none.
 type Lowered<'u> = Result<Cow<'u, Update>>;
 
-/// Those that are still to be done.
+/// The updates that have not been applied yet.
 type Updates<'u> = Box<dyn ExactSizeIterator<Item = Lowered<'u>> + Send + 'u>;
 
 /// A batch that has begun.
 pub(crate) struct Batch<'u> {
     role: String,
     updates: Updates<'u>,
-    /// One that cannot be done ends them and undoes all.
+    /// True if a failed update ends the batch and undoes all updates.
     all_or_nothing: bool,
     outcomes: Outcomes,
     undo: Vec<Change>,
-    /// Updates that were done, if somebody is to do them, too.
+    /// The updates applied so far, if another program must apply them, too.
     done: Option<Vec<Update>>,
 }
 
@@ -82,7 +82,7 @@ impl<'u> Batch<'u> {
         } else if self.updates.len() > 0 {
             return None;
         } else {
-            // To drop a change is quicker than to make it.
+            // Dropping a change is faster than making it.
             self.undo.truncate(self.undo.len().saturating_sub(slice.saturating_mul(8)));
             if !self.undo.is_empty() {
                 return None;
@@ -91,7 +91,7 @@ impl<'u> Batch<'u> {
         Some(Ok(std::mem::take(&mut self.outcomes)))
     }
 
-    /// Does all of it.
+    /// Executes the whole batch.
     pub(crate) fn finish<T: Target>(
         mut self,
         on: &mut Configured<T>,
@@ -145,7 +145,7 @@ impl<B: Builder> Server<B> {
         self.go_on_by(usize::MAX).unwrap_or(Ok(()))
     }
 
-    /// True while a write is done in slices. No other request may come between these.
+    /// True while a write runs in slices. No other request may run between them.
     pub fn is_writing(&self) -> bool {
         self.writing.is_some()
     }
@@ -181,7 +181,7 @@ impl<B: Builder> Server<B> {
         Ok(batch)
     }
 
-    /// The updates of one request, in numbers. Without strings nothing is done yet: 100,000 updates are 40 MB to move.
+    /// The updates of one request, with numbers for strings. Without strings, the updates stay where they are: 100,000 of them are 40 MB.
     fn lower_all(&mut self, updates: Vec<Update>) -> Updates<'static> {
         if !self.says_strings() {
             return Box::new(updates.into_iter().map(|update| Ok(Cow::Owned(update))));

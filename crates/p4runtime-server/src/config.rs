@@ -1,4 +1,4 @@
-//! Programs and how they come in (P4Runtime 1.5, sections 7, 14 and 15).
+//! Programs and pipeline configurations (P4Runtime 1.5, sections 7, 14 and 15).
 
 use crate::packet_io::PacketIo;
 use crate::replay::Replay;
@@ -17,23 +17,23 @@ use p4runtime_store::{Catalog, Names, Store, Written};
 /// A program with the entities that the control plane has written.
 pub(crate) struct Configured<T> {
     pub(crate) config: ForwardingPipelineConfig,
-    /// The `p4_device_config` that it was built of: another's, where a configuration keeps the program that runs.
+    /// The `p4_device_config` from which the program was built: that of an earlier configuration, if the present one keeps the running program.
     pub(crate) source: Vec<u8>,
     /// Names of translated values: strings outside, numbers inside.
     pub(crate) names: Names,
     pub(crate) store: Store,
     pub(crate) packet_io: PacketIo,
     pub(crate) target: T,
-    /// Limit for the memory that it takes, in bytes.
+    /// Upper bound of the program's memory, in bytes.
     memory: u64,
-    /// It was saved for a moment that is over: it is not committed any more.
+    /// True if the saved program can no longer be committed.
     is_spoilt: bool,
 }
 
 /// A program that is about to run, with its entities.
 pub struct Prepared<B: Builder> {
     pub(crate) new: Configured<B::Target>,
-    /// A controller has saved it.
+    /// True if a controller had saved the program.
     was_saved: bool,
     /// True if the values that the data plane has written to the running program are copied to the new one.
     pub(crate) takes_along: bool,
@@ -42,17 +42,17 @@ pub struct Prepared<B: Builder> {
 }
 
 impl<B: Builder> Prepared<B> {
-    /// The device it is for.
+    /// The device of the program.
     pub fn target(&self) -> &B::Target {
         &self.new.target
     }
 
-    /// The position before all that is written to it, in an order in which it can be written again.
+    /// A cursor over all entities of the program, in an order in which they can be written again.
     pub fn written(&self) -> Written {
         self.new.store.written()
     }
 
-    /// Gives `out` the next slice of it.
+    /// Passes the next slice of the cursor to `out`.
     pub fn read_on(&self, written: &mut Written, out: &mut dyn FnMut(Entity)) -> Result<(), Status> {
         let mut room = crate::replay::SLICE;
         let read = self.new.store.read_written_some(written, &mut room, &self.new.target, out);
@@ -66,7 +66,7 @@ impl<B: Builder> Prepared<B> {
         self.new.replay_all(entities, &names)
     }
 
-    /// Updates of nobody's, in numbers, all or none.
+    /// Applies updates of no controller, with numbers for strings, as a whole or not at all.
     pub fn fill(&mut self, updates: &[Update]) -> Result<(), Status> {
         self.new.fill(updates)
     }
@@ -115,7 +115,7 @@ impl<B: Builder> Server<B> {
         Ok(())
     }
 
-    /// A program, new.
+    /// Builds a program without entities of controllers.
     pub fn prepare(&self, config: ForwardingPipelineConfig) -> Result<Prepared<B>, Status> {
         let wanted = self.wanted(&config)?;
         let built = self.builder.build(&wanted)?;
@@ -123,7 +123,7 @@ impl<B: Builder> Server<B> {
         Ok(Prepared { new, was_saved: false, takes_along: false, replay: None })
     }
 
-    /// The configuration that a device is built of: another's, where this one keeps the program that runs.
+    /// The configuration from which a device is built: an earlier one, if this one keeps the running program.
     fn wanted(&self, config: &ForwardingPipelineConfig) -> Result<ForwardingPipelineConfig, Status> {
         let mut wanted = config.clone();
         if self.builder.keeps(config) {
@@ -155,7 +155,7 @@ impl<B: Builder> Server<B> {
         }
     }
 
-    /// Runs nothing any more.
+    /// Stops the running program.
     pub fn stop(&mut self) {
         (self.running, self.saved) = (None, None);
         (self.writing, self.reading, self.replacing) = (None, None, None);
@@ -168,17 +168,17 @@ impl<B: Builder> Server<B> {
         self.builder.ahead(&self.wanted(request.config.as_ref()?).ok()?)
     }
 
-    /// The same of [`prepare_again`](Server::prepare_again).
+    /// The slow part of [`prepare_again`](Server::prepare_again), likewise.
     pub fn ahead_again(&self) -> Option<Ahead> {
         self.builder.ahead(&self.config_again()?)
     }
 
-    /// The configuration that the program which runs is built of, if it is built again.
+    /// The configuration from which the running program can be built again.
     pub fn config_again(&self) -> Option<ForwardingPipelineConfig> {
         self.wanted(&self.running.as_ref()?.config).ok()
     }
 
-    /// [`set_config`](Server::set_config), but that a program which is to run does not yet: see [`replay`](Server::replay),
+    /// [`set_config`](Server::set_config), except that a program that will run does not run yet: see [`replay`](Server::replay),
     /// [`install`](Server::install) and [`give_back`](Server::give_back).
     pub fn prepare_config(
         &mut self,
@@ -226,7 +226,7 @@ impl<B: Builder> Server<B> {
         Ok(None)
     }
 
-    /// A program that is saved beside the one that runs: both together keep to the limit on memory.
+    /// Checks that a saved program and the running one together keep to the limit on memory.
     fn beside_running(&self, mut new: Configured<B::Target>) -> Result<Configured<B::Target>, Status> {
         let running = self.running.as_ref().map_or(0, |running| running.store.taken());
         let left = new.memory.saturating_sub(running);
@@ -243,7 +243,7 @@ impl<B: Builder> Server<B> {
         Ok(new)
     }
 
-    /// The program that runs, built anew with what controllers have written. Values of data planes are carried over or,
+    /// Builds the running program anew with the entities that controllers have written. Values of data planes are copied or,
     /// if `forgets`, reset.
     pub fn prepare_again(&self, forgets: bool) -> Result<Prepared<B>, Status> {
         let running = self.running.as_ref().ok_or_else(no_program)?;
@@ -263,7 +263,7 @@ impl<B: Builder> Server<B> {
         self.arbitration.authorize("", election)
     }
 
-    /// Refuses a configuration of another device, or by somebody who is not the primary.
+    /// Refuses a configuration for another device, or by a controller that is not the primary.
     pub fn may_set_config(&self, request: &SetForwardingPipelineConfigRequest) -> Result<(), Status> {
         self.check_device(request.device_id)?;
         self.arbitration.authorize(&request.role, request.election_id.as_ref())
@@ -281,12 +281,12 @@ impl<B: Builder> Server<B> {
     /// Takes back a prepared program that does not run: if it was saved, it is saved again.
     pub fn give_back(&mut self, prepared: Prepared<B>) {
         if prepared.was_saved {
-            // It fitted before.
+            // Both programs fitted before.
             self.saved = self.beside_running(prepared.new).ok();
         }
     }
 
-    /// All that a controller has written to the program that runs, in an order in which it can be written again.
+    /// All entities that controllers have written to the running program, in an order in which they can be written again.
     pub fn written(&self) -> Result<Vec<Entity>, Status> {
         let Some(running) = &self.running else { return Ok(vec![]) };
         let mut entities = vec![];

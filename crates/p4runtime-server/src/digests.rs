@@ -6,9 +6,9 @@ use p4runtime_proto::p4::v1::{DigestList, DigestListAck, P4Data};
 use p4runtime_proto::to_binary;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// The most messages of one list, where the controller sets no bound.
+/// Maximum number of messages in a list, if the controller sets no limit.
 const MOST_IN_LIST: usize = 4096;
-/// The most lists that wait for an acknowledgement; the oldest are forgotten.
+/// Maximum number of lists that wait for an acknowledgement; the oldest are dropped.
 const MOST_LISTS: usize = 1024;
 
 /// Buffered digests, and lists that wait for acknowledgement.
@@ -20,7 +20,7 @@ pub(crate) struct Digests {
 
 #[derive(Default, Debug)]
 struct Queue {
-    /// Different ones, in the order they came.
+    /// Distinct digests, in the order of arrival.
     buffer: Vec<P4Data>,
     buffered: BTreeSet<Vec<u8>>,
     since: Time,
@@ -70,7 +70,7 @@ impl Digests {
         due.into_iter().map(|digest| self.list(digest, now)).collect()
     }
 
-    /// When the next list is due.
+    /// Time at which the next list is due.
     pub(crate) fn deadline(&self, config: impl Fn(u32) -> Option<DigestConfig>) -> Option<Time> {
         let due = |(id, queue): (&u32, &Queue)| {
             let timeout = nanoseconds(config(*id)?.max_timeout_ns);
@@ -79,14 +79,14 @@ impl Digests {
         self.queues.iter().filter_map(due).min()
     }
 
-    /// The controller has a list.
+    /// Records that the controller has received a list.
     pub(crate) fn acknowledge(&mut self, ack: &DigestListAck) {
         if let Some(queue) = self.queues.get_mut(&ack.digest_id) {
             queue.sent.retain(|(list, ..)| *list != ack.list_id);
         }
     }
 
-    /// Nobody wants these any more.
+    /// Drops the buffered and sent lists of a digest.
     pub(crate) fn forget(&mut self, digest: u32) {
         self.queues.remove(&digest);
     }

@@ -1,7 +1,7 @@
 //! The RPC `Read`, in slices: tables have a million entries, objects have millions of cells, and frames pass between two slices.
 //!
-//! The answer is that of the moment at which the read began (P4Runtime 1.5, "Parallelism of Read and Write Requests"). Writes may come
-//! between two slices if the read [makes way](Server::make_way) for them; for other requests that change something it has to end before.
+//! The answer has the state at the beginning of the read (P4Runtime 1.5, "Parallelism of Read and Write Requests"). Writes may run
+//! between two slices if the read [makes way](Server::make_way) for them; before other requests that change something, it must end.
 
 use crate::config::Configured;
 use crate::outcomes::Outcomes;
@@ -16,20 +16,20 @@ use p4runtime_store::{Cursor, Result, Store, Touched, Wanted, canonical, looks_t
 use std::collections::VecDeque;
 use std::collections::btree_map::{BTreeMap, Entry};
 
-/// Cells that are read at a time, or an equal amount of other work.
+/// Cells in a slice, or an equal amount of other work.
 const SLICE: u64 = 8192;
 
-/// A query that finds nothing takes as long as so many cells.
+/// Cost of a query that finds nothing, in cells.
 const QUERY: u64 = 8;
 
-/// Limit on the entities that the different queries of one read may search, beside [`TIMES`] all that there are: nobody else is served
-/// before a read has ended.
+/// Limit on the entities that the distinct queries of one read may search, in addition to [`TIMES`] the existing ones: no other client is served
+/// before the read has ended.
 const MOST_SEARCHED: u64 = 1 << 16;
 
-/// How often a read may search everything: entries, their counters, their meters, and once more.
+/// Number of times that a read may search everything: entries, their counters, their meters, and once more.
 const TIMES: u64 = 4;
 
-/// A search takes as long as so many entities, even if there are none.
+/// Minimum cost of a search, in entities.
 const SEARCH: u64 = 256;
 
 /// Result of a read, and its status.
@@ -40,26 +40,26 @@ pub struct Reading {
     request: ReadRequest,
     /// The next query to begin with.
     next: usize,
-    /// Those that have begun, with their numbers in `known`; the first one is being answered.
+    /// The queries that have begun, with their numbers in `known`; the first one is being answered.
     begun: VecDeque<(usize, Entity, Cursor)>,
     wanted: Wanted,
     known: Known,
-    /// For each query that has begun or is over, the number of its outcome, or why it has none.
+    /// For each query that has begun or ended, the number of its outcome, or the reason why it has none.
     outcomes: Vec<Result<usize>>,
     found: Pieces,
-    /// Entities and cells that were read before their turn.
+    /// Number of entities and cells that were read before their turn.
     before: u64,
-    /// Why it cannot go on.
+    /// Reason why the read cannot continue.
     failed: Option<Status>,
 }
 
-/// Limit on queries that have begun and are not over.
+/// Limit on queries that have begun and not ended.
 const MOST_BEGUN: usize = 1024;
 
-/// Limit on entities and cells that one read reads before their turn: later writes wait until it is over.
+/// Limit on entities and cells that one read reads before their turn: later writes wait until it has ended.
 const MOST_BEFORE: u64 = 1 << 14;
 
-/// Limit on comparisons of what a write changes with what a read still has to read.
+/// Limit on comparisons of the entities that a write changes with those that a read has not read yet.
 const MOST_COMPARED: usize = 1 << 20;
 
 impl Reading {
@@ -125,7 +125,7 @@ impl Reading {
         self.next += 1;
         let query = match of.names.lower_query(query) {
             Ok(Some(query)) => query,
-            // A string that nothing has is found nowhere.
+            // No entity has an unknown string.
             Ok(None) => {
                 let nothing = self.known.nothing();
                 self.outcomes.push(Ok(nothing));
@@ -147,7 +147,7 @@ impl Reading {
         Ok(())
     }
 
-    /// True if the read can [go before](Reading::go_before) a write of these entities: it still has to read not too many of them, and all
+    /// True if the read can [go before](Reading::go_before) a write of these entities: it has not too many of them to read, and all
     /// queries have begun.
     fn can_go_before(&self, touched: &[Touched]) -> bool {
         let parts: usize = self.begun.iter().map(|(_, _, cursor)| cursor.parts()).sum();
@@ -158,7 +158,7 @@ impl Reading {
         self.before + touched.iter().filter(is_wanted).map(Touched::count).sum::<u64>() <= MOST_BEFORE
     }
 
-    /// Reads what a write is about to change, if it is still to be read.
+    /// Reads the entities that a write is about to change, if they have not been read yet.
     fn go_before<T: Target>(&mut self, of: &Configured<T>, touched: &[Touched]) {
         let mut begun = std::mem::take(&mut self.begun);
         for touched in touched {
@@ -181,7 +181,7 @@ impl Reading {
         self.begun = begun;
     }
 
-    /// Adds entities of a read, as far as the sender may see them.
+    /// Adds the entities of a read that the sender may see.
     fn collect<T: Target>(
         &mut self,
         of: &Configured<T>,
@@ -228,8 +228,8 @@ impl<B: Builder> Server<B> {
         ended.unwrap_or_else(|| (Pieces::new(), Err(no_program())))
     }
 
-    /// [`read_running`](Server::read_running) in slices, if it is long: without an answer, [`go_on_reading`](Server::go_on_reading) goes on
-    /// with it.
+    /// [`read_running`](Server::read_running) in slices, if it is long: without an answer, [`go_on_reading`](Server::go_on_reading) continues
+    /// it.
     pub fn begin_read_running(&mut self, request: ReadRequest) -> Option<Read> {
         match self.reading_running(request) {
             Ok(reading) => self.reading = Some(reading),
@@ -238,20 +238,20 @@ impl<B: Builder> Server<B> {
         self.go_on_reading()
     }
 
-    /// [`read`](Server::read) in slices, for somebody who has others between these: [`read_on`](Server::read_on) does them.
+    /// [`read`](Server::read) in slices, for a caller that executes other requests between them: [`read_on`](Server::read_on) executes a slice.
     pub fn reading(&self, request: ReadRequest) -> std::result::Result<Reading, Status> {
         self.may_read(&request, self.saved.is_some() || self.running.is_some())?;
         Ok(Reading::new(request, Wanted::All))
     }
 
-    /// The same of [`read_running`](Server::read_running).
+    /// [`read_running`](Server::read_running) in slices, likewise.
     pub fn reading_running(&self, request: ReadRequest) -> std::result::Result<Reading, Status> {
         self.may_read(&request, self.running.is_some())?;
         Ok(Reading::new(request, Wanted::Written))
     }
 
-    /// Makes reads that go on independent of a write that is about to be done: they read before what it changes. False if it has to wait
-    /// until they are over: it changes very much, or not all queries of a read have begun.
+    /// Before a write, makes reads in progress read the entities that the write changes. False if the write must wait
+    /// until the reads have ended: it changes too much, or not all queries of a read have begun.
     pub fn make_way<'r>(
         &self,
         readings: impl Iterator<Item = &'r mut Reading>,
@@ -261,7 +261,7 @@ impl<B: Builder> Server<B> {
         if readings.is_empty() {
             return true;
         }
-        // More would take long to find.
+        // Finding more would take too long.
         if write.updates.len() as u64 > MOST_BEFORE {
             return false;
         }
@@ -274,7 +274,7 @@ impl<B: Builder> Server<B> {
         true
     }
 
-    /// [`make_way`](Server::make_way) of the read that goes on here, for updates in numbers.
+    /// [`make_way`](Server::make_way) of the read in progress in this server, for updates with numbers for strings.
     pub fn make_way_inside(&mut self, updates: &[Update]) -> bool {
         let Some(mut reading) = self.reading.take() else { return true };
         let touched: Vec<_> = updates.iter().filter_map(|update| self.touched(update)).collect();
@@ -286,12 +286,12 @@ impl<B: Builder> Server<B> {
         makes_way
     }
 
-    /// [`make_way`](Server::make_way) of one read, for updates in numbers. Whether it can is a question of its own, since all reads have to.
+    /// First half of [`make_way`](Server::make_way) for one read: true if the read can. It is separate because all reads must be able to.
     pub fn can_go_before(&self, reading: &Reading, touched: &[Touched]) -> bool {
         !self.is_written(reading.wanted) || reading.can_go_before(touched)
     }
 
-    /// Has a read read what a write is about to change.
+    /// Second half of [`make_way`](Server::make_way) for one read: the read reads the entities that the write changes.
     pub fn go_before(&self, reading: &mut Reading, touched: &[Touched]) {
         if let (true, Some(of)) = (self.is_written(reading.wanted), self.of(reading.wanted)) {
             reading.go_before(of, touched);
@@ -303,7 +303,7 @@ impl<B: Builder> Server<B> {
         self.store()?.touched(update.entity.as_ref()?)
     }
 
-    /// The same of an update with strings. A string that nothing has is in no entity.
+    /// The same for an update with strings. No entity has an unknown string.
     fn touched_by_strings(&self, update: &Update) -> Option<Touched> {
         let Configured { names, store, .. } = self.of(Wanted::All)?;
         match names.is_empty() {
@@ -312,7 +312,7 @@ impl<B: Builder> Server<B> {
         }
     }
 
-    /// True if writes go to the program that such a read is about: to the saved one, if there is one.
+    /// True if writes go to the program that is read: to the saved one, if there is one.
     fn is_written(&self, wanted: Wanted) -> bool {
         wanted == Wanted::All || self.saved.is_none()
     }
@@ -324,7 +324,7 @@ impl<B: Builder> Server<B> {
         }
     }
 
-    /// Reads the next slice. When that was the last one, the answer comes back.
+    /// Reads the next slice. Returns the answer after the last one.
     pub fn read_on(&self, reading: &mut Reading) -> Option<Read> {
         match self.of(reading.wanted) {
             Some(of) => reading.go_on(of, SLICE),
@@ -337,12 +337,12 @@ impl<B: Builder> Server<B> {
         if is_there { Ok(()) } else { Err(no_program()) }
     }
 
-    /// True while a read is done in slices. Only frames may come between these.
+    /// True while a read runs in slices. Only frames may pass between them.
     pub fn is_reading(&self) -> bool {
         self.reading.is_some()
     }
 
-    /// Reads the next slice. When that was the last one, the answer comes back.
+    /// Reads the next slice. Returns the answer after the last one.
     pub fn go_on_reading(&mut self) -> Option<Read> {
         let mut reading = self.reading.take()?;
         let ended = self.read_on(&mut reading);
@@ -353,12 +353,12 @@ impl<B: Builder> Server<B> {
     }
 }
 
-/// The different queries of a read, and their outcomes.
+/// The distinct queries of a read, and their outcomes.
 #[derive(Default)]
 pub(crate) struct Known {
     numbers: BTreeMap<Vec<u8>, usize>,
     outcomes: Vec<Result<()>>,
-    /// How many entities they searched.
+    /// Number of entities that the queries have searched.
     searched: u64,
 }
 
@@ -394,7 +394,7 @@ impl Known {
         self.outcomes.len() - 1
     }
 
-    /// A query has ended; its first fault counts.
+    /// Records the end of a query; only the first error of an outcome is kept.
     fn end(&mut self, number: usize, ended: Result<()>) {
         if let Some(outcome) = self.outcomes.get_mut(number)
             && outcome.is_ok()

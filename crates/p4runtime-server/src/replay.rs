@@ -1,16 +1,16 @@
-//! Entries of the program that runs, written to one that is to replace it: in slices, since tables have a million entries, and frames and
-//! requests come between two slices.
+//! Copies the entries of the running program to the one that will replace it, in slices, because tables have a million entries: frames and
+//! requests run between two slices.
 //!
 //! ```text
 //! prepare    the new program, with its own entries
-//! replay     its own entries go, those of the running program come as they were when it began    slice by slice
-//! follow     what controllers have written to the running program meanwhile, in order            slice by slice
-//! count      counters and registers, as the data plane has left them                             slice by slice
-//! take along those that have changed since                                                       at once, no frame passes
+//! replay     its own entries are deleted; those of the running program at the start are written  slice by slice
+//! follow     writes of controllers to the running program since the start, in order              slice by slice
+//! count      counters and registers                                                              slice by slice
+//! take along counters and registers that have changed since                                      at once, no frame passes
 //! install    the new program runs
 //! ```
 //!
-//! An entity that is about to be written is read before, so that the copy is of one moment, and the write itself is done again behind it.
+//! An entity that is about to be written is copied first, so that the copy has the state of one moment; the write itself is repeated afterwards.
 
 use crate::config::{Configured, Prepared, unread};
 use crate::server::Server;
@@ -23,34 +23,34 @@ use p4runtime_proto::p4::v1::{
 use p4runtime_store::{Cursor, Fault, Names, Store, Wanted, Written, making};
 use std::collections::VecDeque;
 
-/// Room of a slice, in cells: a hundred entries, each of which is read, checked and written.
+/// Size of a slice, in cells: a hundred entries, each of which is read, checked and written.
 pub(crate) const SLICE: u64 = 1024;
 
-/// An update that is done again takes as long as so many cells.
+/// Cost of repeating an update, in cells.
 const UPDATE: u64 = 8;
 
-/// Limit on updates that come while entries are copied, and are done again after that: later writes wait.
+/// Limit on updates that arrive while entries are copied, and are repeated afterwards: later writes wait.
 const MOST_FOLLOWING: usize = 1 << 14;
 
 /// Entities that must still be written to a prepared program.
 pub(crate) struct Replay {
     written: Written,
-    /// The program's own entries that are still to go; not known before the first slice.
+    /// The new program's own entries that are still to be deleted; not known before the first slice.
     own: Option<Cursor>,
-    /// Updates of controllers since, in numbers.
+    /// Updates of controllers since the start, with numbers for strings.
     following: VecDeque<Update>,
-    /// Limit on these. It falls when nothing else is left, so that they end, however fast controllers write.
+    /// Limit on `following`. It shrinks once only these updates are left, so that the copy ends however fast controllers write.
     room: usize,
-    /// How many updates were read before their turn.
+    /// Number of entities that were copied before their turn.
     before: usize,
-    /// Values of the data plane, copied for the first time; not begun before the entries are there.
+    /// The first copy of the data plane's values; `None` until all entries are copied.
     counted: Option<Written>,
-    /// Why it cannot go on.
+    /// Reason why the copy cannot continue.
     failed: Option<Status>,
 }
 
 impl Replay {
-    /// All that controllers have written there.
+    /// A copy of all entities that controllers have written to a store.
     pub(crate) fn of(running: &Store) -> Replay {
         let written = running.written_by_controllers();
         Replay {
@@ -71,8 +71,8 @@ impl Replay {
 }
 
 impl<B: Builder> Server<B> {
-    /// Writes the next slice of the running program's entries to a program that was prepared. True if it has all that it is to have, but for
-    /// what the data plane writes.
+    /// Writes the next slice of the running program's entries to a prepared program. True if the prepared program is complete, except for
+    /// values that the data plane writes.
     pub fn replay(&self, prepared: &mut Prepared<B>) -> Result<bool, Status> {
         self.replay_some(prepared, SLICE)
     }
@@ -114,7 +114,7 @@ impl<B: Builder> Server<B> {
             let counted = replay.counted.get_or_insert_with(|| store.counted());
             let new = &mut prepared.new;
             let read = store.read_written_some(counted, &mut room, target, &mut |entity| {
-                // An entry that came meanwhile may not be there yet; what it counts is taken along in the end.
+                // An entry added meanwhile may be missing here; its counts are copied at the end.
                 let _ = new.again(entity, &running.names);
             });
             read.map_err(|fault| unread(&fault))?;
@@ -122,8 +122,8 @@ impl<B: Builder> Server<B> {
         Ok(replay.is_over(prepared.takes_along))
     }
 
-    /// Prepares a program that is about to replace the running one for a write to this one: what it changes is copied before. False if the
-    /// write has to wait.
+    /// Before a write to the running program, copies the entities that it changes to the program that will replace the running one. False if the
+    /// write must wait.
     pub fn make_way_to_follow(&mut self, write: &WriteRequest) -> bool {
         let Some(Prepared { replay: Some(replay), takes_along, .. }) = &mut self.replacing else {
             return self.replacing.is_none();
@@ -132,7 +132,7 @@ impl<B: Builder> Server<B> {
         let coming = write.updates.len();
         let early = if replay.written.is_over() { 0 } else { replay.before + coming };
         let has_room = replay.following.len() + coming <= replay.room && early <= MOST_FOLLOWING;
-        // Strings may stand for other numbers later.
+        // Strings may have other numbers in the new program.
         if !has_room || self.saved.is_some() || !running.names.is_empty() || replay.is_over(*takes_along) {
             return false;
         }
@@ -147,7 +147,7 @@ impl<B: Builder> Server<B> {
         true
     }
 
-    /// Updates that were done to the running program are to be done to the one that replaces it.
+    /// Queues updates of the running program to be repeated on the program that will replace it.
     pub(crate) fn follow(&mut self, done: Vec<Update>) {
         if let Some(replay) = self.replacing.as_mut().and_then(|new| new.replay.as_mut()) {
             replay.following.extend(done);
@@ -159,21 +159,21 @@ impl<B: Builder> Server<B> {
         self.replacing.is_some()
     }
 
-    /// True if the program that replaces the running one has all that it is to have: the next slice is the last one.
+    /// True if the program that will replace the running one is complete: the next slice is the last one.
     pub fn is_about_to_replace(&self) -> bool {
         let is_over =
             |new: &Prepared<B>| new.replay.as_ref().is_none_or(|replay| replay.is_over(new.takes_along));
         self.writing.is_none() && self.replacing.as_ref().is_some_and(is_over)
     }
 
-    /// The RPC `SetForwardingPipelineConfig`. What fails changes nothing.
+    /// The RPC `SetForwardingPipelineConfig`. On an error, nothing has changed.
     pub fn set_config(&mut self, request: SetForwardingPipelineConfigRequest) -> Result<(), Status> {
         let Some(mut new) = self.prepare_config(request)? else { return Ok(()) };
         self.replay_some(&mut new, u64::MAX)?;
         self.replace(new)
     }
 
-    /// The same, in slices: [`go_on_replacing`](Server::go_on_replacing) goes on with it, if there is no answer.
+    /// The same, in slices: without an answer, [`go_on_replacing`](Server::go_on_replacing) continues it.
     pub fn begin_config(
         &mut self,
         request: SetForwardingPipelineConfigRequest,
@@ -185,7 +185,7 @@ impl<B: Builder> Server<B> {
         }
     }
 
-    /// Begins to build the program that runs anew, without what its data plane has written.
+    /// Begins to build the running program anew, without the values that its data plane has written.
     pub fn begin_reset(&mut self) -> Option<Result<(), Status>> {
         match self.prepare_again(true) {
             Ok(new) => self.begin_to_replace(new),
@@ -196,7 +196,7 @@ impl<B: Builder> Server<B> {
     fn begin_to_replace(&mut self, new: Prepared<B>) -> Option<Result<(), Status>> {
         let takes_along = new.takes_along;
         self.replacing = Some(new);
-        // No frame may pass while values of the data plane are taken along: the caller sees to that before the last slice.
+        // No frame may pass while values of the data plane are copied: the caller ensures this before the last slice.
         if takes_along {
             return None;
         }
@@ -206,8 +206,8 @@ impl<B: Builder> Server<B> {
         })
     }
 
-    /// Writes the next slice to the program that is to run. If it has all that it is to have, and nobody reads the running one in slices, it
-    /// runs; how that has ended comes back.
+    /// Writes the next slice to the new program. When the new program is complete and no read of the running one is in progress, the new program
+    /// runs, and the result is returned.
     pub fn go_on_replacing(&mut self, is_read: bool) -> Option<Result<(), Status>> {
         let is_last = self.is_about_to_replace();
         let mut new = self.replacing.take()?;
@@ -272,14 +272,14 @@ impl<T: Target> Configured<T> {
         some.into_iter().try_for_each(|entity| self.make(update::Type::Delete, entity))
     }
 
-    /// Writes an entity of another program, whose strings have the numbers in `names`. It comes back with the numbers that they have here.
+    /// Writes an entity of another program, whose strings have the numbers in `names`. Returns it with this program's numbers.
     pub(crate) fn again(&mut self, entity: Entity, names: &Names) -> Result<Option<Entity>, Status> {
         let Some(entity) = self.rename(entity, names)? else { return Ok(None) };
         self.make_again(&entity)?;
         Ok(Some(entity))
     }
 
-    /// Writes what another program had. A memory of an extern that does not fit, or whose extern is not there any more, begins anew.
+    /// Writes an entity of another program. An extern whose memory does not fit keeps its initial memory; a missing extern is skipped.
     fn make_again(&mut self, entity: &Entity) -> Result<(), Status> {
         match self.make(making(entity), entity.clone()) {
             Err(_) if matches!(entity.entity, Some(entity::Entity::ExternEntry(_))) => Ok(()),
@@ -287,7 +287,7 @@ impl<T: Target> Configured<T> {
         }
     }
 
-    /// [`again`](Configured::again) of a value of the data plane, unless it is there.
+    /// [`again`](Configured::again) for a value of the data plane, unless the program has the same value already.
     fn again_if_it_differs(&mut self, entity: Entity, names: &Names) -> Result<Option<Entity>, Status> {
         let Some(entity) = self.rename(entity, names)? else { return Ok(None) };
         let mut is_there = false;
@@ -298,7 +298,7 @@ impl<T: Target> Configured<T> {
         Ok(Some(entity))
     }
 
-    /// Does an update that was done to the running program, in numbers; none of them is a string.
+    /// Repeats an update of the running program, without strings.
     fn follow(&mut self, update: Update) -> Result<(), Status> {
         let (how, entity) = (update.r#type(), update.entity);
         entity.map_or(Ok(()), |entity| self.make(how, entity))

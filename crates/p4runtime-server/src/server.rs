@@ -14,18 +14,18 @@ use p4runtime_proto::p4::v1::{
     CapabilitiesResponse, DigestList, DigestListAck, DigestListAckError, Entity, IdleTimeoutNotification,
     PacketIn, PacketOut, PacketOutError, StreamError, StreamMessageRequest, StreamMessageResponse,
     StreamOtherError, Uint128, entity, stream_error, stream_message_request as asked,
-    stream_message_response as told,
+    stream_message_response as response,
 };
 use p4runtime_proto::p4rack::v1::Client;
 
 /// Effects of the server for its owner to carry out.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Output {
-    /// A message for a controller. Where it cannot be delivered it is lost, and nothing waits for it.
+    /// A message for a controller. It is lost if it cannot be delivered; nothing waits for the delivery.
     Send(StreamId, StreamMessageResponse),
     /// The end of a controller's stream.
     End(StreamId, Status),
-    /// A frame that comes into the device by the CPU port.
+    /// A frame that enters the device on the CPU port.
     Inject(Vec<u8>),
 }
 
@@ -39,24 +39,24 @@ pub struct Server<B: Builder> {
     epoch_ns: i64,
     pub(crate) arbitration: Arbitration,
     pub(crate) running: Option<Configured<B::Target>>,
-    /// Saved and not committed: reads and writes mean it, packets do not.
+    /// The program that is saved and not committed: reads and writes use it, packets do not.
     pub(crate) saved: Option<Configured<B::Target>>,
     pub(crate) digests: Digests,
     pub(crate) configs: u64,
-    /// A write that is done in slices.
+    /// The write that runs in slices.
     pub(crate) writing: Option<Batch<'static>>,
-    /// A read that is.
+    /// The read that runs in slices.
     pub(crate) reading: Option<Reading>,
     /// A program that replaces the running one as soon as it has its entries.
     pub(crate) replacing: Option<Prepared<B>>,
-    /// What changes is noted, for whoever keeps it.
+    /// True if changes are noted.
     pub(crate) is_noted: bool,
-    /// The running program has taken the place of another since the last look at what is noted.
+    /// True if the program was replaced since the last [`noted`](Server::noted).
     pub(crate) is_anew: bool,
 }
 
 impl<B: Builder> Server<B> {
-    /// Without a program. `device` is its id; `epoch_ns` the Unix time of time 0, in nanoseconds.
+    /// A server without a program. `device` is the device id; `epoch_ns` the Unix time of time 0, in nanoseconds.
     pub fn new(builder: B, device: u64, epoch_ns: i64) -> Server<B> {
         Server {
             builder,
@@ -75,7 +75,7 @@ impl<B: Builder> Server<B> {
         }
     }
 
-    /// The device that packets go through, if there is a program.
+    /// The device that processes packets; `None` without a program.
     pub fn target(&mut self) -> Option<&mut B::Target> {
         self.running.as_mut().map(|running| &mut running.target)
     }
@@ -93,12 +93,12 @@ impl<B: Builder> Server<B> {
         self.device
     }
 
-    /// Counts up with every program that a controller commits.
+    /// Number of programs that controllers have committed.
     pub fn configs(&self) -> u64 {
         self.configs
     }
 
-    /// The device id is ours; 0 too, since many clients leave it out.
+    /// Checks the device id; 0 is accepted, because many clients leave it out.
     pub(crate) fn check_device(&self, id: u64) -> Result<(), Status> {
         match id {
             0 => Ok(()),
@@ -114,7 +114,7 @@ impl<B: Builder> Server<B> {
         CapabilitiesResponse { p4runtime_api_version: "1.5.0".to_string(), ..CapabilitiesResponse::default() }
     }
 
-    /// A controller says something on its stream.
+    /// Handles a message on a controller's stream.
     pub fn message(&mut self, stream: StreamId, request: &StreamMessageRequest) -> Vec<Output> {
         match &request.update {
             Some(asked::Update::Arbitration(update)) => {
@@ -167,13 +167,13 @@ impl<B: Builder> Server<B> {
         }
     }
 
-    /// A controller's stream has ended.
+    /// Handles the end of a controller's stream.
     pub fn close(&mut self, stream: StreamId) -> Vec<Output> {
         let notices = self.arbitration.close(stream, self.device);
         notices.into_iter().map(|(to, what)| Output::Send(to, what)).collect()
     }
 
-    /// Ends controllers' streams, as an operator wants: those of these numbers, or all if there are none.
+    /// Ends the streams with these numbers, or all streams if the list is empty, for an operator.
     pub fn end_clients(&mut self, streams: &[StreamId]) -> Vec<Output> {
         let (ended, notices) = self.arbitration.end(streams, self.device);
         let why = || Status::new(Code::Aborted, "an operator has ended this stream");
@@ -207,7 +207,7 @@ impl<B: Builder> Server<B> {
         frame.map_err(|fault| Status::new(fault.code, fault.to_string()))
     }
 
-    /// A packet of a controller that has been taken, in numbers.
+    /// Converts an accepted packet of a controller to numbers.
     pub fn plain_packet(&self, packet: &PacketOut) -> Option<PacketOut> {
         self.running.as_ref()?.plain_packet(packet).ok()
     }
@@ -221,18 +221,18 @@ impl<B: Builder> Server<B> {
         Ok(())
     }
 
-    /// A frame has left the device by the CPU port.
+    /// Handles a frame that has left the device on the CPU port.
     pub fn packet_in(&self, frame: &[u8]) -> Vec<Output> {
         let Some(running) = &self.running else { return vec![] };
         self.packet(running.packet_io.message(frame))
     }
 
-    /// A packet for the controllers, in numbers.
+    /// Sends a packet, with numbers for strings, to the primary controllers.
     pub fn packet(&self, mut packet: PacketIn) -> Vec<Output> {
         if let Some(running) = &self.running {
             running.names.raise_packet(&mut packet.metadata);
         }
-        self.to_primaries(&told::Update::Packet(packet))
+        self.to_primaries(&response::Update::Packet(packet))
     }
 
     /// Does everything due by `now`: digests and idle entries.
@@ -268,11 +268,11 @@ impl<B: Builder> Server<B> {
         let timestamp = self.epoch_ns.saturating_add(i64::try_from(now.as_ns()).unwrap_or(i64::MAX));
         let mut out = vec![];
         for list in lists {
-            out.extend(self.to_primaries(&told::Update::Digest(DigestList { timestamp, ..list })));
+            out.extend(self.to_primaries(&response::Update::Digest(DigestList { timestamp, ..list })));
         }
         if !table_entry.is_empty() {
             let notification = IdleTimeoutNotification { table_entry, timestamp };
-            out.extend(self.to_primaries(&told::Update::IdleTimeoutNotification(notification)));
+            out.extend(self.to_primaries(&response::Update::IdleTimeoutNotification(notification)));
         }
         out
     }
@@ -283,7 +283,7 @@ impl<B: Builder> Server<B> {
         self.digests.deadline(|digest| running.store.digest(digest).copied())
     }
 
-    fn to_primaries(&self, what: &told::Update) -> Vec<Output> {
+    fn to_primaries(&self, what: &response::Update) -> Vec<Output> {
         let message = || StreamMessageResponse { update: Some(what.clone()) };
         self.arbitration.primaries().map(|(_, stream)| Output::Send(stream, message())).collect()
     }
@@ -300,5 +300,5 @@ fn refused(stream: StreamId, status: &Status, details: stream_error::Details) ->
         details: Some(details),
         ..StreamError::default()
     };
-    Output::Send(stream, StreamMessageResponse { update: Some(told::Update::Error(error)) })
+    Output::Send(stream, StreamMessageResponse { update: Some(response::Update::Error(error)) })
 }

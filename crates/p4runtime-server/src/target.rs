@@ -10,13 +10,13 @@ use std::sync::Arc;
 
 /// A device with a program, or several that look like one.
 pub trait Target: Live {
-    /// Does a change, as a whole or not at all. It has been checked against the P4Info.
+    /// Applies a change, as a whole or not at all. The change has been checked against the P4Info.
     fn apply(&mut self, catalog: &Catalog, change: &Change) -> Result<()>;
 
-    /// The digests that the data plane sent since the last time, by their ids; some may be lost.
+    /// The digests that the data plane has sent since the last call, by id; some may be lost.
     fn take_digests(&mut self, catalog: &Catalog) -> Vec<(u32, P4Data)>;
 
-    /// The entries that were idle for their time by `now`, by table; each once until it is hit or idle again.
+    /// The entries whose idle timeout has expired by `now`, by table; each once until it is hit or its timeout expires again.
     fn take_idle(&mut self, catalog: &Catalog, now: Time) -> Vec<(u32, EntryKey)>;
 }
 
@@ -26,23 +26,23 @@ pub type Ahead = Box<dyn FnOnce() + Send>;
 /// A program that ran, to be dropped.
 pub type Retired = Box<dyn Send>;
 
-/// Makes devices of configurations.
+/// Builds devices from configurations.
 pub trait Builder {
-    /// Kind of device that it makes.
+    /// Kind of device that the builder makes.
     type Target: Target + Send + 'static;
 
-    /// True if a configuration means the program that runs, whatever its `p4_device_config` is.
+    /// True if a configuration means the running program, regardless of its `p4_device_config`.
     fn keeps(&self, _config: &ForwardingPipelineConfig) -> bool {
         false
     }
 
-    /// Slow part of [`build`](Builder::build), so that frames pass meanwhile: after it, `build` is quick. `None` if it
+    /// The slow part of [`build`](Builder::build), during which frames may pass: after it, `build` is quick. `None` if `build`
     /// is quick anyway.
     fn ahead(&self, _config: &ForwardingPipelineConfig) -> Option<Ahead> {
         None
     }
 
-    /// Drops a program that ran, with all of its entries. That takes long if there are many, and frames pass meanwhile if it is done on
+    /// Drops a replaced program with its entries. Dropping many entries takes long; frames pass meanwhile if it happens on
     /// another thread.
     fn retire(&self, old: Retired) {
         drop(old);
@@ -52,7 +52,7 @@ pub trait Builder {
     fn build(&self, config: &ForwardingPipelineConfig) -> std::result::Result<Built<Self::Target>, Status>;
 }
 
-/// A device, new.
+/// A newly built device.
 pub struct Built<T> {
     /// The device.
     pub target: T,
@@ -60,10 +60,10 @@ pub struct Built<T> {
     pub info: Arc<P4Info>,
     /// The P4Info with all values as numbers, as the device uses it.
     pub plain: Arc<P4Info>,
-    /// The numbers that the program's architecture has room for.
+    /// Limits of numbers in the program's architecture.
     pub numbers: Numbers,
     /// The program's own entries, as if a controller had written them in numbers.
     pub initial: Vec<Update>,
-    /// Limit for the memory that the program and its entities take, in bytes.
+    /// Upper bound of the memory of the program and its entities, in bytes.
     pub memory: u64,
 }

@@ -29,7 +29,7 @@ pub struct Catalog {
 pub struct Numbers {
     /// Bits of a port; P4Runtime's have 32 at most.
     pub port_bits: u32,
-    /// Bits of a multicast group, of which P4Runtime's have 32 at most.
+    /// Width of multicast groups in bits; at most 32 in P4Runtime.
     pub group_bits: u32,
 }
 
@@ -214,7 +214,7 @@ impl Catalog {
         find("register", id, &self.info.registers).within("register_id")
     }
 
-    /// The frame extern or value extern with an id, behind the id of its type.
+    /// The frame extern or value extern with an id, preceded by the id of its type.
     pub fn extern_object(&self, id: u32) -> Result<(u32, &ExternInstance)> {
         match self.extern_objects().find(|(_, object)| object.id() == id) {
             Some(found) => Ok(found),
@@ -226,7 +226,7 @@ impl Catalog {
         .within("extern_id")
     }
 
-    /// All frame externs and value externs, each behind the id of its type.
+    /// All frame externs and value externs, each preceded by the id of its type.
     pub fn extern_objects(&self) -> impl Iterator<Item = (u32, &ExternInstance)> {
         let of = |ty: &'_ Extern| ty.extern_type_id;
         self.info.externs.iter().flat_map(move |ty| ty.instances.iter().map(move |object| (of(ty), object)))

@@ -72,7 +72,7 @@ pub trait Within: Sized {
     /// In this element of this field.
     #[must_use]
     fn at(self, field: &'static str, index: usize) -> Self;
-    /// About this table or object, unless it is said already.
+    /// Adds the name of the table or object, unless an error already has one.
     #[must_use]
     fn about(self, owner: impl FnOnce() -> String) -> Self;
     /// With this advice.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Update ──plan──> [Change] ──(the device does it)──> commit ──> its inverse
-//! query  ──find──> Cursor ──read_some──> [Entity], with what the data plane has written from `Live`
+//! query  ──find──> Cursor ──read_some──> [Entity], with the data plane's values from `Live`
 //! Update ──undoing──> the updates that roll it back
 //! ```
 //!

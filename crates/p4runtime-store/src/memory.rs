@@ -37,7 +37,7 @@ const COUNTER_CELL: u64 = 16;
 /// A cell that is kept by its index, since its object has too many cells for an array, or its type has no fixed bytes.
 const SPARSE_CELL: u64 = 160;
 
-/// Objects of up to so many cells are arrays, which the engine's code shares.
+/// Objects with up to this number of cells are arrays, which the engine's code shares.
 const LARGEST_ARRAY: u64 = 1 << 24;
 
 /// Values up to this width are kept in place.
@@ -73,7 +73,7 @@ fn of_key(matches: &[Match]) -> u64 {
     matches.iter().map(|field| of_field(width(field).into())).sum()
 }
 
-/// A field of a key with so many bits, masks and bounds included.
+/// Bytes of a key field with this width in bits, including masks and bounds.
 fn of_field(bits: u64) -> u64 {
     FIELD + beside(bits) + bits
 }

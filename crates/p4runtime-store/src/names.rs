@@ -7,7 +7,7 @@
 //! 9           "9", if no other name is mapped to it
 //! ```
 //!
-//! At any time a string stands for one value and a value for one string. A string keeps its value while an entity of a
+//! At any time, each string has one value, and each value one string. A string keeps its value while an entity of a
 //! controller contains it, and after that until no value is free: then values that no entity contains are reused.
 //! Values that data planes store (registers) or send do not hold a string. 0 is never assigned: it is the value of
 //! memory that has not been written.
@@ -31,7 +31,7 @@ const MOST: usize = 1 << 18;
 /// The longest string, in bytes.
 const LONGEST: usize = 256;
 
-/// Which strings stand for which values.
+/// The values of strings.
 #[derive(Clone, Default, Debug)]
 pub struct Names {
     places: Places,
@@ -132,7 +132,7 @@ impl Names {
         Ok(update)
     }
 
-    /// A query with numbers instead of strings; `None` if it has a string that stands for nothing.
+    /// A query with numbers instead of strings; `None` if it contains an unknown string.
     pub fn lower_query(&self, query: &Entity) -> Result<Option<Entity>> {
         let mut query = query.clone();
         let mut is_known = true;
@@ -147,7 +147,7 @@ impl Names {
         Ok(is_known.then_some(query))
     }
 
-    /// The value that a string stands for now.
+    /// The current value of a string.
     fn value(&self, ty: &str, bytes: &[u8]) -> Result<Option<BigUint>> {
         let Some(named) = self.types.get(ty) else { return Ok(Some(BigUint::from_bytes_be(bytes))) };
         let text = text(bytes)?;
@@ -163,7 +163,7 @@ impl Names {
         self.note_all(updates, Some(self.round));
     }
 
-    /// Strings that are numerals stand for their numbers, so no other string of these entities gets one of them.
+    /// A string that is a numeral has its number as value, so no other string of these entities gets such a value.
     pub fn note_numerals(&mut self, entities: &[Entity]) {
         for entity in entities {
             let types = &mut self.types;
@@ -333,7 +333,7 @@ impl Named {
         self.tried = 0;
     }
 
-    /// The next value that nothing stands for: from the middle up, then those below it, all ones last.
+    /// The next free value: from the middle upwards, then downwards, all ones last.
     fn next(&mut self) -> Option<BigUint> {
         let one = BigUint::from(1u8);
         let middle = &one << self.bits.checked_sub(1)?;

@@ -1,4 +1,4 @@
-//! What a change has made of the entities that it is about, for whoever keeps the state of a switch.
+//! Notes of changed entities with their values after the change, for saving the state of a switch.
 //!
 //! Entries, groups and settings are noted as the store has them; cells of counters and registers, memories of externs and
 //! counts of entries as a controller has written them, since packets change them without asking.
@@ -23,12 +23,12 @@ impl Store {
         self.notes.get_or_insert_default();
     }
 
-    /// What has changed since the last time.
+    /// Changes since the last call.
     pub fn take_notes(&mut self) -> Notes {
         self.notes.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Gives back what was taken: it is older than what has changed since.
+    /// Puts removed notes back. They are older than changes noted since.
     pub fn give_back_notes(&mut self, mut taken: Notes) {
         if let Some(notes) = &mut self.notes {
             taken.follow(std::mem::take(notes));
@@ -169,7 +169,7 @@ fn direct_counter(entry: &TableEntry, count: Option<Count>) -> Kind {
     Kind::DirectCounterEntry(DirectCounterEntry { table_entry, data })
 }
 
-/// No data plane: nothing that the store has is asked of it.
+/// No data plane: the store is asked only for its own entities.
 struct Nothing;
 
 impl Live for Nothing {

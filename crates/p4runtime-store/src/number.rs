@@ -5,7 +5,7 @@ use base_bits::Bits;
 use base_bits::num_bigint::{BigInt, BigUint};
 use p4runtime_proto::google::rpc::Code;
 
-/// The number of `bit<bits>` that bytes are, with that width; it has to fit.
+/// Converts bytes to a number of `bit<bits>`. An error if the number does not fit.
 pub(crate) fn unsigned(bytes: &[u8], bits: i32) -> Result<Bits> {
     let width = width(bits);
     if bytes.is_empty() {
@@ -57,7 +57,7 @@ pub(crate) fn encode(value: &Bits) -> Vec<u8> {
     value.to_canonical_bytes()
 }
 
-/// Bytes of a number of `bit<bits>` in any form, in canonical form; bytes that are no such number stay as they are.
+/// The canonical form of the bytes of a number of `bit<bits>`; other bytes are returned unchanged.
 pub(crate) fn canonical(bytes: &[u8], bits: i32) -> Vec<u8> {
     unsigned(bytes, bits).map_or_else(|_| bytes.to_vec(), |value| encode(&value))
 }

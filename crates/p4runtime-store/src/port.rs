@@ -2,7 +2,7 @@
 
 use crate::fault::{Result, fault};
 
-/// The port that bytes are, of so many bits at most.
+/// Converts bytes to a port number of at most this number of bits.
 pub(crate) fn port(bytes: &[u8], bits: u32) -> Result<u32> {
     let zeros = bytes.iter().take_while(|b| **b == 0).count();
     let digits = bytes.get(zeros..).unwrap_or_default();

@@ -75,7 +75,7 @@ impl Store {
         count as u64
     }
 
-    /// How many entities there are that queries may have to go through.
+    /// Number of entities that queries may have to search.
     pub fn entities(&self) -> u64 {
         let entries: usize = self.tables.values().map(|state| state.entries.len()).sum();
         (entries + self.members.len() + self.groups.len() + self.multicast.len() + self.sessions.len()) as u64

@@ -27,7 +27,7 @@ use p4runtime_proto::p4::config::v1::{Action, P4Info, Table};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// Conditions that all have to hold, each with its text.
+/// Conditions that must all hold, each with its text.
 #[derive(Clone, Debug)]
 pub(crate) struct Restriction(Vec<(String, Expr)>);
 

@@ -40,7 +40,7 @@ pub struct Store {
     taken: u64,
     /// Limit for these.
     limit: u64,
-    /// What has changed, if somebody keeps it.
+    /// Notes of changes; `None` if they are not saved.
     pub(crate) notes: Option<Notes>,
 }
 

@@ -57,7 +57,7 @@ impl Switch {
         let options = p4_syntax::Options { defines, ..p4_syntax::Options::default() };
         let main = program.display().to_string();
         let compiled = compile(&main, &Disk, &options, Until::Elaborated, &mut map);
-        let Some(program) = compiled.program else { return Err(told(&compiled.diagnostics, &map)) };
+        let Some(program) = compiled.program else { return Err(error_of(&compiled.diagnostics, &map)) };
         let job = Job {
             program: Arc::clone(&program),
             fillings: vec![],
@@ -66,13 +66,13 @@ impl Switch {
             cpu_port: None,
             trace: false,
             engine,
-            registry: p4rack::functions::runnable(&program).map_err(|found| told(&found, &map))?,
+            registry: p4rack::functions::runnable(&program).map_err(|found| error_of(&found, &map))?,
         };
-        let (switch, resolver) = job.device().map_err(|found| told(&found, &map))?;
+        let (switch, resolver) = job.device().map_err(|found| error_of(&found, &map))?;
         let mut made = Switch { switch, resolver, program, map, now: Time::ZERO };
         if let Some(path) = entries {
             let read = sources::read(&path, &mut made.map);
-            let (text, base) = read.map_err(|found| told(&[found], &made.map))?;
+            let (text, base) = read.map_err(|found| error_of(&[found], &made.map))?;
             made.fill(&path, &text, base)?;
         }
         Ok(made)
@@ -116,10 +116,10 @@ impl Switch {
             rates: None,
             span: Span::NONE,
         };
-        self.resolver.fill(&[entry], &mut self.switch).map_err(told_placeless)
+        self.resolver.fill(&[entry], &mut self.switch).map_err(error_without_place)
     }
 
-    /// Runs a frame and all that comes of it: pairs of a port and bytes. Time goes on by a microsecond.
+    /// Runs a frame and all packets that result from it; returns pairs of port and bytes. Time advances by a microsecond.
     fn process<'py>(&mut self, py: Python<'py>, port: u32, frame: &[u8]) -> PyResult<Vec<Sent<'py>>> {
         self.switch.check_port(port).map_err(|error| Error::new_err(error.message))?;
         self.now += Duration::from_us(1);
@@ -172,7 +172,7 @@ impl Switch {
     fn fill(&mut self, path: &Path, text: &str, start: u32) -> PyResult<()> {
         let filling = entries::read(&self.program, path, text, start);
         let filled = filling.and_then(|filling| filling.fill(&mut self.resolver, &mut self.switch));
-        filled.map_err(|found| told(&found, &self.map))
+        filled.map_err(|found| error_of(&found, &self.map))
     }
 }
 
@@ -182,13 +182,13 @@ fn wanted(value: &Bound<'_, PyAny>) -> PyResult<Match> {
     parse_match(&text).map_err(|error| Error::new_err(format!("`{text}`: {error}")))
 }
 
-fn told(found: &[Diagnostic], map: &SourceMap) -> PyErr {
+fn error_of(found: &[Diagnostic], map: &SourceMap) -> PyErr {
     let text: String = found.iter().map(|problem| render(problem, map, Style::Plain)).collect();
     Error::new_err(text)
 }
 
-/// The same of what stands in no text.
-fn told_placeless(found: Vec<Diagnostic>) -> PyErr {
+/// An error for diagnostics without a place in a text.
+fn error_without_place(found: Vec<Diagnostic>) -> PyErr {
     let one = |problem: Diagnostic| {
         let labels = problem.labels.into_iter().map(|label| label.text);
         labels.chain(problem.notes).chain(problem.help).collect::<Vec<_>>().join("; ")

@@ -24,7 +24,7 @@ const MANY: u64 = 8;
 const HEADERS: usize = 14 + 20 + 8;
 /// Frames that are written down then.
 const TRAIL: usize = 1 << 15;
-/// A run whose workloads have sent everything ends so long after a loop was found.
+/// Time after the detection of a loop at which a run ends whose workloads have sent everything.
 const GRACE: Duration = Duration::from_ms(10);
 
 /// A loop in which frames go round without end.
@@ -92,7 +92,7 @@ impl Emulator {
         }
     }
 
-    /// Looks for loops, every so many events.
+    /// Searches for loops at a fixed interval of events.
     #[inline(always)]
     pub(crate) fn look_for_loops(&mut self) {
         if self.network.events.is_multiple_of(LOOK_EVERY) && self.circles.found.is_none() {

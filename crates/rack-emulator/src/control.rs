@@ -29,7 +29,7 @@ impl Emulator {
         Steer::release(self, id.0).map_err(|violation| self.named(*violation))
     }
 
-    /// A frame comes in at a port of a device from beside the rack, as its agent hands it in.
+    /// Injects a frame at a port of a device, for the device's agent.
     pub fn hand_in(&mut self, id: DeviceId, port: Port, frame: Vec<u8>) -> Result<(), Violation> {
         Drive::inject(self, id.0, port, frame, Owner::NOBODY).map_err(|violation| self.named(*violation))
     }

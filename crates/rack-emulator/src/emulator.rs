@@ -215,7 +215,7 @@ impl Emulator {
         Ok(RunEnd::TimeLimit)
     }
 
-    /// When the next event comes; none if nothing is left to happen.
+    /// Time of the next event; `None` if no event is left.
     pub fn next_time(&self) -> Option<Time> {
         self.network.next_time()
     }

@@ -9,7 +9,7 @@ pub enum Event {
     Program {
         /// Which.
         workload: u32,
-        /// The program's number of it.
+        /// The program's number of the timer.
         timer: u32,
     },
     /// A fault begins or is over.

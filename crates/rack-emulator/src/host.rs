@@ -1,4 +1,4 @@
-//! A host: whose the frames are that arrive.
+//! A host: assigns arriving frames to the pairs of workloads.
 
 use base_time::Time;
 use host_programs::packet::{
@@ -22,7 +22,7 @@ pub struct Received {
 
 pub(crate) struct HostNode {
     pub station: Station,
-    /// Pairs whose frames are known by something else than a stamp.
+    /// Pairs whose frames are recognised without a stamp.
     pub sockets: BTreeMap<Socket, u32>,
     /// Frames go here and not to the workloads, if the caller listens.
     pub listener: Option<Vec<Received>>,
@@ -34,7 +34,7 @@ pub(crate) enum Found<'f> {
     Pair { pair: u32, from: Mac, packet: Option<Ipv4<'f>>, stamp: Option<Stamp> },
     /// The host's own: a ping, perhaps of a pair, and its answer.
     Ping { pair: Option<u32>, answer: Vec<u8> },
-    /// Nobody's, and why; if it was changed, the pair that it seems to be of.
+    /// A frame of no pair, with the reason; for a corrupt frame, the pair to which it seems to belong.
     Nobody(Unused, Option<u32>),
 }
 
@@ -113,7 +113,7 @@ impl HostNode {
         self.sockets.get(&socket()?).copied()
     }
 
-    /// The pair that a datagram or segment is of by its ports: both, else the one where it arrives, else the one where it comes from.
+    /// The pair of a datagram or segment: the one with both ports, else with the destination port, else with the source port.
     fn by_ports(&self, packet: &Ipv4<'_>) -> Option<u32> {
         if self.sockets.is_empty() {
             return None;

@@ -13,7 +13,7 @@ pub(crate) enum Reason {
 }
 
 impl Reason {
-    /// Different for all reasons, and the same in every release.
+    /// Code of the reason in event logs: distinct for all reasons, and stable across releases.
     pub fn number(self) -> u64 {
         match self {
             Reason::Network(reason) => reason.number(),

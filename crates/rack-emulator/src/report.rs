@@ -178,7 +178,7 @@ pub struct WatchReport {
     pub field: String,
     /// `receiver`, or `sender` where answers arrived.
     pub at: String,
-    /// The first values that came, in order, and how often each: `none` where a frame has no such field.
+    /// The first distinct values, in order of arrival, with their numbers of frames; `none` for frames without the field.
     pub values: Vec<ValueReport>,
     /// Packets with other values.
     pub others: u64,
@@ -407,12 +407,10 @@ impl Emulator {
             }
         }
         let names = self.names();
-        let told = drops.into_iter().filter(|(_, n)| *n > 0).map(|((place, reason), packets)| DropReport {
-            place: names.place(place),
-            reason: reason.words().to_string(),
-            packets,
+        let reports = drops.into_iter().filter(|(_, n)| *n > 0).map(|((place, reason), packets)| {
+            DropReport { place: names.place(place), reason: reason.words().to_string(), packets }
         });
-        told.collect()
+        reports.collect()
     }
 }
 

@@ -225,12 +225,12 @@ fn note_row(note: &NoteReport) -> [String; 2] {
     [note.what.clone(), four_digits(note.at_ps, &TIME_UNITS)]
 }
 
-/// A time in picoseconds as it stands in tables.
+/// A time in picoseconds, formatted for tables.
 pub fn time_words(ps: u64) -> String {
     four_digits(ps, &TIME_UNITS)
 }
 
-/// A rate in bits per second as it stands in tables.
+/// A rate in bits per second, formatted for tables.
 pub fn rate_words(bits_per_s: u64) -> String {
     four_digits(bits_per_s, &RATE_UNITS)
 }

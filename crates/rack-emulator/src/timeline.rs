@@ -3,7 +3,7 @@
 use crate::emulator::Emulator;
 use base_time::{Duration, Time};
 
-/// Moments that are kept at most; then every second one goes.
+/// Maximum number of moments; beyond it, every second one is dropped.
 const MOST: usize = 1024;
 
 /// Counters at a time.
@@ -13,7 +13,7 @@ pub struct Moment {
     pub received: Vec<u64>,
     /// Bytes sent, by direction of each link, in the order of [`RunReport::links`](crate::RunReport::links).
     pub bytes: Vec<u64>,
-    /// Packets dropped by anybody.
+    /// Packets dropped anywhere in the rack.
     pub dropped: u64,
 }
 

@@ -12,7 +12,7 @@ const MOST_VALUES: usize = 16;
 /// Counts of each value, by watched field and side: sender (false) or receiver (true).
 pub(crate) type Watched = BTreeMap<(usize, bool), Values>;
 
-/// The values of a header field: none where a frame has no such field.
+/// The value of a header field; `None` if the frame has no such field.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Values {
     pub(crate) counts: BTreeMap<Option<u64>, u64>,

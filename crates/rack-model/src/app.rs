@@ -87,9 +87,9 @@ pub struct App {
     pub runtime: Runtime,
     /// Frames that may be too long for a link once they are handed over are dropped there; else such a rack is refused.
     pub drops_long_frames: bool,
-    /// Its packets, where it shares its device with other apps; those of no other app if there is none.
+    /// Packets of the app, if it shares its device with other apps; `None`: the packets of no other app.
     pub class: Option<Spanned<Class>>,
-    /// Where classes overlap, the largest wins.
+    /// If classes overlap, the app with the largest priority gets the packet.
     pub priority: Option<Spanned<u32>>,
     /// True if packets of one flow may be reordered; otherwise p4rack warns where they could be.
     pub any_order: bool,
@@ -238,7 +238,7 @@ pub(crate) fn read(
                 r.bad_value(*span, "planned regions cannot be called", only);
             }
             Some(Spanned { value: Policy::Failover, span }) if spares.is_none() => {
-                let why = "say how many spares each device has: `spares = 1`";
+                let why = "set the number of spares for each device: `spares = 1`";
                 r.bad_value(*span, "nothing to fail over to", why);
             }
             Some(Spanned { value: Policy::Direct, span }) if planned_spares > 0 => {
@@ -250,7 +250,11 @@ pub(crate) fn read(
             _ => {}
         }
         if let Some(Spanned { value: WantedSpares::Named(_), span }) = &spares {
-            r.bad_value(*span, "the planner chooses spares", "say how many each device has: `spares = 1`");
+            r.bad_value(
+                *span,
+                "the planner chooses spares",
+                "set only their number for each device: `spares = 1`",
+            );
         }
     } else if let Some(Spanned { value: WantedSpares::Planned(_), span }) = &spares {
         let why = "name them, as in `[\"nic2\"]`: only `map = \"plan\"` chooses them";
@@ -279,12 +283,12 @@ pub(crate) fn read(
             r.bad_value(
                 span,
                 "regions of an app with an affinity",
-                "the affinity says what runs at its helpers: leave one of the two out",
+                "the affinity already determines what runs at the helpers: remove one of the two",
             );
         }
         if let Some(second) = origins.as_ref().and_then(|origins| origins.value.get(1)) {
             let what = "an affinity with several origins is";
-            r.not_yet(second.span, what, "give each switch an app of its own");
+            r.not_yet(second.span, what, "give each switch its own app");
         }
     }
     for key in ["traffic", "objective", "share", "distribution"] {

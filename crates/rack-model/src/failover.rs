@@ -48,7 +48,7 @@ impl Default for Failover {
 }
 
 impl Failover {
-    /// Where each device is a process.
+    /// Values for racks in which each device is a process.
     fn of_processes() -> Failover {
         let thresholds = Thresholds::between_processes();
         Failover { thresholds, tick: Duration::from_ms(1), ..Failover::default() }
@@ -67,7 +67,7 @@ pub(crate) struct FailoverKeys {
     window: Option<u32>,
     tick: Option<Duration>,
     hold_down: Option<Duration>,
-    /// Where each device is a process.
+    /// Values for racks in which each device is a process.
     processes: Option<Box<FailoverKeys>>,
 }
 

@@ -116,7 +116,8 @@ pub(crate) fn check(whole: &Rack) -> Vec<Diagnostic> {
             let title = format!("`{}` is a legacy switch and runs no program", device.name.value);
             let diagnostic =
                 Diagnostic::error(rack::BAD_VALUE, title).at(named.span, "named here as a device of an app");
-            let core = device.extends.as_ref().map_or("the device behind it", |name| name.value.as_str());
+            let core =
+                device.extends.as_ref().map_or("the device that it extends", |name| name.value.as_str());
             wrong.push(diagnostic.help(format!("name `{core}`, which it extends: their ports are the same")));
         }
     }

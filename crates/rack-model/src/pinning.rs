@@ -30,7 +30,7 @@ use toml::de::DeValue;
 /// The region of the flows that are not resident.
 pub const EXTERNAL: &str = "external";
 
-/// Where flows are processed.
+/// The devices that process flows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Affinity {
     /// All at the switch.
@@ -47,15 +47,15 @@ const AFFINITIES: [(&str, Option<Affinity>); 3] =
 /// How an app's flows are pinned.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pinning {
-    /// Where flows are processed.
+    /// The devices that process flows.
     pub affinity: Spanned<Affinity>,
     /// Entries of the flow manager.
     pub flows: u64,
-    /// What names a flow, as ingress names it; found in the program if there is none.
+    /// Fields that identify a flow, by their names in ingress; `None`: derived from the program.
     pub flow_key: Option<Vec<Spanned<String>>>,
-    /// What divides flows among helpers, likewise.
+    /// Fields by which flows are divided among helpers; `None`: derived from the program.
     pub shard_key: Option<Vec<Spanned<ShardPart>>>,
-    /// Shards of the flows; enough for the helpers if there is none.
+    /// Number of shards; `None`: as many as the helpers need.
     pub shards: Option<u16>,
     /// Popular flows come to the switch; none if only moves of the file count.
     pub promote: Option<Promotion>,

@@ -32,7 +32,7 @@ impl Cut {
         if let Ok(split) = split(program, &apart(&all)) {
             return Ok(Cut { split, groups: all, fixed: vec![] });
         }
-        // Some have to stay: those that cannot leave alone, then the last ones.
+        // Some must stay: those that cannot leave alone, then the last ones.
         let mut fixed: Vec<(Name, String)> = vec![];
         let mut groups = vec![];
         for group in all {

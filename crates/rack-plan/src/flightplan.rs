@@ -23,7 +23,7 @@ pub struct Request {
     pub programs: Vec<PathBuf>,
     /// The device on which each program starts; the last counts for those that follow.
     pub focus: Vec<String>,
-    /// Several regions may share a device, whatever the configuration says.
+    /// True if several regions may share a device even if the configuration forbids it.
     pub shared: bool,
     /// Options of the user.
     pub wishes: Wishes,

@@ -19,7 +19,7 @@ pub(super) struct Beyond {
     pub section: Option<usize>,
     /// The class.
     pub class: DeviceClass,
-    /// What it lacks.
+    /// Diagnostics for the operations that the device lacks.
     pub why: Vec<Diagnostic>,
 }
 

@@ -514,7 +514,7 @@ fn devices(rack: &Rack, app: usize, signature: &Signature) -> Result<Vec<Device>
     if wrong.is_empty() { Ok(devices) } else { Err(wrong) }
 }
 
-/// The class of a device; of one that a legacy switch stands for, that switch's: both are paid for together.
+/// The class of a device. If the device extends a legacy switch, the class of that switch: both are charged together.
 fn class(rack: &Rack, id: DeviceId) -> DeviceClass {
     let stands_for = |other: &DeviceId| rack.extended(*other) == Some(id);
     let mut others = (0..rack.devices.len() as u32).map(DeviceId);

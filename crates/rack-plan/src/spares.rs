@@ -1,4 +1,4 @@
-//! Spares for the devices of a plan: which devices may take over, and what the plan costs then.
+//! Spares for the devices of a plan: the devices that may take over, and the cost of the plan afterwards.
 //!
 //! ```text
 //! plan     Wall = nic1                         Latency 9us

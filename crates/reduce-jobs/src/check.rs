@@ -23,7 +23,7 @@ const UNREDUCIBLE: &[(&[&str], &str, &str)] = &[
     (
         &["sub", "subtract", "minus", "div", "divide"],
         "it is not associative: (a - b) - c is not a - (b - c)",
-        "map negative contributions to a key of their own and reduce both with `add`",
+        "map negative contributions to a separate key and reduce both with `add`",
     ),
     (
         &["first", "last", "concat", "join"],
@@ -285,7 +285,7 @@ impl Checker<'_> {
         }
         let unreducible = UNREDUCIBLE.iter().find(|(words, ..)| words.contains(&word));
         if let Some((_, why, help)) = unreducible {
-            let title = format!("`{word}` cannot be reduced on the way");
+            let title = format!("`{word}` cannot be reduced by switches");
             let problem = Diagnostic::error(codes::NOT_REDUCIBLE, title).at(function.span, *why);
             self.problems.push(problem.help(*help));
             return None;

@@ -33,7 +33,7 @@ pub struct Dataset {
 pub struct Mapper {
     /// The name.
     pub name: At<String>,
-    /// Where pairs come from.
+    /// The function that generates pairs from data.
     pub function: Function,
     /// Indices of the data sets: on one host.
     pub datasets: Vec<usize>,
@@ -41,7 +41,7 @@ pub struct Mapper {
     pub op: Op,
 }
 
-/// Where pairs come from.
+/// The function that generates pairs from data.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Function {
     /// Each word of a text, with 1: letters and digits, in lower case.

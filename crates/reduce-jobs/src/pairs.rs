@@ -25,7 +25,7 @@ pub struct DataError {
     pub line: u64,
     /// In a few words.
     pub title: String,
-    /// What to do.
+    /// The remedy.
     pub help: String,
 }
 

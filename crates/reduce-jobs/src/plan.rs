@@ -61,12 +61,12 @@ pub struct Folding {
     pub channels: Vec<u16>,
 }
 
-/// What a switch runs.
+/// Program and reducers of a switch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Device {
     /// Index in the topology.
     pub switch: usize,
-    /// Its program.
+    /// Program of the switch.
     pub program: Program,
     /// Parts of reducers.
     pub seats: Vec<Seat>,
@@ -121,7 +121,7 @@ fn place(job: &Job, reducer: &Reducer, topology: &Topology) -> Result<Placed, Ve
         None => {
             let title = format!("`{}` has no host", reducer.name.value);
             let problem = Diagnostic::error(codes::JOB_SETTING, title).at(reducer.name.span, "");
-            return Err(vec![problem.help("say where it runs: `at = \"10.0.0.1\"`")]);
+            return Err(vec![problem.help("name its host: `at = \"10.0.0.1\"`")]);
         }
     };
     let mut mappers = vec![];

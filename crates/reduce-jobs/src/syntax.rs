@@ -23,7 +23,7 @@ pub struct At<T> {
     pub span: Span,
 }
 
-/// What a statement declares.
+/// The kind of declaration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sort {
     /// Data on a host.
@@ -51,15 +51,15 @@ impl Sort {
 /// A line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Statement {
-    /// What it declares.
+    /// The kind of declaration.
     pub sort: Sort,
     /// The name.
     pub name: At<String>,
-    /// What stands after `=`.
+    /// The value after `=`.
     pub value: Value,
 }
 
-/// What stands after `=`.
+/// The value after `=`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Value {
     /// A text.
@@ -152,7 +152,7 @@ impl Reader {
 
     fn wanted<T>(&self, what: &str) -> Read<T> {
         let (token, span) = self.peek();
-        let title = format!("{} stands where {what} is missing", token.in_words());
+        let title = format!("expected {what}, found {}", token.in_words());
         Err(Box::new(Diagnostic::error(codes::JOB_SYNTAX, title).at(span, "")))
     }
 

@@ -37,7 +37,7 @@ pub enum Node {
 /// A link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Link {
-    /// Its ends, each with its port there.
+    /// The two ends of the link, each with its port.
     pub ends: [(Node, u32); 2],
     /// Bits per second.
     pub rate: u64,
@@ -49,7 +49,7 @@ pub struct Tree {
     /// For each host, then for each switch: the link and the next node towards the root.
     next: Vec<Option<(usize, Node)>>,
     hosts: usize,
-    /// Where paths end.
+    /// The node at which all paths end.
     pub root: Node,
 }
 

@@ -72,10 +72,10 @@ fn rounds_follow_the_estimates_unless_they_are_given() {
 
 /// The text after the common start, the code, and a piece of what is said.
 const MISTAKES: &[(&str, &str, &str)] = &[
-    ("reducer r = add(m1", "P4R1601", "`)` is missing"),
+    ("reducer r = add(m1", "P4R1601", "expected `)`"),
     ("reduce r = add(m1)", "P4R1601", "did you mean `reducer`?"),
-    ("reducer r add(m1)", "P4R1601", "`=` is missing"),
-    ("reducer r = add(m1) more", "P4R1601", "the end of the line is missing"),
+    ("reducer r add(m1)", "P4R1601", "expected `=`"),
+    ("reducer r = add(m1) more", "P4R1601", "expected the end of the line"),
     ("dataset d3 = \"h1:x", "P4R1601", "a text has no end"),
     ("reducer r = add(m1); ", "P4R1601", "`;` has no meaning here"),
     ("mapper m3 = words(d9)\nreducer r = add(m3)", "P4R1602", "there is no dataset `d9`"),

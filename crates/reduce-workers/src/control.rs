@@ -40,7 +40,7 @@ impl Attachment {
     }
 }
 
-/// What a worker is to do.
+/// The task of a worker.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Work {
     /// The text of the job.
@@ -64,7 +64,7 @@ pub(crate) struct Work {
 pub(crate) struct Task {
     /// Name of the reducer.
     pub reducer: String,
-    /// Its number: the text may leave it out.
+    /// The reducer's number in packets, which the text of the job may leave out.
     pub number: u16,
     /// Number of the channel.
     pub channel: u16,
@@ -94,7 +94,7 @@ pub(crate) enum Report {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Order {
-    /// What are the keys of these places?
+    /// Asks for the text of the keys at these places.
     Name { reducer: String, places: Vec<WirePlace> },
     /// The job is over.
     End,

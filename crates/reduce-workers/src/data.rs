@@ -76,7 +76,7 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Problem> {
     Ok(found)
 }
 
-/// What a command prints that reads a file. The file's name is in `P4RACK_FILE`.
+/// Runs a command that reads a file from standard input, and returns its output. The file's name is in `P4RACK_FILE`.
 fn run(command: &str, directory: &Path, path: &Path, text: Vec<u8>) -> Result<Vec<u8>, Problem> {
     let wrong = |what: String| Problem {
         code: codes::JOB_DATA,

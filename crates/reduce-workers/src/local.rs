@@ -26,7 +26,7 @@ pub struct Local {
     stop: Arc<AtomicBool>,
 }
 
-/// What happens to switches.
+/// Events of switch processes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SwitchEvent {
     /// The process with this number runs the switch.

@@ -18,7 +18,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::time::{Duration, Instant};
 use workers::Workers;
 
-/// What a master is given.
+/// Configuration of a master.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The text of the job.
@@ -37,7 +37,7 @@ pub struct Settings {
     pub directory: String,
 }
 
-/// Where a reducer runs, and what it talks to.
+/// The host of a reducer, and its peers.
 #[derive(Clone, Debug)]
 pub struct Seat {
     /// How its host is attached.
@@ -48,7 +48,7 @@ pub struct Seat {
     pub parents: u16,
 }
 
-/// What happens while a job runs.
+/// Events of a running job.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
     /// A worker has come.
@@ -81,7 +81,7 @@ pub struct Finished {
     pub reducer: usize,
     /// In the order of keys.
     pub rows: Vec<Row>,
-    /// What the reducer has counted.
+    /// Counts of the reducer.
     pub counts: Counts,
     /// What passed its link.
     pub link: Link,

@@ -130,7 +130,7 @@ impl Fit {
         self.advise(error, pipe, map)
     }
 
-    /// Names the table that has to lose the smallest share of its entries.
+    /// Names the table that can be shrunk by the smallest share of its entries.
     fn advise(&self, error: Diagnostic, pipe: &Pipe, map: &SourceMap) -> Diagnostic {
         match self.smaller(pipe) {
             Some((id, size)) => {
@@ -154,7 +154,7 @@ impl Fit {
         Some(format!("most used: {} of {all} {}", total[most], most.name()))
     }
 
-    /// The table that has to lose the smallest share of its entries, with the most that fit.
+    /// The table that can be shrunk by the smallest share of its entries, with the largest number of entries that fits.
     fn smaller(&self, pipe: &Pipe) -> Option<(UnitId, u64)> {
         let mut tables: Vec<UnitId> =
             (0..pipe.units.len()).filter(|u| entries(&pipe.units[*u]) > 1).collect();

@@ -1,4 +1,4 @@
-//! Amounts of what a stage has.
+//! Amounts of the resources of a stage.
 
 use crate::device::Stage;
 use serde::Serialize;
@@ -113,12 +113,12 @@ impl Amounts {
         all
     }
 
-    /// The first resource of which `self` has more than `limit`.
+    /// The first resource whose amount exceeds `limit`.
     pub fn beyond(&self, limit: &Amounts) -> Option<Resource> {
         Resource::ALL.into_iter().find(|r| self[*r] > limit[*r])
     }
 
-    /// What is left of `self` after `used`.
+    /// `self` minus `used`, at least 0 for each resource.
     pub fn less(&self, used: &Amounts) -> Amounts {
         let mut left = *self;
         Resource::ALL.into_iter().for_each(|r| left[r] = left[r].saturating_sub(used[r]));

@@ -1,4 +1,4 @@
-//! Pipelines as data: what each stage has, and what there is once.
+//! Pipelines as data: the resources of each stage, and those of the whole pipeline.
 //!
 //! ```toml
 //! extends = "tofino1"
@@ -114,7 +114,7 @@ pub struct Phv {
     /// Those of 32 bits that actions only write as a whole.
     #[serde(default)]
     pub mocha_words: u32,
-    /// Bits for each half of the pipeline that say what is valid.
+    /// Number of validity bits for each half of the pipeline.
     pub pov_bits: u32,
 }
 
@@ -167,7 +167,7 @@ impl Device {
         Some(toml::from_str(text).expect("the files of the built-in devices are tested"))
     }
 
-    /// Reads a device's file. `extends = "tofino1"` takes what the file does not say from a built-in device.
+    /// Reads a device's file. With `extends = "tofino1"`, missing keys are taken from a built-in device.
     pub fn read(text: &str, file: FileId, map: &SourceMap) -> Result<Device, Diagnostic> {
         let place = |error: &toml::de::Error| {
             let start = map.file(file).map_or(0, |f| f.base());
@@ -181,7 +181,7 @@ impl Device {
         let wrong = |error: toml::de::Error| {
             let text = error.message().trim_end().to_string();
             let found = Diagnostic::error(plan::DEVICE_FILE, "the device's file is not understood");
-            // What a merged file lacks or has too much of has no place.
+            // Missing and superfluous keys of a merged file have no place in the source.
             let found = if error.span().is_none() { found.note(text) } else { found.at(place(&error), text) };
             found.help("docs/how-to/fit-a-tofino.md lists the keys; `extends = \"tofino1\"` supplies those that are missing")
         };

@@ -133,7 +133,7 @@ struct Root {
 pub struct Scope<'a> {
     program: &'a Program,
     vars: &'a [Var],
-    /// `None` for parameters that an entry gives, and for what is no data.
+    /// `None` for action data and for expressions that are not fields.
     roots: Vec<Option<Root>>,
     half: Half,
 }

@@ -1,4 +1,4 @@
-//! The whole: a program on a device.
+//! Fits a program to a device: units, dependencies, placement, containers.
 
 use crate::amount::{Amounts, Resource};
 use crate::device::Device;
@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 pub struct Fit {
     /// The device.
     pub device: Device,
-    /// Its pipelines: one, or several for a program that gives several.
+    /// The program's pipelines, at least one.
     pub pipes: Vec<Pipe>,
 }
 
@@ -31,11 +31,11 @@ pub struct Pipe {
     pub name: String,
     /// All fields.
     pub fields: Fields,
-    /// What is placed.
+    /// The units to place.
     pub units: Vec<Unit>,
-    /// What waits for what.
+    /// Dependencies between units.
     pub dependencies: Vec<Dependency>,
-    /// Where it is.
+    /// The stages of each unit.
     pub placement: Placement,
     /// Containers of ingress and egress.
     pub phv: [Containers; 2],
@@ -45,9 +45,9 @@ pub struct Pipe {
     pub parser_states: [u32; 2],
     /// Share of the power budget in millionths, if the device has one.
     pub power: Option<u64>,
-    /// What no placement can help.
+    /// Code that no stage can run, whatever the placement.
     pub problems: Vec<Problem>,
-    /// What there is not enough of.
+    /// Resources that are exhausted.
     pub lacks: Vec<Lack>,
 }
 
@@ -86,7 +86,7 @@ pub fn fit(program: &Program, device: &Device) -> Result<Fit, Vec<Diagnostic>> {
     Ok(fit_lowered(&lowered, device))
 }
 
-/// Why a program of this architecture is no question for the device.
+/// Reason why programs of this architecture cannot be fitted to the device.
 fn refused(program: &Program, device: &Device) -> Option<Diagnostic> {
     match &program.arch {
         Arch::T2na if device.tofino == Some(1) => {

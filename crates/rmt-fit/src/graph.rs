@@ -8,15 +8,15 @@ use serde::Serialize;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reason {
-    /// It matches what the other writes.
+    /// The later unit matches on a value that the earlier one writes. A later stage is needed.
     Match,
-    /// Its actions read what the other writes.
+    /// Actions of the later unit read a value that the earlier one writes. A later stage is needed.
     Action,
-    /// Its actions write what the other writes.
+    /// Both units write the same bits. A later stage is needed.
     Output,
-    /// The other decides whether it runs. Same stage allowed.
+    /// The earlier unit decides whether the later one runs. The same stage is allowed.
     Control,
-    /// It writes what the other reads (successor in the order of the source). Same stage allowed.
+    /// The later unit writes a value that the earlier one reads. The same stage is allowed.
     Successor,
 }
 

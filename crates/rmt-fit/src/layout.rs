@@ -1,8 +1,8 @@
 //! Memory of a table's entries in a stage: how many entries share how wide a word.
 //!
-//! Exact match stores the key without the bits that the row's address says, a version, and what the entry tells actions. From
+//! Exact match stores the key without the bits that the row address implies, a version, and the entry's action and data. From
 //! one to nine entries share a word of one to eight blocks; the layout that takes the fewest blocks is chosen. Where
-//! not all entries find room, the layout that holds the most is.
+//! not all entries fit, the layout that holds the most is chosen.
 
 use crate::amount::{Amounts, Resource};
 use crate::device::Device;
@@ -12,11 +12,11 @@ use crate::unit::{Match, Side, SideKind, Unit, bits_of, data_per_word};
 const GHOST_BITS: u32 = 10;
 /// Bits of an entry that say whether it is in use.
 const VERSION_BITS: u32 = 4;
-/// The most data that stands in the entry itself.
+/// Maximum number of bits of action data in the entry itself.
 const IMMEDIATE_BITS: u32 = 32;
-/// Hash functions of an exact table: an entry may be in any of as many ways.
+/// Number of ways of an exact table; each has its own hash function, and an entry may be in any of them.
 const WAYS: u32 = 4;
-/// Bits that choose a block of a way, over all ways.
+/// Hash bits that select a block within its way, summed over all ways.
 const SELECT_BITS: u32 = 12;
 /// The most entries that share a word, and blocks that a word takes.
 const MOST_ENTRIES: u32 = 9;
@@ -26,7 +26,7 @@ const ENTRIES_PER_BLOCK: u32 = 5;
 /// Pointers and numbers of actions in a block.
 const OVERHEAD_BITS: u32 = 64;
 
-/// Entries of a table in a stage, with what they take there.
+/// Entries of a table in a stage, with the resources that they use.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Part {
     /// Entries that it holds, of those asked for.
@@ -176,7 +176,7 @@ impl Word {
         None
     }
 
-    /// What is beside the blocks of the key.
+    /// Adds the memory of a table other than the blocks of its key: action data, overhead, side memory.
     fn beside(&self, device: &Device, unit: &Unit, of: &Match, allocated: u64, depth: u32, part: &mut Part) {
         if of.ternary {
             if self.overhead > 0 {
@@ -200,7 +200,7 @@ fn is_identity(of: &Match) -> bool {
     of.key_bits <= GHOST_BITS || of.key_bits < u64::BITS && of.entries >= 1 << of.key_bits
 }
 
-/// Ways of so many blocks altogether, and bits of the hash that finds an entry: a row in each way, and a block of it.
+/// Number of ways for a depth in blocks, and the number of hash bits that select a row and a block in each way.
 fn ways(of: &Match, depth: u32) -> (u32, u32) {
     if is_identity(of) {
         return (1, GHOST_BITS + bits_of(u64::from(depth)));
@@ -210,7 +210,7 @@ fn ways(of: &Match, depth: u32) -> (u32, u32) {
     (depth.div_ceil(way), WAYS * GHOST_BITS + (WAYS * way.ilog2() + larger).min(SELECT_BITS))
 }
 
-/// Blocks that a side memory takes beside so many entries, spare included.
+/// Number of blocks of a side memory for this number of entries, including the spare.
 fn object_rams(device: &Device, side: &Side, entries: u64) -> u32 {
     let cells = side.cells.unwrap_or(entries);
     let words = cells.div_ceil(u64::from(side.per_word)).saturating_mul(u64::from(side.words_per_cell));
@@ -218,7 +218,7 @@ fn object_rams(device: &Device, side: &Side, entries: u64) -> u32 {
     if side.kind.is_synthesized() { blocks.saturating_add(1) } else { blocks }
 }
 
-/// Adds the memory of `side`, beside so many entries where it is for each.
+/// Adds the memory of `side`, for this number of entries if it is per entry.
 fn add_side(device: &Device, side: &Side, entries: u64, part: &mut Part) {
     let blocks = object_rams(device, side, entries);
     let of = |part: &mut Part, resource: Resource, n: u32| {
@@ -251,7 +251,7 @@ pub fn objects(device: &Device, unit: &Unit, shared: &dyn Fn(&str) -> bool) -> P
     part
 }
 
-/// Blocks of the largest of the objects that a unit uses whatever its entries.
+/// Number of blocks of the largest object that a unit uses regardless of its number of entries.
 pub fn largest_object<'u>(device: &Device, unit: &'u Unit) -> Option<(&'u Side, u32)> {
     let fixed = unit.side.iter().filter(|s| s.cells.is_some() && s.kind.is_synthesized());
     fixed.map(|s| (s, object_rams(device, s, 0))).max_by_key(|(_, rams)| *rams)

@@ -14,7 +14,7 @@ const STYLE: &str = "\
 .table.egress { border-style: solid; border-width: 1px 1px 1px 4px; } .table small { display: block; color: var(--edge); } \
 td.use { background: linear-gradient(to right, var(--chosen) var(--share), transparent var(--share)); } .over { outline: 2px solid #c33; } ";
 
-/// The page of a report: for each pipeline its stages, what they use, and the dependencies.
+/// A report as a page: for each pipeline, the stages with the resources that they use, and the dependencies.
 pub fn html(report: &Report, program: &str) -> String {
     let verdict = if report.fits { "fits" } else { "does not fit" };
     let title = format!("{program} {verdict} {}", report.device);

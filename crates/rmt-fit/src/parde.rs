@@ -1,4 +1,4 @@
-//! Parsers and deparsers: what is extracted, what is emitted, and how many states and validity bits that takes.
+//! Parsers and deparsers: extracted and emitted headers, and the numbers of states and validity bits that they take.
 
 use crate::device::Device;
 use crate::field::{Access, FieldId, Fields, Half, Kind, Scope};
@@ -16,7 +16,7 @@ pub struct Header {
     pub states: BTreeSet<usize>,
 }
 
-/// What parser and deparser of a half do.
+/// Headers that the parser extracts and the deparser emits in one half of the pipeline.
 #[derive(Clone, Default, Debug)]
 pub struct Parde {
     /// Headers of the packet, by the field of their validity.
@@ -38,7 +38,7 @@ pub struct Parde {
 }
 
 impl Parde {
-    /// Adds what a parser does.
+    /// Adds the headers and states of a parser.
     pub fn parser(&mut self, device: &Device, parser: &Parser, scope: &Scope<'_>, fields: &mut Fields) {
         self.reaches = reach(parser);
         let mut extracted = vec![];
@@ -104,7 +104,7 @@ impl Parde {
         known.states.insert(at);
     }
 
-    /// Adds what a deparser does.
+    /// Adds the headers that a deparser emits.
     pub fn deparser(&mut self, control: &Control, scope: &Scope<'_>, fields: &mut Fields) {
         ir::visit::stmts(&control.body, &mut |stmt| match &stmt.kind {
             StmtKind::Emit(_, header) => {

@@ -1,9 +1,9 @@
 //! Containers for headers and metadata: a packing model.
 //!
-//! A field that a stage sees takes containers of its own, the widest first; fields that share a byte of a header share its
-//! container. Headers that no packet has together share containers, and so do local values that are not needed at the
-//! same time. What no stage sees stays in tagalong containers, or passes by outside of containers where there are none.
-//! Where a device has mocha containers, they hold what no ALU computes with.
+//! A field that a stage reads or writes takes containers of its own, the widest first; fields that share a byte of a header share its
+//! container. Mutually exclusive headers share containers, and so do local values that are not live at the
+//! same time. Fields that no stage reads or writes are in tagalong containers or, if the device has none, in no container.
+//! If a device has mocha containers, they hold fields that no ALU computes with.
 
 use crate::device::Device;
 use crate::field::{Access, FieldId, Fields, Half, Kind};
@@ -54,7 +54,7 @@ impl Containers {
         }
     }
 
-    /// For so many bytes in a row.
+    /// Containers for this number of consecutive bytes.
     fn of_bytes(bytes: u32) -> Containers {
         Containers { words: bytes / 4, halves: bytes % 4 / 2, bytes: bytes % 2, ..Containers::default() }
     }
@@ -65,7 +65,7 @@ impl Containers {
     }
 }
 
-/// What the packing of a half looks at.
+/// Input of the packing of one half of the pipeline.
 pub struct Packing<'a> {
     /// The device.
     pub device: &'a Device,
@@ -134,7 +134,7 @@ impl Packing<'_> {
         phv.mocha_bytes + phv.mocha_halves + phv.mocha_words > 0
     }
 
-    /// Containers as mocha ones, if the device has them and nothing computes with what they hold.
+    /// Converts containers to mocha containers, if the device has them and no ALU computes with the contents.
     fn held(&self, containers: Containers, is_computed: bool) -> Containers {
         if self.has_mocha() && !is_computed { containers.to_mocha() } else { containers }
     }
@@ -154,7 +154,7 @@ impl Packing<'_> {
         uses
     }
 
-    /// Headers in groups of which a packet has at most one each.
+    /// Groups of mutually exclusive headers.
     fn groups(&self) -> Vec<Vec<&Header>> {
         let mut groups: Vec<Vec<&Header>> = vec![];
         for header in self.parde.headers.values() {

@@ -1,7 +1,7 @@
 //! Units to stages: a greedy search that fills stage by stage, and an exact one where there are few units.
 //!
-//! The greedy search takes of the units that may run in a stage those first from which the longest chain of
-//! dependencies leads on. A table that no empty stage could hold is divided over several.
+//! Among the units that may run in a stage, the greedy search places those first that have the longest chain of
+//! dependent units after them. A table that does not fit into an empty stage is divided over several.
 
 use crate::amount::{Amounts, Resource};
 use crate::device::Device;
@@ -23,7 +23,7 @@ pub struct Placement {
     pub stages: Vec<Stage>,
     /// No placement takes fewer stages.
     pub at_least: u32,
-    /// Units that found no room in an empty stage, or in as many stages as are looked at, with what they lack.
+    /// Units that do not fit into an empty stage, or into the maximum number of stages, with the resource that they lack.
     pub unplaced: Vec<(UnitId, Option<Resource>)>,
 }
 
@@ -51,7 +51,7 @@ pub fn greedy(device: &Device, units: &[Unit], dependencies: &[Dependency]) -> P
 struct Search<'a> {
     device: &'a Device,
     units: &'a [Unit],
-    /// What each unit waits for.
+    /// For each unit, its dependencies on earlier units.
     waits: Vec<Vec<&'a Dependency>>,
     tails: Vec<u32>,
     /// Units in the order of dependencies.
@@ -130,7 +130,7 @@ impl<'a> Search<'a> {
                     stage += 1;
                     continue;
                 };
-                // What waits for it goes on as if it were in this stage.
+                // Dependent units are placed as if the unit were in this stage.
                 unplaced.push((unit, self.lacks(unit)));
                 state.done[unit] = Some(stage);
             }
@@ -198,7 +198,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The resource of which a unit needs more than an empty stage has.
+    /// The resource of which an empty stage has too little for a unit.
     fn lacks(&self, unit: UnitId) -> Option<Resource> {
         let limit = Amounts::of(&self.device.stage);
         let stage = Stage::default();
@@ -323,7 +323,7 @@ mod tests {
     use base_diag::Span;
     use std::collections::BTreeSet;
 
-    /// A ternary table of so many TCAM blocks, which depends on nothing.
+    /// A ternary table with this number of TCAM blocks and no dependencies.
     fn table(blocks: u64) -> Unit {
         let of = Match {
             ternary: true,

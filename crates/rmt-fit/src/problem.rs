@@ -7,9 +7,9 @@ use base_diag::Span;
 pub struct Problem {
     /// Place in the source.
     pub span: Span,
-    /// What is there.
+    /// The code, in words.
     pub what: String,
-    /// What to do.
+    /// The remedy.
     pub help: String,
 }
 

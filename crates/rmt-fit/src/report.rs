@@ -18,7 +18,7 @@ pub struct Report {
     pub fits: bool,
     /// Stages that the device has.
     pub device_stages: u32,
-    /// What each stage has.
+    /// Amount of each resource in a stage.
     pub stage_limits: BTreeMap<Resource, u32>,
     /// The pipelines.
     pub pipes: Vec<PipeReport>,

@@ -10,9 +10,9 @@ use std::collections::BTreeSet;
 /// A stage with its units.
 #[derive(Clone, Default, Debug)]
 pub struct Stage {
-    /// What its units take.
+    /// Resources that the stage's units use.
     pub used: Amounts,
-    /// Units in it, in the order of their logical tables, each with its part of its entries.
+    /// Units in the stage, in the order of their logical tables, each with the part of its entries that is in this stage.
     pub parts: Vec<(UnitId, Part)>,
     /// Bytes on the crossbars: tables share them.
     exact: BTreeSet<(FieldId, u32)>,
@@ -22,7 +22,7 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// As much of the unit as finds room beside what is here: `left` entries, or fewer. The amounts are all that it adds.
+    /// The largest part of the unit that fits into the free space of the stage: `left` entries, or fewer, with the additional amounts that it uses.
     pub fn offer(&self, device: &Device, units: &[Unit], id: UnitId, left: u64) -> Option<Part> {
         let unit = &units[id];
         let free = Amounts::of(&device.stage).less(&self.used);
@@ -42,7 +42,7 @@ impl Stage {
         (is_small && base.beyond(&free).is_none()).then_some(part)
     }
 
-    /// What the unit takes whatever its entries.
+    /// Resources that the unit uses regardless of its number of entries.
     pub fn fixed(&self, units: &[Unit], id: UnitId) -> Amounts {
         let unit = &units[id];
         let mut amounts = Amounts::default();

@@ -5,7 +5,7 @@ use crate::report::{PipeReport, Report, TableReport};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// A report for a terminal: a line for each stage, with its tables, then what the parsers and containers take.
+/// A report for a terminal: a line for each stage with its tables, then parsers and containers.
 pub fn text(report: &Report, program: &str) -> String {
     let mut out = String::new();
     let verdict = if report.fits { "fits" } else { "does not fit" };

@@ -1,4 +1,4 @@
-//! Units: what is placed. A table, a step of code outside of tables, or a condition.
+//! Units, the smallest pieces that are placed: a table, a step of code outside of tables, or a condition.
 
 use crate::field::{Access, Half};
 use base_diag::Span;
@@ -18,7 +18,7 @@ pub struct Unit {
     pub half: Half,
     /// Kind, with the table's key.
     pub kind: Kind,
-    /// Read before the action: keys, conditions, what is hashed.
+    /// Fields read before the action: keys, conditions, inputs of hashes.
     pub matches: Vec<Access>,
     /// Operands of its actions.
     pub reads: Vec<Access>,
@@ -26,7 +26,7 @@ pub struct Unit {
     pub writes: Vec<Access>,
     /// Different instructions of its actions.
     pub instructions: u32,
-    /// Memory and buses that it takes whatever its entries.
+    /// Memory and buses that the unit uses regardless of its number of entries.
     pub fixed: Fixed,
     /// State objects that it uses, and memory beside its entries.
     pub side: Vec<Side>,
@@ -70,7 +70,7 @@ pub struct Match {
     pub indirect: bool,
 }
 
-/// Units that a stage has, needed by a unit whatever its entries.
+/// Resources of a stage that a unit uses regardless of its number of entries.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Fixed {
     /// Conditions, and those that let code run without a key.
@@ -116,13 +116,13 @@ pub enum SideKind {
 }
 
 impl SideKind {
-    /// True where each SRAM block has a map RAM beside it, and one more block is a spare.
+    /// True if each SRAM block takes a map RAM, too, and one additional block is a spare.
     pub fn is_synthesized(self) -> bool {
         !matches!(self, SideKind::ActionData | SideKind::Idle)
     }
 }
 
-/// Memory of action data of so many bits: rounded to a power of two of bytes.
+/// Memory of action data with this number of bits, rounded up to a power of two of bytes.
 pub(crate) fn data_per_word(bits: u32) -> Side {
     let bytes = bits.div_ceil(8).max(1).next_power_of_two();
     Side {
@@ -134,7 +134,7 @@ pub(crate) fn data_per_word(bits: u32) -> Side {
     }
 }
 
-/// Bits that number so many cells.
+/// Number of bits of an index of this many cells.
 pub(crate) fn bits_of(cells: u64) -> u32 {
     u64::BITS - cells.saturating_sub(1).leading_zeros()
 }

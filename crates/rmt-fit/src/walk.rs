@@ -102,7 +102,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Walks blocks of which one runs.
+    /// Walks mutually exclusive blocks.
     fn branch(&mut self, guard: UnitId, blocks: &[&Block]) {
         self.open = None;
         self.guards.push(guard);
@@ -120,7 +120,7 @@ impl<'a> Walk<'a> {
 
     fn add(&mut self, unit: Unit) -> UnitId {
         if self.units.len() == MOST_UNITS {
-            // The last one stands for all that follow.
+            // The last step represents all following ones.
             let what = "a program of more tables and steps than any device holds";
             if self.problems.iter().all(|p| p.what != what) {
                 self.problems.push(Problem::new(unit.span, what, "divide the program"));
@@ -234,7 +234,7 @@ impl<'a> Walk<'a> {
         self.open = Some((id, uses));
     }
 
-    /// Adds what a statement reads, writes and uses to `unit`; true if it uses an object other than a hash.
+    /// Adds the fields and objects that a statement reads, writes and uses to `unit`; true if it uses an object other than a hash.
     pub(crate) fn effect(&mut self, stmt: &Stmt, unit: &mut Unit) -> bool {
         unit.instructions = unit.instructions.max(1);
         match &stmt.kind {

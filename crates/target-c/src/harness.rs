@@ -7,7 +7,7 @@ use std::fmt::Write;
 const WORKER: &str = include_str!("worker.c");
 const FUZZ: &str = include_str!("fuzz.c");
 
-/// The source of what a library gives to p4rack beside the handlers: `p4r_handlers`, the table in the order of `handlers`.
+/// Source of the table `p4r_handlers`, which a library provides to p4rack with the handlers, in the order of `handlers`.
 pub fn calls(program: &str, handlers: &[Handler]) -> String {
     let table = table(program, handlers);
     format!(

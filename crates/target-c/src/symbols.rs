@@ -204,7 +204,7 @@ impl Symbols {
             );
             Refused { name: name.clone(), why: why.to_string(), help: help.to_string() }
         });
-        // What a compiler numbers was a `static` in a function.
+        // A symbol with a number from the compiler was a `static` in a function.
         let plain = |name: &String| name.split('.').next().unwrap_or(name).to_string();
         let variables = self.variables.iter().filter(|name| !is_added(name)).map(|name| Refused {
             name: plain(name),

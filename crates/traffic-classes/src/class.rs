@@ -1,4 +1,4 @@
-//! A class, and what it means.
+//! Traffic classes and their meaning.
 
 use crate::rows::{self, Row, TooComplex};
 use crate::{ClassError, Field, Header, Layer, Shape, headers_of, read};
@@ -54,7 +54,7 @@ impl Class {
         rows::rows(&self.predicate, shape)
     }
 
-    /// How far a parser has to look.
+    /// The last header that a parser must extract.
     pub fn layer(&self) -> Layer {
         self.predicate.layer()
     }

@@ -50,7 +50,7 @@ pub enum Header {
     Udp,
 }
 
-/// How far into a packet a parser has to look.
+/// The last header that a parser must extract.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Layer {
     /// Not at all.

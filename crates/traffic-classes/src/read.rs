@@ -16,14 +16,14 @@ use crate::{Field, Header, Predicate};
 use std::fmt;
 use std::ops::Range;
 
-/// Why a text is no class.
+/// Reason why a text is not a class.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ClassError {
     /// Bytes of the text that are wrong.
     pub at: Range<usize>,
     /// In a few words.
     pub title: String,
-    /// What may stand there.
+    /// The text that is allowed there.
     pub help: String,
 }
 
@@ -115,7 +115,7 @@ impl<'t> Reader<'t> {
         is_there
     }
 
-    /// The next word, or the place behind the last.
+    /// The next word, or the place after the last one.
     fn next(&mut self, wanted: &str) -> Result<Range<usize>, ClassError> {
         let end = self.text.trim_end().len();
         let word = self.peek().ok_or_else(|| error(end..end, "the class ends too early", wanted))?;

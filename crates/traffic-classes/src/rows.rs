@@ -108,7 +108,7 @@ fn compare(
     limited(ranges.into_iter().filter_map(within).collect())
 }
 
-/// What is in none of the ranges.
+/// The values in 0..=`max` that are in none of the ranges.
 fn complement(ranges: &[(u128, u128)], max: u128) -> Vec<(u128, u128)> {
     let mut sorted = ranges.to_vec();
     sorted.sort_unstable();

@@ -10,11 +10,11 @@ use std::fmt;
 pub struct Witness {
     /// Port that it comes in by.
     pub port: u32,
-    /// Its bytes.
+    /// Bytes of the packet.
     pub frame: Vec<u8>,
     /// The fields that the classes look at, with their values.
     pub fields: Vec<(Field, u128)>,
-    /// Its headers.
+    /// Headers of the packet.
     pub shape: Shape,
 }
 

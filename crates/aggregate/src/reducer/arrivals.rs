@@ -1,4 +1,4 @@
-//! What each packet changes.
+//! The reducer's reaction to each kind of packet.
 
 use super::attempt::{Attempt, Phase};
 use super::{MOST_ANSWERS, Reducer, Sums, To, Trouble, add_wide};

@@ -1,4 +1,4 @@
-//! Calls of the services, and what their exceptions are called.
+//! Calls of the services, and the names of their exceptions.
 
 use super::words::Line;
 use super::{Caller, NotDone};
@@ -88,7 +88,7 @@ pub fn done(result: Result<Option<Value>, String>) -> Result<String, String> {
     result.map(|_| String::new())
 }
 
-/// So many numbers, and nothing after them.
+/// Reads this number of numeric words, after which the line must end.
 pub fn numbers(line: &mut Line<'_>, count: usize) -> Result<Vec<Value>, String> {
     let numbers: Result<Vec<Value>, String> = (0..count).map(|_| line.int().map(Value::I32)).collect();
     line.finish()?;

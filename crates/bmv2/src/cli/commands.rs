@@ -1,22 +1,22 @@
-//! All commands, each with its form and what it does, as data.
+//! All commands as data, each with its form and its effect.
 
 use super::words::Line;
 use super::{Caller, device, objects, profiles, replication, tables};
 
 pub type Run = fn(&mut Line<'_>, &mut dyn Caller) -> Result<String, String>;
 
-/// What a command does. Where a method is named, the words of the form are its arguments.
+/// Effect of a command. For a Thrift method, the words of the form are its arguments.
 #[derive(Clone, Copy)]
 pub enum Does {
-    /// Something of its own.
+    /// Runs a function.
     Runs(Run),
     /// Calls a method about a table.
     Table(&'static str),
     /// Adds an entry that runs a member or group.
     Indirect(&'static str),
-    /// Calls a method about a profile, with so many numbers.
+    /// Calls a method of action profiles with this number of numeric arguments.
     Profile(&'static str, usize),
-    /// Calls a method about multicast groups, with so many numbers.
+    /// Calls a method of multicast groups with this number of numeric arguments.
     Multicast(&'static str, usize),
     /// Adds a session; the field of the target in its configuration.
     Mirroring(i16),

@@ -1,4 +1,4 @@
-//! What may come next in a command, for prompts.
+//! Completions of a partial command, for prompts.
 
 use super::commands::{COMMANDS, Command};
 use super::program::{Key, Object, Program, resolve};
@@ -47,7 +47,7 @@ fn next_key<'p>(program: &'p Program, command: &Command, given: &[&str]) -> Opti
     Some(table.keys.get(given.len().checked_sub(before)?))
 }
 
-/// What may be written next, for people: the key with its kind and width, or the rest of the form.
+/// Hint for the user: the next key with its kind and width, or the rest of the form.
 pub fn hint(program: &Program, earlier: &[&str]) -> Option<String> {
     let (name, given) = earlier.split_first()?;
     let command = COMMANDS.iter().find(|command| command.name == *name)?;

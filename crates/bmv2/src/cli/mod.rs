@@ -1,10 +1,10 @@
-//! The commands of `simple_switch_CLI`: a line of words to calls, and what comes back to text.
+//! The commands of `simple_switch_CLI`: from a line of words to calls, and from replies to text.
 //!
 //! ```text
 //! table_add ipv4_lpm forward 10.0.1.0/24 => 1   ──> standard:bm_mt_add_entry(...) ──> Entry has been added with handle 0
 //! ```
 //!
-//! Lines that read the same print the same, as far as scripts look at them.
+//! Commands accept the same words and print the same text as `simple_switch_CLI`, as far as scripts depend on them.
 
 mod calls;
 mod commands;
@@ -34,7 +34,7 @@ pub enum NotDone {
 
 /// A connection to a switch.
 pub trait Caller {
-    /// Calls `SERVICE:METHOD`; nothing comes back of methods without a result.
+    /// Calls `SERVICE:METHOD`; the result of methods without a value is empty.
     fn call(&mut self, method: &str, arguments: Fields) -> Result<Option<Value>, NotDone>;
 }
 
@@ -51,7 +51,7 @@ impl<C: Caller> Cli<C> {
         Ok(Cli { caller, program })
     }
 
-    /// Does a line. What is printed, or why nothing was done.
+    /// Executes a line. Returns the text to print, or the reason why nothing was done.
     pub fn run(&mut self, line: &str) -> Result<String, String> {
         let line = line.split('#').next().unwrap_or_default();
         let mut words = line.split_whitespace();
@@ -67,7 +67,7 @@ impl<C: Caller> Cli<C> {
         command.run(&mut line, &mut self.caller)
     }
 
-    /// The names that may stand at the end of this text, and where the last word begins.
+    /// Completions for the end of a text, and the position at which the last word begins.
     pub fn complete(&self, before: &str) -> (usize, Vec<String>) {
         let start = before.rfind(char::is_whitespace).map_or(0, |space| space + 1);
         let (earlier, word) = before.split_at(start);

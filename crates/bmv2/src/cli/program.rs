@@ -45,7 +45,7 @@ pub struct Action {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Object {
     pub name: String,
-    /// The table whose entries have it.
+    /// The table of a direct object.
     pub table: Option<String>,
     pub size: i64,
 }
@@ -66,7 +66,7 @@ fn width(of: &Value) -> i32 {
 }
 
 impl Program {
-    /// Reads the JSON; what is not there is empty.
+    /// Reads the JSON; missing parts are empty.
     pub fn read(json: &str) -> Result<Program, String> {
         let all: Value = serde_json::from_str(json).map_err(|error| format!("the switch's JSON: {error}"))?;
         let mut widths: BTreeMap<(&str, &str), i32> = BTreeMap::new();
@@ -140,7 +140,7 @@ fn object(json: &Value) -> Object {
     Object { name: text(&json["name"]), table, size: json["size"].as_i64().unwrap_or(0) }
 }
 
-/// The name that is meant: the whole of it, or its end if no other name ends so.
+/// Resolves a name: the full name, or a suffix that no other name has.
 pub fn resolve<'n>(mut all: impl Iterator<Item = &'n str> + Clone, name: &str) -> Option<&'n str> {
     if let Some(whole) = all.clone().find(|known| *known == name) {
         return Some(whole);

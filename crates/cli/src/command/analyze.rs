@@ -21,8 +21,8 @@ use std::sync::Arc;
 
 /// Show a program's regions: their tables, their state, and the bits that a hand-over to each would carry
 ///
-/// The last lines have the union key, by which packets belong to flows, the shard key, by which flows are divided among devices, and how
-/// copies of each object on several devices relate. Of a RACK.toml, these keys are shown for each app.
+/// The last lines show the union key, which identifies the flow of a packet; the shard key, by which flows are divided among devices; and
+/// the mode of each table and object, that is, how its copies on several devices relate. For a RACK.toml, they are shown for each app.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack analyze examples/slice/slice.p4

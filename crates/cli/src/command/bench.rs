@@ -56,7 +56,7 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum What {
-    /// Measure the calls of a program's handlers in C
+    /// Measure the time of calls of a program's C handlers
     Handler(HandlerArgs),
 }
 
@@ -68,7 +68,7 @@ struct HandlerArgs {
     handlers: super::Handlers,
     #[command(flatten)]
     preprocessor: super::Preprocessor,
-    /// Seconds per handler and way of calling it
+    /// Seconds per handler and kind of call (inline, isolated)
     #[arg(long, default_value_t = 1.0, value_name = "S")]
     seconds: f64,
     /// Random seed for requests

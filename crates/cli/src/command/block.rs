@@ -36,19 +36,19 @@ enum Action {
         #[arg(long, value_enum, default_value = "text")]
         format: Format,
     },
-    /// Choose sizes by the wanted error, and write the block's P4
+    /// Choose sizes for a given error, and write the block's P4
     Generate(Generate),
 }
 
 #[derive(clap::Args)]
 struct Chosen {
-    /// Block, as `p4rack block list` names it
+    /// Name of the block; `p4rack block list` lists the names
     #[arg(value_parser = find)]
     block: &'static Block,
     /// Set a parameter; `as=NAME` names the control
     #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',')]
     set: Vec<String>,
-    /// Flows, keys or packets at once that the error is for
+    /// Number of concurrent flows, keys or packets for which the error is computed
     #[arg(long, value_name = "COUNT", default_value_t = 10_000)]
     flows: u32,
 }
@@ -57,13 +57,13 @@ struct Chosen {
 struct Generate {
     #[command(flatten)]
     chosen: Chosen,
-    /// Choose the cheapest sizes with at most this error; parameters given by `--set` stay
+    /// Choose the cheapest sizes with at most this error; `--set` fixes parameters
     #[arg(long, value_name = "PERCENT", value_parser = percentage)]
     error: Option<f64>,
     /// Generate the exact twin, for software devices
     #[arg(long)]
     exact: bool,
-    /// Write the block below this directory, where `#include` of another compiler finds it with `-I DIR`
+    /// Write the block below DIR, so that other compilers find it with `-I DIR`
     #[arg(short, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Output format

@@ -27,7 +27,7 @@ pub struct Args {
     /// Turn the warning NAME into an error, or all warnings without NAME
     #[arg(long = "Werror", value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
     error: Vec<String>,
-    /// Also refuse what devices of this class cannot run, whatever their resources: tofino1, tofino2, flexswitch, switch, smartnic, fpga or cpu
+    /// Also refuse operations that devices of this class cannot execute, regardless of their resources: tofino1, tofino2, flexswitch, switch, smartnic, fpga or cpu
     #[arg(long, value_name = "CLASS", value_parser = class)]
     device: Option<DeviceClass>,
     /// Output format
@@ -59,7 +59,7 @@ pub fn run(args: &Args) -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    // What devices can run is asked of the elaborated program.
+    // The limits of devices are checked on the elaborated program.
     let until = if args.device.is_some() { Until::Elaborated } else { Until::Checked };
     let mut ok = true;
     let mut results = vec![];

@@ -58,7 +58,7 @@ enum Command {
     },
     /// List the output port of each hand-over on each device
     Edges,
-    /// List the edges whose devices have spares, with the state of each device and the thresholds; keep a device out, let it back, or set thresholds
+    /// List the edges whose devices have spares, with the state of each device and the thresholds; keep a device out of use, let it back, or set thresholds
     Spares {
         #[command(subcommand)]
         change: Option<SparesChange>,
@@ -89,7 +89,7 @@ enum Command {
     Reset,
     /// List the connected controllers: stream number, role, election id, and which one is primary
     Clients,
-    /// List the ports of the switch with their links and frames; add or remove one while it runs
+    /// List the switch's ports with link state and frame counts; add or remove a port while the switch runs
     #[command(alias = "ports")]
     Port {
         #[command(subcommand)]
@@ -116,12 +116,12 @@ enum Command {
         #[arg(long)]
         stop: bool,
     },
-    /// Give the switch or rack the state of a file that `save` has written, at once; what it had is lost
+    /// Replace the whole state of the switch or rack by that in a file written by `save`
     Restore {
         /// File to read
         file: PathBuf,
     },
-    /// Move regions to other devices under traffic, as the map of another RACK.toml says; entries, counters and registers are kept
+    /// Move regions to other devices under traffic, according to the map of another RACK.toml; entries, counters and registers are kept
     Replace {
         /// RACK.toml (or its directory) with the same devices and the same program
         rack: PathBuf,
@@ -130,19 +130,19 @@ enum Command {
 
 #[derive(clap::Subcommand)]
 enum SparesChange {
-    /// List them
+    /// List edges, devices and thresholds
     List,
-    /// Keep a device out: its regions run on the next device that is ready
+    /// Keep a device out of use: its regions run on the next device that is ready
     KeepOut {
         /// Name of the device
         device: String,
     },
-    /// Let a device back once its entries have been compared and the hold-down has passed
+    /// Use a device again as soon as its entries have been compared and the hold-down has passed
     LetBack {
         /// Name of the device
         device: String,
     },
-    /// Set thresholds of all edges while packets pass; thresholds that are not named stay. A controller that starts again begins with those of RACK.toml
+    /// Set thresholds of all edges while packets pass; other thresholds keep their values. A controller that restarts uses those of RACK.toml
     Set(SetThresholds),
 }
 
@@ -150,28 +150,28 @@ enum SparesChange {
 #[derive(clap::Args)]
 #[group(required = true, multiple = true)]
 struct SetThresholds {
-    /// Hand-overs after which a report is asked for
+    /// Number of hand-overs after which a report is requested
     #[arg(long, value_name = "N")]
     ask_every: Option<u32>,
-    /// Age of the last request at which a report is asked for, as in 1ms
+    /// Time after a request at which the next report is requested, such as 1ms
     #[arg(long, value_name = "TIME", value_parser = microseconds)]
     ask_after: Option<u64>,
-    /// Time after which a request without an answer is missed, as in 5ms: more than the longest round trip
+    /// Time after which an unanswered request counts as missed, such as 5ms; must exceed the longest round trip
     #[arg(long, value_name = "TIME", value_parser = microseconds)]
     patience: Option<u64>,
-    /// Requests missed in a row that are a failure
+    /// Number of consecutive missed requests that count as a failure
     #[arg(long, value_name = "N")]
     most_missed: Option<u32>,
-    /// Later hand-overs after which one that has not arrived is missing, 1 to 31
+    /// A hand-over counts as missing if this many later ones have arrived, 1 to 31
     #[arg(long, value_name = "N")]
     tolerance: Option<u32>,
-    /// Missing hand-overs of one window that are a failure
+    /// Number of missing hand-overs in one window that counts as a failure
     #[arg(long, value_name = "N")]
     most_gaps: Option<u32>,
-    /// Hand-overs in a window, a power of two
+    /// Number of hand-overs in a window, a power of two
     #[arg(long, value_name = "N")]
     window: Option<u32>,
-    /// Time for which the state of a device has to be right before it is used again, as in 100ms
+    /// Time for which the state of a device must be correct before the device is used again, such as 100ms
     #[arg(long, value_name = "TIME", value_parser = microseconds)]
     hold_down: Option<u64>,
 }
@@ -210,7 +210,7 @@ enum PortChange {
     },
     /// Detach a port
     Remove {
-        /// Number
+        /// Port number
         number: u32,
     },
 }

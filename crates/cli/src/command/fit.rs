@@ -13,7 +13,7 @@ use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Show whether a program fits a Tofino: stage by stage, its tables and what they take
+/// Show whether a program fits a Tofino, with the tables in each stage and the resources that they use
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack fit switch.p4
@@ -27,7 +27,7 @@ pub struct Args {
     /// `tofino1`, `tofino2`, or a file that describes a pipeline (default: the Tofino that the program is for, else `tofino1`)
     #[arg(long, value_name = "DEVICE|FILE.toml")]
     device: Option<String>,
-    /// Write a page with the stages as columns
+    /// Also write a self-contained HTML page with the stages as columns
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Output format
@@ -84,7 +84,7 @@ fn show(args: &Args, fit: &rmt_fit::Fit, map: &SourceMap) -> ExitCode {
     if report.fits { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// The device of that name, or that the file describes; why there is none.
+/// The device with that name, or described by that file; else the reason why there is none.
 fn find(name: &str, map: &mut SourceMap) -> Result<Result<Device, Diagnostic>, String> {
     if let Some(device) = Device::built_in(name) {
         return Ok(Ok(device));
@@ -96,7 +96,7 @@ fn find(name: &str, map: &mut SourceMap) -> Result<Result<Device, Diagnostic>, S
     Ok(Device::read(&text, file, map))
 }
 
-/// Options of the front end: a program for both Tofinos is compiled for the one that is asked for.
+/// Options of the front end: a program for both Tofinos is compiled for the one of `--device`.
 fn options(args: &Args, device: Option<&Device>) -> Options {
     let mut options = args.preprocessor.options();
     let given = options.defines.iter().any(|d| d.split('=').next() == Some("__TARGET_TOFINO__"));

@@ -8,7 +8,7 @@ use p4rack::handlers;
 use p4rack::rack::compile_program;
 use std::path::{Path, PathBuf};
 
-/// Write the C header of a program's handlers, and fuzz targets for them
+/// Write the C header of a program's handlers, or fuzz targets for them
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack handler header snat.p4 -o snat.h
@@ -26,11 +26,11 @@ enum Action {
         program: String,
         #[command(flatten)]
         preprocessor: Preprocessor,
-        /// File to write; without it, standard output
+        /// Output file; the default is standard output
         #[arg(short, long, value_name = "FILE.h")]
         output: Option<PathBuf>,
     },
-    /// Write a fuzz target for each handler, for libFuzzer or by itself
+    /// Write a fuzz target for each handler, for libFuzzer or as a standalone program
     Fuzz {
         /// P4-16 program
         program: String,

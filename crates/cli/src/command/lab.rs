@@ -47,7 +47,7 @@ struct Options {
     programs: Vec<PathBuf>,
     #[command(flatten)]
     preprocessor: Preprocessor,
-    /// Paths in the file begin in this directory, and hosts' commands run there; default: that of the file. With it, no files for controllers are written
+    /// Directory that paths in the file are relative to, and in which hosts' commands run; default: that of the file. If given, no files for controllers are written
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
     /// TCP port for the P4Runtime of the first switch; the other switches get the following ports. 0 selects free ports

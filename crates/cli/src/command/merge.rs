@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use traffic_classes::Class;
 
-/// Make one P4 program of several: each packet goes through the program that its traffic class belongs to
+/// Merge several P4 programs into one, which processes each packet by the program whose traffic class the packet belongs to
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack merge examples/apps -o out
@@ -26,10 +26,10 @@ pub struct Args {
     /// P4 programs; or one RACK.toml, or its directory, whose apps share a device
     #[arg(required = true, value_name = "PROGRAM.p4 | RACK.toml")]
     inputs: Vec<PathBuf>,
-    /// Packets of the program with this file name; one program at most may be without a class: it gets all others
+    /// Traffic class of the program with this file name. At most one program may have no class; it gets all other packets
     #[arg(long, value_name = "NAME=CLASS", value_parser = class)]
     class: Vec<(String, Class)>,
-    /// Where classes overlap, the largest priority wins
+    /// Priority of the program with this file name; if classes overlap, the largest priority wins
     #[arg(long, value_name = "NAME=NUMBER", value_parser = priority)]
     priority: Vec<(String, u32)>,
     #[command(flatten)]
@@ -176,7 +176,7 @@ fn of_programs(
     Ok(vec![Device { name: MERGED.to_string(), sharing, files: vec![(format!("{MERGED}.p4"), text)] }])
 }
 
-/// Name of what is merged from programs alone.
+/// Name of the program that is merged without a rack.
 const MERGED: &str = "merged";
 
 fn write(devices: &[Device], directory: &Path, read: &[PathBuf]) -> Result<(), String> {

@@ -54,16 +54,16 @@ impl Preprocessor {
     }
 }
 
-/// Handlers of a program in C.
+/// Options for a program's handlers in C.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Handlers {
-    /// Source in C of the program's handlers; may be given several times
+    /// C source of the program's handlers; may be repeated
     #[arg(long = "handlers", value_name = "FILE.c")]
     files: Vec<std::path::PathBuf>,
-    /// Call handlers in processes of their own: one that crashes or does not return costs a packet
+    /// Run each handler in a separate process: a handler that crashes or does not return fails one call and is restarted
     #[arg(long)]
     isolate: bool,
-    /// Build handlers with sanitizers of the C compiler, such as `address,undefined`; implies `--isolate`
+    /// Sanitizers of the C compiler to build handlers with, such as `address,undefined`; implies `--isolate`
     #[arg(long, value_name = "LIST")]
     sanitize: Option<String>,
 }

@@ -125,7 +125,7 @@ fn show(args: &Args, proved: Proved, results: &mut Vec<Value>) {
     });
 }
 
-/// Prints how it went where the controller replaced plans.
+/// Prints the result of the run in which the controller replaced plans.
 fn show_replaced(args: &Args, verdict: &Verdict, results: &mut Vec<Value>) {
     const WHAT: &str = "plans replaced by the controller";
     let (word, equal, details) = match verdict {
@@ -166,7 +166,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A region that a policy chose may be no cut: that is no difference.
+/// A region that `--cut` selects may be refused; this does not count as a difference.
 fn show_refused(args: &Args, region: &str, found: &[Diagnostic], results: &mut Vec<Value>) {
     let why = found.first().map_or_else(String::new, |d| format!("{} {}", d.code, d.title));
     if args.format == Format::Text {

@@ -29,9 +29,9 @@ enum Paper {
     Flightplan(Flightplan),
     /// FlexSwitch (NSDI'17): errors of building blocks for limited switches
     Flexswitch(Flexswitch),
-    /// CLIP: a group of servers that grows and shrinks without breaking a flow
+    /// CLIP: groups of servers that grow and shrink without breaking flows
     Clip(Clip),
-    /// P4COM: pairs of a MapReduce job that a switch folds on their way
+    /// P4COM: MapReduce jobs whose pairs are folded by a switch
     P4com(P4com),
 }
 
@@ -147,7 +147,7 @@ pub fn run(args: Args) -> ExitCode {
         Ok(shown) => shown,
         Err(mut found) => {
             if let (Some(first), false) = (found.first_mut(), racks.is_dir()) {
-                first.help.push("run this in p4rack's own directory, or say with `--racks DIR` where its `examples/crosspod` is".to_string());
+                first.help.push("run this in the directory of p4rack's sources, or name its `examples/crosspod` with `--racks DIR`".to_string());
             }
             return output::failed(&found, &map, args.format);
         }

@@ -31,7 +31,7 @@ pub struct Args {
     /// Bring the rack up on this machine instead: hosts and devices are network namespaces, devices are processes, and a prompt runs commands in hosts
     #[arg(long, conflicts_with_all = ["stage", "full_rate", "seed", "until", "log", "samples", "record", "html", "step"])]
     real: bool,
-    /// With --real: where the rack serves P4Runtime
+    /// With --real: address at which the rack serves P4Runtime
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9559", requires = "real")]
     grpc_server_addr: SocketAddr,
     /// With --real: do not read commands, run until SIGTERM or SIGINT

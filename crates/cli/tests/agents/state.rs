@@ -42,7 +42,7 @@ fn write_until(
     writer.join().unwrap()
 }
 
-/// What is there, after it has been compared with what must be.
+/// The ports in the switch's entries, after a comparison with the entries that must exist.
 fn found(address: &str, known: &BTreeSet<u8>, unknown: &BTreeSet<u8>, who: &str) -> BTreeSet<u8> {
     let found: BTreeSet<u8> = Client::new(address, 1, None).unwrap().ports().into_iter().collect();
     let differ: Vec<&u8> = found.symmetric_difference(known).filter(|port| !unknown.contains(port)).collect();
@@ -130,7 +130,7 @@ fn no_acknowledged_write_of_a_switch_is_lost() {
     }
 }
 
-/// What agents hold and the file does not goes; an entry of the rack's own that was deleted does not come back.
+/// Entries of agents that are not in the file are deleted; an entry of RACK.toml that was deleted does not come back.
 #[test]
 fn the_file_says_what_the_devices_are_to_hold() {
     let state = file("agents_wanted_state");

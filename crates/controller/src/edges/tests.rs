@@ -35,7 +35,7 @@ fn read(edges: &mut Edges, failed: u32, forgiven: u32, barred: u32, generation: 
     edges.read(0, &found);
 }
 
-/// What is written to the sender now: `forgiven` and `barred`.
+/// The updates of `forgiven` and `barred` that are written to the sender now.
 fn written(edges: &mut Edges, now: Time) -> Vec<Update> {
     let (updates, written) = edges.changes(0, now);
     edges.wrote(written);

@@ -61,7 +61,7 @@ fn contents<C: Channel>(rack: &mut RackSwitch<C>, now: Time) -> Vec<String> {
     for kind in KINDS {
         let request = read_request(kind);
         for device in 0..rack.names().len() {
-            // Digests of the devices' own are sent at once, whatever the north says.
+            // Digests of the devices themselves are sent at once, regardless of the northbound configuration.
             let found = rack.holds(device, request.entities[0].clone());
             all.extend(found.iter().map(|entity| format!("{device}: {}", to_text(entity).unwrap())));
         }

@@ -1,4 +1,4 @@
-//! What controllers write is noted, and a switch that starts from the notes is as the one that has ended.
+//! Writes of controllers are noted, and a switch that starts from the notes has the same state as the one that has ended.
 
 use crate::setup::{Bench, bare_device_of, both_bare, info};
 use base_time::Rng;

@@ -147,7 +147,7 @@ fn writes_come_while_a_rack_gathers_counters() {
     assert_eq!(found.entities().count(), 3998);
 }
 
-/// What a read has not begun, or has much to read of, waits for it, and so do reads of what is half written.
+/// Writes wait for a read that has not begun their entities or has many to read ahead; reads wait for a write that is half done.
 #[test]
 fn what_a_read_depends_on_waits_for_it() {
     let now = Time::ZERO;

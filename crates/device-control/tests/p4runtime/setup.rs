@@ -262,13 +262,13 @@ impl Bench {
         self
     }
 
-    /// What controllers write from now on is noted.
+    /// Notes the writes of controllers from now on.
     pub fn keeping(mut self) -> Bench {
         self.switch().keep_notes();
         self
     }
 
-    /// What has changed since the last time.
+    /// Changes since the last call.
     pub fn noted(&mut self) -> Batch {
         self.switch().noted()
     }

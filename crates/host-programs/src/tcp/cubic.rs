@@ -119,7 +119,7 @@ fn share(value: u64, part: u64, whole: u64) -> u64 {
     u64::try_from(u128::from(value) * u128::from(part) / u128::from(whole.max(1))).unwrap_or(u64::MAX)
 }
 
-/// K: how long the function takes for so much.
+/// K of RFC 9438: the time that the cubic function takes to grow by this amount.
 fn time_for(less: u64, mss: u64) -> Duration {
     // cbrt(segments / 0.4) seconds, in microseconds.
     let cubed = u128::from(less) * 5 * 1_000_000_000_000_000_000 / (2 * u128::from(mss.max(1)));

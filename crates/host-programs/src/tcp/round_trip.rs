@@ -20,7 +20,7 @@ pub(super) struct RoundTrip {
 }
 
 impl RoundTrip {
-    /// A segment that was sent once was acknowledged so much later.
+    /// Adds the round-trip time of a segment that was sent once.
     pub fn add(&mut self, sample: Duration) {
         self.least = Some(self.least.map_or(sample, |least| least.min(sample)));
         self.smoothed = Some(match self.smoothed {

@@ -3,7 +3,7 @@
 //! The kernel fills a ring of slots (`TPACKET_V2`): one copy, and no call of the system, for a frame. `TPACKET_V3` has blocks of frames instead of slots; it hands
 //! over a block that is not full after a millisecond at the earliest, in which a `ping` answers twenty times.
 //!
-//! Frames for which a slot is too small, mostly segments larger than the MTU, come by a call.
+//! Frames that do not fit into a slot, mostly segments larger than the MTU, are received by a system call.
 
 mod receive;
 mod send;

@@ -58,7 +58,7 @@ pub struct Frame {
 pub enum Place {
     /// In the ring, until it is [given back](Receiver::give_back): the first byte, and how many.
     Slot(usize, usize),
-    /// In the caller's memory, so many.
+    /// The frame is in the caller's memory, with this length in bytes.
     Memory(usize),
     /// The frame was too long, and is lost.
     Nowhere,

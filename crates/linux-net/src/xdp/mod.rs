@@ -52,7 +52,7 @@ pub struct Socket {
 #[derive(Default)]
 struct Few {
     packets: VecDeque<Packet>,
-    /// For so many there is room.
+    /// Number of frames for which there is room.
     most: usize,
 }
 
@@ -152,7 +152,7 @@ impl Socket {
         count
     }
 
-    /// Sends frames in order, none of which is longer than [`LONGEST`], and gives how many were taken.
+    /// Sends frames in order; none may be longer than [`LONGEST`]. Returns the number of frames taken.
     pub fn send<'f>(&mut self, frames: impl Iterator<Item = &'f [u8]>) -> usize {
         self.rings.completion_ring.dequeue(&mut self.umem, RING as usize);
         self.slab.most = BATCH;

@@ -57,7 +57,7 @@ impl Checker {
         }
         let wanted = usize::from(matches!(method, Builtin::PushFront | Builtin::PopFront));
         if args.len() != wanted {
-            let label = format!("{} given, {wanted} wanted", args.len());
+            let label = format!("expected {wanted}, found {}", args.len());
             self.error(
                 codes::BAD_ARGUMENTS,
                 span,

@@ -78,7 +78,7 @@ impl Checker {
         let diagnostic = match misfit {
             Misfit::TooMany { given, wanted } => {
                 Diagnostic::error(codes::BAD_ARGUMENTS, format!("too many arguments for `{name}`"))
-                    .at(span, format!("{given} given, {wanted} wanted"))
+                    .at(span, format!("expected {wanted}, found {given}"))
             }
             Misfit::Missing(param) => {
                 let missing = &self.program.vars[param].name.text;

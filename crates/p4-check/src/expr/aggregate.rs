@@ -54,7 +54,7 @@ impl Checker {
         let shown = self.show(to);
         self.report(
             Diagnostic::error(codes::BAD_INITIALIZER, format!("wrong number of values for `{shown}`"))
-                .at(span, format!("{given} given, {wanted} wanted")),
+                .at(span, format!("expected {wanted}, found {given}")),
         );
     }
 

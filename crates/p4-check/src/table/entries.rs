@@ -96,7 +96,7 @@ impl Checker {
         }
         let elements = listed(&keyset.elements, types.len());
         if elements.len() != types.len() {
-            let label = format!("{} given, {} wanted", count(elements.len(), "set"), types.len());
+            let label = format!("expected {}, found {}", count(types.len(), "set"), elements.len());
             self.error(codes::BAD_ENTRY, keyset.span, "wrong number of sets in an entry", label);
             return None;
         }

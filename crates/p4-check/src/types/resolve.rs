@@ -190,7 +190,7 @@ impl Checker {
                         codes::TYPE_ARGUMENTS,
                         format!("wrong number of type arguments for `{}`", path.name.text),
                     )
-                    .at(span, format!("{} given, {} wanted", args.len(), params.len())),
+                    .at(span, format!("expected {}, found {}", params.len(), args.len())),
                 );
                 return Type::Error;
             }

@@ -91,10 +91,10 @@ impl Checker {
                     if same_kind && self.unify(&a, &b) {
                         continue;
                     }
-                    format!("is {}, {} is wanted", show(self, &x, p), show(self, &y, q))
+                    format!("is {}, expected {}", show(self, &x, p), show(self, &y, q))
                 }
-                (Some(&p), None) => format!("is {}, none is wanted", show(self, &x, p)),
-                (None, Some(&q)) => format!("is missing, {} is wanted", show(self, &y, q)),
+                (Some(&p), None) => format!("is {}, expected none", show(self, &x, p)),
+                (None, Some(&q)) => format!("is missing, expected {}", show(self, &y, q)),
                 (None, None) => continue,
             };
             return Some(format!("parameter {} {difference}", i + 1));

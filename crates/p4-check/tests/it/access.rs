@@ -151,11 +151,11 @@ fn headers_have_built_in_methods() {
             k.push_front(v.x);
                          ^^^ error: the number of elements must be a compile-time constant -- its value is not known here
             k.push_front();
-            ^^^^^^^^^^^^^^ error: wrong number of arguments for `push_front` -- 0 given, 1 wanted
+            ^^^^^^^^^^^^^^ error: wrong number of arguments for `push_front` -- expected 1, found 0
             k.pop_front(-1);
                         ^^ error: a negative number of elements
             v.setValid(1);
-            ^^^^^^^^^^^^^ error: wrong number of arguments for `setValid` -- 1 given, 0 wanted
+            ^^^^^^^^^^^^^ error: wrong number of arguments for `setValid` -- expected 0, found 1
         }
     "#]]);
 }

@@ -12,7 +12,7 @@ fn lists_become_what_is_wanted() {
         action a(out s v, out h w, out tuple<bit<8>, bool> t, out h[2] k, out bit<8>[2] m) {
             v = { 1, { 2 } }; w = { 1 }; t = { 1, true }; k = { { 1 }, { 2 } }; m = { 1, 2 };
             v = { 1 };
-                ^^^^^ error: wrong number of values for `s` -- 1 given, 2 wanted
+                ^^^^^ error: wrong number of values for `s` -- expected 2, found 1
             v = { 1, 2 };
                      ^ error: expected `h`, found `int`
             w = { true };
@@ -55,7 +55,7 @@ fn dots_stand_for_default_values() {
             v = { ..., true };
                   ^^^ error: `...` must be the last element
             v = { 1, {}, true, ... };
-                     ^^ error: wrong number of values for `h` -- 0 given, 1 wanted
+                     ^^ error: wrong number of values for `h` -- expected 1, found 0
             var = ...;
             ^^^ error: unknown name `var` -- not declared before this use
         }

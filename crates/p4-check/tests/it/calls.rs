@@ -13,7 +13,7 @@ fn arguments_fit_parameters() {
             y = f();
                 ^ error: no argument for parameter `a` -- `f` wants 2 arguments
             y = f(1, 2, 3);
-                ^ error: too many arguments for `f` -- 3 given, 2 wanted
+                ^ error: too many arguments for `f` -- expected 2, found 3
             y = f(c = 1);
                   ^ error: `f` has no parameter `c`
             y = f(a = 1, a = 2);
@@ -100,7 +100,7 @@ fn type_arguments_are_inferred() {
             g();
             ^^^ error: type argument `T` of `g` is not known -- no argument determines it
             y = f<bit<8>, bit<8>>(1, 2);
-                ^^^^^^^^^^^^^^^^^^^^^^^ error: wrong number of type arguments for `f` -- 2 given, 1 wanted
+                ^^^^^^^^^^^^^^^^^^^^^^^ error: wrong number of type arguments for `f` -- expected 1, found 2
             y = f<bit<16>>(1, 2);
                 ^^^^^^^^^^^^^^^^ error: expected `bit<8>`, found `bit<16>`
         }
@@ -170,7 +170,7 @@ fn methods_are_found_in_their_extern() {
             apply { e.f(1); y = e.g(true); e.h(); e.f(true); y = e.g<bool, bool>(true); e.f(); }
                                              ^ error: extern `E` has no member `h`
                                                       ^^^^ error: expected `bit<8>`, found `bool`
-                                                                 ^^^^^^^^^^^^^^^^^^^^^ error: wrong number of type arguments for `g` -- 2 given, 1 wanted
+                                                                 ^^^^^^^^^^^^^^^^^^^^^ error: wrong number of type arguments for `g` -- expected 1, found 2
                                                                                           ^ error: no argument for parameter `x` -- `f` wants 1 argument
         }
     "#]]);

@@ -19,7 +19,7 @@ fn entries_fit_keys_and_actions() {
                     (1, true): a(1); (2, false): e; (3, _): e(); _: e; { 4, true }: e;
                     (1, true): e;
                     1: e;
-                    ^ error: wrong number of sets in an entry -- 1 set given, 2 wanted
+                    ^ error: wrong number of sets in an entry -- expected 2 sets, found 1
                     (1, 1): e;
                         ^ error: `int` cannot match a key of `bool` -- this is `int`
                     (1, true): f;

@@ -107,7 +107,7 @@ fn packages_take_matching_blocks() {
         K(p()) k;
         ^^^^^^^^^ error: no argument for parameter `c` -- `K` wants 2 arguments
         K<hs>(p(), c()) l;
-        ^^^^^ error: wrong number of type arguments for `K` -- 1 given, 2 wanted
+        ^^^^^ error: wrong number of type arguments for `K` -- expected 2, found 1
     "#]]);
 }
 

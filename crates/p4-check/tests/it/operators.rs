@@ -77,7 +77,7 @@ fn equality_compares_values_of_one_type() {
             b = ext == ext;
                 ^^^^^^^^^^ error: values of extern X cannot be compared
             b = v == { 1 };
-                     ^^^^^ error: wrong number of values for `s` -- 1 given, 2 wanted
+                     ^^^^^ error: wrong number of values for `s` -- expected 2, found 1
         }
     "#]]);
 }

@@ -44,9 +44,9 @@ fn generic_types_take_their_arguments() {
             s a;
             ^ error: `s` needs type arguments -- 1 type argument missing
             s<bit<8>, bit<8>> b;
-            ^^^^^^^^^^^^^^^^^ error: wrong number of type arguments for `s` -- 2 given, 1 wanted
+            ^^^^^^^^^^^^^^^^^ error: wrong number of type arguments for `s` -- expected 1, found 2
             p<bit<8>> c;
-            ^^^^^^^^^ error: wrong number of type arguments for `p` -- 1 given, 2 wanted
+            ^^^^^^^^^ error: wrong number of type arguments for `p` -- expected 2, found 1
             bit<8> d;
             p<bit<8>, s<bool>> e;
         }

@@ -1,4 +1,4 @@
-//! What tests of generated programs share.
+//! Helpers that tests of generated programs share.
 
 /// On a thread with room: debug builds take large frames for nested expressions.
 pub fn with_stack(work: impl FnOnce() + Send + 'static) {

@@ -80,7 +80,7 @@ impl KnownBy {
     }
 }
 
-/// The form of a file: by its extension, or by its text where the extension says nothing. Files that are no entries are refused.
+/// The form of a file: by its extension or, if the extension is ambiguous, by its text. Files without entries are refused.
 pub fn form(path: &Path, text: &str) -> Result<(Form, KnownBy), Diagnostic> {
     let extension = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
     let text = base_diag::without_mark(text, 0).0;

@@ -1,6 +1,6 @@
 //! One program on one device: entries, packets from STF, capture files or hex, and the results.
 //!
-//! [`Job`] makes the device; [`Job::test`] and [`Job::feed`] run packets and hand each [`Step`] to whoever watches.
+//! [`Job`] makes the device; [`Job::test`] and [`Job::feed`] run packets and pass each [`Step`] to a callback.
 //! [`text`] and [`json`] write steps; `device-text` has traces and state objects.
 
 pub mod entries;

@@ -515,7 +515,7 @@ impl Control {
         }
     }
 
-    /// Lends the switch of a device to its agent.
+    /// Lets the agent of a device work on the device's switch.
     fn with_agent<R>(
         &mut self,
         device: usize,

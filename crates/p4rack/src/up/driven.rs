@@ -18,7 +18,7 @@ pub(super) struct Driven {
     /// Without a program.
     idle: Idle,
     runs: bool,
-    /// The ports that its program names are its own: it is no helper.
+    /// True if the device is not a helper: its program names its own ports.
     owns_ports: bool,
     /// Edges with spares that leave here.
     edges: AgentEdges,
@@ -130,7 +130,7 @@ impl Device for Driven {
         self.device_mut().tick(now)
     }
 
-    /// A part of a program at a helper names the origin's ports. What it has by these numbers are links of the rack.
+    /// A helper's part of a program names the origin's ports. At the helper, ports with these numbers are links of the rack.
     fn link(&mut self, port: Port, is_up: bool) {
         if self.owns_ports {
             self.device_mut().link(port, is_up);

@@ -72,7 +72,7 @@ impl Edges {
         Ok(())
     }
 
-    /// Where the edges lead now.
+    /// For each edge with spares, the device in use and the number of changes.
     pub(super) fn report(&mut self, emulator: &mut Emulator) -> Vec<EdgeReport> {
         let report = |one: &mut Watched| {
             one.look(emulator);

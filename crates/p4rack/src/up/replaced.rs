@@ -171,7 +171,7 @@ fn at(packet: usize) -> Time {
     Time::ZERO + PERIOD * (packet as u64 + 1)
 }
 
-/// The rack without workloads, faults and losses, with links between devices that take so long.
+/// The rack without workloads, faults and losses, with this delay on links between devices.
 fn quiet(rack: &Rack, delay: Duration, packets: usize) -> Rack {
     let mut rack = Rack {
         workloads: vec![],

@@ -1,4 +1,4 @@
-//! Notes on likely mistakes of a run: a workload of which nothing arrived, frames that loop.
+//! Notes on likely mistakes of a run: workloads without a received packet, frames that loop.
 
 use super::expect::where_most_ended;
 use crate::rack::Racked;

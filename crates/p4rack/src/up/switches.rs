@@ -105,7 +105,7 @@ impl Staged<'_> {
         }
     }
 
-    /// Devices that stand in for one another, or divide flows, need a controller that keeps them equal.
+    /// Devices that replace one another, or divide flows, need a controller that keeps their entries equal.
     pub fn check_spares(&self, rack: &Rack) -> Result<(), Vec<Diagnostic>> {
         let mut wrong = vec![];
         for (at, (split, app)) in self.racked.apps.iter().zip(&rack.apps).enumerate() {

@@ -140,7 +140,7 @@ impl Store {
         part.map(Touched)
     }
 
-    /// Gives `out` what the query wants of an entity that is about to be written, if its turn has not come. True if there was something to
+    /// Passes to `out` the result of the query for an entity that is about to be written, if the cursor has not reached it. True if there was something to
     /// read.
     pub fn read_before(
         &self,

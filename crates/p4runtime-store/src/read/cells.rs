@@ -57,7 +57,7 @@ fn parts<'o>(
             }
             (None, size) => Ok(0..size),
         };
-        // A cell that is asked for by its index is given whatever it holds.
+        // A cell that is requested by its index is returned even if it is zero.
         let wanted = if index.is_some() { Wanted::All } else { wanted };
         Ok(Part::Cells(of, cells.about(|| format!("{kind} `{name}`"))?, wanted, BTreeSet::new()))
     };

@@ -1,4 +1,4 @@
-//! Everything that somebody has written, in an order in which it can be written again to a device that was just built: members come before
+//! All written entities, in an order in which they can be written to a newly built device: members come before
 //! the groups and entries that name them.
 
 use super::{Cursor, Live, Touched, Wanted};
@@ -187,13 +187,13 @@ impl Store {
         self.read_written_some(&mut self.written(), &mut room, live, out)
     }
 
-    /// The position before what the data plane has written and controllers can write too.
+    /// A cursor over the values that both the data plane and controllers can write.
     pub fn counted(&self) -> Written {
         let direct = Entity::DirectCounterEntry(DirectCounterEntry::default());
         Written::of(std::iter::once(direct).chain(counted()).map(Step::query))
     }
 
-    /// Gives `out` all of that, but for what is zero.
+    /// Passes these values to `out`, except for zeros.
     pub fn read_counted(&self, live: &dyn Live, out: &mut dyn FnMut(v1::Entity)) -> Result<()> {
         self.read_written_some(&mut self.counted(), &mut { u64::MAX }, live, out)
     }
@@ -219,7 +219,7 @@ fn defaults() -> TableEntry {
     TableEntry { is_default_action: true, ..TableEntry::default() }
 }
 
-/// True for what is as it is on a device that was just built, default entries left aside.
+/// True for entities that have the state of a newly built device, apart from default entries.
 pub fn is_unwritten(entity: &v1::Entity) -> bool {
     entity.entity.as_ref().is_none_or(is_kind_unwritten)
 }

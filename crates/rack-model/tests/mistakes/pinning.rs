@@ -69,13 +69,13 @@ fn an_affinity_needs_what_it_says() {
               --> RACK.toml:25:7
                |
             25 | map = { R = "nic1" }
-               |       ^^^^^^^^^^^^^^ the affinity says what runs at its helpers: leave one of the two out
+               |       ^^^^^^^^^^^^^^ the affinity already determines what runs at the helpers: remove one of the two
 
             error[P4R0605]: regions of an app with an affinity
               --> RACK.toml:26:10
                |
             26 | policy = "call"
-               |          ^^^^^^ the affinity says what runs at its helpers: leave one of the two out
+               |          ^^^^^^ the affinity already determines what runs at the helpers: remove one of the two
         "#]],
     );
 }

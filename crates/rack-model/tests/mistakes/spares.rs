@@ -71,22 +71,22 @@ fn spares_are_devices_of_regions_with_the_policy() {
     check_with(
         &format!("{APP}policy = \"failover\"\nspares = [\"n2\"]\nmap = \"plan\"\n"),
         expect![[r#"
-        error[P4R0605]: the planner chooses spares
-          --> RACK.toml:24:10
-           |
-        24 | spares = ["n2"]
-           |          ^^^^^^ say how many each device has: `spares = 1`
-    "#]],
+            error[P4R0605]: the planner chooses spares
+              --> RACK.toml:24:10
+               |
+            24 | spares = ["n2"]
+               |          ^^^^^^ set only their number for each device: `spares = 1`
+        "#]],
     );
     check_with(
         &format!("{APP}policy = \"failover\"\nmap = \"plan\"\n"),
         expect![[r#"
-        error[P4R0605]: nothing to fail over to
-          --> RACK.toml:23:10
-           |
-        23 | policy = "failover"
-           |          ^^^^^^^^^^ say how many spares each device has: `spares = 1`
-    "#]],
+            error[P4R0605]: nothing to fail over to
+              --> RACK.toml:23:10
+               |
+            23 | policy = "failover"
+               |          ^^^^^^^^^^ set the number of spares for each device: `spares = 1`
+        "#]],
     );
     check_with(
         &format!("{APP}policy = \"direct\"\nspares = 1\nmap = \"plan\"\n"),

@@ -15,14 +15,14 @@ pub fn of_program(program: &Program) -> Result<Option<Keys>, Vec<Diagnostic>> {
     if keys.wrong.is_empty() { Ok(Some(keys)) } else { Err(keys.wrong) }
 }
 
-/// As text, with the places of what stands in the way.
+/// The keys as text, with the places of obstacles.
 pub fn text(keys: &Keys, map: &SourceMap) -> String {
     let mut out = keys.to_string();
     if keys.obstacles.is_empty() {
         out.push_str("flows may be processed on several devices\n");
         return out;
     }
-    out.push_str("in the way of processing flows on several devices:\n");
+    out.push_str("obstacles to processing flows on several devices:\n");
     for obstacle in &keys.obstacles {
         let text = render(&obstacle.diagnostic(), map, base_diag::Style::Plain);
         for line in text.trim_end().lines() {

@@ -24,7 +24,7 @@ impl Form {
     }
 }
 
-/// Writes a state. The file has all of it, or what it had before.
+/// Writes a state. On an error, the file keeps its former contents.
 pub(super) fn write(file: &Path, state: &SavedState) -> Result<(), String> {
     let bytes = match Form::of(file) {
         Form::Binary => Ok(to_binary(state)),

@@ -11,7 +11,7 @@ use reduce_jobs::{Job, Plan, Topology, plan};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// Run a MapReduce job whose pairs switches reduce on their way
+/// Run MapReduce jobs whose key-value pairs are reduced by switches on the path
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack job check words.job
@@ -36,23 +36,23 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Check jobs
+    /// Check job files and report their mistakes
     Check(Inputs),
     /// Write programs, entries and a RACK.toml for each switch, and print where pairs are reduced
     Compile {
         #[command(flatten)]
         inputs: Inputs,
-        /// Directory for the files, made if there is none
+        /// Output directory; created if missing
         #[arg(short, long, value_name = "DIR")]
         output: PathBuf,
     },
-    /// Run a job: this process is the master and the reducers
+    /// Run a job: this process is the master and all reducers
     Run(run::Args),
-    /// Work as a mapper of a job that runs elsewhere
+    /// Run the worker of a mapper, for a master in another process
     Worker {
         /// Name of the mapper
         mapper: String,
-        /// Where the master listens
+        /// Address of the master
         #[arg(long, value_name = "HOST:PORT")]
         master: String,
     },
@@ -61,7 +61,7 @@ enum Command {
 /// Jobs, and the network they run on.
 #[derive(clap::Args)]
 struct Inputs {
-    /// Files of jobs. Several share the switches of the network
+    /// Job files; several jobs share the switches of the network
     #[arg(required = true, value_name = "JOB")]
     jobs: Vec<PathBuf>,
     /// Hosts, switches and links: a RACK.toml or its directory (default: the RACK.toml beside the first job, if there is one)
@@ -133,7 +133,7 @@ fn check(inputs: &Inputs, map: &mut SourceMap) -> ExitCode {
 
 fn compile(inputs: &Inputs, directory: &Path, map: &mut SourceMap) -> ExitCode {
     let Some(rack) = rack_of(inputs.rack.as_deref(), &inputs.jobs[0]) else {
-        tell!("p4rack: a job is compiled for a network: name its RACK.toml by --rack");
+        tell!("p4rack: a job is compiled for a network: name its RACK.toml with --rack");
         return ExitCode::from(2);
     };
     let loaded = match load(&inputs.jobs, &rack, map) {

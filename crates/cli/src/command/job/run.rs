@@ -15,28 +15,28 @@ use std::time::Duration;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// File of the job
+    /// Job file
     job: PathBuf,
     /// Hosts, switches and links: a RACK.toml or its directory (default: the RACK.toml beside the job)
     #[arg(long, value_name = "RACK.toml")]
     rack: Option<PathBuf>,
-    /// Run all on this machine: a process for each switch and worker, with UDP sockets as cables. Paths of data begin beside the job
+    /// Run everything on this machine: a process for each switch and worker, with UDP sockets as cables. Paths of data are relative to the job file
     #[arg(long)]
     local: bool,
-    /// Start each worker by this command, with {host}, {address}, {mapper} and {worker} replaced: `ssh {host} {worker}`. Without it and
-    /// without --local, workers are started by hand or by a scheduler
+    /// Command that starts a worker, with {host}, {address}, {mapper} and {worker} replaced, such as `ssh {host} {worker}`. Without --start and
+    /// --local, start the workers by hand or by a scheduler
     #[arg(long, value_name = "COMMAND", conflicts_with = "local")]
     start: Option<String>,
-    /// Address at which the master listens for workers. Anyone who can reach it can send pairs: use a network of your own
+    /// Address at which the master listens for workers. Anyone who can reach it can send pairs: use an isolated network
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:0")]
     listen: SocketAddr,
-    /// Directory for results (REDUCER.csv) and the files of switches, made if there is none
+    /// Output directory for results (REDUCER.csv) and files of switches; created if missing
     #[arg(short, long, value_name = "DIR", default_value = "out")]
     output: PathBuf,
-    /// Seconds after which a silent worker or switch ends the job
+    /// The job ends if a worker or switch does not answer for this time, in seconds
     #[arg(long, value_name = "S", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86400))]
     patience: u64,
-    /// For tests: lose this share of the packets at each host, in percent
+    /// For tests: percentage of packets that each host drops
     #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=50))]
     loss: u32,
     /// Output format
@@ -47,7 +47,7 @@ pub struct Args {
 /// Runs a job. Exit status 1 if it has no result.
 pub fn run(args: &Args, map: &mut SourceMap) -> ExitCode {
     let Some(rack) = rack_of(args.rack.as_deref(), &args.job) else {
-        tell!("p4rack: a job runs on a network: name its RACK.toml by --rack");
+        tell!("p4rack: a job runs on a network: name its RACK.toml with --rack");
         return ExitCode::from(2);
     };
     let loaded = match load(std::slice::from_ref(&args.job), &rack, map) {
@@ -89,7 +89,7 @@ fn start_switches(loaded: &Loaded, directory: &Path) -> Found<Local> {
     let executable = std::env::current_exe().map_err(|error| vec![failure(error.to_string())])?;
     let tell = |event| match event {
         SwitchEvent::Started(name, number) => tell!("switch {name}: process {number}"),
-        SwitchEvent::Ended(name) => tell!("switch {name} has ended and is started again"),
+        SwitchEvent::Ended(name) => tell!("switch {name} has ended and is restarted"),
         SwitchEvent::Fails(name, log) => tell!("switch {name} does not start: see {}", log.display()),
     };
     Local::start(&executable, directory, &loaded.plan, &loaded.topology, tell)
@@ -143,17 +143,17 @@ fn reduce(args: &Args, loaded: &Loaded, local: Option<&Local>) -> Found<(Vec<Fin
         start(args, &mapper.name.value, host, address, &mut workers).map_err(|why| vec![failure(why)])?;
     }
     let finished = master.run(&mut |event| match event {
-        Event::Joined(name) => tell!("worker {name} has come"),
+        Event::Joined(name) => tell!("worker {name} is connected"),
         Event::Ready(name, pairs) => tell!("worker {name} has {pairs} pairs"),
-        Event::Gone(name) => tell!("worker {name} is gone"),
+        Event::Gone(name) => tell!("worker {name} is disconnected"),
         Event::Committed(name, rounds, all) => tell!("{name}: {rounds} of {all} rounds"),
         Event::Restarted(name, times) => tell!("{name}: switches have restarted {times} times"),
-        Event::Named(name, keys) => tell!("{name}: {keys} names of keys"),
+        Event::Named(name, keys) => tell!("{name}: texts of {keys} keys received"),
     });
     finished.map_err(|problem| vec![*problem])
 }
 
-/// Starts the worker of a mapper, or says how it is started.
+/// Starts the worker of a mapper, or prints the command that starts it.
 fn start(
     args: &Args,
     mapper: &str,

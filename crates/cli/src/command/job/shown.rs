@@ -85,7 +85,7 @@ pub fn job_json(job: &Job) -> Value {
     json!({ "reducers": job.reducers.iter().map(reducer).collect::<Vec<_>>() })
 }
 
-/// Where the pairs of jobs are reduced.
+/// The placement of jobs: the hosts and switches that reduce their pairs.
 pub fn plan(loaded: &Loaded) -> String {
     let Loaded { texts, topology, plan } = loaded;
     let mut text = String::new();

@@ -86,7 +86,7 @@ pub struct Args {
     /// Print all rules, including those generated from the rack and its program, and exit
     #[arg(long = "print-rules")]
     prints_rules: bool,
-    /// Choose up to N spares for each device of a plan, and print what the plan costs once a spare has taken over; default: `spares` of RACK.toml
+    /// Choose up to N spares for each device of a plan, and print the cost of the plan after a spare has taken over; default: `spares` of RACK.toml
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=31), conflicts_with = "config")]
     spares: Option<u32>,
     /// Explain what prevents a region from running on a device, and what would allow it

@@ -105,7 +105,7 @@ impl Shown<'_> {
         }
     }
 
-    /// What happens when each device fails.
+    /// For each device, the spares that replace it and the cost afterwards.
     fn failures(&self, (spares, refused): &(Vec<Spares>, Vec<String>)) -> String {
         let name = |at: DeviceIndex| self.problem.device_name(at.0 as usize);
         let mut out = String::new();

@@ -33,7 +33,7 @@ impl Captures {
         Captures { directory: args.output.clone(), named: named.collect(), open: BTreeMap::new() }
     }
 
-    /// Opens the files of ports that the command line names, so that they are there without packets too.
+    /// Opens the files of ports that the command line names, so that they exist even without packets.
     pub fn prepare(&mut self) -> Result<(), Vec<Diagnostic>> {
         let ports: Vec<u32> = self.named.keys().copied().collect();
         ports.into_iter().try_for_each(|port| self.file(port).map(drop))
@@ -112,7 +112,7 @@ impl Traces {
         Ok(())
     }
 
-    /// Ends the file, which is there without traces too.
+    /// Ends the file, which exists even without traces.
     pub fn finish(&mut self) -> Result<(), Vec<Diagnostic>> {
         self.write(&bm::PacketTraces::default())?;
         let flushed = self.to.as_mut().map_or(Ok(()), |file| file.flush());

@@ -153,7 +153,7 @@ impl Args {
         self.trace || self.decode || self.trace_file.is_some()
     }
 
-    /// Engine of the run: the interpreter if traces are asked for.
+    /// Engine of the run: the interpreter if traces are requested.
     fn engine(&self) -> Engine {
         if self.traces() { Engine::Interp } else { self.engine }
     }

@@ -34,7 +34,7 @@ impl Stream {
         output::print(&format!("\n]{}}}", fields(tail)));
     }
 
-    /// There are no more runs.
+    /// Ends the list of runs.
     pub fn finish(&mut self, ok: bool) {
         let begin = if self.runs == 0 { "{\"runs\": [" } else { "" };
         output::print(&format!("{begin}\n], \"ok\": {ok}}}\n"));

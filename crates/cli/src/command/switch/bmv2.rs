@@ -146,7 +146,7 @@ impl Ignored {
 }
 
 impl Bmv2Args {
-    /// Tells which of the options do nothing.
+    /// Prints the options that have no effect.
     pub fn tell(&self) {
         for (option, why) in self.ignored.notes() {
             tell!("p4rack: {option} has no effect: {why}");
@@ -158,12 +158,12 @@ impl Bmv2Args {
         self.called.is_some()
     }
 
-    /// True if no program is wanted, whatever is named.
+    /// True if the switch starts without a program, even if one is named.
     pub fn is_without_program(&self) -> bool {
         self.no_p4
     }
 
-    /// The directory for captures, which has to be there.
+    /// The directory for captures, which must exist.
     pub fn record(&self) -> Result<Option<PathBuf>, String> {
         match &self.pcap {
             Some(directory) if !directory.is_dir() => {

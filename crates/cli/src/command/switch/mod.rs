@@ -40,7 +40,7 @@ pub struct Args {
         default_value_if("called", "simple-switch", "127.0.0.1:0"),
         value_parser = address)]
     grpc_server_addr: SocketAddr,
-    /// Serve on the socket that listens at standard input, as systemd's `StandardInput=socket` passes it, instead of --grpc-server-addr
+    /// Serve on the listening socket that is passed as standard input, as by systemd's `StandardInput=socket`, instead of on --grpc-server-addr
     #[arg(long)]
     grpc_server_stdin: bool,
     /// Allow plaintext connections beyond the loopback, from controllers and to agents. Anyone who can reach the switch can control it,
@@ -53,8 +53,8 @@ pub struct Args {
     /// Maximum number of updates in one Write and of queries in one Read
     #[arg(long, value_name = "N", default_value_t = Limits::default().updates, value_parser = at_least_one)]
     max_updates: usize,
-    /// Maximum memory for the program's tables and objects and what they hold, in MiB. A program that would need more when its tables are
-    /// full is refused. By default two fifths of the memory that remains to the process after 384 MiB for requests
+    /// Maximum memory for the program's tables and objects with their contents, in MiB. A program that would need more when its tables are full is
+    /// refused. The default is two fifths of the memory that the process may use, after 384 MiB for requests are subtracted
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..))]
     max_memory: Option<u64>,
     /// P4Runtime device id
@@ -75,16 +75,16 @@ pub struct Args {
     /// For a rack: address of the `p4rack switch` that runs device NAME; give one per device. Ports are attached there
     #[arg(long, value_name = "NAME=HOST:PORT", value_parser = agent_at)]
     agent: Vec<(String, String)>,
-    /// The same for many devices: a file with NAME=HOST:PORT in each line; text after # is a comment
+    /// For a rack: a file with the addresses of all agents, one NAME=HOST:PORT per line; text after # is a comment
     #[arg(long, value_name = "FILE")]
     agents: Option<PathBuf>,
-    /// Keep in FILE what controllers write: a write is answered when it is in the file, and a switch or controller that starts again goes on
-    /// from there. The file is created if it does not exist. It has the program that a controller has pushed, and replaces the entries in
+    /// Save everything that controllers write to FILE: a write is answered when it is in the file, and a switch or controller that restarts continues
+    /// with the saved state. The file is created if missing. It also contains the program that a controller has pushed. Its entries replace those in
     /// RACK.toml
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
-    /// With `--agent` or `--state`: erase the agents' entries and the state in the file at start. By default they are kept, and an agent that
-    /// runs another program is an error, unless the file says which program it is to run
+    /// With `--agent` or `--state`: erase the agents' entries and the state in the file at start. By default both are kept, and an agent that runs
+    /// another program is an error, unless the file contains the program that the agent must run
     #[arg(long)]
     fresh: bool,
     /// With `--agent`: seconds between comparisons of the agents' entries with the desired state
@@ -102,7 +102,7 @@ pub struct Args {
     /// Random seed for the program
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Source in C of the program's handlers, which are called in processes of their own; may be given several times
+    /// C source of the program's handlers, which run in separate processes; may be repeated
     #[arg(long, value_name = "FILE.c")]
     handlers: Vec<PathBuf>,
     /// Address to serve Prometheus metrics on, at /metrics

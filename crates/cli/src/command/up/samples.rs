@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 const TITLES: &str = "phase,workload,from,to,sequence,sent_ps,received_ps,latency_ps\n";
 
-/// The file with its titles, if it is asked for.
+/// Opens the file and writes its header line; `None` without `--samples`.
 pub fn open(args: &Args, racked: &Racked) -> Result<Option<Output>, String> {
     let mut file = args.samples.clone().map(|path| Output::new(path, racked)).transpose()?;
     if let Some(file) = &mut file {
