@@ -61,7 +61,9 @@ fn popular_connections_come_to_the_switch() {
     let totals = pinned.totals.expect("flows move");
     // The budget of a window is three moves: 5 ms, and four writes of 200 us each.
     let windows = report.duration_ps / 5_000_000_000;
-    assert!(totals.promoted <= 3 * windows && totals.resident <= 32, "{totals:?} in {windows} windows");
+    assert!(totals.promoted <= 3 * windows && totals.resident == 32, "{totals:?} in {windows} windows");
+    // Some that came first give way to more popular ones, and few go in and out.
+    assert!((33..=70).contains(&totals.promoted), "{totals:?}");
     let half = report.pinned[0].shares.len() / 2;
     let late = pinned.shares[half..]
         .iter()
