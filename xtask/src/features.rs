@@ -1,16 +1,22 @@
-//! `features`: third-party crates that a build of one crate's tests gives other features than a build of all.
+//! `features`: third-party crates that a build of one crate's tests, or of a command, gives other features than a build of all.
 //!
-//! Each such crate, and all that depends on it, is compiled once more for `cargo test -p CRATE`. The crate `features` says what to do.
+//! Each such crate, and all that depends on it, is compiled once more for `cargo test -p CRATE`, `cargo build` or `cargo install`. The crate
+//! `features` says what to do for tests; the command has the workspace's features without it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
 /// Differences that are known and cheap: `(crate, why)`.
-const KNOWN: &[(&str, &str)] = &[
-    ("axum", "only `p4runtime-grpc` needs its HTTP server, and few crates depend on it"),
-    ("prost-reflect", "the build script of `p4runtime-grpc` needs its JSON form, no other build script does"),
-];
+const KNOWN: &[(&str, &str)] =
+    &[("axum", "only `p4runtime-grpc` needs its HTTP server, and few crates depend on it")];
+
+/// Crates whose programs users build.
+const COMMANDS: [&str; 2] = ["cli", "experiments"];
+
+/// What a build of a command needs, and what a build of tests needs.
+const COMMAND: &str = "normal,build";
+const TESTS: &str = "normal,build,dev";
 
 /// Prints every difference; fails if there is one that is not known.
 pub fn run() -> ExitCode {
@@ -22,20 +28,21 @@ pub fn run() -> ExitCode {
         .map(|entry| entry.file_name().to_string_lossy().to_string())
         .collect();
     names.sort();
-    let all = match tree(&["--workspace"]) {
+    let all = match tree(TESTS, &["--workspace"]) {
         Ok(all) => all,
         Err(error) => return failed(&error),
     };
     let mut found = 0;
-    for name in names {
-        let one = match tree(&["--package", &name]) {
+    let tests = names.iter().map(|name| (TESTS, "test", name.as_str()));
+    for (edges, what, name) in tests.chain(COMMANDS.map(|name| (COMMAND, "build", name))) {
+        let one = match tree(edges, &["--package", name]) {
             Ok(one) => one,
             Err(error) => return failed(&error),
         };
         for line in
             one.difference(&all).filter(|line| !KNOWN.iter().any(|(known, _)| line.starts_with(known)))
         {
-            println!("cargo test -p {name}: {line}");
+            println!("cargo {what} -p {name}: {line}");
             found += 1;
         }
     }
@@ -48,19 +55,10 @@ fn failed(error: &str) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// The packages that a build of the tests of some packages needs, each with its version and features.
-fn tree(packages: &[&str]) -> Result<BTreeSet<String>, String> {
+/// The packages that a build of some packages needs, each with its version and features.
+fn tree(edges: &str, packages: &[&str]) -> Result<BTreeSet<String>, String> {
     let output = Command::new(env!("CARGO"))
-        .args([
-            "tree",
-            "--locked",
-            "--edges",
-            "normal,build,dev",
-            "--prefix",
-            "none",
-            "--format",
-            "{p} [{f}]",
-        ])
+        .args(["tree", "--locked", "--edges", edges, "--prefix", "none", "--format", "{p} [{f}]"])
         .args(packages)
         .output()
         .map_err(|error| format!("cargo tree: {error}"))?;

@@ -7,14 +7,16 @@ mod conformance_arch;
 mod conformance_p4info;
 mod features;
 mod process;
+mod protocol;
 mod tidy;
 
 use std::process::{Command, ExitCode};
 
 const USAGE: &str = "usage: cargo xtask COMMAND
 
-  tidy                 layers, purity, crate manifests, file sizes, paths, circles of files
-  features             third-party crates that `cargo test -p CRATE` compiles with other features than `cargo test --workspace`
+  tidy                 layers, purity, crate manifests, file sizes, paths, circles of files, test programs, generated code
+  protocol             generate the code and descriptors of P4Runtime's messages and services from proto/
+  features             third-party crates that `cargo test -p CRATE` or `cargo build` compiles with other features than `cargo test --workspace`
   build-time           build the command from nothing: how long it takes, and its slowest crates
   bench-check          check a generated program of 7,000 lines and fail past 150 ms
   conformance --suite DIR
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
     match args.as_slice() {
         ["tidy"] => tidy::run(),
         ["features"] => features::run(),
+        ["protocol"] => protocol::run(),
         ["build-time"] => build_time::run(),
         ["bench-check"] => bench_check::run(),
         ["conformance", "--suite", suite] => conformance::run(suite),

@@ -59,7 +59,9 @@ pub fn run() -> ExitCode {
     }
     check_sizes(&root, &mut found);
     check_paths(&root, &mut found);
+    check_tests(&root, &mut found);
     circles::check(&root, &mut found);
+    super::protocol::check(&root, &mut found);
     for line in &found {
         eprintln!("tidy: {line}");
     }
@@ -148,9 +150,38 @@ fn is_test(file: &Path) -> bool {
     parts.iter().any(|p| p == "tests" || p == "tests.rs" || p.ends_with("_tests.rs"))
 }
 
+/// In a crate that lists its test programs, each file in `tests/` is one of them or a module of `it`: cargo runs no others.
+fn check_tests(root: &Path, found: &mut Vec<String>) {
+    for dir in directories(&root.join("crates")) {
+        let manifest = fs::read_to_string(dir.join("Cargo.toml")).unwrap_or_default();
+        if !manifest.contains("autotests = false") {
+            continue;
+        }
+        let it = fs::read_to_string(dir.join("tests/it.rs")).unwrap_or_default();
+        for path in fs::read_dir(dir.join("tests")).into_iter().flatten().flatten().map(|entry| entry.path())
+        {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().to_string();
+            let is_program =
+                path.extension().is_some_and(|end| end == "rs") || path.join("main.rs").is_file();
+            let is_named = it.lines().any(|line| line == format!("mod {name};"))
+                || manifest.lines().any(|line| line == format!("name = \"{name}\""));
+            if is_program && !is_named {
+                let at = show(root, &path);
+                found.push(format!(
+                    "{at} is not run: add `mod {name};` to tests/it.rs, or a [[test]] to Cargo.toml"
+                ));
+            }
+        }
+    }
+}
+
+fn is_generated(file: &Path) -> bool {
+    file.components().any(|part| part.as_os_str() == "generated")
+}
+
 fn check_sizes(root: &Path, found: &mut Vec<String>) {
     for dir in ["crates", "xtask"] {
-        for file in sources(&root.join(dir)) {
+        for file in sources(&root.join(dir)).into_iter().filter(|file| !is_generated(file)) {
             let lines = fs::read_to_string(&file).unwrap_or_default().lines().count();
             if lines > LONGEST_FILE {
                 found.push(format!("{}: {lines} lines: look for two ideas in it", show(root, &file)));
@@ -180,7 +211,8 @@ fn directories(dir: &Path) -> Vec<PathBuf> {
     list
 }
 
-fn files(dir: &Path) -> Vec<PathBuf> {
+/// All files below a directory, sorted.
+pub fn files(dir: &Path) -> Vec<PathBuf> {
     let mut list = vec![];
     let mut entries: Vec<_> = fs::read_dir(dir).into_iter().flatten().flatten().map(|e| e.path()).collect();
     entries.sort();

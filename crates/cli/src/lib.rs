@@ -3,7 +3,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 #[macro_use]
-mod output;
+pub mod output;
 mod certificates;
 mod command;
 mod log;
@@ -13,7 +13,8 @@ mod secret;
 mod status;
 mod tls;
 
-use status::ExitCode;
+pub use command::{Handlers, Preprocessor};
+pub use status::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
@@ -53,9 +54,21 @@ enum Command {
     GenerateRack(command::generate_rack::Args),
     Handler(command::handler::Args),
     Import(command::import::Args),
-    Bench(command::bench::Args),
-    Profile(command::profile::Args),
-    Reproduce(command::reproduce::Args),
+    /// Measure packets per second on the benchmark programs and compare with other implementations
+    #[command(after_help = "Examples:
+  p4rack bench --help
+  p4rack bench --program router --peers none")]
+    Bench(command::experiments::Args),
+    /// Measure rate and latency of the network functions on this machine, as a table for `p4rack plan --rules`
+    #[command(after_help = "Examples:
+  p4rack profile --help
+  p4rack profile fec-encode -o costs.csv")]
+    Profile(command::experiments::Args),
+    /// Repeat a paper's experiments and print its numbers next to the measured ones
+    #[command(after_help = "Examples:
+  p4rack reproduce --help
+  p4rack reproduce flightplan fig11")]
+    Reproduce(command::experiments::Args),
     Doctor(command::doctor::Args),
     Explain(command::explain::Args),
     Completions(command::completions::Args),
@@ -95,9 +108,9 @@ pub fn run<A: Into<OsString>>(arguments: impl IntoIterator<Item = A>) -> u8 {
         Command::GenerateRack(args) => command::generate_rack::run(&args),
         Command::Handler(args) => command::handler::run(&args),
         Command::Import(args) => command::import::run(&args),
-        Command::Bench(args) => command::bench::run(&args),
-        Command::Profile(args) => command::profile::run(&args),
-        Command::Reproduce(args) => command::reproduce::run(args),
+        Command::Bench(args) => command::experiments::run("bench", &args),
+        Command::Profile(args) => command::experiments::run("profile", &args),
+        Command::Reproduce(args) => command::experiments::run("reproduce", &args),
         Command::Doctor(args) => command::doctor::run(&args),
         Command::Explain(args) => command::explain::run(&args),
         Command::Completions(args) => command::completions::run(&args, Cli::command()),

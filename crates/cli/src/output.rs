@@ -8,11 +8,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Prints a line to standard error. Unlike with `eprintln!`, a closed stream is no error.
+#[macro_export]
 macro_rules! tell {
     ($($text:tt)*) => { $crate::output::told(format_args!("{}\n", format_args!($($text)*))) };
 }
 
 /// Like `tell!`, without a line end: the next line replaces the text.
+#[macro_export]
 macro_rules! tell_over {
     ($($text:tt)*) => { $crate::output::told(format_args!($($text)*)) };
 }
@@ -78,10 +80,10 @@ const BATCH_BYTES: usize = 1 << 16;
 
 /// While it lives, output to a file or pipe is written in large pieces: one system call for many lines. A terminal
 /// shows each line at once.
-pub struct Batch(());
+pub(crate) struct Batch(());
 
 impl Batch {
-    pub fn new() -> Batch {
+    pub(crate) fn new() -> Batch {
         if !std::io::stdout().is_terminal() {
             *lock() = Some(pieces(std::io::stdout()));
         }
@@ -97,7 +99,7 @@ impl Drop for Batch {
 }
 
 /// Writes in large pieces.
-pub fn pieces<W: Write>(to: W) -> BufWriter<W> {
+pub(crate) fn pieces<W: Write>(to: W) -> BufWriter<W> {
     BufWriter::with_capacity(BATCH_BYTES, to)
 }
 

@@ -11,6 +11,12 @@ impl ExitCode {
     pub const FAILURE: ExitCode = ExitCode(1);
 }
 
+impl From<ExitCode> for std::process::ExitCode {
+    fn from(status: ExitCode) -> std::process::ExitCode {
+        status.0.into()
+    }
+}
+
 impl From<u8> for ExitCode {
     fn from(status: u8) -> ExitCode {
         ExitCode(status)

@@ -1,6 +1,6 @@
 //! The command as a user meets it: output and exit status.
 
-mod support;
+use crate::support;
 
 use p4runtime_proto::p4::config::v1::P4Info;
 use std::path::{Path, PathBuf};
@@ -612,44 +612,4 @@ fn compile_mistakes() {
     check_mistake(&["compile", "no-such.p4", "-o", to.to_str().unwrap()], &["no-such.p4"]);
     check_mistake(&["compile", program, "-o", &format!("{empty}/made")], &["cannot be created"]);
     assert!(!to.exists());
-}
-
-#[test]
-fn profile_writes_a_table_for_the_planner() {
-    let directory = directory("profile");
-    let file = directory.join("nic.csv");
-    let path = file.to_str().unwrap();
-    let output = p4rack(&[
-        "profile",
-        "fec-encode",
-        "kv-cache",
-        "--size",
-        "200,300",
-        "--time",
-        "5ms",
-        "--frames",
-        "2500",
-        "--class",
-        "NIC",
-        "--format",
-        "json",
-        "-o",
-        path,
-    ]);
-    assert!(output.status.success());
-    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let measured = told["measured"].as_array().unwrap();
-    assert_eq!(
-        (measured.len(), measured[3]["function"].as_str(), measured[3]["size"].as_u64()),
-        (4, Some("kv-cache"), Some(300))
-    );
-    let points = measured.iter().flat_map(|one| one["points"].as_array().unwrap()).count();
-    let text = std::fs::read_to_string(file).unwrap();
-    let (columns, rows) = text.split_once('\n').unwrap();
-    assert!(columns.starts_with("name,props") && columns.ends_with("conclusion"), "{columns}");
-    assert!(rows.lines().all(|row| row.split(',').count() == 9 && row.starts_with("NIC ")), "{rows}");
-    assert_eq!(rows.lines().count(), points);
-    for wrong in [&["fec"][..], &["fec-encode", "--size", "20"], &["fec-encode", "--time", "0s"]] {
-        assert_eq!(p4rack(&[&["profile"], wrong].concat()).status.code(), Some(2), "{wrong:?}");
-    }
 }

@@ -363,8 +363,6 @@ fn an_option_that_says_nothing() {
             1,
             &["no switch at 127.0.0.1:1", "`p4rack switch` starts one"],
         ),
-        (&["reproduce", "flightplan", "fig11"], 1, &["`examples/crosspod/RACK.toml`", "`--racks DIR`"]),
-        (&["reproduce", "flightplan", "fig13", "--html", "no/a.html"], 1, &["`no/a.html` cannot be written"]),
         (&["completions", "tcsh"], 2, &["bash"]),
     ] {
         let output = place.run(args);

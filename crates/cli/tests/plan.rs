@@ -1,6 +1,6 @@
 //! `p4rack plan` on one switch, an FPGA and a server.
 
-mod support;
+use crate::support;
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,6 +1,6 @@
 //! Architectures other than v1model: which stages there are and what their parameters mean.
 
-mod support;
+use crate::support;
 
 use expect_test::expect;
 use std::collections::BTreeSet;

@@ -1,6 +1,6 @@
 //! Implementations of abstract methods that read the block around them.
 
-mod support;
+use crate::support;
 
 use expect_test::expect;
 use support::{excerpt, lines, refusal};

@@ -1,6 +1,6 @@
 //! Statements, expressions and calls.
 
-mod support;
+use crate::support;
 
 use expect_test::expect;
 use support::{excerpt, ingress, lines, refusal};

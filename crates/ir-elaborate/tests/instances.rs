@@ -1,6 +1,6 @@
 //! Instances, names, constructor parameters, generics.
 
-mod support;
+use crate::support;
 
 use expect_test::expect;
 use support::{excerpt, ingress, lines, refusal};

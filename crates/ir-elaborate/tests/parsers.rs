@@ -1,6 +1,6 @@
 //! Parsers: states, selects, value sets, sub-parsers.
 
-mod support;
+use crate::support;
 
 use expect_test::expect;
 use support::{excerpt, parser};

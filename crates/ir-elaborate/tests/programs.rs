@@ -1,6 +1,6 @@
 //! Whole programs, and the declarations of every architecture.
 
-mod support;
+use crate::support;
 
 use expect_test::{expect, expect_file};
 use support::{compile, refusal};

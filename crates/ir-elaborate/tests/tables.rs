@@ -1,6 +1,6 @@
 //! Tables: keys, action lists, entries, properties.
 
-mod support;
+use crate::support;
 
 use expect_test::expect;
 use support::{excerpt, ingress, lines, refusal};

@@ -1,6 +1,6 @@
 //! Direct counters and meters of default actions: PSA's misses count and are metered, v1model's are not.
 
-mod common;
+use crate::common;
 
 use base_bits::Bits;
 use base_time::Time;

@@ -1,6 +1,6 @@
 //! Externs that STF cannot reach, and what goes through the environment.
 
-mod common;
+use crate::common;
 
 use base_bits::Bits;
 use base_time::{Duration, Time};

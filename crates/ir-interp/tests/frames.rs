@@ -1,6 +1,6 @@
 //! Frame externs: a frame that carries on keeps metadata and variables, a fresh one starts with none.
 
-mod common;
+use crate::common;
 
 use base_bits::Bits;
 use base_time::{Duration, Time};

@@ -1,6 +1,6 @@
 //! No program and no packet makes the device panic, hang or grow: excesses are refused or dropped.
 
-mod common;
+use crate::common;
 
 use base_bits::Bits;
 use base_diag::Span;

@@ -1,7 +1,7 @@
 //! Random packets and entries on every test program: nothing panics, every packet is accounted for, and the same
 //! seed gives the same bytes.
 
-mod common;
+use crate::common;
 
 use base_bits::Bits;
 use base_time::{Duration, Rng, Time};

@@ -1,6 +1,6 @@
 //! Every program in `testdata` with an STF test beside it, but for those that are filled from a file.
 
-mod common;
+use crate::common;
 
 use common::{Test, check_stf};
 

@@ -1,6 +1,6 @@
 //! What of TNA and T2NA does not run is refused when the device is made, and hostile packets end.
 
-mod common;
+use crate::common;
 
 use base_time::Time;
 use common::{Test, conserved};

@@ -1,6 +1,6 @@
 //! The trace shows a packet's way.
 
-mod common;
+use crate::common;
 
 use base_bits::Bits;
 use base_diag::SourceMap;

@@ -1,6 +1,6 @@
 //! Value externs: passing of values, refusals, timers, and reports of uses.
 
-mod common;
+use crate::common;
 
 use base_bits::Bits;
 use base_time::{Duration, Time};

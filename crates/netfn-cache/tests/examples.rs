@@ -1,6 +1,6 @@
 //! Requests and answers by hand.
 
-mod support;
+use crate::support;
 
 use base_bits::Bits;
 use base_time::{Duration, Time};

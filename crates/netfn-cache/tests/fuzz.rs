@@ -3,7 +3,7 @@
 //! `P4RACK_FUZZ_CACHE` says how many frames, `P4RACK_FUZZ_SEED` where to begin.
 #![allow(clippy::disallowed_methods)]
 
-mod support;
+use crate::support;
 
 use base_time::Rng;
 use dataplane_api::FrameExtern;

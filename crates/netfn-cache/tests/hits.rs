@@ -1,6 +1,6 @@
 //! Hit rate under Zipf's law, and the store against a model.
 
-mod support;
+use crate::support;
 
 use base_time::{Rng, Zipf};
 use dataplane_api::FrameExtern;

@@ -1,6 +1,6 @@
 //! Admission, expiry and eviction of values.
 
-mod support;
+use crate::support;
 
 use base_time::{Duration, Time};
 use netfn_cache::KvCache;

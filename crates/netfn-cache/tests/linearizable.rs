@@ -4,7 +4,7 @@
 //! `P4RACK_CACHE_HISTORIES` says how many, `P4RACK_FUZZ_SEED` where to begin.
 #![allow(clippy::disallowed_methods)]
 
-mod support;
+use crate::support;
 
 use base_time::{Duration, Rng, Time};
 use dataplane_api::FrameExtern;

@@ -1,6 +1,6 @@
 //! memcached's protocol at its edges, from `protocol.txt` and `binary_protocol` of memcached: lengths, framing, other ways to a server.
 
-mod support;
+use crate::support;
 
 use base_time::{Rng, Time};
 use netfn_cache::KvCache;

@@ -1,6 +1,6 @@
 //! Frames by hand: how long they become, and what is refused.
 
-mod support;
+use crate::support;
 
 use base_time::Rng;
 use expect_test::expect;

@@ -1,6 +1,6 @@
 //! Each guard against wrong headers by itself: another one might stop what a missing guard lets pass.
 
-mod support;
+use crate::support;
 
 use base_time::{Duration, Rng, Time};
 use netfn_compress::decompress::Counted;

@@ -4,7 +4,7 @@
 //! `P4RACK_FUZZ_COMPRESS` says how many links, `P4RACK_FUZZ_SEED` where to begin.
 #![allow(clippy::disallowed_methods)]
 
-mod support;
+use crate::support;
 
 use base_time::Rng;
 use features::setting;

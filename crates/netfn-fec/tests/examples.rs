@@ -1,6 +1,6 @@
 //! Calls and ticks by hand, and what is refused.
 
-mod support;
+use crate::support;
 
 use base_bits::Bits;
 use dataplane_api::{FrameExtern, Registry};

@@ -1,7 +1,7 @@
 //! The format from its description alone: an encoder and a decoder that share nothing with the crate's, not its field
 //! either. Each side reads the other's output.
 
-mod support;
+use crate::support;
 
 use base_time::Rng;
 use support::{decode, decoder, encode, encoder, frame, frames, us};

@@ -4,7 +4,7 @@
 
 #![allow(clippy::disallowed_methods)] // Settings come from the environment.
 
-mod support;
+use crate::support;
 
 use base_time::{Duration, Rng};
 use features::setting;

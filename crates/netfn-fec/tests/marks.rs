@@ -1,7 +1,7 @@
 //! Reports of decoders about links: losses before repair, and an LLDP frame (IEEE 802.1AB) that any LLDP reader can
 //! parse. After each call the memory is moved to another decoder.
 
-mod support;
+use crate::support;
 
 use dataplane_api::FrameExtern;
 use netfn_fec::mark::{Mark, Watch};

@@ -1,6 +1,6 @@
 //! Random traffic through random losses, against models that keep everything.
 
-mod support;
+use crate::support;
 
 use base_time::{Duration, Rng, Time};
 use netfn_fec::tag::{Kind, Parsed, parse};

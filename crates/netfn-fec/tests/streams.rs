@@ -1,6 +1,6 @@
 //! Ports and classes apart from one another, and their number; what is counted of them.
 
-mod support;
+use crate::support;
 
 use base_bits::Bits;
 use base_time::{Rng, Time};

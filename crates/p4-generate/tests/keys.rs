@@ -11,7 +11,7 @@ use p4_generate::{Config, generate};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-mod support;
+use crate::support;
 
 use support::with_stack;
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use traffic_classes::Class;
 
-mod support;
+use crate::support;
 
 use support::with_stack;
 

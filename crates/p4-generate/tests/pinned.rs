@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-mod support;
+use crate::support;
 
 use support::with_stack;
 

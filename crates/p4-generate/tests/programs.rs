@@ -4,7 +4,7 @@ use p4_generate::check::{Finding, Step, Steps, check, inputs_of};
 use p4_generate::inputs::Inputs;
 use p4_generate::{Config, Coverage, Shrunk, generate, killed, shrink};
 
-mod support;
+use crate::support;
 
 use support::with_stack;
 

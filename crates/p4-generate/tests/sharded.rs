@@ -7,7 +7,7 @@ use ir_split::{DeviceIndex, Part, Placement, Policy, Site};
 use p4_generate::merged::program;
 use std::sync::Arc;
 
-mod support;
+use crate::support;
 
 use support::with_stack;
 

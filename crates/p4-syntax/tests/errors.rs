@@ -1,6 +1,6 @@
 //! Every complaint of the parser, at its place, and that it goes on after it.
 
-mod common;
+use crate::common;
 
 use common::check;
 

@@ -2,8 +2,8 @@
 //!
 //! Each target runs `P4_FUZZ_CASES` cases (150 unless set), from `P4_FUZZ_SEED` on.
 
-mod common;
-mod generate;
+use crate::common;
+use crate::generate;
 
 use common::{parse_text, shape};
 use features::setting;

@@ -1,7 +1,7 @@
 //! print(parse(x)) parses to the same tree, and prints the same again.
 
-mod common;
-mod generate;
+use crate::common;
+use crate::generate;
 
 use common::{good, shape};
 use expect_test::expect_file;

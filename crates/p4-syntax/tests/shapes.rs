@@ -1,6 +1,6 @@
 //! Syntax trees of texts.
 
-mod common;
+use crate::common;
 
 use common::{good, parse_text, shape};
 use expect_test::{Expect, expect};

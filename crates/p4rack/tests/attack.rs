@@ -3,7 +3,7 @@
 //! Each must be split and proved equal, or refused with a diagnostic about the user's own source. A program that fails
 //! is ignored, with the cause.
 
-mod support;
+use crate::support;
 
 use base_diag::SourceMap;
 use base_time::{Duration, Time};

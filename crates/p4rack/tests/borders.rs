@@ -1,6 +1,6 @@
 //! Unmarked regions: the borders, the choices of each policy, and proofs that such cuts are split and equal.
 
-mod support;
+use crate::support;
 
 use base_diag::SourceMap;
 use expect_test::{Expect, expect};

@@ -1,6 +1,6 @@
 //! Called regions: control returns to the device around them before anything else runs.
 
-mod support;
+use crate::support;
 
 use base_diag::SourceMap;
 use ir_prove::mutants::mutants;

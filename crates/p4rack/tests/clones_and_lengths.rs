@@ -1,7 +1,7 @@
 //! Cuts of what real programs do beside their tables: clones of packets whose parser decides on more than the headers, and
 //! lengths that egress reads while headers come and go in ways that v1model does not count.
 
-mod support;
+use crate::support;
 
 use base_diag::SourceMap;
 use expect_test::expect;

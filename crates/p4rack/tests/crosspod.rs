@@ -1,6 +1,6 @@
 //! A program of the shape of Flightplan's Crosspod, split over two and over five helpers: equal, and at what cost.
 
-mod support;
+use crate::support;
 
 use base_diag::SourceMap;
 use expect_test::{Expect, expect};

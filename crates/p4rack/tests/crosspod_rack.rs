@@ -1,6 +1,6 @@
 //! `examples/crosspod`: what Flightplan measured on its testbed, on emulated racks, and its splits.
 
-mod support;
+use crate::support;
 
 use base_diag::SourceMap;
 use base_time::{Duration, Rng, Time};

@@ -1,6 +1,6 @@
 //! Small programs that try one thing about cuts each: split, printed, compiled again, and proved equal.
 
-mod support;
+use crate::support;
 
 use base_diag::SourceMap;
 use ir_prove::{Case, Effort, prove};

@@ -1,6 +1,6 @@
 //! Proofs in a network that loses frames between devices, and in which plans take one another's place.
 
-mod support;
+use crate::support;
 
 use base_diag::SourceMap;
 use compiler::make_parts;

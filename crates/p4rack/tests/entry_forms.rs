@@ -1,6 +1,6 @@
 //! The form of a file of entries: from extension and content, or given; and errors about it.
 
-mod support;
+use crate::support;
 
 use base_diag::{Diagnostic, SourceMap};
 use ir::Program;

@@ -6,7 +6,7 @@
 //! `P4_FUZZ_CASES` changed programs for each program (20 unless set), from `P4_FUZZ_SEED` on. Before this test only `check` was tried on
 //! programs that nobody would write.
 
-mod support;
+use crate::support;
 
 use base_diag::{Diagnostic, Severity, SourceMap};
 use base_time::Rng;

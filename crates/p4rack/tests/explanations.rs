@@ -2,7 +2,7 @@
 //! only size shows it, one made here. So has `P4R0407`, whose example is of the intermediate form, which no command reads. Those of the
 //! other ranges are run by the test of the same name in `cli`.
 
-mod support;
+use crate::support;
 
 use base_diag::codes::{Entry, elaborate, run};
 use base_diag::{Code, Diagnostic, SourceMap};

@@ -1,6 +1,6 @@
 //! Packets of one flow leave in the order of their arrival, or the splitter warns.
 
-mod support;
+use crate::support;
 
 use base_diag::SourceMap;
 use expect_test::{Expect, expect};

@@ -1,6 +1,6 @@
 //! Handlers in C under programs: the source NAT of `examples/snat`, on one device, cut, and in a rack.
 
-mod support;
+use crate::support;
 
 use base_bits::Bits;
 use base_diag::SourceMap;

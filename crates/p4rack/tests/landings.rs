@@ -1,6 +1,6 @@
 //! Segments marked as Flightplan's users mark them.
 
-mod support;
+use crate::support;
 
 use base_diag::SourceMap;
 use ir_prove::{Effort, prove};

@@ -1,6 +1,6 @@
 //! State objects on a line of devices: packets join and leave the line anywhere, and none overtakes another on it.
 
-mod support;
+use crate::support;
 
 use base_diag::SourceMap;
 use ir_prove::{Effort, prove};

@@ -4,7 +4,7 @@
 //!
 //! Programs of earlier tests had newtypes of numbers only, one above the other nowhere.
 
-mod support;
+use crate::support;
 
 use base_diag::SourceMap;
 use ir_prove::{Effort, prove};

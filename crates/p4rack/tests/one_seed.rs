@@ -1,6 +1,6 @@
 //! One seed, one result: every rack in `examples`, loaded and run twice, has the same log of events byte for byte; another seed has another.
 
-mod support;
+use crate::support;
 
 use base_diag::SourceMap;
 use base_time::Duration;

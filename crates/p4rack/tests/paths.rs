@@ -1,6 +1,6 @@
 //! Devices that have no link to each other: what lies between them sends on what passes, and takes as long as the plan says.
 
-mod support;
+use crate::support;
 
 use base_diag::SourceMap;
 use ir_split::DeviceIndex;

@@ -1,6 +1,6 @@
 //! Programs that `p4rack compile` turns into a config.
 
-mod support;
+use crate::support;
 
 use base_diag::SourceMap;
 use compiler::p4info::Form;

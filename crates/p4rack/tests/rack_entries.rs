@@ -1,6 +1,6 @@
 //! Entries of the origin's traffic manager, and policies, in a rack's files.
 
-mod support;
+use crate::support;
 
 use base_diag::SourceMap;
 use base_time::{Duration, Time};

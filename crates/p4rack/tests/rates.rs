@@ -3,7 +3,7 @@
 //! Plans once ignored the overhead of frames on the wire, and counted a device's frames as bits of packets of one size.
 //! Other tests compare latencies of a few packets, which lose nothing at any rate.
 
-mod support;
+use crate::support;
 
 use base_diag::SourceMap;
 use p4rack::run::feed::Feed;

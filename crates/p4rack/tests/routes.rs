@@ -1,6 +1,6 @@
 //! Hand-overs between devices without a link: what lies between them sends them on, and runs nothing on them.
 
-mod support;
+use crate::support;
 
 use base_diag::SourceMap;
 use ir_prove::mutants::mutants;

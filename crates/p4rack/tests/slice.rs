@@ -1,6 +1,6 @@
 //! The slice's program, cut in every way.
 
-mod support;
+use crate::support;
 
 use ir_prove::{Case, Difference, Effort, prove};
 use support::{case, placement, slice};

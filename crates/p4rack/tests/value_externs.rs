@@ -1,6 +1,6 @@
 //! Programs with value externs: cut, proved equal, and in a rack.
 
-mod support;
+use crate::support;
 
 use base_diag::SourceMap;
 use ir_prove::{Case, Effort, prove};

@@ -66,20 +66,20 @@ pub use generated_rack::rack_client::RackClient;
 
 #[allow(missing_docs, clippy::all)]
 mod generated {
-    include!(concat!(env!("OUT_DIR"), "/client/p4.v1.rs"));
+    include!("../generated/client/p4.v1.rs");
 }
 
 #[allow(missing_docs, clippy::all)]
 mod generated_rack {
-    include!(concat!(env!("OUT_DIR"), "/client/p4rack.v1.rs"));
+    include!("../generated/client/p4rack.v1.rs");
 }
 
 #[allow(missing_docs, unreachable_pub, clippy::all)]
 mod generated_server {
-    include!(concat!(env!("OUT_DIR"), "/server/p4.v1.rs"));
+    include!("../generated/server/p4.v1.rs");
 }
 
 #[allow(missing_docs, unreachable_pub, clippy::all)]
 mod generated_rack_server {
-    include!(concat!(env!("OUT_DIR"), "/server/p4rack.v1.rs"));
+    include!("../generated/server/p4rack.v1.rs");
 }

@@ -41,8 +41,9 @@ impl fmt::Display for FormError {
 
 impl std::error::Error for FormError {}
 
-static POOL: LazyLock<DescriptorPool> =
-    LazyLock::new(|| DescriptorPool::decode(DESCRIPTORS).expect("the build script wrote a descriptor set"));
+static POOL: LazyLock<DescriptorPool> = LazyLock::new(|| {
+    DescriptorPool::decode(DESCRIPTORS).expect("`cargo xtask protocol` wrote a descriptor set")
+});
 
 fn descriptor<M: Message>() -> MessageDescriptor {
     POOL.get_message_by_name(&M::full_name()).expect("a message of this crate is among its descriptors")

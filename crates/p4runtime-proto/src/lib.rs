@@ -9,7 +9,7 @@
 //!
 //! The modules follow the packages of `proto/`, which states names, numbers and types as the specification does; `p4rack` is our own: what
 //! P4Runtime lacks.
-//! The service stands there too; whoever serves it can generate it from [`DESCRIPTORS`].
+//! The services stand there too. `cargo xtask protocol` generates the code of messages and services from it, in `generated/`.
 //!
 //! **Invariant**: no text, JSON or binary makes a function here panic or overflow the stack: what is nested
 //! deeper than [`MAX_DEPTH`] is refused.
@@ -30,11 +30,11 @@ pub use text::{Places, Step, TextError};
 
 #[allow(missing_docs, clippy::all)]
 mod messages {
-    include!(concat!(env!("OUT_DIR"), "/messages.rs"));
+    include!("../generated/messages.rs");
 }
 
 pub use messages::{google, p4, p4rack};
 pub use prost_types::Any;
 
-/// The encoded `google.protobuf.FileDescriptorSet` of all files, well-known types included.
-pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));
+/// The encoded `google.protobuf.FileDescriptorSet` of all files, well-known types included, without comments.
+pub const DESCRIPTORS: &[u8] = include_bytes!("../generated/descriptors.bin");

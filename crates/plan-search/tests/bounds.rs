@@ -1,9 +1,7 @@
 //! Problems too large to try all plans: bounds exclude no plan, and annealing finds no other plans, than a search without them.
 
-#[path = "../examples/measure/drawn.rs"]
-mod drawn;
-#[path = "../examples/measure/fabric.rs"]
-mod fabric;
+use crate::drawn;
+use crate::fabric;
 
 use drawn::Family;
 use plan_search::{Goal, Problem, Progress, Stop, Switches, search_with};

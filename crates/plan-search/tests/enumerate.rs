@@ -5,9 +5,9 @@
 //! An earlier one took proofs from the search and had read its rule for tiers there, where a rule without bounds was never
 //! compared with others: search and enumeration agreed on plans that the definition does not allow.
 
-mod definition;
-mod plans;
-mod random;
+use crate::definition;
+use crate::plans;
+use crate::random;
 
 use plan_search::{Fault, Front, Goal, Problem, Stop, Switches, judge, search_with};
 use plans::every_plan;

@@ -1,7 +1,7 @@
 //! Plans one after the other, against all placements of small random problems.
 
-mod definition;
-mod random;
+use crate::definition;
+use crate::random;
 
 use plan_search::{Goal, Ordered, Problem, Progress, Stop};
 use random::{cases, problem};

@@ -1,6 +1,6 @@
 //! Frames that go round without end are found, and nothing else is taken for them.
 
-mod common;
+use crate::common;
 
 use base_time::{Duration, Time};
 use common::*;

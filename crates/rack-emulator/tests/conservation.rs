@@ -1,6 +1,6 @@
 //! Devices that lie are caught, and the run stops.
 
-mod common;
+use crate::common;
 
 use common::*;
 use expect_test::{Expect, expect};

@@ -1,6 +1,6 @@
 //! The emulator in the hands of a caller: seeds, steps, frames from outside, logs, recordings.
 
-mod common;
+use crate::common;
 
 use base_time::Time;
 use common::*;

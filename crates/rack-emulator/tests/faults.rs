@@ -1,6 +1,6 @@
 //! Faults, and their ends.
 
-mod common;
+use crate::common;
 
 use base_time::Duration;
 use common::*;

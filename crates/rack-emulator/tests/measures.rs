@@ -1,6 +1,6 @@
 //! Measurements of hosts agree with the settings of links and devices.
 
-mod common;
+use crate::common;
 
 use base_time::Duration;
 use common::*;

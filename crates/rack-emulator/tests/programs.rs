@@ -1,7 +1,7 @@
 //! A host program of the user's own: an `rpc` whose clients ask again when no answer comes, whose servers take time, and which
 //! reports what nobody else knows. It stands for what has windows, timers and state of its own.
 
-mod common;
+use crate::common;
 
 use base_time::{Duration, Time};
 use common::{Toy, emulator, star, us, wire};

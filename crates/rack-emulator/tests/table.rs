@@ -1,6 +1,6 @@
 //! Throughput and loss of small racks, as the user sees them.
 
-mod common;
+use crate::common;
 
 use common::*;
 use expect_test::expect;

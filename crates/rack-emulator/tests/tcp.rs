@@ -1,6 +1,6 @@
 //! TCP over loss against what theory allows.
 
-mod common;
+use crate::common;
 
 use base_time::Duration;
 use common::*;

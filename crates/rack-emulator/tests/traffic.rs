@@ -1,6 +1,6 @@
 //! Every kind of workload, against what it should come to.
 
-mod common;
+use crate::common;
 
 use base_time::{Duration, Rate, Time};
 use common::*;

@@ -1,6 +1,6 @@
 //! Packets that are cloned, replicated, resubmitted and recirculated run as machine code to their ends: nothing shows of that.
 
-mod common;
+use crate::common;
 
 use base_time::{Duration, Rng, Time};
 use dataplane_api::{Device, Output};

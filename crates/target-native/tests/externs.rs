@@ -1,6 +1,6 @@
 //! Externs that compiled code calls the runtime for: no statement is left to the interpreter, and nothing shows of that.
 
-mod common;
+use crate::common;
 
 use base_bits::Bits;
 use base_time::{Duration, Rng, Time};

@@ -1,6 +1,6 @@
 //! A batch is run ahead where memory is far, as a firewall's filter is: nothing shows of that.
 
-mod common;
+use crate::common;
 
 use base_bits::Bits;
 use base_time::{Rng, Time};

@@ -1,6 +1,6 @@
 //! Several workers, each with the packets of some flows: those of a flow are never overtaken.
 
-mod common;
+use crate::common;
 
 use base_time::Time;
 use device::Options;

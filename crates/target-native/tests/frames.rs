@@ -1,6 +1,6 @@
 //! Frame externs: packets leave machine code in their calls, and what runs on is machine code again.
 
-mod common;
+use crate::common;
 
 use base_bits::Bits;
 use base_time::{Duration, Rng, Time};

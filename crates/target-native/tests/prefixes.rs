@@ -1,7 +1,7 @@
 //! Prefixes of all lengths and widths: compiled code, which reads the arrays for their first bits itself, finds what the interpreter
 //! does, while entries come and go.
 
-mod common;
+use crate::common;
 
 use base_bits::Bits;
 use base_time::{Rng, Time};

@@ -1,6 +1,6 @@
 //! Packets wait between compiled ingress and compiled egress as they lie in the frame: nothing shows of that.
 
-mod common;
+use crate::common;
 
 use base_time::{Duration, Rng, Time};
 use dataplane_api::{Device, EgressResult, Output, QueueRecord, Queued};

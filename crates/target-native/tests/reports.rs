@@ -1,6 +1,6 @@
 //! Reports of workers to the control plane: in order, bounded, and without waiting for each other or for writers.
 
-mod common;
+use crate::common;
 
 use base_bits::Bits;
 use base_time::Time;

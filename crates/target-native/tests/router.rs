@@ -1,6 +1,6 @@
 //! The router as machine code gives the same results as the interpreter.
 
-mod common;
+use crate::common;
 
 use base_time::{Rng, Time};
 use dataplane_api::{Device, Output};

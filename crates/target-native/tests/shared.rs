@@ -1,6 +1,6 @@
 //! Engines of one compiled program: the code is shared, nothing else is.
 
-mod common;
+use crate::common;
 
 use base_time::{Rng, Time};
 use dataplane_api::{Device, QueueRecord};

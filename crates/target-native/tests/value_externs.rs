@@ -1,6 +1,6 @@
 //! Value externs: machine code calls them itself.
 
-mod common;
+use crate::common;
 
 use base_time::{Duration, Rng, Time};
 use dataplane_api::{Device, Output, Registry};

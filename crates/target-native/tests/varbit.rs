@@ -1,6 +1,6 @@
 //! Headers of variable length as machine code.
 
-mod common;
+use crate::common;
 
 use base_time::{Rng, Time};
 use dataplane_api::Device;

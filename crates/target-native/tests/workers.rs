@@ -1,6 +1,6 @@
 //! Several threads run packets on one state while another writes to it.
 
-mod common;
+use crate::common;
 
 use base_bits::Bits;
 use base_time::Time;

@@ -1,7 +1,6 @@
 //! One file for each command.
 
 pub mod analyze;
-pub mod bench;
 pub mod block;
 pub mod check;
 pub mod cli;
@@ -10,6 +9,7 @@ pub mod compile;
 pub mod completions;
 pub mod ctl;
 pub mod doctor;
+pub mod experiments;
 pub mod explain;
 pub mod fit;
 pub mod generate_rack;
@@ -21,9 +21,7 @@ pub mod lab;
 pub mod merge;
 pub mod p4info;
 pub mod plan;
-pub mod profile;
 pub mod prove_split;
-pub mod reproduce;
 pub mod run;
 pub mod split;
 pub mod switch;

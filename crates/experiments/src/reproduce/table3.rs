@@ -30,7 +30,7 @@ const ROWS: [(&str, &str, &str, &str); 10] = [
     ("kv-cache", "FPGA", "7730", "15.9"),
 ];
 
-/// Different frames of each workload, and nanoseconds of each rate.
+/// Different frames of each workload, and nanoseconds of each rate, fewer with `--until`.
 const FRAMES: usize = 2500;
 const SPAN: u64 = 20_000_000;
 
@@ -61,7 +61,8 @@ fn run(lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
 pub fn measured(lab: &mut Lab<'_>, function: &str) -> Result<Vec<Point>, Vec<Diagnostic>> {
     (lab.tell)(function);
     let class = "cpu".to_string();
-    let settings = Settings { sizes: vec![1000], frames: FRAMES, span: SPAN, class, power: 0, cost: 0 };
+    let span = lab.until.map_or(SPAN, |until| until.as_ns().clamp(SPAN / 20, SPAN));
+    let settings = Settings { sizes: vec![1000], frames: FRAMES, span, class, power: 0, cost: 0 };
     let measured = measure(function, &settings, &mut Core::new(), &mut |_, _| ()).map_err(|why| {
         vec![Diagnostic::error(codes::EMULATION, format!("`{function}` cannot be measured")).note(why)]
     })?;

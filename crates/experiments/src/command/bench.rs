@@ -1,10 +1,10 @@
 //! `p4rack bench`
 
-use crate::ExitCode;
-use crate::output::{self, Format};
+use crate::bench::{self, Kind, Outcome, Settings};
+use crate::bench_load::{PROGRAMS, Shape, Size, program};
 use base_diag::SourceMap;
-use experiments::bench::{self, Kind, Outcome, Settings};
-use experiments::bench_load::{PROGRAMS, Shape, Size, program};
+use cli::output::{self, Format};
+use cli::{ExitCode, tell};
 use p4rack::rack::compile_program;
 use serde_json::Value;
 
@@ -65,9 +65,9 @@ struct HandlerArgs {
     /// P4-16 program
     program: String,
     #[command(flatten)]
-    handlers: super::Handlers,
+    handlers: cli::Handlers,
     #[command(flatten)]
-    preprocessor: super::Preprocessor,
+    preprocessor: cli::Preprocessor,
     /// Seconds per handler and kind of call (inline, isolated)
     #[arg(long, default_value_t = 1.0, value_name = "S")]
     seconds: f64,

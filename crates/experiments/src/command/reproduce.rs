@@ -1,10 +1,10 @@
 //! `p4rack reproduce`
 
-use crate::ExitCode;
-use crate::output::{self, Format};
+use crate::reproduce::{CLIP, EXPERIMENTS, Experiment, FLEXSWITCH, Lab, P4COM};
 use base_diag::SourceMap;
 use base_time::{Duration, Time};
-use experiments::reproduce::{CLIP, EXPERIMENTS, Experiment, FLEXSWITCH, Lab, P4COM};
+use cli::output::{self, Format};
+use cli::{ExitCode, tell};
 use serde_json::json;
 use std::fmt::Write;
 use std::io::IsTerminal;
@@ -76,7 +76,7 @@ struct Flightplan {
     /// Use 10 Gbit/s links as in the paper instead of 1 Gbit/s
     #[arg(long)]
     full_rate: bool,
-    /// Stop each run at this virtual time
+    /// Stop each run at this virtual time, and each measurement of a CPU after this time
     #[arg(long, value_name = "TIME")]
     until: Option<Duration>,
     /// Also write the figure as a self-contained HTML page, if the figure has a page

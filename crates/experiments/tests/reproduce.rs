@@ -11,7 +11,7 @@ const NAMES: [&str; 15] = [
 
 fn reproduce(args: &[&str]) -> Output {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack-experiments"));
     command.args(["reproduce", "flightplan"]).args(args).current_dir(root).output().expect("the binary runs")
 }
 
@@ -58,9 +58,12 @@ fn mistakes_are_told() {
     }
     let nowhere = reproduce(&["fig13", "--racks", "nowhere"]);
     assert_eq!(nowhere.status.code(), Some(1));
-    for words in ["P4R0701", "nowhere/figure-13.toml"] {
+    for words in ["P4R0701", "nowhere/figure-13.toml", "`--racks DIR`"] {
         assert!(stderr(&nowhere).contains(words), "{}", stderr(&nowhere));
     }
+    let unwritable = reproduce(&["fig13", "--html", "no/a.html"]);
+    assert_eq!(unwritable.status.code(), Some(1));
+    assert!(stderr(&unwritable).contains("`no/a.html` cannot be written"), "{}", stderr(&unwritable));
     let page = reproduce(&["fig9", "--html", "page.html"]);
     assert_eq!((page.status.code(), stderr(&page).contains("fig9 has no HTML page")), (Some(2), true));
 }
@@ -122,7 +125,7 @@ fn tables_stand_beside_the_papers() {
         ("table2", 9, "entry bits / paper", "88 / 179"),
         ("table3", 10, "paper's us", "5800"),
     ] {
-        let found = rows(&[table]);
+        let found = rows(&[table, "--until", "2ms"]);
         assert_eq!(found.len(), count);
         assert_eq!(found[0][column], paper);
     }
@@ -132,7 +135,7 @@ fn tables_stand_beside_the_papers() {
 #[test]
 fn clips_figures_about_scaling() {
     let clip = |args: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack-experiments"));
         let output = command.args(["reproduce", "clip"]).args(args).output().expect("the binary runs");
         assert!(output.status.success(), "{args:?}: {}", stderr(&output));
         String::from_utf8(output.stdout).expect("text")

@@ -1,9 +1,9 @@
 //! `p4rack profile`
 
-use crate::ExitCode;
-use crate::output::{self, Format};
+use crate::profile::{self, Core, Settings};
 use base_time::{Duration, Rate};
-use experiments::profile::{self, Core, Settings};
+use cli::output::{self, Format};
+use cli::{ExitCode, tell, tell_over};
 use serde_json::json;
 use std::io::IsTerminal;
 use std::path::PathBuf;

@@ -1,0 +1,8 @@
+//! The tests of this crate as one program: linking one takes longer than compiling it.
+
+mod ending;
+mod harm;
+mod metrics;
+mod sessions;
+mod system_calls;
+mod thrift;

@@ -1,0 +1,17 @@
+//! The tests of this crate as one program: linking one takes longer than compiling it.
+
+mod block;
+mod cli;
+mod experiments;
+mod explanations;
+mod job;
+mod lab;
+mod mistakes;
+mod plan;
+mod plan_rack;
+mod ptf;
+mod python;
+mod real;
+mod run;
+mod support;
+mod tutorial;

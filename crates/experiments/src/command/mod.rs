@@ -1,0 +1,5 @@
+//! The commands of `p4rack-experiments`, one file for each.
+
+pub mod bench;
+pub mod profile;
+pub mod reproduce;

@@ -1,0 +1,9 @@
+//! The tests of this crate as one program: linking one takes longer than compiling it.
+
+mod examples;
+mod format;
+mod fuzz;
+mod marks;
+mod model;
+mod streams;
+mod support;

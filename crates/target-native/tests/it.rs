@@ -1,0 +1,17 @@
+//! The tests of this crate as one program: linking one takes longer than compiling it.
+
+mod common;
+mod copies;
+mod externs;
+mod firewall;
+mod flows;
+mod frames;
+mod prefixes;
+mod psa;
+mod queues;
+mod reports;
+mod router;
+mod shared;
+mod value_externs;
+mod varbit;
+mod workers;
