@@ -1,6 +1,7 @@
 //! The agent: the controller's requests, carried out by the P4Runtime server of one device.
 
 use crate::ask::{Answer, Ask, Holdings, Kinds};
+use crate::copies::Copies;
 use crate::holdings::everything_held;
 use crate::lease::Held;
 use base_time::Time;
@@ -14,6 +15,7 @@ use p4runtime_proto::p4::v1::{
     WriteRequest, stream_message_request::Update as Asked, stream_message_response::Update as Told,
 };
 use p4runtime_server::{Builder, Output, Read, Server, Status, StreamId};
+use std::collections::BTreeMap;
 
 /// The only stream, and the only election id.
 const STREAM: StreamId = StreamId(0);
@@ -27,6 +29,8 @@ pub struct Agent<B: Builder> {
     commits: bool,
     /// The program with the entities that are being read.
     holds: Option<ForwardingPipelineConfig>,
+    /// Of registers that other devices have, too.
+    copies: Copies,
 }
 
 /// Effects of the agent for its owner to carry out.
@@ -36,6 +40,8 @@ pub enum Effect {
     Inject(Vec<u8>),
     /// For the controller.
     Tell(StreamMessageResponse),
+    /// For the controller's merge, which may get it late, twice or never.
+    Push(Vec<u8>),
     /// Frames wait outside from now on.
     KeepOut,
     /// Admit the held frames, then new ones.
@@ -54,7 +60,7 @@ impl<B: Builder> Agent<B> {
         let hello = StreamMessageRequest { update: Some(Asked::Arbitration(hello)) };
         // The only controller is the primary.
         server.message(STREAM, &hello);
-        Agent { server, held: Held::No, commits: false, holds: None }
+        Agent { server, held: Held::No, commits: false, holds: None, copies: Copies::default() }
     }
 
     /// The device restarts without a program, and admits frames.
@@ -72,6 +78,12 @@ impl<B: Builder> Agent<B> {
     /// The devices that updates may go to: that one, and one that waits for the commit.
     pub fn targets(&mut self) -> impl Iterator<Item = &mut B::Target> {
         self.server.targets()
+    }
+
+    /// What the device itself has counted of a register with copies elsewhere, by cell.
+    pub fn counted(&mut self, register: u32) -> BTreeMap<u64, u128> {
+        let running = self.server.running();
+        running.map(|running| self.copies.counted(register, running)).unwrap_or_default()
     }
 
     /// Carries out a request; returns its answer, if there is one.
@@ -125,6 +137,13 @@ impl<B: Builder> Agent<B> {
             }
             Ask::Read(entities) => return (self.begin_read(entities, None), effects),
             Ask::Holdings(kinds) => return (self.holdings(kinds), effects),
+            Ask::Merge(frame) => {
+                let program = self.server.configs();
+                let running = self.server.running();
+                let push = running.and_then(|running| self.copies.hear(now, program, running, &frame));
+                effects.extend(push.map(Effect::Push));
+                return (None, effects);
+            }
             Ask::PacketOut(packet) => {
                 effects.extend(self.say(Asked::Packet(packet)));
                 return (None, effects);

@@ -36,6 +36,9 @@ pub enum Ask {
     PacketOut(PacketOut),
     /// Acknowledges a list of digests. It has no answer.
     DigestAck(DigestListAck),
+    /// About registers with copies on several devices, as bytes ([`flow_control::merge::ToDevice`]). It has no answer: the agent may say
+    /// something by itself ([`Effect::Push`](crate::Effect::Push)). It may come late, twice or never.
+    Merge(Vec<u8>),
     /// Hold frames from outside, for at most this time or until [`Ask::Release`]; hand-overs continue. When the time is
     /// over, the frames are admitted, and a program saved by then is not committed any more.
     Hold(Option<Duration>),

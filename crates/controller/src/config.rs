@@ -15,7 +15,9 @@
 //! hand-overs of another epoch are counted drops, so that no packet is ever half done by one plan and half by another.
 
 use crate::ask::{Answer, Ask};
+use crate::copied::{Totals, note_total};
 use crate::desired::Plans;
+use crate::merged;
 use crate::part::{Planner, Rollout};
 use crate::repair::{self, Found, all_done, everything, is_unknown};
 use crate::spread::{Spread, spread};
@@ -59,13 +61,17 @@ pub(crate) async fn exchange<P: Planner>(
 ) -> Result<(), Status> {
     let old = shared.state().rollout();
     let new = Arc::clone(&prepared.target().rollout);
-    let ended = try_exchange(shared, old.as_ref(), &new, &mut prepared).await;
+    let mut totals = Totals::new();
+    let ended = try_exchange(shared, old.as_ref(), &new, (&mut prepared, &mut totals)).await;
+    let has_totals = !totals.is_empty();
     let releases = {
         let mut state = shared.state();
         match ended {
             Ok(()) => {
                 state.server.install(prepared);
                 state.edges.fill(&new.edges);
+                let (now, span) = (state.now, state.timing.merge);
+                state.merged.fill(&new, totals, (now, span));
                 state.stale.clear();
                 state.idle.clear();
             }
@@ -73,6 +79,9 @@ pub(crate) async fn exchange<P: Planner>(
         }
         ended.is_ok() || state.held.is_some()
     };
+    if ended.is_ok() && has_totals {
+        merged::settle(shared).await;
+    }
     if releases {
         shared.release(new.origin).await;
     }
@@ -83,18 +92,19 @@ async fn try_exchange<P: Planner>(
     shared: &Shared<P>,
     old: Option<&Arc<Rollout>>,
     new: &Rollout,
-    prepared: &mut Prepared<Plans<P>>,
+    (prepared, totals): (&mut Prepared<Plans<P>>, &mut Totals),
 ) -> Result<(), Status> {
     while !shared.state().server.replay(prepared)? {
         shared.pause().await;
     }
-    let contents = repair::contents(shared, new, prepared).await?;
+    let contents = repair::contents(shared, new, (prepared, totals)).await?;
     repair::load(shared, new, contents).await?;
     let Some(old) = old else { return commit(shared, None, new, Spread::new(), &Found::new()).await };
     shared.hold(old.origin).await?;
     let found = repair::gather(shared, old, everything()).await?;
     let mut counted = Spread::new();
     shared.state().server.take_along(prepared, &mut |entity| {
+        note_total(new, &entity, totals);
         let update = Update { r#type: Type::Modify as i32, entity: Some(entity) };
         spread(new, &update, &mut counted);
     })?;

@@ -7,6 +7,7 @@ use crate::desired::Plans;
 use crate::edges::{EdgeState, Edges};
 use crate::gather::Gathered;
 use crate::idle::Idle;
+use crate::merged::{MergeTraffic, Merged};
 use crate::part::{Planner, Rollout};
 use crate::schedule::{Schedule, TaskId};
 use crate::state::State;
@@ -91,6 +92,7 @@ impl<P: Planner + 'static> Controller<P> {
             stale: BTreeMap::new(),
             idle: Idle::default(),
             edges: Edges::default(),
+            merged: Merged::default(),
             stopped: false,
             schedule: Schedule::default(),
             current: TaskId::default(),
@@ -253,6 +255,33 @@ impl<P: Planner + 'static> Controller<P> {
         self.go_on(now)
     }
 
+    /// A device says what it has counted of merged registers ([`Effect::Push`](crate::Effect::Push)).
+    pub fn pushed(&mut self, now: Time, device: DeviceId, frame: &[u8]) -> Vec<Output> {
+        {
+            let mut state = self.shared.state();
+            state.now = now;
+            let (messages, woken) = state.merged.pushed(now, device.0, frame);
+            state.send_merges(messages);
+            state.woken.extend(woken);
+        }
+        self.go_on(now)
+    }
+
+    /// True if the copies of merged registers may lack what was counted by `time`, and further rounds may bring it.
+    pub fn merges_since(&self, time: Time) -> bool {
+        self.shared.state().merged.is_behind(time)
+    }
+
+    /// Messages of the merge so far.
+    pub fn merge_traffic(&self) -> MergeTraffic {
+        self.shared.state().merged.traffic()
+    }
+
+    /// What is known of a device's own counts in merged registers: by register and cell.
+    pub fn merge_taken(&self, device: DeviceId) -> BTreeMap<u32, BTreeMap<u64, u128>> {
+        self.shared.state().merged.taken(device.0)
+    }
+
     /// A device has begun anew: it runs nothing.
     pub fn restarted(&mut self, now: Time, device: DeviceId) -> Vec<Output> {
         self.doubt(now, device, "it has restarted")
@@ -322,7 +351,8 @@ impl<P: Planner + 'static> Controller<P> {
         let again = self.again.filter(|_| looks_after);
         let audit = self.audits.map(|(_, due)| due).filter(|_| looks_after);
         let look = state.edges.deadline().filter(|_| looks_after);
-        [state.deadline(), state.server.deadline(), again, audit, look].into_iter().flatten().min()
+        let merge = state.merged.deadline();
+        [state.deadline(), state.server.deadline(), again, audit, look, merge].into_iter().flatten().min()
     }
 
     /// Continues all tasks that can continue.
@@ -332,6 +362,8 @@ impl<P: Planner + 'static> Controller<P> {
             state.now = now;
             state.stay();
             state.wake();
+            let merges = state.merged.tick(now);
+            state.send_merges(merges);
         }
         loop {
             self.poll_woken();

@@ -96,6 +96,11 @@ impl Gathered {
         self.memories.extend(other.memories);
     }
 
+    /// These cells of registers have these values, whatever devices have reported.
+    pub(crate) fn set_registers(&mut self, cells: impl Iterator<Item = ((u32, u64), Data)>) {
+        self.registers.extend(cells);
+    }
+
     /// Records a value that the control plane writes.
     pub(crate) fn note(&mut self, change: &Change) {
         match change {

@@ -14,7 +14,7 @@
 //! Modules: [`part`] lists each device's objects; `spread` splits an update for the devices and `gather` combines
 //! values of their data planes; `work` names the calls, and `write`, `config`, `adopt` and `repair` do them; `state`
 //! lasts from one call to the next, `patience` measures response times. [`agent`] carries out requests on one device,
-//! with [`lease`] for held frames. [`edges`](mod@edges) decides when a device that has failed is used again.
+//! with [`lease`] for held frames. [`merged`](mod@merged) makes one value of the copies of a register, with `copies` beside each agent. [`edges`](mod@edges) decides when a device that has failed is used again.
 
 mod adopt;
 mod agent;
@@ -23,6 +23,8 @@ mod call;
 mod claim;
 mod config;
 mod controller;
+mod copied;
+mod copies;
 mod desired;
 mod edge;
 mod edges;
@@ -31,6 +33,7 @@ mod holdings;
 mod idle;
 mod lease;
 mod limits;
+mod merged;
 mod part;
 mod patience;
 mod repair;
@@ -57,5 +60,6 @@ pub use failover::Kept;
 pub use holdings::everything_held;
 pub use lease::Held;
 pub use limits::Limits;
+pub use merged::MergeTraffic;
 pub use part::{Part, Planner, RegionMap, Rollout, Wires};
 pub use timing::Timing;

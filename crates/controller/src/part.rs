@@ -63,7 +63,7 @@ pub struct Rollout {
     pub wires: Wires,
     /// Edges with spares.
     pub edges: Vec<Edge>,
-    /// How the copies of each object on several devices relate, by the object's id; of a direct counter by its table's.
+    /// How the copies of each counter and register on several devices relate, by the object's id; of a direct counter by its table's.
     pub modes: BTreeMap<u32, Mode>,
     /// True if clone sessions can truncate clones.
     pub cuts_clones: bool,

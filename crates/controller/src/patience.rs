@@ -57,6 +57,7 @@ mod tests {
         patience_most: Duration::from_s(60),
         look: Duration::from_ms(10),
         lease: Duration::from_ms(100),
+        merge: Duration::from_ms(1_000),
     };
 
     fn ms(ms: u64) -> Duration {

@@ -1,9 +1,11 @@
 //! Repair of stale devices, and values that devices report.
 
 use crate::ask::{Answer, Ask};
+use crate::copied::{Totals, note_total};
 use crate::desired::Plans;
 use crate::edges;
 use crate::gather::Gathered;
+use crate::merged;
 use crate::part::{Part, Planner, Rollout};
 use crate::spread::{Spread, spread, to_one};
 use crate::state::Stale;
@@ -55,8 +57,16 @@ pub(crate) async fn gather<P: Planner>(
     rollout: &Rollout,
     queries: Vec<Entity>,
 ) -> Result<Found, Status> {
+    let merged = rollout.merged_in(&queries);
+    if !merged.is_empty() {
+        merged::collect(shared, rollout).await?;
+    }
     let mut by_device: BTreeMap<usize, Vec<Entity>> = BTreeMap::new();
     for query in queries {
+        // What all have counted of it is known.
+        if rollout.is_merged(&query) {
+            continue;
+        }
         for device in rollout.holders(&query) {
             by_device.entry(device).or_default().push(query.clone());
         }
@@ -85,6 +95,7 @@ pub(crate) async fn gather<P: Planner>(
         desired.gathered = Gathered::default();
         gathered.into_values().for_each(|one| desired.gathered.add(one, |id| rollout.merge_of(id)));
     }
+    merged.into_iter().for_each(|id| shared.state().know_merged(id));
     Ok(found)
 }
 
@@ -101,17 +112,20 @@ pub(crate) fn everything() -> Vec<Entity> {
     kinds.into_iter().map(|kind| Entity { entity: Some(kind) }).collect()
 }
 
-/// Desired contents of every device, as its part of the prepared contents of the rack.
+/// Desired contents of every device, as its part of the prepared contents of the rack. Written cells of merged registers come to `totals`.
 pub(crate) async fn contents<P: Planner>(
     shared: &Shared<P>,
     rollout: &Rollout,
-    prepared: &Prepared<Plans<P>>,
+    (prepared, totals): (&Prepared<Plans<P>>, &mut Totals),
 ) -> Result<Spread, Status> {
     let mut out = beginnings(shared, rollout);
     edges::first(rollout, shared.state().seconds(), &mut out);
     let mut written = prepared.written();
     while !written.is_over() {
-        prepared.read_on(&mut written, &mut |entity| spread(rollout, &making_one(entity), &mut out))?;
+        prepared.read_on(&mut written, &mut |entity| {
+            note_total(rollout, &entity, totals);
+            spread(rollout, &making_one(entity), &mut out);
+        })?;
         if !written.is_over() {
             shared.pause().await;
         }
@@ -298,7 +312,10 @@ async fn set<P: Planner>(
 ) -> Result<(), Status> {
     let contents = contents_of(shared, rollout, device, own)?;
     load(shared, rollout, [(device, contents)].into()).await?;
-    all_done(rollout, vec![(device, shared.ask(device, Ask::Commit(vec![])).await)])?;
+    let committed = shared.ask(device, Ask::Commit(vec![])).await;
+    // Even if its answer is lost.
+    shared.state().merged.begins_anew(device);
+    all_done(rollout, vec![(device, committed)])?;
     match device == rollout.origin {
         true => {
             let ask = if shared.state().stopped { Ask::Hold(None) } else { Ask::Release };

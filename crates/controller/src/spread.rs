@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 pub(crate) type Spread = BTreeMap<usize, Vec<Update>>;
 
 /// Adds the devices' updates for one update: control-plane state is the same on all devices; a count, the sum of its
-/// copies, is written to the first device that has it, and zero to the others.
+/// copies, is written to the first device that has it, and zero to the others. Merged registers begin with zeros: see [`crate::merged`].
 pub(crate) fn spread(rollout: &Rollout, update: &Update, out: &mut Spread) {
-    let Some(entity) = &update.entity else { return };
+    let Some(entity) = update.entity.as_ref().filter(|entity| !rollout.is_merged(entity)) else { return };
     for (place, device) in rollout.holders(entity).into_iter().enumerate() {
         let mut update = update.clone();
         if let Some(entity) = &mut update.entity {
@@ -24,7 +24,9 @@ pub(crate) fn spread(rollout: &Rollout, update: &Update, out: &mut Spread) {
 pub(crate) fn to_one(rollout: &Rollout, device: usize, update: &Update) -> Option<Update> {
     let part = rollout.parts.get(device)?.as_ref()?;
     let mut update = update.clone();
-    let entity = update.entity.as_mut().filter(|entity| part.holds(entity, device == rollout.origin))?;
+    let is_here =
+        |entity: &Entity| part.holds(entity, device == rollout.origin) && !rollout.is_merged(entity);
+    let entity = update.entity.as_mut().filter(|entity| is_here(entity))?;
     adapt(rollout, entity, true);
     Some(update)
 }

@@ -7,6 +7,7 @@ use crate::desired::{Desired, Plans};
 use crate::edges::Edges;
 use crate::gather::Gathered;
 use crate::idle::Idle;
+use crate::merged::Merged;
 use crate::part::{Planner, Rollout};
 use crate::patience::Patience;
 use crate::schedule::{Schedule, TaskId};
@@ -44,6 +45,7 @@ pub(crate) struct State<P: Planner> {
     pub(crate) stale: BTreeMap<usize, Stale>,
     pub(crate) idle: Idle,
     pub(crate) edges: Edges,
+    pub(crate) merged: Merged,
     /// An operator keeps frames out.
     pub(crate) stopped: bool,
     pub(crate) schedule: Schedule,
@@ -195,6 +197,18 @@ impl<P: Planner> State<P> {
         self.asked.insert(id, Asked { device, task: self.current, at: self.now, until, answer: None });
         self.out.push(Output::Ask(DeviceId(device), Some(id), ask));
         id
+    }
+
+    /// Sends messages of the merge.
+    pub(crate) fn send_merges(&mut self, messages: Vec<(usize, Vec<u8>)>) {
+        let ask = |(device, frame)| Output::Ask(DeviceId(device), None, Ask::Merge(frame));
+        self.out.extend(messages.into_iter().map(ask));
+    }
+
+    /// How long an answer of any device is waited for.
+    pub(crate) fn longest_patience(&self) -> Duration {
+        let spans = self.patience.values().map(|patience| patience.span(&self.timing));
+        spans.max().unwrap_or(self.timing.patience_least)
     }
 
     /// An answer has come, in time or not.

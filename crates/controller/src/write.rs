@@ -1,7 +1,9 @@
 //! The RPC `Write` over all devices: desired state first, then the devices, and back if one of them refuses.
 
 use crate::ask::{Answer, Ask};
+use crate::copied::{Totals, cell_of};
 use crate::desired::Plans;
+use crate::merged;
 use crate::part::{Planner, Rollout};
 use crate::repair::{self, Found, is_unknown, reason};
 use crate::spread::{Spread, spread};
@@ -103,6 +105,8 @@ struct Batch {
     forth: Spread,
     /// In the order of `forth`.
     back: Spread,
+    /// Values for merged registers: no device refuses them, so they come last.
+    merged: Totals,
     /// For each element of `forth`, the positions of its updates in the request.
     of: std::collections::BTreeMap<usize, Vec<usize>>,
 }
@@ -122,10 +126,26 @@ async fn transact<P: Planner>(
         before = repair::gather(shared, rollout, queries).await?;
     }
     let mut batch = desire(shared, running.as_ref(), updates, terms).await?;
+    let merged = std::mem::take(&mut batch.merged);
+    let ended = transfer(shared, running.as_ref(), (batch, before), terms, updates.len()).await?;
+    if let (Ended::Done(_), false) = (&ended, merged.is_empty()) {
+        merged::write(shared, merged).await;
+    }
+    Ok(ended)
+}
+
+/// Has devices do what a batch says, or none of it.
+async fn transfer<P: Planner>(
+    shared: &Shared<P>,
+    running: Option<&Arc<Rollout>>,
+    (mut batch, before): (Batch, Found),
+    terms: Terms<'_>,
+    updates: usize,
+) -> Result<Ended, Status> {
     if batch.forth.is_empty() {
         return Ok(Ended::Done(batch.outcomes));
     }
-    let origin = running.as_ref().map(|rollout| rollout.origin);
+    let origin = running.map(|rollout| rollout.origin);
     // One device does few updates at once.
     let is_long = batch.forth.len() > 1 || batch.forth.values().any(|list| list.len() > SLICE);
     let holds = terms.at_once && is_long;
@@ -154,7 +174,7 @@ async fn transact<P: Planner>(
             spent = (batch.undo, batch.back);
             Ok(Ended::Done(batch.outcomes))
         }
-        false => roll_back(shared, running.as_ref(), batch, before, answers, updates.len()).await,
+        false => roll_back(shared, running, batch, before, answers, updates).await,
     };
     if let (true, Some(origin)) = (holds, origin) {
         shared.release(origin).await;
@@ -259,6 +279,7 @@ async fn desire<P: Planner>(
         undo(shared, std::mem::take(&mut batch.undo)).await?;
         batch.outcomes.rolled_back();
         batch.forth.clear();
+        batch.merged.clear();
     }
     Ok(batch)
 }
@@ -283,6 +304,7 @@ fn desire_one<P: Planner>(
     batch.undo.extend(inverse);
     batch.outcomes.note(Ok(()));
     let Some(rollout) = running else { return };
+    batch.merged.extend(update.entity.as_ref().and_then(|entity| cell_of(rollout, entity)));
     spread(rollout, update, &mut batch.forth);
     for update in back.unwrap_or_default() {
         spread(rollout, &update, &mut batch.back);

@@ -44,6 +44,8 @@ pub struct Splitter {
     pub placement: Placement,
     /// Devices of this process run the parts: their machine code is made ahead, too.
     pub(super) runs_parts: bool,
+    /// The copies of merged registers become one value.
+    pub(super) merges: bool,
     ahead: Arc<Mutex<VecDeque<Planned>>>,
     /// The first plan of the own program, if its parts were there before.
     first: RefCell<Option<Rollout>>,
@@ -65,6 +67,7 @@ impl Splitter {
             maker,
             placement,
             runs_parts: false,
+            merges: true,
             ahead: Arc::default(),
             first: RefCell::default(),
         }
@@ -225,7 +228,17 @@ impl Planner for Splitter {
             None => rollout(&self.maker, &self.of_epoch(epoch), config, None, self.limits())?,
         };
         super::agrees(config, &rollout.info)?;
-        Ok(rollout)
+        let merged = rollout.merged_names().next().map(str::to_string);
+        match merged {
+            Some(name) if !self.merges => {
+                let why = format!(
+                    "register `{name}` is on several devices, and nothing merges copies in separate processes yet: \
+                     place the regions that use it on one device"
+                );
+                Err(Status::new(Code::Unimplemented, why))
+            }
+            _ => Ok(rollout),
+        }
     }
 
     fn ahead(&self, config: &ForwardingPipelineConfig, map: Option<&RegionMap>, epoch: u64) -> Option<Ahead> {
@@ -267,7 +280,7 @@ impl Planner for Splitter {
     }
 }
 
-/// The modes of a program's counters by the ids of its P4Info; of direct ones by their tables'.
+/// The modes of a program's counters and registers by the ids of its P4Info; of direct counters by their tables'.
 fn modes(whole: &Program, info: &P4Info) -> BTreeMap<u32, Mode> {
     let mode = |name: &str| {
         let at = whole.instances.iter().position(|object| object.control_plane_name == name)?;
@@ -275,7 +288,8 @@ fn modes(whole: &Program, info: &P4Info) -> BTreeMap<u32, Mode> {
     };
     let counters = info.counters.iter().filter_map(|c| Some((c.id(), mode(c.name())?)));
     let direct = info.direct_counters.iter().filter_map(|c| Some((c.direct_table_id, mode(c.name())?)));
-    counters.chain(direct).collect()
+    let registers = info.registers.iter().filter_map(|r| Some((r.id(), mode(r.name())?)));
+    counters.chain(direct).chain(registers).collect()
 }
 
 /// A number that identifies the whole program, whatever the placement: its text's FNV-1a hash.

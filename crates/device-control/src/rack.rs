@@ -27,6 +27,7 @@ const TIMING: Timing = Timing {
     patience_most: Duration::from_s(60),
     look: Duration::from_ms(100),
     lease: Duration::from_s(5),
+    merge: Duration::from_ms(1_000),
 };
 
 /// Fate of a request to a device.
@@ -313,6 +314,7 @@ impl<C: Channel> RackSwitch<C> {
         for effect in effects {
             match effect {
                 Effect::Tell(message) => outputs.extend(self.controller.told(now, DeviceId(device), message)),
+                Effect::Push(frame) => outputs.extend(self.controller.pushed(now, DeviceId(device), &frame)),
                 Effect::Inject(frame) => {
                     if let Some(cpu) = self.cpu_port {
                         outputs.extend(self.run(now, device, cpu, frame, events));

@@ -19,6 +19,7 @@ const TIMING: Timing = Timing {
     patience_most: Duration::from_s(65),
     look: Duration::from_ms(100),
     lease: Duration::from_s(5),
+    merge: Duration::from_ms(1_000),
 };
 
 /// Default interval of audits of the devices' entities.
@@ -65,7 +66,8 @@ enum Start {
 impl RemoteRack {
     /// Without a program, and without a connection to an agent. `addresses` are those of the agents, in the order of the
     /// placement's devices; `device` is the whole's id; `epoch_ns` the Unix time of time 0, in nanoseconds.
-    pub fn new(splitter: Splitter, addresses: Vec<String>, device: u64, epoch_ns: i64) -> RemoteRack {
+    pub fn new(mut splitter: Splitter, addresses: Vec<String>, device: u64, epoch_ns: i64) -> RemoteRack {
+        splitter.merges = false;
         RemoteRack {
             controller: Controller::new(splitter, device, epoch_ns, TIMING),
             here: BTreeSet::new(),

@@ -128,7 +128,7 @@ impl Controlled {
     }
 
     /// Runs a frame and all resulting packets to their ends: see [`Switch::process`].
-    pub(super) fn process(&mut self, port: u32, frame: &[u8], now: Time) -> Vec<Output> {
+    pub fn process(&mut self, port: u32, frame: &[u8], now: Time) -> Vec<Output> {
         let Sharing { worker, packet, .. } = match &mut self.running {
             Running::Own(switch) => return switch.process(port, frame, now),
             Running::Shared(sharing) => &mut **sharing,

@@ -74,7 +74,7 @@ pub use queue_depths::QueueDepths;
 pub use replication::Session;
 pub use reports::{Digest, Reports};
 pub use runner::{NotTaken, StageRunner};
-pub use snapshot::add_counts;
+pub use snapshot::{add_counts, merge_cells};
 pub use spec::{ActionSpec, ObjectKind, ObjectSpec, Specs, TableSpec, ValueSetSpec};
 pub use state::State;
 pub use switch::{Options, Switch};

@@ -8,6 +8,7 @@ use control_writes::{Count, EntryKey};
 use ir::{Const, ExprKind, Instance, Program};
 use ir_value::Value;
 use ir_value::wire::encode;
+use state_modes::Merge;
 use std::collections::BTreeMap;
 
 /// State by control-plane name. Registers, counters and meters: index and content of every cell that differs from its
@@ -89,6 +90,25 @@ pub fn add_counts(one: &[u8], other: &[u8]) -> Vec<u8> {
         .flat_map(|(key, sum)| [keyed(key), sum.map(u64::to_be_bytes).concat()].concat())
         .collect()
 }
+
+/// One snapshot of those of two registers whose cells have `width` bits, 128 at most: each cell by the operator of its copies.
+pub fn merge_cells(one: &[u8], other: &[u8], merge: Merge, width: u32) -> Vec<u8> {
+    let bytes = width.div_ceil(8) as usize;
+    let padding = 8 * bytes as u32 - width;
+    let mut cells: BTreeMap<&[u8], u128> = BTreeMap::new();
+    let all = [one, other].into_iter().flat_map(|snapshot| snapshot.chunks_exact(INDEX + bytes));
+    for (index, value) in all.map(|cell| cell.split_at(INDEX)) {
+        let value = value.iter().fold(0, |value: u128, byte| value << 8 | u128::from(*byte)) >> padding;
+        let known = cells.entry(index).or_default();
+        *known = merge.combine(*known, value) & u128::MAX >> (u128::BITS - width);
+    }
+    let written = |value: u128| (value << padding).to_be_bytes()[16 - bytes..].to_vec();
+    let changed = cells.into_iter().filter(|(_, value)| *value != 0);
+    changed.flat_map(|(index, value)| [index, &written(value)].concat()).collect()
+}
+
+/// Bytes of an index in a snapshot.
+const INDEX: usize = 8;
 
 /// Key and counts of the first cell of a counter's snapshot, and the cells after it.
 fn first_cell(cells: &[u8]) -> Option<(&[u8], u64, u64, &[u8])> {

@@ -47,7 +47,7 @@ const HARD: Faults = Faults {
 
 struct Device {
     agent: Agent<u64>,
-    incarnation: u32,
+    incarnation: u64,
     shown: BTreeMap<u64, u128>,
     dirty: BTreeSet<u64>,
     /// Counts of this incarnation, by cell and how often it was retired, that the hub has not received: the bound on losses.
@@ -201,7 +201,7 @@ impl Run {
         device.unknown.clear();
         device.shown.clear();
         device.dirty.clear();
-        device.incarnation += u32::from(!self.faults.same_incarnation);
+        device.incarnation += u64::from(!self.faults.same_incarnation);
         device.agent = Agent::new(ADD, device.incarnation);
     }
 

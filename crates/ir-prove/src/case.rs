@@ -2,7 +2,7 @@
 
 use crate::environment::{Answers, Watch};
 use crate::generate::{EntrySpec, Setup};
-use crate::record::Map;
+use crate::record::{Join, Map};
 use crate::split_run::{Conditions, Joined, SplitRun};
 use crate::whole::Whole;
 use base_bits::Bits;
@@ -11,7 +11,8 @@ use control_writes::Match;
 use dataplane_api::{Device, EntryError, Registry};
 use device::{Environment, Options, PassThrough, Session, Switch};
 use ir::{InstanceId, Name, Program};
-use ir_split::{Linkage, PORT_BITS, Part, Placement, RuntimeName};
+use ir_split::{DeviceIndex, Linkage, PORT_BITS, Part, Placement, RuntimeName};
+use ir_state::Mode;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -125,33 +126,43 @@ impl Case {
         let first = self.parts.get(self.placement.origin().0 as usize);
         let linkage = first.and_then(|p| p.as_ref()).map(|p| p.linkage.clone()).unwrap_or_default();
         let origins = self.placement.origins().map(|d| d.0 as usize).collect();
-        Map { origins, linkage, unordered: self.unordered(), ..Map::default() }
+        Map { origins, linkage, joined: self.joins(), ..Map::default() }
     }
 
     /// The state of the program's objects, of all origins together, named as in [`SplitRun::state`].
     pub fn state(&self, wholes: &[Whole]) -> BTreeMap<String, Vec<u8>> {
-        let unordered = self.unordered();
+        let joins = self.joins();
         let mut each: Vec<_> = self.placement.origins().zip(wholes).collect();
         each.sort_by_key(|(device, _)| *device);
         let mut all: BTreeMap<String, Vec<u8>> = BTreeMap::new();
         for (device, whole) in each {
             for (name, value) in whole.switch.state() {
-                match all.get_mut(&name) {
-                    Some(sum) if unordered.contains(name.as_str()) => *sum = device::add_counts(sum, &value),
-                    Some(_) => drop(all.insert(format!("{name}@{}", device.0), value)),
-                    None => drop(all.insert(name, value)),
+                match (all.get_mut(&name), joins.get(name.as_str())) {
+                    (Some(known), Some(join)) => *known = join.join(known, &value),
+                    (Some(_), None) => drop(all.insert(format!("{name}@{}", device.0), value)),
+                    (None, _) => drop(all.insert(name, value)),
                 }
             }
         }
         all
     }
 
-    /// Objects whose order of use does not show: counters, and random numbers, which are replayed.
-    fn unordered(&self) -> BTreeSet<Name> {
+    /// Objects whose order of use does not show: counters, merged registers, and random numbers, which are replayed.
+    fn joins(&self) -> BTreeMap<Name, Join> {
         let all = (0..self.whole.instances.len()).map(InstanceId::from);
-        let counters = all.filter(|object| ir_state::adds_up(&self.whole, *object));
-        let name = |object| self.whole.instance(object).control_plane_name.clone();
-        counters.map(name).chain(["random".into()]).collect()
+        let join = |object: InstanceId| {
+            let instance = self.whole.instance(object);
+            let width = instance.type_args.first().and_then(|ty| self.whole.bits(ty));
+            let join = match (ir_state::mode_of(&self.whole, object), width) {
+                _ if ir_state::adds_up(&self.whole, object) => Join::Counts,
+                (Mode::Merged(merge), Some(width @ 1..=128)) if ir_state::is_merged(&self.whole, object) => {
+                    Join::Cells(merge, width as u32)
+                }
+                _ => return None,
+            };
+            Some((instance.control_plane_name.clone(), join))
+        };
+        all.filter_map(join).chain([("random".into(), Join::Counts)]).collect()
     }
 
     fn device(

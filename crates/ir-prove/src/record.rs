@@ -7,6 +7,7 @@ use dataplane_api::{Output, Port};
 use device::{Access, Digest, Observation};
 use ir::Name;
 use ir_split::Linkage;
+use state_modes::Merge;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The number of a transaction, in the order in which they start.
@@ -63,8 +64,27 @@ pub(crate) struct Map {
     pub origins: Vec<usize>,
     /// The origins'.
     pub linkage: Linkage,
-    /// Objects whose order of use does not show.
-    pub unordered: BTreeSet<Name>,
+    /// Objects whose order of use does not show, and how the states of several devices become one.
+    pub joined: BTreeMap<Name, Join>,
+}
+
+/// How the states of an object on several devices become one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Join {
+    /// Counts, by cell or entry, are added.
+    Counts,
+    /// Cells of so many bits are merged.
+    Cells(Merge, u32),
+}
+
+impl Join {
+    /// One state of two.
+    pub fn join(self, one: &[u8], other: &[u8]) -> Vec<u8> {
+        match self {
+            Join::Counts => device::add_counts(one, other),
+            Join::Cells(merge, width) => device::merge_cells(one, other, merge, width),
+        }
+    }
 }
 
 impl Map {
@@ -105,7 +125,7 @@ impl Journal {
             record.digests.extend(digests.iter().map(|digest| format!("{digest:?}")));
         }
         for access in accesses {
-            if map.unordered.contains(&access.object) || map.is_runtime(&access.object) {
+            if map.joined.contains_key(&access.object) || map.is_runtime(&access.object) {
                 continue;
             }
             // Each origin has its own.

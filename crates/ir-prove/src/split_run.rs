@@ -225,7 +225,7 @@ impl SplitRun {
         open(&self.journal).accesses.clone()
     }
 
-    /// The state of the program's objects, all devices together. Counts of several devices add up; any other object on
+    /// The state of the program's objects, all devices together. Counts of several devices add up, registers are merged; any other object on
     /// two devices belongs to the origins, or is an error of the split: the second one is named `object@device`.
     pub fn state(&self) -> BTreeMap<String, Vec<u8>> {
         let mut all: BTreeMap<String, Vec<u8>> = BTreeMap::new();
@@ -234,8 +234,8 @@ impl SplitRun {
                 if self.map.is_runtime(&name) {
                     continue;
                 }
-                if let (true, Some(sum)) = (self.map.unordered.contains(name.as_str()), all.get_mut(&name)) {
-                    *sum = device::add_counts(sum, &value);
+                if let (Some(join), Some(known)) = (self.map.joined.get(name.as_str()), all.get_mut(&name)) {
+                    *known = join.join(known, &value);
                     continue;
                 }
                 let key = if all.contains_key(&name) { format!("{name}@{index}") } else { name };

@@ -19,7 +19,7 @@ use crate::state::Separated;
 use base_diag::codes::split as codes;
 use base_diag::{Diagnostic, Span};
 use ir::{Arch, Block, Callee, Expr, ExprKind, InstanceId, Program, Stmt, StmtKind, visit};
-use ir_state::{Apart, Uses, apart, order_matters, refuse_apart};
+use ir_state::{Apart, Uses, apart, is_merged, order_matters, refuse_apart};
 use p4_arch::Duty;
 use std::collections::BTreeMap;
 
@@ -263,8 +263,10 @@ pub fn check_origins(
     let mut found: BTreeMap<InstanceId, SectionId> = BTreeMap::new();
     for (&id, used) in uses {
         let at_helper = sections.get(id).device != placement.origin();
-        let is_shared =
-            |i: &InstanceId| at_helper && order_matters(program, *i) || apart(program, *i) == Apart::NotYet;
+        let is_shared = |i: &InstanceId| {
+            at_helper && (order_matters(program, *i) || is_merged(program, *i))
+                || apart(program, *i) == Apart::NotYet
+        };
         let shared = used.instances.keys().filter(|i| is_shared(i));
         shared.for_each(|&instance| {
             found.entry(instance).or_insert(id);

@@ -4,7 +4,7 @@ use crate::arch;
 use crate::arch::counts_bytes;
 use crate::section::{Code, Half, SectionId, Sections};
 use ir::{Block, ControlId, InstanceId, Program, TableId};
-use ir_state::{Apart, Touch, Uses, apart, calls_of_block, order_matters, uses_of_block};
+use ir_state::{Apart, Touch, Uses, apart, calls_of_block, is_merged, order_matters, uses_of_block};
 use p4_arch::Duty;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -123,19 +123,26 @@ pub struct Separated {
     pub second: SectionId,
 }
 
-/// Finds objects that are used at several devices, or on both sides of a cut that one packet may pass. Counters may be.
+/// Finds objects that are used at several devices, or on both sides of a cut that one packet may pass. Counters may be, and merged registers, but
+/// what a packet has read from one copy it must not write to another one.
 pub fn separated(program: &Program, sections: &Sections, uses: &BTreeMap<SectionId, Uses>) -> Vec<Separated> {
     let mut by_object: BTreeMap<InstanceId, Vec<SectionId>> = BTreeMap::new();
     for (&section, used) in uses {
         used.instances.keys().for_each(|&i| by_object.entry(i).or_default().push(section));
     }
-    by_object.retain(|i, _| apart(program, *i) != Apart::May);
+    by_object.retain(|i, _| apart(program, *i) != Apart::May || is_merged(program, *i));
     let beyond = beyond_a_cut(sections);
     let mut found = vec![];
     for (instance, users) in by_object {
         let pairs = users.iter().enumerate().flat_map(|(i, &a)| users[i + 1..].iter().map(move |&b| (a, b)));
+        let touch = |section: &SectionId| uses[section].instances[&instance];
+        let is_merged = is_merged(program, instance);
         let bad = pairs.into_iter().find(|&(a, b)| {
-            sections.get(a).device != sections.get(b).device || beyond[a.0 as usize].contains(&b)
+            let is_beyond = beyond[a.0 as usize].contains(&b);
+            match is_merged {
+                true => is_beyond && touch(&a).reads && touch(&b).writes && !touch(&b).reads,
+                false => is_beyond || sections.get(a).device != sections.get(b).device,
+            }
         });
         found.extend(bad.map(|(first, second)| Separated { instance, first, second }));
     }

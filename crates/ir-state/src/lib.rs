@@ -12,10 +12,12 @@
 mod facts;
 mod mode;
 mod objects;
+mod shown;
 mod uses;
 
 pub use facts::{access_of, sharing};
-pub use mode::{Apart, adds_up, apart, check, mode_of, order_matters, refuse_apart};
+pub use mode::{Apart, adds_up, apart, check, is_merged, mode_of, order_matters, refuse_apart};
 pub use objects::{Accessor, Key, StateObject, key_of, objects};
+pub use shown::shown;
 pub use state_modes::{Merge, Mode};
 pub use uses::{Touch, Uses, calls_of_block, uses_of_block};

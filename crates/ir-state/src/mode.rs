@@ -2,14 +2,17 @@
 //!
 //! ```text
 //! @merge("add")  register<bit<32>>(1024) seen;      merged, also "max", "min", "or"
+//! @merge("max", reads = "stale")  ...               what packets read from it shows, and may lack what others wrote a while ago
 //! @sharded       register<bit<16>>(1024) state;     each cell belongs to one flow
 //! @soft          register<bit<8>>(1024) cached;     may be lost
 //! ```
 
 use crate::facts::{is_pure, sharing};
+use crate::shown::{saturates, shown};
 use base_diag::Diagnostic;
-use base_diag::codes::{check::BAD_ANNOTATION, split::SEPARATED_STATE};
-use ir::{Annotation, ExternObject, Instance, InstanceId, Program, Type};
+use base_diag::codes::check::BAD_ANNOTATION;
+use base_diag::codes::split::{SEPARATED_STATE, STALE_READS};
+use ir::{Annotation, AnnotationBody, ExternObject, Instance, InstanceId, Program, Type};
 use p4_arch::StateMode;
 use state_modes::{MERGES, Merge, Mode};
 
@@ -42,10 +45,19 @@ pub fn adds_up(program: &Program, object: InstanceId) -> bool {
     matches!(kind, Some(StateMode::Sum | StateMode::PerEntry))
 }
 
+/// True of registers whose copies the controller of a rack merges at an interval.
+pub fn is_merged(program: &Program, object: InstanceId) -> bool {
+    let declared = program.extern_object(program.instance(object).object);
+    sharing(program, declared) == Some(StateMode::Ordered)
+        && matches!(mode_of(program, object), Mode::Merged(_))
+}
+
 /// The order in which packets use the object shows: all that the data plane reads. Only the control plane changes profiles.
 pub fn order_matters(program: &Program, object: InstanceId) -> bool {
-    let object = program.extern_object(program.instance(object).object);
-    object.user && !is_pure(object) || sharing(program, object) == Some(StateMode::Ordered)
+    let declared = program.extern_object(program.instance(object).object);
+    // Copies of what is merged lack packets of other devices anyway.
+    declared.user && !is_pure(declared)
+        || sharing(program, declared) == Some(StateMode::Ordered) && !is_merged(program, object)
 }
 
 /// Whether copies of an object may be on several devices.
@@ -64,6 +76,7 @@ pub fn apart(program: &Program, object: InstanceId) -> Apart {
     let declared = program.extern_object(program.instance(object).object);
     match (sharing(program, declared), mode_of(program, object)) {
         _ if is_pure(declared) => Apart::May,
+        _ if is_merged(program, object) => Apart::May,
         (Some(StateMode::Sum), _) => Apart::May,
         (Some(StateMode::PerEntry | StateMode::Control), _) | (_, Mode::Exclusive) => Apart::MayNot,
         (_, Mode::Replicated | Mode::Merged(_) | Mode::Sharded | Mode::Soft) => Apart::NotYet,
@@ -78,7 +91,7 @@ pub fn refuse_apart(program: &Program, object: InstanceId, title: String) -> Dia
     }
     let why = match mode_of(program, object) {
         Mode::Merged(merge) => {
-            format!("nothing merges its copies yet, as `@merge(\"{}\")` asks", merge.name())
+            format!("nothing merges copies of externs yet, as `@merge(\"{}\")` asks", merge.name())
         }
         Mode::Sharded => "nothing takes each flow to its own copy yet, as `@sharded` asks".to_string(),
         mode => format!("an object that is {} has one copy as yet", mode.name()),
@@ -88,7 +101,44 @@ pub fn refuse_apart(program: &Program, object: InstanceId, title: String) -> Dia
 
 /// Annotations that say a mode and cannot.
 pub fn check(program: &Program) -> Vec<Diagnostic> {
-    program.instances.iter().filter_map(|instance| declared(program, instance).err()).collect()
+    let all = (0..program.instances.len()).map(InstanceId::from);
+    let wrong = |id: InstanceId| match declared(program, program.instance(id)) {
+        Err(wrong) => Some(wrong),
+        Ok(Some(Mode::Merged(merge))) => check_merged(program, id, merge),
+        Ok(_) => None,
+    };
+    all.filter_map(wrong).collect()
+}
+
+/// A merged register of which packets do what its copies cannot follow.
+fn check_merged(program: &Program, id: InstanceId, merge: Merge) -> Option<Diagnostic> {
+    let instance = program.instance(id);
+    let name = &instance.control_plane_name;
+    if sharing(program, program.extern_object(instance.object)) != Some(StateMode::Ordered) {
+        return None;
+    }
+    if let (Merge::Add, Some(span)) = (merge, saturates(program, id)) {
+        let title = format!("`{name}` saturates, and cannot be added up");
+        return Some(
+            Diagnostic::error(BAD_ANNOTATION, title)
+                .at(span, "this ends at the largest or smallest number")
+                .at(instance.span, "its copies are added up, modulo the width of a cell")
+                .note("how much a packet has added is not known from a cell that is full")
+                .help("use `+` and wider cells, or leave out `@merge` and keep the register on one device"),
+        );
+    }
+    if instance.annotations.iter().any(reads_stale) {
+        return None;
+    }
+    let (span, label) = shown(program, id)?;
+    Some(
+        Diagnostic::error(STALE_READS, format!("what packets read from `{name}` shows"))
+            .at(span, label)
+            .at(instance.span, "its copies are merged at an interval")
+            .note("a packet at one device does not see what packets at others wrote until then, so what it does depends on time")
+            .help(format!("write `@merge(\"{}\", reads = \"stale\")` if that is right", merge.name()))
+            .help("or keep the value in a local variable that only becomes the next value of the cell"),
+    )
 }
 
 /// The mode that an annotation says.
@@ -116,11 +166,21 @@ fn declared(program: &Program, instance: &Instance) -> Result<Option<Mode>, Diag
         (Some(StateMode::Ordered), _) if object.name == "register" => {
             let cell = instance.type_args.first().map(|ty| program.representation(ty));
             match (mode, cell) {
+                (Mode::Merged(_), Some(Type::Bit(bits @ 129..))) => {
+                    Err(wrong(format!("its cells have {bits} bits"))
+                        .note("cells of up to 128 bits can be merged")
+                        .help("use one register for each half"))
+                }
                 (Mode::Merged(_), Some(Type::Bit(_))) | (Mode::Sharded | Mode::Soft, _) => Ok(Some(*mode)),
                 _ => Err(wrong("its cells are no numbers".to_string())
                     .note("registers of `bit<N>` can be merged")
                     .help("use one register for each number")),
             }
+        }
+        (Some(StateMode::Ordered), Mode::Merged(_)) if object.name.ends_with("meter") => {
+            Err(wrong(format!("this is a {}", object.name))
+                .note("a meter decides by the rate of all packets, which no copy sees: two of them let twice the rate pass")
+                .help("keep it on one device, or give each device its share of the rate"))
         }
         _ => Err(wrong(format!("this is a {}", object.name)).note("it is for registers")),
     }
@@ -129,9 +189,25 @@ fn declared(program: &Program, instance: &Instance) -> Result<Option<Mode>, Diag
 /// The mode in an annotation; `None` inside if it names no operator, `None` outside if it says no mode.
 fn mode_said(annotation: &Annotation) -> Option<Option<Mode>> {
     match annotation.name.as_str() {
-        "merge" => Some(annotation.as_str().and_then(Merge::of_name).map(Mode::Merged)),
+        "merge" => Some(merge_said(annotation).map(|(merge, _)| Mode::Merged(merge))),
         "sharded" => Some(Some(Mode::Sharded)),
         "soft" => Some(Some(Mode::Soft)),
         _ => None,
     }
+}
+
+/// Operator of an `@merge`, and whether reads may be stale.
+fn merge_said(annotation: &Annotation) -> Option<(Merge, bool)> {
+    if let AnnotationBody::Tokens(text) = &annotation.body {
+        let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+        let (operator, reads) = text.split_once(',')?;
+        let operator = operator.strip_prefix('"')?.strip_suffix('"')?;
+        return (reads == "reads=\"stale\"").then_some((Merge::of_name(operator)?, true));
+    }
+    Some((Merge::of_name(annotation.as_str()?)?, false))
+}
+
+/// True of `@merge("...", reads = "stale")`.
+fn reads_stale(annotation: &Annotation) -> bool {
+    annotation.name == "merge" && merge_said(annotation).is_some_and(|(_, is_stale)| is_stale)
 }

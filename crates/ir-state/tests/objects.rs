@@ -88,7 +88,7 @@ fn each_object_has_a_mode_a_key_and_those_that_use_it() {
     );
     expect_test::expect![[r#"
         I.plain: exclusive, cell; ingress reads; ingress Outer writes; ingress Inner reads;
-        I.peak: merged(max), cell; ingress Inner writes; not yet apart: nothing merges its copies yet, as `@merge("max")` asks
+        I.peak: merged(max), cell; ingress Inner writes;
         I.flows: sharded, cell; ingress writes; not yet apart: nothing takes each flow to its own copy yet, as `@sharded` asks
         I.cached: soft, cell; ingress Outer reads; not yet apart: an object that is soft has one copy as yet
         I.hits: merged(add), entry of I.acl; ingress Inner writes;

@@ -1,9 +1,10 @@
 //! Proofs of an app's split, of every other split of its program over the same two devices, and of unmarked cuts.
 
 use crate::rack::SplitApp;
+use base_diag::codes::split::STALE_READS;
 use base_diag::{Diagnostic, SourceMap};
 use compiler::make_parts;
-use ir::{Name, Program};
+use ir::{InstanceId, Name, Program};
 use ir_footprint::analysis;
 use ir_prove::{Case, Effort, Failure, Tried, prove, prove_disturbed};
 use ir_split::auto::{self, Policy};
@@ -26,8 +27,31 @@ pub struct Trial {
     pub lossy: bool,
 }
 
+/// A merged register on several devices whose values show: what the parts do depends on when copies are merged.
+fn stale(case: &Case) -> Option<Name> {
+    let has = |part: &&ir_split::Part, name: &Name| {
+        part.program.instances.iter().any(|instance| instance.control_plane_name == *name)
+    };
+    let all = (0..case.whole.instances.len()).map(InstanceId::from);
+    let shown = all.filter(|object| {
+        ir_state::is_merged(&case.whole, *object) && ir_state::shown(&case.whole, *object).is_some()
+    });
+    let mut names = shown.map(|object| case.whole.instance(object).control_plane_name.clone());
+    names.find(|name| case.parts.iter().flatten().filter(|part| has(part, name)).count() > 1)
+}
+
 /// Proves a case; its parts are those of the marked program `source`.
 fn proved(case: &Case, source: &Program, trial: &Trial) -> Result<Proved, Vec<Diagnostic>> {
+    if let Some(name) = stale(case) {
+        return Err(vec![
+            Diagnostic::error(
+                STALE_READS,
+                format!("nothing can be proved while reads of `{name}` are stale"),
+            )
+            .note("packets do something else before its copies are merged than after it")
+            .help("place the regions that use it on one device for the proof"),
+        ]);
+    }
     let regions = placed(&case.placement);
     let tried = match prove(case, &trial.effort) {
         Ok(tried) if trial.lossy => tried,

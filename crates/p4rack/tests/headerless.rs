@@ -1,6 +1,6 @@
 //! Cuts without a header: split, printed, compiled again, and proved equal, with the position in the link or in the fragment offset.
 
-mod support;
+use crate::support;
 
 use base_diag::SourceMap;
 use base_time::Time;

@@ -312,6 +312,8 @@ impl Connection {
             },
             Ask::Read(entities) => return Some(self.read(entities).await.unwrap_or_else(|error| error)),
             Ask::Holdings(kinds) => return Some(self.holdings(kinds).await.unwrap_or_else(|error| error)),
+            // No rack of processes has merged registers.
+            Ask::Merge(_) => return None,
             Ask::PacketOut(packet) => return self.tell(Asked::Packet(packet)).await,
             Ask::DigestAck(ack) => return self.tell(Asked::DigestAck(ack)).await,
             Ask::Hold(lease) => {

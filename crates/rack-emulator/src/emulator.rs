@@ -198,6 +198,11 @@ impl Emulator {
         }
     }
 
+    /// True if the rack says when the run ends.
+    pub fn ends_at_a_time(&self) -> bool {
+        self.rack.until.is_some()
+    }
+
     /// Runs until nothing is left to happen or the [`limit`](Self::limit) is reached.
     pub fn run(&mut self) -> Result<RunEnd, Violation> {
         while self.run_events(Time::MAX, u64::MAX)? > 0 {}

@@ -4,6 +4,9 @@
 //! [control]
 //! delay = "50us"            # delay of a message, one way; default 100us
 //! loss = "1%"               # share of lost messages; default 0
+//! merge = "1s"              # interval at which copies of merged registers become one value; default 1s
+//! duplicate = "1%"          # share of the messages of the merge that come twice; default 0
+//! jitter = "1ms"            # most that one of these takes longer, so that they come in any order; default 0
 //!
 //! [[replace]]
 //! at = "20ms"               # start of the replacement: frames are held until no packet is inside and each device runs its new part
@@ -24,13 +27,28 @@ pub struct Control {
     pub delay: Duration,
     /// Share of lost messages.
     pub loss: Probability,
+    /// Between two rounds of the merge.
+    pub merge: Duration,
+    /// Share of the messages of the merge that come twice. All other messages are calls over a connection.
+    pub duplicate: Probability,
+    /// The most that a message of the merge takes longer.
+    pub jitter: Duration,
 }
 
 impl Default for Control {
     fn default() -> Control {
-        Control { delay: Duration::from_us(100), loss: Probability::default() }
+        Control {
+            delay: Duration::from_us(100),
+            loss: Probability::default(),
+            merge: Duration::from_s(1),
+            duplicate: Probability::default(),
+            jitter: Duration::ZERO,
+        }
     }
 }
+
+/// The controller has nothing else to do in a round.
+const SHORTEST_MERGE: Duration = Duration::from_us(10);
 
 /// Another plan, while the rack runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -50,10 +68,21 @@ pub(crate) fn read(r: &mut Reader, entry: Entry<'_>) -> Control {
     };
     let delay = s.optional(r, "delay", value::interval);
     let loss = s.optional(r, "loss", value::probability);
+    let merge = s.optional(r, "merge", value::interval);
+    let duplicate = s.optional(r, "duplicate", value::probability);
+    let jitter = s.optional(r, "jitter", value::interval);
     s.finish(r);
+    if let Some(merge) = &merge
+        && merge.value < SHORTEST_MERGE
+    {
+        r.bad_value(merge.span, "copies are merged once in 10us at most", "write `merge = \"1ms\"`");
+    }
     Control {
         delay: delay.map_or(default.delay, |delay| delay.value),
         loss: loss.map_or(default.loss, |loss| loss.value),
+        merge: merge.map_or(default.merge, |merge| merge.value.max(SHORTEST_MERGE)),
+        duplicate: duplicate.map_or(default.duplicate, |duplicate| duplicate.value),
+        jitter: jitter.map_or(default.jitter, |jitter| jitter.value),
     }
 }
 

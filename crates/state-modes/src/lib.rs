@@ -53,7 +53,7 @@ pub enum Merge {
     Add,
     /// The largest, as an unsigned number.
     Max,
-    /// The smallest, as an unsigned number.
+    /// The smallest, as an unsigned number. Cells begin with zero, which is no value.
     Min,
     /// Each bit that is set somewhere.
     Or,
@@ -83,6 +83,17 @@ impl Merge {
         match self {
             Merge::Add => one.saturating_add(other),
             Merge::Max => one.max(other),
+            Merge::Min => one.min(other),
+            Merge::Or => one | other,
+        }
+    }
+
+    /// One value of the cells of two copies; a sum has to be cut to the width of a cell.
+    pub fn combine(self, one: u128, other: u128) -> u128 {
+        match self {
+            Merge::Add => one.wrapping_add(other),
+            Merge::Max => one.max(other),
+            Merge::Min if one == 0 || other == 0 => one.max(other),
             Merge::Min => one.min(other),
             Merge::Or => one | other,
         }

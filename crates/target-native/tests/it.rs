@@ -12,6 +12,7 @@ mod queues;
 mod reports;
 mod router;
 mod shared;
+mod tna;
 mod value_externs;
 mod varbit;
 mod workers;

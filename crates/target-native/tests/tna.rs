@@ -1,6 +1,6 @@
 //! Programs for TNA and T2NA: their halves as machine code give the same results as the interpreter.
 
-mod common;
+use crate::common;
 
 use base_bits::Bits;
 use base_time::{Duration, Rng, Time};

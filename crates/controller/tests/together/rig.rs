@@ -40,6 +40,7 @@ const TIMING: Timing = Timing {
     patience_most: Duration::from_ms(200),
     look: Duration::from_ms(10),
     lease: Duration::from_ms(400),
+    merge: Duration::from_ms(1_000),
 };
 
 /// Fate of a request.

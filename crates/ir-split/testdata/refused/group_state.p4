@@ -18,7 +18,6 @@ control In(inout headers hdr, inout metadata meta, inout standard_metadata_t std
     register<bit<8>>(4) kept;
 //  ^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R1501] `In.kept` cannot be divided among devices: each of `nic`, `nic2` would have one
     @merge("add") register<bit<8>>(4) summed;
-//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R1501] `In.summed` cannot be divided among devices: each of `nic`, `nic2` would have one
     meter(4, MeterType.packets) rates;
 //  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R1501] `In.rates` cannot be divided among devices: each of `nic`, `nic2` would have one
     apply {

@@ -19,7 +19,7 @@ parser P(packet_in packet, out headers hdr, inout metadata meta, inout standard_
 control V(inout headers hdr, inout metadata meta) { apply { } }
 
 control I(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {
-    @merge("or") register<bit<8>, bit<32>>(4) r;
+    @merge("or", reads = "stale") register<bit<8>, bit<32>>(4) r;
     apply {
         @region("R") { r.read(meta.x, 0); r.write(0, meta.x | 1); }
         hdr.h.b = meta.x;

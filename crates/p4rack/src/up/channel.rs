@@ -1,6 +1,7 @@
-//! The channels between the controller and the agents: messages take time, stay in order, and some are lost.
+//! The channels between the controller and the agents: messages take time, and some are lost. Calls and answers stay in order; messages of the
+//! merge may come twice and in any order.
 
-use base_time::{Rng, Time};
+use base_time::{Duration, Rng, Time};
 use rack_model::{Control, DeviceId, FaultKind, Rack};
 use std::collections::BTreeMap;
 
@@ -23,7 +24,7 @@ pub(super) enum Direction {
     ToController,
 }
 
-impl<M> Channel<M> {
+impl<M: Clone> Channel<M> {
     pub(super) fn new(rack: &Rack) -> Channel<M> {
         let seeds = Rng::new(rack.seed).split("control");
         let devices = (0..rack.devices.len() as u64).map(|at| (seeds.split_index(at), [Time::ZERO; 2]));
@@ -31,7 +32,8 @@ impl<M> Channel<M> {
         Channel { control, devices: devices.collect(), under_way: BTreeMap::new(), sent: 0, lost: 0 }
     }
 
-    /// Sends a message; it is lost at random, and if the device `is_down`. `faults` are the active faults.
+    /// Sends a message; it is lost at random, and if the device `is_down`. `faults` are the active faults. A message that is no call may come
+    /// twice, and before or after others.
     pub(super) fn send<'f>(
         &mut self,
         now: Time,
@@ -39,7 +41,7 @@ impl<M> Channel<M> {
         direction: Direction,
         is_down: bool,
         faults: impl Iterator<Item = &'f FaultKind>,
-        message: M,
+        (message, is_call): (M, bool),
     ) {
         let (rng, last) = &mut self.devices[device];
         let here = |at: &Option<DeviceId>| at.is_none_or(|at| at.0 as usize == device);
@@ -54,6 +56,15 @@ impl<M> Channel<M> {
         let is_lost = losses.iter().filter(|share| share.happens(rng)).count() > 0;
         if is_lost || is_down {
             self.lost += 1;
+            return;
+        }
+        if !is_call {
+            // Each copy takes its own time.
+            for _ in 0..1 + u64::from(self.control.duplicate.happens(rng)) {
+                let longer = Duration::from_ps(rng.below(self.control.jitter.as_ps() + 1));
+                self.under_way.insert((now + delay + longer, self.sent), message.clone());
+                self.sent += 1;
+            }
             return;
         }
         let last = &mut last[direction as usize];

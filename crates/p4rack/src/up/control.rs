@@ -10,6 +10,7 @@
 use super::channel::{Channel, Direction};
 use super::driven::Driven;
 use super::edges::Edges;
+use super::merged;
 use super::pinned::{Moving, PinnedApp};
 use super::popular::Popular;
 use super::refused;
@@ -20,8 +21,8 @@ use base_diag::{Diagnostic, SourceMap, codes::emulate as codes};
 use base_time::{Duration, Rng, Time};
 use compiler::reparse;
 use controller::{
-    Agent, Answer, Ask, AskId, Call, Controller, DeviceId, Effect, Output, PortCount, RegionMap, Reply,
-    Steer, Ticket, Timing, Wires,
+    Agent, Answer, Ask, AskId, Call, Controller, DeviceId, Effect, MergeTraffic, Output, PortCount,
+    RegionMap, Reply, Steer, Ticket, Timing, Wires,
 };
 use device::Options;
 use device_control::{Boots, Known, Maker};
@@ -30,7 +31,7 @@ use p4runtime_proto::p4::v1::Update;
 use rack_emulator::{Emulator, LinkReport, PinnedReport, RackDevice, Spent, Violation};
 use rack_model::{Rack, Replace};
 use std::any::Any;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 
@@ -43,6 +44,7 @@ pub(super) const TIMING: Timing = Timing {
     patience_most: Duration::from_s(60),
     look: Duration::from_ms(10),
     lease: Duration::from_ms(100),
+    merge: Duration::from_s(1),
 };
 
 /// Number of attempts to bring up a switch with devices that do not answer.
@@ -81,8 +83,10 @@ pub(super) struct Domain {
     stale: BTreeSet<usize>,
 }
 
+#[derive(Clone)]
 enum Message {
     Ask { domain: usize, device: DeviceId, id: Option<AskId>, ask: Ask },
+    Push { domain: usize, device: DeviceId, frame: Vec<u8> },
     Answer { domain: usize, id: AskId, answer: Answer },
     BeganAnew { domain: usize, device: DeviceId },
 }
@@ -122,9 +126,11 @@ impl Control {
         timing: Timing,
     ) -> Result<(Control, Emulator, BringUp), Vec<Diagnostic>> {
         let rack = racked.rack.in_stage(stage);
+        let timing = Timing { merge: rack.control.merge, ..timing };
         let staged = Staged { racked, stages: rack.stages_up_to(stage), timing };
         staged.check_replaces(&rack)?;
         staged.check_spares(&rack)?;
+        staged.check_merged(&rack)?;
         let known = Known::default();
         let seeds = Rng::new(rack.seed).split("devices");
         let spent: Vec<Spent> = rack.devices.iter().map(|_| Spent::default()).collect();
@@ -321,6 +327,11 @@ impl Control {
         outputs
     }
 
+    /// True if the copies of merged registers may lack what was counted by `time`, of the rack.
+    pub(super) fn merges_since(&self, time: Time) -> bool {
+        self.domains.iter().any(|domain| domain.controller.merges_since(time + self.began))
+    }
+
     /// Does everything due now, and handles events since the last call.
     pub(super) fn watch(&mut self, emulator: &mut Emulator) -> Result<(), Violation> {
         let now = emulator.now() + self.began;
@@ -398,18 +409,49 @@ impl Control {
         if self.agents[device].is_none() {
             return Ok(());
         }
+        let lost = self.unheard(device, emulator)?;
         self.with_agent(device, Some(emulator), Agent::restart)?;
         emulator.release(rack_model::DeviceId(device as u32))?;
         emulator.note(format!("`{}` has restarted", self.rack.devices[device].name.value));
+        lost.into_iter().for_each(|lost| emulator.note(lost));
         for (domain, Domain { devices, .. }) in self.domains.iter().enumerate() {
             if let Some(at) = devices.iter().position(|at| *at == device) {
                 let message = Message::BeganAnew { domain, device: DeviceId(at) };
                 // It says so until it is heard.
                 let faults = std::iter::empty();
-                self.channel.send(now, device, Direction::ToController, false, faults, message);
+                self.channel.send(now, device, Direction::ToController, false, faults, (message, true));
             }
         }
         Ok(())
+    }
+
+    /// What a device had counted in merged registers and no controller has heard of.
+    fn unheard(&mut self, device: usize, emulator: &mut Emulator) -> Result<Vec<String>, Violation> {
+        let mut lost = vec![];
+        for domain in 0..self.domains.len() {
+            let Some(at) = self.domains[domain].devices.iter().position(|at| *at == device) else { continue };
+            let taken = self.domains[domain].controller.merge_taken(DeviceId(at));
+            let mut counted = BTreeMap::new();
+            for register in taken.into_keys() {
+                let own = self.with_agent(device, Some(emulator), |agent| agent.counted(register))?;
+                counted.insert(register, own.unwrap_or_default());
+            }
+            let of = |register| counted.remove(&register).unwrap_or_default();
+            lost.extend(merged::unheard(&self.domains[domain].controller, DeviceId(at), of));
+        }
+        Ok(lost)
+    }
+
+    /// Notes how much the merge has said.
+    pub(super) fn note_merges(&self, emulator: &mut Emulator) {
+        for domain in &self.domains {
+            let MergeTraffic { rounds, messages, bytes, .. } = domain.controller.merge_traffic();
+            if rounds > 0 {
+                emulator.note(format!(
+                    "copies of registers were merged in {rounds} rounds, with {messages} messages of {bytes} bytes in all"
+                ));
+            }
+        }
     }
 
     fn tick(&mut self, now: Time) -> Vec<(usize, Output)> {
@@ -441,7 +483,8 @@ impl Control {
         let is_down = emulator.is_some_and(|emulator| emulator.is_down(rack_model::DeviceId(device as u32)));
         let active = emulator.into_iter().flat_map(Emulator::active_faults);
         let faults = active.filter_map(|at| self.rack.faults.get(at)).map(|fault| &fault.kind);
-        self.channel.send(now, device, direction, is_down, faults, message);
+        let is_merge = matches!(&message, Message::Push { .. } | Message::Ask { ask: Ask::Merge(_), .. });
+        self.channel.send(now, device, direction, is_down, faults, (message, !is_merge));
     }
 
     /// A message arrives.
@@ -454,6 +497,9 @@ impl Control {
         let (domain, outputs) = match message {
             Message::Answer { domain, id, answer } => {
                 (domain, self.domains[domain].controller.answer(now, id, answer))
+            }
+            Message::Push { domain, device, frame } => {
+                (domain, self.domains[domain].controller.pushed(now, device, &frame))
             }
             Message::BeganAnew { domain, device } => {
                 (domain, self.domains[domain].controller.restarted(now, device))
@@ -501,11 +547,18 @@ impl Control {
                     agent.ask(now, ask)
                 })?;
                 let Some((answer, effects)) = done else { return Ok(None) };
+                for effect in &effects {
+                    if let Effect::Push(frame) = effect {
+                        let message = Message::Push { domain, device, frame: frame.clone() };
+                        self.send(now, emulator.as_deref(), (at, Direction::ToController), message);
+                    }
+                }
                 let Some(emulator) = emulator else { return Ok(answer) };
                 for effect in effects {
                     match effect {
                         Effect::KeepOut => emulator.hold(id, internal.clone()),
                         Effect::LetIn => emulator.release(id)?,
+                        Effect::Push(_) => {}
                         // Nobody listens.
                         Effect::Inject(_) | Effect::Tell(_) => {}
                     }

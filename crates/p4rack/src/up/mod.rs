@@ -5,6 +5,7 @@ mod control;
 mod driven;
 mod edges;
 mod expect;
+mod merged;
 mod page;
 mod pinned;
 mod popular;
@@ -79,12 +80,27 @@ impl Running {
                 watch(&mut self.emulator).map_err(|why| refused(&why))?;
             }
         }
+        self.merge_copies().map_err(|violation| refused(&violation.to_string()))?;
         self.emulator.finish().map_err(|violation| refused(&violation.to_string()))?;
         watch(&mut self.emulator).map_err(|why| refused(&why))?;
         let mut report = self.emulator.report();
         report.edges = self.control.edges.report(&mut self.emulator);
         report.pinned = self.control.report_pinned(self.emulator.now(), &report.links);
         Ok(report)
+    }
+
+    /// Lets the controllers merge what was counted, unless the rack ends at a time of its own. No more packets come.
+    fn merge_copies(&mut self) -> Result<(), Violation> {
+        let Running { emulator, control, .. } = self;
+        let is_over = |emulator: &Emulator| emulator.next_time().is_some() || emulator.ends_at_a_time();
+        let last = emulator.now();
+        while !is_over(emulator) && control.merges_since(last) {
+            let Some(due) = control.next_time() else { break };
+            emulator.run_until(due)?;
+            control.watch(emulator)?;
+        }
+        control.note_merges(emulator);
+        Ok(())
     }
 
     /// Processes all events up to and at `time`, and sets the time to `time`.

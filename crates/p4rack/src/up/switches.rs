@@ -10,6 +10,7 @@ use base_diag::codes::rack::NOT_SUPPORTED;
 use base_time::Duration;
 use controller::{Part, Planner, RegionMap, Rollout, Timing, Wires};
 use device_control::{Maker, Splitter, make_part, updates, wires};
+use ir::{InstanceId, Name};
 use ir_fill::Write;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
@@ -129,6 +130,21 @@ impl Staged<'_> {
         if wrong.is_empty() { Ok(()) } else { Err(wrong) }
     }
 
+    /// Copies of registers need a controller that merges them.
+    pub fn check_merged(&self, rack: &Rack) -> Result<(), Vec<Diagnostic>> {
+        let mut wrong = vec![];
+        for (at, (split, app)) in self.racked.apps.iter().zip(&rack.apps).enumerate() {
+            let Some(name) = merged_apart(split).filter(|_| !self.is_one(at)) else { continue };
+            wrong.push(
+                Diagnostic::error(NOT_SUPPORTED, "merged registers need a rack that is one switch")
+                    .at(app.span, "this app has several origins, or devices with separate entries")
+                    .note(format!("`{name}` is on several devices, and one controller merges its copies"))
+                    .help("name one origin, and write all entries under the app's `entries`"),
+            );
+        }
+        if wrong.is_empty() { Ok(()) } else { Err(wrong) }
+    }
+
     /// The devices of an app as separate switches.
     pub fn apart(&self, app: usize) -> Result<Vec<Beginning>, Vec<Diagnostic>> {
         let mut switches = vec![];
@@ -163,4 +179,15 @@ impl Staged<'_> {
         let domain = Domain::new(plan, (0..app.parts.len()).collect(), wires, self.timing);
         Ok((domain, updates(app.entries.writes(), &app.whole)?))
     }
+}
+
+/// A merged register that several devices have.
+fn merged_apart(app: &SplitApp) -> Option<Name> {
+    let has = |part: &&ir_split::Part, name: &Name| {
+        part.program.instances.iter().any(|instance| instance.control_plane_name == *name)
+    };
+    let all = (0..app.whole.instances.len()).map(InstanceId::from);
+    let merged = all.filter(|object| ir_state::is_merged(&app.whole, *object));
+    let mut names = merged.map(|object| app.whole.instance(object).control_plane_name.clone());
+    names.find(|name| app.parts.iter().flatten().filter(|part| has(part, name)).count() > 1)
 }

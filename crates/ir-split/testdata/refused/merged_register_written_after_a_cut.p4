@@ -1,4 +1,4 @@
-// Nothing merges the copies of a register yet.
+// What a packet has read from one copy of a merged register it cannot write to another one.
 // place: R = nic
 #include <core.p4>
 #define V1MODEL_VERSION 20200408
@@ -19,14 +19,15 @@ parser P(packet_in packet, out headers hdr, inout metadata meta, inout standard_
 control V(inout headers hdr, inout metadata meta) { apply { } }
 
 control I(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {
-    @merge("max") register<bit<8>, bit<32>>(4) r;
+    @merge("add") register<bit<8>, bit<32>>(4) r;
 //  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0505] `I.r` is used across a cut: it would have to be on `tor` and on `nic`
     apply {
-        r.read(meta.x, 0);
-//      ^^^^^^^^^^^^^^^^^^ used in `ingress`
+        bit<8> seen;
+        r.read(seen, 0);
+//      ^^^^^^^^^^^^^^^^ used in `ingress`
         @region("R") {
-            r.write(0, meta.x + 1);
-//          ^^^^^^^^^^^^^^^^^^^^^^^ and in `R`
+            r.write(0, seen + 1);
+//          ^^^^^^^^^^^^^^^^^^^^^ and in `R`
         }
     }
 }

@@ -1,0 +1,171 @@
+use super::{Agent, Banked, Change, Hub, Kind, Merge, Push};
+use state_modes::Merge as Operator;
+use std::collections::BTreeMap;
+
+const ADD: Kind = Kind { operator: Operator::Add, width: 8 };
+
+fn hub(kind: Kind) -> Hub<char> {
+    Hub::new(kind, 2, BTreeMap::new())
+}
+
+/// The merge for device `to`, after the pushes of both.
+fn exchange(hub: &mut Hub<char>, pushes: [&Push<char>; 2], to: usize) -> Merge<char> {
+    hub.push(0, pushes[0]);
+    hub.push(1, pushes[1]);
+    hub.merges().into_iter().find(|(device, _)| *device == to).unwrap().1
+}
+
+#[test]
+fn sums_wrap_at_the_width_of_a_cell() {
+    let (mut a, mut b) = (Agent::new(ADD, 1), Agent::new(ADD, 1));
+    let merge = exchange(&mut hub(ADD), [&a.push([('x', 200)]), &b.push([('x', 100)])], 0);
+    assert_eq!(a.merge(&merge), [('x', Change::Add(100))]);
+    assert_eq!(ADD.combine(200, 100), 44);
+}
+
+#[test]
+fn max_min_and_or_are_taken_in() {
+    for (operator, to, total) in [(Operator::Max, 1, 9), (Operator::Min, 0, 5), (Operator::Or, 1, 13)] {
+        let kind = Kind { operator, width: 8 };
+        let mut agents = [Agent::new(kind, 1), Agent::new(kind, 1)];
+        let mut hub = hub(kind);
+        let pushes = [agents[0].push([('x', 9)]), agents[1].push([('x', 5)])];
+        let merge = exchange(&mut hub, [&pushes[0], &pushes[1]], to);
+        assert_eq!(agents[to].merge(&merge), [('x', Change::Combine(total))]);
+        assert_eq!(hub.total(&'x'), total);
+        // It does not say again what it was told.
+        hub.push(to, &agents[to].push([('x', total)]));
+        assert_eq!(hub.taken(to, &'x'), [9, 5][to]);
+        assert_eq!(kind.after(total, Change::Combine(total)), total);
+    }
+}
+
+#[test]
+fn zero_is_no_smallest_value() {
+    let kind = Kind { operator: Operator::Min, width: 8 };
+    assert_eq!([kind.combine(0, 7), kind.combine(7, 0), kind.combine(7, 3)], [7, 7, 3]);
+}
+
+#[test]
+fn a_device_that_shows_the_value_of_all_is_not_told_it() {
+    let kind = Kind { operator: Operator::Max, width: 8 };
+    let (mut a, mut b, mut hub) = (Agent::new(kind, 1), Agent::new(kind, 1), hub(kind));
+    let merge = exchange(&mut hub, [&a.push([('x', 9)]), &b.push([('x', 9)])], 0);
+    assert_eq!(merge.cells, []);
+    assert!(hub.has_all(0) && hub.has_all(1));
+}
+
+#[test]
+fn a_cell_that_is_zero_again_is_pushed() {
+    let (mut a, mut hub) = (Agent::new(ADD, 1), hub(ADD));
+    hub.push(0, &a.push_all(&BTreeMap::from([('x', 255)])));
+    assert_eq!(hub.total(&'x'), 255);
+    hub.push(0, &a.push_all(&BTreeMap::new()));
+    assert_eq!(hub.total(&'x'), 0, "it has wrapped");
+}
+
+#[test]
+fn an_epoch_that_cannot_be_is_passed_over() {
+    let (mut a, mut hub) = (Agent::new(ADD, 1), hub(ADD));
+    hub.write('x', 3);
+    let mut push = a.push([('x', 1)]);
+    push.cells[0].epoch = u32::MAX;
+    hub.push(0, &push);
+    assert_eq!(hub.total(&'x'), 3);
+}
+
+#[test]
+fn a_message_holds_what_has_changed_and_is_not_known_to_have_come() {
+    let (mut a, mut b, mut hub) = (Agent::new(ADD, 1), Agent::new(ADD, 1), hub(ADD));
+    let lost = a.push([('x', 1)]);
+    assert_eq!(lost.cells.len(), 1);
+    let push = a.push([('y', 1)]);
+    assert_eq!(push.cells.len(), 2, "the first has not been named");
+    let merge = exchange(&mut hub, [&push, &b.push([])], 0);
+    a.merge(&merge);
+    assert_eq!(a.push([('x', 1), ('y', 1)]).cells, [], "all has come");
+    assert_eq!(merge.cells, [], "nobody else has counted");
+}
+
+#[test]
+fn a_write_begins_an_epoch_in_which_nothing_is_counted_twice() {
+    let (mut a, mut b, mut hub) = (Agent::new(ADD, 1), Agent::new(ADD, 1), hub(ADD));
+    let merge = exchange(&mut hub, [&a.push([('x', 7)]), &b.push([('x', 2)])], 0);
+    a.merge(&merge);
+    assert_eq!(hub.write('x', 50), Banked { epoch: 1, value: 50 });
+    // A push from before the write does not count any more.
+    let old = b.push([('x', 3)]);
+    let merge = exchange(&mut hub, [&a.push([]), &old], 1);
+    assert_eq!(hub.total(&'x'), 50);
+    assert_eq!(b.merge(&merge), [('x', Change::Set(50))]);
+    hub.push(1, &b.push([('x', 51)]));
+    assert_eq!(hub.total(&'x'), 51);
+}
+
+#[test]
+fn what_a_device_counts_after_a_start_is_in_the_epoch_of_its_start() {
+    let (mut a, mut b, mut hub) = (Agent::new(ADD, 1), Agent::new(ADD, 1), hub(ADD));
+    hub.write('x', 50);
+    let merge = exchange(&mut hub, [&a.push([('x', 4)]), &b.push([])], 0);
+    assert_eq!(hub.total(&'x'), 54);
+    assert_eq!(a.merge(&merge), [('x', Change::Add(50))]);
+}
+
+#[test]
+fn what_an_ended_incarnation_has_counted_is_kept() {
+    let (mut a, mut b, mut hub) = (Agent::new(ADD, 1), Agent::new(ADD, 1), hub(ADD));
+    exchange(&mut hub, [&a.push([('x', 4)]), &b.push([])], 0);
+    let mut again = Agent::new(ADD, 2);
+    assert_eq!(hub.push(0, &again.push([('x', 1)])), [('x', Banked { epoch: 0, value: 4 })]);
+    assert_eq!(hub.push(0, &a.push([('x', 9)])), [], "the old incarnation is not heard");
+    assert_eq!(hub.total(&'x'), 5);
+    let merges = hub.merges();
+    assert_eq!(again.merge(&merges[0].1), [('x', Change::Add(4))]);
+    let kept = BTreeMap::from([('x', Banked { epoch: 0, value: 4 })]);
+    assert_eq!(Hub::new(ADD, 2, kept).total(&'x'), 4);
+}
+
+#[test]
+fn a_retired_cell_is_banked_once_and_begins_anew() {
+    let (mut a, mut b, mut hub) = (Agent::new(ADD, 1), Agent::new(ADD, 1), hub(ADD));
+    exchange(&mut hub, [&a.push([('x', 4)]), &b.push([('x', 1)])], 0);
+    a.retire('x', 6);
+    assert!(a.is_retiring(&'x'));
+    let (one, two) = (a.push([]), a.push([]));
+    assert_eq!(hub.push(0, &one), [('x', Banked { epoch: 0, value: 6 })]);
+    assert_eq!(hub.push(0, &two), [], "it has come already");
+    assert_eq!(hub.total(&'x'), 7);
+    let merges = hub.merges();
+    assert_eq!(a.merge(&merges[0].1), [], "it is not shown there");
+    assert!(!a.is_retiring(&'x'));
+    assert_eq!(b.merge(&merges[1].1), [('x', Change::Add(6))]);
+    // It is used again, and counts from zero.
+    hub.push(0, &a.push([('x', 0)]));
+    let merges = hub.merges();
+    assert_eq!(a.merge(&merges[0].1), [('x', Change::Add(7))]);
+    hub.push(0, &a.push([('x', 9)]));
+    assert_eq!(hub.total(&'x'), 9);
+}
+
+#[test]
+fn a_write_to_a_retired_cell_begins_an_epoch_too() {
+    let (mut a, mut b, mut hub) = (Agent::new(ADD, 1), Agent::new(ADD, 1), hub(ADD));
+    exchange(&mut hub, [&a.push([('x', 4)]), &b.push([])], 0);
+    a.retire('x', 4);
+    hub.push(0, &a.push([]));
+    a.merge(&hub.merges()[0].1);
+    hub.write('x', 50);
+    hub.push(0, &a.push([('x', 1)]));
+    assert_eq!(hub.total(&'x'), 51);
+    assert_eq!(a.merge(&hub.merges()[0].1), [('x', Change::Add(50))]);
+}
+
+#[test]
+fn a_device_may_claim_to_have_seen_what_was_never_sent() {
+    let (mut a, mut hub) = (Agent::new(ADD, 1), hub(ADD));
+    let push = Push { seen: u64::MAX, ..a.push([('x', 1)]) };
+    hub.push(0, &push);
+    hub.push(7, &push);
+    hub.push(1, &Push { incarnation: 1, sequence: 1, seen: 0, cells: vec![], retired: vec![] });
+    assert_eq!(hub.merges()[1].1.cells.len(), 1);
+}
