@@ -10,12 +10,14 @@ mod data;
 mod device_config;
 mod fill;
 mod gate;
+mod group_control;
 mod known;
 mod live;
 mod metric;
 mod one;
 mod plan;
 mod rack;
+mod rack_groups;
 mod remote;
 mod running;
 mod served;
@@ -45,6 +47,9 @@ pub use boot::Boots;
 pub use device_config::program_in_json;
 use device_config::{DeviceConfig, device_config, is_json};
 pub use fill::updates;
+pub use group_control::{
+    GroupControl, GroupStep, GroupTimes, RackGroup, Standing, group_refusal, write_group,
+};
 pub use known::Known;
 use known::KnownProgram;
 pub use metric::{Metric, PORT_LOST, PORT_RECEIVED, PORT_SENT, exposition, summary};

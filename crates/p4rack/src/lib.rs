@@ -12,6 +12,7 @@ pub mod entries;
 pub mod files;
 pub mod for_bmv2;
 pub mod functions;
+pub mod groups;
 pub mod handlers;
 pub mod idle;
 pub mod job;

@@ -55,8 +55,8 @@ pub use log::LogHash;
 pub use node::medium;
 pub use pcap::Pcap;
 pub use report::{
-    DeviceReport, DropReport, EdgeReport, FaultReport, LatencyReport, LinkReport, NoteReport, PinnedReport,
-    RunReport, ValueReport, WatchReport, WorkloadReport,
+    DeviceReport, DropReport, EdgeReport, FaultReport, GroupReport, LatencyReport, LinkReport, NoteReport,
+    PinnedReport, RunReport, ServerReport, ValueReport, WatchReport, WorkloadReport,
 };
 pub use sample::Sample;
 pub use stages::stage_table;

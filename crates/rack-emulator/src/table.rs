@@ -2,8 +2,8 @@
 
 use crate::circle::LoopReport;
 use crate::report::{
-    DeviceReport, DropReport, EdgeReport, FaultReport, LatencyReport, LinkReport, NoteReport, PinnedReport,
-    RunReport, WorkloadReport,
+    DeviceReport, DropReport, EdgeReport, FaultReport, GroupReport, LatencyReport, LinkReport, NoteReport,
+    PinnedReport, RunReport, WorkloadReport,
 };
 use std::fmt;
 
@@ -53,6 +53,8 @@ impl RunReport {
             Table::new(&LOOPS, self.loops.iter().map(loop_row)),
             Table::new(&EDGES, self.edges.iter().map(edge_row)),
             Table::new(&PINNED, self.pinned.iter().map(pinned_row)),
+            Table::new(&GROUPS, self.groups.iter().map(group_row)),
+            Table::new(&SERVERS, self.groups.iter().flat_map(server_rows)),
             Table::new(&NOTES, self.notes.iter().map(note_row)),
         ];
         tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
@@ -122,6 +124,50 @@ fn pinned_row(pinned: &PinnedReport) -> [String; 5] {
         per_mille.map_or("-".to_string(), |share| format!("{}.{} %", share / 10, share % 10)),
         helpers.collect::<Vec<_>>().join(", "),
     ]
+}
+
+const GROUPS: [&str; 7] = ["<group", "<switch", "changes", "calls", "came back", "lost", "<state"];
+
+fn group_row(group: &GroupReport) -> [String; 7] {
+    [
+        group.group.clone(),
+        group.switch.clone(),
+        group.changes.to_string(),
+        group.sent.to_string(),
+        group.returned.to_string(),
+        group.lost.to_string(),
+        if group.is_steady { "steady" } else { "changing" }.to_string(),
+    ]
+}
+
+const SERVERS: [&str; 10] = [
+    "<server",
+    "<group",
+    "<state",
+    "buckets",
+    "flows",
+    "began",
+    "calls",
+    "handled",
+    "extra steps",
+    "dropped",
+];
+
+fn server_rows(group: &GroupReport) -> impl Iterator<Item = [String; 10]> {
+    group.servers.iter().map(|server| {
+        [
+            server.name.clone(),
+            group.group.clone(),
+            server.standing.clone(),
+            server.buckets.to_string(),
+            server.flows.to_string(),
+            server.opened.to_string(),
+            server.calls.to_string(),
+            server.handled.to_string(),
+            server.extra_hops.to_string(),
+            server.dropped.to_string(),
+        ]
+    })
 }
 
 const WORKLOADS: [&str; 9] =

@@ -5,6 +5,8 @@ mod control;
 mod driven;
 mod edges;
 mod expect;
+mod grouped;
+mod groups;
 mod page;
 mod pinned;
 mod replaced;
@@ -85,6 +87,7 @@ impl Running {
         watch(&mut self.emulator).map_err(|why| refused(&why))?;
         let mut report = self.emulator.report();
         report.edges = self.control.edges.report(&mut self.emulator);
+        report.groups = self.control.groups.reports(&self.emulator);
         report.pinned = self.pinned.iter().map(|app| app.report(&report.links)).collect();
         Ok(report)
     }

@@ -1,5 +1,6 @@
 //! Each mistake with its message.
 
+mod groups;
 mod pinning;
 mod references;
 mod spares;
