@@ -56,8 +56,13 @@ struct snat_request_t {
 // The other address of our end.
 struct snat_response_t { bit<32> address; bit<16> port; }
 
-@remote(handler = "snat", group = "nat", key = { q.address, q.port, q.protocol },
-        config = "address=203.0.113.1 first=1024 last=5119 idle=120 quarantine=30")
+// A flow is all that is exchanged with a peer's port: both directions have this key, so that a group of servers can share the flows. The
+// handler keeps a mapping for `idle` seconds and its port for `quarantine`, and looks once a second.
+#ifndef SNAT_CONFIG
+#define SNAT_CONFIG "address=203.0.113.1 first=1024 last=5119 idle=120 quarantine=30"
+#define SNAT_KEEPS "152s"
+#endif
+@remote(handler = "snat", group = "nat", key = { q.peer, q.peer_port, q.protocol }, keeps = SNAT_KEEPS, config = SNAT_CONFIG)
 extern bool snat(in snat_request_t q, out snat_response_t r);
 
 parser SnatParser(packet_in packet, out headers_t hdr, inout metadata_t meta, inout standard_metadata_t std) {

@@ -7,6 +7,7 @@ use p4runtime_proto::p4::v1::{
     ForwardingPipelineConfig, ReadRequest, SetForwardingPipelineConfigRequest, StreamMessageResponse,
     Uint128, Update, WriteRequest,
 };
+use p4runtime_proto::p4rack::v1::steer_request::ChangeGroup;
 use p4runtime_proto::p4rack::v1::{SavedState, Thresholds, TraceRequest, TraceResponse};
 use p4runtime_server::{Pieces, Status, StreamId};
 
@@ -71,6 +72,8 @@ pub enum Steer {
     },
     /// Set thresholds of edges with spares; thresholds that are not given keep their values.
     SetThresholds(Thresholds),
+    /// A server of a group comes or goes. A rack does that beside its controller.
+    ChangeGroup(ChangeGroup),
     /// The streams of these controllers end, or of all if there are none here, and their election ids are forgotten.
     EndClients(Vec<u64>),
 }

@@ -19,7 +19,7 @@ use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{
     CapabilitiesResponse, DigestList, DigestListAck, GetForwardingPipelineConfigRequest,
     GetForwardingPipelineConfigResponse, IdleTimeoutNotification, SetForwardingPipelineConfigRequest,
-    StreamMessageRequest, StreamMessageResponse, WriteRequest, stream_message_request as asked,
+    StreamMessageRequest, StreamMessageResponse, Uint128, WriteRequest, stream_message_request as asked,
     stream_message_response as told,
 };
 use p4runtime_proto::p4rack::v1::Client;
@@ -157,6 +157,11 @@ impl<P: Planner + 'static> Controller<P> {
     /// Checks whether the sender of a `SetForwardingPipelineConfig` may make it.
     pub fn may_set_config(&self, head: &SetForwardingPipelineConfigRequest) -> Result<(), Status> {
         self.shared.state().server.may_set_config(head)
+    }
+
+    /// Checks whether the sender of a [`Steer`] may make it; operators have no election id.
+    pub fn may_steer(&self, election: Option<&Uint128>) -> Result<(), Status> {
+        election.map_or(Ok(()), |election| self.shared.state().server.may_steer(Some(election)))
     }
 
     /// Slow part of a call, to be run in another thread first; `None` if the call is quick, or its sender may not make

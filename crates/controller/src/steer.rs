@@ -50,6 +50,10 @@ pub(crate) async fn steer<P: Planner>(shared: &Shared<P>, steer: Steer) -> Resul
             state.edges.keep_out(at, ends, now)
         }
         Steer::SetThresholds(to) => thresholds::set(shared, &to).await,
+        Steer::ChangeGroup(_) => {
+            let why = "members of groups change in racks that one process runs";
+            Err(Status::new(Code::Unimplemented, why))
+        }
         Steer::EndClients(streams) => {
             let streams: Vec<StreamId> = streams.into_iter().map(StreamId).collect();
             let mut state = shared.state();

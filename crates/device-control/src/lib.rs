@@ -11,12 +11,14 @@ mod device_config;
 mod fill;
 mod flow_moves;
 mod gate;
+mod group_control;
 mod known;
 mod live;
 mod metric;
 mod one;
 mod plan;
 mod rack;
+mod rack_groups;
 mod remote;
 mod running;
 mod served;
@@ -47,6 +49,9 @@ pub use device_config::program_in_json;
 use device_config::{DeviceConfig, device_config, is_json};
 pub use fill::updates;
 pub use flow_moves::{End, FlowMoves, Moved, Side};
+pub use group_control::{
+    GroupControl, GroupStep, GroupTimes, RackGroup, Standing, group_refusal, write_group,
+};
 pub use known::Known;
 use known::KnownProgram;
 pub use metric::{Metric, PORT_LOST, PORT_RECEIVED, PORT_SENT, exposition, summary};

@@ -3,12 +3,16 @@
 //! Frames pass links and devices at one moment, so that none is inside while the controller works.
 
 use super::gate::Gate;
-use super::{Answers, Controlled, Event, Maker, Metric, Served, Splitter, metric, show};
+use super::rack_groups::{self, RackGroups};
+use super::{
+    Answers, Controlled, Event, GroupStep, Maker, Metric, RackGroup, Served, Splitter, metric, show,
+};
 use base_time::{Duration, Time};
 use controller::{
-    Agent, Answer, Ask, AskId, Call, Controller, DeviceId, Effect, Output, Ticket, Timing, Wires,
+    Agent, Answer, Ask, AskId, Call, Controller, DeviceId, Effect, Output, Reply, Steer, Ticket, Timing,
+    Wires,
 };
-use dataplane_api::Device;
+use dataplane_api::{Device, Output as Leaving};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{Entity, StreamMessageRequest};
 use p4runtime_proto::p4rack::v1::ShowResponse;
@@ -91,6 +95,8 @@ pub struct RackSwitch<C> {
     asks: VecDeque<(DeviceId, Option<AskId>, Ask)>,
     /// An agent that does a long write in slices.
     working: Option<Working>,
+    /// Groups of servers.
+    groups: RackGroups,
     /// The connection to the agents.
     pub channel: C,
 }
@@ -142,9 +148,16 @@ impl<C: Channel> RackSwitch<C> {
             counters: RackCounters::default(),
             asks: VecDeque::new(),
             working: None,
+            groups: RackGroups::default(),
             controller: Controller::new(splitter, device, epoch_ns, TIMING),
             channel,
         }
+    }
+
+    /// The same with groups of servers, whose members may change.
+    #[must_use]
+    pub fn with_groups(self, groups: Vec<RackGroup>) -> RackSwitch<C> {
+        RackSwitch { groups: RackGroups::new(groups), ..self }
     }
 
     /// The names of the devices.
@@ -206,7 +219,51 @@ impl<C: Channel> RackSwitch<C> {
         if !self.down.is_empty() {
             self.set_ports();
         }
+        let outputs = self.work_groups(now, &mut events);
+        self.take(outputs, &mut events);
         events
+    }
+
+    /// Does what the controllers of groups want.
+    fn work_groups(&mut self, now: Time, events: &mut Vec<Event>) -> Vec<Output> {
+        let mut outputs = vec![];
+        if self.groups.is_empty() {
+            return outputs;
+        }
+        self.groups.follow_plan(self.controller.rollout());
+        self.groups.follow(&mut self.agents);
+        self.groups.look(now);
+        while let Some((switch, steps)) = self.groups.step() {
+            for step in steps {
+                match step {
+                    GroupStep::Write(entries) => {
+                        if let Some(target) = self.agents.get_mut(switch).and_then(Agent::target) {
+                            rack_groups::write(target, &entries);
+                        }
+                    }
+                    GroupStep::HandIn(port, frame) => {
+                        outputs.extend(self.run(now, switch, port, frame, events));
+                    }
+                }
+            }
+            self.groups.look(now);
+        }
+        outputs
+    }
+
+    /// Runs a frame on a device, and what is before it.
+    fn process(&mut self, now: Time, device: usize, port: u32, frame: Vec<u8>) -> Vec<Leaving> {
+        if !self.groups.is_empty() {
+            self.groups.follow(&mut self.agents);
+            self.groups.came(device, port, &frame);
+        }
+        let Some(target) = self.agents.get_mut(device).and_then(Agent::target) else { return vec![] };
+        let left = match self.groups.front(device) {
+            Some(front) => front.process(&mut *target.switch(), port, frame, now),
+            None => target.process(port, &frame, now),
+        };
+        left.iter().for_each(|output| self.groups.left(device, output));
+        left
     }
 
     /// The next request, if an agent can begin with it. Between the slices of one that reads, there is room for writes of one slice.
@@ -338,8 +395,7 @@ impl<C: Channel> RackSwitch<C> {
         frame: Vec<u8>,
         events: &mut Vec<Event>,
     ) -> Vec<Output> {
-        let Some(target) = self.agents.get_mut(device).and_then(Agent::target) else { return vec![] };
-        let out = target.process(port, &frame, now);
+        let out = self.process(now, device, port, frame);
         out.into_iter().flat_map(|out| self.leave(now, device, out.port, out.frame, events)).collect()
     }
 
@@ -378,8 +434,7 @@ impl<C: Channel> RackSwitch<C> {
                 self.counters.endless += 1;
                 continue;
             }
-            let Some(target) = self.agents.get_mut(next).and_then(Agent::target) else { continue };
-            let out = target.process(entry, &frame, now);
+            let out = self.process(now, next, entry, frame);
             on_the_way.extend(out.into_iter().map(|out| (next, out.port, out.frame)));
         }
         outputs
@@ -401,6 +456,13 @@ impl<C: Channel> Served for RackSwitch<C> {
 
     fn call(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Event> {
         self.at(now);
+        if let Call::Steer(election, Steer::ChangeGroup(change)) = &call {
+            let may = self.controller.may_steer(election.as_ref());
+            let done = may.and_then(|()| self.groups.change(change, &self.names, now));
+            let mut events = self.perform(now, vec![]);
+            events.push(Event::Reply(ticket, Reply::Done(done)));
+            return events;
+        }
         let outputs = self.controller.call(now, ticket, call);
         self.perform(now, outputs)
     }
@@ -458,7 +520,11 @@ impl<C: Channel> Served for RackSwitch<C> {
         let mut outputs = vec![];
         for device in 0..self.agents.len() {
             let Some(target) = self.agents[device].target() else { continue };
-            for output in target.run_timers(now) {
+            let out = match self.groups.front(device) {
+                Some(front) => front.run_timers(&mut *target.switch(), now),
+                None => target.run_timers(now),
+            };
+            for output in out {
                 outputs.extend(self.leave(now, device, output.port, output.frame, &mut events));
             }
             let effects = self.agents[device].tick(now);
@@ -472,8 +538,14 @@ impl<C: Channel> Served for RackSwitch<C> {
     fn deadline(&mut self) -> Option<Time> {
         let timers = self.agents.iter_mut().filter_map(|agent| agent.target()?.switch().deadline());
         let timers: Option<Time> = timers.min();
+        let fronts = self.agents.iter_mut().enumerate().filter_map(|(at, agent)| {
+            let front = self.groups.front(at)?;
+            front.deadline(&*agent.target()?.switch())
+        });
+        let fronts: Option<Time> = fronts.min();
         let held = self.agents.iter().filter_map(Agent::deadline);
-        held.chain(timers).chain(self.controller.deadline()).min()
+        let own = [timers, fronts, self.groups.deadline(), self.controller.deadline()];
+        held.chain(own.into_iter().flatten()).min()
     }
 
     fn is_busy(&self) -> bool {
@@ -505,7 +577,7 @@ impl<C: Channel> Served for RackSwitch<C> {
     }
 
     fn show(&self) -> ShowResponse {
-        show::rack(&self.controller, &[])
+        ShowResponse { groups: self.groups.show(&self.names), ..show::rack(&self.controller, &[]) }
     }
 
     fn metrics(&mut self) -> Vec<Metric> {

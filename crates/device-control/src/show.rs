@@ -100,6 +100,7 @@ pub(super) fn rack(controller: &Controller<Splitter>, addresses: &[String]) -> S
         clients: controller.clients(),
         // Those are known where they are.
         ports: vec![],
+        groups: vec![],
         spares: controller.edges().into_iter().map(|edge| spares(edge, &name)).collect(),
     }
 }

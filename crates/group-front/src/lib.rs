@@ -11,11 +11,16 @@
 //!
 //! The device knows nothing of groups. A frame that is held counts as absorbed, and as created when it goes on.
 
+mod meter;
+
+pub use meter::Meter;
+
 use base_time::{Duration, Time};
 use dataplane_api::{Counters, Device, DropReason, EgressResult, Output, Port, QueueRecord, Queued, Replica};
 use server_groups::server::Limits;
 use server_groups::wire::{Flow, Read, Wire};
 use server_groups::{Effect, Member, Report, Server};
+use std::collections::VecDeque;
 
 /// How a member is set up.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -114,6 +119,33 @@ impl Front {
         };
         self.count(device);
         result
+    }
+
+    /// Runs a frame and all that comes of it to the end; the frames that leave.
+    pub fn process(&mut self, device: &mut dyn Device, port: Port, frame: Vec<u8>, now: Time) -> Vec<Output> {
+        let queued = self.ingress(device, port, frame, now);
+        self.drain(device, queued, now)
+    }
+
+    /// Runs what is due to the end: see [`Front::tick`].
+    pub fn run_timers(&mut self, device: &mut dyn Device, now: Time) -> Vec<Output> {
+        let queued = self.tick(device, now);
+        self.drain(device, queued, now)
+    }
+
+    fn drain(&mut self, device: &mut dyn Device, queued: Vec<Queued>, now: Time) -> Vec<Output> {
+        let (mut waiting, mut left) = (VecDeque::from(queued), vec![]);
+        let record = QueueRecord { enqueued: now, ..QueueRecord::default() };
+        while let Some(packet) = waiting.pop_front() {
+            let result = self.egress(device, packet, record, now);
+            left.extend(result.output);
+            waiting.extend(result.requeued);
+            for packet in result.again {
+                waiting.extend(device.resume(packet, now));
+                self.count(device);
+            }
+        }
+        left
     }
 
     /// When [`Front::tick`] is due, the device's timers included.

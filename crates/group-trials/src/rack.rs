@@ -10,7 +10,7 @@ use base_bits::Bits;
 use base_diag::{Diagnostic, SourceMap};
 use base_time::{Duration, Rng, Time};
 use control_writes::Match;
-use dataplane_api::{Device as _, Output, QueueRecord, Queued};
+use dataplane_api::{Device as _, Output};
 use device::{Options, Switch};
 use group_front::{Front, Settings};
 use ir_split::{DeviceIndex, GroupEdge, Part, Placement, Policy, Site};
@@ -162,7 +162,8 @@ impl<'p> Rack<'p> {
     /// With these members from the start.
     pub fn new(programs: &'p Programs, members: &[Member], seed: u64) -> Result<Rack<'p>> {
         let weights: Vec<_> = members.iter().map(|member| (*member, 1)).collect();
-        let limits = Limits { pins: 64, pins_of_bucket: 2, settle_after: us(40), patience: us(400) };
+        let limits =
+            Limits { pins: 64, pins_of_bucket: 2, settle_after: us(40), patience: us(400), open: 16 };
         let whole = ir_interp::switch(Arc::clone(&programs.whole), Options::default()).map_err(refused)?;
         let mut rack = Rack {
             programs,
@@ -248,13 +249,12 @@ impl<'p> Rack<'p> {
     fn at_server(&mut self, at: Member, frame: Option<Vec<u8>>) {
         let now = self.time();
         let Some(Server { front, device }) = self.servers.get_mut(&at) else { return };
-        let queued = match frame {
-            Some(frame) => front.ingress(device, LINK, frame, now),
-            None => front.tick(device, now),
+        let outputs = match frame {
+            Some(frame) => front.process(device, LINK, frame, now),
+            None => front.run_timers(device, now),
         };
-        let frames = drain(front, device, queued, now);
         let reports = front.take_reports();
-        for frame in frames {
+        for Output { frame, .. } in outputs {
             let time = self.arrival(true, at);
             self.at(time, Event::Up(at, frame));
         }
@@ -329,7 +329,11 @@ impl<'p> Rack<'p> {
                         self.switch.table_add(&entry.table, &keys, &entry.action, &args, None).map(|_| ())
                     })
                 }
-                None => self.switch.table_delete(&entry.table, &keys, None),
+                // A pin that ends may be gone already when its server dies.
+                None => {
+                    drop(self.switch.table_delete(&entry.table, &keys, None));
+                    Ok(())
+                }
             };
             made.map_err(|error| error.message)?;
         }
@@ -416,17 +420,4 @@ impl<'p> Rack<'p> {
 
 fn us(count: u64) -> u64 {
     Duration::from_us(count).as_ps()
-}
-
-/// The frames that come of these packets, in order.
-fn drain(front: &mut Front, device: &mut Switch, queued: Vec<Queued>, now: Time) -> Vec<Vec<u8>> {
-    let mut waiting = std::collections::VecDeque::from(queued);
-    let mut frames = vec![];
-    while let Some(packet) = waiting.pop_front() {
-        let result =
-            front.egress(device, packet, QueueRecord { enqueued: now, ..QueueRecord::default() }, now);
-        frames.extend(result.output.map(|output| output.frame));
-        waiting.extend(result.requeued);
-    }
-    frames
 }

@@ -100,8 +100,13 @@ pub struct Simulation {
 impl Simulation {
     /// A group of so many servers, which have joined.
     pub fn new(seed: u64, servers: u16, setting: Setting) -> Simulation {
-        let limits =
-            Limits { pins: setting.pins, pins_of_bucket: 16, settle_after: 10, patience: setting.patience() };
+        let limits = Limits {
+            pins: setting.pins,
+            pins_of_bucket: 16,
+            settle_after: 10,
+            patience: setting.patience(),
+            open: 32,
+        };
         let members: Vec<_> = (0..servers).map(|member| (Member(member), 1)).collect();
         let group = Group::new(&members, BUCKETS as usize, limits);
         let mut simulation = Simulation {

@@ -80,6 +80,8 @@ impl Isolated {
         };
         worker.start().map_err(ExternError)?;
         worker.save();
+        // Its `init` may have asked for a tick.
+        worker.tick_at_ns = worker.saved.tick_at_ns;
         Ok(Isolated(RefCell::new(worker)))
     }
 

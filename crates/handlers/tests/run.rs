@@ -48,10 +48,10 @@ int count_init(p4r_ctx *ctx, const char *config) {
 
 int count(p4r_ctx *ctx, const request_t *q, response_t *r) {
     struct memory *memory = p4r_memory(ctx);
-    if (request_t_op(q) == request_t_op_FAIL) return P4R_DROP;
+    if (request_t_op(q) == request_t_op_FAIL) { response_t_set_sum(r, 77); return P4R_DROP; }
     uint64_t *sum = &memory->sums[request_t_flow(q) % 16];
     *sum += memory->start + p4r_random_below(ctx, 100);
-    response_t_set_delta(r, (int16_t)(request_t_delta(q) - 1));
+    response_t_set_delta(r, (int16_t)(request_t_delta(q) < 0 ? request_t_delta(q) - 1 : 5));
     response_t_set_flag(r, !request_t_flag(q));
     response_t_set_wide(r, request_t_wide(q));
     response_t_set_mac(r, request_t_mac(q) + 1);
@@ -200,6 +200,10 @@ fn inline_and_isolated_are_the_same() {
     let mut fresh = instance(&built, Isolation::Inline);
     fresh.restore(&isolated.snapshot()).expect("another instance");
     assert_eq!(fresh.snapshot(), isolated.snapshot());
+    let mut fresh = instance(&built, Isolation::Process);
+    assert_ne!(fresh.deadline(), isolated.deadline());
+    fresh.restore(&isolated.snapshot()).expect("another instance");
+    assert_eq!(fresh.deadline(), isolated.deadline());
 }
 
 #[test]
@@ -339,6 +343,17 @@ fn a_crash_costs_what_is_after_the_last_snapshot() {
     assert_eq!(built.failures().all().1, 5);
     let text = format!("{:?}", built.failures().diagnostics());
     assert!(text.contains("killed it twice"), "{text}");
+}
+
+/// A timer whose call crashes does not go off again at once, without end.
+#[test]
+fn a_tick_that_crashes_is_not_due_again() {
+    let built = built("tick", &COUNT.replace("    memory->start++;\n", "    *(volatile int *)0 = 1;\n"));
+    let mut object = instance(&built, Isolation::Process);
+    assert_eq!(object.deadline(), Some(at(1000)));
+    object.tick(at(1000));
+    assert_eq!((object.deadline(), built.failures().all().1), (None, 1));
+    assert_eq!(ask(&mut *object, 3, 1, 1001)[5], Bits::from_bool(true), "it goes on");
 }
 
 /// What the plain build does not notice.

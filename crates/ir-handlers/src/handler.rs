@@ -21,6 +21,8 @@ pub struct Handler {
     pub group: Option<String>,
     /// Fields of the request that name a flow, in order; none if all packets are of one flow.
     pub key: Struct,
+    /// After so long without packets, it has nothing of a flow.
+    pub keeps: Option<Duration>,
     /// Text that the handler gets when it is made.
     pub config: String,
     /// The request.
@@ -101,6 +103,7 @@ impl Handler {
             name: remote.handler,
             group: remote.group,
             key,
+            keeps: remote.keeps,
             config: remote.config,
             request: made,
             response,

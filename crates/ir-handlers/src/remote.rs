@@ -1,5 +1,6 @@
-//! The text of `@remote(handler = "h", group = "g", key = { q.a, q.b }, config = "c")`.
+//! The text of `@remote(handler = "h", group = "g", key = { q.a, q.b }, keeps = "10s", config = "c")`.
 
+use base_time::Duration;
 use ir::{Annotation, AnnotationBody};
 
 /// The annotation's name.
@@ -14,6 +15,8 @@ pub struct Remote {
     pub group: Option<String>,
     /// Fields of the request that name a flow, each from the parameter on: `q.src` is `["q", "src"]`.
     pub key: Vec<Vec<String>>,
+    /// After so long without packets, the handler has nothing of a flow.
+    pub keeps: Option<Duration>,
     /// Text that the handler gets when it is made.
     pub config: String,
 }
@@ -26,7 +29,7 @@ impl Remote {
 
     fn read(annotation: &Annotation) -> Result<Remote, String> {
         let AnnotationBody::Tokens(text) = &annotation.body else {
-            return Err("`@remote` takes `handler`, `group`, `key` and `config`".to_string());
+            return Err("`@remote` takes `handler`, `group`, `key`, `keeps` and `config`".to_string());
         };
         let mut tokens = Tokens { rest: text };
         let mut remote = Remote::default();
@@ -42,9 +45,14 @@ impl Remote {
                 "group" => remote.group = Some(tokens.string()?),
                 "config" => remote.config = tokens.string()?,
                 "key" => remote.key = tokens.key()?,
+                "keeps" => {
+                    let text = tokens.string()?;
+                    let why = |why| format!("`keeps = \"{text}\"` is no duration: {why}");
+                    remote.keeps = Some(text.parse().map_err(why)?);
+                }
                 _ => {
                     return Err(format!(
-                        "`@remote` has no `{name}`, but `handler`, `group`, `key`, `config`"
+                        "`@remote` has no `{name}`, but `handler`, `group`, `key`, `keeps`, `config`"
                     ));
                 }
             }
@@ -176,11 +184,14 @@ mod tests {
 
     #[test]
     fn all_parts() {
-        let remote = read(r#"handler = "h1" , group = "g" , key = { q . a , q . b . c } , config = "a\"b""#);
+        let remote = read(
+            r#"handler = "h1" , group = "g" , key = { q . a , q . b . c } , keeps = "2s" , config = "a\"b""#,
+        );
         let wanted = Remote {
             handler: "h1".into(),
             group: Some("g".into()),
             key: vec![vec!["q".into(), "a".into()], vec!["q".into(), "b".into(), "c".into()]],
+            keeps: Some(Duration::from_s(2)),
             config: "a\"b".into(),
         };
         assert_eq!(remote, Ok(wanted));
@@ -195,8 +206,9 @@ mod tests {
             ("handler = \"h\" , handler = \"h\"", "`handler` is given twice"),
             (
                 "handler = \"h\" , size = 3",
-                "`@remote` has no `size`, but `handler`, `group`, `key`, `config`",
+                "`@remote` has no `size`, but `handler`, `group`, `key`, `keeps`, `config`",
             ),
+            ("handler = \"h\" , keeps = \"long\"", "`keeps = \"long\"` is no duration: a number is missing"),
             ("handler = \"h\" , key = { }", "`key` has no field"),
             ("handler = \"h\" , key = { q . a", "`}` is missing at the end"),
             ("handler = h", "`\"` is missing before `h`"),

@@ -3,7 +3,7 @@
 use crate::run::text::hex;
 use base_time::Duration;
 use p4runtime_proto::p4rack::v1::{
-    Metric, ShowResponse, Target, Thresholds, TraceResponse, show_response::State, target,
+    Group, Metric, Server, ShowResponse, Target, Thresholds, TraceResponse, show_response::State, target,
 };
 use std::fmt::Write;
 
@@ -15,6 +15,7 @@ pub fn show(shown: &ShowResponse) -> String {
         ("links", links(shown)),
         ("edges", edges(shown)),
         ("spares", spares(shown)),
+        ("groups", groups(shown, None)),
         ("ports", ports(shown)),
         ("counters", counters(shown, "", false)),
     ];
@@ -138,6 +139,37 @@ pub fn spares(shown: &ShowResponse) -> String {
         let _ = writeln!(out, "thresholds: {}", thresholds(of));
     }
     out
+}
+
+/// The groups of servers, or one of them: its calls, then each server on a line.
+pub fn groups(shown: &ShowResponse, name: Option<&str>) -> String {
+    let is_it = |group: &&Group| name.is_none_or(|name| name == group.name);
+    shown.groups.iter().filter(is_it).map(group).collect()
+}
+
+fn group(group: &Group) -> String {
+    let state = if group.is_steady { "steady" } else { "changing" };
+    let Group { name, switch, changes, sent, returned, servers, .. } = group;
+    let lost = sent.saturating_sub(*returned);
+    let head = format!(
+        "{name} at {switch}: {state}, {changes} changes, {sent} calls, {returned} returned, {lost} lost\n"
+    );
+    let row = |server: &Server| {
+        let weight = if server.weight > 0 { format!("weight {}", server.weight) } else { "-".to_string() };
+        vec![
+            format!("  {}", server.device),
+            server.standing.clone(),
+            weight,
+            format!("{} buckets", server.buckets),
+            format!("{} flows", server.flows),
+            format!("{} began", server.opened),
+            format!("{} calls", server.calls),
+            format!("{} handled", server.handled),
+            format!("{} extra steps", server.extra_steps),
+            format!("{} dropped", server.dropped),
+        ]
+    };
+    head + &table(servers.iter().map(row).collect())
 }
 
 /// Names as in RACK.toml.

@@ -8,7 +8,7 @@ pub use handlers::{Built, Isolation};
 use handlers::Sources;
 use ir::Program;
 use ir_handlers::Handler;
-use rack_model::{App, DeviceId, Placement, Policy, Rack};
+use rack_model::{App, Placement, Policy, Rack, Spanned};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -112,6 +112,23 @@ pub(crate) fn mark(program: &mut Program) {
     ir_split::handler_calls(program, &names);
 }
 
+/// The handlers of a program with the regions of their calls.
+pub(crate) fn calls(program: &Program) -> Result<Vec<(Handler, Vec<ir::Name>)>, Vec<Diagnostic>> {
+    let found = ir_handlers::handlers(program);
+    let marks = if found.is_empty() { vec![] } else { ir_split::marks(program)? };
+    let with_regions = |(id, handler): (ir::InstanceId, Handler)| {
+        let instance = &program.instance(id).control_plane_name;
+        let is_own = |name: &str| {
+            let rest = name.strip_prefix(handler.name.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+        };
+        let own = marks.iter().filter(|mark| mark.state.contains(instance) && is_own(&mark.name));
+        let own = own.map(|mark| mark.name.clone()).collect();
+        (handler, own)
+    };
+    Ok(found.into_iter().map(with_regions).collect())
+}
+
 /// An app's placement with the regions of its handlers: those that it does not place run where the handler's group says.
 pub(crate) fn placed(
     rack: &Rack,
@@ -119,42 +136,36 @@ pub(crate) fn placed(
     regions: &[Placement],
     program: &Program,
 ) -> Result<Vec<Placement>, Vec<Diagnostic>> {
-    let mut placed = regions.to_vec();
-    let found = ir_handlers::handlers(program);
-    if found.is_empty() {
-        return Ok(placed);
-    }
-    let (marks, mut wrong) = (ir_split::marks(program)?, vec![]);
-    for (id, handler) in found {
-        let Some(group) = &handler.group else { continue };
-        let instance = &program.instance(id).control_plane_name;
-        let is_own = |name: &str| {
-            let rest = name.strip_prefix(handler.name.as_str());
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
-        };
-        let own = marks.iter().filter(|mark| mark.state.contains(instance) && is_own(&mark.name));
-        let free: Vec<_> =
-            own.filter(|mark| !regions.iter().any(|p| p.region.value == mark.name.as_str())).collect();
-        if free.is_empty() {
+    let (mut placed, mut wrong) = (regions.to_vec(), vec![]);
+    for (handler, own) in calls(program)? {
+        let Some(name) = &handler.group else { continue };
+        let is_placed = |region: &ir::Name| regions.iter().any(|p| p.region.value == region.as_str());
+        let free = own.into_iter().filter(|region| !is_placed(region));
+        let mut free = free.map(|region| Spanned::new(region.to_string(), app.span)).peekable();
+        if free.peek().is_none() {
             continue;
         }
-        let Some(device) = rack.devices.iter().position(|device| device.name.value == *group) else {
-            let names = rack.devices.iter().map(|device| device.name.value.as_str());
-            let title = format!("there is no group and no device `{group}`");
+        if let Some(group) = rack.groups.iter().find(|group| group.name.value == *name) {
+            placed.extend(free.filter_map(|region| Placement::on_group(region, group, app.span)));
+            continue;
+        }
+        let Some(device) = rack.device(name) else {
+            let groups = rack.groups.iter().map(|group| group.name.value.as_str());
+            let names = rack.devices.iter().map(|device| device.name.value.as_str()).chain(groups);
+            let title = format!("there is no group and no device `{name}`");
             let problem = Diagnostic::error(codes::HANDLER_GROUP, title)
                 .at(handler.span, format!("`{}` runs there", handler.name));
-            wrong.push(problem.suggest_or(group, names, |d| {
+            wrong.push(problem.suggest_or(name, names, |d| {
                 d.help(format!("place it in the app's `map`: `{} = \"DEVICE\"`", handler.name))
             }));
             continue;
         };
-        let device = DeviceId(device as u32);
         if device == app.origin.value {
             continue;
         }
-        placed.extend(free.into_iter().map(|mark| Placement {
-            region: rack_model::Spanned::new(mark.name.to_string(), app.span),
-            device: rack_model::Spanned::new(device, app.span),
+        placed.extend(free.map(|region| Placement {
+            region,
+            device: Spanned::new(device, app.span),
             spares: vec![],
             policy: Policy::Call,
         }));

@@ -13,6 +13,7 @@ pub mod files;
 pub mod flows;
 pub mod for_bmv2;
 pub mod functions;
+pub mod groups;
 pub mod handlers;
 pub mod idle;
 pub mod job;

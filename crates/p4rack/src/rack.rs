@@ -4,6 +4,7 @@ use crate::captures;
 use crate::entries::{self, Entries, has};
 use crate::files::Disk;
 use crate::flows::{self, FlowMove, Unpinned};
+use crate::groups;
 use crate::handlers::{self, Offers};
 use crate::merged::{self, Joined, Sharer, Sharing};
 use crate::pinned;
@@ -199,7 +200,7 @@ pub fn load_as(
     let sources = map.files().map(|file| PathBuf::from(file.name().as_str())).collect();
     let mut made = vec![];
     for (at, (model, read)) in rack.apps.iter().zip(apps).enumerate() {
-        let ReadApp { program, entries, sharing, offers, pinned, unpinned } = read;
+        let ReadApp { mut program, entries, sharing, offers, pinned, unpinned } = read;
         let name = &model.name.value;
         let (placement, split, costs) = match &model.map {
             Regions::Planned => {
@@ -211,6 +212,7 @@ pub fn load_as(
             Regions::ByHand(regions) => {
                 report(Step::Split(name));
                 let regions = handlers::placed(&rack, model, regions, &program)?;
+                program = groups::with_flows(&rack, &regions, program)?;
                 let placement = by_hand(&rack, at, &regions, &program)?;
                 let split = split(&program, &placement).map_err(|found| {
                     // An affinity leaves no choice of maps.
@@ -256,14 +258,16 @@ pub fn trace(
 ) -> Result<Vec<(String, Traced)>, Vec<Diagnostic>> {
     let Read { rack, apps, rules, .. } = read(path, extra_defines, map, &|_| ())?;
     let mut traced = vec![];
-    for (at, (model, ReadApp { program, .. })) in rack.apps.iter().zip(apps).enumerate() {
+    for (at, (model, ReadApp { mut program, .. })) in rack.apps.iter().zip(apps).enumerate() {
         let placement = match &model.map {
             Regions::Planned => {
                 let mut problem = RackProblem::new(&rack, at, program.clone(), &rules, &[])?;
                 problem.best().map_err(|found| in_app(found, model))?.0
             }
             Regions::ByHand(regions) => {
-                by_hand(&rack, at, &handlers::placed(&rack, model, regions, &program)?, &program)?
+                let regions = handlers::placed(&rack, model, regions, &program)?;
+                program = groups::with_flows(&rack, &regions, program)?;
+                by_hand(&rack, at, &regions, &program)?
             }
         };
         let mut app = ir_split::trace(&program, &placement, shown);

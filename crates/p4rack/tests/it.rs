@@ -18,6 +18,7 @@ mod explanations;
 mod fat_tree;
 mod feed;
 mod flow_order;
+mod groups;
 mod handlers;
 mod headerless;
 mod jobs;

@@ -46,6 +46,7 @@ impl Rack for Front {
             Some(What::EndClients(end)) => Steer::EndClients(end.streams),
             Some(What::KeepOut(keep)) => Steer::KeepOut { device: keep.device, ends: keep.ends },
             Some(What::SetThresholds(set)) => Steer::SetThresholds(set.thresholds.unwrap_or_default()),
+            Some(What::ChangeGroup(change)) => Steer::ChangeGroup(change),
             Some(What::Replace(replace)) => Steer::Replace(replace.regions),
             Some(What::AddPort(add)) => {
                 self.ask(|reply| Command::AddPort(add.port, reply)).await?;

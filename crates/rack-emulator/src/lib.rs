@@ -57,8 +57,8 @@ pub use node::medium;
 pub use pcap::Pcap;
 pub use pinned::{MoveReport, MoveTotals, PinnedReport, ShareReport};
 pub use report::{
-    DeviceReport, DropReport, EdgeReport, FaultReport, LatencyReport, LinkReport, NoteReport, RunReport,
-    ValueReport, WatchReport, WorkloadReport,
+    DeviceReport, DropReport, EdgeReport, FaultReport, GroupReport, LatencyReport, LinkReport, NoteReport,
+    RunReport, ServerReport, ValueReport, WatchReport, WorkloadReport,
 };
 pub use sample::Sample;
 pub use stages::stage_table;

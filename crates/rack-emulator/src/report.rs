@@ -48,8 +48,55 @@ pub struct RunReport {
     /// Apps whose flows are pinned, as their owner has reported them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pinned: Vec<PinnedReport>,
+    /// Groups of servers, as their owner has reported them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<GroupReport>,
     /// Actions of the controller, in order.
     pub notes: Vec<NoteReport>,
+}
+
+/// A group of servers.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct GroupReport {
+    /// Name of the group.
+    pub group: String,
+    /// The switch that calls it.
+    pub switch: String,
+    /// Changes of its members: servers that were added, drained or removed, and deaths.
+    pub changes: u64,
+    /// No bucket is between two servers.
+    pub is_steady: bool,
+    /// Calls that have left the switch.
+    pub sent: u64,
+    /// Calls that have come back.
+    pub returned: u64,
+    /// Calls that have not come back: lost, or on their way.
+    pub lost: u64,
+    /// In the order of the rack's file.
+    pub servers: Vec<ServerReport>,
+}
+
+/// A server of a group.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct ServerReport {
+    /// The device's name.
+    pub name: String,
+    /// `member`, `joining`, `draining`, `leaving`, `dead`, `out`.
+    pub standing: String,
+    /// Buckets whose new flows it gets.
+    pub buckets: u64,
+    /// Flows whose state it has.
+    pub flows: u64,
+    /// Flows that began there.
+    pub opened: u64,
+    /// Calls that the switch has sent there.
+    pub calls: u64,
+    /// Packets that it has handled.
+    pub handled: u64,
+    /// Packets that took one more step from there: to another server, and back.
+    pub extra_hops: u64,
+    /// Packets and frames that it has dropped or refused before its device.
+    pub dropped: u64,
 }
 
 /// An edge to a device with spares.
@@ -285,6 +332,7 @@ impl Emulator {
             loops: self.loops().to_vec(),
             edges: vec![],
             pinned: vec![],
+            groups: vec![],
             notes: self
                 .notes
                 .iter()

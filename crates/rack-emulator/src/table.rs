@@ -3,8 +3,8 @@
 use crate::circle::LoopReport;
 use crate::pinned;
 use crate::report::{
-    DeviceReport, DropReport, EdgeReport, FaultReport, LatencyReport, LinkReport, NoteReport, RunReport,
-    WorkloadReport,
+    DeviceReport, DropReport, EdgeReport, FaultReport, GroupReport, LatencyReport, LinkReport, NoteReport,
+    RunReport, WorkloadReport,
 };
 use std::fmt;
 
@@ -57,6 +57,8 @@ impl RunReport {
             Table::new(&pinned::TOTALS, self.pinned.iter().filter_map(pinned::totals_row)),
             Table::new(&pinned::SHARES, self.pinned.iter().flat_map(pinned::share_rows)),
             Table::new(&pinned::MOVES, self.pinned.iter().flat_map(pinned::move_rows)),
+            Table::new(&GROUPS, self.groups.iter().map(group_row)),
+            Table::new(&SERVERS, self.groups.iter().flat_map(server_rows)),
             Table::new(&NOTES, self.notes.iter().map(note_row)),
         ];
         tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
@@ -112,6 +114,50 @@ fn edge_row(edge: &EdgeReport) -> [String; 5] {
         edge.used.clone().unwrap_or_else(|| "none".to_string()),
         edge.changes.to_string(),
     ]
+}
+
+const GROUPS: [&str; 7] = ["<group", "<switch", "changes", "calls", "came back", "lost", "<state"];
+
+fn group_row(group: &GroupReport) -> [String; 7] {
+    [
+        group.group.clone(),
+        group.switch.clone(),
+        group.changes.to_string(),
+        group.sent.to_string(),
+        group.returned.to_string(),
+        group.lost.to_string(),
+        if group.is_steady { "steady" } else { "changing" }.to_string(),
+    ]
+}
+
+const SERVERS: [&str; 10] = [
+    "<server",
+    "<group",
+    "<state",
+    "buckets",
+    "flows",
+    "began",
+    "calls",
+    "handled",
+    "extra steps",
+    "dropped",
+];
+
+fn server_rows(group: &GroupReport) -> impl Iterator<Item = [String; 10]> {
+    group.servers.iter().map(|server| {
+        [
+            server.name.clone(),
+            group.group.clone(),
+            server.standing.clone(),
+            server.buckets.to_string(),
+            server.flows.to_string(),
+            server.opened.to_string(),
+            server.calls.to_string(),
+            server.handled.to_string(),
+            server.extra_hops.to_string(),
+            server.dropped.to_string(),
+        ]
+    })
 }
 
 const WORKLOADS: [&str; 9] =

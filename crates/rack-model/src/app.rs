@@ -15,6 +15,7 @@
 //!                               # Acl = { device = "nic", spares = ["nic2"] }: a spare takes over when the device fails
 //! policy = "direct"             # after a region, the packet goes to the device of the next section; "call": first back to the device around the region;
 //!                               # "failover": as "direct", with spares; "shard": R = { devices = ["nic1", "nic2"], policy = "shard" }, flows are divided
+//!                               # map = { R = "nat" } with the name of a `[[group]]`: its servers share the flows, see `group.rs`
 //! spares = ["nic2"]             # of all regions in `map` that name no spares of their own, in order. A number, with `map = "plan"`: so many for each
 //!                               # device, which the planner chooses
 //! failover = { tick = "1ms" }   # thresholds, where they differ from those of the rack: see `failover.rs`
@@ -36,6 +37,7 @@
 //! frames.
 
 use crate::failover::{self, Failover, FailoverKeys};
+use crate::group::{self, Group};
 use crate::names::Names;
 use crate::pinning::{self, Pinning};
 use crate::section::{Item, Reader, Section};
@@ -152,7 +154,7 @@ pub struct Placement {
     pub region: Spanned<String>,
     /// Device of the region.
     pub device: Spanned<DeviceId>,
-    /// Devices that take over, in order, where those before have failed; those that share the flows, under `Shard`.
+    /// Devices that take over, in order, where those before have failed; those that share the flows, under `Shard` and `Group`.
     pub spares: Vec<Spanned<DeviceId>>,
     /// How control leaves it.
     pub policy: Policy,
@@ -170,6 +172,17 @@ pub enum Policy {
     Failover,
     /// To where it is needed next; flows are divided among several devices.
     Shard,
+    /// Back to the device around the region; the servers of a group share the flows.
+    Group,
+}
+
+impl Placement {
+    /// A region on a group; none if the group has no servers.
+    pub fn on_group(region: Spanned<String>, group: &Group, span: Span) -> Option<Placement> {
+        let (first, others) = group.servers.split_first()?;
+        let device = Spanned::new(first.value, span);
+        Some(Placement { region, device, spares: others.to_vec(), policy: Policy::Group })
+    }
 }
 
 /// How hand-overs travel.
@@ -189,7 +202,7 @@ const POLICIES: [(&str, Option<Policy>); 5] = [
     ("call", Some(Policy::Call)),
     ("failover", Some(Policy::Failover)),
     ("shard", Some(Policy::Shard)),
-    ("group", None),
+    ("group", Some(Policy::Group)),
 ];
 
 const RUNTIMES: [(&str, Option<Runtime>); 3] = [
@@ -206,6 +219,7 @@ pub(crate) fn read(
     r: &mut Reader,
     item: Item<'_>,
     names: &Names,
+    groups: &[Group],
     usual_failover: &FailoverKeys,
 ) -> Option<App> {
     let mut s = Section::new(r, "this app".to_string(), item.span, item)?;
@@ -229,7 +243,7 @@ pub(crate) fn read(
         None => (vec![], 0),
     };
     let policy_span = policy.as_ref().map(|policy| policy.span);
-    let usual = Usual { policy, spares: named };
+    let usual = Usual { policy, spares: named, groups };
     let map = s.optional(r, "map", |r, i| regions(r, i, &usual, device));
     if let Some(Spanned { value: Regions::Planned, .. }) = &map {
         let only = "plans support the policies `direct` and `failover`";
@@ -244,7 +258,7 @@ pub(crate) fn read(
             Some(Spanned { value: Policy::Direct, span }) if planned_spares > 0 => {
                 r.bad_value(*span, "a policy without spares", "spares need the policy `failover`");
             }
-            Some(Spanned { value: Policy::Shard, span }) => {
+            Some(Spanned { value: Policy::Shard | Policy::Group, span }) => {
                 r.bad_value(*span, "flows of planned regions cannot be divided", only);
             }
             _ => {}
@@ -428,17 +442,18 @@ fn shares(r: &mut Reader, item: Item<'_>) -> Option<Vec<(Spanned<String>, Spanne
     Some(entries.filter_map(share).collect())
 }
 
-/// Policy and spares of the regions that say nothing.
+/// Policy and spares of the regions that say nothing, and the groups that they may name.
 #[derive(Default)]
-pub(crate) struct Usual {
+pub(crate) struct Usual<'g> {
     policy: Option<Spanned<Policy>>,
     spares: Vec<Spanned<DeviceId>>,
+    groups: &'g [Group],
 }
 
 pub(crate) fn regions<'t>(
     r: &mut Reader,
     item: Item<'t>,
-    usual: &Usual,
+    usual: &Usual<'_>,
     device_of: impl Fn(&mut Reader, Item<'t>) -> Option<DeviceId>,
 ) -> Option<Regions> {
     let table = match item.value {
@@ -452,6 +467,9 @@ pub(crate) fn regions<'t>(
     let entries = r.entries(table);
     let read = entries.into_iter().filter_map(|entry| {
         let region = Spanned::new(entry.key.to_string(), entry.key_span);
+        if let Some(group) = group::named(usual.groups, entry.item) {
+            return Placement::on_group(region, group, entry.item.span);
+        }
         if !matches!(entry.item.value, DeValue::Table(_)) {
             let device = Spanned::new(device_of(r, entry.item)?, entry.item.span);
             return placement(r, region, device, None, usual);
@@ -482,7 +500,7 @@ fn placement(
     region: Spanned<String>,
     device: Spanned<DeviceId>,
     own: Option<Own>,
-    usual: &Usual,
+    usual: &Usual<'_>,
 ) -> Option<Placement> {
     let (own_policy, own_spares) = own.unwrap_or_default();
     let names_spares = own_spares.is_some();
@@ -509,6 +527,11 @@ fn placement(
     if let Some(Spanned { value: Policy::Shard, span }) = policy {
         let why = format!("write `{} = {{ devices = [...], policy = \"shard\" }}`", region.value);
         r.bad_value(*span, "nothing to divide flows among", why);
+        return None;
+    }
+    if let Some(Spanned { value: Policy::Group, span }) = policy {
+        let why = format!("write `{} = \"GROUP\"`, with the name of a `[[group]]`", region.value);
+        r.bad_value(*span, "no group", why);
         return None;
     }
     let inferred = if spares.is_empty() { Policy::Direct } else { Policy::Failover };

@@ -41,6 +41,11 @@ impl Names {
         }
     }
 
+    /// True if a node is called `name`.
+    pub fn has(&self, name: &str) -> bool {
+        self.nodes.iter().any(|(known, ..)| known == name)
+    }
+
     /// The node called `name`; reported if missing.
     pub fn node(&self, r: &mut Reader, name: Spanned<&str>) -> Option<NodeId> {
         let found = self.nodes.iter().find(|(known, ..)| known == name.value);

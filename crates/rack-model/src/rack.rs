@@ -1,8 +1,8 @@
 //! The whole rack, with queries.
 
 use crate::{
-    App, Control, Device, DeviceId, End, Fault, Host, HostId, Link, LinkId, Move, NodeId, Planning, Replace,
-    Spanned, Stage, Workload,
+    App, Control, Device, DeviceId, End, Fault, Group, Host, HostId, Link, LinkId, Membership, Move, NodeId,
+    Planning, Replace, Spanned, Stage, Workload,
 };
 use base_time::Time;
 
@@ -21,6 +21,10 @@ pub struct Rack {
     pub hosts: Vec<Host>,
     /// Links.
     pub links: Vec<Link>,
+    /// Groups of servers.
+    pub groups: Vec<Group>,
+    /// Changes of their members, while it runs.
+    pub memberships: Vec<Membership>,
     /// Programs.
     pub apps: Vec<App>,
     /// Traffic.
@@ -48,6 +52,8 @@ impl Default for Rack {
             devices: vec![],
             hosts: vec![],
             links: vec![],
+            groups: vec![],
+            memberships: vec![],
             apps: vec![],
             workloads: vec![],
             faults: vec![],

@@ -6,7 +6,7 @@ use crate::names::Names;
 use crate::section::{Entry, Item, Reader, Section};
 use crate::{
     Control, Device, DeviceId, Host, HostId, NodeId, Planning, Rack, Spanned, app, control, device, fault,
-    host, legacy, link, moves, plan, stage, value, workload,
+    group, host, legacy, link, moves, plan, stage, value, workload,
 };
 use base_diag::codes::rack;
 use base_diag::{Diagnostic, Span};
@@ -78,6 +78,8 @@ fn read_file(r: &mut Reader, table: &DeTable<'_>) -> Draft {
     let devices = named(r, file.entry("device"), "device");
     let hosts = named(r, file.entry("host"), "host");
     let links = listed(r, file.entry("link"), "link");
+    let groups = listed(r, file.entry("group"), "group");
+    let memberships = listed(r, file.entry("membership"), "membership");
     let apps = listed(r, file.entry("app"), "app");
     let workloads = listed(r, file.entry("workload"), "workload");
     let faults = listed(r, file.entry("fault"), "fault");
@@ -111,8 +113,17 @@ fn read_file(r: &mut Reader, table: &DeTable<'_>) -> Draft {
         failover::merged(r, Some(entry.key_span), &keys, &FailoverKeys::default());
         keys
     });
+    for item in groups {
+        let group = group::read(r, item, &names, &rack.groups);
+        rack.groups.extend(group);
+    }
+    for item in memberships {
+        rack.memberships.extend(group::read_membership(r, item, &names, &rack.groups));
+    }
+    group::check(r, &rack.groups, &rack.memberships, &names);
     for item in apps {
-        rack.apps.extend(app::read(r, item, &names, &failover));
+        let app = app::read(r, item, &names, &rack.groups, &failover);
+        rack.apps.extend(app);
     }
     for (index, item) in workloads.into_iter().enumerate() {
         rack.workloads.extend(workload::read(r, item, &names, index));

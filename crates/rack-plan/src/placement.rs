@@ -29,6 +29,7 @@ pub fn by_hand(
         rack_model::Policy::Call => ir_split::Policy::Call,
         rack_model::Policy::Failover => ir_split::Policy::Failover,
         rack_model::Policy::Shard => ir_split::Policy::Shard,
+        rack_model::Policy::Group => ir_split::Policy::Group,
     };
     let devices = |p: &rack_model::Placement| {
         let all = std::iter::once(&p.device).chain(&p.spares);

@@ -22,6 +22,21 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// The sums.
+    pub fn plus(&self, other: &Counters) -> Counters {
+        let Counters { handled, extra_hops, opened, no_room, not_held, no_answer, stray, refused } = *self;
+        Counters {
+            handled: handled + other.handled,
+            extra_hops: extra_hops + other.extra_hops,
+            opened: opened + other.opened,
+            no_room: no_room + other.no_room,
+            not_held: not_held + other.not_held,
+            no_answer: no_answer + other.no_answer,
+            stray: stray + other.stray,
+            refused: refused + other.refused,
+        }
+    }
+
     /// Packets dropped here.
     pub fn dropped(&self) -> u64 {
         self.no_room + self.not_held + self.no_answer + self.stray

@@ -23,11 +23,13 @@ pub struct Limits {
     pub settle_after: u64,
     /// An order without an answer is given again after this time.
     pub patience: u64,
+    /// Rows whose servers are asked at one time, each by one order: a port's queue has to take them.
+    pub open: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { pins: 1024, pins_of_bucket: 16, settle_after: 100_000_000, patience: 10_000_000 }
+        Limits { pins: 1024, pins_of_bucket: 16, settle_after: 100_000_000, patience: 10_000_000, open: 32 }
     }
 }
 
@@ -161,17 +163,22 @@ impl<F: Clone + Ord> Group<F> {
         self.untold.is_empty() && pins_are && self.rows.iter().zip(&self.wishes).all(is_there)
     }
 
+    /// A member, without its buckets and pins.
+    pub fn standing(&self, member: Member) -> Option<MemberStatus> {
+        let Standing { weight, joined, draining, leaving } = *self.members.get(&member)?;
+        Some(MemberStatus { weight, joined, draining, leaving, ..MemberStatus::default() })
+    }
+
     /// The members.
     pub fn status(&self) -> BTreeMap<Member, MemberStatus> {
         let count = |of: &dyn Fn(&Row) -> bool| self.rows.iter().filter(|state| of(&state.row)).count();
-        let status = |(&member, standing): (&Member, &Standing)| {
-            let Standing { weight, joined, draining, leaving } = *standing;
+        let status = |&member: &Member| {
             let current = count(&|row| row.current == member);
             let previous = count(&|row| row.previous == Some(member));
             let pins = self.pins.values().filter(|pin| pin.state.row.current == member).count();
-            (member, MemberStatus { weight, joined, draining, leaving, current, previous, pins })
+            (member, MemberStatus { current, previous, pins, ..self.standing(member).unwrap_or_default() })
         };
-        self.members.iter().map(status).collect()
+        self.members.keys().map(status).collect()
     }
 
     /// A member comes, or one that was leaving stays.
@@ -281,7 +288,7 @@ impl<F: Clone + Ord> Group<F> {
 
     /// Time has passed.
     pub fn poll(&mut self, now: u64) {
-        let Limits { pins, patience, settle_after, pins_of_bucket } = self.limits;
+        let Limits { pins, patience, settle_after, pins_of_bucket, open } = self.limits;
         let is_late = |at: u64| now.saturating_sub(at) >= patience;
         let untold: Vec<_> =
             self.untold.iter().filter(|(_, at)| is_late(**at)).map(|(member, _)| *member).collect();
@@ -290,14 +297,29 @@ impl<F: Clone + Ord> Group<F> {
         }
         let reserved = self.rows.iter().map(|state| state.reserved()).sum::<usize>();
         let mut free = pins.saturating_sub(self.pins.len() + reserved);
+        let states = self.rows.iter().chain(self.pins.values().map(|pin| &pin.state));
+        let is_asked = |state: &&RowState<F>| !matches!(state.phase, Phase::Steady | Phase::Moved { .. });
+        let open = open.saturating_sub(states.filter(is_asked).count());
         let rows: Vec<_> = (0..self.rows.len() as u32).map(RowId::bucket).collect();
         let ids = rows
             .into_iter()
             .chain(self.pins.iter().map(|(f, pin)| RowId { bucket: pin.bucket, pin: Some(f.clone()) }));
-        for id in ids.collect::<Vec<_>>() {
+        let ids: Vec<_> = ids.collect();
+        // Those that have waited longest come first.
+        let mut due: Vec<(u64, usize)> = vec![];
+        for (at, id) in ids.iter().enumerate() {
+            if let Some(Phase::Moved { since }) = self.state(id).map(|state| &state.phase)
+                && now.saturating_sub(*since) >= settle_after
+            {
+                due.push((*since, at));
+            }
+        }
+        due.sort_unstable();
+        let asked: BTreeSet<usize> = due.into_iter().take(open).map(|(_, at)| at).collect();
+        for (at, id) in ids.into_iter().enumerate() {
             let Some(state) = self.state(&id) else { continue };
             match (&mut state.phase, state.row.previous) {
-                (Phase::Moved { since }, Some(_)) if now.saturating_sub(*since) >= settle_after => {
+                (Phase::Moved { .. }, Some(_)) if asked.contains(&at) => {
                     // The one flow of a pin needs no other pin.
                     let most = if id.pin.is_some() { 1 } else { pins_of_bucket.min(free) };
                     free -= if id.pin.is_some() { 0 } else { most };

@@ -95,10 +95,23 @@ impl Wire {
     }
 
     fn is_own(&self, frame: &[u8]) -> bool {
-        let is_alike = get(frame, self.alike) == get(&self.header, self.alike);
-        frame.len() >= self.header.len()
-            && is_alike
-            && get(frame, self.section).is_some_and(|id| self.sections.contains(&id))
+        self.is_alike(frame) && get(frame, self.section).is_some_and(|id| self.sections.contains(&id))
+    }
+
+    /// A hand-over of the program.
+    fn is_alike(&self, frame: &[u8]) -> bool {
+        frame.len() >= self.header.len() && get(frame, self.alike) == get(&self.header, self.alike)
+    }
+
+    /// The member that a call is for which leaves the switch; none of other frames.
+    pub fn call_to(&self, frame: &[u8]) -> Option<Member> {
+        let is_call = self.is_own(frame) && get(frame, self.kind) == Some(FIRST);
+        member(get(frame, self.to).filter(|_| is_call)?)
+    }
+
+    /// True of a call that comes back from a member.
+    pub fn comes_back(&self, frame: &[u8]) -> bool {
+        self.is_alike(frame) && !self.is_own(frame)
     }
 
     fn parse(&self, frame: Vec<u8>) -> Option<Frame<Flow, Vec<u8>>> {

@@ -99,6 +99,7 @@ fn switch(one: bool) -> Switch {
         made: (app.parts.clone(), app.texts.clone()),
         updates,
         hold_down: base_time::Duration::ZERO,
+        groups: vec![],
     }))
 }
 

@@ -11,7 +11,7 @@ use p4rack::run::spec::{HexPacket, hex_packet};
 use p4rack::{ctl, rack};
 use p4runtime_proto::p4rack::v1::show_response::State;
 use p4runtime_proto::p4rack::v1::steer_request::{
-    AddPort, EndClients, Hold, KeepOut, Release, RemovePort, Replace, Reset, What,
+    AddPort, ChangeGroup, EndClients, Hold, KeepOut, Release, RemovePort, Replace, Reset, What, change_group,
 };
 use p4runtime_proto::p4rack::v1::{SavedState, SteerRequest, Thresholds, steer_request};
 use p4runtime_proto::{Message, to_json};
@@ -62,6 +62,13 @@ enum Command {
     Spares {
         #[command(subcommand)]
         change: Option<SparesChange>,
+    },
+    /// Show the groups of servers: calls, and each server's buckets, flows and packets; add, remove or drain a server
+    Group {
+        /// Name of the group; all groups without it
+        name: Option<String>,
+        #[command(subcommand)]
+        change: Option<GroupChange>,
     },
     /// Show counters and table occupancy
     Counters {
@@ -126,6 +133,39 @@ enum Command {
         /// RACK.toml (or its directory) with the same devices and the same program
         rack: PathBuf,
     },
+}
+
+#[derive(clap::Subcommand)]
+enum GroupChange {
+    /// Give a server new flows
+    Add {
+        /// Name of the device
+        server: String,
+        /// Share of new flows; a server with weight 2 gets twice as many as one with weight 1
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+        weight: u32,
+    },
+    /// Give a server no new flows; it leaves the group after its last flow
+    Remove {
+        /// Name of the device
+        server: String,
+    },
+    /// Give a server no new flows; it stays in the group
+    Drain {
+        /// Name of the device
+        server: String,
+    },
+}
+
+impl GroupChange {
+    fn message(&self, group: &str) -> ChangeGroup {
+        let (device, change, weight) = match self {
+            GroupChange::Add { server, weight } => (server, change_group::Change::Add, *weight),
+            GroupChange::Remove { server } => (server, change_group::Change::Remove, 0),
+            GroupChange::Drain { server } => (server, change_group::Change::Drain, 0),
+        };
+        ChangeGroup { group: group.to_string(), device: device.clone(), change: change.into(), weight }
+    }
 }
 
 #[derive(clap::Subcommand)]
@@ -266,6 +306,12 @@ fn done(args: &Args, format: Format) -> Result<ExitCode, OperatorError> {
         Command::Spares { change: Some(SparesChange::LetBack { device }) } => {
             What::KeepOut(KeepOut { device: device.clone(), ends: true })
         }
+        Command::Group { name: Some(name), change: Some(change) } => What::ChangeGroup(change.message(name)),
+        Command::Group { name: None, change: Some(_) } => {
+            return Err(OperatorError::new(
+                "name the group first: `p4rack ctl group NAME add SERVER`".to_string(),
+            ));
+        }
         Command::Save { file, stop } => {
             let saved = save(&mut client, *stop)?;
             state::write(file, &saved).map_err(OperatorError::new)?;
@@ -292,12 +338,18 @@ fn done(args: &Args, format: Format) -> Result<ExitCode, OperatorError> {
         }
         look => {
             let shown = client.show()?;
+            if let Command::Group { name: Some(name), .. } = look
+                && !shown.groups.iter().any(|group| group.name == *name)
+            {
+                return Err(OperatorError::new(format!("the switch has no group `{name}`")));
+            }
             print(format, &shown, || match look {
                 Command::Devices => ctl::devices(&shown),
                 Command::Links { dot: true } => ctl::dot(&shown),
                 Command::Links { dot: false } => ctl::links(&shown),
                 Command::Edges => ctl::edges(&shown),
                 Command::Spares { .. } => ctl::spares(&shown),
+                Command::Group { name, .. } => ctl::groups(&shown, name.as_deref()),
                 Command::Clients => ctl::clients(&shown),
                 Command::Port { .. } => ctl::ports(&shown),
                 Command::Counters { filter, all } => {

@@ -2,6 +2,7 @@
 
 mod entities;
 mod faults;
+mod groups;
 mod kept;
 mod limits;
 mod misses;

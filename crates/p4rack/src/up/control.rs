@@ -10,6 +10,7 @@
 use super::channel::{Channel, Direction};
 use super::driven::Driven;
 use super::edges::Edges;
+use super::groups::Groups;
 use super::merged;
 use super::pinned::{Moving, PinnedApp};
 use super::popular::Popular;
@@ -25,11 +26,14 @@ use controller::{
     RegionMap, Reply, Steer, Ticket, Timing, Wires,
 };
 use device::Options;
-use device_control::{Boots, Known, Maker};
+use device_control::{Boots, Known, Maker, write_group};
 use flow_rules::FlowSwitch;
+use ir_split::GroupEntry;
 use p4runtime_proto::p4::v1::Update;
 use rack_emulator::{Emulator, LinkReport, PinnedReport, RackDevice, Spent, Violation};
 use rack_model::{Rack, Replace};
+use server_groups::wire::Flow;
+use server_groups::{Member, Report};
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -63,6 +67,8 @@ pub(super) struct Control {
     pub(super) edges: Edges,
     /// Apps whose flows are pinned.
     pinned: Vec<PinnedApp>,
+    /// Groups of servers.
+    pub(super) groups: Groups,
     /// Plans that are yet to come, the first first.
     replaces: VecDeque<Replace>,
     /// Plans that are being brought in.
@@ -85,10 +91,32 @@ pub(super) struct Domain {
 
 #[derive(Clone)]
 enum Message {
-    Ask { domain: usize, device: DeviceId, id: Option<AskId>, ask: Ask },
-    Push { domain: usize, device: DeviceId, frame: Vec<u8> },
-    Answer { domain: usize, id: AskId, answer: Answer },
-    BeganAnew { domain: usize, device: DeviceId },
+    Ask {
+        domain: usize,
+        device: DeviceId,
+        id: Option<AskId>,
+        ask: Ask,
+    },
+    Push {
+        domain: usize,
+        device: DeviceId,
+        frame: Vec<u8>,
+    },
+    Answer {
+        domain: usize,
+        id: AskId,
+        answer: Answer,
+    },
+    BeganAnew {
+        domain: usize,
+        device: DeviceId,
+    },
+    /// A server of a group reports.
+    Group {
+        group: usize,
+        from: Member,
+        report: Report<Flow>,
+    },
 }
 
 /// Work of bring-up, before the rack's time begins.
@@ -184,6 +212,7 @@ impl Control {
             began: Duration::ZERO,
             edges: Edges::new(racked),
             pinned: PinnedApp::of(racked, &|app| firsts[app])?,
+            groups: Groups::new(racked),
             replaces: replaces.into(),
             replacing: 0,
             replaced: 0,
@@ -269,8 +298,12 @@ impl Control {
                 (Some(agent), _) => {
                     let is_origin =
                         |app: &SplitApp| app.placement.origins().any(|origin| origin.0 as usize == at);
-                    let driven = Driven::new(agent, other, racked.apps.iter().any(is_origin));
-                    Box::new(driven.watch(popular(&self.pinned, at)))
+                    let id = rack_model::DeviceId(at as u32);
+                    let mut driven = Driven::new(agent, other, racked.apps.iter().any(is_origin))
+                        .with_groups(self.groups.front(id), self.groups.meters(id))
+                        .watch(popular(&self.pinned, at));
+                    driven.running().into_iter().for_each(|switch| self.groups.refill(id, switch));
+                    Box::new(driven)
                 }
                 // The printed rules are the ones that run.
                 (None, Some(rules)) => {
@@ -300,13 +333,15 @@ impl Control {
             .map(|at| at.max(Time::ZERO + self.began) - self.began);
         let replace = self.replaces.front().map(|replace| replace.at);
         let moves = self.pinned.iter().filter_map(|app| app.moving.as_ref()?.next_time());
-        replace.into_iter().chain(self.edges.next_time()).chain(moves).chain(due).min()
+        let (edges, groups) = (self.edges.next_time(), self.groups.next_time());
+        replace.into_iter().chain(edges).chain(groups).chain(moves).chain(due).min()
     }
 
     /// True if a replacement of the plan or a move of a flow is planned or under way, or a message is in flight.
     pub(super) fn is_busy(&self) -> bool {
         let moves = self.pinned.iter().filter_map(|app| app.moving.as_ref()).any(Moving::is_busy);
-        !self.replaces.is_empty() || self.replacing > 0 || self.channel.next_time().is_some() || moves
+        let is_planned = !self.replaces.is_empty() || self.groups.is_busy() || moves;
+        is_planned || self.replacing > 0 || self.channel.next_time().is_some()
     }
 
     /// The apps whose flows are pinned, for the report.
@@ -343,6 +378,10 @@ impl Control {
         for device in emulator.take_restarted() {
             self.begin_anew(device.0 as usize, emulator, now)?;
         }
+        let mut groups = std::mem::take(&mut self.groups);
+        let ticked = groups.tick(self, emulator);
+        self.groups = groups;
+        ticked?;
         while self.replaces.front().is_some_and(|replace| replace.at <= emulator.now())
             && let Some(replace) = self.replaces.pop_front()
         {
@@ -487,6 +526,33 @@ impl Control {
         self.channel.send(now, device, direction, is_down, faults, (message, !is_merge));
     }
 
+    /// The agent of a server sends a report to the controller of its group.
+    pub(super) fn send_report(
+        &mut self,
+        emulator: &Emulator,
+        device: rack_model::DeviceId,
+        (group, from, report): (usize, Member, Report<Flow>),
+    ) {
+        let now = emulator.now() + self.began;
+        let to = (device.0 as usize, Direction::ToController);
+        self.send(now, Some(emulator), to, Message::Group { group, from, report });
+    }
+
+    /// Writes entries of a group to a switch, if it has its program.
+    pub(super) fn write_switch(
+        &mut self,
+        emulator: &mut Emulator,
+        device: rack_model::DeviceId,
+        entries: &[GroupEntry],
+    ) -> Result<(), Violation> {
+        self.with_agent(device.0 as usize, Some(emulator), |agent| {
+            let Some(target) = agent.target() else { return };
+            let written = write_group(&mut target.switch(), entries);
+            debug_assert!(written.is_ok(), "its program has the tables: {written:?}");
+        })?;
+        Ok(())
+    }
+
     /// A message arrives.
     fn arrive(
         &mut self,
@@ -503,6 +569,11 @@ impl Control {
             }
             Message::BeganAnew { domain, device } => {
                 (domain, self.domains[domain].controller.restarted(now, device))
+            }
+            Message::Group { group, from, report } => {
+                let now = now.max(Time::ZERO + self.began) - self.began;
+                self.groups.report(group, from, report, now);
+                return Ok(vec![]);
             }
             Message::Ask { domain, device, id, ask } => {
                 let mut emulator = emulator;
@@ -578,10 +649,14 @@ impl Control {
         let Some(agent) = &mut self.agents[device] else { return Ok(None) };
         let Some(emulator) = emulator else { return Ok(Some(work(agent))) };
         let mut result = None;
-        emulator.steer(rack_model::DeviceId(device as u32), |device| {
+        let (id, groups) = (rack_model::DeviceId(device as u32), &self.groups);
+        emulator.steer(id, |device| {
             let Some(driven) = (device as &mut dyn Any).downcast_mut::<Driven>() else { return false };
             let (done, is_another) = driven.lend(agent, work);
             result = Some(done);
+            if let Some(switch) = driven.running().filter(|_| is_another) {
+                groups.refill(id, switch);
+            }
             is_another
         })?;
         Ok(result)

@@ -1,5 +1,6 @@
 //! A device of the emulator with a program that an agent may replace.
 
+use super::grouped::Grouped;
 use super::popular::Popular;
 use crate::idle::Idle;
 use base_bits::Bits;
@@ -8,7 +9,10 @@ use controller::Agent;
 use dataplane_api::{Counters, Device, EgressResult, EntryError, Port, QueueRecord, Queued, QueuedPacket};
 use device::Switch;
 use device_control::{AgentEdges, Controlled};
+use group_front::{Meter, Settings};
 use p4runtime_server::Builder;
+use server_groups::wire::Flow;
+use server_groups::{Counters as GroupCounters, Report};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -26,6 +30,10 @@ pub(super) struct Driven {
     down: BTreeSet<Port>,
     /// Apps whose popular flows are promoted, at their switch.
     popular: Vec<Popular>,
+    /// The front, if it can be a member of a group.
+    grouped: Option<Box<Grouped>>,
+    /// Meters of the groups that it calls.
+    meters: Vec<Meter>,
 }
 
 impl Driven {
@@ -36,8 +44,17 @@ impl Driven {
         owns_ports: bool,
     ) -> Driven {
         let (idle, edges, down) = (Idle::default(), AgentEdges::default(), BTreeSet::new());
-        let popular = vec![];
-        let mut driven = Driven { switch: other, idle, runs: false, owns_ports, edges, down, popular };
+        let mut driven = Driven {
+            switch: other,
+            idle,
+            runs: false,
+            owns_ports,
+            edges,
+            down,
+            popular: vec![],
+            grouped: None,
+            meters: vec![],
+        };
         driven.take(agent);
         driven
     }
@@ -46,6 +63,34 @@ impl Driven {
     pub(super) fn watch(mut self, popular: Vec<Popular>) -> Driven {
         self.popular = popular;
         self
+    }
+
+    /// The device can be a member of a group, and calls the groups of the meters.
+    pub(super) fn with_groups(mut self, front: Option<Settings>, meters: Vec<Meter>) -> Driven {
+        self.grouped = front.map(|settings| Box::new(Grouped::new(settings, &self.switch)));
+        self.meters = meters;
+        self
+    }
+
+    /// The switch with its program, if one runs.
+    pub(super) fn running(&mut self) -> Option<&mut Switch> {
+        self.runs.then_some(&mut self.switch)
+    }
+
+    /// Of a server, since the last call: reports for its group's controller, and true if it has begun anew; and true if a program runs.
+    pub(super) fn look(&mut self) -> (Vec<Report<Flow>>, bool, bool) {
+        let (reports, began) = self.grouped.as_mut().map_or((vec![], false), |grouped| grouped.look());
+        (reports, began, self.runs)
+    }
+
+    /// Of a server: counters, and the number of flows whose state is here.
+    pub(super) fn counts(&self) -> (GroupCounters, u64) {
+        self.grouped.as_ref().map_or_else(Default::default, |grouped| (grouped.counts(), grouped.flows()))
+    }
+
+    /// Calls of the groups that it calls.
+    pub(super) fn meters(&self) -> &[Meter] {
+        &self.meters
     }
 
     /// Lends the switch to the agent. True if another program runs afterwards, or none.
@@ -59,6 +104,7 @@ impl Driven {
         self.exchange(agent);
         let result = work(agent);
         self.take(agent);
+        self.count();
         let is_same = match (before, token(agent)) {
             (Some(before), Some(after)) => Arc::ptr_eq(&before, &after),
             (None, None) => true,
@@ -68,6 +114,9 @@ impl Driven {
             // What it dropped before is known: a device without a program begins to count again.
             self.idle = Idle::default();
             self.bar_ports();
+            if let Some(grouped) = &mut self.grouped {
+                grouped.begin(&self.switch);
+            }
         }
         (result, !is_same)
     }
@@ -94,6 +143,13 @@ impl Driven {
         }
     }
 
+    /// The front knows what its switch has counted.
+    fn count(&mut self) {
+        if let Some(grouped) = self.grouped.as_mut().filter(|_| self.runs) {
+            grouped.front.count(&self.switch);
+        }
+    }
+
     fn device(&self) -> &dyn Device {
         if self.runs { &self.switch } else { &self.idle }
     }
@@ -105,29 +161,47 @@ impl Driven {
 
 impl Device for Driven {
     fn ingress(&mut self, port: Port, frame: Vec<u8>, now: Time) -> Vec<Queued> {
-        if self.popular.iter().all(|popular| !popular.counts_from(port)) {
-            return self.device_mut().ingress(port, frame, now);
+        self.meters.iter_mut().for_each(|meter| meter.came(port, &frame));
+        let came = self.popular.iter().any(|popular| popular.counts_from(port)).then(|| frame.clone());
+        let became = match &mut self.grouped {
+            Some(grouped) if self.runs => grouped.front.ingress(&mut self.switch, port, frame, now),
+            _ => self.device_mut().ingress(port, frame, now),
+        };
+        if let Some(came) = came {
+            self.popular.iter().for_each(|popular| popular.count(port, &came, &became, now));
         }
-        let came = frame.clone();
-        let became = self.device_mut().ingress(port, frame, now);
-        self.popular.iter().for_each(|popular| popular.count(port, &came, &became, now));
         became
     }
 
     fn egress(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> EgressResult {
-        self.device_mut().egress(packet, queue, now)
+        let result = match &mut self.grouped {
+            Some(grouped) if self.runs => grouped.front.egress(&mut self.switch, packet, queue, now),
+            _ => self.device_mut().egress(packet, queue, now),
+        };
+        if let Some(output) = &result.output {
+            self.meters.iter_mut().for_each(|meter| meter.left(output));
+        }
+        result
     }
 
     fn resume(&mut self, packet: QueuedPacket, now: Time) -> Vec<Queued> {
-        self.device_mut().resume(packet, now)
+        let queued = self.device_mut().resume(packet, now);
+        self.count();
+        queued
     }
 
     fn deadline(&self) -> Option<Time> {
-        self.device().deadline()
+        match &self.grouped {
+            Some(grouped) if self.runs => grouped.front.deadline(&self.switch),
+            _ => self.device().deadline(),
+        }
     }
 
     fn tick(&mut self, now: Time) -> Vec<Queued> {
-        self.device_mut().tick(now)
+        match &mut self.grouped {
+            Some(grouped) if self.runs => grouped.front.tick(&mut self.switch, now),
+            _ => self.device_mut().tick(now),
+        }
     }
 
     /// A helper's part of a program names the origin's ports. At the helper, ports with these numbers are links of the rack.
@@ -142,7 +216,10 @@ impl Device for Driven {
     }
 
     fn counters(&self) -> &Counters {
-        self.device().counters()
+        match &self.grouped {
+            Some(grouped) if self.runs => grouped.front.counters(),
+            _ => self.device().counters(),
+        }
     }
 
     fn register_read(&self, name: &str, index: u64) -> Result<Bits, EntryError> {

@@ -5,6 +5,8 @@ mod control;
 mod driven;
 mod edges;
 mod expect;
+mod grouped;
+mod groups;
 mod merged;
 mod page;
 mod pinned;
@@ -86,6 +88,7 @@ impl Running {
         let mut report = self.emulator.report();
         report.edges = self.control.edges.report(&mut self.emulator);
         report.pinned = self.control.report_pinned(self.emulator.now(), &report.links);
+        report.groups = self.control.groups.reports(&self.emulator);
         Ok(report)
     }
 

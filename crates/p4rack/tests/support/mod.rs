@@ -1,6 +1,8 @@
 //! Helpers that the tests of this crate share.
 #![allow(dead_code)]
 
+pub mod nat;
+
 use base_diag::{Diagnostic, SourceMap, Style, render};
 use compiler::make_parts;
 use compiler::{Until, compile};

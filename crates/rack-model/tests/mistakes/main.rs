@@ -1,5 +1,6 @@
 //! Each mistake with its message.
 
+mod groups;
 mod moves;
 mod pinning;
 mod references;

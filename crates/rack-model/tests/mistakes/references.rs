@@ -371,7 +371,7 @@ fn policies() {
             19 | policy = "col"
                |          ^^^^^ not known here
                |
-               = note: known are `direct`, `call`, `failover` and `shard`
+               = note: known are `direct`, `call`, `failover`, `shard` and `group`
 
             error[P4R0602]: unknown key `device`
               --> RACK.toml:20:15

@@ -94,7 +94,8 @@ pub struct World {
 impl World {
     /// Servers 0 and 1, and one bucket; a new server gets the bucket because it has more weight.
     pub fn new(pins: usize, budget: Budget) -> World {
-        let limits = Limits { pins, pins_of_bucket: 2, settle_after: 0, patience: u64::MAX };
+        let limits =
+            Limits { pins, pins_of_bucket: 2, settle_after: 0, patience: u64::MAX, open: usize::MAX };
         let group = Group::new(&[(Member(0), 1), (Member(1), 1)], 1, limits);
         let flows = budget.packets.len();
         let mut world = World {

@@ -302,6 +302,7 @@ fn switch(args: &Args) -> Result<(Switch, Registry), ExitCode> {
                 .apps
                 .first()
                 .map_or(base_time::Duration::ZERO, |app| app.failover.hold_down),
+            groups: p4rack::groups::groups(&racked).into_iter().map(|(_, group)| group).collect(),
         });
         if !args.agent.is_empty() {
             let names: Vec<String> = program.placement.devices.iter().map(ToString::to_string).collect();

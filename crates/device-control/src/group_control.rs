@@ -1,0 +1,289 @@
+//! The controller of a server group beside the agent of its switch (`docs/internals/groups.md`).
+//!
+//! ```text
+//! fronts ── reports ──> GroupControl ── entries ──────────────────────> tables of the switch
+//!                                    └─ orders, as frames, after them ─> a port of the switch
+//! ```
+//!
+//! Entries of the controller replace those that the split has made. A switch that begins anew gets all of them at once ([`GroupControl::refill`]), before a
+//! frame reaches it.
+
+use base_time::{Duration, Time};
+use control_writes::Match;
+use device::Switch;
+use group_front::{Meter, Settings};
+use ir_split::{DeviceIndex, GroupEdge, GroupEntry};
+use server_groups::group::{Limits, MemberStatus};
+use server_groups::wire::Flow;
+use server_groups::{Command, Frame, Group, Member, Refusal, Report, Write, server};
+use std::collections::BTreeMap;
+
+/// Times of a group.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GroupTimes {
+    /// A flow without packets for so long has ended.
+    pub idle: Duration,
+    /// A question between servers is asked again after so long.
+    pub patience: Duration,
+    /// A server that has lost a bucket is asked for its flows after so long.
+    pub settle: Duration,
+    /// A server that has been away for so long is dead.
+    pub hold: Duration,
+    /// An order without a report is given again after so long.
+    pub answer: Duration,
+}
+
+/// Something to do at the switch. Steps are done in order.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum GroupStep {
+    /// Written together.
+    Write(Vec<GroupEntry>),
+    /// A frame that comes in by this port, as an agent hands it in.
+    HandIn(u32, Vec<u8>),
+}
+
+/// State of a server in its group, for people.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Standing {
+    /// Not in the group.
+    Out,
+    /// It was away for too long, or has begun anew.
+    Dead,
+    /// Not all others know it yet.
+    Joining,
+    /// It gets new flows.
+    Member,
+    /// It gets no new flows.
+    Draining,
+    /// The same, and it leaves after its last flow.
+    Leaving,
+}
+
+impl Standing {
+    /// One word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Standing::Out => "out",
+            Standing::Dead => "dead",
+            Standing::Joining => "joining",
+            Standing::Member => "member",
+            Standing::Draining => "draining",
+            Standing::Leaving => "leaving",
+        }
+    }
+}
+
+/// A group of a rack: its controller, and what the devices of its members need.
+pub struct RackGroup {
+    /// Name of the group.
+    pub name: String,
+    /// The switch.
+    pub switch: DeviceIndex,
+    /// Port of each member's device that leads to the switch.
+    pub ports: BTreeMap<Member, u32>,
+    /// Controller of the group.
+    pub control: GroupControl,
+}
+
+impl RackGroup {
+    /// The member that a device is.
+    pub fn member(&self, device: DeviceIndex) -> Option<Member> {
+        self.control.all().find(|(_, at)| *at == device).map(|(member, _)| member)
+    }
+
+    /// How the front of a member is set up.
+    pub fn front(&self, member: Member) -> Option<Settings> {
+        Some(self.control.front(member, *self.ports.get(&member)?))
+    }
+}
+
+/// A group that runs.
+pub struct GroupControl {
+    edge: GroupEdge,
+    times: GroupTimes,
+    group: Group<Flow>,
+    /// Members that are away, and since when.
+    away: BTreeMap<Member, Time>,
+    /// Dead members with their weights: they are added when they are back.
+    dead: BTreeMap<Member, u32>,
+    /// Changes so far: added, drained, removed, dead.
+    changes: u64,
+}
+
+impl GroupControl {
+    /// With these members at first, each with its weight.
+    pub fn new(edge: GroupEdge, members: &[(Member, u32)], times: GroupTimes) -> GroupControl {
+        let limits = Limits {
+            settle_after: times.settle.as_ps(),
+            patience: times.answer.as_ps(),
+            ..Limits::default()
+        };
+        let group = Group::new(members, edge.buckets as usize, limits);
+        GroupControl { edge, times, group, away: BTreeMap::new(), dead: BTreeMap::new(), changes: 0 }
+    }
+
+    /// The group at the switch.
+    pub fn edge(&self) -> &GroupEdge {
+        &self.edge
+    }
+
+    /// The device of a member.
+    pub fn device(&self, member: Member) -> Option<DeviceIndex> {
+        self.edge.members.get(usize::from(member.0)).map(|(device, _)| *device)
+    }
+
+    /// All that can be members.
+    pub fn all(&self) -> impl Iterator<Item = (Member, DeviceIndex)> + use<'_> {
+        (0..).map(Member).zip(self.edge.members.iter().map(|(device, _)| *device))
+    }
+
+    /// How the front of a member is set up, whose device has this port towards the switch.
+    pub fn front(&self, me: Member, port: u32) -> Settings {
+        let limits = server::Limits { patience: self.times.patience.as_ps(), ..server::Limits::default() };
+        Settings { wire: self.edge.wire.clone(), me, port, idle: self.times.idle, limits }
+    }
+
+    /// All entries, for a switch that begins.
+    pub fn refill(&self) -> Vec<GroupEntry> {
+        let rows = (0..).zip(self.group.rows()).map(|(bucket, row)| Write::Row { bucket, row });
+        let pins = self.group.pins().map(|(flow, row)| Write::Pin { flow: flow.clone(), row });
+        rows.chain(pins).map(|write| self.edge.entry(&write)).collect()
+    }
+
+    /// The next things to do at the switch, in order; none if nothing is left to do.
+    pub fn step(&mut self) -> Option<Vec<GroupStep>> {
+        Some(match self.group.command()? {
+            Command::Write(writes) => {
+                vec![GroupStep::Write(writes.iter().map(|write| self.edge.entry(write)).collect())]
+            }
+            Command::Order { to, order } => {
+                let port = self.edge.members.get(usize::from(to.0)).map_or(0, |(_, port)| *port as u32);
+                let frames = self.edge.wire.write(to, Frame::Order(order));
+                frames.into_iter().map(|frame| GroupStep::HandIn(port, frame)).collect()
+            }
+        })
+    }
+
+    /// A server reports.
+    pub fn report(&mut self, from: Member, report: Report<Flow>, now: Time) {
+        self.group.report(from, report, now.as_ps());
+    }
+
+    /// A server comes, or one that was leaving stays.
+    pub fn add(&mut self, member: Member, weight: u32, now: Time) -> Result<(), Refusal> {
+        self.group.add(member, weight, now.as_ps())?;
+        self.dead.remove(&member);
+        self.changes += 1;
+        Ok(())
+    }
+
+    /// A server gets no new flows. `leaves`: it leaves after its last one.
+    pub fn drain(&mut self, member: Member, leaves: bool, now: Time) -> Result<(), Refusal> {
+        if leaves && self.dead.remove(&member).is_some() {
+            self.changes += 1;
+            return Ok(());
+        }
+        self.group.drain(member, leaves, now.as_ps())?;
+        self.changes += 1;
+        Ok(())
+    }
+
+    /// Looks at a server. `is_up`: it runs its program. `began`: it has begun anew since the last look, and knows no flows. Gives its new
+    /// standing, if that has changed.
+    pub fn look(&mut self, member: Member, is_up: bool, began: bool, now: Time) -> Option<Standing> {
+        let Some(known) = self.group.standing(member) else {
+            let weight = self.dead.get(&member).copied().filter(|_| is_up && !began)?;
+            return self.add(member, weight, now).ok().map(|()| Standing::Joining);
+        };
+        if !began {
+            if is_up {
+                self.away.remove(&member);
+                return None;
+            }
+            if now.since(*self.away.entry(member).or_insert(now)) < self.times.hold {
+                return None;
+            }
+        }
+        self.away.remove(&member);
+        self.group.died(member, now.as_ps()).ok()?;
+        self.changes += 1;
+        // One that was leaving is gone.
+        if !known.draining {
+            self.dead.insert(member, known.weight);
+        }
+        Some(Standing::Dead)
+    }
+
+    /// Time has passed.
+    pub fn poll(&mut self, now: Time) {
+        self.group.poll(now.as_ps());
+    }
+
+    /// Nothing is going on: no change, no move, nobody away.
+    pub fn is_steady(&self) -> bool {
+        self.group.is_steady() && self.away.is_empty()
+    }
+
+    /// The state of a server.
+    pub fn standing(&self, member: Member) -> Standing {
+        match self.group.standing(member) {
+            None if self.dead.contains_key(&member) => Standing::Dead,
+            None => Standing::Out,
+            Some(known) if known.leaving => Standing::Leaving,
+            Some(known) if known.draining => Standing::Draining,
+            Some(known) if !known.joined => Standing::Joining,
+            Some(_) => Standing::Member,
+        }
+    }
+
+    /// Nothing is going on, and nobody is waited for.
+    pub fn is_at_rest(&self) -> bool {
+        self.is_steady() && self.dead.is_empty()
+    }
+
+    /// Times of the group.
+    pub fn times(&self) -> GroupTimes {
+        self.times
+    }
+
+    /// Buckets and pins of each member.
+    pub fn status(&self) -> BTreeMap<Member, MemberStatus> {
+        self.group.status()
+    }
+
+    /// Counts the group's calls at its switch.
+    pub fn meter(&self) -> Meter {
+        Meter::new(self.edge.wire.clone(), self.edge.members.iter().map(|(_, port)| *port as u32))
+    }
+
+    /// Changes of the members so far.
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+}
+
+/// Writes entries of a group to its switch. An entry that is to go may be gone already: a flow's pin, if its server dies while the pin ends.
+pub fn write_group(switch: &mut Switch, entries: &[GroupEntry]) -> Result<(), dataplane_api::EntryError> {
+    for GroupEntry { table, keys, action, args } in entries {
+        let keys: Vec<Match> = keys.iter().cloned().map(Match::Exact).collect();
+        match args {
+            Some(args) => {
+                if switch.table_modify(table, &keys, action, args, None).is_err() {
+                    switch.table_add(table, &keys, action, args, None)?;
+                }
+            }
+            None => drop(switch.table_delete(table, &keys, None)),
+        }
+    }
+    Ok(())
+}
+
+/// Why a change is refused, for people.
+pub fn group_refusal(why: Refusal) -> &'static str {
+    match why {
+        Refusal::Present => "it is a member already",
+        Refusal::Unknown => "it is no member",
+        Refusal::Last => "nobody else would be left that takes flows",
+        Refusal::NoWeight => "its weight is 0",
+    }
+}

@@ -1,0 +1,391 @@
+//! Groups of servers in a rack: `examples/snat/group.toml`, and the same program on one device.
+
+use crate::support::{self, nat};
+
+use base_diag::SourceMap;
+use base_time::{Duration, Rng, Time};
+use dataplane_api::Device as _;
+use device::Options;
+use nat::{Flow, UDP, back, flow, packet};
+use p4rack::{Racked, rack, up};
+use rack_emulator::RunReport;
+use rack_model::{DeviceId, Fault, FaultKind, HostId, LinkId, MemberChange, Membership, Rack, Spanned};
+use server_groups::wire::Read;
+use server_groups::{Frame, Member};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use support::text;
+
+fn example() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/snat/group.toml")
+}
+
+fn load(path: &Path) -> Racked {
+    let mut map = SourceMap::new();
+    rack::load(path, &[], &mut map).unwrap_or_else(|found| panic!("{}", text(&found, &map)))
+}
+
+fn run(racked: &Racked) -> RunReport {
+    up::bring_up(racked)
+        .unwrap_or_else(|found| panic!("{found:#?}"))
+        .run()
+        .unwrap_or_else(|found| panic!("{found:#?}"))
+}
+
+#[test]
+fn the_example_grows_shrinks_and_survives_a_death() {
+    let report = run(&load(&example()));
+    let [group] = report.groups.as_slice() else { panic!("{:?}", report.groups) };
+    assert_eq!((group.group.as_str(), group.changes, group.is_steady), ("nat", 4, true));
+    let standings: Vec<(&str, &str)> =
+        group.servers.iter().map(|server| (server.name.as_str(), server.standing.as_str())).collect();
+    // Mappings live for two minutes: the first server has not ended its last one.
+    assert_eq!(standings, [("s1", "leaving"), ("s2", "member"), ("s3", "member")]);
+    // What was lost was lost with the second server.
+    let lost: u64 = report.workloads.iter().map(|load| load.lost).sum();
+    assert!((1..50).contains(&lost) && group.lost == lost, "{lost} lost: {group:?}");
+    assert!(group.servers.iter().all(|server| server.calls > 100 && server.dropped == 0), "{group:?}");
+}
+
+const SERVERS: usize = 3;
+const CLIENT: HostId = HostId(0);
+const NET: HostId = HostId(1);
+const CLIENT_ADDRESS: u32 = 0x0a00_0001;
+const NET_ADDRESS: u32 = 0xcb00_7102;
+
+fn ms(count: u64) -> Time {
+    Time::ZERO + Duration::from_ms(count)
+}
+
+/// A packet of a connection, as both sides number it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Sent {
+    at: Time,
+    connection: u16,
+    number: u32,
+}
+
+/// Connections that begin, send for a while, and end for good; three of them share a peer's port.
+fn traffic(rng: &mut Rng) -> Vec<Sent> {
+    let mut all = vec![];
+    for connection in 0..60 {
+        let mut at = rng.below(8_000);
+        let end = at + 300 + rng.below(2_500);
+        for number in 0.. {
+            all.push(Sent { at: ms(at) + Duration::from_us(rng.below(1_000)), connection, number });
+            at += 1 + rng.below(200);
+            if at > end {
+                break;
+            }
+        }
+    }
+    all.sort();
+    all
+}
+
+fn peer_port(connection: u16) -> u16 {
+    2000 + connection / 3
+}
+
+fn outbound(sent: Sent) -> Vec<u8> {
+    let flow = Flow {
+        protocol: UDP,
+        src: (CLIENT_ADDRESS, 5000 + sent.connection),
+        dst: (NET_ADDRESS, peer_port(sent.connection)),
+    };
+    let mut payload = vec![0x5a; 24];
+    payload[..2].copy_from_slice(&sent.connection.to_be_bytes());
+    payload[2..6].copy_from_slice(&sent.number.to_be_bytes());
+    packet(flow, &payload, true)
+}
+
+/// The connection and the number that a frame carries.
+fn carried(frame: &[u8]) -> (u16, u32) {
+    let at = 14 + 20 + 8;
+    let number = frame[at + 2..at + 6].try_into().expect("four bytes");
+    (u16::from_be_bytes([frame[at], frame[at + 1]]), u32::from_be_bytes(number))
+}
+
+/// The answer of the peer, which does not answer every packet.
+fn answer(frame: &[u8]) -> Option<Vec<u8>> {
+    let (_, number) = carried(frame);
+    (number % 3 != 1).then(|| packet(back(flow(frame)), &frame[42..66], true))
+}
+
+/// An outbound packet from the same public port for all.
+fn without_port(frame: &[u8]) -> Vec<u8> {
+    let seen = flow(frame);
+    packet(Flow { src: (seen.src.0, 0), ..seen }, &frame[42..], true)
+}
+
+#[derive(Default)]
+struct Seen {
+    /// By connection, at the peer.
+    out: BTreeMap<u16, Vec<Vec<u8>>>,
+    /// The same, at the client.
+    back: BTreeMap<u16, Vec<Vec<u8>>>,
+}
+
+/// Outputs of one device with the handler inline.
+fn whole(racked: &Racked, sent: &[Sent]) -> Seen {
+    let app = &racked.apps[0];
+    let options = Options { registry: app.offers.registry.clone(), ..Options::default() };
+    let mut device = ir_interp::switch(Arc::clone(&app.whole), options).expect("it runs");
+    let mut seen = Seen::default();
+    for sent in sent {
+        device.tick(sent.at);
+        for output in device.process(1, &outbound(*sent), sent.at) {
+            assert_eq!(output.port, 2);
+            let answers = answer(&output.frame).map(|answer| device.process(2, &answer, sent.at));
+            for output in answers.into_iter().flatten() {
+                assert_eq!(output.port, 1);
+                seen.back.entry(sent.connection).or_default().push(output.frame);
+            }
+            seen.out.entry(sent.connection).or_default().push(output.frame);
+        }
+    }
+    seen
+}
+
+struct Ran {
+    seen: Seen,
+    report: RunReport,
+    /// Connections that a server had to do with which died then: the server and its deaths.
+    hurt: BTreeSet<u16>,
+}
+
+/// Outputs of the rack.
+fn in_rack(racked: &Racked, sent: &[Sent]) -> Ran {
+    let mut running = up::bring_up(racked).unwrap_or_else(|found| panic!("{found:#?}"));
+    running.emulator.listen(CLIENT);
+    running.emulator.listen(NET);
+    let to_server = |at: usize| LinkId(2 + at as u32);
+    (0..SERVERS).for_each(|at| running.emulator.record(to_server(at)));
+    let mut seen = Seen::default();
+    for sent in sent {
+        assert!(running.emulator.send(CLIENT, outbound(*sent), sent.at));
+    }
+    for now in 0..14_000 {
+        running.run_until(ms(now)).unwrap_or_else(|violation| panic!("{violation}"));
+        for received in running.emulator.take_received(NET) {
+            if let Some(answer) = answer(&received.frame) {
+                let at = running.emulator.now();
+                assert!(running.emulator.send(NET, answer, at));
+            }
+            seen.out.entry(carried(&received.frame).0).or_default().push(received.frame);
+        }
+        for received in running.emulator.take_received(CLIENT) {
+            seen.back.entry(carried(&received.frame).0).or_default().push(received.frame);
+        }
+    }
+    let report = running.run().unwrap_or_else(|found| panic!("{found:#?}"));
+    let recordings = (0..SERVERS).map(|at| running.emulator.take_recording(to_server(at)).expect("recorded"));
+    let hurt = recordings.enumerate().flat_map(|(at, recording)| hurt(racked, at, &recording)).collect();
+    Ran { seen, report, hurt }
+}
+
+/// Connections of the flows that a server got packets of before it died, or until its death was known.
+fn hurt(racked: &Racked, server: usize, recording: &[u8]) -> Vec<u16> {
+    let deaths = racked.rack.faults.iter().filter_map(|fault| match fault.kind {
+        FaultKind::DeviceDown(device) if device == DeviceId(1 + server as u32) => {
+            Some(fault.ends().min(fault.at + Duration::from_ms(20)))
+        }
+        _ => None,
+    });
+    let Some(last) = deaths.max() else { return vec![] };
+    let edge = &racked.apps[0].parts[0].as_ref().expect("the switch").linkage.groups[0];
+    let mut ports = BTreeSet::new();
+    let mut rest = &recording[24..];
+    while rest.len() >= 16 {
+        let word = |at: usize| u32::from_le_bytes(rest[at..at + 4].try_into().expect("four bytes"));
+        let at = Time::ZERO + Duration::from_ns(u64::from(word(0)) * 1_000_000_000 + u64::from(word(4)));
+        let end = 16 + word(8) as usize;
+        let frame = rest[16..end].to_vec();
+        rest = &rest[end..];
+        if let Read::Frame(Frame::Packet { flow, .. }) = edge.wire.read(Member(server as u16), frame)
+            && at <= last
+        {
+            // The peer's address, its port, the protocol.
+            ports.insert(u16::from_be_bytes([flow[4], flow[5]]));
+        }
+    }
+    (0..60).filter(|connection| ports.contains(&peer_port(*connection))).collect()
+}
+
+/// The first difference. Servers choose public ports, and so does the one device: ports are compared by a bijection between connections that
+/// live at one time and have the same peer.
+fn difference(expected: &Seen, ran: &Ran, sent: &[Sent]) -> Option<String> {
+    let mut ports: BTreeMap<u16, u16> = BTreeMap::new();
+    let unhurt = expected.out.iter().filter(|(connection, _)| !ran.hurt.contains(connection));
+    for (connection, expected_out) in unhurt {
+        let none = vec![];
+        let came = ran.seen.out.get(connection).unwrap_or(&none);
+        if came.len() != expected_out.len() {
+            return Some(format!(
+                "connection {connection}: {} of {} packets came",
+                came.len(),
+                expected_out.len()
+            ));
+        }
+        let mut own = BTreeSet::new();
+        for (came, expected) in came.iter().zip(expected_out) {
+            if without_port(came) != without_port(expected) {
+                let (came, expected) = (carried(came), carried(expected));
+                return Some(format!("connection {connection}: {came:?} instead of {expected:?}"));
+            }
+            own.insert(flow(came).src.1);
+        }
+        if own.len() != 1 {
+            return Some(format!("connection {connection} has the ports {own:?}"));
+        }
+        ports.extend(own.first().map(|port| (*connection, *port)));
+        let wanted = expected.back.get(connection).unwrap_or(&none);
+        let came = ran.seen.back.get(connection).unwrap_or(&none);
+        if came != wanted {
+            return Some(format!(
+                "connection {connection}: {} answers, and {} expected",
+                came.len(),
+                wanted.len()
+            ));
+        }
+    }
+    let life = |connection: u16| {
+        let mut own = sent.iter().filter(move |sent| sent.connection == connection).map(|sent| sent.at);
+        let first = own.next();
+        (first, own.next_back().or(first))
+    };
+    for (one, port) in &ports {
+        let (begins, ends) = life(*one);
+        let meets = |other: u16| life(other).0 <= ends && begins <= life(other).1;
+        let twin = ports
+            .range(one + 1..)
+            .find(|(other, known)| *known == port && peer_port(**other) == peer_port(*one) && meets(**other));
+        if let Some((other, _)) = twin {
+            return Some(format!("port {port} is of the connections {one} and {other}"));
+        }
+    }
+    None
+}
+
+/// The rack of the example without its traffic and changes: members come and go at random, and, with `deaths`, servers die and return.
+fn random(seed: u64, deaths: bool) -> Racked {
+    let mut map = SourceMap::new();
+    let defines = [
+        "SNAT_CONFIG=\"address=203.0.113.1 first=1024 last=5119 idle=2 quarantine=0\"".to_string(),
+        "SNAT_KEEPS=\"5s\"".to_string(),
+    ];
+    let change = |rack: &mut Rack| {
+        let mut rng = Rng::new(seed).split("changes");
+        rack.seed = seed;
+        rack.until = Some(ms(15_000));
+        rack.workloads.clear();
+        rack.faults.clear();
+        rack.groups[0].idle.value = Duration::from_ms(6_000);
+        rack.memberships = vec![];
+        let mut taking = BTreeSet::from([0, 1]);
+        let mut back_at = 0;
+        let mut at = 200;
+        while at < 9_000 {
+            let server = rng.below(SERVERS as u64) as usize;
+            let spanned = Spanned::new(DeviceId(1 + server as u32), Default::default());
+            let change = match rng.below(if deaths { 4 } else { 3 }) {
+                0 | 1 if !taking.contains(&server) => {
+                    Some(MemberChange::Add { weight: 1 + rng.below(3) as u32 })
+                }
+                2 if taking.contains(&server) && taking.len() > 1 => {
+                    Some(if rng.next_bool() { MemberChange::Remove } else { MemberChange::Drain })
+                }
+                // The others take flows, and none of them is away.
+                3 if taking.len() > 1 && at > back_at => {
+                    let lasts = 5 + rng.below(300);
+                    back_at = at + lasts + 100;
+                    rack.faults.push(Fault {
+                        kind: FaultKind::DeviceDown(spanned.value),
+                        at: ms(at),
+                        lasts: Some(Duration::from_ms(lasts)),
+                        span: Default::default(),
+                    });
+                    None
+                }
+                _ => None,
+            };
+            if let Some(change) = change {
+                match change {
+                    MemberChange::Add { .. } => taking.insert(server),
+                    _ => taking.remove(&server),
+                };
+                rack.memberships.push(Membership { group: 0, at: ms(at), server: spanned, change });
+            }
+            at += 20 + rng.below(700);
+        }
+    };
+    rack::load_as(&example(), &defines, &mut map, &change, &mut |_| ())
+        .unwrap_or_else(|found| panic!("{}", text(&found, &map)))
+}
+
+fn seeds(short: u64) -> std::ops::Range<u64> {
+    if std::env::var_os("P4RACK_ALL").is_some() { 0..short * 50 } else { 0..short }
+}
+
+#[test]
+fn a_group_that_changes_is_the_one_device() {
+    let mut extra_hops = 0;
+    for seed in seeds(2) {
+        let racked = random(seed, false);
+        let sent = traffic(&mut Rng::new(seed));
+        let ran = in_rack(&racked, &sent);
+        assert_eq!(difference(&whole(&racked, &sent), &ran, &sent), None, "seed {seed}");
+        let [group] = ran.report.groups.as_slice() else { panic!("seed {seed}: {:?}", ran.report.groups) };
+        assert!(ran.hurt.is_empty() && group.changes > 2, "seed {seed}: {group:?}");
+        assert_eq!((group.lost, group.sent), (0, group.returned), "seed {seed}");
+        assert!(group.servers.iter().all(|server| server.dropped == 0), "seed {seed}: {group:?}");
+        extra_hops += group.servers.iter().map(|server| server.extra_hops).sum::<u64>();
+    }
+    assert!(extra_hops > 4, "{extra_hops}");
+}
+
+#[test]
+fn the_death_of_a_server_costs_its_own_flows_alone() {
+    let (mut deaths, mut compared) = (0, 0);
+    for seed in seeds(2) {
+        let racked = random(seed, true);
+        let sent = traffic(&mut Rng::new(seed));
+        let ran = in_rack(&racked, &sent);
+        assert_eq!(difference(&whole(&racked, &sent), &ran, &sent), None, "seed {seed}");
+        deaths += racked.rack.faults.len();
+        compared += 60 - ran.hurt.len();
+    }
+    assert!(deaths > 2 && compared > 50, "{deaths} deaths, {compared} connections");
+}
+
+/// The example with a change of its files.
+fn refused(name: &str, change: &dyn Fn(String) -> String) -> String {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("groups-{name}"));
+    std::fs::create_dir_all(&directory).unwrap();
+    for file in ["group.toml", "snat.p4", "snat.c"] {
+        let text = std::fs::read_to_string(example().with_file_name(file)).unwrap();
+        std::fs::write(directory.join(file), change(text)).unwrap();
+    }
+    let mut map = SourceMap::new();
+    let found = rack::load(&directory.join("group.toml"), &[], &mut map).err().expect("it is refused");
+    text(&found, &map)
+}
+
+#[test]
+fn a_handler_and_its_group_fit() {
+    let told = refused("short", &|text| text.replace("idle = \"160s\"", "idle = \"152s\""));
+    assert!(told.contains("error[P4R1501]: group `nat` forgets flows that `snat` keeps"), "{told}");
+    assert!(told.contains("= help: let `idle` be more than 152s"), "{told}");
+    let told = refused("unknown", &|text| text.replace("keeps = SNAT_KEEPS, ", ""));
+    assert!(told.contains("error[P4R1501]: nothing says how long `snat` keeps a flow"), "{told}");
+    let told = refused("keyless", &|text| text.replace("key = { q.peer, q.peer_port, q.protocol }, ", ""));
+    assert!(told.contains("error[P4R1501]: the handler `snat` cannot run on a group"), "{told}");
+    let told = refused("bare", &|text| text.replacen("externs = { snat = \"2us\" }", "", 1));
+    assert!(told.contains("error[P4R0703]: `s1` does not offer `snat`"), "{told}");
+    let told = refused("nowhere", &|text| text.replace("name = \"nat\"", "name = \"gnat\""));
+    assert!(
+        told.contains("there is no group and no device `nat`") || told.contains("unknown group `nat`"),
+        "{told}"
+    );
+}

@@ -1,0 +1,328 @@
+//! `[[group]]`: servers that share the flows of handlers and regions. `[[membership]]`: servers that come and go while the rack runs.
+//!
+//! ```toml
+//! [[group]]
+//! name = "nat"                  # as handlers (`@remote(group = "nat")`) and maps (`map = { Count = "nat" }`) name it
+//! servers = ["s1", "s2", "s3"]  # devices that may be members, 64 at most
+//! members = ["s1", "s2"]        # at first; default: all servers
+//! idle = "160s"                 # a flow without packets for so long has ended; longer than any handler keeps it
+//! variant = "exact"             # each packet of a flow reaches the server that has its state
+//! buckets = 1024                # of flows of handlers, a power of two; a region says its own in `@flow`
+//! patience = "200us"            # a question between servers is asked again after so long: more than the longest round trip
+//! settle = "1ms"                # a server that has lost a bucket is asked for its flows after so long, and again
+//! hold = "1ms"                  # a server that has been away for so long is dead
+//!
+//! [[membership]]
+//! group = "nat"
+//! at = "5ms"
+//! add = "s3"                    # or `remove`: it leaves after its last flow; or `drain`: it gets no new flows, and stays
+//! weight = 2                    # share of new flows of a server that is added; default 1
+//! ```
+//!
+//! The death of a server is a `[[fault]]` of kind `device-down`. A server that returns is a member again.
+
+use crate::names::Names;
+use crate::section::{Item, Reader, Section, unknown_name};
+use crate::{DeviceId, NodeId, Spanned, value};
+use base_diag::codes::rack as codes;
+use base_diag::{Diagnostic, Span};
+use base_time::{Duration, Time};
+use std::collections::BTreeSet;
+use toml::de::DeValue;
+
+/// Servers of a group at most.
+const MOST_SERVERS: usize = 64;
+
+/// Buckets of a group at most.
+const MOST_BUCKETS: u32 = 1 << 16;
+
+/// Servers that share flows.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Group {
+    /// Name of the group.
+    pub name: Spanned<String>,
+    /// Devices that may be members; a member's number is its place here.
+    pub servers: Vec<Spanned<DeviceId>>,
+    /// Members at first.
+    pub members: Vec<DeviceId>,
+    /// A flow without packets for so long has ended.
+    pub idle: Spanned<Duration>,
+    /// Buckets of flows of handlers.
+    pub buckets: u32,
+    /// A question between servers is asked again after so long.
+    pub patience: Duration,
+    /// A server that has lost a bucket is asked for its flows after so long.
+    pub settle: Duration,
+    /// A server that has been away for so long is dead.
+    pub hold: Duration,
+    /// Place in the file.
+    pub span: Span,
+}
+
+/// A change of a group's members.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Membership {
+    /// Place of the group in the rack's list.
+    pub group: usize,
+    /// When it is asked for.
+    pub at: Time,
+    /// The server that comes or goes.
+    pub server: Spanned<DeviceId>,
+    /// The change.
+    pub change: MemberChange,
+}
+
+/// A change of a server.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MemberChange {
+    /// It gets new flows, by its weight.
+    Add {
+        /// Buckets are shared out by weight.
+        weight: u32,
+    },
+    /// It gets no new flows, and leaves after its last one.
+    Remove,
+    /// It gets no new flows, and stays.
+    Drain,
+}
+
+impl Group {
+    /// The number of a server in the group.
+    pub fn number(&self, server: DeviceId) -> Option<usize> {
+        self.servers.iter().position(|known| known.value == server)
+    }
+}
+
+/// The group that a value of a map names.
+pub(crate) fn named<'g>(groups: &'g [Group], item: Item<'_>) -> Option<&'g Group> {
+    let DeValue::String(name) = item.value else { return None };
+    groups.iter().find(|group| group.name.value == **name)
+}
+
+const VARIANTS: [(&str, Option<()>); 3] = [("exact", Some(())), ("pin", None), ("bloom", None)];
+
+/// `known` are the groups before this one.
+pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names, known: &[Group]) -> Option<Group> {
+    let mut s = Section::new(r, "this group".to_string(), item.span, item)?;
+    let device = |r: &mut Reader, i: Item<'_>| {
+        let name = value::string(r, i)?;
+        names.device(r, Spanned::new(name.as_str(), i.span))
+    };
+    let name = s.required(r, "name", "\"nat\"", value::name);
+    let servers = s.required(r, "servers", "[\"s1\", \"s2\"]", |r, i| value::list(r, i, device));
+    let members = s.optional(r, "members", |r, i| value::list(r, i, device));
+    let idle = s.required(r, "idle", "\"10s\"", value::interval);
+    s.optional(r, "variant", |r, i| value::choice(r, i, &VARIANTS));
+    let buckets = s.optional(r, "buckets", buckets);
+    let patience = s.optional(r, "patience", value::interval);
+    let settle = s.optional(r, "settle", value::interval);
+    let hold = s.optional(r, "hold", value::interval);
+    s.finish(r);
+    let (name, servers) = (name?, servers?);
+    let before = r.diagnostics.error_count();
+    check_name(r, &name, names, known);
+    check_servers(r, &servers, known);
+    let members = members.map_or_else(
+        || servers.value.iter().map(|server| server.value).collect(),
+        |members| check_members(r, &members, &servers.value, names),
+    );
+    if r.diagnostics.error_count() > before {
+        return None;
+    }
+    Some(Group {
+        name,
+        servers: servers.value,
+        members,
+        idle: idle?,
+        buckets: buckets.map_or(1024, |buckets| buckets.value),
+        patience: patience.map_or(Duration::from_us(200), |patience| patience.value),
+        settle: settle.map_or(Duration::from_ms(1), |settle| settle.value),
+        hold: hold.map_or(Duration::from_ms(1), |hold| hold.value),
+        span: item.span,
+    })
+}
+
+fn buckets(r: &mut Reader, item: Item<'_>) -> Option<u32> {
+    let buckets = value::small(r, item, 1..=MOST_BUCKETS)?;
+    if !buckets.is_power_of_two() {
+        r.bad_value(item.span, "not a power of two", "flows are divided by the lowest bits of a hash");
+        return None;
+    }
+    Some(buckets)
+}
+
+fn refuse(title: impl Into<String>, span: Span, why: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(codes::BAD_VALUE, title).at(span, why)
+}
+
+fn check_name(r: &mut Reader, name: &Spanned<String>, names: &Names, known: &[Group]) {
+    if names.has(&name.value) {
+        let title = format!("`{}` is both a group and a device or host", name.value);
+        r.push(refuse(title, name.span, "handlers and maps name groups and devices alike"));
+    }
+    if let Some(first) = known.iter().find(|group| group.name.value == name.value) {
+        let title = format!("group `{}` is described twice", name.value);
+        r.push(refuse(title, name.span, "used again here").at(first.name.span, "first used here"));
+    }
+}
+
+fn check_servers(r: &mut Reader, servers: &Spanned<Vec<Spanned<DeviceId>>>, known: &[Group]) {
+    if servers.value.is_empty() && !r.diagnostics.has_errors() {
+        r.push(
+            refuse("the group has no servers", servers.span, "nobody would get its packets")
+                .help("name the devices that may be members: `servers = [\"s1\", \"s2\"]`"),
+        );
+    }
+    if servers.value.len() > MOST_SERVERS {
+        let why = format!("these are {}", servers.value.len());
+        r.push(refuse(format!("a group has {MOST_SERVERS} servers at most"), servers.span, why));
+    }
+    for (at, server) in servers.value.iter().enumerate() {
+        if let Some(first) = servers.value[..at].iter().find(|first| first.value == server.value) {
+            r.push(
+                refuse("a server is named twice", server.span, "again").at(first.span, "first named here"),
+            );
+        }
+        let other = known.iter().find(|group| group.number(server.value).is_some());
+        if let Some(other) = other {
+            let title = format!("this server is also of group `{}`", other.name.value);
+            r.push(
+                refuse(title, server.span, "a device is of one group")
+                    .help("place what both groups run on one group"),
+            );
+        }
+    }
+}
+
+fn check_members(
+    r: &mut Reader,
+    members: &Spanned<Vec<Spanned<DeviceId>>>,
+    servers: &[Spanned<DeviceId>],
+    names: &Names,
+) -> Vec<DeviceId> {
+    if members.value.is_empty() && !r.diagnostics.has_errors() {
+        r.push(
+            refuse("the group has no members", members.span, "nobody would get its packets at first")
+                .help("name at least one server, or leave `members` out: all are members then"),
+        );
+    }
+    let mut found = vec![];
+    for member in &members.value {
+        let name = names.name(NodeId::Device(member.value));
+        if !servers.iter().any(|server| server.value == member.value) {
+            let title = format!("`{name}` is no server of this group");
+            r.push(refuse(title, member.span, "only servers can be members").help("add it to `servers`"));
+        } else if found.contains(&member.value) {
+            r.push(refuse(format!("member `{name}` is named twice"), member.span, "again"));
+        } else {
+            found.push(member.value);
+        }
+    }
+    found
+}
+
+pub(crate) fn read_membership(
+    r: &mut Reader,
+    item: Item<'_>,
+    names: &Names,
+    groups: &[Group],
+) -> Option<Membership> {
+    let mut s = Section::new(r, "this change".to_string(), item.span, item)?;
+    let group = s.required(r, "group", "\"nat\"", |r, i| {
+        let name = value::string(r, i)?;
+        let at = groups.iter().position(|group| group.name.value == name);
+        if at.is_none() {
+            let known = groups.iter().map(|group| group.name.value.as_str());
+            let title = format!("unknown group `{}`", name.escape_debug());
+            r.push(unknown_name(title, Spanned::new(name.as_str(), i.span), known));
+        }
+        at
+    });
+    let at = s.required(r, "at", "\"5ms\"", value::time);
+    let device = |r: &mut Reader, i: Item<'_>| {
+        let name = value::string(r, i)?;
+        names.device(r, Spanned::new(name.as_str(), i.span))
+    };
+    let before = r.diagnostics.error_count();
+    let add = s.optional(r, "add", device);
+    let remove = s.optional(r, "remove", device);
+    let drain = s.optional(r, "drain", device);
+    let weight = s.optional(r, "weight", |r, i| value::small(r, i, 1..=1_000_000));
+    s.finish(r);
+    if let (None, Some(weight)) = (&add, &weight) {
+        r.bad_value(weight.span, "a weight of a server that is not added", "leave it out");
+    }
+    let weight = weight.map_or(1, |weight| weight.value);
+    let wanted =
+        [(add, MemberChange::Add { weight }), (remove, MemberChange::Remove), (drain, MemberChange::Drain)];
+    let mut wanted = wanted.into_iter().filter_map(|(server, change)| Some((server?, change)));
+    let Some((server, change)) = wanted.next() else {
+        if r.diagnostics.error_count() == before {
+            let problem = Diagnostic::error(codes::BAD_VALUE, "no server comes or goes");
+            r.push(
+                problem
+                    .at(item.span, "this changes nothing")
+                    .help("write `add = \"SERVER\"`, `remove = \"SERVER\"` or `drain = \"SERVER\"`"),
+            );
+        }
+        return None;
+    };
+    if let Some((other, _)) = wanted.next() {
+        let problem = Diagnostic::error(codes::BAD_VALUE, "one change at a time");
+        r.push(
+            problem
+                .at(other.span, "this is another change")
+                .help("write another `[[membership]]`; it may have the same time"),
+        );
+        return None;
+    }
+    let (group, at) = (group?.value, at?.value);
+    if groups[group].number(server.value).is_none() {
+        let name = names.name(NodeId::Device(server.value));
+        let title = format!("`{name}` is no server of group `{}`", groups[group].name.value);
+        let problem = Diagnostic::error(codes::BAD_VALUE, title).at(server.span, "not named by the group");
+        r.push(problem.help("add it to the group's `servers`").at(groups[group].span, "this group"));
+        return None;
+    }
+    Some(Membership { group, at, server, change })
+}
+
+/// Changes that cannot be, in the order of their times: a member that is added again, one that goes and is none, the last one that takes
+/// flows.
+pub(crate) fn check(r: &mut Reader, groups: &[Group], memberships: &[Membership], names: &Names) {
+    let mut changes: Vec<&Membership> = memberships.iter().collect();
+    changes.sort_by_key(|change| change.at);
+    for (at, group) in groups.iter().enumerate() {
+        let mut taking: BTreeSet<DeviceId> = group.members.iter().copied().collect();
+        let mut draining: BTreeSet<DeviceId> = BTreeSet::new();
+        for Membership { server, change, .. } in changes.iter().filter(|change| change.group == at) {
+            let name = names.name(NodeId::Device(server.value));
+            let refuse =
+                |title: String, why: &str| Diagnostic::error(codes::BAD_VALUE, title).at(server.span, why);
+            let takes = taking.contains(&server.value);
+            match change {
+                MemberChange::Add { .. } if takes => {
+                    r.push(refuse(format!("`{name}` is a member already"), "added again"));
+                }
+                MemberChange::Add { .. } => {
+                    draining.remove(&server.value);
+                    taking.insert(server.value);
+                }
+                MemberChange::Remove | MemberChange::Drain if !takes && !draining.contains(&server.value) => {
+                    r.push(refuse(format!("`{name}` is no member then"), "it cannot go"));
+                }
+                MemberChange::Remove | MemberChange::Drain if takes && taking.len() == 1 => {
+                    let title = format!("the last member of group `{}` cannot go", group.name.value);
+                    r.push(
+                        refuse(title, "nobody would be left that takes flows")
+                            .help("add another server before"),
+                    );
+                }
+                MemberChange::Remove | MemberChange::Drain => {
+                    taking.remove(&server.value);
+                    draining.insert(server.value);
+                }
+            }
+        }
+    }
+}
