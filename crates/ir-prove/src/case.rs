@@ -11,9 +11,9 @@ use control_writes::Match;
 use dataplane_api::{Device, EntryError, Registry};
 use device::{Environment, Options, PassThrough, Session, Switch};
 use ir::{InstanceId, Name, Program};
-use ir_split::{DeviceIndex, Linkage, PORT_BITS, Part, Placement, RuntimeName};
+use ir_split::{Linkage, PORT_BITS, Part, Placement, RuntimeName};
 use ir_state::Mode;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Passes and copies that one frame may cause; a split packet takes several passes for one of the whole program.

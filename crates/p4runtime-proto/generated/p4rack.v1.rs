@@ -29,6 +29,8 @@ pub struct ShowResponse {
     pub ports: ::prost::alloc::vec::Vec<Port>,
     #[prost(message, repeated, tag = "8")]
     pub spares: ::prost::alloc::vec::Vec<Spares>,
+    #[prost(message, repeated, tag = "20")]
+    pub groups: ::prost::alloc::vec::Vec<Group>,
 }
 /// Nested message and enum types in `ShowResponse`.
 pub mod show_response {
@@ -81,6 +83,76 @@ impl ::prost::Name for ShowResponse {
     }
     fn type_url() -> ::prost::alloc::string::String {
         "/p4rack.v1.ShowResponse".into()
+    }
+}
+/// Servers that share flows: docs/internals/groups.md.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Group {
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// The device that calls it.
+    #[prost(string, tag = "2")]
+    pub switch: ::prost::alloc::string::String,
+    /// Servers that were added, drained or removed, and deaths.
+    #[prost(uint64, tag = "3")]
+    pub changes: u64,
+    /// No bucket is between two servers.
+    #[prost(bool, tag = "4")]
+    pub is_steady: bool,
+    /// Calls that have left the switch, and that have come back.
+    #[prost(uint64, tag = "5")]
+    pub sent: u64,
+    #[prost(uint64, tag = "6")]
+    pub returned: u64,
+    #[prost(message, repeated, tag = "7")]
+    pub servers: ::prost::alloc::vec::Vec<Server>,
+}
+impl ::prost::Name for Group {
+    const NAME: &'static str = "Group";
+    const PACKAGE: &'static str = "p4rack.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "p4rack.v1.Group".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/p4rack.v1.Group".into()
+    }
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Server {
+    #[prost(string, tag = "1")]
+    pub device: ::prost::alloc::string::String,
+    /// `member`, `joining`, `draining`, `leaving`, `dead`, `out`.
+    #[prost(string, tag = "2")]
+    pub standing: ::prost::alloc::string::String,
+    #[prost(uint32, tag = "3")]
+    pub weight: u32,
+    /// Buckets whose new flows it gets.
+    #[prost(uint64, tag = "4")]
+    pub buckets: u64,
+    /// Flows whose state it has, and flows that began there.
+    #[prost(uint64, tag = "5")]
+    pub flows: u64,
+    #[prost(uint64, tag = "6")]
+    pub opened: u64,
+    /// Calls that the switch has sent there, packets that it has handled, and packets that took one more step from there.
+    #[prost(uint64, tag = "7")]
+    pub calls: u64,
+    #[prost(uint64, tag = "8")]
+    pub handled: u64,
+    #[prost(uint64, tag = "9")]
+    pub extra_steps: u64,
+    /// Packets and frames that it has dropped or refused before its device.
+    #[prost(uint64, tag = "10")]
+    pub dropped: u64,
+}
+impl ::prost::Name for Server {
+    const NAME: &'static str = "Server";
+    const PACKAGE: &'static str = "p4rack.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "p4rack.v1.Server".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/p4rack.v1.Server".into()
     }
 }
 /// An edge whose device has spares.
@@ -401,7 +473,10 @@ pub struct SteerRequest {
     /// A controller's, which has to be the primary. Operators have none.
     #[prost(message, optional, tag = "1")]
     pub election_id: ::core::option::Option<super::super::p4::v1::Uint128>,
-    #[prost(oneof = "steer_request::What", tags = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12")]
+    #[prost(
+        oneof = "steer_request::What",
+        tags = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 20"
+    )]
     pub what: ::core::option::Option<steer_request::What>,
 }
 /// Nested message and enum types in `SteerRequest`.
@@ -576,6 +651,73 @@ pub mod steer_request {
             "/p4rack.v1.SteerRequest.SetThresholds".into()
         }
     }
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct ChangeGroup {
+        #[prost(string, tag = "1")]
+        pub group: ::prost::alloc::string::String,
+        #[prost(string, tag = "2")]
+        pub device: ::prost::alloc::string::String,
+        #[prost(enumeration = "change_group::Change", tag = "3")]
+        pub change: i32,
+        /// Of a server that is added; 1 if it is 0.
+        #[prost(uint32, tag = "4")]
+        pub weight: u32,
+    }
+    /// Nested message and enum types in `ChangeGroup`.
+    pub mod change_group {
+        #[derive(
+            Clone,
+            Copy,
+            Debug,
+            PartialEq,
+            Eq,
+            Hash,
+            PartialOrd,
+            Ord,
+            ::prost::Enumeration
+        )]
+        #[repr(i32)]
+        pub enum Change {
+            /// It gets new flows, by its weight; one that was leaving stays.
+            Add = 0,
+            /// It gets no new flows, and leaves after its last one.
+            Remove = 1,
+            /// It gets no new flows, and stays.
+            Drain = 2,
+        }
+        impl Change {
+            /// String value of the enum field names used in the ProtoBuf definition.
+            ///
+            /// The values are not transformed in any way and thus are considered stable
+            /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+            pub fn as_str_name(&self) -> &'static str {
+                match self {
+                    Self::Add => "ADD",
+                    Self::Remove => "REMOVE",
+                    Self::Drain => "DRAIN",
+                }
+            }
+            /// Creates an enum from field names used in the ProtoBuf definition.
+            pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+                match value {
+                    "ADD" => Some(Self::Add),
+                    "REMOVE" => Some(Self::Remove),
+                    "DRAIN" => Some(Self::Drain),
+                    _ => None,
+                }
+            }
+        }
+    }
+    impl ::prost::Name for ChangeGroup {
+        const NAME: &'static str = "ChangeGroup";
+        const PACKAGE: &'static str = "p4rack.v1";
+        fn full_name() -> ::prost::alloc::string::String {
+            "p4rack.v1.SteerRequest.ChangeGroup".into()
+        }
+        fn type_url() -> ::prost::alloc::string::String {
+            "/p4rack.v1.SteerRequest.ChangeGroup".into()
+        }
+    }
     #[derive(Clone, PartialEq, ::prost::Oneof)]
     pub enum What {
         /// Frames that come in wait; done when no packet is inside.
@@ -611,6 +753,9 @@ pub mod steer_request {
         /// Edges with spares decide by other thresholds from now on.
         #[prost(message, tag = "12")]
         SetThresholds(SetThresholds),
+        /// A server of a group comes or goes.
+        #[prost(message, tag = "20")]
+        ChangeGroup(ChangeGroup),
     }
 }
 impl ::prost::Name for SteerRequest {
