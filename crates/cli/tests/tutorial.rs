@@ -1,4 +1,6 @@
 //! docs/tutorial.md and docs/handlers.md: every file in them is written, every command runs, and has the shown output.
+//!
+//! `p4rack bench` needs `p4rack-experiments` beside the command: `cargo test -p cli` alone does not build it, `cargo build -p experiments` does.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
