@@ -69,8 +69,8 @@ const RANGES: &[&[Entry]] = &[
     handler::ENTRIES,
     group::ENTRIES,
     job::ENTRIES,
-    tna::ENTRIES,
     headerless::ENTRIES,
+    tna::ENTRIES,
 ];
 
 /// All codes in order.

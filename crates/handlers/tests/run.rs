@@ -342,7 +342,7 @@ fn a_crash_costs_what_is_after_the_last_snapshot() {
     assert_eq!(sum(1, 1, 50), Some(33));
     assert_eq!(built.failures().all().1, 5);
     let text = format!("{:?}", built.failures().diagnostics());
-    assert!(text.contains("killed it twice"), "{text}");
+    assert!(text.contains("crashed the handler twice"), "{text}");
 }
 
 /// A timer whose call crashes does not go off again at once, without end.

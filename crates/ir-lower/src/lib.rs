@@ -62,7 +62,7 @@ pub use inline_actions::inline_actions;
 pub use inline_controls::inline_controls;
 pub use inline_functions::inline_functions;
 pub use inline_parsers::inline_parsers;
-pub use pipeline::{PASSES, Pass, lower, lower_until};
+pub use pipeline::{PASSES, Pass, lower, lower_until, lower_with_register_actions};
 pub use propagate_values::propagate_values;
 pub use remove_dead_stores::remove_dead_stores;
 pub use remove_unused::remove_unused;

@@ -97,14 +97,27 @@ pub fn lower(program: &Program) -> Result<Program, Vec<Diagnostic>> {
     lower_until(program, &mut |_, _, _| {})
 }
 
+/// Like [`lower`], for devices that execute an action of a register as one unit: these actions stay as they are.
+pub fn lower_with_register_actions(program: &Program) -> Result<Program, Vec<Diagnostic>> {
+    run(program, |pass| pass.name != "expand-register-actions", &mut |_, _, _| {})
+}
+
 /// Like [`lower`]; `after` sees the program after every pass.
 pub fn lower_until(
     program: &Program,
     after: &mut dyn FnMut(&Pass, Changed, &Program),
 ) -> Result<Program, Vec<Diagnostic>> {
+    run(program, |_| true, after)
+}
+
+fn run(
+    program: &Program,
+    is_wanted: fn(&Pass) -> bool,
+    after: &mut dyn FnMut(&Pass, Changed, &Program),
+) -> Result<Program, Vec<Diagnostic>> {
     crate::check_inlining(program)?;
     let mut program = program.clone();
-    for pass in PASSES {
+    for pass in PASSES.iter().filter(|pass| is_wanted(pass)) {
         let changed = (pass.run)(&mut program);
         verify(pass, &program);
         after(pass, changed, &program);

@@ -17,6 +17,7 @@ const REST: Duration = Duration::from_ms(6);
 const WITHOUT_CHANCE: &[(&str, &str)] = &[
     ("apps/RACK.toml", "links lose nothing, and hosts send at fixed times"),
     ("crosspod/spares.toml", "links lose nothing and hosts send at fixed times"),
+    ("headerless/RACK.toml", "links lose nothing, and hosts send at fixed times"),
     ("pinned/RACK.toml", "links lose nothing, and hosts send at fixed times"),
     ("pinned/moving.toml", "links lose nothing, hosts send and flows move at fixed times"),
     (

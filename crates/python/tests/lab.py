@@ -1,5 +1,6 @@
 """`p4rack.lab`. Argument: the directory of the examples. Exit status 77 where no lab may run."""
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -47,7 +48,9 @@ with net:
     handle = s1.table_add("stations", "to_port", [h1.mac], [1])
     pings = net.ping_all()
     assert pings and pings.dropped == 0 and pings["h2", "h1"] and len(pings) == 2, pings
-    assert "10.0.7.2" in h1.cmd("ping -c 1 -W 2", h2), h1.cmd("ip address")
+    assert h1.cmd("echo", h2) == "10.0.7.2\n"
+    if shutil.which("ping"):
+        assert "1 received" in h1.cmd("ping -c 1 -W 2", h2), h1.cmd("ip address")
     assert h1.cmd("printf 'a\nb'; false") == "a\nb"
     assert h1.cmd("cat /proc/sys/net/ipv4/ip_forward") == "1\n"
     fails(lambda: s1.table_add("station", "to_port", [1], [1]), "station")

@@ -82,7 +82,7 @@ pub fn fit(program: &Program, device: &Device) -> Result<Fit, Vec<Diagnostic>> {
     if let Some(refused) = refused(program, device) {
         return Err(vec![refused]);
     }
-    let lowered = ir_lower::lower(program)?;
+    let lowered = ir_lower::lower_with_register_actions(program)?;
     Ok(fit_lowered(&lowered, device))
 }
 
