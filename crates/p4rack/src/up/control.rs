@@ -8,6 +8,7 @@
 //! There is a controller for each switch that the rack is ([`switches`](super::switches)). Its time begins with the bring-up, the rack's when that is done.
 
 use super::channel::{Channel, Direction};
+use super::domain::Domain;
 use super::driven::Driven;
 use super::edges::Edges;
 use super::groups::Groups;
@@ -15,15 +16,15 @@ use super::merged;
 use super::pinned::{Moving, PinnedApp};
 use super::popular::Popular;
 use super::refused;
-use super::switches::{Plan, Staged};
+use super::switches::Staged;
 use crate::functions;
 use crate::rack::{Placed, Racked, SplitApp};
 use base_diag::{Diagnostic, SourceMap, codes::emulate as codes};
 use base_time::{Duration, Rng, Time};
 use compiler::reparse;
 use controller::{
-    Agent, Answer, Ask, AskId, Call, Controller, DeviceId, Effect, MergeTraffic, Output, PortCount,
-    RegionMap, Reply, Steer, Ticket, Timing, Wires,
+    Agent, Answer, Ask, AskId, Call, DeviceId, Effect, MergeTraffic, Output, PortCount, RegionMap, Reply,
+    Steer, Ticket, Timing,
 };
 use device::Options;
 use device_control::{Boots, Known, Maker, write_group};
@@ -77,16 +78,6 @@ pub(super) struct Control {
     pub(super) replaced: u64,
     /// Time of the next task.
     next: Option<Time>,
-}
-
-/// Devices that one controller presents as one switch.
-pub(super) struct Domain {
-    pub(super) controller: Controller<Plan>,
-    /// Indices of the devices in the rack.
-    devices: Vec<usize>,
-    wires: Wires,
-    /// Devices that were stale at the last check.
-    stale: BTreeSet<usize>,
 }
 
 #[derive(Clone)]
@@ -660,18 +651,6 @@ impl Control {
             is_another
         })?;
         Ok(result)
-    }
-}
-
-impl Domain {
-    pub(super) fn new(plan: Plan, devices: Vec<usize>, wires: Wires, timing: Timing) -> Domain {
-        let controller = Controller::new(plan, 1, 0, timing);
-        Domain { controller, devices, wires, stale: BTreeSet::new() }
-    }
-
-    fn call(&mut self, number: usize, now: Time, call: Call) -> impl Iterator<Item = (usize, Output)> {
-        let outputs = self.controller.call(now, Ticket(0), call);
-        outputs.into_iter().map(move |output| (number, output))
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod channel;
 mod control;
+mod domain;
 mod driven;
 mod edges;
 mod expect;

@@ -1,7 +1,7 @@
 //! Apps whose flows are pinned while a rack runs: where their packets are processed, and the flows that move. Hand-overs are counted on the
 //! links from the switch to its helpers.
 
-use super::control::Domain;
+use super::domain::Domain;
 use super::popular::{Popular, Window};
 use crate::flows;
 use crate::functions;

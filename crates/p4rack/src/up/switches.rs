@@ -1,7 +1,7 @@
 //! Switches of a rack as its controller sees them: an app without entries of single devices is one switch. If there are several origins, or devices
 //! with their own entries, each device is a switch.
 
-use super::control::Domain;
+use super::domain::Domain;
 use super::refused;
 use crate::entries::Entries;
 use crate::rack::{Placed, Racked, SplitApp};
