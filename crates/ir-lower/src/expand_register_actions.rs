@@ -10,6 +10,7 @@
 
 use crate::Changed;
 use crate::units::each_unit;
+use crate::walk::{call_of, value_of_mut};
 use base_diag::Span;
 use ir::build;
 use ir::{
@@ -155,23 +156,6 @@ impl Expand<'_> {
         let var = build::local(self.vars, name, ty, span);
         out.push(build::declare(var, value).at(span));
         build::var_of(self.vars, var).at(span)
-    }
-}
-
-/// The call that is the whole of a statement, or the whole value that it stores.
-fn call_of(stmt: &Stmt) -> Option<&Call> {
-    match &stmt.kind {
-        StmtKind::Call(call) => Some(call),
-        StmtKind::Declare(_, Some(Expr { kind: ExprKind::Call(call), .. }))
-        | StmtKind::Assign(_, Expr { kind: ExprKind::Call(call), .. }) => Some(call),
-        _ => None,
-    }
-}
-
-fn value_of_mut(stmt: &mut Stmt) -> Option<&mut Expr> {
-    match &mut stmt.kind {
-        StmtKind::Declare(_, Some(value)) | StmtKind::Assign(_, value) => Some(value),
-        _ => None,
     }
 }
 

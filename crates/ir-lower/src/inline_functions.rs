@@ -11,9 +11,10 @@ use crate::bind::{Caller, Target};
 use crate::places::{Writes, read_by};
 use crate::substitute::{Substitution, declared_in};
 use crate::units::each_unit;
+use crate::walk::{call_of, value_of_mut};
 use crate::{Changed, walk};
 use ir::build;
-use ir::{Call, Callee, Expr, ExprKind, Function, FunctionId, Program, Stmt, StmtKind, Type, Var, visit};
+use ir::{Callee, Expr, ExprKind, Function, FunctionId, Program, Stmt, StmtKind, Type, Var, visit};
 
 /// See the head of this file.
 pub fn inline_functions(program: &mut Program) -> Changed {
@@ -64,16 +65,6 @@ fn with_functions(
     changed
 }
 
-/// The call that is the whole of a statement, or the whole value that it stores.
-fn call_of(stmt: &Stmt) -> Option<&Call> {
-    match &stmt.kind {
-        StmtKind::Call(call) => Some(call),
-        StmtKind::Declare(_, Some(Expr { kind: ExprKind::Call(call), .. }))
-        | StmtKind::Assign(_, Expr { kind: ExprKind::Call(call), .. }) => Some(call),
-        _ => None,
-    }
-}
-
 fn called(stmt: &Stmt) -> Option<FunctionId> {
     match call_of(stmt)?.callee {
         Callee::Function(id) => Some(id),
@@ -105,7 +96,7 @@ fn replace(program: &Program, function: &Function, vars: &mut Vec<Var>, mut stmt
             _ => nothing(&function.returns, vars, stmt.span, out),
         };
         let result = if survives(&result, &bound.after) { result } else { kept(result, vars, out) };
-        if let StmtKind::Declare(_, Some(value)) | StmtKind::Assign(_, value) = &mut stmt.kind {
+        if let Some(value) = value_of_mut(&mut stmt) {
             *value = result;
         }
     }

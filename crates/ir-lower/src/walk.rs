@@ -1,6 +1,6 @@
 //! Walks that `ir::visit` lacks: from the inside out, and over names that statements use outside of expressions.
 
-use ir::{Expr, Keyset, Stmt, StmtKind, Transition, VarId, visit};
+use ir::{Call, Expr, ExprKind, Keyset, Stmt, StmtKind, Transition, VarId, visit};
 
 /// The expressions that stand directly in one, in the order of their evaluation.
 pub(crate) fn children(expr: &mut Expr) -> Vec<&mut Expr> {
@@ -95,5 +95,23 @@ pub(crate) fn named_vars_mut(stmt: &mut Stmt, f: &mut dyn FnMut(&mut VarId)) {
         | StmtKind::Emit(var, _)
         | StmtKind::ForIn { var, .. } => f(var),
         _ => {}
+    }
+}
+
+/// The call that is the whole of a statement, or the whole value that it stores.
+pub(crate) fn call_of(stmt: &Stmt) -> Option<&Call> {
+    match &stmt.kind {
+        StmtKind::Call(call) => Some(call),
+        StmtKind::Declare(_, Some(Expr { kind: ExprKind::Call(call), .. }))
+        | StmtKind::Assign(_, Expr { kind: ExprKind::Call(call), .. }) => Some(call),
+        _ => None,
+    }
+}
+
+/// The value that a statement stores.
+pub(crate) fn value_of_mut(stmt: &mut Stmt) -> Option<&mut Expr> {
+    match &mut stmt.kind {
+        StmtKind::Declare(_, Some(value)) | StmtKind::Assign(_, value) => Some(value),
+        _ => None,
     }
 }
