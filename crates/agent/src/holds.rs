@@ -1,4 +1,4 @@
-//! What the thread that owns the switch does without looking at what else waits for it, by kind of work: how many pieces, and how long the
+//! Holds: pieces of work that the thread that owns the switch does without a look at other requests. By kind of work: their number, and how long the
 //! longest took, in the thread's own processor time, whatever other load the machine has.
 
 use rustix::time::{ClockId, clock_gettime};

@@ -16,7 +16,7 @@ const MOST_INTERPRETED: u64 = 50_000;
 pub struct Trial {
     /// By name, each with the packets that it runs.
     pub devices: Vec<(&'static str, Device, u64)>,
-    /// What is expected of them.
+    /// Gives the expected results.
     pub model: Box<dyn p4_blocks::Model>,
 }
 

@@ -80,7 +80,7 @@ impl<B: Builder> Agent<B> {
         self.server.targets()
     }
 
-    /// What the device itself has counted of a register with copies elsewhere, by cell.
+    /// The device's own counts in a merged register, by cell.
     pub fn counted(&mut self, register: u32) -> BTreeMap<u64, u128> {
         let running = self.server.running();
         running.map(|running| self.copies.counted(register, running)).unwrap_or_default()

@@ -282,7 +282,7 @@ impl<P: Planner + 'static> Controller<P> {
         self.shared.state().merged.traffic()
     }
 
-    /// What is known of a device's own counts in merged registers: by register and cell.
+    /// The newest own counts that a device has pushed, by merged register and cell.
     pub fn merge_taken(&self, device: DeviceId) -> BTreeMap<u32, BTreeMap<u64, u128>> {
         self.shared.state().merged.taken(device.0)
     }

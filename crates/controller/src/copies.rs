@@ -55,7 +55,7 @@ impl Copies {
         (!pushes.is_empty()).then(|| ToHub { round: message.round, objects: pushes }.bytes())
     }
 
-    /// What the device itself has counted of an object's cells that are not zero.
+    /// The device's own counts in an object's cells that are not zero.
     pub(crate) fn counted<T: Target>(
         &self,
         id: u32,

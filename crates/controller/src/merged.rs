@@ -247,7 +247,7 @@ impl Merged {
         self.traffic
     }
 
-    /// What is known of a device's own count of each register's cells.
+    /// The newest own counts that a device has pushed, by register and cell.
     pub(crate) fn taken(&self, device: usize) -> BTreeMap<u32, BTreeMap<u64, u128>> {
         let of = |object: &Object| {
             let place = object.holders.iter().position(|holder| *holder == device);

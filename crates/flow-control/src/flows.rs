@@ -113,7 +113,7 @@ struct Flow {
     ends: bool,
     /// Patience with who decides ends here; `None` of flows that are decided, or never were pending.
     deadline: Option<Time>,
-    /// Its entries were made for it: it is known while it is at a helper.
+    /// Entries were made for the flow: it is known while it is at a helper.
     is_decided: bool,
     /// Packets that helpers have given back since the last window, though its entries are written.
     returned: usize,

@@ -27,7 +27,7 @@ use std::collections::VecDeque;
 pub struct Settings {
     /// Frames of the group.
     pub wire: Wire,
-    /// Its number.
+    /// Number of this server in the group.
     pub me: Member,
     /// The port that leads to the switch.
     pub port: Port,
@@ -189,7 +189,7 @@ impl Front {
         &self.all
     }
 
-    /// What the member has done.
+    /// State and counters of this server.
     pub fn server(&self) -> &Server<Flow, Vec<u8>> {
         &self.server
     }

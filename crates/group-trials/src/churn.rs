@@ -6,7 +6,7 @@ use server_groups::Member;
 /// A run.
 #[derive(Clone, Copy, Debug)]
 pub struct Churn {
-    /// Its length.
+    /// Length of the run.
     pub ticks: u64,
     /// Ticks from one change to the next, at least and at most.
     pub gaps: (u64, u64),

@@ -139,7 +139,7 @@ pub struct Rack<'p> {
     switch: Switch,
     whole: Switch,
     servers: BTreeMap<Member, Server>,
-    /// Its controller.
+    /// The group's controller.
     pub group: Group<Flow>,
     /// Of all that is drawn.
     pub rng: Rng,
@@ -152,9 +152,9 @@ pub struct Rack<'p> {
     touched: BTreeMap<Member, BTreeSet<Flow>>,
     /// Flows that a server had to do with before it died: packets may be lost, and their state.
     pub hurt: BTreeSet<u16>,
-    /// What has come out, in order.
+    /// Packets that the rack has sent, in order.
     pub received: Vec<Packet>,
-    /// What comes out of the whole program.
+    /// Packets that the unsplit program sends, in order.
     pub expected: Vec<Packet>,
 }
 

@@ -42,7 +42,7 @@ impl Setting {
     }
 }
 
-/// What has happened.
+/// Counters of a simulation.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Counts {
     /// Packets sent by the switch.
@@ -321,7 +321,7 @@ impl Simulation {
         }
     }
 
-    /// What has happened so far.
+    /// The counters so far, with those of the servers.
     pub fn counts(&self) -> Counts {
         let mut counts = self.counts;
         for server in self.servers.values() {

@@ -1,4 +1,4 @@
-//! What an architecture adds to the interpreter of a stage.
+//! The seam through which an architecture extends the interpreter of a stage.
 
 use crate::machine::Arch;
 use base_time::Time;

@@ -185,7 +185,7 @@ fn predicate(program: &Program, call: &Call, ty: &Type) -> Option<Expr> {
     Some(number.at(call.span))
 }
 
-/// What an execution needs; `None` if its register, function or index is not known.
+/// The parts of an execution; `None` if its register, function or index is not known.
 fn execution(program: &Program, call: &Call) -> Option<Execution> {
     let Callee::Method(id, method) = call.callee else { return None };
     let declared = program.instances.get(id.index())?;

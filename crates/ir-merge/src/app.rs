@@ -10,7 +10,7 @@ pub struct App<'a> {
     pub name: Name,
     /// The elaborated program.
     pub program: &'a Program,
-    /// Its packets; `None`: those of no other app.
+    /// Class of the app's packets; `None`: the packets of no other app.
     pub class: Option<Class>,
     /// Where classes overlap, the largest wins. `None` never overlaps.
     pub priority: Option<u32>,

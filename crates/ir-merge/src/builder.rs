@@ -1,4 +1,4 @@
-//! What the blocks of the merged program share: its types, parameters, and an app's part of each.
+//! State shared by the blocks of the merged program: types, parameters, and each app's part of them.
 
 use crate::effects::Effects;
 use crate::ids::Ids;
@@ -10,13 +10,13 @@ use ir::{
 
 /// An app on its way into the merged program.
 pub struct Source {
-    /// Its program with the numbers and names that it has there; its own blocks stand at their old places.
+    /// The app's program with the numbers and names of the merged program; the app's blocks keep their positions.
     pub program: Program,
-    /// Numbers of its declarations.
+    /// Numbers of the app's declarations.
     pub ids: Ids,
-    /// Its names and numbers.
+    /// The app's names and numbers in the merged program.
     pub share: Share,
-    /// What it asks the traffic manager for.
+    /// The app's requests to the traffic manager.
     pub effects: Effects,
     /// Position among the apps.
     pub at: usize,

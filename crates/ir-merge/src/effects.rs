@@ -1,4 +1,4 @@
-//! What apps ask the traffic manager for, and how numbers of groups and sessions, and field lists, stay apart.
+//! Requests of apps to the traffic manager, and how their group numbers, session numbers and field lists are kept apart.
 
 use crate::scan;
 use crate::share::Numbers;
@@ -8,7 +8,7 @@ use ir::{
 };
 use std::collections::BTreeSet;
 
-/// What one program asks for.
+/// Requests of one program to the traffic manager.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Effects {
     pub clones_ingress: bool,

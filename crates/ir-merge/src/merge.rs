@@ -21,7 +21,7 @@ pub struct Merged {
     pub program: Program,
     /// Each app's names and numbers there, in the order of the apps.
     pub shares: Vec<Share>,
-    /// What control planes have to keep to, in sentences.
+    /// Rules that the apps' control planes have to follow, in sentences.
     pub notes: Vec<String>,
 }
 

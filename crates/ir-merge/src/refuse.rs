@@ -1,4 +1,4 @@
-//! What cannot be merged, and packets that two apps would have.
+//! Refusals: programs that cannot be merged, and classes that overlap (with a packet of both).
 
 use crate::app::App;
 use crate::effects::Effects;
@@ -182,7 +182,7 @@ fn too_complex(app: &App<'_>, most: traffic_classes::TooComplex) -> Diagnostic {
     Diagnostic::error(codes::BAD_CLASS, title).note(format!("it has more than {} cases", most.most))
 }
 
-/// What control planes have to keep to.
+/// Rules that the apps' control planes have to follow.
 pub fn notes(apps: &[App<'_>], effects: &[Effects]) -> Vec<String> {
     let bytes =
         apps.iter().filter_map(|app| app.class.as_ref()).map(Class::layer).max().map_or(

@@ -1,4 +1,4 @@
-//! What an app's control plane names, in the merged program.
+//! Names and numbers of an app's control plane in the merged program.
 
 use control_writes::{Kind, Write};
 use ir::Name;

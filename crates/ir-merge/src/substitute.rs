@@ -2,7 +2,7 @@
 
 use ir::{Block, Callee, Expr, ExprKind, Stmt, StmtKind, Transition, VarId, visit};
 
-/// What each variable of the old block is in the new one.
+/// Expressions and numbers of the new block for those of the old one.
 pub struct Substitution {
     /// By old number.
     pub vars: Vec<Expr>,

@@ -1,4 +1,4 @@
-//! What the controller of a group needs to know of the switch's program: tables, members, frames.
+//! The switch's program as the controller of a group sees it: tables, members, frames.
 
 use crate::placement::DeviceIndex;
 use base_bits::Bits;
@@ -22,7 +22,7 @@ pub struct GroupEdge {
     pub members: Vec<(DeviceIndex, u64)>,
     /// Buckets.
     pub buckets: u32,
-    /// Its frames.
+    /// Format of the group's frames.
     pub wire: Wire,
 }
 

@@ -173,7 +173,7 @@ pub struct LinkEntry {
     pub action: Name,
     /// The action's arguments.
     pub args: Vec<u64>,
-    /// What the last arguments are.
+    /// Meaning of the last arguments.
     pub last: LastArgs,
 }
 

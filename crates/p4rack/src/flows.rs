@@ -48,7 +48,7 @@ fn costs(rack: &Rack, model: &App) -> Costs {
 pub struct Unpinned {
     /// The program, with the sizes of its tables.
     pub program: Arc<Program>,
-    /// What its flows are.
+    /// Keys that name the app's flows.
     pub keys: Keys,
     /// A flow is named by the user's own key.
     pub has_own_key: bool,

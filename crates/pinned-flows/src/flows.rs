@@ -23,9 +23,9 @@ pub struct StepId(pub u64);
 /// Something to carry out. [`PinnedFlows::ended`] follows.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Step {
-    /// Its name.
+    /// Name of the step.
     pub id: StepId,
-    /// What it is.
+    /// Work of the step.
     pub work: Work,
 }
 

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Values of the union key's parts, in order.
 pub type Flow = Vec<Bits>;
 
-/// What a flow depends on.
+/// A lookup on which a flow depends.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Key {
     /// The entry of a table, or that there is none.

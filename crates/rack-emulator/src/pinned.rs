@@ -48,7 +48,7 @@ fn is_zero(n: &u64) -> bool {
 /// Where packets of an app were processed in a time: from the time before, or the start.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ShareReport {
-    /// Its end, in picoseconds.
+    /// End of the window, in picoseconds.
     pub until_ps: u64,
     /// Frames that came to the switch from outside.
     pub packets: u64,

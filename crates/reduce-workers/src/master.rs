@@ -83,7 +83,7 @@ pub struct Finished {
     pub rows: Vec<Row>,
     /// Counts of the reducer.
     pub counts: Counts,
-    /// What passed its link.
+    /// Traffic on the reducer's link.
     pub link: Link,
     /// Pairs that the mappers had.
     pub sent: u64,

@@ -1,4 +1,4 @@
-//! What a server counts.
+//! Counters of a server.
 
 /// Packets and frames, by fate. Every packet that reaches a server is handled, sent on, held, or in one of the counts of drops.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]

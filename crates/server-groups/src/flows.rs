@@ -1,4 +1,4 @@
-//! What a server knows of flows, by bucket, and how much it holds.
+//! The flows that a server knows, by bucket, and the number of packets that it holds.
 
 use crate::{Member, RowId};
 use std::collections::{BTreeMap, VecDeque};
@@ -9,13 +9,13 @@ pub type Key<F> = (u32, F);
 /// State of a flow at a server.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Entry<P> {
-    /// Its state is here. `pinned`: the controller wants to know when it ends.
+    /// The flow's state is here. `pinned`: the controller wants to know when it ends.
     Owned { pinned: bool, used: u64 },
-    /// Its state is here; packets that come directly are held until `until` forwards no more.
+    /// The flow's state is here; packets that come directly are held until `until` forwards no more.
     Settling { until: Member, held: VecDeque<P>, used: u64 },
     /// Another server is asked.
     Waiting(Wait<P>),
-    /// Its state is at another server.
+    /// The flow's state is at another server.
     Foreign { at: Member },
 }
 

@@ -33,7 +33,7 @@ impl Default for Limits {
     }
 }
 
-/// What the controller has to do. Commands are carried out in order: an order leaves after the writes before it are made.
+/// A command to the controller. Commands are carried out in order: an order to a server leaves after the writes before it are made.
 #[allow(missing_docs)]
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Command<F> {
@@ -52,7 +52,7 @@ pub enum Refusal {
     Unknown,
     /// Nobody else would be left.
     Last,
-    /// Its weight is 0.
+    /// The member's weight is 0.
     NoWeight,
 }
 
@@ -73,7 +73,7 @@ struct Standing {
 struct Pin<F> {
     bucket: u32,
     state: RowState<F>,
-    /// Its server says that the flow has ended.
+    /// The server has reported the end of the flow.
     ended: bool,
 }
 

@@ -106,7 +106,7 @@ pub enum Order<F> {
     Check { flows: Vec<(u32, F)> },
 }
 
-/// What a server tells the controller.
+/// A server's report to the controller.
 #[allow(missing_docs)]
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Report<F> {

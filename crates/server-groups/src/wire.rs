@@ -55,7 +55,7 @@ pub struct Wire {
     pub section: Place,
     /// These sections.
     pub sections: Vec<u64>,
-    /// What the frame is.
+    /// Kind of the frame.
     pub kind: Place,
     /// The receiver.
     pub to: Place,

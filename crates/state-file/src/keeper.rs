@@ -47,7 +47,7 @@ impl Keeper {
     }
 }
 
-/// What has been sent is kept before the process ends. Whoever is told has to take it, until the thread has ended.
+/// Everything that was sent is kept before the process ends. The receiver of reports has to take them until the thread has ended.
 impl Drop for Keeper {
     fn drop(&mut self) {
         self.end();

@@ -1,4 +1,4 @@
-//! What is kept at one time.
+//! A batch: the changes that are kept in one transaction.
 
 use p4runtime_proto::p4::v1::ForwardingPipelineConfig;
 use std::collections::BTreeMap;

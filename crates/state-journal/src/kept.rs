@@ -1,4 +1,4 @@
-//! What was kept, read back.
+//! Reading back what was kept.
 
 use crate::FORMAT;
 use crate::batch::Batch;

@@ -230,7 +230,7 @@ pub(crate) struct Ran {
     /// Frames that went out, with those in [`Native::outputs`].
     pub(crate) sent: u64,
     pub(crate) left: Option<Box<Leaving>>,
-    /// What a half of TNA asked for.
+    /// Requests of a half of TNA to the traffic manager.
     pub(crate) tna: Option<Box<TnaRequests>>,
 }
 

@@ -13,7 +13,7 @@ use ir::InstanceId;
 use ir_value::wire::encode;
 use ir_value::{Value, numbers};
 
-/// What a half of TNA asks for, beside its intrinsic metadata.
+/// Requests of a half of TNA to the traffic manager, besides its intrinsic metadata.
 #[derive(Default)]
 pub(crate) struct TnaRequests {
     pub(crate) mirror: Option<MirrorEffect>,

@@ -6,7 +6,7 @@ use ir::{Const, Expr, ExprKind, Instance, Program};
 /// Members of `HashAlgorithm_t` that an action selector may use.
 pub(super) const SELECTOR_HASHES: [&str; 4] = ["IDENTITY", "CRC16", "CRC32", "XOR16"];
 
-/// What a `Hash` computes.
+/// The function of a `Hash`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HashUnit {
     /// The data itself; its last bits are the low ones.

@@ -21,7 +21,7 @@ const DOWN: FaultKind = FaultKind::DeviceDown(DeviceId(1));
 const DOWN_TOO: FaultKind = FaultKind::DeviceDown(DeviceId(2));
 const UNPLUGGED: FaultKind = FaultKind::LinkDown(LinkId(super::failing::CABLE as u32));
 
-/// What fails, how long after the first failure.
+/// Failures, each with its delay after the first.
 type Failures = &'static [(FaultKind, Duration)];
 
 const ROWS: [(&str, Failures, bool, &str); 5] = [

@@ -125,7 +125,7 @@ impl<C: Clone + Ord> Agent<C> {
         self.incarnation
     }
 
-    /// What this device has counted of the value that is shown.
+    /// The part of the shown value that this device has counted.
     pub fn counted(&self, cell: &C, shown: u128) -> u128 {
         self.own(cell, shown).1
     }

@@ -181,7 +181,7 @@ impl<C: Clone + Ord> Hub<C> {
         self.changed.is_empty() && self.devices.get(device).is_some_and(is_named)
     }
 
-    /// What is known of a device's own count of a cell.
+    /// The newest own count of a cell that a device has pushed.
     pub fn taken(&self, device: usize, cell: &C) -> u128 {
         self.devices.get(device).and_then(|device| device.own.get(cell)).copied().unwrap_or(Kind::ZERO)
     }

@@ -13,17 +13,17 @@
 use super::message::{Cell, Merge, Push, Retired};
 use state_modes::{MERGES, Merge as Operator};
 
-/// What a hub asks of a device, or says to it, about one object.
+/// A hub's request or statement about one object.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Told {
     /// To push what it has counted.
     Pull {
         /// The incarnation that is known, 0 for none.
         incarnation: u64,
-        /// Its newest push that has come.
+        /// Number of the device's newest push that has arrived.
         seen: u64,
     },
-    /// What the others have counted.
+    /// Counts of the other devices.
     Merge(Merge<u64>),
 }
 

@@ -128,7 +128,7 @@ impl Tna<'_> {
         Ok((rotated & mask as u8).wrapping_add(more as u8))
     }
 
-    /// What the control plane has set for the port, as a value of type `ty`, which is shorter than the room for it.
+    /// The port's metadata as the control plane has set it, as a value of type `ty`, which may be shorter than the room for it.
     pub(super) fn port_metadata(&mut self, ty: &Type) -> Result<Value, Stop> {
         let bits = self.program.bits(ty).ok_or(Stop::Broken("port metadata without a layout"))?;
         let position = self.input.position();

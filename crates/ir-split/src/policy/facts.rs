@@ -1,4 +1,4 @@
-//! What a program says of the flows that a policy divides, in a field of its metadata, and what a placement with such a policy needs.
+//! The metadata field by which a program tells a policy its flows, and the checks of a placement with such a policy.
 
 use crate::analysis::Analysis;
 use crate::mark::Mark;
@@ -21,7 +21,7 @@ pub(super) struct Kind {
     pub most: u64,
     /// Only powers of two can be counts.
     pub powers_of_two: bool,
-    /// What the field has.
+    /// Meaning of the field, for messages.
     pub is: &'static str,
     /// Code of its mistakes.
     pub code: Code,
@@ -38,7 +38,7 @@ impl Kind {
 /// The field of metadata.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Fact {
-    /// Its number.
+    /// Number of the field.
     pub field: usize,
     /// In bits.
     pub width: u32,

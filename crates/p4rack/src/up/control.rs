@@ -455,7 +455,7 @@ impl Control {
         Ok(())
     }
 
-    /// What a device had counted in merged registers and no controller has heard of.
+    /// Counts of a device in merged registers that no controller has received.
     fn unheard(&mut self, device: usize, emulator: &mut Emulator) -> Result<Vec<String>, Violation> {
         let mut lost = vec![];
         for domain in 0..self.domains.len() {

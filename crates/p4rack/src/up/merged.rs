@@ -4,7 +4,7 @@ use super::switches::Plan;
 use controller::{Controller, DeviceId};
 use std::collections::BTreeMap;
 
-/// What a device that has gone down had counted and the controller has not heard of, by register. `counted` gives what the device
+/// Counts of a failed device that the controller has not received, by register. `counted` gives what the device
 /// itself has counted of a register.
 pub(super) fn unheard(
     controller: &Controller<Plan>,

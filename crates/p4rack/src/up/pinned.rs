@@ -31,7 +31,7 @@ pub(super) struct PinnedApp {
     helpers: Vec<String>,
     /// All devices of the app.
     devices: BTreeSet<String>,
-    /// Its flows, if they move.
+    /// The app's flows, if they move.
     pub(super) moving: Option<Moving>,
 }
 

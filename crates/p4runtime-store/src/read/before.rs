@@ -60,7 +60,7 @@ impl Part {
         }
     }
 
-    /// What of `touched` is still to be read in this part, as a part of its own: it is passed over when its turn comes.
+    /// Takes out of this part what `touched` names and is still to be read, as a part of its own: the rest of the read passes it over.
     fn take(&mut self, touched: &Part) -> Option<Part> {
         match (&mut *self, touched) {
             (Part::Entries(of, keys), Part::Entries(table, one)) if of == table => {

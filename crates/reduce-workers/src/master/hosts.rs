@@ -22,7 +22,7 @@ pub(super) struct Hosts<'s> {
     stop: Arc<AtomicBool>,
 }
 
-/// What a reducer has at its end.
+/// Results of a reducer.
 pub(super) type Ended = (Sums, Counts, Link);
 
 enum News {

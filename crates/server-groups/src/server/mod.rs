@@ -43,7 +43,7 @@ impl Default for Limits {
     }
 }
 
-/// What a server asks of its surroundings.
+/// An effect of a server on its surroundings.
 #[allow(missing_docs)]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Effect<F, P> {
@@ -66,7 +66,7 @@ pub struct Server<F, P> {
     closing: BTreeMap<RowId<F>, Closing<F>>,
     /// Of the last question.
     number: u16,
-    /// What has happened so far.
+    /// Counters of the server.
     pub counters: Counters,
 }
 

@@ -1,4 +1,4 @@
-//! What a server does for the controller: it reports the flows of a row whose previous server it is, and ends what is between it and
+//! Commands of the controller to a server: report the flows of a row whose previous server it is, and end what is between it and
 //! the previous server of a row whose current server it is.
 
 use super::{Effect, Server};

@@ -1,4 +1,4 @@
-//! What P4COM saves: a whole job of AGG's machines around the model of a switch, beside the same job without one.
+//! Savings of P4COM: a whole job of AGG's machines around the model of a switch, next to the same job without one.
 
 mod bytes;
 

@@ -42,7 +42,7 @@ const BUCKET: &str = "group_bucket";
 /// Flows with a pin.
 const PINS: u32 = 4096;
 
-/// What the program says of a region: `@flow("REGION", BUCKETS)`.
+/// The annotation of a region: `@flow("REGION", BUCKETS)`.
 static KIND: Kind = Kind {
     policy: Policy::Group,
     annotation: "flow",

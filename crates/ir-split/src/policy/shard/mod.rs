@@ -36,7 +36,7 @@ const NUMBER_BITS: u32 = 16;
 /// Devices of one site: each is a bit.
 const MOST_DEVICES: usize = 32;
 
-/// What the program says of a region: `@shard("REGION", COUNT)`.
+/// The annotation of a region: `@shard("REGION", COUNT)`.
 static KIND: Kind = Kind {
     policy: Policy::Shard,
     annotation: "shard",

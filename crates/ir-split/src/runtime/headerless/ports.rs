@@ -22,7 +22,7 @@ use p4_arch::Meaning;
 use p4_arch::v1model::DROP_PORT;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the output port may be.
+/// Possible values of the output port.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Ports {
     /// These constants.
