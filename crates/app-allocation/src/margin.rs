@@ -1,0 +1,49 @@
+//! What more memory and more helpers would gain: the problem is solved again with each.
+
+use crate::allocate::{Allocation, Objective, allocate};
+use crate::choose::Effort;
+use crate::options::Limit;
+use crate::problem::Problem;
+
+/// A change and the allocation that it makes possible.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Margin {
+    /// What there is more of.
+    pub more: More,
+    /// Mean latency with it, in picoseconds.
+    pub latency: u64,
+    /// The smallest part of its traffic that a class takes with it, in billionths.
+    pub throughput: u64,
+}
+
+/// More of something.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum More {
+    /// A memory of the switch, and units of it.
+    Units(usize, u64),
+    /// A helper of a class.
+    Helper(usize),
+}
+
+/// The gain of one unit and of ten units of each memory of the switch that limits the allocation, and of a helper of each class.
+pub fn margins(problem: &Problem, objective: Objective, effort: &Effort, now: &Allocation) -> Vec<Margin> {
+    let mut changes = vec![];
+    for used in &now.used {
+        let Limit::Switch(row) = used.limit else { continue };
+        changes.extend([1, 10].map(|units| More::Units(row, units)));
+    }
+    changes.extend((0..problem.classes.len()).map(More::Helper));
+    let one = |more: More| {
+        let mut changed = problem.clone();
+        match more {
+            More::Units(row, units) => {
+                changed.switch[row].capacity = changed.switch[row].capacity.saturating_add(units);
+            }
+            More::Helper(class) => changed.classes[class].count += 1,
+        }
+        let found = allocate(&changed, objective, effort).ok()?;
+        let throughput = found.throughput.iter().copied().min().unwrap_or(crate::WHOLE);
+        Some(Margin { more, latency: found.latency, throughput })
+    };
+    changes.into_iter().filter_map(one).collect()
+}

@@ -1,0 +1,10 @@
+//! Allocations against the definition, and against one another.
+
+mod definition;
+mod drawn;
+mod invariances;
+#[path = "../large.rs"]
+mod large;
+mod scale;
+mod sheet;
+mod why;
