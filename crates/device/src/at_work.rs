@@ -57,10 +57,15 @@ impl AtWork<'_> {
     pub(crate) fn run_timers(&mut self, now: Time) -> Vec<Queued> {
         let AtWork { core, blocks, runner } = self;
         core.state.tick_values(&core.program, now);
-        match blocks.architecture() {
+        let mut queued = match blocks.architecture() {
             Architecture::V1Model(of) => V1Switch::of(core, *blocks, *runner, of).frame_tick(now),
             Architecture::Psa(_) | Architecture::Tna(_) => vec![],
+        };
+        for (port, frame) in self.core.ticks.take_due(now) {
+            self.core.counters.created += 1;
+            queued.extend(self.ingress(port, frame, now));
         }
+        queued
     }
 
     /// Runs a frame and all resulting packets to their ends, at one time. The caller has counted the frame.

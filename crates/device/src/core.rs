@@ -7,6 +7,7 @@ use crate::queue_depths::QueueDepths;
 use crate::replication::Replication;
 use crate::stage::Stop;
 use crate::state::State;
+use crate::ticks::Ticks;
 use crate::trace::{Cause, EventKind, PacketId};
 use base_diag::Span;
 use dataplane_api::{Counters, DropReason, Port};
@@ -24,6 +25,7 @@ pub struct Core {
     pub(crate) replication: Replication,
     pub(crate) counters: Counters,
     pub(crate) one_shots: OneShots,
+    pub(crate) ticks: Ticks,
     pub(crate) numbers: PortNumbers,
     pub(crate) pass_limit: u32,
     pub(crate) step_limit: u64,

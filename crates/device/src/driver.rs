@@ -48,10 +48,10 @@ impl<'s> Driver<'s> {
         self.now = to.max(self.now);
     }
 
-    /// Waits for the timers that still run, but for no more than a thousand of them.
+    /// Waits for the timers of externs that still run, but for no more than a thousand of them. The program's ticks come until then.
     pub fn finish(&mut self) {
         for _ in 0..TICKS {
-            match self.switch.deadline() {
+            match self.switch.timer() {
                 Some(deadline) => self.tick(deadline),
                 None => break,
             }

@@ -47,6 +47,7 @@ pub mod stage;
 mod state;
 mod switch;
 mod table;
+mod ticks;
 pub mod tna;
 pub mod trace;
 pub mod v1model;

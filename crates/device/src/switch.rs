@@ -11,6 +11,7 @@ use crate::queue_depths::QueueDepths;
 use crate::replication::Replication;
 use crate::runner::StageRunner;
 use crate::state::State;
+use crate::ticks::Ticks;
 use base_bits::Bits;
 use base_diag::Diagnostic;
 use base_time::{Rng, Time};
@@ -38,6 +39,8 @@ pub struct Options {
     pub pass_limit: u32,
     /// Maximum number of steps (expressions, statements, values copied) of these passes and copies together.
     pub step_limit: u64,
+    /// Whether the program's ticks come.
+    pub has_ticks: bool,
 }
 
 impl Default for Options {
@@ -50,6 +53,7 @@ impl Default for Options {
             drop_port: p4_arch::v1model::DROP_PORT,
             pass_limit: 4096,
             step_limit: 4_000_000,
+            has_ticks: true,
         }
     }
 }
@@ -71,6 +75,7 @@ impl Switch {
     ) -> Result<Switch, Vec<Diagnostic>> {
         let numbers = PortNumbers::of(&program, options.drop_port);
         let objects = objects(&program)?;
+        let ticks = if options.has_ticks { Ticks::of(&program, numbers)? } else { Ticks::default() };
         let blueprint = Blueprint::new(Arc::clone(&program), options.drop_port)?;
         let (tables, value_sets, objects, functions) =
             crate::build::build(&program, &options.registry, objects)?;
@@ -82,6 +87,7 @@ impl Switch {
             replication: Replication::default(),
             counters: Counters::default(),
             one_shots: OneShots::default(),
+            ticks,
             numbers,
             pass_limit: options.pass_limit,
             step_limit: options.step_limit,
@@ -113,6 +119,20 @@ impl Switch {
         self.runner = runner;
     }
 
+    /// When a timer of an extern runs out next: [`Device::deadline`] without the program's ticks, which never end.
+    pub fn timer(&self) -> Option<Time> {
+        let frames = match self.blueprint.blocks().architecture() {
+            Architecture::V1Model(_) => crate::v1model::deadline(&self.core.state),
+            Architecture::Psa(_) | Architecture::Tna(_) => None,
+        };
+        frames.into_iter().chain(self.core.state.values_deadline()).min()
+    }
+
+    /// True if the program has ticks.
+    pub fn has_ticks(&self) -> bool {
+        self.core.ticks.deadline().is_some()
+    }
+
     fn at_work(&mut self) -> AtWork<'_> {
         AtWork { core: &mut self.core, blocks: self.blueprint.blocks(), runner: self.runner.as_mut() }
     }
@@ -142,11 +162,7 @@ impl Device for Switch {
     }
 
     fn deadline(&self) -> Option<Time> {
-        let frames = match self.blueprint.blocks().architecture() {
-            Architecture::V1Model(_) => crate::v1model::deadline(&self.core.state),
-            Architecture::Psa(_) | Architecture::Tna(_) => None,
-        };
-        frames.into_iter().chain(self.core.state.values_deadline()).min()
+        self.timer().into_iter().chain(self.core.ticks.deadline()).min()
     }
 
     fn tick(&mut self, now: Time) -> Vec<Queued> {

@@ -1,11 +1,18 @@
 //! Annotations, carried over as they are.
 
-use ir::{Annotation, AnnotationBody, AnnotationValue, Annotations};
+use base_diag::Span;
+use ir::{Annotation, AnnotationBody, AnnotationValue, Annotations, Tick};
 use p4_check::typed;
 
 /// The annotations in the IR.
 pub(crate) fn annotations(list: &typed::Annotations) -> Annotations {
     list.iter().map(annotation).collect()
+}
+
+/// The ticks among the annotations of `main` that have wrong values, with the reasons.
+pub(crate) fn wrong_ticks(list: &typed::Annotations) -> impl Iterator<Item = (Span, String)> + '_ {
+    let ticks = list.iter().filter(|from| from.name == Tick::ANNOTATION);
+    ticks.filter_map(|from| Some((from.span, Tick::read(annotation(from).body.values()).err()?)))
 }
 
 fn annotation(from: &typed::Annotation) -> Annotation {

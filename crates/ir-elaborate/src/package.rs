@@ -9,7 +9,7 @@ use p4_arch::{Architecture, StageFacts};
 use p4_check::typed::{self, Constructed, Id, Package};
 use smol_str::SmolStr;
 
-use crate::annotation::annotations;
+use crate::annotation::{annotations, wrong_ticks};
 use crate::elaborator::Elaborator;
 use crate::refuse;
 use crate::value::{Made, Object, Value};
@@ -39,7 +39,9 @@ impl Elaborator<'_> {
     /// Looks up the facts of the architecture that `main` is for.
     pub(crate) fn find_architecture(&mut self) {
         let Some((main, package)) = self.main_package() else { return };
-        self.out.annotations = annotations(&self.typed.instances[main].annotations);
+        let written = &self.typed.instances[main].annotations;
+        self.out.annotations = annotations(written);
+        wrong_ticks(written).for_each(|(span, why)| self.report(refuse::wrong_tick(span, why)));
         let name = self.typed.packages[package].name.text.clone();
         self.arch = p4_arch::ARCHITECTURES.into_iter().find(|arch| self.is_declared(arch, &name));
         self.declared = self.arch.map(Architecture::declared).unwrap_or_default();

@@ -23,6 +23,13 @@ pub(crate) fn not_constant(what: &str, span: Span) -> Diagnostic {
         .help("use literals, `const` values and constructor parameters")
 }
 
+/// The values of a `@tick` are wrong.
+pub(crate) fn wrong_tick(span: Span, why: String) -> Diagnostic {
+    Diagnostic::error(codes::BAD_TICK, "a tick has wrong values")
+        .at(span, why)
+        .help("write `@tick(\"100us\", 510, \"0001\")`: a period of at least 1us, an ingress port, a frame in hexadecimal")
+}
+
 /// Calls or instances nested deeper than the elaborator goes.
 pub(crate) fn too_deep(limit: usize, span: Span) -> Diagnostic {
     Diagnostic::error(codes::TOO_DEEP, "calls or instances are nested too deeply")

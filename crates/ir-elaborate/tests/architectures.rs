@@ -222,3 +222,26 @@ fn headers_and_metadata_of_v1model_are_structs() {
         }
     }
 }
+
+#[test]
+fn ticks_with_wrong_values_are_refused() {
+    let program = |ticks: &str| {
+        let whole = support::ingress("", "", "");
+        whole.replace("V1Switch(", &format!("{ticks}\nV1Switch("))
+    };
+    let ticks =
+        support::elaborate(&program("@tick(\"100us\", 510, \"00\" ++ \"ff\")\n@tick(\"1s\", 9, \"\")"))
+            .ticks();
+    assert_eq!(
+        ticks.iter().map(|tick| (tick.port, tick.frame.len())).collect::<Vec<_>>(),
+        [(510, 2), (9, 0)]
+    );
+    expect![[r#"
+        P4R0312: a tick has wrong values
+          `@tick("100", 510, "")`: the period `100`: a unit is missing: one of ps, ns, us, ms, s, min, h
+        P4R0312: a tick has wrong values
+          `@tick("1s", "510")`: `@tick` takes a period, an ingress port and a frame in hexadecimal: `@tick("100us", 510, "0001")`
+        P4R0312: a tick has wrong values
+          `@tick`: `@tick` takes a period, an ingress port and a frame in hexadecimal: `@tick("100us", 510, "0001")`
+    "#]].assert_eq(&support::refusal(&program("@tick(\"100\", 510, \"\")\n@tick(\"1s\", \"510\")\n@tick")));
+}

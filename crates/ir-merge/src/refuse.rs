@@ -46,6 +46,9 @@ pub fn check(apps: &[App<'_>], effects: &[Effects]) -> Vec<Diagnostic> {
                 "it calls the frame extern `{name}`: frames continue in a program's own ingress"
             ));
         }
+        if !program.ticks().is_empty() {
+            refuse("it has ticks (`@tick`), whose frames the class of the app would have to select");
+        }
         let fields = program.types.iter().flat_map(|decl| match &decl.kind {
             ir::TypeKind::Struct(fields) => fields.as_slice(),
             _ => &[],

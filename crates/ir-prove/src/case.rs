@@ -172,7 +172,8 @@ impl Case {
     ) -> Result<Switch, SetupError> {
         let registry = self.registry.clone();
         // A packet that goes round for ever is cut off early: thousands of them are tried.
-        let options = Options { registry, environment, pass_limit: PASS_LIMIT, ..Options::default() };
+        let options =
+            Options { registry, environment, pass_limit: PASS_LIMIT, has_ticks: false, ..Options::default() };
         ir_interp::switch(Arc::clone(program), options).map_err(SetupError::Program)
     }
 

@@ -252,6 +252,7 @@ pub(crate) struct Input {
 fn inputs(case: &Case, pool: &mut Pool, count: usize, rng: &mut Rng) -> Vec<Input> {
     let mut packets = MendedPackets::new(&case.whole, &case.registry);
     let origins = case.placement.origins().count();
+    let ticks = case.whole.ticks();
     let mut inputs = vec![];
     for _ in 0..count {
         let mut frame = packets.next(pool, rng);
@@ -266,7 +267,15 @@ fn inputs(case: &Case, pool: &mut Pool, count: usize, rng: &mut Rng) -> Vec<Inpu
             Duration::from_ns(rng.between(1, 2000))
         };
         let origin = if origins > 1 { rng.index(origins) } else { 0 };
-        inputs.push(Input { origin, port: pool.port(rng), frame, gap, is_copied: false, is_alone: false });
+        // Ticks come as frames among the others.
+        let (port, frame) = match ticks.is_empty() || !rng.chance(1, 8) {
+            true => (pool.port(rng), frame),
+            false => {
+                let tick = &ticks[rng.index(ticks.len())];
+                (tick.port, tick.frame.clone())
+            }
+        };
+        inputs.push(Input { origin, port, frame, gap, is_copied: false, is_alone: false });
     }
     inputs
 }

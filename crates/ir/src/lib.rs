@@ -18,6 +18,7 @@ mod renumber;
 mod stmt;
 mod table;
 pub mod text;
+mod tick;
 mod types;
 mod user_extern;
 pub mod verify;
@@ -39,6 +40,7 @@ pub use program::{
 pub use renumber::Renumber;
 pub use stmt::{Block, ForRange, Stmt, StmtKind, SwitchCase, SwitchLabel, SwitchOn};
 pub use table::{ActionRef, DefaultAction, Entry, MatchKind, Table, TableKey};
+pub use tick::Tick;
 pub use types::{Direction, Field, Type, TypeDecl, TypeKind, Var, VarKind};
 pub use user_extern::CallEffect;
 

@@ -45,5 +45,6 @@ mod slice;
 mod spares;
 mod support;
 mod texts;
+mod ticks;
 mod value_externs;
 mod wordcount;

@@ -102,6 +102,7 @@ impl Shared {
         let is_serial = has_atomic_blocks(program) || has_register_actions(program) || code.has_wide_cells();
         let is_timed = code.builds().any(|build| !build.facts.frame_externs.is_empty())
             || has_value_objects(switch.program())
+            || switch.has_ticks()
             || matches!(code, Made::Nothing);
         let writer = Mutex::new((table_replicas, control));
         let switch = Turns::new(switch);

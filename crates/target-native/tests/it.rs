@@ -12,6 +12,7 @@ mod queues;
 mod reports;
 mod router;
 mod shared;
+mod ticks;
 mod tna;
 mod value_externs;
 mod varbit;

@@ -23,6 +23,8 @@ codes! {
     STATIC_ASSERT = 0310,
     /// A program that P4 source for v1model cannot say.
     NOT_PRINTABLE = 0311,
+    /// A `@tick` with wrong values.
+    BAD_TICK = 0312,
     /// A program that grows beyond bounds when its calls are inlined.
     INLINED_TOO_LARGE = 0320,
     /// An `@id` that is taken, or is one of another kind of thing.

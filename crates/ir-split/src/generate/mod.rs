@@ -43,7 +43,7 @@ use crate::split::{DeviceProgram, Linkage};
 use crate::state::{Idle, idle};
 use base_diag::Diagnostic;
 pub use externs::Drop;
-use ir::{ControlId, Expr, Name, ParserId, Program, Role, Type, VarId, build};
+use ir::{ControlId, Expr, Name, ParserId, Program, Role, Tick, Type, VarId, build};
 pub use moved::Moved;
 use p4_arch::{Duty, Meaning};
 pub use rename::shift_types;
@@ -146,6 +146,10 @@ pub fn device_program(cut: &Cut<'_>, device: DeviceIndex) -> Result<DeviceProgra
     drop_lent(&mut generator.out, cut.lent);
     let kept = if generator.is_origin() { idle(cut.program) } else { Idle::default() };
     prune::prune(&mut generator.out, &kept);
+    if !generator.is_origin() {
+        // The frames of ticks enter the whole program, whose first device is the origin.
+        generator.out.annotations.retain(|annotation| annotation.name != Tick::ANNOTATION);
+    }
     brought::put_in_order(&mut generator.out, cut);
     match generator.missing.into_inner() {
         Some(what) => Err(broken(&what)),
