@@ -574,7 +574,7 @@ impl Owner {
         for (ticket, reply) in self.unkept.kept(count) {
             let reply = match (&kept, reply) {
                 (Err(why), Reply::Done(Ok(()))) => {
-                    let why = format!("done, but not kept, and lost if the switch ends: {why}");
+                    let why = format!("done, but not saved, and lost if the switch ends: {why}");
                     Reply::Done(Err(Status::new(Code::DataLoss, why)))
                 }
                 (_, reply) => reply,

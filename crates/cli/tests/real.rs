@@ -168,7 +168,7 @@ fn agents_come_from_a_file_and_sockets_from_standard_input() {
     fails(&["switch", "hosts.toml", "--agents", "agents.txt"], "line 4: an agent is written NAME=HOST:PORT");
     std::fs::write(place.join("agents.txt"), "tor=127.0.0.1:9601\n").unwrap();
     fails(&["switch", "hosts.toml", "--agents", "agents.txt"], "device `nic` has no agent");
-    fails(&["switch", "--grpc-server-stdin"], "standard input is no socket that listens");
+    fails(&["switch", "--grpc-server-stdin"], "standard input is not a listening socket");
     fails(&["up", "nowhere.toml", "--real"], "nowhere.toml");
     let bridge = ["switch", "slice.p4", "--grpc-server-addr", "127.0.0.1:0"];
     fails(&[&bridge[..], &["-i", "1@nope0"]].concat(), "there is no interface `nope0`");

@@ -158,7 +158,7 @@ impl Network {
 
     /// Lets other processes find the lab.
     pub(crate) fn make_known(&self) -> Result<(), String> {
-        self.registry.add(&self.record()).map_err(|error| format!("the lab cannot be made known: {error}"))
+        self.registry.add(&self.record()).map_err(|error| format!("the lab cannot be registered: {error}"))
     }
 
     /// Address of P4Runtime for all switches, if the lab has one.

@@ -76,7 +76,7 @@ fn step(line: &str) -> Result<What, String> {
                 None => (true, rest),
             };
             if text.is_empty() {
-                return Err("`expect` wants a text".to_string());
+                return Err("`expect` needs a text".to_string());
             }
             What::Expect { text: text.to_string(), is_there }
         }
@@ -85,7 +85,7 @@ fn step(line: &str) -> Result<What, String> {
             let (time, command) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
             let within = Some(duration(time)?);
             if command.trim().is_empty() {
-                return Err("`within` wants a command".to_string());
+                return Err("`within` needs a command".to_string());
             }
             What::Run { command: command.trim().to_string(), fails: false, within }
         }
@@ -161,8 +161,8 @@ mod tests {
         for (text, why) in [
             ("expect x", "line 1: `expect` comes after a command"),
             ("\nsleep x", "line 2: `x` is not a time: expected a number and a unit"),
-            ("within 1s", "line 1: `within` wants a command"),
-            ("pingall\nexpect", "line 2: `expect` wants a text"),
+            ("within 1s", "line 1: `within` needs a command"),
+            ("pingall\nexpect", "line 2: `expect` needs a text"),
         ] {
             let found = read(text).unwrap_err();
             assert!(found.starts_with(why.split(": expected").next().unwrap()), "{found}");

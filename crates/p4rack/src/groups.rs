@@ -94,14 +94,14 @@ fn check_idle(group: &Group, handler: &Handler) -> Option<Diagnostic> {
             Diagnostic::error(codes::NOT_GROUPED, format!("group `{name}` forgets flows that `{}` keeps", handler.name))
                 .at(group.idle.span, format!("a flow ends after {} without packets", group.idle.value))
                 .at(handler.span, format!("the handler keeps it for {keeps}"))
-                .note("a flow that begins again may be at another server, which knows nothing of it")
+                .note("a flow that begins again may reach another server, which has no state of it")
                 .help(format!("let `idle` be more than {keeps}")),
         ),
         None => Some(
             Diagnostic::error(codes::NOT_GROUPED, format!("nothing says how long `{}` keeps a flow", handler.name))
                 .at(handler.span, format!("group `{name}` runs it"))
-                .note("a flow that begins again may be at another server, which knows nothing of it")
-                .help("add the longest time after a flow's last packet for which the handler has something of it: `keeps = \"150s\"`"),
+                .note("a flow that begins again may reach another server, which has no state of it")
+                .help("add the longest time after a flow's last packet for which the handler keeps state of it: `keeps = \"150s\"`"),
         ),
     }
 }

@@ -58,7 +58,7 @@ fn proved(case: &Case, source: &Program, trial: &Trial) -> Result<Proved, Vec<Di
         outcome => return Ok(Proved { regions, outcome }),
     };
     if case.placement.runtime != RuntimeName::Full {
-        let title = "hand-overs of another plan are known by a header";
+        let title = "hand-overs of another plan can be recognised only by a header";
         return Err(vec![
             Diagnostic::error(base_diag::codes::headerless::NEEDS_HEADER, title)
                 .note(

@@ -1,18 +1,18 @@
-//! `[failover]`: when edges with spares take a device for failed, and when it is used again. An app may have a table `failover` with keys
-//! of its own. Each key has a default; some defaults are longer where each device is a process (`p4rack switch`, `p4rack up --real`).
+//! `[failover]`: when a device of a region with spares counts as failed, and when it is used again. An app may have a table `failover` with keys
+//! of its own. Some defaults are longer if each device is a process (`p4rack switch`, `p4rack up --real`).
 //!
 //! ```toml
 //! [failover]                # default: emulated, processes
-//! ask_every = 64            # a report is asked for after so many hand-overs
-//! ask_after = "10us"        # 10us, 1ms: or when the last request is so old
-//! patience = "20us"         # 20us, 20ms: a request without an answer is missed after this time: more than the longest round trip
-//! most_missed = 3           # so many requests missed in a row are a failure
-//! tolerance = 16            # a hand-over is missing when so many later ones have arrived: 1 to 31
-//! most_gaps = 32            # so many missing hand-overs of one window are a failure
+//! ask_every = 64            # a report is requested after this many hand-overs
+//! ask_after = "10us"        # 10us, 1ms: a report is also requested when the last request is this old
+//! patience = "20us"         # 20us, 20ms: a request without an answer counts as missed after this time; must exceed the longest round trip
+//! most_missed = 3           # missed requests in a row after which the device is replaced
+//! tolerance = 16            # a hand-over counts as missing when this many later ones have arrived: 1 to 31
+//! most_gaps = 32            # missing hand-overs in one window after which the device is replaced
 //! window = 1024             # hand-overs in a window: a power of two
-//! tick = "100us"            # 100us, 1ms: edges without packets are looked at so often
-//! hold_down = "100ms"       # a device is used again when its state has been right for so long; longer if it fails again soon
-//! processes = { patience = "50ms" }   # other values where each device is a process
+//! tick = "100us"            # 100us, 1ms: interval at which edges without packets are checked
+//! hold_down = "100ms"       # a device is used again when its state has been correct for this time; longer if it fails again soon
+//! processes = { patience = "50ms" }   # other values if each device is a process
 //!
 //! [[app]]
 //! failover = { ask_after = "20us", hold_down = "1s" }

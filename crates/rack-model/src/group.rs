@@ -1,25 +1,25 @@
-//! `[[group]]`: servers that share the flows of handlers and regions. `[[membership]]`: servers that come and go while the rack runs.
+//! `[[group]]`: servers that share the flows of handlers and regions. `[[membership]]`: servers that are added and removed while the rack runs.
 //!
 //! ```toml
 //! [[group]]
 //! name = "nat"                  # as handlers (`@remote(group = "nat")`) and maps (`map = { Count = "nat" }`) name it
 //! servers = ["s1", "s2", "s3"]  # devices that may be members, 64 at most
 //! members = ["s1", "s2"]        # at first; default: all servers
-//! idle = "160s"                 # a flow without packets for so long has ended; longer than any handler keeps it
+//! idle = "160s"                 # a flow without packets for this time has ended; longer than any handler keeps its state
 //! variant = "exact"             # each packet of a flow reaches the server that has its state
-//! buckets = 1024                # of flows of handlers, a power of two; a region says its own in `@flow`
-//! patience = "200us"            # a question between servers is asked again after so long: more than the longest round trip
-//! settle = "1ms"                # a server that has lost a bucket is asked for its flows after so long, and again
-//! hold = "1ms"                  # a server that has been away for so long is dead
+//! buckets = 1024                # new flows of handlers are hashed into this many buckets, a power of two; a region states its number in `@flow`
+//! patience = "200us"            # a question between servers is repeated after this time; must exceed the longest round trip
+//! settle = "1ms"                # a server that has lost a bucket is asked for its flows at this interval
+//! hold = "1ms"                  # a server that has not answered for this time has failed
 //!
 //! [[membership]]
 //! group = "nat"
 //! at = "5ms"
-//! add = "s3"                    # or `remove`: it leaves after its last flow; or `drain`: it gets no new flows, and stays
+//! add = "s3"                    # or `remove`: it gets no new flows, and leaves after its last one; or `drain`: it gets no new flows, and stays
 //! weight = 2                    # share of new flows of a server that is added; default 1
 //! ```
 //!
-//! The death of a server is a `[[fault]]` of kind `device-down`. A server that returns is a member again.
+//! The failure of a server is a `[[fault]]` of kind `device-down`. A server that returns is a member again.
 
 use crate::names::Names;
 use crate::section::{Item, Reader, Section, unknown_name};

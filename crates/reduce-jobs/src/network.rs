@@ -38,7 +38,7 @@ impl KeyError {
                 ),
             ),
             KeyError::NoNumber(key, most) => (
-                format!("the key `{}` is no number up to {most}", text(key)),
+                format!("the key `{}` is not a number up to {most}", text(key)),
                 "use `key = hashed`, or more `rows`".into(),
             ),
             KeyError::Collide(one, other) => (

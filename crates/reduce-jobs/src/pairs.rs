@@ -172,7 +172,7 @@ fn number(line: u64, field: &[u8]) -> Result<u64, DataError> {
     let text = String::from_utf8_lossy(field);
     match text.trim().parse() {
         Ok(number) => Ok(number),
-        Err(_) => wrong(line, format!("`{text}` is no whole number"), "values are from 0 to 2^64 - 1"),
+        Err(_) => wrong(line, format!("`{text}` is not a whole number"), "values are from 0 to 2^64 - 1"),
     }
 }
 

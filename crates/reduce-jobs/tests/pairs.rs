@@ -48,8 +48,8 @@ fn bad_data_is_named_by_its_line() {
     };
     let cases = [
         (function("2"), "a,1\nb\n", "line 2: there is no column 2"),
-        (function("2"), "a,1\nb,x\n", "line 2: `x` is no whole number"),
-        (function("2"), "a,1\nb,-1\n", "line 2: `-1` is no whole number"),
+        (function("2"), "a,1\nb,x\n", "line 2: `x` is not a whole number"),
+        (function("2"), "a,1\nb,-1\n", "line 2: `-1` is not a whole number"),
         (function("bytes"), "user,octets\n", "there are `user`, `octets`"),
         (function("2"), "a,4294967295\na,1\n", "line 2: the value of `a` is wider"),
         (function("2"), "a,\"1\n2", "line 1: a quoted field has no end"),

@@ -177,8 +177,8 @@ fn trouble(settings: &Settings, at: usize, what: Trouble) -> Box<Diagnostic> {
             let mapper = reducer.mappers.get(usize::from(channel)).map(|at| &settings.job.mappers[*at]);
             let name = mapper.map_or("?", |mapper| mapper.name.value.as_str());
             stopped(
-                format!("the worker of mapper `{name}` has vanished"),
-                format!("look at its host, and run the job again; `--patience` is {:?}", settings.patience),
+                format!("the worker of mapper `{name}` has disappeared"),
+                format!("check its host, and run the job again; `--patience` is {:?}", settings.patience),
             )
         }
         Trouble::NoSwitch(number) => stopped(
@@ -190,7 +190,7 @@ fn trouble(settings: &Settings, at: usize, what: Trouble) -> Box<Diagnostic> {
             "its control plane must write another `boot` after each start; `p4rack switch` does, once a second",
         ),
         Trouble::TooManyGenerations => stopped(
-            format!("`{}` has thrown away too many attempts", reducer.name.value),
+            format!("`{}` has discarded too many attempts", reducer.name.value),
             "switches or mappers restart all the time: look at their hosts",
         ),
     }

@@ -21,8 +21,12 @@ use std::sync::Arc;
 
 /// Show a program's regions: their tables, their state, and the bits that a hand-over to each would carry
 ///
-/// The last lines show the union key, which identifies the flow of a packet; the shard key, by which flows are divided among devices; and
-/// the mode of each table and object, that is, how its copies on several devices relate. For a RACK.toml, they are shown for each app.
+/// A region is a part of ingress or egress that may run on another device. A hand-over transfers a packet from one device to another, with
+/// the values that the next region needs in a header in front of the packet.
+///
+/// After the regions, the output lists the hand-overs that occur if each region has a device of its own; the union key, which identifies the
+/// flow of a packet; the shard key, by which flows are divided among devices; and the mode of each table and object, that is, how its copies
+/// on several devices relate. For a RACK.toml, only keys and modes are shown, for each app.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack analyze examples/slice/slice.p4
@@ -35,13 +39,13 @@ pub struct Args {
     program: String,
     #[command(flatten)]
     preprocessor: Preprocessor,
-    /// Regions to show
+    /// How regions are chosen
     #[arg(long, value_enum, default_value = "marks")]
     cut: Cut,
     /// For each region that cannot run on another device, show the nearest statements that can
     #[arg(long)]
     nearest: bool,
-    /// Run the packets of a capture through the program and report the share that passes each region. Packets enter on PORT (default 0)
+    /// Run the packets of a capture through the program and print the share of packets that passes each region. Packets enter on PORT (default 0); may be repeated
     #[arg(long, value_name = "[PORT@]FILE.pcap", value_parser = capture)]
     traffic: Vec<PortFiles>,
     /// Table entries for `--traffic`, in any format that `p4rack run --entries` reads; may be repeated

@@ -36,7 +36,7 @@ enum Action {
         #[arg(long, value_enum, default_value = "text")]
         format: Format,
     },
-    /// Choose sizes for a given error, and write the block's P4
+    /// Choose the sizes of a block for a given error, describe the block, and write its P4 with `-o`
     Generate(Generate),
 }
 
@@ -57,13 +57,13 @@ struct Chosen {
 struct Generate {
     #[command(flatten)]
     chosen: Chosen,
-    /// Choose the cheapest sizes with at most this error; `--set` fixes parameters
+    /// Choose the cheapest sizes with at most this error; `--set` fixes parameters. By default, parameters have the values that `explain` shows
     #[arg(long, value_name = "PERCENT", value_parser = percentage)]
     error: Option<f64>,
-    /// Generate the exact twin, for software devices
+    /// Generate the exact twin of the block: the same interface, with exact results, for software devices
     #[arg(long)]
     exact: bool,
-    /// Write the block below DIR, so that other compilers find it with `-I DIR`
+    /// Write the block's P4 to a file below DIR, where other compilers find it with `-I DIR`; without `-o`, no file is written
     #[arg(short, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Output format
@@ -82,7 +82,7 @@ fn find(name: &str) -> Result<&'static Block, String> {
 fn percentage(text: &str) -> Result<f64, String> {
     let number = text.trim_end_matches('%').trim_end().parse::<f64>().ok();
     let share = number.filter(|number| *number > 0.0 && number.is_finite());
-    share.map(|number| number / 100.0).ok_or_else(|| "a percentage above 0 is wanted, as `5%`".to_string())
+    share.map(|number| number / 100.0).ok_or_else(|| "expected a percentage above 0, such as `5%`".to_string())
 }
 
 /// Exit status 1 if no size reaches the error or a file cannot be written, 2 if a parameter is wrong.

@@ -13,6 +13,8 @@ use p4rack::run::spec::{PortFiles, port_files};
 use std::path::PathBuf;
 
 /// Compare the building blocks of a program with their exact twins on captured packets
+///
+/// The exact twin of a block has the same interface and computes the exact result. The output has the errors of each output of a block.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack compare limiter.p4 --exact -i 1@in.pcap
@@ -20,7 +22,7 @@ use std::path::PathBuf;
 pub struct Args {
     /// P4-16 program that includes blocks
     program: String,
-    /// Compare with the exact twins of the program's blocks
+    /// Required: compare with the exact twins of the program's blocks. There is no other comparison yet
     #[arg(long, required = true)]
     exact: bool,
     /// Capture file of the packets that enter on PORT (pcap or pcapng)
@@ -29,7 +31,7 @@ pub struct Args {
     /// Table entries, in any format that `p4rack run --entries` reads; may be repeated
     #[arg(long, value_name = "FILE")]
     entries: Vec<PathBuf>,
-    /// Time between packets; overrides the captures' timestamps
+    /// Time between packets, such as 10us; replaces the captures' timestamps
     #[arg(long, value_name = "TIME")]
     interval: Option<Duration>,
     /// Also write the distributions of errors as a self-contained HTML page

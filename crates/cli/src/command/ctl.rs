@@ -46,9 +46,9 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Show everything: state, devices, links, edges, counters
+    /// Show everything: state, devices, links, edges, spares, groups, ports, counters
     Show,
-    /// List the devices: their program, the address of their agent, and whether they are in sync
+    /// List the devices: role, regions, address of the agent, and whether the device is in sync or why it is not
     Devices,
     /// List the links between devices
     Links {
@@ -56,21 +56,21 @@ enum Command {
         #[arg(long)]
         dot: bool,
     },
-    /// List the output port of each hand-over on each device
+    /// List the edges, which are the hand-overs between devices: the sending device, where the program continues, the receiving device, and the output port
     Edges,
-    /// List the edges whose devices have spares, with the state of each device and the thresholds; keep a device out of use, let it back, or set thresholds
+    /// List the regions with spare devices, the state of each of their devices, and the thresholds; keep a device out of use, let it back, or set thresholds
     Spares {
         #[command(subcommand)]
         change: Option<SparesChange>,
     },
-    /// Show the groups of servers: calls, and each server's buckets, flows and packets; add, remove or drain a server
+    /// Show the groups of servers: calls, and for each server its buckets (shares of new flows), flows and packets; add, remove or drain a server
     Group {
-        /// Name of the group; all groups without it
+        /// Name of the group, in front of `add`, `remove` or `drain`; without a name, all groups are shown
         name: Option<String>,
         #[command(subcommand)]
         change: Option<GroupChange>,
     },
-    /// Show counters and table occupancy
+    /// Show counters and table occupancy; `_us` in a name stands for microseconds
     Counters {
         /// Show only counters whose name or label contains this text
         filter: Option<String>,
@@ -78,7 +78,7 @@ enum Command {
         #[arg(long)]
         all: bool,
     },
-    /// Print changes periodically
+    /// Print everything once, then what has changed at each poll
     Watch {
         /// Seconds between polls
         #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=3600))]
@@ -87,7 +87,7 @@ enum Command {
         #[arg(long, value_name = "N")]
         count: Option<u64>,
     },
-    /// Stop admitting frames and wait until no packet is inside; up to 4096 frames are queued
+    /// Stop admitting frames and wait until no packet is inside; up to 4096 frames are queued, others are dropped and counted
     #[command(alias = "drain")]
     Stop,
     /// Admit frames again, queued frames first
@@ -109,7 +109,7 @@ enum Command {
     },
     /// Close all controllers' streams and forget their election ids; the next controller to connect becomes primary with any election id
     Takeover,
-    /// Run one frame through the switch and print its trace on each device; no frame is sent out of a port
+    /// Run one frame through the switch and print its trace on each device. Registers and counters change, but no frame is sent out of a port
     Trace {
         /// Ingress port and the frame's bytes in hexadecimal, as PORT:HEX
         #[arg(value_parser = hex_packet)]
@@ -119,7 +119,7 @@ enum Command {
     Save {
         /// File to write: Protobuf text if the name ends in .txtpb, JSON if it ends in .json, else binary Protobuf
         file: PathBuf,
-        /// Hold frames while the state is read, so that all counters and registers are of one moment
+        /// Queue incoming frames while the state is read, so that all counters and registers are of one moment
         #[arg(long)]
         stop: bool,
     },
@@ -138,21 +138,24 @@ enum Command {
 #[derive(clap::Subcommand)]
 enum GroupChange {
     /// Give a server new flows
+    #[command(override_usage = "p4rack ctl group <NAME> add [OPTIONS] <SERVER>")]
     Add {
-        /// Name of the device
+        /// Name of the server
         server: String,
         /// Share of new flows; a server with weight 2 gets twice as many as one with weight 1
         #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
         weight: u32,
     },
     /// Give a server no new flows; it leaves the group after its last flow
+    #[command(override_usage = "p4rack ctl group <NAME> remove [OPTIONS] <SERVER>")]
     Remove {
-        /// Name of the device
+        /// Name of the server
         server: String,
     },
     /// Give a server no new flows; it stays in the group
+    #[command(override_usage = "p4rack ctl group <NAME> drain [OPTIONS] <SERVER>")]
     Drain {
-        /// Name of the device
+        /// Name of the server
         server: String,
     },
 }
@@ -170,7 +173,7 @@ impl GroupChange {
 
 #[derive(clap::Subcommand)]
 enum SparesChange {
-    /// List edges, devices and thresholds
+    /// List regions, devices and thresholds
     List,
     /// Keep a device out of use: its regions run on the next device that is ready
     KeepOut {
@@ -182,7 +185,7 @@ enum SparesChange {
         /// Name of the device
         device: String,
     },
-    /// Set thresholds of all edges while packets pass; other thresholds keep their values. A controller that restarts uses those of RACK.toml
+    /// Set thresholds of all regions with spares while packets pass; the others keep their values. A controller that restarts uses those of RACK.toml
     Set(SetThresholds),
 }
 
@@ -190,28 +193,28 @@ enum SparesChange {
 #[derive(clap::Args)]
 #[group(required = true, multiple = true)]
 struct SetThresholds {
-    /// Number of hand-overs after which a report is requested
+    /// Request a report from the device in use after N hand-overs
     #[arg(long, value_name = "N")]
     ask_every: Option<u32>,
-    /// Time after a request at which the next report is requested, such as 1ms
+    /// Also request a report when the last request is this old, such as 1ms
     #[arg(long, value_name = "TIME", value_parser = microseconds)]
     ask_after: Option<u64>,
-    /// Time after which an unanswered request counts as missed, such as 5ms; must exceed the longest round trip
+    /// Count a request as missed when it has no answer after this time, such as 5ms; must exceed the longest round trip
     #[arg(long, value_name = "TIME", value_parser = microseconds)]
     patience: Option<u64>,
-    /// Number of consecutive missed requests that count as a failure
+    /// Replace the device after N missed requests in a row
     #[arg(long, value_name = "N")]
     most_missed: Option<u32>,
-    /// A hand-over counts as missing if this many later ones have arrived, 1 to 31
+    /// Count a hand-over as missing when N later ones have arrived; 1 to 31
     #[arg(long, value_name = "N")]
     tolerance: Option<u32>,
-    /// Number of missing hand-overs in one window that counts as a failure
+    /// Replace the device after N missing hand-overs in one window
     #[arg(long, value_name = "N")]
     most_gaps: Option<u32>,
     /// Number of hand-overs in a window, a power of two
     #[arg(long, value_name = "N")]
     window: Option<u32>,
-    /// Time for which the state of a device must be correct before the device is used again, such as 100ms
+    /// Use a device again when its state has been correct for this time, such as 100ms
     #[arg(long, value_name = "TIME", value_parser = microseconds)]
     hold_down: Option<u64>,
 }
@@ -236,7 +239,7 @@ fn microseconds(text: &str) -> Result<u64, String> {
     let time: base_time::Duration = text.parse().map_err(|error| format!("{error}"))?;
     let us = time.as_ps() / base_time::Duration::from_us(1).as_ps();
     let is_whole = time == base_time::Duration::from_us(us);
-    is_whole.then_some(us).ok_or_else(|| "programs count whole microseconds".to_string())
+    is_whole.then_some(us).ok_or_else(|| "expected a whole number of microseconds".to_string())
 }
 
 #[derive(clap::Subcommand)]

@@ -8,7 +8,7 @@ use compiler::lowering::{Form, NoText, passes, text};
 use compiler::{Until, compile};
 use p4rack::Disk;
 
-/// Print a program's intermediate representation: elaborated, after a pass, lowered, or as generated code
+/// Print a program's intermediate representation: elaborated (the default), after a pass, lowered, or as generated code
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack ir router.p4

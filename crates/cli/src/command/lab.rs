@@ -47,10 +47,12 @@ struct Options {
     programs: Vec<PathBuf>,
     #[command(flatten)]
     preprocessor: Preprocessor,
-    /// Directory that paths in the file are relative to, and in which hosts' commands run; default: that of the file. If given, no files for controllers are written
+    /// Directory that paths in the file are relative to, and in which the hosts' commands run; default: that of the file. With this option, no P4Info and JSON are
+    /// written for controllers
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
-    /// TCP port for the P4Runtime of the first switch; the other switches get the following ports. 0 selects free ports
+    /// TCP port for the P4Runtime of the first switch; the other switches get the following ports. 0 selects free ports. Default: 50051, or 9559 for a
+    /// p4app.json; free ports if a port is in use
     #[arg(long, value_name = "PORT")]
     grpc_port: Option<u16>,
     /// Do not record the frames of switch ports in pcaps/
@@ -69,7 +71,7 @@ enum Command {
     #[command(after_help = "Examples:
   p4rack lab exec h1 -- ping -c 3 h2")]
     Exec {
-        /// Id or process of the lab; needed if several labs run
+        /// Id of the lab, as printed by `p4rack lab list`, or its process id; needed if several labs run
         #[arg(long, value_name = "ID")]
         lab: Option<String>,
         /// Name of the host

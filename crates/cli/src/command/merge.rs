@@ -26,10 +26,10 @@ pub struct Args {
     /// P4 programs; or one RACK.toml, or its directory, whose apps share a device
     #[arg(required = true, value_name = "PROGRAM.p4 | RACK.toml")]
     inputs: Vec<PathBuf>,
-    /// Traffic class of the program with this file name. At most one program may have no class; it gets all other packets
+    /// Traffic class of the program NAME.p4. At most one program may have no class; it gets all other packets
     #[arg(long, value_name = "NAME=CLASS", value_parser = class)]
     class: Vec<(String, Class)>,
-    /// Priority of the program with this file name; if classes overlap, the largest priority wins
+    /// Priority of the program NAME.p4; if classes overlap, the largest priority wins
     #[arg(long, value_name = "NAME=NUMBER", value_parser = priority)]
     priority: Vec<(String, u32)>,
     #[command(flatten)]
@@ -54,7 +54,7 @@ fn class(text: &str) -> Result<(String, Class), String> {
 
 fn priority(text: &str) -> Result<(String, u32), String> {
     let (name, number) = text.split_once('=').ok_or("write NAME=NUMBER")?;
-    Ok((name.trim().to_string(), number.trim().parse().map_err(|_| format!("`{number}` is no number"))?))
+    Ok((name.trim().to_string(), number.trim().parse().map_err(|_| format!("`{number}` is not a number"))?))
 }
 
 /// A merged program, and where it runs.

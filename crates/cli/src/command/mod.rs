@@ -94,7 +94,7 @@ pub enum Cut {
     Blocks,
     /// Consecutive slices of ingress and egress, one for each use of a table or an extern
     Chain,
-    /// Each statement that a switch cannot execute: calls of extern functions declared by the program
+    /// Each statement that a switch cannot execute: calls of externs that the program declares
     BeyondSwitch,
     /// Each statement that a Tofino cannot execute: as `beyond-switch`, and multiplication or shifts by variables, loops, registers wider than 64 bits
     BeyondTofino,

@@ -35,7 +35,7 @@ pub struct Args {
     /// Regions to check. `marks` checks the rack's own map; any other value checks unmarked regions, each alone, moved to the first device that is not the origin
     #[arg(long, value_enum, default_value = "marks", conflicts_with = "all_cuts")]
     cut: Cut,
-    /// Also run with lost frames between devices, with the next epoch of the plan installed while a frame is between devices, and with a controller that replaces the plan
+    /// Also run with frames lost between devices, with the plan replaced by an equal one while a frame is between devices, and with a controller that replaces the plan
     #[arg(long)]
     lossy: bool,
     /// Output format

@@ -46,10 +46,10 @@ pub struct Args {
     /// Run links at their `full_rate`, where RACK.toml gives one
     #[arg(long)]
     full_rate: bool,
-    /// Random seed; overrides the rack's seed
+    /// Random seed; replaces the `seed` of RACK.toml, which is 0 by default
     #[arg(long)]
     seed: Option<u64>,
-    /// Stop at this virtual time
+    /// Stop at this virtual time, such as 5ms
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
     /// Write a log of all events

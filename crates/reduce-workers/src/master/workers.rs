@@ -131,10 +131,10 @@ impl<'s> Workers<'s> {
         let Some(at) = (0..self.workers.len()).find(is_lost) else { return Ok(()) };
         let name = self.name(at);
         let help =
-            format!("look at its host, and start it again: `p4rack job worker --master HOST:PORT {name}`");
+            format!("check its host, and start it again: `p4rack job worker --master HOST:PORT {name}`");
         Err(match self.workers[at].incarnation {
-            0 => stopped(format!("no worker has come for mapper `{name}`"), help),
-            _ => stopped(format!("the worker of mapper `{name}` has vanished"), help),
+            0 => stopped(format!("no worker has connected for mapper `{name}`"), help),
+            _ => stopped(format!("the worker of mapper `{name}` has disappeared"), help),
         })
     }
 
@@ -186,7 +186,7 @@ impl<'s> Workers<'s> {
                 let wire: Vec<WirePlace> = places.iter().copied().map(WirePlace::from).collect();
                 let order = Order::Name { reducer: own.name.value.clone(), places: wire };
                 let lost = || {
-                    let title = format!("the worker of mapper `{}` has vanished", self.name(at));
+                    let title = format!("the worker of mapper `{}` has disappeared", self.name(at));
                     stopped(title, "it knows the names of keys: run the job again")
                 };
                 let stream = self.workers[at].stream.as_ref().ok_or_else(lost)?;
@@ -213,7 +213,7 @@ impl<'s> Workers<'s> {
             }
         }
         Err(stopped(
-            format!("the worker of mapper `{name}` has vanished"),
+            format!("the worker of mapper `{name}` has disappeared"),
             "it knows the names of keys: run the job again",
         ))
     }

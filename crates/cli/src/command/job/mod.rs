@@ -19,16 +19,23 @@ use std::path::{Path, PathBuf};
   p4rack job run words.job --local
   p4rack job worker m1 --master 10.0.0.1:9600
 
-A job is a text:
+A job file declares data sets, mappers that generate pairs from them, and reducers:
 
  dataset d1 = \"10.0.1.1:/data/part1\"                    host and path of a file, or of a directory of files
  mapper  m1 = words(d1)                                 or lines(d1), count(d1, key = COLUMN)
- mapper  m2 = run(d1, command = \"...\")               or pairs(d1, key = COLUMN, value = COLUMN)
+ mapper  m2 = run(d1, command = \"...\")                  or pairs(d1, key = COLUMN, value = COLUMN)
  reducer counts = add(m1, m2, at = \"10.0.0.1\")          or max, min, or
 
-COLUMN is a name of the first line of CSV, or a number. A reducer takes: at = HOST, by = switch | hosts, key = hashed | text | number,
-value = u32 | u64, values = N, profile = pipeline | software, rows = N, rounds = N, window = N, seed = N, number = N, port = N, keys = N,
-distinct = N (estimates: keys of a mapper, and of all).")]
+COLUMN is a column's name in the first line of a CSV file, or its number from 1. Arguments of a reducer, with defaults:
+
+ at = HOST                        host of the reducer
+ by = switch | hosts              switch: switches on the path reduce pairs; hosts: all pairs travel to the reducer
+ key = hashed | text | number     value = u32 | u64     profile = pipeline | software
+ values = N                       values of a key; default: the number that the mappers generate
+ rows = 8192, rounds = 1          rows of slots in a switch, a power of two; slices of the keys, processed in turn
+ window = 256                     packets of a mapper in flight
+ keys, distinct = 1000000         estimates for the placement: keys of one mapper, distinct keys of all mappers
+ number, port = 42606, seed = 1   number of the job in packets, default the next free one; UDP port; seed of hashes")]
 pub struct Args {
     #[command(subcommand)]
     command: Command,

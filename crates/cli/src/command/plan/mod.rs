@@ -50,10 +50,10 @@ pub struct Args {
     /// For abstract programs: the device on which a program starts; give one for all programs or one per program
     #[arg(long, requires = "config", value_name = "DEVICE")]
     focus: Vec<String>,
-    /// Rate of the incoming traffic, such as 2Gbit/s
+    /// Rate of the incoming traffic, such as 2Gbit/s. Default: that of RACK.toml or `--config`; a rack without a rate is planned without checking loads
     #[arg(long)]
     rate: Option<String>,
-    /// Use any covering rule (any rule whose bounds hold), not only the tightest
+    /// Use any rule whose bounds hold. By default, only the rules with the tightest bounds that hold are used
     #[arg(long)]
     any_tier: bool,
     /// For abstract programs: allow several regions on a device even if `--config` allows only one
@@ -86,7 +86,7 @@ pub struct Args {
     /// Print all rules, including those generated from the rack and its program, and exit
     #[arg(long = "print-rules")]
     prints_rules: bool,
-    /// Choose up to N spares for each device of a plan, and print the cost of the plan after a spare has taken over; default: `spares` of RACK.toml
+    /// Choose up to N spares for each device of a plan, and print the cost of the plan after a spare has taken over; default: `spares` of RACK.toml, else 0
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=31), conflicts_with = "config")]
     spares: Option<u32>,
     /// Explain what prevents a region from running on a device, and what would allow it

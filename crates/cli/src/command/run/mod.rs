@@ -52,7 +52,7 @@ pub struct Args {
     /// Write sent packets to DIR/PORT.pcap
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Time between packets; overrides the captures' timestamps
+    /// Time between packets, such as 10us; replaces the captures' timestamps
     #[arg(long, value_name = "TIME", value_parser = interval)]
     interval: Option<Duration>,
     /// Random seed for the program
@@ -73,10 +73,10 @@ pub struct Args {
     /// Print the headers of sent packets
     #[arg(long)]
     decode: bool,
-    /// Print every packet of a test too
+    /// Also print the packets of STF tests, with the packets sent or the reason of the drop
     #[arg(long)]
     packets: bool,
-    /// Print registers, counters and meters at the end
+    /// Print registers, counters and meters at the end, without cells that are zero and meters that have no rate
     #[arg(long)]
     state: bool,
     #[command(flatten)]

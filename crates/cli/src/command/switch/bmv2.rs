@@ -20,10 +20,10 @@ pub struct Bmv2Args {
     /// Start without a program; a controller pushes it
     #[arg(long)]
     no_p4: bool,
-    /// Optional: --grpc-server-cert and --grpc-server-key, which this option requires, already enable TLS
+    /// Has no effect: --grpc-server-cert and --grpc-server-key, which must be given, enable TLS
     #[arg(long, requires = "grpc_server_cert")]
     grpc_server_ssl: bool,
-    /// Optional: --grpc-server-cacert, which this option requires, already makes controllers present certificates
+    /// Has no effect: --grpc-server-cacert, which must be given, makes controllers present certificates
     #[arg(long, requires = "grpc_server_cacert")]
     grpc_server_with_client_auth: bool,
     /// Defaults of a program named `simple_switch` or `simple_switch_grpc`

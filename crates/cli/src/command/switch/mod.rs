@@ -43,7 +43,7 @@ pub struct Args {
     /// Serve on the listening socket that is passed as standard input, as by systemd's `StandardInput=socket`, instead of on --grpc-server-addr
     #[arg(long)]
     grpc_server_stdin: bool,
-    /// Allow plaintext connections beyond the loopback, from controllers and to agents. Anyone who can reach the switch can control it,
+    /// Allow connections without TLS beyond the loopback, from controllers and to agents. Anyone who can reach the switch can control it,
     /// and anyone who can read the traffic to an agent learns the secret
     #[arg(long)]
     insecure: bool,
@@ -102,7 +102,7 @@ pub struct Args {
     /// Random seed for the program
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// C source of the program's handlers, which run in separate processes; may be repeated
+    /// C source of the handlers of a program on one device; they run in separate processes. May be repeated
     #[arg(long, value_name = "FILE.c")]
     handlers: Vec<PathBuf>,
     /// Address to serve Prometheus metrics on, at /metrics
@@ -344,7 +344,7 @@ fn switch(args: &Args) -> Result<(Switch, Registry), ExitCode> {
 /// The socket that listens at standard input.
 fn listener_at_stdin() -> Result<TcpListener, String> {
     let wrong = |why: &dyn std::fmt::Display| {
-        format!("--grpc-server-stdin: standard input is no socket that listens: {why}")
+        format!("--grpc-server-stdin: standard input is not a listening socket: {why}")
     };
     let own = std::io::stdin().as_fd().try_clone_to_owned().map_err(|error| wrong(&error))?;
     let listener = TcpListener::from(own);
