@@ -11,10 +11,12 @@
 //! | `tcp` | `tcp` |
 //! | `pcap` | `pcap` |
 //! | `reduce` | `reduce` |
+//! | `rcp` | `rcp` |
 //!
-//! `streams`, `source` and `stamp` serve programs that send numbered packets and count each at the receiver; `packet`
+//! `flow_list` has the transfers of `tcp` and `rcp`. `streams`, `source` and `stamp` serve programs that send numbered packets and count each at the receiver; `packet`
 //! and `station` build and parse frames; `tally` has the measurements.
 
+pub mod flow_list;
 pub mod kind;
 pub mod latency;
 mod mac;
@@ -23,6 +25,7 @@ pub mod packet;
 pub mod pcap;
 pub mod ping;
 pub mod program;
+pub mod rcp;
 pub mod reduce;
 pub mod request;
 pub mod source;
@@ -54,4 +57,5 @@ pub static KINDS: &[&Kind] = &[
     &memcached::MEMCACHED,
     &tcp::TCP,
     &reduce::REDUCE,
+    &rcp::RCP,
 ];

@@ -20,6 +20,7 @@ const WITHOUT_CHANCE: &[(&str, &str)] = &[
     ("headerless/RACK.toml", "links lose nothing, and hosts send at fixed times"),
     ("pinned/RACK.toml", "links lose nothing, and hosts send at fixed times"),
     ("pinned/moving.toml", "links lose nothing, hosts send and flows move at fixed times"),
+    ("rcp/RACK.toml", "links lose nothing, and the list of transfers does not depend on the seed"),
     (
         "snat/RACK.toml",
         "links lose nothing, hosts send at fixed times, and the handler was made with the file's seed",

@@ -6,6 +6,7 @@ use base_time::{Duration, Rate, Time};
 use common::*;
 use host_programs::memcached::MEMCACHED;
 use host_programs::pcap::PCAP;
+use host_programs::rcp::RCP;
 use host_programs::request::REQUEST;
 use host_programs::tcp::TCP;
 use host_programs::udp::{ON_OFF, POISSON, ZIPF};
@@ -186,6 +187,50 @@ fn a_tcp_transfer_to_nowhere_is_given_up() {
     let mut rack = star(2);
     rack.links[1].loss = Probability::ONE;
     rack.workloads = vec![transfers(2, 1000, us(10))];
+    let report = run(&rack);
+    assert_eq!((report.workloads[0].sent, report.workloads[0].received), (2, 0));
+    assert!(report.duration_ps < Duration::from_s(20).as_ps());
+}
+
+fn paced(count: u64, size: u32, rate: &str) -> rack_model::Workload {
+    let keys = [("interval", Value::Time(us(100))), ("rate", Value::Rate(rate.parse().unwrap()))];
+    workload("paced", load(&RCP, &keys), 1, 2, count, size)
+}
+
+#[test]
+fn rcp_sends_at_the_rate_that_comes_back() {
+    let mut rack = star(2);
+    rack.workloads = vec![paced(1, 1_000_000, "200Mbit/s")];
+    let report = run(&rack);
+    let paced = &report.workloads[0];
+    assert_eq!((paced.sent, paced.received, paced.corrupted, report.packets.dropped), (1, 1, 0, 0));
+    // No switch has lowered the wish: 1444 of 1514 bytes are data.
+    assert_near(paced.goodput_bits_per_s.unwrap(), 190_750_000, 5);
+}
+
+#[test]
+fn rcp_gets_everything_through_a_bad_link() {
+    let mut rack = star(2);
+    let share = |text| Probability::parse(text).unwrap();
+    rack.links[1].loss = share("1%");
+    rack.links[1].corrupt = share("0.5%");
+    rack.links[1].duplicate = share("0.5%");
+    rack.links[1].reorder = share("0.5%");
+    rack.workloads = vec![paced(40, 100_000, "500Mbit/s")];
+    let report = run(&rack);
+    let paced = &report.workloads[0];
+    assert_eq!((paced.sent, paced.received), (40, 40), "{paced:?}");
+    let link = &report.links[3];
+    assert!([link.lost, link.corrupted, link.duplicated, link.reordered].iter().all(|n| *n > 0), "{link:?}");
+    assert!(paced.corrupted_by.contains_key("payload changed"), "{paced:?}");
+    assert_eq!(report.packets.in_flight, 0);
+}
+
+#[test]
+fn rcp_to_nowhere_is_given_up() {
+    let mut rack = star(2);
+    rack.links[1].loss = Probability::ONE;
+    rack.workloads = vec![paced(2, 1000, "1Gbit/s")];
     let report = run(&rack);
     assert_eq!((report.workloads[0].sent, report.workloads[0].received), (2, 0));
     assert!(report.duration_ps < Duration::from_s(20).as_ps());

@@ -49,6 +49,16 @@
 //! size = 1000000            # bytes of each; default 1000000
 //! interval = "1ms"          # time between the starts of two transfers; default 1ms
 //! window = 262144           # maximum number of bytes in flight; default 4194304
+//! list = 7                  # transfers of list 7: random gaps of `interval` on average and random sizes of `size` on average (Pareto), the same
+//!                           # for "rcp" with the same keys, whatever the seed; default: none
+//! tail = 1.2                # Pareto exponent of the sizes of a list; default 1.2
+//! largest = 15000000        # most bytes of a transfer of a list; default 1073741824
+//!
+//! [[workload]]
+//! kind = "rcp"              # transfers at the rate that RCP's headers bring back (docs/protocols.md)
+//! rate = "1Gbit/s"          # the rate that senders wish: that of their links
+//! port = 9300               # port of the receiver; default 9300
+//! count = 10                # `count`, `size`, `interval`, `list`, `tail`, `largest` as for "tcp"
 //!
 //! [[workload]]
 //! kind = "reduce"           # a job of MapReduce: each of `from` is a mapper, `to` the reducer, a switch between them folds pairs

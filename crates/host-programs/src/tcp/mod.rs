@@ -14,15 +14,14 @@ mod segment;
 mod sender;
 mod transfer;
 
-use crate::kind::Load;
+use crate::flow_list::{FlowList, INTERVAL, LARGEST, LIST, MOST_BYTES, TAIL};
 use crate::kind::{Count, Key, Kind, Rule, Size, Wanted};
 use crate::packet::{Route, TCP as PROTOCOL, enclose};
 use crate::program::{
     Arrival, Begun, Desk, Goodput, HostProgram, Report, Setup, Side, Socket, Started, Taken,
 };
-use crate::source::{Pace, Source};
 use crate::unused::Unused;
-use base_time::{Duration, Time};
+use base_time::Time;
 use transfer::{TcpEnd, Transfers};
 
 /// Limit on the transfers of a workload.
@@ -31,9 +30,6 @@ pub const MOST_TRANSFERS: u64 = 10_000;
 /// The receiver's port of the first workload of a rack.
 const FIRST_TCP_PORT: u16 = 5001;
 
-/// Limit on the length of a transfer, in bytes.
-pub const MOST_TRANSFER: u32 = 1 << 30;
-
 /// Default limit on the bytes of a transfer in flight.
 pub const MOST_WINDOW: u32 = 4 << 20;
 
@@ -41,11 +37,14 @@ pub const MOST_WINDOW: u32 = 4 << 20;
 pub static TCP: Kind = Kind {
     word: "tcp",
     count: Count { most: MOST_TRANSFERS, default: None },
-    size: Some(Size { least: 1, most: MOST_TRANSFER, default: 1_000_000 }),
+    size: Some(Size { least: 1, most: MOST_BYTES, default: 1_000_000 }),
     keys: &[
-        Key::time("interval", Duration::from_ms(1)),
+        INTERVAL,
         Key::new("port", Wanted::Port(|index| FIRST_TCP_PORT.saturating_add(index as u16))),
         Key::new("window", Wanted::Number { least: 1 << 16, most: MOST_WINDOW, default: Some(MOST_WINDOW) }),
+        LIST,
+        TAIL,
+        LARGEST,
     ],
     rule: Some(Rule::PortOfItsOwn("TCP")),
     since_start: |load, n| load.time("interval") * n,
@@ -55,7 +54,6 @@ pub static TCP: Kind = Kind {
 
 /// Timer `2n` begins the next transfer of pair `n`, timer `2n + 1` continues its connections.
 struct Tcp {
-    load: Load,
     pairs: Vec<Connected>,
     /// Pairs with transfers left to begin, and pairs with transfers in progress.
     sending: u32,
@@ -63,8 +61,7 @@ struct Tcp {
 }
 
 struct Connected {
-    source: Source,
-    begun: u64,
+    flows: FlowList,
     transfers: Transfers,
     /// From the sender.
     route: Route,
@@ -74,16 +71,16 @@ struct Connected {
 
 fn start(setup: Setup<'_>) -> Begun {
     let load = setup.load;
-    let (port, bytes) = (load.port(), (load.size, load.number("window")));
-    let mut tcp = Tcp { load: load.clone(), pairs: vec![], sending: 0, busy: 0 };
+    let (port, window) = (load.port(), load.number("window"));
+    let mut tcp = Tcp { pairs: vec![], sending: 0, busy: 0 };
     let mut started = Started::default();
     for (pair, at) in setup.pairs.iter().zip(0u32..) {
         let chance = setup.chance.split_index(u64::from(at));
         let route = pair.route;
         let client = TcpEnd { address: route.source, mtu: pair.mtu.0 };
         let server = TcpEnd { address: route.destination, mtu: pair.mtu.1 };
-        let transfers = Transfers::new(setup.first + at, client, server, port, bytes, &chance);
-        let source = Source::new(load, Pace::Even, load.stagger * u64::from(at), chance.split("gaps"));
+        let transfers = Transfers::new(setup.first + at, client, server, port, window, &chance);
+        let flows = FlowList::new(load, at);
         let ends = [
             (Side::Sender, route.destination, Some(port), None),
             (Side::Receiver, route.source, None, Some(port)),
@@ -92,11 +89,11 @@ fn start(setup: Setup<'_>) -> Begun {
             let socket = Socket::Ports { protocol: PROTOCOL, address, source, destination };
             started.sockets.push((at, side, socket));
         }
-        if load.count > 0 {
+        if let Some(flow) = flows.peek() {
             tcp.sending += 1;
-            started.wakes.push((2 * at, source.next()));
+            started.wakes.push((2 * at, flow.at));
         }
-        tcp.pairs.push(Connected { source, begun: 0, transfers, route, back: pair.back });
+        tcp.pairs.push(Connected { flows, transfers, route, back: pair.back });
     }
     Ok((Box::new(tcp), started))
 }
@@ -126,16 +123,16 @@ impl Tcp {
 impl HostProgram for Tcp {
     fn tick(&mut self, timer: u32, desk: &mut Desk<'_>) {
         let pair = timer / 2;
-        if let (Some(connected), 0) = (self.pairs.get_mut(pair as usize), timer % 2) {
-            connected.begun += 1;
+        if let (Some(connected), 0) = (self.pairs.get_mut(pair as usize), timer % 2)
+            && let Some(flow) = connected.flows.next()
+        {
             desk.tally.sent += 1;
-            connected.source.advance(&self.load);
-            match connected.begun < self.load.count {
-                true => desk.wake(timer, connected.source.next()),
-                false => self.sending -= 1,
+            match connected.flows.peek() {
+                Some(next) => desk.wake(timer, next.at),
+                None => self.sending -= 1,
             }
             let was_busy = connected.transfers.is_busy();
-            connected.transfers.begin(desk.now);
+            connected.transfers.begin(flow.bytes, desk.now);
             self.busy += u32::from(connected.transfers.is_busy() && !was_busy);
         }
         self.run(pair, desk);

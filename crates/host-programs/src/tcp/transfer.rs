@@ -42,7 +42,6 @@ pub(crate) struct TcpEnd {
 pub(crate) struct Transfers {
     flow: u32,
     ends: Ends,
-    size: u32,
     window: u32,
     begun: u32,
     chance: Rng,
@@ -63,6 +62,8 @@ struct Ends {
 
 struct Transfer {
     number: u32,
+    /// Bytes.
+    size: u32,
     begun: Time,
     /// When something has arrived that was new.
     progress: Time,
@@ -120,20 +121,12 @@ enum ServerState {
 }
 
 impl Transfers {
-    /// Transfers of `size` bytes, with at most `window` bytes in flight, to a port of the server, for the flow with
+    /// Transfers with at most `window` bytes in flight each, to a port of the server, for the flow with
     /// this number.
-    pub fn new(
-        flow: u32,
-        client: TcpEnd,
-        server: TcpEnd,
-        port: u16,
-        (size, window): (u32, u32),
-        chance: &Rng,
-    ) -> Transfers {
+    pub fn new(flow: u32, client: TcpEnd, server: TcpEnd, port: u16, window: u32, chance: &Rng) -> Transfers {
         Transfers {
             flow,
             ends: Ends { client, server, port },
-            size,
             window,
             begun: 0,
             chance: chance.split("sequence numbers"),
@@ -148,8 +141,8 @@ impl Transfers {
         !self.open.is_empty()
     }
 
-    /// Begins the next transfer; if too many are open, it counts as begun and never completes.
-    pub fn begin(&mut self, now: Time) {
+    /// Begins the next transfer, of `size` bytes; if too many are open, it counts as begun and never completes.
+    pub fn begin(&mut self, size: u32, now: Time) {
         let number = self.begun;
         self.begun += 1;
         let isns = [self.chance.next_u64() as u32, self.chance.next_u64() as u32];
@@ -158,6 +151,7 @@ impl Transfers {
         }
         self.open.push(Transfer {
             number,
+            size,
             begun: now,
             progress: now,
             client: Client {
@@ -174,7 +168,7 @@ impl Transfers {
                 state: ServerState::Listening,
                 peer: 0,
                 takes_sack: false,
-                receiver: Receiver::new(self.size, self.window),
+                receiver: Receiver::new(size, self.window),
                 trip: RoundTrip::default(),
                 resend: None,
             },
@@ -195,7 +189,7 @@ impl Transfers {
             let mut open = self.open.iter_mut();
             let Some(transfer) = open.find(|transfer| local_port(transfer.number) == port) else { continue };
             match side {
-                Side::Sender => transfer.client_takes(head, self.size, self.ends.client.mtu, now),
+                Side::Sender => transfer.client_takes(head, self.ends.client.mtu, now),
                 Side::Receiver => transfer.server_takes(head, payload, (self.flow, tally), now),
             }
         }
@@ -226,8 +220,8 @@ impl Transfer {
         is_closed || now >= self.progress + PATIENCE
     }
 
-    fn client_takes(&mut self, head: Head, size: u32, mtu: u32, now: Time) {
-        let client = &mut self.client;
+    fn client_takes(&mut self, head: Head, mtu: u32, now: Time) {
+        let (size, client) = (self.size, &mut self.client);
         let Some(ack) = head.ack else { return };
         if head.syn && client.peer.is_none() && ack == client.isn.wrapping_add(1) {
             client.peer = Some((head.sequence, head.scale.unwrap_or(0)));

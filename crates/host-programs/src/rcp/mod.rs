@@ -1,0 +1,340 @@
+//! `rcp`: transfers whose senders obey the rate that RCP's header brings back (Dukkipati 2008; FlexSwitch, section 4.1).
+//!
+//! ```text
+//! sender    SYN, wished rate ->  <- ACK, rate back   DATA at that rate -> ...   <- ACK of each, with the rate that came
+//! ```
+//!
+//! Packets are UDP datagrams, to the receiver's port and from a port of the transfer's own. Switches on the path write the header's `rate`,
+//! so datagrams have no UDP checksum, but a hash of the other fields. Hosts know nothing of the network but headers: the receiver sends the rate back that came, and the sender
+//! sends at that rate. A sender whose next packet goes later than a round trip asks for the rate with a packet without data (REF).
+//!
+//! [`sender`] is the sending half of a transfer, [`header`] has the bytes.
+
+mod header;
+mod sender;
+
+use crate::flow_list::{FlowList, INTERVAL, LARGEST, LIST, MOST_BYTES, TAIL};
+use crate::kind::{Count, Key, Kind, Load, Rule, Size, Wanted};
+use crate::packet::{Route, Transport, UDP, build};
+use crate::program::{
+    Arrival, Begun, Desk, Goodput, HostProgram, Report, Setup, Side, Socket, StartError, Started, Taken,
+};
+use crate::tally::Came;
+use crate::unused::Unused;
+use base_time::{Duration, Time};
+use header::{ACK, DATA, Header, LENGTH};
+use sender::{Counts, Sender};
+use std::collections::BTreeMap;
+
+/// Limit on the transfers of a pair.
+pub const MOST_TRANSFERS: u64 = 100_000;
+/// Limit on the open transfers of a pair; further ones do not begin.
+const MOST_OPEN: usize = 1024;
+/// Time without progress after which a transfer is given up.
+const PATIENCE: Duration = Duration::from_s(10);
+/// The source port of transfer `n` is this plus `n` modulo 50,000.
+const FIRST_PORT: u16 = 10_000;
+/// The shortest full piece of data, in bytes: it bounds the memory of a transfer.
+const LEAST_PIECE: u32 = 256;
+/// Bytes of Ethernet's, IPv4's and UDP's headers.
+const HEADERS: u32 = 14 + 20 + 8;
+
+/// The workload `rcp`.
+pub static RCP: Kind = Kind {
+    word: "rcp",
+    count: Count { most: MOST_TRANSFERS, default: None },
+    size: Some(Size { least: 1, most: MOST_BYTES, default: 1_000_000 }),
+    keys: &[
+        // The rate that senders wish: that of their links.
+        Key::new("rate", Wanted::Rate),
+        INTERVAL,
+        Key::new("port", Wanted::Port(|_| 9300)),
+        LIST,
+        TAIL,
+        LARGEST,
+    ],
+    rule: Some(Rule::PortOfItsOwn("UDP")),
+    since_start: |load, n| load.time("interval") * n,
+    frame_bytes: |_| None,
+    start,
+};
+
+/// Timer `2n` begins the next transfer of pair `n`, timer `2n + 1` lets its senders send.
+struct Rcp {
+    port: u16,
+    /// Wished rate, in kbit/s.
+    wish: u32,
+    /// Number of the first pair among those of all workloads.
+    first: u32,
+    pairs: Vec<Connected>,
+    /// Pairs with transfers left to begin, and transfers in progress.
+    beginning: u32,
+    open: u64,
+    counts: Counts,
+    given_up: u64,
+}
+
+struct Connected {
+    flows: FlowList,
+    begun: u32,
+    route: Route,
+    back: Route,
+    /// Bytes of a piece of data.
+    piece: u32,
+    open: BTreeMap<u32, Transfer>,
+    /// When the calendar will next let senders send.
+    planned: Option<Time>,
+}
+
+struct Transfer {
+    begun: Time,
+    bytes: u32,
+    sender: Sender,
+    /// At the receiver: the pieces that have come, and how many.
+    came: Vec<bool>,
+    count: u32,
+}
+
+fn start(setup: Setup<'_>) -> Begun {
+    let load: &Load = setup.load;
+    let kbit = Duration::from_ms(1);
+    let wish = u32::try_from(load.rate("rate").bytes_in(kbit).saturating_mul(8)).unwrap_or(u32::MAX);
+    let mut rcp = Rcp {
+        port: load.port(),
+        wish,
+        first: setup.first,
+        pairs: vec![],
+        beginning: 0,
+        open: 0,
+        counts: Counts::default(),
+        given_up: 0,
+    };
+    let mut started = Started::default();
+    for (pair, at) in setup.pairs.iter().zip(0u32..) {
+        let flows = FlowList::new(load, at);
+        if let Some(flow) = flows.peek() {
+            rcp.beginning += 1;
+            started.wakes.push((2 * at, flow.at));
+        }
+        let ends = [
+            (Side::Sender, pair.route.destination, Some(rcp.port), None),
+            (Side::Receiver, pair.route.source, None, Some(rcp.port)),
+        ];
+        for (side, address, source, destination) in ends {
+            started.sockets.push((at, side, Socket::Ports { protocol: UDP, address, source, destination }));
+        }
+        let mtu = pair.mtu.0.min(pair.mtu.1);
+        let piece = mtu.saturating_sub(HEADERS - 14 + LENGTH as u32);
+        if piece < LEAST_PIECE {
+            return Err(StartError(format!(
+                "RCP needs links that take packets of {} bytes; the shortest of a pair takes {mtu}",
+                HEADERS - 14 + LENGTH as u32 + LEAST_PIECE
+            )));
+        }
+        rcp.pairs.push(Connected {
+            flows,
+            begun: 0,
+            route: pair.route,
+            back: pair.back,
+            piece,
+            open: BTreeMap::new(),
+            planned: None,
+        });
+    }
+    Ok((Box::new(rcp), started))
+}
+
+impl Rcp {
+    /// Lets the senders of a pair send what is due.
+    fn run(&mut self, pair: u32, desk: &mut Desk<'_>) {
+        let (now, port, wish) = (desk.now, self.port, self.wish);
+        let Some(connected) = self.pairs.get_mut(pair as usize) else { return };
+        let (route, piece) = (connected.route, connected.piece);
+        for (number, transfer) in &mut connected.open {
+            let bytes = transfer.bytes;
+            let length = |of: Option<u32>| of.map_or(0, |of| data_bytes(of, piece, bytes));
+            let frame = |of: Option<u32>| u64::from(HEADERS) + LENGTH as u64 + u64::from(length(of));
+            while let Some(next) = transfer.sender.next(frame, now) {
+                let header = Header {
+                    flags: next.flags,
+                    rtt_us: transfer.sender.trip_us(),
+                    rate: wish,
+                    rate_back: 0,
+                    transfer: *number,
+                    piece: next.piece.unwrap_or(0),
+                    transmission: next.transmission,
+                };
+                let ports = Transport::Udp { source: source_port(*number), destination: port };
+                let frame = packet(route, ports, header, length(next.piece));
+                desk.send(pair, Side::Sender, frame);
+            }
+        }
+        let deadline = connected.open.values().filter_map(|transfer| transfer.sender.deadline()).min();
+        let is_news = |at: &Time| connected.planned.is_none_or(|planned| planned <= now || *at < planned);
+        if let Some(at) = deadline.filter(is_news) {
+            connected.planned = Some(at);
+            desk.wake(2 * pair + 1, at);
+        }
+    }
+
+    fn begin(&mut self, pair: u32, desk: &mut Desk<'_>) {
+        let Some(connected) = self.pairs.get_mut(pair as usize) else { return };
+        let Some(flow) = connected.flows.next() else { return };
+        match connected.flows.peek() {
+            Some(next) => desk.wake(2 * pair, next.at),
+            None => self.beginning -= 1,
+        }
+        desk.tally.sent += 1;
+        let number = connected.begun;
+        connected.begun += 1;
+        if connected.open.len() >= MOST_OPEN {
+            self.given_up += 1;
+            return;
+        }
+        let pieces = flow.bytes.div_ceil(connected.piece);
+        let transfer = Transfer {
+            begun: desk.now,
+            bytes: flow.bytes,
+            sender: Sender::new(pieces, desk.now),
+            came: vec![false; pieces as usize],
+            count: 0,
+        };
+        connected.open.insert(number, transfer);
+        self.open += 1;
+    }
+
+    /// Removes transfers that are complete or have made no progress for long.
+    fn close(&mut self, pair: u32, now: Time) {
+        let Some(connected) = self.pairs.get_mut(pair as usize) else { return };
+        let (counts, given_up, open) = (&mut self.counts, &mut self.given_up, &mut self.open);
+        connected.open.retain(|_, transfer| {
+            let is_lost = now >= transfer.sender.heard() + PATIENCE;
+            let is_over = transfer.sender.is_done() || is_lost;
+            if is_over {
+                let of = transfer.sender.counts;
+                counts.resent += of.resent;
+                counts.timeouts += of.timeouts;
+                counts.requests += of.requests;
+                *given_up += u64::from(is_lost);
+                *open -= 1;
+            }
+            !is_over
+        });
+    }
+
+    /// A packet has come at the receiver: it answers with the rate that the packet brought.
+    fn received(&mut self, pair: u32, (header, data): (Header, &[u8]), desk: &mut Desk<'_>) -> Taken {
+        let flow = self.first + pair;
+        let Some(connected) = self.pairs.get_mut(pair as usize) else {
+            return Taken::Unused(Unused::NoReceiver);
+        };
+        if header.flags & DATA != 0
+            && let Some(transfer) = connected.open.get_mut(&header.transfer)
+        {
+            let Some(came) = transfer.came.get_mut(header.piece as usize) else {
+                desk.tally.corrupt(Unused::PayloadChanged);
+                return Taken::Unused(Unused::PayloadChanged);
+            };
+            let bytes = data_bytes(header.piece, connected.piece, transfer.bytes);
+            if data.len() != bytes as usize || !is_content(&header, data) {
+                desk.tally.corrupt(Unused::PayloadChanged);
+                return Taken::Unused(Unused::PayloadChanged);
+            }
+            if !std::mem::replace(came, true) {
+                transfer.count += 1;
+                desk.tally.arrived(bytes.into(), desk.now);
+                if transfer.count as usize == transfer.came.len() {
+                    let sequence = header.transfer;
+                    desk.tally.done(Came { flow, sequence, sent: transfer.begun, at: desk.now });
+                }
+            }
+        }
+        let answer = Header { flags: header.flags | ACK, rate: self.wish, rate_back: header.rate, ..header };
+        let ports = Transport::Udp { source: self.port, destination: source_port(header.transfer) };
+        desk.send(pair, Side::Receiver, packet(connected.back, ports, answer, 0));
+        Taken::Used
+    }
+}
+
+impl HostProgram for Rcp {
+    fn tick(&mut self, timer: u32, desk: &mut Desk<'_>) {
+        let pair = timer / 2;
+        if timer.is_multiple_of(2) {
+            self.begin(pair, desk);
+        }
+        self.close(pair, desk.now);
+        self.run(pair, desk);
+    }
+
+    fn frame(&mut self, arrival: &Arrival<'_>, desk: &mut Desk<'_>) -> Taken {
+        let (Some((_, payload)), Some(side)) = (arrival.transport, arrival.side) else {
+            return Taken::Unused(Unused::NoReceiver);
+        };
+        let Some((header, data)) = Header::read(payload) else {
+            desk.tally.corrupt(Unused::PayloadChanged);
+            return Taken::Unused(Unused::PayloadChanged);
+        };
+        let pair = arrival.pair;
+        match (side, header.flags & ACK != 0) {
+            (Side::Receiver, false) => self.received(pair, (header, data), desk),
+            (Side::Sender, true) => {
+                let open = self.pairs.get_mut(pair as usize).map(|connected| &mut connected.open);
+                if let Some(transfer) = open.and_then(|open| open.get_mut(&header.transfer)) {
+                    transfer.sender.acknowledged(header.transmission, header.rate_back, desk.now);
+                }
+                self.close(pair, desk.now);
+                self.run(pair, desk);
+                Taken::Used
+            }
+            _ => Taken::Unused(Unused::NoReceiver),
+        }
+    }
+
+    fn is_active(&self) -> bool {
+        self.beginning > 0 || self.open > 0
+    }
+
+    fn report(&self, _: Time) -> Report {
+        let goodput = if self.open > 0 { Goodput::UntilNow } else { Goodput::UntilLast };
+        let measures = vec![
+            ("resent", self.counts.resent),
+            ("timeouts", self.counts.timeouts),
+            ("requests", self.counts.requests),
+            ("given up", self.given_up),
+        ];
+        Report { goodput, is_loss_known: false, measures }
+    }
+}
+
+/// Bytes of a piece of a transfer.
+fn data_bytes(piece: u32, most: u32, bytes: u32) -> u32 {
+    bytes.saturating_sub(piece.saturating_mul(most)).min(most)
+}
+
+fn source_port(transfer: u32) -> u16 {
+    FIRST_PORT + (transfer % 50_000) as u16
+}
+
+/// A frame without a UDP checksum, as switches change the header.
+fn packet(route: Route, ports: Transport, header: Header, data: u32) -> Vec<u8> {
+    let payload = LENGTH + data as usize;
+    let mut frame = build(route, ports, header.transmission as u16, payload, |payload| {
+        header.write(payload);
+        for (byte, at) in payload.iter_mut().skip(LENGTH).zip(0..) {
+            *byte = content(&header, at);
+        }
+    });
+    if let Some(checksum) = frame.get_mut(40..42) {
+        checksum.fill(0);
+    }
+    frame
+}
+
+/// Byte `at` of a piece of data.
+fn content(header: &Header, at: u32) -> u8 {
+    (at ^ header.piece).wrapping_add(header.transfer) as u8
+}
+
+fn is_content(header: &Header, data: &[u8]) -> bool {
+    data.iter().zip(0..).all(|(byte, at)| *byte == content(header, at))
+}

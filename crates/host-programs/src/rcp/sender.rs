@@ -1,0 +1,311 @@
+//! The sending half of a transfer: paced by the rate that comes back, with lost pieces sent again.
+//!
+//! The rate alone decides when a packet is sent: the next one follows after the time that the last one takes at the current rate. Each packet
+//! is a *transmission* with a number that its acknowledgement repeats. Paths keep the order of packets, so transmissions are lost when
+//! [`SURE`] later ones have been acknowledged, or at a timeout.
+
+use super::header::{DATA, REF, SYN};
+use base_time::{Duration, Rate, Time};
+use std::collections::VecDeque;
+
+/// Later transmissions that make a loss sure.
+const SURE: usize = 3;
+/// The least timeout, and the one before a round trip is known.
+const LEAST_TIMEOUT: Duration = Duration::from_ms(2);
+const FIRST_TIMEOUT: Duration = Duration::from_ms(20);
+/// Doublings of a timeout at most.
+const MOST_DOUBLED: u32 = 6;
+
+/// A packet to send.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Next {
+    pub flags: u8,
+    /// The piece of data, if there is one.
+    pub piece: Option<u32>,
+    pub transmission: u32,
+}
+
+/// The sender of a transfer of so many pieces.
+#[derive(Debug)]
+pub(super) struct Sender {
+    pieces: u32,
+    /// The first piece that was never sent, and pieces to send again.
+    fresh: u32,
+    lost: VecDeque<u32>,
+    acknowledged: Vec<bool>,
+    left: u32,
+    /// Transmissions in order; the first has number `first`.
+    flight: VecDeque<Transmission>,
+    first: u32,
+    bytes_in_flight: u64,
+    /// The rate that came last; none before the answer to the SYN.
+    rate: Option<Rate>,
+    /// Smoothed round trip and its mean deviation.
+    trip: Option<(Duration, Duration)>,
+    /// When the last packet with data was sent, and its bytes.
+    paced: (Time, u64),
+    /// When any packet was sent, and when something was acknowledged.
+    sent: Time,
+    heard: Time,
+    doubled: u32,
+    pub counts: Counts,
+}
+
+/// Counts of a sender.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(super) struct Counts {
+    pub resent: u64,
+    pub timeouts: u64,
+    pub requests: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Transmission {
+    piece: Option<u32>,
+    at: Time,
+    bytes: u64,
+    is_over: bool,
+}
+
+impl Sender {
+    /// A transfer that begins now.
+    pub fn new(pieces: u32, now: Time) -> Sender {
+        Sender {
+            pieces,
+            fresh: 0,
+            lost: VecDeque::new(),
+            acknowledged: vec![false; pieces as usize],
+            left: pieces,
+            flight: VecDeque::new(),
+            first: 0,
+            bytes_in_flight: 0,
+            rate: None,
+            trip: None,
+            paced: (now, 0),
+            sent: now,
+            heard: now,
+            doubled: 0,
+            counts: Counts::default(),
+        }
+    }
+
+    /// True if every piece was acknowledged.
+    pub fn is_done(&self) -> bool {
+        self.left == 0
+    }
+
+    /// When something new was acknowledged last.
+    pub fn heard(&self) -> Time {
+        self.heard
+    }
+
+    /// The smoothed round trip in whole microseconds; 0 if it is unknown.
+    pub fn trip_us(&self) -> u32 {
+        self.trip.map_or(0, |(trip, _)| u32::try_from(trip.as_us().max(1)).unwrap_or(u32::MAX))
+    }
+
+    /// A transmission was acknowledged, with a rate in kbit/s.
+    pub fn acknowledged(&mut self, transmission: u32, rate_back: u32, now: Time) {
+        let Some(index) = transmission.checked_sub(self.first).map(|index| index as usize) else { return };
+        let Some(found) = self.flight.get_mut(index).filter(|found| !found.is_over) else { return };
+        found.is_over = true;
+        self.bytes_in_flight -= found.bytes;
+        let (piece, at) = (found.piece, found.at);
+        self.add_trip(now.since(at));
+        self.rate = Some(Rate::from_bits_per_s(u64::from(rate_back.max(1)) * 1000));
+        (self.heard, self.doubled) = (now, 0);
+        if let Some(known) = piece.and_then(|piece| self.acknowledged.get_mut(piece as usize))
+            && !std::mem::replace(known, true)
+        {
+            self.left -= 1;
+        }
+        for before in 0..index.saturating_sub(SURE - 1) {
+            self.lose(before);
+        }
+        while self.flight.front().is_some_and(|front| front.is_over) {
+            self.flight.pop_front();
+            self.first = self.first.wrapping_add(1);
+        }
+    }
+
+    fn add_trip(&mut self, sample: Duration) {
+        self.trip = Some(match self.trip {
+            None => (sample, sample.scaled(1, 2)),
+            Some((trip, deviation)) => {
+                let off = trip.max(sample) - trip.min(sample);
+                (trip.scaled(7, 8) + sample.scaled(1, 8), deviation.scaled(3, 4) + off.scaled(1, 4))
+            }
+        });
+    }
+
+    /// The piece of a transmission in flight will be sent again.
+    fn lose(&mut self, index: usize) {
+        let Some(found) = self.flight.get_mut(index).filter(|found| !found.is_over) else { return };
+        found.is_over = true;
+        self.bytes_in_flight -= found.bytes;
+        if let Some(piece) = found.piece
+            && self.acknowledged.get(piece as usize) == Some(&false)
+        {
+            self.lost.push_back(piece);
+        }
+    }
+
+    /// The packet to send now, if there is one; `bytes` is the length of a frame with a piece.
+    pub fn next(&mut self, bytes: impl Fn(Option<u32>) -> u64, now: Time) -> Option<Next> {
+        if self.is_done() {
+            return None;
+        }
+        if self.timeout().is_some_and(|at| at <= now) {
+            self.counts.timeouts += 1;
+            self.doubled += 1;
+            (0..self.flight.len()).for_each(|index| self.lose(index));
+            self.first = self.first.wrapping_add(self.flight.len() as u32);
+            self.flight.clear();
+        }
+        if self.rate.is_none() {
+            return self.flight.is_empty().then(|| self.send(SYN, None, bytes(None), now));
+        }
+        while self.lost.front().is_some_and(|piece| self.acknowledged.get(*piece as usize) != Some(&false)) {
+            self.lost.pop_front();
+        }
+        if self.data_due().is_some_and(|at| at <= now) {
+            let again = self.lost.pop_front();
+            let piece = again.unwrap_or(self.fresh);
+            self.counts.resent += u64::from(again.is_some());
+            self.fresh += u32::from(again.is_none());
+            let length = bytes(Some(piece));
+            self.paced = (now, length);
+            return Some(self.send(DATA, Some(piece), length, now));
+        }
+        if self.request_due().is_some_and(|at| at <= now) {
+            self.counts.requests += 1;
+            return Some(self.send(REF, None, bytes(None), now));
+        }
+        None
+    }
+
+    fn send(&mut self, flags: u8, piece: Option<u32>, bytes: u64, now: Time) -> Next {
+        let transmission = self.first.wrapping_add(self.flight.len() as u32);
+        self.flight.push_back(Transmission { piece, at: now, bytes, is_over: false });
+        self.bytes_in_flight += bytes;
+        self.sent = now;
+        Next { flags, piece, transmission }
+    }
+
+    /// When the next piece goes, by the rate; none without one, or if a window of twice the rate times the round trip is in flight: then
+    /// acknowledgements are missing.
+    fn data_due(&self) -> Option<Time> {
+        let (rate, (trip, _)) = (self.rate?, self.trip?);
+        let window = 2 * rate.bytes_in(trip);
+        let has_piece = !self.lost.is_empty() || self.fresh < self.pieces;
+        let is_open = self.bytes_in_flight <= window || self.flight.len() < SURE;
+        (has_piece && is_open).then(|| self.paced.0 + rate.time_for(self.paced.1))
+    }
+
+    /// When the sender asks for the rate: a round trip after the last packet, if the next piece goes later.
+    fn request_due(&self) -> Option<Time> {
+        let ((trip, _), data) = (self.trip?, self.data_due()?);
+        Some(self.sent + trip).filter(|at| *at < data)
+    }
+
+    fn timeout(&self) -> Option<Time> {
+        let oldest = self.flight.front()?;
+        let span = match self.trip {
+            None => FIRST_TIMEOUT,
+            Some((trip, deviation)) => (trip * 2 + deviation * 4).max(LEAST_TIMEOUT),
+        };
+        Some(oldest.at.max(self.heard) + span * (1 << self.doubled.min(MOST_DOUBLED)))
+    }
+
+    /// When it wants to send next.
+    pub fn deadline(&self) -> Option<Time> {
+        if self.is_done() {
+            return None;
+        }
+        let begin = (self.rate.is_none() && self.flight.is_empty()).then_some(self.sent);
+        [begin, self.data_due(), self.request_due(), self.timeout()].into_iter().flatten().min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Duration::from_us(us)
+    }
+
+    /// 1000 bytes for a piece: 10 us at 800 Mbit/s.
+    fn bytes(piece: Option<u32>) -> u64 {
+        if piece.is_some() { 1000 } else { 66 }
+    }
+
+    fn open(pieces: u32) -> Sender {
+        let mut sender = Sender::new(pieces, at(0));
+        assert_eq!(sender.next(bytes, at(0)), Some(Next { flags: SYN, piece: None, transmission: 0 }));
+        assert_eq!(sender.next(bytes, at(50)), None);
+        sender.acknowledged(0, 800_000, at(100));
+        sender
+    }
+
+    #[test]
+    fn the_rate_that_comes_back_is_the_pace() {
+        let mut sender = open(100);
+        assert_eq!(sender.trip_us(), 100);
+        assert_eq!(sender.next(bytes, at(100)).unwrap().piece, Some(0));
+        assert_eq!(sender.next(bytes, at(100)), None);
+        assert_eq!(sender.deadline(), Some(at(110)));
+        assert_eq!(sender.next(bytes, at(110)).unwrap().piece, Some(1));
+        // A new rate holds at once: 5 us for a piece.
+        sender.acknowledged(1, 1_600_000, at(112));
+        assert_eq!(sender.deadline(), Some(at(115)));
+        // And a low one: a request goes first, a round trip after the last packet.
+        sender.acknowledged(2, 800, at(113));
+        let trip = u64::from(sender.trip_us());
+        assert!(sender.deadline().unwrap() <= at(111 + trip));
+        assert_eq!(sender.next(bytes, at(112 + trip)).unwrap().flags, REF);
+    }
+
+    #[test]
+    fn lost_pieces_are_sent_again_and_the_end_is_found_by_a_timeout() {
+        let mut sender = open(5);
+        let mut sent = vec![];
+        for us in (100..150).step_by(10) {
+            sent.push(sender.next(bytes, at(us)).unwrap());
+        }
+        // The first is lost, and the last.
+        for (sent, us) in sent[1..4].iter().zip(200..) {
+            sender.acknowledged(sent.transmission, 800_000, at(us));
+        }
+        assert_eq!(
+            sender.next(bytes, at(204)).unwrap(),
+            Next { flags: DATA, piece: Some(0), transmission: 6 }
+        );
+        sender.acknowledged(6, 800_000, at(300));
+        let timeout = sender.deadline().unwrap();
+        assert!(timeout >= at(2300), "{timeout}");
+        assert_eq!(sender.next(bytes, timeout).unwrap().piece, Some(4));
+        assert!(!sender.is_done());
+        sender.acknowledged(7, 800_000, timeout);
+        assert!(sender.is_done() && sender.deadline().is_none());
+        assert_eq!(sender.counts, Counts { resent: 2, timeouts: 1, requests: 0 });
+    }
+
+    #[test]
+    fn acknowledgements_of_nothing_change_nothing() {
+        let mut sender = open(2);
+        for transmission in [0, 1, 77, u32::MAX] {
+            sender.acknowledged(transmission, 5, at(101));
+        }
+        assert_eq!(sender.next(bytes, at(100)).unwrap().piece, Some(0));
+        assert_eq!(sender.deadline(), Some(at(110)));
+    }
+
+    #[test]
+    fn without_acknowledgements_sending_stops() {
+        let mut sender = open(100_000);
+        // Twice 100 us at 10 us each, and one over.
+        let sent = (0..100).filter(|n| sender.next(bytes, at(100 + 10 * n)).is_some()).count();
+        assert_eq!(sent, 21);
+    }
+}

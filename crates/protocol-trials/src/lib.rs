@@ -1,0 +1,12 @@
+//! What protocols that P4 programs implement should do: their equations in floating point, without tables, registers or headers, and a network
+//! of a few lines that runs them. Tests compare the programs, in the emulator, with both.
+//!
+//! | | |
+//! |---|---|
+//! | [`rcp`] | the rate that a port offers, by RCP's two formulas |
+//! | [`rcp_network`] | senders, one bottleneck and its queue, packet by packet |
+//! | [`statistics`] | completion times of two schemes: distance of distributions, bootstrap intervals |
+
+pub mod rcp;
+pub mod rcp_network;
+pub mod statistics;
