@@ -17,7 +17,8 @@ use dataplane_ports::Lanes;
 pub use dataplane_ports::{Cable, PortError, PortKind, PortSpec, cable};
 use device::Owner;
 use device_control::{
-    Boots, Direct, Known, Maker, Metric, OneSwitch, RackGroup, RackSwitch, RemoteRack, Served, Splitter,
+    AppFlows, Boots, Direct, Known, Maker, Metric, OneSwitch, RackGroup, RackSwitch, RemoteRack, Served,
+    Splitter,
 };
 use ir::Program;
 use ir_split::Placement;
@@ -165,6 +166,8 @@ pub struct SplitProgram {
     pub hold_down: base_time::Duration,
     /// Groups of servers whose members may change, where all devices run in this process.
     pub groups: Vec<RackGroup>,
+    /// Flows that move, where all devices run in this process.
+    pub flows: Option<AppFlows>,
 }
 
 /// Address of an agent.
@@ -402,9 +405,10 @@ fn owner(
             (Box::new(OneSwitch::new(maker(Some(program)), device_id, epoch, cpu_port)), Some(updates))
         }
         Switch::Rack(mut program) => {
-            let groups = std::mem::take(&mut program.groups);
+            let (groups, flows) = (std::mem::take(&mut program.groups), program.flows.take());
             let (splitter, updates) = splitter(*program, maker, true)?;
-            let rack = RackSwitch::new(splitter, device_id, epoch, cpu_port, Direct).with_groups(groups);
+            let rack = RackSwitch::new(splitter, device_id, epoch, cpu_port, Direct);
+            let rack = rack.with_groups(groups).with_flows(flows);
             if let Some(port) = ports.numbers().find(|port| rack.is_internal(*port)) {
                 return Err(failed(format!("port {port} leads to another device of the rack")));
             }
@@ -453,7 +457,7 @@ fn splitter(
     maker: impl FnOnce(Option<Arc<Program>>) -> Maker,
     runs_here: bool,
 ) -> Result<(Splitter, Vec<Update>), SetupError> {
-    let SplitProgram { whole, placement, made, updates, hold_down, groups: _ } = program;
+    let SplitProgram { whole, placement, made, updates, hold_down, groups: _, flows: _ } = program;
     let maker = maker(Some(Arc::clone(&whole)));
     let parts = made.0.iter().flatten().zip(made.1.iter().flatten()).filter(|_| runs_here);
     for (part, text) in parts {

@@ -7,7 +7,7 @@ use p4runtime_proto::p4::v1::{
     ForwardingPipelineConfig, ReadRequest, SetForwardingPipelineConfigRequest, StreamMessageResponse,
     Uint128, Update, WriteRequest,
 };
-use p4runtime_proto::p4rack::v1::steer_request::ChangeGroup;
+use p4runtime_proto::p4rack::v1::steer_request::{ChangeGroup, MoveFlow};
 use p4runtime_proto::p4rack::v1::{SavedState, Thresholds, TraceRequest, TraceResponse};
 use p4runtime_server::{Pieces, Status, StreamId};
 
@@ -74,6 +74,8 @@ pub enum Steer {
     SetThresholds(Thresholds),
     /// A server of a group comes or goes. A rack does that beside its controller.
     ChangeGroup(ChangeGroup),
+    /// A flow of a pinned app goes to the switch or to its helper. A rack does that beside its controller.
+    MoveFlow(MoveFlow),
     /// The streams of these controllers end, or of all if there are none here, and their election ids are forgotten.
     EndClients(Vec<u64>),
 }

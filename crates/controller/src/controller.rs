@@ -13,18 +13,19 @@ use crate::schedule::{Schedule, TaskId};
 use crate::state::State;
 use crate::task::{Shared, Task, go_on};
 use crate::timing::Timing;
+use crate::trial::tried;
 use crate::work::Work;
 use base_time::{Duration, Time};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{
     CapabilitiesResponse, DigestList, DigestListAck, GetForwardingPipelineConfigRequest,
     GetForwardingPipelineConfigResponse, IdleTimeoutNotification, SetForwardingPipelineConfigRequest,
-    StreamMessageRequest, StreamMessageResponse, Uint128, WriteRequest, stream_message_request as asked,
-    stream_message_response as told,
+    StreamMessageRequest, StreamMessageResponse, Uint128, Update, WriteRequest,
+    stream_message_request as asked, stream_message_response as told,
 };
 use p4runtime_proto::p4rack::v1::Client;
 use p4runtime_server::{self as server, Ahead, Server, Status, StreamId};
-use p4runtime_store::Store;
+use p4runtime_store::{Change, Store};
 use state_journal::Batch;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -152,6 +153,20 @@ impl<P: Planner + 'static> Controller<P> {
     /// Checks whether the sender of a `Write` may make it.
     pub fn may_write(&self, head: &WriteRequest) -> Result<(), Status> {
         self.shared.state().server.may_write(head)
+    }
+
+    /// Tries updates on the desired state and undoes them: the effect of each, or why it cannot be done.
+    pub fn tried(
+        &self,
+        role: &str,
+        updates: &[Update],
+    ) -> Result<Vec<p4runtime_store::Result<Vec<Change>>>, Status> {
+        tried(&mut self.shared.state().server, role, updates)
+    }
+
+    /// True if a program is saved and not committed yet: reads and writes are of that one.
+    pub fn is_saved(&self) -> bool {
+        self.shared.state().server.is_saved()
     }
 
     /// Checks whether the sender of a `SetForwardingPipelineConfig` may make it.

@@ -45,6 +45,7 @@ mod task;
 mod thresholds;
 mod timing;
 mod trace;
+mod trial;
 mod watch;
 mod work;
 mod write;

@@ -156,7 +156,7 @@ impl Part {
 
 impl Rollout {
     /// The parts, with their devices.
-    pub(crate) fn parts(&self) -> impl Iterator<Item = (usize, &Part)> {
+    pub fn parts(&self) -> impl Iterator<Item = (usize, &Part)> {
         self.parts.iter().enumerate().filter_map(|(device, part)| Some((device, part.as_ref()?)))
     }
 

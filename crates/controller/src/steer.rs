@@ -54,6 +54,10 @@ pub(crate) async fn steer<P: Planner>(shared: &Shared<P>, steer: Steer) -> Resul
             let why = "members of groups change in racks that one process runs";
             Err(Status::new(Code::Unimplemented, why))
         }
+        Steer::MoveFlow(_) => {
+            let why = "flows move in racks that one process runs";
+            Err(Status::new(Code::Unimplemented, why))
+        }
         Steer::EndClients(streams) => {
             let streams: Vec<StreamId> = streams.into_iter().map(StreamId).collect();
             let mut state = shared.state();

@@ -12,16 +12,18 @@
 
 use base_diag::Diagnostic;
 use base_time::{Duration, Time};
-use control_writes::{Kind, Write};
+use control_writes::{Kind as Reference, Write};
 use controller::{Call, Reply, Ticket};
+use dataplane_api::EntryError;
 use flow_control::flows::Place;
 use ir::{Name, Program};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
-use p4runtime_proto::p4::v1::{Update, WriteRequest, update::Type};
+use p4runtime_proto::p4::v1::entity::Entity as Kind;
+use p4runtime_proto::p4::v1::{Entity, Update, WriteRequest, update::Type};
 use p4runtime_server::Status;
-use p4runtime_store::{Described, Store};
-use pinned_flows::{Ended, Flow, MovedTo, PinnedFlows, Refusal, Step, Work};
+use p4runtime_store::{Change, Described, Store};
+use pinned_flows::{Ended, Flow, MovedTo, PinnedFlows, Refusal, Step, Work, WriteNumber};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -30,6 +32,9 @@ const FIRST_TICKET: u64 = 1 << 63;
 
 /// A write that could not be done is tried again after so long.
 const AGAIN: Duration = Duration::from_ms(10);
+
+/// Calls under way, at most: the controller has room for them.
+const MOST_CALLS: usize = 256;
 
 /// Moves that were asked for and have not ended, at most.
 const MOST_ASKED: usize = 4096;
@@ -140,6 +145,69 @@ impl FlowMoves {
         }
     }
 
+    /// A write to a table of the program, which all devices get in the right order: see [`PinnedFlows::write`].
+    ///
+    /// # Errors
+    ///
+    /// Why nothing is begun.
+    pub fn write(&mut self, now: Time, change: &Change) -> Result<WriteNumber, Refusal> {
+        let unknown =
+            || EntryError { message: "the program lacks what it refers to".to_string(), help: None };
+        let write = self.named(change).ok_or_else(|| Refusal::Write(unknown()))?;
+        let number = self.flows.write(write)?;
+        self.hear(now);
+        Ok(number)
+    }
+
+    /// Id of the device that the controller presents.
+    pub(crate) fn device(&self) -> u64 {
+        self.device
+    }
+
+    /// Ids and names of all tables.
+    pub(crate) fn tables(&self) -> impl Iterator<Item = (u32, &str)> + Clone {
+        self.info.tables.iter().map(|table| (table.id(), table.name()))
+    }
+
+    /// Name of a table.
+    pub(crate) fn table(&self, id: u32) -> Option<&str> {
+        self.tables().find(|(known, _)| *known == id).map(|(_, name)| name)
+    }
+
+    /// True for an entry of a table that only moves write.
+    pub(crate) fn is_of_moves(&self, entity: &Entity) -> bool {
+        let Some(Kind::TableEntry(entry)) = &entity.entity else { return false };
+        self.table(entry.table_id).is_some_and(|name| self.flows.is_own(name))
+    }
+
+    /// The write with names; none if the program lacks something.
+    pub(crate) fn named(&self, change: &Change) -> Option<Write<Name>> {
+        change.refer(|kind, id| self.catalog.catalog().name_of(kind, *id).map(Name::from)).ok()
+    }
+
+    /// The write with ids; none if the program lacks something.
+    pub(crate) fn numbered(&self, write: &Write<Name>) -> Option<Change> {
+        write.refer(|kind, name| self.id(kind, name).ok_or(())).ok()
+    }
+
+    /// A write that all devices have.
+    pub fn next_written(&mut self) -> Option<WriteNumber> {
+        self.flows.next_written()
+    }
+
+    /// All devices have begun anew, with nothing of these flows: everything under way ends, and its replies are ignored.
+    pub fn begin_anew(&mut self, now: Time, mut with: FlowMoves) {
+        for (flow, asked) in std::mem::take(&mut self.asked) {
+            for Asked { to, at } in asked {
+                let end = End::Undone("the program has begun anew");
+                self.ended.push(Moved { flow: flow.clone(), to, asked: at, took: now.since(at), end });
+            }
+        }
+        with.tickets = self.tickets;
+        with.ended = std::mem::take(&mut self.ended);
+        *self = with;
+    }
+
     /// A window has ended: popular flows move. See [`PinnedFlows::window`].
     pub fn window(
         &mut self,
@@ -155,7 +223,7 @@ impl FlowMoves {
     /// Calls that are due. `desired` is the desired state of the controller that gets them.
     pub fn calls(&mut self, now: Time, desired: &Store) -> Vec<(Ticket, Call)> {
         let mut calls = vec![];
-        loop {
+        while self.sent.len() < MOST_CALLS {
             let is_due = self.again.front().is_some_and(|(at, _)| *at <= now);
             let again = if is_due { self.again.pop_front().map(|(_, step)| step) } else { None };
             let Some(step) = again.or_else(|| self.flows.next_step()) else { break };
@@ -190,7 +258,7 @@ impl FlowMoves {
     pub fn replied(&mut self, now: Time, ticket: Ticket, reply: &Reply) -> bool {
         let Some(step) = self.sent.remove(&ticket) else { return ticket.0 >= FIRST_TICKET };
         match reply {
-            Reply::Done(Err(status)) if !is_full(status) || !inserts(&step) => {
+            Reply::Done(Err(status)) if !is_full(status) || !step.may_be_full => {
                 self.again.push_back((now + AGAIN, step));
             }
             Reply::Done(Err(_)) => self.flows.ended(step.id, Ended::Full),
@@ -257,37 +325,39 @@ impl FlowMoves {
     }
 
     fn update(&self, write: &Write<Name>, desired: &Store) -> Result<Option<Update>, ()> {
-        let change = write.refer(|kind, name| self.id(kind, name).ok_or(()))?;
-        let mut update = self.catalog.update_of(&change).map_err(drop)?;
-        if let Write::Entry { table, key, to, .. } = &change {
-            let is_there = desired.entry(*table, key).is_some();
-            match (is_there, to) {
-                (true, Some(_)) => update.set_type(Type::Modify),
-                (false, None) => return Ok(None),
-                (false, Some(_)) | (true, None) => {}
+        let change = self.numbered(write).ok_or(())?;
+        self.update_to(&change, desired)
+    }
+
+    /// The update that brings the desired state there, if it is not there already.
+    pub(crate) fn update_to(&self, change: &Change, desired: &Store) -> Result<Option<Update>, ()> {
+        let mut update = self.catalog.update_of(change).map_err(drop)?;
+        if let Write::Entry { table, key, to, .. } = change {
+            let known = desired.entry(*table, key);
+            match (known, to) {
+                // The copy of an entry that the source gives is there for ever.
+                (Some(entry), _) if entry.is_const => return Ok(None),
+                (Some(_), Some(_)) => update.set_type(Type::Modify),
+                (None, None) => return Ok(None),
+                (None, Some(_)) | (Some(_), None) => {}
             }
         }
         Ok(Some(update))
     }
 
-    fn id(&self, kind: Kind, name: &Name) -> Option<u32> {
+    fn id(&self, kind: Reference, name: &Name) -> Option<u32> {
         fn find<T: Described>(all: &[T], name: &str) -> Option<u32> {
             all.iter().find(|one| one.name() == name).map(Described::id)
         }
         match kind {
-            Kind::Table => find(&self.info.tables, name),
-            Kind::Action => find(&self.info.actions, name),
-            Kind::Meter => find(&self.info.meters, name),
-            Kind::Counter => find(&self.info.counters, name),
-            Kind::Register => find(&self.info.registers, name),
+            Reference::Table => find(&self.info.tables, name),
+            Reference::Action => find(&self.info.actions, name),
+            Reference::Meter => find(&self.info.meters, name),
+            Reference::Counter => find(&self.info.counters, name),
+            Reference::Register => find(&self.info.registers, name),
             _ => None,
         }
     }
-}
-
-fn inserts(step: &Step) -> bool {
-    let is_insert = |write: &Write<Name>| matches!(write, Write::Entry { to: Some(_), .. });
-    matches!(&step.work, Work::Write(writes) if writes.iter().any(is_insert))
 }
 
 /// True if a table is full.

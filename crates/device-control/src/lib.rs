@@ -4,20 +4,25 @@
 //! converts values to messages and back.
 
 mod agent_edges;
+mod app_flows;
 mod boot;
 mod change;
 mod data;
 mod device_config;
 mod fill;
 mod flow_moves;
+mod flow_writes;
 mod gate;
 mod group_control;
 mod known;
 mod live;
 mod metric;
 mod one;
+mod pinned_tables;
 mod plan;
+mod popular;
 mod rack;
+mod rack_flows;
 mod rack_groups;
 mod remote;
 mod running;
@@ -43,6 +48,7 @@ use std::sync::Arc;
 use target_native::{Engine, Shared};
 
 pub use agent_edges::AgentEdges;
+pub use app_flows::{AppFlows, FlowsOf, Promotion};
 use boot::Boot;
 pub use boot::Boots;
 pub use device_config::program_in_json;
@@ -57,6 +63,7 @@ use known::KnownProgram;
 pub use metric::{Metric, PORT_LOST, PORT_RECEIVED, PORT_SENT, exposition, summary};
 pub use one::OneSwitch;
 pub use plan::{Splitter, make_part, wires};
+pub use popular::{Popular, Resident, Window};
 pub use rack::{Channel, Direct, Passage, RackSwitch};
 pub use remote::RemoteRack;
 use running::Running;

@@ -128,7 +128,7 @@ impl OneSwitch {
                 let why = "this is a single device: it has no plan to replace";
                 return Some(Err(Status::new(Code::Unimplemented, why)));
             }
-            Steer::KeepOut { .. } | Steer::SetThresholds(_) | Steer::ChangeGroup(_) => {
+            Steer::KeepOut { .. } | Steer::SetThresholds(_) | Steer::ChangeGroup(_) | Steer::MoveFlow(_) => {
                 let why = "this is a single device: ask the controller of the rack";
                 return Some(Err(Status::new(Code::Unimplemented, why)));
             }

@@ -293,7 +293,7 @@ fn modes(whole: &Program, info: &P4Info) -> BTreeMap<u32, Mode> {
 }
 
 /// A number that identifies the whole program, whatever the placement: its text's FNV-1a hash.
-fn cookie_of(whole: &Program) -> Cookie {
+pub(super) fn cookie_of(whole: &Program) -> Cookie {
     let text = ir::text::write(whole);
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     Cookie { cookie: text.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, step) }

@@ -3,9 +3,10 @@
 //! Frames pass links and devices at one moment, so that none is inside while the controller works.
 
 use super::gate::Gate;
+use super::rack_flows::RackFlows;
 use super::rack_groups::{self, RackGroups};
 use super::{
-    Answers, Controlled, Event, GroupStep, Maker, Metric, RackGroup, Served, Splitter, metric, show,
+    Answers, AppFlows, Controlled, Event, GroupStep, Maker, Metric, RackGroup, Served, Splitter, metric, show,
 };
 use base_time::{Duration, Time};
 use controller::{
@@ -97,6 +98,8 @@ pub struct RackSwitch<C> {
     working: Option<Working>,
     /// Groups of servers.
     groups: RackGroups,
+    /// Flows that move.
+    flows: Option<RackFlows>,
     /// The connection to the agents.
     pub channel: C,
 }
@@ -149,6 +152,7 @@ impl<C: Channel> RackSwitch<C> {
             asks: VecDeque::new(),
             working: None,
             groups: RackGroups::default(),
+            flows: None,
             controller: Controller::new(splitter, device, epoch_ns, TIMING),
             channel,
         }
@@ -158,6 +162,16 @@ impl<C: Channel> RackSwitch<C> {
     #[must_use]
     pub fn with_groups(self, groups: Vec<RackGroup>) -> RackSwitch<C> {
         RackSwitch { groups: RackGroups::new(groups), ..self }
+    }
+
+    /// The same with the flows of its app, which may move.
+    #[must_use]
+    pub fn with_flows(self, flows: Option<AppFlows>) -> RackSwitch<C> {
+        let flows = flows.map(|app| {
+            let program = super::plan::cookie_of(app.whole());
+            RackFlows::new(app, program)
+        });
+        RackSwitch { flows, ..self }
     }
 
     /// The names of the devices.
@@ -208,12 +222,18 @@ impl<C: Channel> RackSwitch<C> {
         let mut events = vec![];
         self.take(outputs, &mut events);
         let mut done = 0;
-        while done <= SLICE
-            && let Some((device, id, ask)) = self.next_ask()
-        {
-            done += cost(&ask);
-            let outputs = self.ask(now, device, id, ask, &mut events);
-            self.take(outputs, &mut events);
+        loop {
+            while done <= SLICE
+                && let Some((device, id, ask)) = self.next_ask()
+            {
+                done += cost(&ask);
+                let outputs = self.ask(now, device, id, ask, &mut events);
+                self.take(outputs, &mut events);
+            }
+            let has_replied = self.move_flows(now, &mut events);
+            if !has_replied || done > SLICE {
+                break;
+            }
         }
         // A program that is new knows of no port that is down.
         if !self.down.is_empty() {
@@ -222,6 +242,24 @@ impl<C: Channel> RackSwitch<C> {
         let outputs = self.work_groups(now, &mut events);
         self.take(outputs, &mut events);
         events
+    }
+
+    /// Follows replies to moves of flows, and makes the calls that are due. True if there were any.
+    fn move_flows(&mut self, now: Time, events: &mut Vec<Event>) -> bool {
+        let Some(flows) = &mut self.flows else { return false };
+        events.retain(|event| match event {
+            Event::Reply(ticket, reply) => !flows.replied(now, *ticket, reply),
+            _ => true,
+        });
+        let calls = flows.calls(now, &self.controller);
+        let replies = flows.take_replies();
+        events.extend(replies.into_iter().map(|(ticket, reply)| Event::Reply(ticket, reply)));
+        let is_busy = !calls.is_empty();
+        for (ticket, call) in calls {
+            let outputs = self.controller.call(now, ticket, call);
+            self.take(outputs, events);
+        }
+        is_busy
     }
 
     /// Does what the controllers of groups want.
@@ -258,11 +296,16 @@ impl<C: Channel> RackSwitch<C> {
             self.groups.came(device, port, &frame);
         }
         let Some(target) = self.agents.get_mut(device).and_then(Agent::target) else { return vec![] };
+        let counts = self.flows.as_ref().is_some_and(|flows| flows.counts(device, port));
+        let counted = counts.then(|| frame.clone());
         let left = match self.groups.front(device) {
             Some(front) => front.process(&mut *target.switch(), port, frame, now),
             None => target.process(port, &frame, now),
         };
         left.iter().for_each(|output| self.groups.left(device, output));
+        if let (Some(flows), Some(frame)) = (&self.flows, counted) {
+            flows.count(port, &frame, &left, now);
+        }
         left
     }
 
@@ -463,7 +506,11 @@ impl<C: Channel> Served for RackSwitch<C> {
             events.push(Event::Reply(ticket, Reply::Done(done)));
             return events;
         }
-        let outputs = self.controller.call(now, ticket, call);
+        let call = match &mut self.flows {
+            Some(flows) => flows.take(now, ticket, call, &self.controller),
+            None => Some(call),
+        };
+        let outputs = call.map_or(vec![], |call| self.controller.call(now, ticket, call));
         self.perform(now, outputs)
     }
 
@@ -544,7 +591,8 @@ impl<C: Channel> Served for RackSwitch<C> {
         });
         let fronts: Option<Time> = fronts.min();
         let held = self.agents.iter().filter_map(Agent::deadline);
-        let own = [timers, fronts, self.groups.deadline(), self.controller.deadline()];
+        let flows = self.flows.as_ref().and_then(RackFlows::deadline);
+        let own = [timers, fronts, flows, self.groups.deadline(), self.controller.deadline()];
         held.chain(own.into_iter().flatten()).min()
     }
 
@@ -577,12 +625,17 @@ impl<C: Channel> Served for RackSwitch<C> {
     }
 
     fn show(&self) -> ShowResponse {
-        ShowResponse { groups: self.groups.show(&self.names), ..show::rack(&self.controller, &[]) }
+        let name = |device: usize| self.names.get(device).cloned().unwrap_or_default();
+        ShowResponse {
+            groups: self.groups.show(&self.names),
+            pinned_apps: self.flows.iter().map(|flows| flows.show(&name)).collect(),
+            ..show::rack(&self.controller, &[])
+        }
     }
 
     fn metrics(&mut self) -> Vec<Metric> {
         let RackCounters { received, sent, hops, nowhere, endless } = self.counters;
-        let own = vec![
+        let mut own = vec![
             Metric::new("frames_received_total", received),
             Metric::new("frames_sent_total", sent),
             Metric::new("frames_held", self.gate.held()),
@@ -591,6 +644,7 @@ impl<C: Channel> Served for RackSwitch<C> {
             Metric::new("frames_lost_total", self.gate.lost()).with("place", "the held rack"),
             Metric::new("frames_lost_total", endless).with("place", "a loop"),
         ];
+        own.extend(self.flows.iter().flat_map(RackFlows::metrics));
         let agents = &mut self.agents;
         metric::rack(&self.controller, own, |device, name| {
             let Some(target) = agents.get_mut(device).and_then(Agent::target) else { return vec![] };

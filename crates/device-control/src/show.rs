@@ -101,6 +101,7 @@ pub(super) fn rack(controller: &Controller<Splitter>, addresses: &[String]) -> S
         // Those are known where they are.
         ports: vec![],
         groups: vec![],
+        pinned_apps: vec![],
         spares: controller.edges().into_iter().map(|edge| spares(edge, &name)).collect(),
     }
 }

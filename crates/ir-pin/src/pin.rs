@@ -22,6 +22,7 @@ pub fn pin(program: &Program, request: &Request) -> Result<Pinned, Vec<Diagnosti
         actions: vec![],
         objects: vec![],
         region: None,
+        shards: request.shards.as_ref().map_or(0, |shards| shards.count),
     };
     if request.affinity == Affinity::High {
         pinned.program = out;

@@ -82,6 +82,8 @@ pub struct Pinned {
     pub objects: Vec<CopyOf>,
     /// Name of the region at helpers; none with [`Affinity::High`].
     pub region: Option<Name>,
+    /// Logical devices; 0 if one helper has all flows.
+    pub shards: u16,
 }
 
 impl Pinned {

@@ -3,7 +3,8 @@
 use crate::run::text::hex;
 use base_time::Duration;
 use p4runtime_proto::p4rack::v1::{
-    Group, Metric, Server, ShowResponse, Target, Thresholds, TraceResponse, show_response::State, target,
+    Group, Metric, PinnedApp, PinnedFlow, Server, ShowResponse, Target, Thresholds, TraceResponse,
+    show_response::State, target,
 };
 use std::fmt::Write;
 
@@ -16,6 +17,8 @@ pub fn show(shown: &ShowResponse) -> String {
         ("edges", edges(shown)),
         ("spares", spares(shown)),
         ("groups", groups(shown, None)),
+        ("flows", flows(shown, None, Some(0))),
+        ("shards", shards(shown)),
         ("ports", ports(shown)),
         ("counters", counters(shown, "", false)),
     ];
@@ -170,6 +173,51 @@ fn group(group: &Group) -> String {
         ]
     };
     head + &table(servers.iter().map(row).collect())
+}
+
+/// The apps whose flows move, or one of them: totals, then a flow on each line. With `top` the flows with the most packets in the last window, at the
+/// switch or not; otherwise those at the switch and on their way.
+pub fn flows(shown: &ShowResponse, name: Option<&str>, top: Option<u64>) -> String {
+    let is_it = |app: &&PinnedApp| name.is_none_or(|name| name == app.name);
+    shown.pinned_apps.iter().filter(is_it).map(|app| pinned_app(app, top)).collect()
+}
+
+fn pinned_app(app: &PinnedApp, top: Option<u64>) -> String {
+    let PinnedApp { name, switch, room, resident, moving, promoted, demoted, full, writes, .. } = app;
+    let mut out = format!(
+        "{name} at {switch}: {resident} of {room} flows at the switch, {moving} moving, {promoted} promoted, {demoted} demoted, full {full} times, \
+         {writes} writes to all copies\n"
+    );
+    if !app.off.is_empty() {
+        let _ = writeln!(out, "  no flow moves: {}", app.off);
+    } else if app.is_automatic {
+        let _ = writeln!(out, "  helpers report flows with {} packets in a window", app.threshold);
+    }
+    let is_listed = |flow: &&PinnedFlow| top.is_some() || flow.place != "helper";
+    let listed = app.flows.iter().filter(is_listed).take(top.map_or(usize::MAX, |top| top as usize));
+    let row = |flow: &PinnedFlow| {
+        let packets = if app.is_automatic { format!("{} packets", flow.packets) } else { String::new() };
+        vec![format!("  {}", flow.place), packets, key(flow)]
+    };
+    out + &table(listed.map(row).collect())
+}
+
+/// The parts of a flow's key that are not 0.
+fn key(flow: &PinnedFlow) -> String {
+    let parts = flow.key.iter().filter(|part| part.value != "0");
+    let words: Vec<String> =
+        parts.map(|part| format!("{}={}", pinned_flows::short(&part.name), part.value)).collect();
+    if words.is_empty() { "all parts 0".to_string() } else { words.join(" ") }
+}
+
+/// The shards of each app, one a line.
+pub fn shards(shown: &ShowResponse) -> String {
+    let rows = shown.pinned_apps.iter().flat_map(|app| {
+        app.shards.iter().map(|shard| {
+            vec![app.name.clone(), format!("shard {}", shard.number), "->".to_string(), shard.device.clone()]
+        })
+    });
+    table(rows.collect())
 }
 
 /// Names as in RACK.toml.

@@ -1,23 +1,20 @@
 //! Flows of a rack's apps that move: what RACK.toml says of them, checked against the keys of the app's program.
 
 use crate::functions;
-use crate::rack::SplitApp;
-use base_bits::Bits;
+use crate::rack::{Racked, SplitApp};
 use base_diag::{Diagnostic, Span, codes::pin as codes};
 use base_time::{Duration, Time};
 use control_writes::Target;
-use device::Options;
-use device_control::{FlowMoves, Side};
+use device_control::{AppFlows, FlowsOf, Promotion as Promoting, Side};
 use flow_control::popularity::Costs;
 use ir::{Name, Program};
 use ir_fill::Write;
 use ir_keys::{Keys, Part};
 use ir_pin::Pinned;
-use p4_entries::parse_number;
-use pinned_flows::{Flow, PinnedFlows};
+use ir_split::DeviceIndex;
+use pinned_flows::{Flow, value};
 use rack_model::pinning::Promotion;
-use rack_model::{App, Move, Rack};
-use std::net::Ipv4Addr;
+use rack_model::{App, DeviceId, Move, NodeId, Rack};
 use std::sync::Arc;
 
 /// Writes of a move that popularity reckons with: the copies of a few entries, and the flow's key.
@@ -115,8 +112,8 @@ pub fn moves(rack: &Rack, apps: &[SplitApp]) -> Result<Vec<FlowMove>, Vec<Diagno
     if wrong.is_empty() { Ok(moves) } else { Err(wrong) }
 }
 
-/// The flows of an app, none of them resident. `span` says in the file that they move.
-pub fn of_app(rack: &Rack, app: &SplitApp, model: &App, span: Span) -> Result<FlowMoves, Vec<Diagnostic>> {
+/// What the flows of an app are, if they can move. `span` says in the file that they do.
+fn of_app(rack: &Rack, app: &SplitApp, model: &App, span: Span) -> Result<FlowsOf, Vec<Diagnostic>> {
     let cannot = |why: &str| {
         let title = format!("flows of `{}` cannot move", model.name.value);
         Diagnostic::error(codes::NOT_PINNED, title).at(span, why.to_string())
@@ -138,10 +135,48 @@ pub fn of_app(rack: &Rack, app: &SplitApp, model: &App, span: Span) -> Result<Fl
                 .help("leave them out; a `[[move]]` at \"0s\" makes a flow resident"),
         ]);
     }
-    let options = Options { registry: functions::declared(&unpinned.program), ..Options::default() };
-    let Unpinned { program, keys, entries, .. } = unpinned;
-    let flows = PinnedFlows::new(program, keys, pinned, entries, costs(rack, model), options)?;
-    FlowMoves::new(flows, &app.whole, 1)
+    let of = FlowsOf {
+        program: Arc::clone(&unpinned.program),
+        keys: unpinned.keys.clone(),
+        pinned: pinned.clone(),
+        whole: Arc::clone(&app.whole),
+        costs: costs(rack, model),
+        registry: functions::declared(&unpinned.program),
+    };
+    of.moves(&unpinned.entries, 1)?;
+    Ok(of)
+}
+
+/// The flows of an app, none of them resident, with the moves of the rack's file. None if they cannot move.
+pub fn app_flows(racked: &Racked, at: usize) -> Result<Option<AppFlows>, Vec<Diagnostic>> {
+    let (app, model) = (&racked.apps[at], &racked.rack.apps[at]);
+    let (Some(unpinned), Some(pinned), Some(pinning)) = (&app.unpinned, &app.pinned, &model.pinning) else {
+        return Ok(None);
+    };
+    let own: Vec<_> = racked.moves.iter().filter(|one| one.app == at).collect();
+    let must_move = !own.is_empty() || pinning.promote.is_some();
+    let of = match of_app(&racked.rack, app, model, model.span) {
+        Ok(of) => of,
+        Err(found) if must_move => return Err(found),
+        Err(_) => return Ok(None),
+    };
+    let placement = &app.placement;
+    let region = pinned.region.clone().unwrap_or_default();
+    let helpers = placement.sites.get(&region).map_or(&[][..], |site| site.devices.as_slice());
+    let node = |device: u32| NodeId::Device(DeviceId(device));
+    let ports = |helper: &DeviceIndex| {
+        let links = racked.rack.links_between(node(placement.origin().0), node(helper.0));
+        links.map(|(_, port, _)| port).collect()
+    };
+    let promotion = pinning
+        .promote
+        .map(|promote| Promoting { window: promote.window, helpers: helpers.iter().map(ports).collect() });
+    let moves = own.into_iter().map(|one| (one.at, one.flow.clone(), one.to)).collect();
+    let shards =
+        (0..usize::from(pinned.shards)).filter_map(|shard| helpers.get(shard % helpers.len())).copied();
+    let places = (placement.origin(), shards.collect());
+    let room = usize::try_from(pinning.flows).unwrap_or(usize::MAX);
+    AppFlows::new(model.name.value.clone(), places, (of, room), &unpinned.entries, moves, promotion).map(Some)
 }
 
 /// The flow that a move names: a value for each part of the key.
@@ -184,33 +219,4 @@ fn flow(one: &Move, parts: &[Part]) -> Result<Flow, Vec<Diagnostic>> {
         );
     }
     if wrong.is_empty() { Ok(flow) } else { Err(wrong) }
-}
-
-/// A number or an address, with this width.
-pub fn value(text: &str, width: u32) -> Result<Bits, String> {
-    let number = parse_number(text).map_err(|error| error.to_string())?;
-    if number.bits() > u64::from(width) {
-        return Err(format!("it has {width} bits: this does not fit"));
-    }
-    Ok(Bits::from_biguint(width, number))
-}
-
-/// A flow for people: the parts that are not 0, by the last two steps of their names.
-pub fn words(parts: &[Part], flow: &Flow) -> String {
-    let part = |(part, value): (&Part, &Bits)| {
-        let steps: Vec<&str> = part.name.rsplit('.').take(2).collect();
-        let name = match steps.as_slice() {
-            [field, header] if *header != "standard_metadata" => format!("{header}.{field}"),
-            [field, ..] => field.to_string(),
-            [] => String::new(),
-        };
-        let is_address = part.width == 32 && name.contains("ip");
-        let value = match value.to_u32().filter(|_| is_address) {
-            Some(address) => Ipv4Addr::from(address).to_string(),
-            None => value.to_biguint().to_string(),
-        };
-        format!("{name}={value}")
-    };
-    let told: Vec<String> = parts.iter().zip(flow).filter(|(_, value)| !value.is_zero()).map(part).collect();
-    if told.is_empty() { "all parts 0".to_string() } else { told.join(" ") }
 }

@@ -181,6 +181,26 @@ impl Racked {
     }
 }
 
+/// The parts of a rack's file that `p4rack switch` does not run; `has_agents` if the devices are separate processes.
+pub fn left_to_up(racked: &Racked, has_agents: bool) -> Option<String> {
+    let rack = &racked.rack;
+    let promotes = |app: &App| app.pinning.as_ref().is_some_and(|pinning| pinning.promote.is_some());
+    let all = [
+        ("workload", rack.workloads.len(), true),
+        ("fault", rack.faults.len(), true),
+        ("replace", rack.replaces.len(), true),
+        ("membership", rack.memberships.len(), true),
+        ("move", rack.moves.len(), has_agents),
+    ];
+    let sections = all.into_iter().filter(|(_, count, is_left)| *count > 0 && *is_left);
+    let mut left: Vec<String> = sections.map(|(name, count, _)| format!("{count} [[{name}]]")).collect();
+    if has_agents && rack.apps.iter().any(promotes) {
+        left.push("`promote`".to_string());
+    }
+    let told = format!("left to `p4rack up`, which emulates the rack: {}", left.join(", "));
+    (!left.is_empty()).then_some(told)
+}
+
 /// Reads a RACK.toml (or the one in a directory) and everything it names.
 pub fn load(path: &Path, extra_defines: &[String], map: &mut SourceMap) -> Result<Racked, Vec<Diagnostic>> {
     load_as(path, extra_defines, map, &|_| (), &mut |_| ())

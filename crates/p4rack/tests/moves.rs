@@ -20,12 +20,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 #[path = "../../ir-touch/tests/support/mod.rs"]
-mod apps;
+pub(crate) mod apps;
 
 use apps::{APPS, compiled, flow, packet, small};
 
 /// Hosts, at the ports of the switch with the same numbers.
-const HOSTS: u32 = 4;
+pub(crate) const HOSTS: u32 = 4;
 
 /// Tables that cannot be copied by entry, or that are small.
 const WHOLE: [(&str, &[&str]); 3] = [
@@ -41,7 +41,7 @@ const RUN: Duration = Duration::from_ms(400);
 const LOSSES: &str = "[[fault]]\nkind = \"control-loss\"\nshare = \"5%\"\nat = \"0s\"\n";
 
 /// A switch with hosts and two helpers.
-fn text(app: usize, flows: u32, rng: &mut Rng) -> String {
+pub(crate) fn text(app: usize, flows: u32, rng: &mut Rng) -> String {
     let apps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/apps");
     let (name, _) = APPS[app];
     let mut text = format!(
@@ -77,7 +77,7 @@ fn text(app: usize, flows: u32, rng: &mut Rng) -> String {
     text
 }
 
-fn load(text: &str, name: &str) -> Racked {
+pub(crate) fn load(text: &str, name: &str) -> Racked {
     let directory = std::env::temp_dir().join(format!("p4rack-moves-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&directory).expect("a directory");
     let path = directory.join("RACK.toml");
@@ -88,7 +88,7 @@ fn load(text: &str, name: &str) -> Racked {
 }
 
 /// Random entries, each once, as P4Runtime has them.
-fn entries(program: &Program, rng: &mut Rng) -> Vec<Write<Name>> {
+pub(crate) fn entries(program: &Program, rng: &mut Rng) -> Vec<Write<Name>> {
     let mut found = BTreeMap::new();
     let tables: Vec<_> = program.controls.iter().flat_map(|c| c.tables.iter().map(move |t| (c, t))).collect();
     let width = |ty: &ir::Type| program.bits(ty).expect("it has a width") as u32;
@@ -127,7 +127,7 @@ fn entries(program: &Program, rng: &mut Rng) -> Vec<Write<Name>> {
 }
 
 /// Adds entries that a packet hits.
-fn looked_up(
+pub(crate) fn looked_up(
     program: &Arc<Program>,
     (port, frame): (u32, &[u8]),
     alone: &mut Switch,

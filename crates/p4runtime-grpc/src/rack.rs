@@ -47,6 +47,7 @@ impl Rack for Front {
             Some(What::KeepOut(keep)) => Steer::KeepOut { device: keep.device, ends: keep.ends },
             Some(What::SetThresholds(set)) => Steer::SetThresholds(set.thresholds.unwrap_or_default()),
             Some(What::ChangeGroup(change)) => Steer::ChangeGroup(change),
+            Some(What::MoveFlow(flow)) => Steer::MoveFlow(flow),
             Some(What::Replace(replace)) => Steer::Replace(replace.regions),
             Some(What::AddPort(add)) => {
                 self.ask(|reply| Command::AddPort(add.port, reply)).await?;

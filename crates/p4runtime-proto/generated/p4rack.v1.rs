@@ -31,6 +31,8 @@ pub struct ShowResponse {
     pub spares: ::prost::alloc::vec::Vec<Spares>,
     #[prost(message, repeated, tag = "20")]
     pub groups: ::prost::alloc::vec::Vec<Group>,
+    #[prost(message, repeated, tag = "30")]
+    pub pinned_apps: ::prost::alloc::vec::Vec<PinnedApp>,
 }
 /// Nested message and enum types in `ShowResponse`.
 pub mod show_response {
@@ -83,6 +85,117 @@ impl ::prost::Name for ShowResponse {
     }
     fn type_url() -> ::prost::alloc::string::String {
         "/p4rack.v1.ShowResponse".into()
+    }
+}
+/// An app whose popular flows the switch processes, and helpers the others: docs/internals/flows.md.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct PinnedApp {
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// The device that processes resident flows.
+    #[prost(string, tag = "2")]
+    pub switch: ::prost::alloc::string::String,
+    /// Popular flows move by themselves.
+    #[prost(bool, tag = "3")]
+    pub is_automatic: bool,
+    /// Flows that fit the switch, those at the switch, and those on their way to it or from it.
+    #[prost(uint64, tag = "4")]
+    pub room: u64,
+    #[prost(uint64, tag = "5")]
+    pub resident: u64,
+    #[prost(uint64, tag = "6")]
+    pub moving: u64,
+    /// Moves to the switch, moves from it, and moves that ended because it was full.
+    #[prost(uint64, tag = "7")]
+    pub promoted: u64,
+    #[prost(uint64, tag = "8")]
+    pub demoted: u64,
+    #[prost(uint64, tag = "9")]
+    pub full: u64,
+    /// Packets in a window from which a helper reports a flow.
+    #[prost(uint64, tag = "10")]
+    pub threshold: u64,
+    /// The flows at the switch, and those with the most packets in the last window at helpers; the most packets first, 1,000 at most.
+    #[prost(message, repeated, tag = "11")]
+    pub flows: ::prost::alloc::vec::Vec<PinnedFlow>,
+    #[prost(message, repeated, tag = "12")]
+    pub shards: ::prost::alloc::vec::Vec<FlowShard>,
+    /// Writes of controllers to its tables that all copies have.
+    #[prost(uint64, tag = "13")]
+    pub writes: u64,
+    /// Why no flow moves; empty if they do.
+    #[prost(string, tag = "14")]
+    pub off: ::prost::alloc::string::String,
+}
+impl ::prost::Name for PinnedApp {
+    const NAME: &'static str = "PinnedApp";
+    const PACKAGE: &'static str = "p4rack.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "p4rack.v1.PinnedApp".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/p4rack.v1.PinnedApp".into()
+    }
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct PinnedFlow {
+    #[prost(message, repeated, tag = "1")]
+    pub key: ::prost::alloc::vec::Vec<pinned_flow::Part>,
+    /// `switch`, `moving` or `helper`.
+    #[prost(string, tag = "2")]
+    pub place: ::prost::alloc::string::String,
+    /// In the last window; 0 if nobody counts.
+    #[prost(uint64, tag = "3")]
+    pub packets: u64,
+}
+/// Nested message and enum types in `PinnedFlow`.
+pub mod pinned_flow {
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct Part {
+        /// `hdr.ipv4.src`
+        #[prost(string, tag = "1")]
+        pub name: ::prost::alloc::string::String,
+        /// A number or an IPv4 address; 0 is `0`.
+        #[prost(string, tag = "2")]
+        pub value: ::prost::alloc::string::String,
+    }
+    impl ::prost::Name for Part {
+        const NAME: &'static str = "Part";
+        const PACKAGE: &'static str = "p4rack.v1";
+        fn full_name() -> ::prost::alloc::string::String {
+            "p4rack.v1.PinnedFlow.Part".into()
+        }
+        fn type_url() -> ::prost::alloc::string::String {
+            "/p4rack.v1.PinnedFlow.Part".into()
+        }
+    }
+}
+impl ::prost::Name for PinnedFlow {
+    const NAME: &'static str = "PinnedFlow";
+    const PACKAGE: &'static str = "p4rack.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "p4rack.v1.PinnedFlow".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/p4rack.v1.PinnedFlow".into()
+    }
+}
+/// A share of the flows.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct FlowShard {
+    #[prost(uint32, tag = "1")]
+    pub number: u32,
+    #[prost(string, tag = "2")]
+    pub device: ::prost::alloc::string::String,
+}
+impl ::prost::Name for FlowShard {
+    const NAME: &'static str = "FlowShard";
+    const PACKAGE: &'static str = "p4rack.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "p4rack.v1.FlowShard".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/p4rack.v1.FlowShard".into()
     }
 }
 /// Servers that share flows: docs/internals/groups.md.
@@ -475,7 +588,7 @@ pub struct SteerRequest {
     pub election_id: ::core::option::Option<super::super::p4::v1::Uint128>,
     #[prost(
         oneof = "steer_request::What",
-        tags = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 20"
+        tags = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 20, 30"
     )]
     pub what: ::core::option::Option<steer_request::What>,
 }
@@ -718,6 +831,30 @@ pub mod steer_request {
             "/p4rack.v1.SteerRequest.ChangeGroup".into()
         }
     }
+    #[derive(Clone, PartialEq, ::prost::Message)]
+    pub struct MoveFlow {
+        #[prost(string, tag = "1")]
+        pub app: ::prost::alloc::string::String,
+        /// By part of the key, by its name or the end of it; parts that are not named are 0.
+        #[prost(btree_map = "string, string", tag = "2")]
+        pub key: ::prost::alloc::collections::BTreeMap<
+            ::prost::alloc::string::String,
+            ::prost::alloc::string::String,
+        >,
+        /// Otherwise it goes to its helper.
+        #[prost(bool, tag = "3")]
+        pub to_switch: bool,
+    }
+    impl ::prost::Name for MoveFlow {
+        const NAME: &'static str = "MoveFlow";
+        const PACKAGE: &'static str = "p4rack.v1";
+        fn full_name() -> ::prost::alloc::string::String {
+            "p4rack.v1.SteerRequest.MoveFlow".into()
+        }
+        fn type_url() -> ::prost::alloc::string::String {
+            "/p4rack.v1.SteerRequest.MoveFlow".into()
+        }
+    }
     #[derive(Clone, PartialEq, ::prost::Oneof)]
     pub enum What {
         /// Frames that come in wait; done when no packet is inside.
@@ -756,6 +893,9 @@ pub mod steer_request {
         /// A server of a group comes or goes.
         #[prost(message, tag = "20")]
         ChangeGroup(ChangeGroup),
+        /// A flow goes to the switch or to its helper; answered when it is there.
+        #[prost(message, tag = "30")]
+        MoveFlow(MoveFlow),
     }
 }
 impl ::prost::Name for SteerRequest {

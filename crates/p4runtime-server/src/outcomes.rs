@@ -49,6 +49,12 @@ impl Outcomes {
         }
     }
 
+    /// The next one has ended as an earlier request says.
+    pub fn follow(&mut self, how: Error) {
+        self.failed |= how.canonical_code != 0;
+        self.errors.push(how);
+    }
+
     /// Appends the outcomes of later elements.
     pub fn append(&mut self, others: Outcomes) {
         self.failed |= others.failed;

@@ -7,18 +7,22 @@ use control_writes::{ActionCall, Entry, EntryKey, Match, Run, Write};
 use dataplane_api::EntryError;
 use device::Options;
 use flow_control::flows::{Counters, Flows, Limits, MovedTo, Order, Place};
-use flow_control::moves::{Answer, Operation, Version};
+use flow_control::moves::{Answer, Operation, Version, WriteId};
 use flow_control::pending::{Bounds, Order as PacketOrder};
 use flow_control::popularity::{Costs, Window};
 use ir::{Name, Program};
 use ir_keys::Keys;
 use ir_pin::Pinned;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 
 /// Names a step.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct StepId(pub u64);
+
+/// Names a write.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct WriteNumber(pub u64);
 
 /// Something to carry out. [`PinnedFlows::ended`] follows.
 #[derive(Clone, PartialEq, Debug)]
@@ -27,6 +31,8 @@ pub struct Step {
     pub id: StepId,
     /// Work of the step.
     pub work: Work,
+    /// The switch may have no room for it: it may end as [`Ended::Full`].
+    pub may_be_full: bool,
 }
 
 /// The work of a step.
@@ -85,7 +91,10 @@ pub struct PinnedFlows {
     at_switch: BTreeMap<Name, Version>,
     doing: BTreeMap<StepId, Operation<Flow, Key>>,
     /// Writes that no flow depends on.
-    plain: BTreeSet<StepId>,
+    plain: BTreeMap<StepId, WriteNumber>,
+    /// Writes in progress that flows may depend on.
+    writes: BTreeMap<WriteId, WriteNumber>,
+    done: VecDeque<WriteNumber>,
     steps: VecDeque<Step>,
     moved: VecDeque<(Flow, MovedTo)>,
     next: u64,
@@ -129,7 +138,9 @@ impl PinnedFlows {
             flows: Flows::new(limits, usize::MAX),
             at_switch: BTreeMap::new(),
             doing: BTreeMap::new(),
-            plain: BTreeSet::new(),
+            plain: BTreeMap::new(),
+            writes: BTreeMap::new(),
+            done: VecDeque::new(),
             steps: VecDeque::new(),
             moved: VecDeque::new(),
             next: 0,
@@ -158,19 +169,63 @@ impl PinnedFlows {
         Ok(())
     }
 
-    /// A write to the program's tables, which all devices get in the right order. Nothing else of the program may be written meanwhile.
-    pub fn write(&mut self, write: Write<Name>) -> Result<(), Refusal> {
+    /// A write to the program's tables, which all devices get in the right order. [`next_written`](PinnedFlows::next_written) gives its number when
+    /// all have it. Nothing else of the program may be written meanwhile.
+    pub fn write(&mut self, write: Write<Name>) -> Result<WriteNumber, Refusal> {
+        let number = WriteNumber(self.written + self.writing() as u64);
         match self.tables.begin(write.clone()).map_err(Refusal::Write)? {
             Some(begun) => {
-                self.flows.write(begun, &mut self.tables).ok_or(Refusal::TooManyWrites)?;
+                let id = self.flows.write(begun, &mut self.tables).ok_or(Refusal::TooManyWrites)?;
+                self.writes.insert(id, number);
             }
             None => {
-                let id = self.step(Work::Write(vec![write]));
-                self.plain.insert(id);
+                let id = self.step(Work::Write(vec![write]), false);
+                self.plain.insert(id, number);
             }
         }
         self.go_on();
-        Ok(())
+        Ok(number)
+    }
+
+    /// A write that all devices have, the first one first.
+    pub fn next_written(&mut self) -> Option<WriteNumber> {
+        self.done.pop_front()
+    }
+
+    /// Writes in progress.
+    pub fn writing(&self) -> usize {
+        self.writes.len() + self.plain.len()
+    }
+
+    /// True if packets look up a copy of the table at the switch.
+    pub fn is_copied(&self, table: &str) -> bool {
+        self.names.pinned.tables.iter().any(|copy| copy.original == table)
+    }
+
+    /// True if the table is one of those that only moves write: the flow manager, or a copy.
+    pub fn is_own(&self, table: &str) -> bool {
+        let is_copy = self.names.pinned.tables.iter().any(|copy| copy.resident == table);
+        is_copy || self.is_flow_manager(table)
+    }
+
+    /// True for the table of the keys of resident flows.
+    pub fn is_flow_manager(&self, table: &str) -> bool {
+        self.names.flow_manager == table
+    }
+
+    /// True if a copy of the table at the switch has all its entries.
+    pub fn is_whole(&self, table: &str) -> bool {
+        self.names.pinned.whole.contains(table)
+    }
+
+    /// A write to a table, as its copy gets it.
+    pub fn copy_of(&self, write: &Write<Name>) -> Write<Name> {
+        self.names.at_switch(write)
+    }
+
+    fn wrote(&mut self, number: WriteNumber) {
+        self.written += 1;
+        self.done.push_back(number);
     }
 
     /// Time since the last packet of each resident flow: those without one for too long are demoted.
@@ -207,6 +262,11 @@ impl PinnedFlows {
         self.flows.at_switch().map(|(flow, _)| flow)
     }
 
+    /// The flows that are not absent, with place and packets in the last window; the most packets first, at most `count`.
+    pub fn top(&self, count: usize) -> Vec<(Flow, Place, u64)> {
+        self.flows.top(count)
+    }
+
     /// Packets in a window from which helpers report a flow.
     pub fn threshold(&self) -> u64 {
         self.flows.threshold()
@@ -214,9 +274,8 @@ impl PinnedFlows {
 
     /// A step has ended.
     pub fn ended(&mut self, id: StepId, ended: Ended) {
-        if self.plain.remove(&id) {
-            self.written += 1;
-            return;
+        if let Some(number) = self.plain.remove(&id) {
+            return self.wrote(number);
         }
         let Some(operation) = self.doing.remove(&id) else { return };
         let answer = match ended {
@@ -272,10 +331,10 @@ impl PinnedFlows {
         if fits { Ok(()) } else { Err(Refusal::NotAFlow) }
     }
 
-    fn step(&mut self, work: Work) -> StepId {
+    fn step(&mut self, work: Work, may_be_full: bool) -> StepId {
         let id = StepId(self.next);
         self.next += 1;
-        self.steps.push_back(Step { id, work });
+        self.steps.push_back(Step { id, work, may_be_full });
         id
     }
 
@@ -284,7 +343,11 @@ impl PinnedFlows {
         while let Some(order) = self.flows.order() {
             match order {
                 Order::Do(operation) => self.begin(operation),
-                Order::Written(_) => self.written += 1,
+                Order::Written(id) => {
+                    if let Some(number) = self.writes.remove(&id) {
+                        self.wrote(number);
+                    }
+                }
                 // No packet waits here.
                 Order::Decide(_, never) | Order::Send(_, never) => match never {},
                 Order::Mark(_) => {}
@@ -306,7 +369,8 @@ impl PinnedFlows {
                 writes => Work::Write(writes),
             },
         };
-        let id = self.step(work);
+        let may_be_full = matches!(operation, Operation::Put(..) | Operation::Admit(_));
+        let id = self.step(work, may_be_full);
         self.doing.insert(id, operation);
     }
 

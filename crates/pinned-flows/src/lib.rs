@@ -16,8 +16,10 @@
 mod classify;
 mod flows;
 mod tables;
+mod text;
 
 pub use classify::{Classifier, flow_bytes};
 pub use flow_control::flows::MovedTo;
-pub use flows::{Ended, PinnedFlows, Refusal, Step, StepId, Work};
+pub use flows::{Ended, PinnedFlows, Refusal, Step, StepId, Work, WriteNumber};
 pub use tables::Flow;
+pub use text::{flow, short, shown, value, words};

@@ -11,10 +11,12 @@ use p4rack::run::spec::{HexPacket, hex_packet};
 use p4rack::{ctl, rack};
 use p4runtime_proto::p4rack::v1::show_response::State;
 use p4runtime_proto::p4rack::v1::steer_request::{
-    AddPort, ChangeGroup, EndClients, Hold, KeepOut, Release, RemovePort, Replace, Reset, What, change_group,
+    AddPort, ChangeGroup, EndClients, Hold, KeepOut, MoveFlow, Release, RemovePort, Replace, Reset, What,
+    change_group,
 };
 use p4runtime_proto::p4rack::v1::{SavedState, SteerRequest, Thresholds, steer_request};
 use p4runtime_proto::{Message, to_json};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -70,6 +72,20 @@ enum Command {
         #[command(subcommand)]
         change: Option<GroupChange>,
     },
+    /// List flows of an app with pinned flows: those at the switch, or with --top those with the most packets in the last window, wherever they are
+    Flows {
+        /// Name of the app; all apps without it
+        app: Option<String>,
+        /// Show the N flows with the most packets
+        #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "10", value_parser = clap::value_parser!(u64).range(1..=1000))]
+        top: Option<u64>,
+    },
+    /// Move a flow to the switch, and wait until it is there
+    Promote(MovedFlow),
+    /// Move a flow to its helper, and wait until it is there
+    Demote(MovedFlow),
+    /// List the shards of flows and the helper that processes each
+    Shards,
     /// Show counters and table occupancy; `_us` in a name stands for microseconds
     Counters {
         /// Show only counters whose name or label contains this text
@@ -158,6 +174,38 @@ enum GroupChange {
         /// Name of the server
         server: String,
     },
+}
+
+/// A flow, as `p4rack ctl flows` prints it.
+#[derive(clap::Args)]
+struct MovedFlow {
+    /// Name of the app
+    app: String,
+    /// Parts of the flow's key, as PART=VALUE; parts that are left out are 0
+    #[arg(required = true, value_name = "PART=VALUE", value_parser = part)]
+    key: Vec<(String, String)>,
+}
+
+impl MovedFlow {
+    fn message(&self, to_switch: bool) -> Result<MoveFlow, OperatorError> {
+        let mut key = BTreeMap::new();
+        for (name, value) in &self.key {
+            if key.insert(name.clone(), value.clone()).is_some() {
+                return Err(OperatorError::new(format!("`{name}` is given twice")));
+            }
+        }
+        Ok(MoveFlow { app: self.app.clone(), key, to_switch })
+    }
+}
+
+/// `ipv4.src=10.0.0.1`
+fn part(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() && !value.is_empty() => {
+            Ok((name.to_string(), value.to_string()))
+        }
+        _ => Err("write a part of the flow's key and its value, as in ipv4.src=10.0.0.1".to_string()),
+    }
 }
 
 impl GroupChange {
@@ -315,6 +363,8 @@ fn done(args: &Args, format: Format) -> Result<ExitCode, OperatorError> {
                 "name the group first: `p4rack ctl group NAME add SERVER`".to_string(),
             ));
         }
+        Command::Promote(flow) => What::MoveFlow(flow.message(true)?),
+        Command::Demote(flow) => What::MoveFlow(flow.message(false)?),
         Command::Save { file, stop } => {
             let saved = save(&mut client, *stop)?;
             state::write(file, &saved).map_err(OperatorError::new)?;
@@ -346,6 +396,18 @@ fn done(args: &Args, format: Format) -> Result<ExitCode, OperatorError> {
             {
                 return Err(OperatorError::new(format!("the switch has no group `{name}`")));
             }
+            if let Command::Flows { app: Some(name), .. } = look
+                && !shown.pinned_apps.iter().any(|app| app.name == *name)
+            {
+                let known: Vec<&str> = shown.pinned_apps.iter().map(|app| app.name.as_str()).collect();
+                return Err(OperatorError::new(match known.is_empty() {
+                    true => "no app of the switch has flows that move".to_string(),
+                    false => format!(
+                        "there is no app `{name}` with pinned flows; there is `{}`",
+                        known.join("`, `")
+                    ),
+                }));
+            }
             print(format, &shown, || match look {
                 Command::Devices => ctl::devices(&shown),
                 Command::Links { dot: true } => ctl::dot(&shown),
@@ -353,6 +415,8 @@ fn done(args: &Args, format: Format) -> Result<ExitCode, OperatorError> {
                 Command::Edges => ctl::edges(&shown),
                 Command::Spares { .. } => ctl::spares(&shown),
                 Command::Group { name, .. } => ctl::groups(&shown, name.as_deref()),
+                Command::Flows { app, top } => ctl::flows(&shown, app.as_deref(), *top),
+                Command::Shards => ctl::shards(&shown),
                 Command::Clients => ctl::clients(&shown),
                 Command::Port { .. } => ctl::ports(&shown),
                 Command::Counters { filter, all } => {

@@ -14,7 +14,6 @@ use super::edges::Edges;
 use super::groups::Groups;
 use super::merged;
 use super::pinned::{Moving, PinnedApp};
-use super::popular::Popular;
 use super::refused;
 use super::switches::Staged;
 use crate::functions;
@@ -27,7 +26,7 @@ use controller::{
     Steer, Ticket, Timing,
 };
 use device::Options;
-use device_control::{Boots, Known, Maker, write_group};
+use device_control::{Boots, Known, Maker, Popular, write_group};
 use flow_rules::FlowSwitch;
 use ir_split::GroupEntry;
 use p4runtime_proto::p4::v1::Update;
@@ -657,7 +656,7 @@ impl Control {
 /// The counts of the apps whose switch this device is.
 fn popular(pinned: &[PinnedApp], device: usize) -> Vec<Popular> {
     let moving = pinned.iter().filter_map(|app| app.moving.as_ref());
-    moving.filter(|moving| moving.origin == device).filter_map(|moving| moving.popular().cloned()).collect()
+    moving.filter_map(|moving| moving.popular_at(device).cloned()).collect()
 }
 
 /// A program that does nothing, for unused switches.

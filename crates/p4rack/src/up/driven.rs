@@ -1,14 +1,13 @@
 //! A device of the emulator with a program that an agent may replace.
 
 use super::grouped::Grouped;
-use super::popular::Popular;
 use crate::idle::Idle;
 use base_bits::Bits;
 use base_time::Time;
 use controller::Agent;
 use dataplane_api::{Counters, Device, EgressResult, EntryError, Port, QueueRecord, Queued, QueuedPacket};
 use device::Switch;
-use device_control::{AgentEdges, Controlled};
+use device_control::{AgentEdges, Controlled, Popular};
 use group_front::{Meter, Settings};
 use p4runtime_server::Builder;
 use server_groups::wire::Flow;
@@ -168,7 +167,8 @@ impl Device for Driven {
             _ => self.device_mut().ingress(port, frame, now),
         };
         if let Some(came) = came {
-            self.popular.iter().for_each(|popular| popular.count(port, &came, &became, now));
+            let left = || became.iter().map(|queued| queued.replica.port);
+            self.popular.iter().for_each(|popular| popular.count(port, &came, left(), now));
         }
         became
     }

@@ -11,7 +11,6 @@ mod groups;
 mod merged;
 mod page;
 mod pinned;
-mod popular;
 mod replaced;
 mod silence;
 mod stages;

@@ -2,21 +2,15 @@
 //! links from the switch to its helpers.
 
 use super::domain::Domain;
-use super::popular::{Popular, Window};
 use crate::flows;
-use crate::functions;
 use crate::rack::Racked;
 use base_diag::Diagnostic;
 use base_time::{Duration, Time};
 use controller::{Call, Reply, Ticket};
-use device::Options;
-use device_control::{End, FlowMoves, Moved, Side};
-use flow_control::flows::Place;
-use ir_keys::Part;
-use pinned_flows::Flow;
+use device_control::{AppFlows, End, Moved, Popular, Side};
+use pinned_flows::{Flow, words};
 use rack_emulator::{LinkReport, MoveReport, MoveTotals, PinnedReport, ShareReport};
-use rack_model::{DeviceId, NodeId};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 
 /// Moves of an app that the report lists; later ones are counted.
 const MOST_MOVES: usize = 1024;
@@ -111,13 +105,7 @@ impl PinnedApp {
 /// The flows of an app that move.
 pub(super) struct Moving {
     domain: usize,
-    /// The switch.
-    pub(super) origin: usize,
-    popularity: Option<Popularity>,
-    parts: Vec<Part>,
-    moves: FlowMoves,
-    /// Moves that are yet to be asked for, the first first.
-    yet: VecDeque<(Time, Flow, Side)>,
+    flows: AppFlows,
     ended: Vec<MoveReport>,
     /// Moves that have ended and are not listed.
     more: u64,
@@ -127,80 +115,36 @@ pub(super) struct Moving {
 impl Moving {
     /// None if the app's flows stay where they are.
     fn of(racked: &Racked, app: usize, domain: usize) -> Result<Option<Moving>, Vec<Diagnostic>> {
-        let own = racked.moves.iter().filter(|one| one.app == app);
-        let mut yet: Vec<(Time, Flow, Side)> = own.map(|one| (one.at, one.flow.clone(), one.to)).collect();
-        yet.sort_by_key(|(at, ..)| *at);
-        let (split, model) = (&racked.apps[app], &racked.rack.apps[app]);
-        let Some(unpinned) = split.unpinned.as_ref() else { return Ok(None) };
-        let popularity = Popularity::of(racked, app)?;
-        if yet.is_empty() && popularity.is_none() {
-            return Ok(None);
-        }
-        Ok(Some(Moving {
-            domain,
-            origin: split.placement.origin().0 as usize,
-            popularity,
-            parts: unpinned.keys.key.parts.clone(),
-            moves: flows::of_app(&racked.rack, split, model, model.span)?,
-            yet: yet.into(),
-            ended: vec![],
-            more: 0,
-            shares: Shares::default(),
-        }))
+        let flows = flows::app_flows(racked, app)?;
+        let flows = flows.filter(|flows| flows.yet().next().is_some() || flows.popular().is_some());
+        Ok(flows.map(|flows| Moving { domain, flows, ended: vec![], more: 0, shares: Shares::default() }))
     }
 
     /// When something is to be done that nobody asks for.
     pub(super) fn next_time(&self) -> Option<Time> {
-        let asked = self.yet.front().map(|(at, ..)| *at);
-        let window = self.popularity.as_ref().map(|popularity| popularity.ends);
-        asked.into_iter().chain(window).chain(self.moves.deadline()).chain([self.shares.next()]).min()
+        self.flows.next_time().into_iter().chain([self.shares.next()]).min()
     }
 
     /// True if a move is under way, or is yet to come.
     pub(super) fn is_busy(&self) -> bool {
-        !self.yet.is_empty() || self.moves.is_busy()
+        self.flows.is_busy()
     }
 
     /// The controller that writes, and what it is to do now.
     pub(super) fn calls(&mut self, now: Time, domains: &[Domain]) -> (usize, Vec<(Ticket, Call)>) {
-        while self.yet.front().is_some_and(|(at, ..)| *at <= now)
-            && let Some((_, flow, to)) = self.yet.pop_front()
-        {
-            self.moves.ask(now, &flow, to);
-        }
-        self.end_window(now);
         let controller = &domains[self.domain].controller;
-        let calls = controller.with_store(|desired| self.moves.calls(now, desired)).unwrap_or_default();
+        let calls = controller.with_store(|desired| self.flows.calls(now, desired)).unwrap_or_default();
         self.hear();
         (self.domain, calls)
     }
 
-    /// The counts of its packets, if popular flows are promoted.
-    pub(super) fn popular(&self) -> Option<&Popular> {
-        self.popularity.as_ref().map(|popularity| &popularity.counts)
-    }
-
-    /// Compares the packets of flows, if the window is over.
-    fn end_window(&mut self, now: Time) {
-        let Some(popularity) = self.popularity.as_mut().filter(|popularity| popularity.ends <= now) else {
-            return;
-        };
-        while popularity.ends <= now {
-            popularity.ends += popularity.window;
-        }
-        let flows = self.moves.flows();
-        let Window { reports, residents } =
-            popularity.counts.end_window(now, flows.threshold(), flows.at_switch());
-        let counted = |flow: &Flow| {
-            let counted = residents.get(flow).map(|counted| (counted.packets, now.since(counted.last)));
-            counted.unwrap_or((0, Duration::ZERO))
-        };
-        self.moves.window(now, reports, &counted, popularity.most);
+    /// The counts of its packets at this device, if popular flows are promoted.
+    pub(super) fn popular_at(&self, device: usize) -> Option<&Popular> {
+        self.flows.popular().filter(|_| self.flows.switch.0 as usize == device)
     }
 
     fn totals(&self) -> MoveTotals {
-        let counters = self.moves.flows().counters();
-        let resident = self.moves.flows().numbers().get(&Place::Resident).copied().unwrap_or(0);
+        let (counters, resident) = self.flows.totals();
         MoveTotals {
             promoted: counters.promoted,
             demoted: counters.evicted,
@@ -211,13 +155,13 @@ impl Moving {
 
     /// The reply to a call; false if it is somebody else's.
     pub(super) fn replied(&mut self, now: Time, domain: usize, ticket: Ticket, reply: &Reply) -> bool {
-        let is_own = domain == self.domain && self.moves.replied(now, ticket, reply);
+        let is_own = domain == self.domain && self.flows.replied(now, ticket, reply);
         self.hear();
         is_own
     }
 
     fn hear(&mut self) {
-        for moved in self.moves.take_ended() {
+        for moved in self.flows.take_ended() {
             if self.ended.len() == MOST_MOVES {
                 self.more += 1;
                 continue;
@@ -234,8 +178,8 @@ impl Moving {
     }
 
     fn report(&self) -> Vec<MoveReport> {
-        let open = self.moves.under_way().map(|(flow, to, at)| (flow, to, at, "under way"));
-        let yet = self.yet.iter().map(|(at, flow, to)| (flow, *to, *at, "not begun"));
+        let open = self.flows.moves().under_way().map(|(flow, to, at)| (flow, to, at, "under way"));
+        let yet = self.flows.yet().map(|(at, flow, to)| (flow, *to, *at, "not begun"));
         let open = open.chain(yet).map(|(flow, to, at, what)| self.row(flow, to, at, None, what.to_string()));
         let mut all: Vec<MoveReport> = self.ended.iter().cloned().chain(open).collect();
         all.sort_by_key(|one| one.asked_ps);
@@ -244,47 +188,12 @@ impl Moving {
 
     fn row(&self, flow: &Flow, to: Side, asked: Time, took: Option<Duration>, result: String) -> MoveReport {
         MoveReport {
-            flow: flows::words(&self.parts, flow),
+            flow: words(self.flows.parts(), flow),
             to: if to == Side::Switch { "switch" } else { "helper" }.to_string(),
             asked_ps: asked.as_ps(),
             took_ps: took.map(Duration::as_ps),
             result,
         }
-    }
-}
-
-/// Promotion of popular flows.
-struct Popularity {
-    counts: Popular,
-    window: Duration,
-    /// When the window ends.
-    ends: Time,
-    /// Flows that fit the switch.
-    most: usize,
-}
-
-impl Popularity {
-    fn of(racked: &Racked, app: usize) -> Result<Option<Popularity>, Vec<Diagnostic>> {
-        let (split, model) = (&racked.apps[app], &racked.rack.apps[app]);
-        let pinning = model.pinning.as_ref();
-        let (Some(pinning), Some(unpinned)) = (pinning, &split.unpinned) else { return Ok(None) };
-        let Some(promote) = pinning.promote else { return Ok(None) };
-        let placement = &split.placement;
-        let region = split.pinned.as_ref().and_then(|pinned| pinned.region.clone()).unwrap_or_default();
-        let helpers = placement.sites.get(&region).map_or(&[][..], |site| site.devices.as_slice());
-        let node = |device: u32| NodeId::Device(DeviceId(device));
-        let links = helpers.iter().map(|helper| {
-            let links = racked.rack.links_between(node(placement.origin().0), node(helper.0));
-            links.map(|(_, port, _)| port).collect()
-        });
-        let links: Vec<Vec<u32>> = links.collect();
-        let options = Options { registry: functions::declared(&unpinned.program), ..Options::default() };
-        Ok(Some(Popularity {
-            counts: Popular::new(&unpinned.program, &unpinned.keys, options, &links)?,
-            window: promote.window,
-            ends: Time::ZERO + promote.window,
-            most: usize::try_from(pinning.flows).unwrap_or(usize::MAX),
-        }))
     }
 }
 

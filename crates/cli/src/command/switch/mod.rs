@@ -292,6 +292,10 @@ fn switch(args: &Args) -> Result<(Switch, Registry), ExitCode> {
         }
         let updates =
             device_control::updates(app.entries.writes(), &app.whole).map_err(|found| wrong(&found, &map))?;
+        let flows = p4rack::flows::app_flows(&racked, 0).map_err(|found| wrong(&found, &map))?;
+        if let Some(left) = p4rack::rack::left_to_up(&racked, !args.agent.is_empty()) {
+            tell!("p4rack: {left}");
+        }
         let program = Box::new(SplitProgram {
             whole: Arc::clone(&app.whole),
             placement: app.placement.clone(),
@@ -302,6 +306,7 @@ fn switch(args: &Args) -> Result<(Switch, Registry), ExitCode> {
                 .apps
                 .first()
                 .map_or(base_time::Duration::ZERO, |app| app.failover.hold_down),
+            flows,
             groups: p4rack::groups::groups(&racked).into_iter().map(|(_, group)| group).collect(),
         });
         if !args.agent.is_empty() {

@@ -1,21 +1,25 @@
-//! Counts of the packets of an app's flows while a rack runs, by which flows are promoted: each helper keeps a sketch of the flows whose packets it
-//! gets, and packets of flows that the switch processes are counted exactly. Counted in software beside the switch, where a frame comes in and its
+//! Packets of an app's flows while a rack runs, by which flows are promoted: a sketch for each helper counts the flows whose packets it
+//! gets, and packets of flows at the switch are counted exactly. This happens in software beside the switch, where a frame comes in and its
 //! hand-over is known.
 
 use base_diag::Diagnostic;
 use base_time::Time;
-use dataplane_api::{Port, Queued};
+use dataplane_api::Port;
 use device::Options;
 use flow_control::sketch::Sketch;
 use ir::Program;
 use ir_keys::Keys;
 use pinned_flows::{Classifier, Flow, flow_bytes};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Flows that are counted at the switch in a window, at most: packets that are dropped before they are handed over look like those of a resident flow.
+const MOST_COUNTED: usize = 1 << 16;
 
 /// The counts of one app at its switch.
 #[derive(Clone)]
-pub(super) struct Popular(Arc<Mutex<Counts>>);
+pub struct Popular(Arc<Mutex<Counts>>);
 
 struct Counts {
     classifier: Classifier,
@@ -26,23 +30,25 @@ struct Counts {
 }
 
 /// Packets of a flow at the switch.
-#[derive(Clone, Copy)]
-pub(super) struct Resident {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Resident {
     /// In this window, and a share of those before, as a sketch counts.
-    pub(super) packets: u64,
-    pub(super) last: Time,
+    pub packets: u64,
+    /// Time of the last one.
+    pub last: Time,
 }
 
 /// Counts of a window.
-pub(super) struct Window {
+pub struct Window {
     /// Flows that helpers have noted, with their estimates.
-    pub(super) reports: Vec<(Flow, u64)>,
-    pub(super) residents: BTreeMap<Flow, Resident>,
+    pub reports: Vec<(Flow, u64)>,
+    /// Flows at the switch.
+    pub residents: BTreeMap<Flow, Resident>,
 }
 
 impl Popular {
     /// `helpers` are the ports of the switch to each helper.
-    pub(super) fn new(
+    pub fn new(
         program: &Program,
         keys: &Keys,
         options: Options,
@@ -63,29 +69,33 @@ impl Popular {
     }
 
     /// True of a frame from outside, which is to be counted.
-    pub(super) fn counts_from(&self, port: Port) -> bool {
+    pub fn counts_from(&self, port: Port) -> bool {
         !self.counts().helpers.contains_key(&port)
     }
 
-    /// A frame has come in, and these packets have become of it.
-    pub(super) fn count(&self, port: Port, frame: &[u8], became: &[Queued], now: Time) {
+    /// A frame has come in, and what has become of it leaves by these ports.
+    pub fn count(&self, port: Port, frame: &[u8], mut left: impl Iterator<Item = Port>, now: Time) {
         let counts = &mut *self.counts();
         let flow = counts.classifier.flow(port, frame);
         let name = flow_bytes(&flow);
-        let helper = became.iter().find_map(|queued| counts.helpers.get(&queued.replica.port));
+        let helper = left.find_map(|port| counts.helpers.get(&port));
         if let Some(sketch) = helper.and_then(|at| counts.sketches.get_mut(*at)) {
             return sketch.count(&flow, &name);
         }
         // What its helper has counted of it goes on here: estimates of both kinds are compared.
         let before = || counts.sketches.iter().map(|sketch| sketch.estimate(&name)).max().unwrap_or(0);
-        let resident =
-            counts.residents.entry(flow).or_insert_with(|| Resident { packets: before(), last: now });
+        let has_room = counts.residents.len() < MOST_COUNTED;
+        let resident = match counts.residents.entry(flow) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) if has_room => new.insert(Resident { packets: before(), last: now }),
+            Entry::Vacant(_) => return,
+        };
         resident.packets += 1;
         resident.last = now;
     }
 
     /// The window ends; helpers note flows with so many packets in the next one. `at_switch` are the flows there.
-    pub(super) fn end_window<'f>(
+    pub fn end_window<'f>(
         &self,
         now: Time,
         threshold: u64,

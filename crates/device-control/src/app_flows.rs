@@ -1,0 +1,237 @@
+//! The flows of an app while its rack runs: moves that the rack's file asks for at their times, and windows after which popular flows move.
+//!
+//! Runs beside the controller of the app's devices, whichever way time passes: time, replies and counts come in, calls go out.
+
+use crate::popular::{Popular, Window};
+use crate::{FlowMoves, Moved, Side};
+use base_diag::Diagnostic;
+use base_time::{Duration, Time};
+use control_writes::Write;
+use controller::{Call, Reply, Ticket};
+use dataplane_api::{Port, Registry};
+use device::Options;
+use flow_control::flows::{Counters, Place};
+use flow_control::popularity::Costs;
+use ir::{Name, Program};
+use ir_keys::{Keys, Part};
+use ir_pin::Pinned;
+use ir_split::DeviceIndex;
+use p4runtime_store::Store;
+use pinned_flows::{Flow, PinnedFlows};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A pinned program, as its flows see it.
+#[derive(Clone)]
+pub struct FlowsOf {
+    /// The program that was pinned, with the sizes of its tables.
+    pub program: Arc<Program>,
+    /// Its keys.
+    pub keys: Keys,
+    /// The names of what it was given.
+    pub pinned: Pinned,
+    /// The pinned program, which the controller presents as one switch.
+    pub whole: Arc<Program>,
+    /// Costs of moves.
+    pub costs: Costs,
+    /// Its externs.
+    pub registry: Registry,
+}
+
+impl FlowsOf {
+    /// The flows at first, none of them resident. `entries` are those of the program's tables; `device` is the id that the controller presents.
+    ///
+    /// # Errors
+    ///
+    /// Reasons why flows of this program cannot move.
+    pub fn moves(&self, entries: &[Write<Name>], device: u64) -> Result<FlowMoves, Vec<Diagnostic>> {
+        let FlowsOf { program, keys, pinned, whole, costs, .. } = self;
+        let flows = PinnedFlows::new(program, keys, pinned, entries, *costs, self.options())?;
+        FlowMoves::new(flows, whole, device)
+    }
+
+    fn options(&self) -> Options {
+        Options { registry: self.registry.clone(), ..Options::default() }
+    }
+}
+
+/// How popular flows are promoted.
+#[derive(Clone, Debug)]
+pub struct Promotion {
+    /// Length of a window.
+    pub window: Duration,
+    /// Ports of the switch that lead to each helper.
+    pub helpers: Vec<Vec<Port>>,
+}
+
+/// The flows of an app.
+pub struct AppFlows {
+    /// Name of the app.
+    pub name: String,
+    /// Its switch.
+    pub switch: DeviceIndex,
+    /// The helper that serves each shard.
+    pub shards: Vec<DeviceIndex>,
+    of: FlowsOf,
+    room: usize,
+    moves: FlowMoves,
+    /// Moves that are yet to be asked for, the first first.
+    yet: VecDeque<(Time, Flow, Side)>,
+    popularity: Option<Popularity>,
+}
+
+struct Popularity {
+    counts: Popular,
+    promotion: Promotion,
+    /// When the window ends.
+    ends: Time,
+    /// Flows at helpers with many packets in the last window.
+    reported: Vec<(Flow, u64)>,
+}
+
+impl AppFlows {
+    /// `moves` are those of the rack's file, in any order; `room` flows fit the switch.
+    ///
+    /// # Errors
+    ///
+    /// Reasons why flows of this program cannot move, or cannot be counted.
+    pub fn new(
+        name: String,
+        (switch, shards): (DeviceIndex, Vec<DeviceIndex>),
+        (of, room): (FlowsOf, usize),
+        entries: &[Write<Name>],
+        mut moves: Vec<(Time, Flow, Side)>,
+        promotion: Option<Promotion>,
+    ) -> Result<AppFlows, Vec<Diagnostic>> {
+        moves.sort_by_key(|(at, ..)| *at);
+        let popularity = promotion.map(|promotion| {
+            let counts = Popular::new(&of.program, &of.keys, of.options(), &promotion.helpers)?;
+            let ends = Time::ZERO + promotion.window;
+            Ok::<_, Vec<Diagnostic>>(Popularity { counts, promotion, ends, reported: vec![] })
+        });
+        let popularity = popularity.transpose()?;
+        let (yet, moves) = (moves.into(), of.moves(entries, 1)?);
+        Ok(AppFlows { name, switch, shards, of, room, moves, yet, popularity })
+    }
+
+    /// The parts of a flow's key.
+    pub fn parts(&self) -> &[Part] {
+        &self.of.keys.key.parts
+    }
+
+    /// The moves.
+    pub fn moves(&self) -> &FlowMoves {
+        &self.moves
+    }
+
+    /// The moves, to ask for more.
+    pub fn moves_mut(&mut self) -> &mut FlowMoves {
+        &mut self.moves
+    }
+
+    /// Moves of the rack's file that are yet to come.
+    pub fn yet(&self) -> impl Iterator<Item = &(Time, Flow, Side)> {
+        self.yet.iter()
+    }
+
+    /// Packets per flow, if popular flows are promoted.
+    pub fn popular(&self) -> Option<&Popular> {
+        self.popularity.as_ref().map(|popularity| &popularity.counts)
+    }
+
+    /// Flows that fit the switch.
+    pub fn room(&self) -> usize {
+        self.room
+    }
+
+    /// The whole program.
+    pub fn whole(&self) -> &Program {
+        &self.of.whole
+    }
+
+    /// When something is to be done that nobody asks for.
+    pub fn next_time(&self) -> Option<Time> {
+        let asked = self.yet.front().map(|(at, ..)| *at);
+        let window = self.popularity.as_ref().map(|popularity| popularity.ends);
+        asked.into_iter().chain(window).chain(self.moves.deadline()).min()
+    }
+
+    /// True if a move is under way, or is yet to come.
+    pub fn is_busy(&self) -> bool {
+        !self.yet.is_empty() || self.moves.is_busy()
+    }
+
+    /// Calls for the controller, whose desired state is `desired`.
+    pub fn calls(&mut self, now: Time, desired: &Store) -> Vec<(Ticket, Call)> {
+        while self.yet.front().is_some_and(|(at, ..)| *at <= now)
+            && let Some((_, flow, to)) = self.yet.pop_front()
+        {
+            self.moves.ask(now, &flow, to);
+        }
+        self.end_window(now);
+        self.moves.calls(now, desired)
+    }
+
+    /// The reply to a call; false if it is somebody else's.
+    pub fn replied(&mut self, now: Time, ticket: Ticket, reply: &Reply) -> bool {
+        self.moves.replied(now, ticket, reply)
+    }
+
+    /// Moves that have ended since the last call.
+    pub fn take_ended(&mut self) -> Vec<Moved> {
+        self.moves.take_ended()
+    }
+
+    /// Totals, and the flows at the switch.
+    pub fn totals(&self) -> (Counters, usize) {
+        let resident = self.moves.flows().numbers().get(&Place::Resident).copied().unwrap_or(0);
+        (self.moves.flows().counters(), resident)
+    }
+
+    /// Begins anew with these entries in the full tables, and nothing at the switch: moves that are under way end, and flows that were there come
+    /// again.
+    pub fn begin_anew(&mut self, now: Time, entries: &[Write<Name>]) -> Result<(), Vec<Diagnostic>> {
+        let moves = self.of.moves(entries, 1)?;
+        let there: Vec<_> =
+            self.moves.flows().at_switch().map(|flow| (now, flow.clone(), Side::Switch)).collect();
+        there.into_iter().rev().for_each(|one| self.yet.push_front(one));
+        self.moves.begin_anew(now, moves);
+        Ok(())
+    }
+
+    /// The flows with the most packets in the last window, at the switch or not; at most `count`. Flows at the switch come first if nobody counts.
+    pub fn top(&self, count: usize) -> Vec<(Flow, Option<Place>, u64)> {
+        let flows = self.moves.flows();
+        let mut all: Vec<_> = flows
+            .top(usize::MAX)
+            .into_iter()
+            .map(|(flow, place, packets)| (flow, Some(place), packets))
+            .collect();
+        let reported = self.popularity.iter().flat_map(|popularity| &popularity.reported);
+        let others = reported.filter(|(flow, _)| flows.place(flow).is_none());
+        all.extend(others.map(|(flow, packets)| (flow.clone(), None, *packets)));
+        all.sort_by(|a, b| (b.2, &a.0).cmp(&(a.2, &b.0)));
+        all.truncate(count);
+        all
+    }
+
+    /// Compares the packets of flows, if the window is over.
+    fn end_window(&mut self, now: Time) {
+        let Some(popularity) = self.popularity.as_mut().filter(|popularity| popularity.ends <= now) else {
+            return;
+        };
+        let window = popularity.promotion.window;
+        while popularity.ends <= now {
+            popularity.ends += window;
+        }
+        let flows = self.moves.flows();
+        let Window { reports, residents } =
+            popularity.counts.end_window(now, flows.threshold(), flows.at_switch());
+        popularity.reported = reports.clone();
+        let counted = |flow: &Flow| {
+            let counted = residents.get(flow).map(|counted| (counted.packets, now.since(counted.last)));
+            counted.unwrap_or((0, Duration::ZERO))
+        };
+        self.moves.window(now, reports, &counted, self.room);
+    }
+}

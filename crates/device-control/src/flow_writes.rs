@@ -1,0 +1,310 @@
+//! Writes of controllers to the tables of a pinned program, while its flows move: entries that packets look up at the switch, too, go through the
+//! moves, which give them to all copies in the right order. One request at a time.
+//!
+//! ```text
+//! Write ──> tried on the desired state ──> updates that no copy is of, as they are ──> the others, through FlowMoves ──> reply
+//! ```
+
+use super::{FlowMoves, Splitter};
+use base_time::Time;
+use controller::{Call, Controller, Reply, Ticket};
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::v1::entity::Entity as Kind;
+use p4runtime_proto::p4::v1::write_request::Atomicity;
+use p4runtime_proto::p4::v1::{Error, Update, WriteRequest};
+use p4runtime_server::{Outcomes, Status};
+use p4runtime_store::{Change, Fault, Result, Within, fault};
+use pinned_flows::{Refusal, WriteNumber};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Requests that wait, at most.
+const MOST_WAITING: usize = 1024;
+
+/// A request of a controller, or of the operator, who needs no election id.
+pub(super) struct Asked {
+    pub ticket: Ticket,
+    pub request: Box<WriteRequest>,
+    pub is_operator: bool,
+}
+
+impl Asked {
+    /// The call that it came as.
+    pub fn call(self) -> (Ticket, Call) {
+        let call = match self.is_operator {
+            true => Call::Operate(self.request),
+            false => Call::Write(self.request),
+        };
+        (self.ticket, call)
+    }
+}
+
+/// The requests to one pinned program.
+#[derive(Default)]
+pub(super) struct FlowWrites {
+    waiting: VecDeque<Asked>,
+    current: Option<Current>,
+    /// Writes that all copies have.
+    pub done: u64,
+}
+
+/// A request in progress.
+struct Current {
+    ticket: Ticket,
+    all_or_nothing: bool,
+    /// How each update has ended; none if it is not over.
+    ended: Vec<Option<Error>>,
+    /// The call with the updates that no copy is of.
+    plain: Option<(Ticket, Vec<usize>)>,
+    /// Updates that are not begun.
+    left: VecDeque<(usize, Change)>,
+    open: BTreeMap<WriteNumber, usize>,
+}
+
+impl FlowWrites {
+    /// A request comes. False if too many wait.
+    pub fn push(&mut self, asked: Asked) -> bool {
+        let has_room = self.waiting.len() < MOST_WAITING;
+        if has_room {
+            self.waiting.push_back(asked);
+        }
+        has_room
+    }
+
+    /// Requests that have not begun: they go where no flow moves.
+    pub fn take_waiting(&mut self) -> impl Iterator<Item = (Ticket, Call)> {
+        std::mem::take(&mut self.waiting).into_iter().map(Asked::call)
+    }
+
+    /// The program is gone. The reply to the request in progress.
+    pub fn end(&mut self) -> Option<(Ticket, Reply)> {
+        let current = self.current.take()?;
+        let why = "another program has taken over meanwhile: some of the updates may be done";
+        Some((current.ticket, Reply::Done(Err(Status::new(Code::Aborted, why)))))
+    }
+
+    /// Goes on: calls to make; replies to give are appended. `tickets` makes tickets for calls.
+    pub fn go_on(
+        &mut self,
+        now: Time,
+        moves: &mut FlowMoves,
+        controller: &Controller<Splitter>,
+        tickets: &mut impl FnMut() -> Ticket,
+        replies: &mut Vec<(Ticket, Reply)>,
+    ) -> Vec<(Ticket, Call)> {
+        let mut calls = vec![];
+        loop {
+            if let Some(current) = &mut self.current {
+                while let Some(number) = moves.next_written() {
+                    self.done += 1;
+                    if let Some(at) = current.open.remove(&number) {
+                        current.ended[at] = Some(Error::default());
+                    }
+                }
+                current.begin_more(now, moves);
+                if current.is_over() {
+                    replies.extend(self.current.take().map(Current::reply));
+                    continue;
+                }
+                break;
+            }
+            let Some(asked) = self.waiting.pop_front() else { break };
+            match begin(asked, moves, controller, tickets) {
+                Begun::Pass(asked) => calls.push(asked.call()),
+                Begun::Refused(ticket, status) => replies.push((ticket, Reply::Done(Err(status)))),
+                Begun::Current(current, call) => {
+                    calls.extend(call);
+                    self.current = Some(*current);
+                }
+            }
+        }
+        calls
+    }
+
+    /// The reply to a call; false if it is somebody else's.
+    pub fn replied(&mut self, ticket: Ticket, reply: &Reply) -> bool {
+        let Some(current) = &mut self.current else { return false };
+        let Some((_, at)) = current.plain.take_if(|(plain, _)| *plain == ticket) else { return false };
+        let status = match reply {
+            Reply::Done(Err(status)) => Some(status),
+            _ => None,
+        };
+        for (detail, at) in at.into_iter().enumerate() {
+            let error = status.map(|status| match status.details.get(detail) {
+                Some(error) => error.clone(),
+                None => Error {
+                    canonical_code: status.code as i32,
+                    message: status.message.clone(),
+                    ..Error::default()
+                },
+            });
+            current.ended[at] = Some(error.unwrap_or_default());
+        }
+        if status.is_some() && current.all_or_nothing {
+            current.left.clear();
+        }
+        true
+    }
+}
+
+impl Current {
+    /// Begins updates for which there is room.
+    fn begin_more(&mut self, now: Time, moves: &mut FlowMoves) {
+        if self.plain.is_some() {
+            return;
+        }
+        while let Some((at, change)) = self.left.front() {
+            match moves.write(now, change) {
+                Ok(number) => drop(self.open.insert(number, *at)),
+                Err(Refusal::TooManyWrites) => return,
+                Err(refusal) => {
+                    let why = match refusal {
+                        Refusal::Write(error) => error.message,
+                        other => format!("{other:?}"),
+                    };
+                    let code = Code::FailedPrecondition as i32;
+                    self.ended[*at] = Some(Error { canonical_code: code, message: why, ..Error::default() });
+                }
+            }
+            self.left.pop_front();
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.plain.is_none() && self.left.is_empty() && self.open.is_empty()
+    }
+
+    fn reply(self) -> (Ticket, Reply) {
+        let has_failed = self.ended.iter().flatten().any(|error| error.canonical_code != 0);
+        let mut outcomes = Outcomes::default();
+        for ended in self.ended {
+            match ended {
+                Some(error) => outcomes.follow(error),
+                None => outcomes.not_tried(),
+            }
+        }
+        let status = if has_failed { outcomes.status() } else { Ok(()) };
+        (self.ticket, Reply::Done(status))
+    }
+}
+
+enum Begun {
+    /// No copy is of what it writes, or it fails.
+    Pass(Asked),
+    Refused(Ticket, Status),
+    Current(Box<Current>, Option<(Ticket, Call)>),
+}
+
+fn begin(
+    asked: Asked,
+    moves: &FlowMoves,
+    controller: &Controller<Splitter>,
+    tickets: &mut impl FnMut() -> Ticket,
+) -> Begun {
+    let request = &asked.request;
+    let all_or_nothing = request.atomicity() != Atomicity::ContinueOnError;
+    // The controller says why.
+    if request.device_id != moves.device() || !asked.is_operator && controller.may_write(request).is_err() {
+        return Begun::Pass(asked);
+    }
+    let kinds: Vec<Result<bool>> =
+        request.updates.iter().map(|update| goes_through_moves(update, moves)).collect();
+    if kinds.iter().all(|kind| matches!(kind, Ok(false))) {
+        return Begun::Pass(asked);
+    }
+    let is_first = kinds.iter().position(std::result::Result::is_err);
+    if let (Some(first), true) = (is_first, all_or_nothing) {
+        return Begun::Refused(asked.ticket, refused(kinds, first));
+    }
+    let is_at_once = request.atomicity() == Atomicity::DataplaneAtomic && request.updates.len() > 1;
+    if is_at_once {
+        let why = "several updates at once, of tables that have copies at the switch: write them one by one, or without DATAPLANE_ATOMIC";
+        return Begun::Refused(asked.ticket, Status::new(Code::Unimplemented, why));
+    }
+    // Other updates are tried where they are done.
+    let is_copied = |at: &usize| matches!(kinds[*at], Ok(true));
+    let all = 0..request.updates.len();
+    let copied: Vec<usize> = all.clone().filter(is_copied).collect();
+    let plain: Vec<usize> = all.filter(|at| matches!(kinds[*at], Ok(false))).collect();
+    let pick =
+        |places: &[usize]| places.iter().map(|at| request.updates[*at].clone()).collect::<Vec<Update>>();
+    let tried = match controller.tried(&request.role, &pick(&copied)) {
+        Ok(tried) => tried,
+        Err(status) => return Begun::Refused(asked.ticket, status),
+    };
+    if all_or_nothing && tried.iter().any(std::result::Result::is_err) {
+        return Begun::Pass(asked);
+    }
+    let mut ended: Vec<Option<Error>> =
+        kinds.into_iter().map(|kind| kind.err().map(|fault| error(&fault))).collect();
+    let mut left = VecDeque::new();
+    for (at, tried) in copied.into_iter().zip(tried) {
+        match tried {
+            Ok(changes) => left.extend(changes.into_iter().map(|change| (at, change))),
+            Err(fault) => ended[at] = Some(error(&fault)),
+        }
+    }
+    let (ticket, mut call, mut with) = (asked.ticket, None, None);
+    if !plain.is_empty() {
+        let own = tickets();
+        let request = WriteRequest { updates: pick(&plain), election_id: None, ..(**request).clone() };
+        call = Some((own, Call::Operate(Box::new(request))));
+        with = Some((own, plain));
+    }
+    let current = Current { ticket, all_or_nothing, ended, plain: with, left, open: BTreeMap::new() };
+    Begun::Current(Box::new(current), call)
+}
+
+/// True if the update writes an entry that packets look up in a copy.
+fn goes_through_moves(update: &Update, moves: &FlowMoves) -> Result<bool> {
+    let entity = update.entity.as_ref().and_then(|entity| entity.entity.as_ref());
+    let (table, is_default) = match entity {
+        Some(Kind::TableEntry(entry)) => (entry.table_id, entry.is_default_action),
+        Some(Kind::DirectCounterEntry(entry)) => {
+            (entry.table_entry.as_ref().map_or(0, |entry| entry.table_id), false)
+        }
+        Some(Kind::DirectMeterEntry(entry)) => {
+            (entry.table_entry.as_ref().map_or(0, |entry| entry.table_id), false)
+        }
+        Some(Kind::ValueSetEntry(_)) => {
+            let why = "the parser decides by it which entries packets look up";
+            return fault("value sets cannot change while flows move", why).code(Code::Unimplemented);
+        }
+        _ => return Ok(false),
+    };
+    let Some(name) = moves.table(table) else { return Ok(false) };
+    if moves.flows().is_own(name) {
+        let why = format!("`{name}` has what resident flows look up");
+        let mut refused = fault(format!("`{name}` is written by moves of flows alone"), why);
+        if let Err(fault) = &mut refused {
+            fault.help = Some(
+                "write the program's own tables; `p4rack ctl promote` makes a flow resident".to_string(),
+            );
+        }
+        return refused.code(Code::PermissionDenied);
+    }
+    if !moves.flows().is_copied(name) {
+        return Ok(false);
+    }
+    if is_default {
+        let why = "packets of resident flows look up a copy of the table".to_string();
+        return fault(format!("the default action of `{name}` cannot change while flows move"), why)
+            .code(Code::Unimplemented);
+    }
+    Ok(matches!(entity, Some(Kind::TableEntry(_))))
+}
+
+fn refused(kinds: Vec<Result<bool>>, first: usize) -> Status {
+    let mut outcomes = Outcomes::default();
+    for (at, kind) in kinds.into_iter().enumerate() {
+        match at <= first {
+            true => outcomes.note(kind),
+            false => outcomes.not_tried(),
+        }
+    }
+    outcomes.rolled_back();
+    outcomes.status().err().unwrap_or_else(|| Status::new(Code::Internal, "nothing was refused"))
+}
+
+fn error(fault: &Fault) -> Error {
+    Error { canonical_code: fault.code as i32, message: fault.to_string(), ..Error::default() }
+}

@@ -1,0 +1,362 @@
+//! Flows of a rack that one process runs: they move beside the rack's controller, which makes the writes.
+//!
+//! ```text
+//! no program ──> clearing: what an earlier program has left at the switch is removed ──> running
+//!     ^                                                                                     │
+//!     └───────────── a call that may bring another program, or a saved program ─────────────┘
+//! ```
+
+use super::flow_writes::{Asked, FlowWrites};
+use super::pinned_tables::{Found, found};
+use super::{AppFlows, End, Metric, Moved, Side, Splitter};
+use base_time::{Duration, Time};
+use controller::{Call, Controller, Reply, Rollout, Steer, Ticket};
+use dataplane_api::Output;
+use flow_control::flows::Place;
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::v1::forwarding_pipeline_config::Cookie;
+use p4runtime_proto::p4::v1::{Uint128, Update, WriteRequest};
+use p4runtime_proto::p4rack::v1::steer_request::MoveFlow;
+use p4runtime_proto::p4rack::v1::{FlowShard, PinnedApp, PinnedFlow, pinned_flow::Part};
+use p4runtime_server::Status;
+use pinned_flows::{Flow, shown};
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Arc, Weak};
+
+/// Tickets of calls that are neither clients' nor moves'.
+const FIRST_TICKET: u64 = 1 << 62;
+
+/// A call that could not be done is made again after so long.
+const AGAIN: Duration = Duration::from_ms(10);
+
+/// Flows that are shown.
+const MOST_SHOWN: usize = 1000;
+
+/// The flows of a rack's app.
+pub(super) struct RackFlows {
+    app: AppFlows,
+    /// The program whose flows they are.
+    program: Cookie,
+    phase: Phase,
+    /// The plan that was looked at last.
+    plan: Option<Weak<Rollout>>,
+    /// Calls under way that may bring another program.
+    changing: BTreeSet<Ticket>,
+    /// Operators that wait for a move.
+    asked: Vec<(Ticket, Flow, Side)>,
+    writes: FlowWrites,
+    replies: Vec<(Ticket, Reply)>,
+    tickets: u64,
+}
+
+enum Phase {
+    NoProgram,
+    /// Steps that are left, the call that is under way, and when the next one is made.
+    Clearing {
+        left: VecDeque<Vec<Update>>,
+        call: Option<Ticket>,
+        at: Time,
+    },
+    Running,
+    /// Why no flow moves.
+    Off(String),
+}
+
+impl RackFlows {
+    pub fn new(app: AppFlows, program: Cookie) -> RackFlows {
+        RackFlows {
+            app,
+            program,
+            phase: Phase::NoProgram,
+            plan: None,
+            changing: BTreeSet::new(),
+            asked: vec![],
+            writes: FlowWrites::default(),
+            replies: vec![],
+            tickets: FIRST_TICKET,
+        }
+    }
+
+    /// Takes a client's call if it is about flows; another one goes to the controller.
+    pub fn take(
+        &mut self,
+        now: Time,
+        ticket: Ticket,
+        call: Call,
+        controller: &Controller<Splitter>,
+    ) -> Option<Call> {
+        let asked = |request, is_operator| Asked { ticket, request, is_operator };
+        let write = match call {
+            Call::Write(request) => asked(request, false),
+            Call::Operate(request) => asked(request, true),
+            Call::Steer(election, Steer::MoveFlow(flow)) => {
+                self.ask(now, ticket, election.as_ref(), &flow, controller);
+                return None;
+            }
+            Call::Resume(mut state) => {
+                self.changing.insert(ticket);
+                // Which flows are at the switch is no state: they come again.
+                state.entities.retain(|entity| !self.app.moves().is_of_moves(entity));
+                return Some(Call::Resume(state));
+            }
+            Call::Start(..)
+            | Call::Adopt(..)
+            | Call::SetConfig(_)
+            | Call::Steer(_, Steer::Reset | Steer::Replace(_) | Steer::ForgetSaved) => {
+                self.changing.insert(ticket);
+                return Some(call);
+            }
+            other => return Some(other),
+        };
+        if !self.writes.push(write) {
+            let why = Status::new(Code::ResourceExhausted, "too many writes wait: try again");
+            self.replies.push((ticket, Reply::Done(Err(why))));
+        }
+        None
+    }
+
+    /// The reply to a call; false if it is a client's.
+    pub fn replied(&mut self, now: Time, ticket: Ticket, reply: &Reply) -> bool {
+        self.changing.remove(&ticket);
+        if ticket.0 < FIRST_TICKET {
+            return false;
+        }
+        if let Phase::Clearing { left, call, at } = &mut self.phase
+            && call.take_if(|call| *call == ticket).is_some()
+        {
+            match reply {
+                Reply::Done(Err(_)) => *at = now + AGAIN,
+                _ => drop(left.pop_front()),
+            }
+        } else if !self.writes.replied(ticket, reply) {
+            self.app.replied(now, ticket, reply);
+        }
+        true
+    }
+
+    /// Calls that are due.
+    pub fn calls(&mut self, now: Time, controller: &Controller<Splitter>) -> Vec<(Ticket, Call)> {
+        if !self.changing.is_empty() {
+            return vec![];
+        }
+        // Writes are to the saved program, which no device has yet.
+        if controller.is_saved() {
+            return self.writes.take_waiting().collect();
+        }
+        self.follow_plan(now, controller);
+        let tickets = &mut self.tickets;
+        let mut next = || {
+            *tickets += 1;
+            Ticket(*tickets)
+        };
+        match &mut self.phase {
+            Phase::NoProgram | Phase::Off(_) => self.writes.take_waiting().collect(),
+            Phase::Clearing { call: Some(_), .. } => vec![],
+            Phase::Clearing { at, .. } if *at > now => vec![],
+            Phase::Clearing { left, call, .. } => match left.front() {
+                Some(updates) => {
+                    let ticket = next();
+                    *call = Some(ticket);
+                    vec![(ticket, operate(self.app.moves().device(), updates.clone()))]
+                }
+                None => {
+                    self.phase = Phase::Running;
+                    self.calls(now, controller)
+                }
+            },
+            Phase::Running => {
+                let moves = self.app.moves_mut();
+                let mut calls = self.writes.go_on(now, moves, controller, &mut next, &mut self.replies);
+                calls.extend(
+                    controller.with_store(|desired| self.app.calls(now, desired)).unwrap_or_default(),
+                );
+                self.hear();
+                calls
+            }
+        }
+    }
+
+    /// Replies to clients since the last call.
+    pub fn take_replies(&mut self) -> Vec<(Ticket, Reply)> {
+        self.hear();
+        std::mem::take(&mut self.replies)
+    }
+
+    /// True if frames that come to a device by this port are counted.
+    pub fn counts(&self, device: usize, port: u32) -> bool {
+        let is_there = self.app.switch.0 as usize == device && matches!(self.phase, Phase::Running);
+        is_there && self.app.popular().is_some_and(|popular| popular.counts_from(port))
+    }
+
+    /// Such a frame has come, and what has become of it leaves.
+    pub fn count(&self, port: u32, frame: &[u8], left: &[Output], now: Time) {
+        if let Some(popular) = self.app.popular() {
+            popular.count(port, frame, left.iter().map(|output| output.port), now);
+        }
+    }
+
+    /// When [`calls`](RackFlows::calls) has something to do.
+    pub fn deadline(&self) -> Option<Time> {
+        match &self.phase {
+            _ if !self.changing.is_empty() => None,
+            Phase::Clearing { call: None, at, .. } => Some(*at),
+            Phase::Running => self.app.next_time(),
+            Phase::NoProgram | Phase::Off(_) | Phase::Clearing { .. } => None,
+        }
+    }
+
+    /// Another plan has other devices' tables: what is at the switch is removed, and flows that were there come again.
+    fn follow_plan(&mut self, now: Time, controller: &Controller<Splitter>) {
+        let Some(rollout) = controller.rollout() else {
+            self.phase = Phase::NoProgram;
+            return;
+        };
+        if self.plan.as_ref().is_some_and(|plan| plan.as_ptr() == Arc::as_ptr(&rollout)) {
+            return;
+        }
+        self.plan = Some(Arc::downgrade(&rollout));
+        self.replies.extend(self.writes.end());
+        let program = rollout.parts().find_map(|(_, part)| part.config.cookie);
+        let found = match program == Some(self.program) {
+            true => controller.with_store(|store| found(store, &rollout, self.app.moves())).flatten(),
+            false => return self.end(now, "another program runs than that of the rack's file"),
+        };
+        let Some(Found { entries, left }) = found else {
+            return self.end(now, "the program has value sets or entries that cannot be followed");
+        };
+        match self.app.begin_anew(now, &entries) {
+            Ok(()) => self.phase = Phase::Clearing { left: left.into(), call: None, at: now },
+            Err(found) => {
+                let titles: Vec<&str> = found.iter().map(|found| found.title.as_str()).collect();
+                self.end(now, &titles.join("; "));
+            }
+        }
+    }
+
+    fn end(&mut self, now: Time, why: &str) {
+        self.phase = Phase::Off(why.to_string());
+        // Whatever waits for a move is told.
+        let _ = self.app.begin_anew(now, &[]);
+    }
+
+    /// An operator moves a flow.
+    fn ask(
+        &mut self,
+        now: Time,
+        ticket: Ticket,
+        election: Option<&Uint128>,
+        MoveFlow { app, key, to_switch }: &MoveFlow,
+        controller: &Controller<Splitter>,
+    ) {
+        let checked = controller.may_steer(election).and_then(|()| {
+            if *app != self.app.name {
+                let why = format!(
+                    "there is no app `{}` with pinned flows; there is `{}`",
+                    app.escape_debug(),
+                    self.app.name
+                );
+                return Err(Status::new(Code::NotFound, why));
+            }
+            match &self.phase {
+                Phase::Off(why) => {
+                    return Err(Status::new(Code::FailedPrecondition, format!("no flow moves: {why}")));
+                }
+                Phase::NoProgram => {
+                    return Err(Status::new(Code::FailedPrecondition, "there is no program yet"));
+                }
+                Phase::Clearing { .. } | Phase::Running => {}
+            }
+            let key = key.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+            pinned_flows::flow(self.app.parts(), key)
+                .map_err(|wrong| Status::new(Code::InvalidArgument, wrong.join("; ")))
+        });
+        match checked {
+            Ok(flow) => {
+                let side = if *to_switch { Side::Switch } else { Side::Helper };
+                self.app.moves_mut().ask(now, &flow, side);
+                self.asked.push((ticket, flow, side));
+            }
+            Err(status) => self.replies.push((ticket, Reply::Done(Err(status)))),
+        }
+    }
+
+    /// Tells operators how their moves have ended.
+    fn hear(&mut self) {
+        for Moved { flow, to, end, .. } in self.app.take_ended() {
+            let how = match end {
+                End::Done => Ok(()),
+                End::Undone(why) => {
+                    Err(Status::new(Code::Aborted, format!("the flow is at its helper: {why}")))
+                }
+                End::Refused(why) => {
+                    Err(Status::new(Code::FailedPrecondition, format!("the flow cannot move: {why}")))
+                }
+            };
+            let is_it = |(_, known, side): &mut (Ticket, Flow, Side)| *known == flow && *side == to;
+            let ended = self.asked.extract_if(.., is_it);
+            self.replies.extend(ended.map(|(ticket, ..)| (ticket, Reply::Done(how.clone()))));
+        }
+    }
+
+    /// The app, for people.
+    pub fn show(&self, name: &dyn Fn(usize) -> String) -> PinnedApp {
+        let AppFlows { name: app, switch, shards, .. } = &self.app;
+        let flows = self.app.moves().flows();
+        let (counters, resident) = self.app.totals();
+        let flow = |(flow, place, packets): (Flow, Option<Place>, u64)| PinnedFlow {
+            key: self
+                .app
+                .parts()
+                .iter()
+                .zip(&flow)
+                .map(|(part, value)| Part { name: part.name.to_string(), value: shown(part, value) })
+                .collect(),
+            place: match place {
+                Some(Place::Resident) => "switch",
+                Some(Place::Moving) => "moving",
+                Some(Place::External | Place::Pending) | None => "helper",
+            }
+            .to_string(),
+            packets,
+        };
+        let shard = |(number, device): (usize, &ir_split::DeviceIndex)| FlowShard {
+            number: number as u32,
+            device: name(device.0 as usize),
+        };
+        PinnedApp {
+            name: app.clone(),
+            switch: name(switch.0 as usize),
+            is_automatic: self.app.popular().is_some(),
+            room: self.app.room() as u64,
+            resident: resident as u64,
+            moving: flows.numbers().get(&Place::Moving).copied().unwrap_or(0) as u64,
+            promoted: counters.promoted,
+            demoted: counters.evicted,
+            full: counters.full,
+            threshold: flows.threshold(),
+            flows: self.app.top(MOST_SHOWN).into_iter().map(flow).collect(),
+            shards: shards.iter().enumerate().map(shard).collect(),
+            writes: self.writes.done,
+            off: match &self.phase {
+                Phase::Off(why) => why.clone(),
+                _ => String::new(),
+            },
+        }
+    }
+
+    pub fn metrics(&self) -> Vec<Metric> {
+        let (counters, resident) = self.app.totals();
+        let of = |name, value| Metric::new(name, value).with("app", &self.app.name);
+        vec![
+            of("flows_at_switch", resident as u64),
+            of("flow_moves_total", counters.promoted).with("to", "switch"),
+            of("flow_moves_total", counters.evicted).with("to", "helper"),
+            of("flow_moves_full_total", counters.full),
+            of("flow_writes_total", self.writes.done),
+        ]
+    }
+}
+
+fn operate(device_id: u64, updates: Vec<Update>) -> Call {
+    Call::Operate(Box::new(WriteRequest { device_id, updates, ..WriteRequest::default() }))
+}

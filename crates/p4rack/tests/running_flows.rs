@@ -1,0 +1,617 @@
+//! Flows of a running rack: operators move them, controllers write entries, and each packet has the result of one device with the whole program.
+
+use crate::moves::apps::{APPS, compiled, flow, packet};
+use crate::moves::{HOSTS, entries, load, looked_up, text};
+use base_diag::SourceMap;
+use base_time::{Duration, Rng, Time};
+use control_writes::Write;
+use controller::{Ask, Call, DeviceId, Reply, Steer, Ticket};
+use dataplane_api::Device;
+use device::{Options, Switch};
+use device_control::{Boots, Channel, Direct, Event, Known, Maker, Passage, RackSwitch, Served, Splitter};
+use ir::{Name, Program};
+use p4rack::entries::Entries;
+use p4rack::rack::Racked;
+use p4rack::{flows, pinned};
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
+use p4runtime_proto::p4::v1::write_request::Atomicity;
+use p4runtime_proto::p4::v1::{
+    ForwardingPipelineConfig, MasterArbitrationUpdate, SetForwardingPipelineConfigRequest,
+    StreamMessageRequest, Uint128, Update, WriteRequest, stream_message_request::Update as Asked,
+    update::Type,
+};
+use p4runtime_proto::p4rack::v1::PinnedApp;
+use p4runtime_proto::p4rack::v1::steer_request::MoveFlow;
+use p4runtime_server::{Status, StreamId};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+const ELECTION: Option<Uint128> = Some(Uint128 { high: 0, low: 1 });
+
+/// A rack of one process with a controller, and a clock.
+struct Rig<C: Channel> {
+    rack: RackSwitch<C>,
+    now: Time,
+    tickets: u64,
+    replies: BTreeMap<Ticket, Reply>,
+    frames: Vec<(u32, Vec<u8>)>,
+}
+
+impl<C: Channel> Rig<C> {
+    fn new(racked: &Racked, channel: C) -> Rig<C> {
+        let app = &racked.apps[0];
+        let maker = Maker {
+            seed: 1,
+            drop_port: None,
+            own: Some(Arc::clone(&app.whole)),
+            keep_program: false,
+            retire: Arc::new(drop),
+            registry: netfn_registry::all(),
+            queue_depths: Arc::default(),
+            known: Known::default(),
+            boots: Boots::default(),
+            shares: false,
+            memory: u64::MAX,
+        };
+        let splitter = Splitter::new(maker, app.placement.clone());
+        let splitter =
+            splitter.with_parts(&app.whole, (app.parts.clone(), app.texts.clone())).expect("it is split");
+        let flows = flows::app_flows(racked, 0).unwrap_or_else(|found| panic!("{found:#?}"));
+        let rack = RackSwitch::new(splitter, 1, 0, None, channel).with_flows(flows);
+        let (replies, frames) = (BTreeMap::new(), vec![]);
+        let mut rig = Rig { rack, now: Time::ZERO, tickets: 0, replies, frames };
+        let updates = device_control::updates(app.entries.writes(), &app.whole).expect("P4Runtime has them");
+        let started = rig.call(Call::Start(Box::default(), updates));
+        assert_eq!(rig.wait_for(started), Ok(()));
+        let update = MasterArbitrationUpdate { device_id: 1, election_id: ELECTION, ..Default::default() };
+        let hello = StreamMessageRequest { update: Some(Asked::Arbitration(update)) };
+        let events = rig.rack.message(rig.now, StreamId(1), &hello);
+        rig.take(events);
+        rig
+    }
+
+    fn take(&mut self, events: Vec<Event>) {
+        for event in events {
+            match event {
+                Event::Reply(ticket, reply) => drop(self.replies.insert(ticket, reply)),
+                Event::Frame(port, frame) => self.frames.push((port, frame)),
+                _ => {}
+            }
+        }
+        while self.rack.is_busy() {
+            let events = self.rack.go_on(self.now);
+            self.take(events);
+        }
+    }
+
+    fn call(&mut self, call: Call) -> Ticket {
+        self.tickets += 1;
+        let events = self.rack.call(self.now, Ticket(self.tickets), call);
+        self.take(events);
+        Ticket(self.tickets)
+    }
+
+    /// Time passes until something is due, at most this long.
+    fn pass(&mut self, most: Duration) {
+        let due = self.rack.deadline().unwrap_or(self.now + most);
+        self.now = due.max(self.now).min(self.now + most);
+        let events = self.rack.tick(self.now);
+        self.take(events);
+    }
+
+    fn is_over(&self, ticket: Ticket) -> bool {
+        self.replies.contains_key(&ticket)
+    }
+
+    fn wait_for(&mut self, ticket: Ticket) -> Result<(), Status> {
+        for _ in 0..100_000 {
+            match self.replies.remove(&ticket) {
+                Some(Reply::Done(how)) => return how,
+                Some(other) => panic!("{other:?}"),
+                None => self.pass(Duration::from_s(60)),
+            }
+        }
+        panic!("no reply");
+    }
+
+    fn done(&mut self, call: Call) -> Result<(), Status> {
+        let ticket = self.call(call);
+        self.wait_for(ticket)
+    }
+
+    /// What leaves when a frame comes.
+    fn frame(&mut self, port: u32, frame: &[u8]) -> Vec<(u32, Vec<u8>)> {
+        let events = self.rack.frame(self.now, port, frame);
+        self.take(events);
+        let mut left = std::mem::take(&mut self.frames);
+        left.retain(|(port, _)| *port < HOSTS);
+        left
+    }
+
+    fn app(&self) -> PinnedApp {
+        let mut apps = self.rack.show().pinned_apps;
+        assert_eq!(apps.len(), 1);
+        apps.remove(0)
+    }
+
+    fn metric(&mut self, name: &str) -> u64 {
+        let all = self.rack.metrics();
+        all.iter().filter(|metric| metric.name == name).map(|metric| metric.value).sum()
+    }
+}
+
+fn move_flow(app: &str, key: BTreeMap<String, String>, to_switch: bool) -> Call {
+    Call::Steer(None, Steer::MoveFlow(MoveFlow { app: app.to_string(), key, to_switch }))
+}
+
+fn write(updates: Vec<Update>, atomicity: Atomicity) -> Call {
+    let request = WriteRequest {
+        device_id: 1,
+        election_id: ELECTION,
+        updates,
+        atomicity: atomicity.into(),
+        ..WriteRequest::default()
+    };
+    Call::Write(Box::new(request))
+}
+
+/// Loses some of the writes to agents, or their answers, once it has a source of chance.
+#[derive(Default)]
+struct Lossy(Option<Rng>);
+
+impl Channel for Lossy {
+    fn pass(&mut self, _: DeviceId, ask: &Ask) -> Passage {
+        match (ask, self.0.as_mut().map(|rng| rng.below(20))) {
+            (Ask::Write(_), Some(0)) => Passage::AskLost,
+            (Ask::Write(_), Some(1)) => Passage::AnswerLost,
+            _ => Passage::Through,
+        }
+    }
+}
+
+/// A rack with random entries, packets, and their flows.
+struct Scene {
+    racked: Racked,
+    whole: Arc<Program>,
+    there: Vec<Write<Name>>,
+    known: Vec<(u32, Vec<u8>)>,
+    keys: Vec<BTreeMap<String, String>>,
+    name: String,
+}
+
+impl Scene {
+    fn new(app: usize, seed: u64, rng: &mut Rng) -> Scene {
+        let mut racked =
+            load(&text(app, 4 + rng.below(8) as u32, rng), &format!("running-{}-{seed}", APPS[app].0));
+        let whole = Arc::new(compiled(APPS[app].1));
+        let interpreter = || ir_interp::switch(Arc::clone(&whole), Options::default()).expect("it runs");
+        let mut alone = interpreter();
+        let mut there = entries(&whole, rng);
+        there.retain(|write| alone.write(write, Time::ZERO).is_ok());
+        let known: Vec<(u32, Vec<u8>)> =
+            (0..20).map(|_| (rng.below(HOSTS.into()) as u32, packet(rng))).collect();
+        for (port, frame) in &known {
+            looked_up(&whole, (*port, frame), &mut alone, &mut there, rng);
+        }
+        let copied = racked.apps[0].pinned.clone().expect("it is pinned");
+        racked.apps[0].entries = pinned::with_copies(Entries::of(there.clone()), &copied);
+        let unpinned = racked.apps[0].unpinned.as_mut().expect("it is pinned");
+        unpinned.fill(&there, &copied);
+        let keys = unpinned.keys.clone();
+        let flow_of = |(port, frame): &(u32, Vec<u8>)| {
+            let mut probe = interpreter();
+            probe.set_trace(true);
+            probe.process(*port, frame, Time::ZERO);
+            let parts = keys.key.parts.iter().zip(flow(&keys, *port, &probe.take_trace()));
+            parts.map(|(part, value)| (part.name.to_string(), value.to_biguint().to_string())).collect()
+        };
+        let keys = known.iter().map(flow_of).collect();
+        let name = racked.rack.apps[0].name.value.clone();
+        Scene { racked, whole, there, known, keys, name }
+    }
+
+    /// One device with the program and its entries.
+    fn alone(&self) -> Switch {
+        let mut alone = ir_interp::switch(Arc::clone(&self.whole), Options::default()).expect("it runs");
+        self.there.iter().for_each(|write| alone.write(write, Time::ZERO).expect("it could before"));
+        alone
+    }
+}
+
+/// What leaves one device.
+fn of(alone: &mut Switch, port: u32, frame: &[u8]) -> Vec<(u32, Vec<u8>)> {
+    let left = alone.process(port, frame, Time::ZERO).into_iter().map(|out| (out.port, out.frame));
+    left.filter(|(port, _)| *port < HOSTS).collect()
+}
+
+/// A change of one entry of the program's tables.
+fn change(program: &Program, there: &[Write<Name>], number: i64, rng: &mut Rng) -> (Write<Name>, Type) {
+    let Some(Write::Entry { table, mut key, to, count }) = entries(program, rng).pop() else {
+        unreachable!()
+    };
+    if key.priority > 0 {
+        key.priority = 1000 + number;
+    }
+    let is_known = |write: &&Write<Name>| matches!(write, Write::Entry { table: t, key: k, .. } if *t == table && *k == key);
+    let known = there.iter().find(is_known).cloned();
+    let some = (!there.is_empty() && rng.chance(1, 2)).then(|| there[rng.index(there.len())].clone());
+    match (known, some) {
+        (None, None) => (Write::Entry { table, key, to, count }, Type::Insert),
+        (Some(_), _) if rng.chance(1, 2) => (Write::Entry { table, key, to, count }, Type::Modify),
+        (_, Some(other)) | (Some(other), None) => {
+            let Write::Entry { table, key, .. } = other else { unreachable!() };
+            (Write::Entry { table, key, to: None, count }, Type::Delete)
+        }
+    }
+}
+
+fn update(program: &Program, write: &Write<Name>, kind: Type, there: &[Write<Name>]) -> Update {
+    let mut write = write.clone();
+    if let Write::Entry { table, key, to: to @ None, .. } = &mut write {
+        let same = there.iter().find_map(|known| match known {
+            Write::Entry { table: t, key: k, to, .. } if t == table && k == key => to.clone(),
+            _ => None,
+        });
+        *to = same;
+    }
+    let mut updates = device_control::updates(&[write], program).expect("P4Runtime has it");
+    updates[0].set_type(kind);
+    updates.remove(0)
+}
+
+#[derive(Default, Debug)]
+struct Outcome {
+    /// Packets of which it is known where they were processed, and those at the switch among them.
+    looked: u64,
+    at_switch: u64,
+    moved: u64,
+    refused: u64,
+    writes: u64,
+    packets: u64,
+}
+
+impl Outcome {
+    fn add(&mut self, other: Outcome) {
+        self.looked += other.looked;
+        self.at_switch += other.at_switch;
+        self.moved += other.moved;
+        self.refused += other.refused;
+        self.writes += other.writes;
+        self.packets += other.packets;
+    }
+}
+
+/// A rack with moves and writes at random moments, beside one device.
+fn trial<C: Channel>(
+    app: usize,
+    seed: u64,
+    channel: C,
+    lose: impl FnOnce(&mut C),
+    is_exact: bool,
+) -> Outcome {
+    let mut rng = Rng::new(seed).split(APPS[app].0);
+    let scene = Scene::new(app, seed, &mut rng);
+    let (mut before, mut after) = (scene.alone(), scene.alone());
+    let mut rig = Rig::new(&scene.racked, channel);
+    lose(&mut rig.rack.channel);
+    let copied = scene.racked.apps[0].pinned.clone().expect("it is pinned");
+    let Scene { racked, whole, mut there, known, keys, name } = scene;
+    let mut outcome = Outcome::default();
+    let mut moves = vec![];
+    // The write under way: its ticket, what it does, and what there is after it.
+    let mut writing: Option<(Ticket, Write<Name>)> = None;
+    for step in 0..600i64 {
+        match rng.below(10) {
+            0 | 1 => {
+                let key = keys[rng.index(keys.len())].clone();
+                moves.push(rig.call(move_flow(&name, key, rng.chance(2, 3))));
+            }
+            2 if writing.is_none() => {
+                let (changed, kind) = change(&whole, &there, step, &mut rng);
+                if after.write(&changed, Time::ZERO).is_err() {
+                    continue;
+                }
+                let update = update(&racked.apps[0].whole, &changed, kind, &there);
+                let how =
+                    [Atomicity::ContinueOnError, Atomicity::RollbackOnError, Atomicity::DataplaneAtomic];
+                writing = Some((rig.call(write(vec![update], how[rng.index(3)])), changed));
+            }
+            3 => rig.pass(Duration::from_ms(1 + rng.below(30))),
+            _ => {
+                let (port, frame) = known[rng.index(known.len())].clone();
+                // Metrics take long.
+                let hops = (step % 8 == 0).then(|| rig.metric("hand_overs_total"));
+                let left = rig.frame(port, &frame);
+                if let Some(hops) = hops {
+                    outcome.at_switch += u64::from(rig.metric("hand_overs_total") == hops);
+                    outcome.looked += 1;
+                }
+                outcome.packets += 1;
+                let wanted = [of(&mut before, port, &frame), of(&mut after, port, &frame)];
+                assert!(
+                    wanted.contains(&left),
+                    "{} seed {seed} step {step}: {left:02x?}\nwanted {wanted:02x?}",
+                    APPS[app].0
+                );
+            }
+        }
+        if let Some((ticket, changed)) = writing.take_if(|(ticket, _)| rig.is_over(*ticket)) {
+            assert_eq!(rig.wait_for(ticket), Ok(()), "{changed:?}");
+            outcome.writes += 1;
+            apply(&changed, &mut before, &mut there);
+        }
+    }
+    if let Some((ticket, changed)) = writing {
+        assert_eq!(rig.wait_for(ticket), Ok(()), "{changed:?}");
+        apply(&changed, &mut before, &mut there);
+    }
+    for ticket in moves {
+        match rig.wait_for(ticket) {
+            Ok(()) => outcome.moved += 1,
+            Err(status) => {
+                assert!([Code::Aborted, Code::FailedPrecondition].contains(&status.code), "{status:?}");
+                outcome.refused += 1;
+            }
+        }
+    }
+    if is_exact {
+        let states: Vec<_> = rig.rack.devices().map(|target| target.switch().state()).collect();
+        let wanted = before.state();
+        for copy in &copied.objects {
+            let all = states
+                .iter()
+                .flat_map(|state| [&copy.original, &copy.resident].map(|name| state.get(name.as_str())));
+            let sum = all.flatten().fold(vec![], |sum, one| device::add_counts(&sum, one));
+            let wanted = device::add_counts(&wanted[copy.original.as_str()], &[]);
+            assert_eq!(sum, wanted, "{} seed {seed}: counts of `{}`", APPS[app].0, copy.original);
+        }
+    }
+    // Nothing is left at the switch.
+    for key in keys {
+        let _ = rig.done(move_flow(&name, key, false));
+    }
+    for _ in 0..100_000 {
+        let shown = rig.app();
+        if shown.resident + shown.moving == 0 {
+            break;
+        }
+        rig.pass(Duration::from_ms(1000));
+    }
+    let shown = rig.app();
+    assert_eq!((shown.resident, shown.moving), (0, 0), "{shown:?}");
+    outcome
+}
+
+/// The write is done.
+fn apply(changed: &Write<Name>, before: &mut Switch, there: &mut Vec<Write<Name>>) {
+    before.write(changed, Time::ZERO).expect("the other one could");
+    let Write::Entry { table, key, to, .. } = changed else { unreachable!() };
+    there.retain(|known| !matches!(known, Write::Entry { table: t, key: k, .. } if t == table && k == key));
+    if to.is_some() {
+        there.push(changed.clone());
+    }
+}
+
+fn seeds(few: u64, many: u64) -> u64 {
+    if std::env::var_os("P4RACK_ALL").is_some() { many } else { few }
+}
+
+#[test]
+fn packets_have_the_results_of_one_device_while_flows_move_and_controllers_write() {
+    for (app, (name, _)) in APPS.iter().enumerate() {
+        let mut sum = Outcome::default();
+        for seed in 0..seeds(2, 300) {
+            sum.add(trial(app, seed, Direct, |_| (), true));
+            let lose = |channel: &mut Lossy| channel.0 = Some(Rng::new(seed));
+            sum.add(trial(app, seed, Lossy::default(), lose, false));
+        }
+        println!("{name}: {sum:?}");
+        assert!(sum.at_switch * 10 > sum.looked && sum.moved > 100 && sum.writes > 50, "{name}: {sum:?}");
+    }
+}
+
+/// A rack of the firewall, one device, and a packet of a flow at a helper that leaves, with its place among the known ones.
+fn firewall() -> (Rig<Direct>, Scene, Switch, usize) {
+    let mut rng = Rng::new(4);
+    let scene = Scene::new(1, 1000, &mut rng);
+    let (mut rig, mut alone) = (Rig::new(&scene.racked, Direct), scene.alone());
+    let goes = |at: &usize| {
+        let (port, frame) = &scene.known[*at];
+        !of(&mut alone, *port, frame).is_empty() && !rig.frame(*port, frame).is_empty() && {
+            let hops = rig.metric("hand_overs_total");
+            rig.frame(*port, frame);
+            rig.metric("hand_overs_total") > hops
+        }
+    };
+    let at = (0..scene.known.len()).find(goes).expect("one of them leaves");
+    let alone = scene.alone();
+    (rig, scene, alone, at)
+}
+
+fn is_at_switch(rig: &mut Rig<Direct>, (port, frame): &(u32, Vec<u8>)) -> bool {
+    let hops = rig.metric("hand_overs_total");
+    rig.frame(*port, frame);
+    rig.metric("hand_overs_total") == hops
+}
+
+#[test]
+fn an_operator_moves_a_flow_and_sees_it() {
+    let (mut rig, scene, _, at) = firewall();
+    let (packet, key) = (&scene.known[at], scene.keys[at].clone());
+    assert!(!is_at_switch(&mut rig, packet));
+    assert_eq!(rig.done(move_flow(&scene.name, key.clone(), true)), Ok(()));
+    assert!(is_at_switch(&mut rig, packet));
+    let shown = rig.app();
+    assert_eq!((shown.resident, shown.promoted, shown.demoted, shown.off.as_str()), (1, 1, 0, ""));
+    let flow = &shown.flows[0];
+    assert_eq!(flow.place, "switch");
+    let shown_key: BTreeMap<String, String> =
+        flow.key.iter().map(|part| (part.name.clone(), part.value.clone())).collect();
+    // What is shown is what can be asked for.
+    assert_eq!(rig.done(move_flow(&scene.name, shown_key, false)), Ok(()));
+    assert!(!is_at_switch(&mut rig, packet));
+    assert_eq!(
+        (rig.app().resident, rig.metric("flow_moves_total"), rig.metric("flows_at_switch")),
+        (0, 2, 0)
+    );
+    let shards = rig.app().shards;
+    assert!(shards.len() >= 2 && shards.iter().any(|shard| shard.device == "nic2"), "{shards:?}");
+}
+
+#[test]
+fn moves_that_cannot_be_say_why() {
+    let (mut rig, scene, _, at) = firewall();
+    let mut refused = |app: &str, key: &[(&str, &str)], to_switch: bool| {
+        let key = key.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+        let status = rig.done(move_flow(app, key, to_switch)).expect_err("it cannot be");
+        format!("{:?}: {}", status.code, status.message)
+    };
+    let has = |told: String, all: &[&str]| assert!(all.iter().all(|part| told.contains(part)), "{told}");
+    has(refused("other", &[], true), &["NotFound", "no app `other`", &scene.name]);
+    has(
+        refused(&scene.name, &[("ipv4.sorc", "1")], true),
+        &["InvalidArgument", "`ipv4.sorc` is no part", "hdr.ipv4.src"],
+    );
+    has(refused(&scene.name, &[("ingress_port", "512")], true), &["InvalidArgument", "it has 9 bits"]);
+    has(refused(&scene.name, &[("ipv4.src", "everywhere")], true), &["not a value of `hdr.ipv4.src`"]);
+    has(
+        refused(&scene.name, &[("ipv4.src", "1.2.3.4")], false),
+        &["FailedPrecondition", "not at the switch"],
+    );
+    // A controller that is not the primary may not.
+    let flow = MoveFlow { app: scene.name.clone(), key: scene.keys[at].clone(), to_switch: true };
+    let status =
+        rig.done(Call::Steer(Some(Uint128 { high: 0, low: 7 }), Steer::MoveFlow(flow))).expect_err("no");
+    assert_eq!(status.code, Code::PermissionDenied, "{status:?}");
+    assert_eq!(rig.app().promoted, 0);
+}
+
+/// The table with this name, and an update of it.
+fn named(scene: &Scene, name: &str) -> u32 {
+    let info = p4info::p4info(&scene.racked.apps[0].whole).expect("it has one");
+    let tables = info.tables.iter().filter_map(|table| table.preamble.as_ref());
+    tables.filter(|table| table.name.ends_with(name)).map(|table| table.id).next().expect("there is one")
+}
+
+#[test]
+fn writes_that_flows_cannot_follow_are_refused_whole() {
+    let (mut rig, scene, mut alone, at) = firewall();
+    assert_eq!(rig.done(move_flow(&scene.name, scene.keys[at].clone(), true)), Ok(()));
+    let whole = &scene.racked.apps[0].whole;
+    let entry = scene.there.iter().find(|write| matches!(write, Write::Entry { table, .. } if table.ends_with("outbound") || table.ends_with("inbound")));
+    let entry = entry.expect("there is one").clone();
+    let good = update(whole, &entry, Type::Delete, &scene.there);
+    let of_table = |id: u32, is_default: bool| {
+        let mut update = good.clone();
+        if let Some(p4runtime_proto::p4::v1::entity::Entity::TableEntry(entry)) =
+            update.entity.as_mut().and_then(|e| e.entity.as_mut())
+        {
+            entry.table_id = id;
+            entry.is_default_action = is_default;
+        }
+        update.set_type(Type::Modify);
+        update
+    };
+    let mut told = |updates: Vec<Update>, how: Atomicity| {
+        let status = rig.done(write(updates, how)).expect_err("it cannot be");
+        let codes: Vec<i32> = status.details.iter().map(|error| error.canonical_code).collect();
+        (status.message, codes)
+    };
+    let own = of_table(named(&scene, "flow_manager"), false);
+    let (why, codes) = told(vec![good.clone(), own.clone()], Atomicity::RollbackOnError);
+    assert!(why.contains("is written by moves of flows alone") && why.contains("ctl promote"), "{why}");
+    assert_eq!(codes, [Code::Aborted as i32, Code::PermissionDenied as i32]);
+    let default = of_table(named(&scene, "outbound"), true);
+    let (why, codes) = told(vec![default], Atomicity::ContinueOnError);
+    assert!(why.contains("the default action of") && why.contains("cannot change while flows move"), "{why}");
+    assert_eq!(codes, [Code::Unimplemented as i32]);
+    let (why, _) = told(vec![good.clone(), good.clone()], Atomicity::DataplaneAtomic);
+    assert!(why.contains("DATAPLANE_ATOMIC"), "{why}");
+    // The second deletion fails: neither is done.
+    let (why, codes) = told(vec![good.clone(), good.clone()], Atomicity::RollbackOnError);
+    assert_eq!(codes, [Code::Aborted as i32, Code::NotFound as i32], "{why}");
+    let (port, frame) = &scene.known[at];
+    assert_eq!(rig.frame(*port, frame), of(&mut alone, *port, frame));
+    // One by one, the first is done.
+    let mut told = |updates: Vec<Update>, how: Atomicity| {
+        let status = rig.done(write(updates, how)).expect_err("it cannot be");
+        status.details.iter().map(|error| error.canonical_code).collect::<Vec<i32>>()
+    };
+    let codes = told(vec![good.clone(), own, good.clone()], Atomicity::ContinueOnError);
+    assert_eq!(codes, [0, Code::PermissionDenied as i32, Code::NotFound as i32]);
+    let Write::Entry { table, key, .. } = entry else { unreachable!() };
+    alone.write(&Write::Entry { table, key, to: None, count: None }, Time::ZERO).expect("it is there");
+    for (port, frame) in &scene.known {
+        assert_eq!(rig.frame(*port, frame), of(&mut alone, *port, frame));
+    }
+}
+
+fn config(program: &Program, text: &str) -> ForwardingPipelineConfig {
+    ForwardingPipelineConfig {
+        p4info: Some(p4info::p4info(program).expect("it has one")),
+        p4_device_config: text.as_bytes().to_vec(),
+        ..ForwardingPipelineConfig::default()
+    }
+}
+
+fn set_config(action: Action, config: Option<ForwardingPipelineConfig>) -> Call {
+    let request = SetForwardingPipelineConfigRequest {
+        device_id: 1,
+        election_id: ELECTION,
+        action: action.into(),
+        config,
+        ..SetForwardingPipelineConfigRequest::default()
+    };
+    Call::SetConfig(Box::new(request))
+}
+
+/// A controller that begins pushes the program, saved first or not, and writes all its entries. Copies of whole tables follow.
+#[test]
+fn a_controller_that_pushes_the_program_finds_flows_that_move() {
+    for saves in [false, true] {
+        let (mut rig, scene, mut alone, at) = firewall();
+        let key = || scene.keys[at].clone();
+        assert_eq!(rig.done(move_flow(&scene.name, key(), true)), Ok(()));
+        let first = if saves { Action::VerifyAndSave } else { Action::VerifyAndCommit };
+        assert_eq!(rig.done(set_config(first, Some(config(&scene.racked.apps[0].whole, "")))), Ok(()));
+        let whole = &scene.racked.apps[0].whole;
+        let updates: Vec<Update> =
+            scene.there.iter().map(|write| update(whole, write, Type::Insert, &scene.there)).collect();
+        assert_eq!(rig.done(write(updates, Atomicity::ContinueOnError)), Ok(()));
+        if saves {
+            assert_eq!(rig.done(set_config(Action::Commit, None)), Ok(()));
+        }
+        assert_eq!(rig.app().off, "");
+        assert_eq!(rig.done(move_flow(&scene.name, key(), true)), Ok(()));
+        assert!(is_at_switch(&mut rig, &scene.known[at]), "saved first: {saves}");
+        for (port, frame) in &scene.known {
+            assert_eq!(rig.frame(*port, frame), of(&mut alone, *port, frame), "saved first: {saves}");
+        }
+    }
+}
+
+/// Registers and counters begin anew, entries stay, and so does what is at the switch.
+#[test]
+fn after_a_reset_flows_come_to_the_switch_again() {
+    let (mut rig, scene, mut alone, at) = firewall();
+    assert_eq!(rig.done(move_flow(&scene.name, scene.keys[at].clone(), true)), Ok(()));
+    assert_eq!(rig.done(Call::Steer(None, Steer::Reset)), Ok(()));
+    rig.pass(Duration::from_ms(1));
+    assert!(is_at_switch(&mut rig, &scene.known[at]));
+    for (port, frame) in &scene.known {
+        assert_eq!(rig.frame(*port, frame), of(&mut alone, *port, frame));
+    }
+}
+
+#[test]
+fn another_program_has_no_flows_to_move() {
+    let (mut rig, scene, _, at) = firewall();
+    assert_eq!(rig.done(move_flow(&scene.name, scene.keys[at].clone(), true)), Ok(()));
+    let text = include_str!("programs/nothing.p4");
+    let other = compiler::reparse("nothing.p4", text, &mut SourceMap::new()).expect("it compiles");
+    assert_eq!(rig.done(set_config(Action::VerifyAndCommit, Some(config(&other, text)))), Ok(()));
+    let status = rig.done(move_flow(&scene.name, scene.keys[at].clone(), true)).expect_err("it has none");
+    assert!(status.message.contains("another program runs"), "{status:?}");
+    assert!(rig.app().off.contains("another program runs") && rig.app().resident == 0);
+}
