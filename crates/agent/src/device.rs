@@ -606,7 +606,7 @@ impl Owner {
             Heard::Superseded => {
                 warn!(device = device.0, "a controller that was started later controls the device")
             }
-            Heard::Answer(..) | Heard::Tells(_) | Heard::Counted(_) => {}
+            Heard::Answer(..) | Heard::Tells(_) | Heard::Counted(_) | Heard::Groups(_) => {}
         }
     }
 

@@ -17,7 +17,7 @@ use dataplane_ports::Lanes;
 pub use dataplane_ports::{Cable, PortError, PortKind, PortSpec, cable};
 use device::Owner;
 use device_control::{
-    AppFlows, Boots, Direct, Known, Maker, Metric, OneSwitch, RackGroup, RackSwitch, RemoteRack, Served,
+    AppFlows, Boots, Direct, Handlers, Known, Maker, Metric, OneSwitch, RackSwitch, RemoteRack, Served,
     Splitter,
 };
 use ir::Program;
@@ -86,6 +86,8 @@ pub struct Setup {
     pub seed: u64,
     /// The externs that the device offers.
     pub registry: dataplane_api::Registry,
+    /// Builds the handlers in C of programs that controllers push.
+    pub handlers: Option<Arc<Handlers>>,
     /// Only clients with this secret are served. `None`: a switch without a program keeps the secret of the first controller of a rack.
     pub secret: Option<Secret>,
     /// Secret shared with agents.
@@ -127,6 +129,7 @@ impl Setup {
             drop_port: None,
             seed: 1,
             registry: netfn_registry::all(),
+            handlers: None,
             secret: None,
             agents_secret: None,
             keep_program: false,
@@ -164,8 +167,6 @@ pub struct SplitProgram {
     pub updates: Vec<Update>,
     /// Time for which the state of a device with spares must be correct before the device is used again.
     pub hold_down: base_time::Duration,
-    /// Groups of servers whose members may change, where all devices run in this process.
-    pub groups: Vec<RackGroup>,
     /// Flows that move, where all devices run in this process.
     pub flows: Option<AppFlows>,
 }
@@ -363,7 +364,7 @@ fn owner(
     let audit = base_time::Duration::from_ns(u64::try_from(setup.audit.as_nanos()).unwrap_or(u64::MAX));
     // The owner runs all frames of a rack in one process, because a frame passes all devices at one time.
     let shares = matches!(setup.switch, Switch::One(_) | Switch::Filled(..));
-    let registry = setup.registry.clone();
+    let (registry, handlers) = (setup.registry.clone(), setup.handlers.clone());
     let queue_depths = Arc::clone(&setup.queue_depths);
     let drops = Arc::new(Drops::default());
     // A process cannot know earlier starts, so the time in seconds takes their place: two starts are more than a second apart.
@@ -378,6 +379,7 @@ fn owner(
             Arc::new(move |old| drops.retire(old))
         },
         registry: registry.clone(),
+        handlers: handlers.clone(),
         queue_depths: Arc::clone(&queue_depths),
         known: Known::default(),
         boots: boots.clone(),
@@ -405,10 +407,9 @@ fn owner(
             (Box::new(OneSwitch::new(maker(Some(program)), device_id, epoch, cpu_port)), Some(updates))
         }
         Switch::Rack(mut program) => {
-            let (groups, flows) = (std::mem::take(&mut program.groups), program.flows.take());
+            let flows = program.flows.take();
             let (splitter, updates) = splitter(*program, maker, true)?;
-            let rack = RackSwitch::new(splitter, device_id, epoch, cpu_port, Direct);
-            let rack = rack.with_groups(groups).with_flows(flows);
+            let rack = RackSwitch::new(splitter, device_id, epoch, cpu_port, Direct).with_flows(flows);
             if let Some(port) = ports.numbers().find(|port| rack.is_internal(*port)) {
                 return Err(failed(format!("port {port} leads to another device of the rack")));
             }
@@ -457,7 +458,7 @@ fn splitter(
     maker: impl FnOnce(Option<Arc<Program>>) -> Maker,
     runs_here: bool,
 ) -> Result<(Splitter, Vec<Update>), SetupError> {
-    let SplitProgram { whole, placement, made, updates, hold_down, groups: _, flows: _ } = program;
+    let SplitProgram { whole, placement, made, updates, hold_down, flows: _ } = program;
     let maker = maker(Some(Arc::clone(&whole)));
     let parts = made.0.iter().flatten().zip(made.1.iter().flatten()).filter(|_| runs_here);
     for (part, text) in parts {

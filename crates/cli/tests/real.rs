@@ -3,7 +3,8 @@
 #![allow(clippy::disallowed_methods)]
 
 use serde_json::Value;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read as _, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -15,6 +16,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 struct Rack {
     child: Child,
     answers: BufReader<ChildStdout>,
+    /// Its first answer.
+    record: Value,
 }
 
 fn command(place: &Path, args: &[&str]) -> Command {
@@ -49,9 +52,10 @@ impl Rack {
         let mut first = String::new();
         answers.read_line(&mut first).unwrap();
         if first.starts_with("{\"lab\"") || first.contains("\"ok\":true") {
-            return Some(Rack { child, answers });
+            let record = serde_json::from_str(&first).unwrap();
+            return Some(Rack { child, answers, record });
         }
-        std::io::Read::read_to_string(&mut answers, &mut first).unwrap();
+        answers.read_to_string(&mut first).unwrap();
         assert!(first.contains("sudo p4rack up --real"), "{first}");
         assert!(!child.wait().unwrap().success());
         None
@@ -174,4 +178,127 @@ fn agents_come_from_a_file_and_sockets_from_standard_input() {
     fails(&[&bridge[..], &["-i", "1@nope0"]].concat(), "there is no interface `nope0`");
     fails(&[&bridge[..], &["-i", "1@lo", "-i", "1@lo"]].concat(), "port 1 is given twice");
     fails(&[&bridge[..], &["-i", "1@lo", "-i", "2@lo"]].concat(), "`lo` is port 1 already");
+}
+
+/// TCP connections through a network address translation, each to a port of its own.
+const FLOWS: u16 = 16;
+
+/// Not a test: the far end of these connections (`server`), or the near end. Each near end writes to a file how many bytes have come back.
+#[test]
+#[ignore = "run by other tests, in a host's namespace"]
+fn tcp_flows() {
+    let Ok(role) = std::env::var("P4RACK_FLOWS") else { return };
+    let each = (7000..7000 + FLOWS).map(|port| {
+        let role = role.clone();
+        std::thread::spawn(move || match role.as_str() {
+            "server" => {
+                let listener = TcpListener::bind(("0.0.0.0", port)).unwrap();
+                for mut stream in listener.incoming().flatten() {
+                    std::thread::spawn(move || {
+                        let mut copy = stream.try_clone().unwrap();
+                        std::io::copy(&mut copy, &mut stream)
+                    });
+                }
+            }
+            _ => {
+                let file = |count: &str| std::fs::write(format!("flow-{port}"), count).unwrap();
+                let mut stream = (0..).find_map(|_| TcpStream::connect(("203.0.113.2", port)).ok()).unwrap();
+                for count in 1.. {
+                    let mut byte = [count as u8];
+                    let back = stream.write_all(&byte).and_then(|()| stream.read_exact(&mut byte));
+                    if back.is_err() || byte != [count as u8] {
+                        return file("broken");
+                    }
+                    file(&count.to_string());
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+            }
+        })
+    });
+    each.collect::<Vec<_>>().into_iter().for_each(|thread| drop(thread.join()));
+}
+
+/// Bytes that have come back on each connection; `None`: it is broken.
+fn flows(place: &Path) -> Vec<Option<u64>> {
+    let count = |port: u16| {
+        let text = std::fs::read_to_string(place.join(format!("flow-{port}"))).unwrap_or_default();
+        // A file that is just being written is empty.
+        if text == "broken" { None } else { Some(text.parse().unwrap_or(0)) }
+    };
+    (7000..7000 + FLOWS).map(count).collect()
+}
+
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let until = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < until, "{what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// A field of a server in `ctl group nat`: `s2  member  weight 1  512 buckets  3 flows ...`.
+fn server(place: &Path, address: &str, name: &str) -> (String, u64) {
+    let shown = command(place, &["ctl", "--addr", address, "group", "nat"]).output().unwrap();
+    let text = String::from_utf8_lossy(&shown.stdout).into_owned();
+    let line = text.lines().find_map(|line| line.trim().strip_prefix(name));
+    let words: Vec<&str> = line.unwrap_or_else(|| panic!("{text}")).split_whitespace().collect();
+    let flows = words.iter().position(|word| *word == "flows").unwrap();
+    (words[0].to_string(), words[flows - 1].parse().unwrap())
+}
+
+/// The handler in C of a source NAT on a group of agents, with real TCP: one server comes, one dies, and only its connections break.
+#[test]
+fn connections_through_a_group_of_agents_outlive_the_death_of_another_server() {
+    let place = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("real-group");
+    let _ = std::fs::remove_dir_all(&place);
+    std::fs::create_dir_all(&place).unwrap();
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/snat");
+    for file in ["snat.p4", "snat.c"] {
+        std::fs::copy(example.join(file), place.join(file)).unwrap();
+    }
+    std::fs::copy(example.join("group.toml"), place.join("hosts.toml")).unwrap();
+    let Some(mut rack) = Rack::start(&place) else { return };
+    let switches = rack.record["lab"]["switches"].as_array().unwrap();
+    let whole = switches.iter().find(|switch| switch["name"] == "rack").unwrap();
+    let address = whole["address"].as_str().unwrap().to_string();
+    for role in ["server", "client"] {
+        let test = std::env::current_exe().unwrap();
+        let test = test.display();
+        let run = format!(
+            "cd {}; P4RACK_FLOWS={role} {test} --ignored --exact real::tcp_flows >{role}.log 2>&1 &\n",
+            place.display()
+        );
+        std::fs::write(place.join(format!("{role}.sh")), run).unwrap();
+    }
+    assert!(rack.ask(&format!("net sh {}/server.sh", place.display())).0);
+    assert!(rack.ask(&format!("client sh {}/client.sh", place.display())).0);
+    let all = usize::from(FLOWS);
+    let all_grow = |before: &[Option<u64>]| {
+        let pairs = flows(&place).into_iter().zip(before.to_vec());
+        pairs.filter(|(now, before)| now.zip(*before).is_some_and(|(now, before)| now >= before + 20)).count()
+    };
+    wait_until("all connections carry data", || all_grow(&[Some(0); FLOWS as usize]) == all);
+    // A server comes: no connection notices.
+    assert!(
+        command(&place, &["ctl", "--addr", &address, "group", "nat", "add", "s3"])
+            .status()
+            .unwrap()
+            .success()
+    );
+    wait_until("s3 is a member", || server(&place, &address, "s3").0 == "member");
+    let before = flows(&place);
+    wait_until("all connections go on", || all_grow(&before) == all);
+    // A server dies: the connections of the others go on.
+    let at_s2 = server(&place, &address, "s2").1 as usize;
+    assert!((1..all).contains(&at_s2), "{at_s2} flows at s2");
+    killed(rack.process("s2"));
+    let before = flows(&place);
+    wait_until("the others' connections go on", || all_grow(&before) >= all - at_s2);
+    // It starts again, and is a member; connections can be made.
+    wait_until("s2 is a member again", || server(&place, &address, "s2").0 == "member");
+    let broken = flows(&place).iter().filter(|flow| flow.is_none()).count();
+    assert!(broken <= at_s2, "{broken} connections are broken, of {at_s2}");
+    rack.asked_until("iperf client net");
+    drop(rack.child.stdin.take());
+    rack.child.wait().unwrap();
 }

@@ -163,7 +163,7 @@ impl<B: Builder> Agent<B> {
                 effects.push(Effect::LetIn);
                 Ok(())
             }
-            Ask::Ports | Ask::Trace(_) => {
+            Ask::Ports | Ask::Trace(_) | Ask::ChangeGroup(_) => {
                 Err(Status::new(Code::Unimplemented, "who has the device runs its frames"))
             }
         };

@@ -5,7 +5,8 @@ use control_writes::PortCount;
 use p4runtime_proto::p4::v1::{
     DigestListAck, Entity, ForwardingPipelineConfig, PacketOut, StreamMessageResponse, Update,
 };
-use p4runtime_proto::p4rack::v1::{Hop, Metric, TraceRequest};
+use p4runtime_proto::p4rack::v1::steer_request::ChangeGroup;
+use p4runtime_proto::p4rack::v1::{Group, Hop, Metric, TraceRequest};
 use p4runtime_server::Status;
 use std::collections::BTreeMap;
 
@@ -52,6 +53,8 @@ pub enum Ask {
     Trace(TraceRequest),
     /// The running program and its entities.
     Holdings(Kinds),
+    /// A server of a group comes or goes; for the switch of the group, in another process.
+    ChangeGroup(ChangeGroup),
 }
 
 /// Kinds of entities to return.
@@ -106,4 +109,6 @@ pub enum Heard {
     Tells(StreamMessageResponse),
     /// Counters of the device.
     Counted(Vec<Metric>),
+    /// Groups of servers that the device leads packets to.
+    Groups(Vec<Group>),
 }

@@ -1,8 +1,10 @@
 //! Operators' requests to the whole rack: hold and admit frames, reset counts, move regions.
 
+use crate::ask::{Answer, Ask};
 use crate::call::Steer;
 use crate::config::exchange;
 use crate::part::{Planner, RegionMap};
+use crate::repair::reason;
 use crate::task::Shared;
 use crate::thresholds;
 use p4runtime_proto::google::rpc::Code;
@@ -50,9 +52,14 @@ pub(crate) async fn steer<P: Planner>(shared: &Shared<P>, steer: Steer) -> Resul
             state.edges.keep_out(at, ends, now)
         }
         Steer::SetThresholds(to) => thresholds::set(shared, &to).await,
-        Steer::ChangeGroup(_) => {
-            let why = "members of groups change in racks that one process runs";
-            Err(Status::new(Code::Unimplemented, why))
+        Steer::ChangeGroup(change) => {
+            // Groups are led to by the origin.
+            let origin = origin(shared)?;
+            match shared.ask(origin, Ask::ChangeGroup(change)).await {
+                Answer::Done => Ok(()),
+                Answer::Refused(status) => Err(status),
+                other => Err(Status::new(Code::Unavailable, reason(&other))),
+            }
         }
         Steer::MoveFlow(_) => {
             let why = "flows move in racks that one process runs";

@@ -55,6 +55,11 @@ impl Boot {
         Boot { earlier, args: args.collect() }
     }
 
+    /// Earlier starts.
+    pub fn earlier(&self) -> u32 {
+        self.earlier
+    }
+
     /// A write as the device does it.
     pub fn number(&self, write: &mut Write<Name>) {
         match write {

@@ -114,9 +114,10 @@ impl Maker {
         Some(Box::new(move || {
             let config =
                 ForwardingPipelineConfig { p4_device_config: text, ..ForwardingPipelineConfig::default() };
-            let compiled = maker
-                .program(&config)
-                .and_then(|(program, map)| KnownProgram::pushed(program, map, maker.shares));
+            let compiled = maker.program(&config).and_then(|(program, map)| {
+                let shares = maker.shares_program(&program);
+                KnownProgram::pushed(program, map, shares)
+            });
             maker.known.note(vec![(config.p4_device_config, compiled)]);
         }))
     }

@@ -4,6 +4,7 @@
 //! converts values to messages and back.
 
 mod agent_edges;
+mod agent_groups;
 mod app_flows;
 mod boot;
 mod change;
@@ -14,6 +15,7 @@ mod flow_moves;
 mod flow_writes;
 mod gate;
 mod group_control;
+mod group_show;
 mod known;
 mod live;
 mod metric;
@@ -23,7 +25,6 @@ mod plan;
 mod popular;
 mod rack;
 mod rack_flows;
-mod rack_groups;
 mod remote;
 mod running;
 mod served;
@@ -48,6 +49,7 @@ use std::sync::Arc;
 use target_native::{Engine, Shared};
 
 pub use agent_edges::AgentEdges;
+use agent_groups::SaidGroups;
 pub use app_flows::{AppFlows, FlowsOf, Promotion};
 use boot::Boot;
 pub use boot::Boots;
@@ -76,6 +78,9 @@ pub fn port_numbers(program: &ir::Program, drop_port: Option<u32>) -> PortNumber
     PortNumbers::of(program, drop_port.unwrap_or(p4_arch::v1model::DROP_PORT))
 }
 
+/// The externs for a program with handlers, which are built for it; or why they cannot be, as text.
+pub type Handlers = dyn Fn(&ir::Program) -> Result<Registry, String> + Send + Sync;
+
 /// Builds switches from configurations whose `p4_device_config` is the text of a P4-16 program.
 #[derive(Clone)]
 pub struct Maker {
@@ -91,6 +96,8 @@ pub struct Maker {
     pub queue_depths: Arc<QueueDepths>,
     /// The externs of the user's own that there are.
     pub registry: Registry,
+    /// The same with the handlers in C of a program that a controller has pushed, if the device can build them.
+    pub handlers: Option<Arc<Handlers>>,
     /// Machine code that has been generated before.
     pub known: Known,
     /// Starts of the device so far.
@@ -120,6 +127,8 @@ pub struct Controlled {
     boot: Boot,
     /// Edges with spares of which this device is the sender; the running program no longer contains them.
     edges: Vec<SentEdge>,
+    /// Groups of servers that its program says.
+    groups: SaidGroups,
 }
 
 impl Controlled {
@@ -131,6 +140,16 @@ impl Controlled {
     /// Edges with spares of its program.
     pub fn edges(&self) -> &[SentEdge] {
         &self.edges
+    }
+
+    /// Groups of servers that its program says.
+    fn groups(&self) -> &SaidGroups {
+        &self.groups
+    }
+
+    /// Earlier starts of the device.
+    fn starts(&self) -> u32 {
+        self.boot.earlier()
     }
 
     /// Refuses a change now and then, as a device that breaks would: each number says how many are done before.
@@ -180,6 +199,26 @@ impl Maker {
         })?;
         Ok((program, map))
     }
+
+    /// The externs for a program.
+    fn registry_for(&self, program: &ir::Program) -> Result<Registry, Status> {
+        let wanted = ir_handlers::handlers(program);
+        let missing = wanted.iter().find(|(_, handler)| self.registry.value(&handler.name).is_none());
+        let Some((_, missing)) = missing else { return Ok(self.registry.clone()) };
+        let refused = |why: String| Status::new(Code::InvalidArgument, why);
+        match &self.handlers {
+            Some(handlers) => handlers(program).map_err(refused),
+            None => Err(refused(format!(
+                "the handler `{}` is not on this device: start it with `--handlers FILE.c`",
+                missing.name
+            ))),
+        }
+    }
+
+    /// True if workers on other threads run frames with a program. Frames of a group pass one front, in order.
+    fn shares_program(&self, program: &ir::Program) -> bool {
+        self.shares && !SaidGroups::of_program(program).is_any()
+    }
 }
 
 fn refusal(what: &str, problems: &[Diagnostic]) -> Status {
@@ -209,20 +248,20 @@ impl Builder for Maker {
             None => self.program(config)?,
         };
         few_externs(&program)?;
-        let edges = SentEdge::of_program(&program);
+        let (edges, groups) = (SentEdge::of_program(&program), SaidGroups::of_program(&program));
         let offered = offered(&program).map_err(|problems| refusal("the program has no P4Info", &problems));
         let Offered { info, plain, numbers, initial } = offered?;
         agrees(config, &info)?;
         room(&plain, self.memory)?;
         let mut options = Options {
-            registry: self.registry.clone(),
+            registry: self.registry_for(&program)?,
             seed: self.seed,
             queue_depths: Arc::clone(&self.queue_depths),
             ..Options::default()
         };
         options.drop_port = self.drop_port.unwrap_or(options.drop_port);
         let cannot = |problems: Vec<Diagnostic>| refusal("the program cannot run", &problems);
-        let running = match (self.shares, &known) {
+        let running = match (self.shares_program(&program), &known) {
             (true, Some(known)) => Running::share(Shared::of(&known.code, options).map_err(cannot)?),
             (true, None) => Running::share(Shared::new(&program, options).map_err(cannot)?),
             (false, known) => {
@@ -244,6 +283,7 @@ impl Builder for Maker {
             map,
             token: Arc::default(),
             edges,
+            groups,
         };
         Ok(Built { target, info, plain, numbers, initial, memory: self.memory })
     }

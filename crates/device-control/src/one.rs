@@ -1,6 +1,7 @@
 //! A single device under P4Runtime.
 
 use super::agent_edges::AgentEdges;
+use super::agent_groups::AgentGroups;
 use super::gate::Gate;
 use super::{Answers, Event, Maker, Metric, PORT_RECEIVED, PORT_SENT, Served, metric};
 use base_time::Time;
@@ -32,6 +33,8 @@ pub struct OneSwitch {
     down: BTreeSet<u32>,
     /// Edges with spares of the program that runs.
     edges: AgentEdges,
+    /// Groups of servers of the program that runs.
+    groups: AgentGroups,
     /// Frames by ports that the program's architecture cannot number.
     unfit: u64,
     /// Ticket of the write that runs in slices.
@@ -57,6 +60,7 @@ impl OneSwitch {
             ports: BTreeMap::new(),
             down: BTreeSet::new(),
             edges: AgentEdges::default(),
+            groups: AgentGroups::default(),
             unfit: 0,
             writing: None,
             replacing: None,
@@ -93,7 +97,8 @@ impl OneSwitch {
     /// Runs a frame; frames sent on the CPU port are for the controllers.
     fn run(&mut self, now: Time, port: u32, frame: &[u8]) -> Vec<Event> {
         let Some(target) = self.server.target() else { return vec![] };
-        let frames = target.process(port, frame, now);
+        let mut frames = self.groups.follow(target, now);
+        frames.extend(self.groups.process(target, port, frame, now));
         frames.into_iter().flat_map(|out| self.leave(now, out.port, out.frame)).collect()
     }
 
@@ -128,7 +133,8 @@ impl OneSwitch {
                 let why = "this is a single device: it has no plan to replace";
                 return Some(Err(Status::new(Code::Unimplemented, why)));
             }
-            Steer::KeepOut { .. } | Steer::SetThresholds(_) | Steer::ChangeGroup(_) | Steer::MoveFlow(_) => {
+            Steer::ChangeGroup(change) => return Some(self.groups.change(&change, now)),
+            Steer::KeepOut { .. } | Steer::SetThresholds(_) | Steer::MoveFlow(_) => {
                 let why = "this is a single device: ask the controller of the rack";
                 return Some(Err(Status::new(Code::Unimplemented, why)));
             }
@@ -427,7 +433,8 @@ impl Served for OneSwitch {
             events.extend(self.run(now, port, &tick));
         }
         if let Some(target) = self.server.target() {
-            let frames = target.run_timers(now);
+            let mut frames = self.groups.follow(target, now);
+            frames.extend(self.groups.tick(target, now));
             events.extend(frames.into_iter().flat_map(|out| self.leave(now, out.port, out.frame)));
         }
         let outputs = self.server.tick(now);
@@ -436,7 +443,7 @@ impl Served for OneSwitch {
     }
 
     fn deadline(&mut self) -> Option<Time> {
-        let timers = self.server.target().and_then(|target| target.switch().deadline());
+        let timers = self.server.target().and_then(|target| self.groups.deadline(target));
         let due = [timers, self.server.deadline(), self.held.deadline(), self.edges.deadline()];
         due.into_iter().flatten().min()
     }
@@ -450,14 +457,21 @@ impl Served for OneSwitch {
         let name = format!("device {}", self.server.device());
         let device = Device { name, is_origin: true, ..Device::default() };
         let clients = self.server.clients();
-        ShowResponse { state: state as i32, devices: vec![device], clients, ..ShowResponse::default() }
+        let groups = self.groups.show();
+        ShowResponse {
+            state: state as i32,
+            devices: vec![device],
+            clients,
+            groups,
+            ..ShowResponse::default()
+        }
     }
 
     fn metrics(&mut self) -> Vec<Metric> {
         let mut all = self.server.store().map(metric::tables).unwrap_or_default();
         if let Some(target) = self.server.target() {
             let switch = target.view();
-            let counters = switch.counters();
+            let counters = self.groups.counters().unwrap_or_else(|| switch.counters());
             all.push(Metric::new("frames_received_total", counters.received));
             all.push(Metric::new("frames_sent_total", counters.sent));
             all.extend(metric::drops(counters, None));

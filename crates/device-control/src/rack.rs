@@ -2,12 +2,11 @@
 //!
 //! Frames pass links and devices at one moment, so that none is inside while the controller works.
 
+use super::agent_groups::AgentGroups;
 use super::gate::Gate;
+use super::group_show::no_group;
 use super::rack_flows::RackFlows;
-use super::rack_groups::{self, RackGroups};
-use super::{
-    Answers, AppFlows, Controlled, Event, GroupStep, Maker, Metric, RackGroup, Served, Splitter, metric, show,
-};
+use super::{Answers, AppFlows, Controlled, Event, Maker, Metric, Served, Splitter, metric, show};
 use base_time::{Duration, Time};
 use controller::{
     Agent, Answer, Ask, AskId, Call, Controller, DeviceId, Effect, Output, Reply, Steer, Ticket, Timing,
@@ -16,7 +15,8 @@ use controller::{
 use dataplane_api::{Device, Output as Leaving};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{Entity, StreamMessageRequest};
-use p4runtime_proto::p4rack::v1::ShowResponse;
+use p4runtime_proto::p4rack::v1::steer_request::ChangeGroup;
+use p4runtime_proto::p4rack::v1::{Group, ShowResponse};
 use p4runtime_server::{SLICE, Status, StreamId};
 use state_journal::Batch;
 use std::collections::{BTreeSet, VecDeque};
@@ -96,8 +96,8 @@ pub struct RackSwitch<C> {
     asks: VecDeque<(DeviceId, Option<AskId>, Ask)>,
     /// An agent that does a long write in slices.
     working: Option<Working>,
-    /// Groups of servers.
-    groups: RackGroups,
+    /// Groups of servers, by device.
+    groups: Vec<AgentGroups>,
     /// Flows that move.
     flows: Option<RackFlows>,
     /// The connection to the agents.
@@ -151,17 +151,11 @@ impl<C: Channel> RackSwitch<C> {
             counters: RackCounters::default(),
             asks: VecDeque::new(),
             working: None,
-            groups: RackGroups::default(),
+            groups: placement.devices.iter().map(|_| AgentGroups::default()).collect(),
             flows: None,
             controller: Controller::new(splitter, device, epoch_ns, TIMING),
             channel,
         }
-    }
-
-    /// The same with groups of servers, whose members may change.
-    #[must_use]
-    pub fn with_groups(self, groups: Vec<RackGroup>) -> RackSwitch<C> {
-        RackSwitch { groups: RackGroups::new(groups), ..self }
     }
 
     /// The same with the flows of its app, which may move.
@@ -239,7 +233,7 @@ impl<C: Channel> RackSwitch<C> {
         if !self.down.is_empty() {
             self.set_ports();
         }
-        let outputs = self.work_groups(now, &mut events);
+        let outputs = self.follow_groups(now, &mut events);
         self.take(outputs, &mut events);
         events
     }
@@ -262,49 +256,25 @@ impl<C: Channel> RackSwitch<C> {
         is_busy
     }
 
-    /// Does what the controllers of groups want.
-    fn work_groups(&mut self, now: Time, events: &mut Vec<Event>) -> Vec<Output> {
+    /// Groups follow changes of the devices' programs.
+    fn follow_groups(&mut self, now: Time, events: &mut Vec<Event>) -> Vec<Output> {
         let mut outputs = vec![];
-        if self.groups.is_empty() {
-            return outputs;
-        }
-        self.groups.follow_plan(self.controller.rollout());
-        self.groups.follow(&mut self.agents);
-        self.groups.look(now);
-        while let Some((switch, steps)) = self.groups.step() {
-            for step in steps {
-                match step {
-                    GroupStep::Write(entries) => {
-                        if let Some(target) = self.agents.get_mut(switch).and_then(Agent::target) {
-                            rack_groups::write(target, &entries);
-                        }
-                    }
-                    GroupStep::HandIn(port, frame) => {
-                        outputs.extend(self.run(now, switch, port, frame, events));
-                    }
-                }
+        for device in 0..self.agents.len() {
+            let Some(target) = self.agents[device].target() else { continue };
+            for out in self.groups[device].follow(target, now) {
+                outputs.extend(self.leave(now, device, out.port, out.frame, events));
             }
-            self.groups.look(now);
         }
         outputs
     }
 
     /// Runs a frame on a device, and what is before it.
-    fn process(&mut self, now: Time, device: usize, port: u32, frame: Vec<u8>) -> Vec<Leaving> {
-        if !self.groups.is_empty() {
-            self.groups.follow(&mut self.agents);
-            self.groups.came(device, port, &frame);
-        }
+    fn process(&mut self, now: Time, device: usize, port: u32, frame: &[u8]) -> Vec<Leaving> {
         let Some(target) = self.agents.get_mut(device).and_then(Agent::target) else { return vec![] };
-        let counts = self.flows.as_ref().is_some_and(|flows| flows.counts(device, port));
-        let counted = counts.then(|| frame.clone());
-        let left = match self.groups.front(device) {
-            Some(front) => front.process(&mut *target.switch(), port, frame, now),
-            None => target.process(port, &frame, now),
-        };
-        left.iter().for_each(|output| self.groups.left(device, output));
-        if let (Some(flows), Some(frame)) = (&self.flows, counted) {
-            flows.count(port, &frame, &left, now);
+        let mut left = self.groups[device].follow(target, now);
+        left.extend(self.groups[device].process(target, port, frame, now));
+        if let Some(flows) = self.flows.as_ref().filter(|flows| flows.counts(device, port)) {
+            flows.count(port, frame, &left, now);
         }
         left
     }
@@ -438,8 +408,19 @@ impl<C: Channel> RackSwitch<C> {
         frame: Vec<u8>,
         events: &mut Vec<Event>,
     ) -> Vec<Output> {
-        let out = self.process(now, device, port, frame);
+        let out = self.process(now, device, port, &frame);
         out.into_iter().flat_map(|out| self.leave(now, device, out.port, out.frame, events)).collect()
+    }
+
+    /// A server of a group comes or goes.
+    fn change_group(&mut self, change: &ChangeGroup, now: Time) -> Result<(), Status> {
+        let known: Vec<String> =
+            self.groups.iter().flat_map(AgentGroups::show).map(|group| group.name).collect();
+        let leads = |groups: &&mut AgentGroups| groups.show().iter().any(|group| group.name == change.group);
+        match self.groups.iter_mut().find(leads) {
+            Some(groups) => groups.change(change, now),
+            None => Err(no_group(&change.group, known.iter().map(String::as_str))),
+        }
     }
 
     /// Passes a frame that has left a device on to the device or port at the other end of the link.
@@ -477,7 +458,7 @@ impl<C: Channel> RackSwitch<C> {
                 self.counters.endless += 1;
                 continue;
             }
-            let out = self.process(now, next, entry, frame);
+            let out = self.process(now, next, entry, &frame);
             on_the_way.extend(out.into_iter().map(|out| (next, out.port, out.frame)));
         }
         outputs
@@ -501,8 +482,9 @@ impl<C: Channel> Served for RackSwitch<C> {
         self.at(now);
         if let Call::Steer(election, Steer::ChangeGroup(change)) = &call {
             let may = self.controller.may_steer(election.as_ref());
-            let done = may.and_then(|()| self.groups.change(change, &self.names, now));
+            let done = may.and_then(|()| self.change_group(change, now));
             let mut events = self.perform(now, vec![]);
+            events.extend(self.tick(now));
             events.push(Event::Reply(ticket, Reply::Done(done)));
             return events;
         }
@@ -567,11 +549,7 @@ impl<C: Channel> Served for RackSwitch<C> {
         let mut outputs = vec![];
         for device in 0..self.agents.len() {
             let Some(target) = self.agents[device].target() else { continue };
-            let out = match self.groups.front(device) {
-                Some(front) => front.run_timers(&mut *target.switch(), now),
-                None => target.run_timers(now),
-            };
-            for output in out {
+            for output in self.groups[device].tick(target, now) {
                 outputs.extend(self.leave(now, device, output.port, output.frame, &mut events));
             }
             let effects = self.agents[device].tick(now);
@@ -583,16 +561,13 @@ impl<C: Channel> Served for RackSwitch<C> {
     }
 
     fn deadline(&mut self) -> Option<Time> {
-        let timers = self.agents.iter_mut().filter_map(|agent| agent.target()?.switch().deadline());
+        let RackSwitch { agents, groups, .. } = self;
+        let timers =
+            agents.iter_mut().zip(groups).filter_map(|(agent, groups)| groups.deadline(agent.target()?));
         let timers: Option<Time> = timers.min();
-        let fronts = self.agents.iter_mut().enumerate().filter_map(|(at, agent)| {
-            let front = self.groups.front(at)?;
-            front.deadline(&*agent.target()?.switch())
-        });
-        let fronts: Option<Time> = fronts.min();
         let held = self.agents.iter().filter_map(Agent::deadline);
         let flows = self.flows.as_ref().and_then(RackFlows::deadline);
-        let own = [timers, fronts, flows, self.groups.deadline(), self.controller.deadline()];
+        let own = [timers, flows, self.controller.deadline()];
         held.chain(own.into_iter().flatten()).min()
     }
 
@@ -626,11 +601,13 @@ impl<C: Channel> Served for RackSwitch<C> {
 
     fn show(&self) -> ShowResponse {
         let name = |device: usize| self.names.get(device).cloned().unwrap_or_default();
-        ShowResponse {
-            groups: self.groups.show(&self.names),
-            pinned_apps: self.flows.iter().map(|flows| flows.show(&name)).collect(),
-            ..show::rack(&self.controller, &[])
-        }
+        let of = |(groups, name): (&AgentGroups, &String)| {
+            let named = groups.show().into_iter().map(|group| Group { switch: name.clone(), ..group });
+            named.collect::<Vec<_>>()
+        };
+        let groups = self.groups.iter().zip(&self.names).flat_map(of).collect();
+        let pinned_apps = self.flows.iter().map(|flows| flows.show(&name)).collect();
+        ShowResponse { groups, pinned_apps, ..show::rack(&self.controller, &[]) }
     }
 
     fn metrics(&mut self) -> Vec<Metric> {

@@ -6,7 +6,7 @@ use base_time::{Duration, Time};
 use controller::{Call, Controller, DeviceId, Heard, Output, Reply, Ticket, Timing};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::StreamMessageRequest;
-use p4runtime_proto::p4rack::v1::{Metric as Counted, ShowResponse, show_response::State};
+use p4runtime_proto::p4rack::v1::{Group, Metric as Counted, ShowResponse, show_response::State};
 use p4runtime_server::{Pieces, Status, StreamId};
 use state_journal::Batch;
 use std::collections::BTreeSet;
@@ -42,6 +42,8 @@ pub struct RemoteRack {
     here: BTreeSet<DeviceId>,
     /// Counters of each device, as last reported.
     counted: Vec<Vec<Counted>>,
+    /// Groups of servers that each device leads packets to, as last reported.
+    groups: Vec<Vec<Group>>,
     start: Start,
     /// How often an agent had too much to do for a start.
     tries: u32,
@@ -72,6 +74,7 @@ impl RemoteRack {
             controller: Controller::new(splitter, device, epoch_ns, TIMING),
             here: BTreeSet::new(),
             counted: vec![vec![]; addresses.len()],
+            groups: vec![vec![]; addresses.len()],
             addresses,
             start: Start::Over,
             tries: 0,
@@ -270,6 +273,12 @@ impl Served for RemoteRack {
                 }
                 vec![]
             }
+            Heard::Groups(groups) => {
+                if let Some(known) = self.groups.get_mut(device.0) {
+                    *known = groups;
+                }
+                vec![]
+            }
         };
         let mut events = self.perform(now, outputs);
         events.extend(self.begin(now));
@@ -305,6 +314,12 @@ impl Served for RemoteRack {
                 device.stale = "its agent is not connected".to_string();
             }
         }
+        let names = shown.devices.iter().map(|device| device.name.clone());
+        let named = |(switch, groups): (String, &Vec<Group>)| {
+            let named = |group: &Group| Group { switch: switch.clone(), ..group.clone() };
+            groups.iter().map(named).collect::<Vec<_>>()
+        };
+        shown.groups = names.zip(&self.groups).flat_map(named).collect();
         if !matches!(self.start, Start::Over) {
             // Not all devices run it yet.
             shown.set_state(State::NoProgram);

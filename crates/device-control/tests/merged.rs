@@ -133,6 +133,7 @@ impl Rig {
             keep_program: false,
             retire: Arc::new(drop),
             registry: netfn_registry::all(),
+            handlers: None,
             queue_depths: Arc::default(),
             known: Known::default(),
             boots: Boots::default(),

@@ -48,6 +48,7 @@ mod refuse;
 mod routes;
 mod runtime;
 mod runtimes;
+mod said_group;
 mod section;
 mod sent_edge;
 mod show;
@@ -64,8 +65,11 @@ pub use layout::{APP_BITS, EPOCH_BITS, ETHER_TYPE, Form, Layout, LayoutField, Li
 pub use mark::{Mark, marks};
 pub use name_flows::{FlowsOf, name_flows};
 pub use pipeline::{STEPS, Step, StepText, Traced, split, trace};
-pub use placement::{DeviceIndex, Length, Order, Placement, Policy, RuntimeName, Site};
+pub use placement::{
+    DeviceIndex, GroupSetup, GroupTimes, Length, Order, Placement, Policy, RuntimeName, Site,
+};
 
+pub use said_group::{LedGroup, ServedGroup};
 pub use section::{CallEnd, Half, SectionId, SectionKind};
 pub use sent_edge::SentEdge;
 pub use split::{DeviceProgram, Edge, LastArgs, LinkEntry, Linkage, LiveValue, Part, SectionInfo, Split};

@@ -17,6 +17,7 @@ use crate::policies::LEADING;
 use crate::prepare;
 use crate::routes::Routes;
 use crate::runtimes::runtime;
+use crate::said_group::say_groups;
 use crate::section::{Half, SectionId, Sections};
 use crate::split::Split;
 use crate::state;
@@ -319,6 +320,7 @@ fn generate(a: &mut Analysis<'_>) -> Result<(), Stop> {
     for device in made.iter_mut().flatten() {
         device.linkage.keeps_order = a.deciding.is_empty();
     }
+    say_groups(&mut made, a.placement);
     if made.iter().flatten().any(|device| prepare::is_torn(&device.program, &a.lent)) {
         // Lending was a remedy that does not help: the refusal without it is reported.
         return Err(Stop::Refused(vec![]));

@@ -72,6 +72,34 @@ pub struct Site {
     pub policy: Policy,
 }
 
+/// A group of servers as the rack describes it: the programs of its switch and servers say it, for agents beside these.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GroupSetup {
+    /// Name of the group.
+    pub name: Name,
+    /// Devices that may be members.
+    pub servers: Vec<DeviceIndex>,
+    /// Members at first.
+    pub members: Vec<DeviceIndex>,
+    /// Times of the group.
+    pub times: GroupTimes,
+}
+
+/// Times of a group of servers, in microseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GroupTimes {
+    /// A flow without packets for so long has ended.
+    pub idle_us: u64,
+    /// A question between servers is asked again after so long.
+    pub patience_us: u64,
+    /// A server that has lost a bucket is asked for its flows after so long.
+    pub settle_us: u64,
+    /// A server that has been away for so long is dead.
+    pub hold_us: u64,
+    /// An order without a report is given again after so long.
+    pub answer_us: u64,
+}
+
 impl Site {
     /// At one device, under this policy.
     pub fn new(device: DeviceIndex, policy: Policy) -> Site {
@@ -123,6 +151,8 @@ pub struct Placement {
     pub longest_frame: Option<u32>,
     /// The longest frame that the link from one device to another carries, where it is known.
     pub longest_on_link: BTreeMap<(DeviceIndex, DeviceIndex), u32>,
+    /// Groups of servers that agents beside the devices run; none if others do.
+    pub groups: Vec<GroupSetup>,
 }
 
 impl Placement {
@@ -145,6 +175,7 @@ impl Placement {
             short_frames: false,
             longest_frame: None,
             longest_on_link: BTreeMap::new(),
+            groups: vec![],
         }
     }
 

@@ -106,6 +106,9 @@ fn up(racked: &Racked, lab: Lab, settings: &RealSettings, registry: Registry) ->
         let address = listener.local_addr().map_err(failed)?;
         let mut words = own_command();
         words.extend(["switch", "--grpc-server-stdin", "--device-id", "1"].map(ToString::to_string));
+        for file in racked.rack.apps.iter().flat_map(|app| &app.handlers) {
+            words.extend(["--handlers".to_string(), network.base.join(&file.value).display().to_string()]);
+        }
         let node = NodeId::Device(rack_model::DeviceId(number as u32));
         for end in network.lab.ends(node) {
             words.extend(["-i".to_string(), format!("{}@{}", end.port, interface(&network.lab, end))]);
@@ -295,6 +298,9 @@ fn without_effect(racked: &Racked) -> Vec<String> {
     }
     if !rack.workloads.is_empty() || !rack.faults.is_empty() {
         notes.push("workloads and faults are not run: hosts have a shell".to_string());
+    }
+    if !rack.memberships.is_empty() {
+        notes.push("groups do not change by themselves: `p4rack ctl group` changes them".to_string());
     }
     notes
 }

@@ -8,7 +8,7 @@ use device_control::{GroupControl, GroupTimes, RackGroup};
 use ir::Program;
 use ir_handlers::Handler;
 use ir_split::{DeviceIndex, FlowsOf, GroupEdge, name_flows};
-use rack_model::{DeviceId, Group, Placement, Policy, Rack};
+use rack_model::{DeviceId, Group, Pace, Placement, Policy, Rack};
 use server_groups::Member;
 use std::sync::Arc;
 
@@ -36,13 +36,8 @@ pub fn groups(racked: &Racked) -> Vec<(usize, RackGroup)> {
 
 fn control(rack: &Rack, group: &Group, edge: &GroupEdge) -> GroupControl {
     let delay = rack.control.delay;
-    let times = GroupTimes {
-        idle: group.idle.value,
-        patience: group.patience,
-        settle: group.settle,
-        hold: group.hold,
-        answer: group.settle + delay + delay,
-    };
+    let Pace { patience, settle, hold } = group.pace;
+    let times = GroupTimes { idle: group.idle.value, patience, settle, hold, answer: settle + delay + delay };
     let numbered = (0..).map(Member).zip(&edge.members);
     let members = numbered.filter(|(_, (device, _))| group.members.contains(&DeviceId(device.0)));
     let members: Vec<(Member, u32)> = members.map(|(member, _)| (member, 1)).collect();

@@ -1,7 +1,7 @@
 //! Handlers in C of a program: the externs of devices that run them, the regions of their calls, and the devices of these regions.
 
 use base_diag::codes::handler as codes;
-use base_diag::{Diagnostic, SourceMap};
+use base_diag::{Diagnostic, SourceMap, Style, render};
 use dataplane_api::Registry;
 pub use handlers::{Built, Isolation};
 
@@ -9,8 +9,8 @@ use handlers::Sources;
 use ir::Program;
 use ir_handlers::Handler;
 use rack_model::{App, Placement, Policy, Rack, Spanned};
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How handlers are built and called.
 #[derive(Clone, Default, Debug)]
@@ -84,6 +84,49 @@ pub fn offers(
     let isolation = if sanitize.is_some() { Isolation::Process } else { options.isolation };
     handlers::register(&built, isolation, options.seed, &mut registry);
     Ok(Offers { registry, built: Some(built) })
+}
+
+/// Lets the calls of built handlers run in separate processes.
+pub fn isolate(built: &Arc<Built>, seed: u64, registry: &mut Registry) {
+    handlers::register(built, Isolation::Process, seed, registry);
+}
+
+/// The externs for programs that are not known before, with handlers built from these options: `device_control::Handlers`. The last
+/// program's stay built.
+pub fn offers_later(options: Options) -> impl Fn(&Program) -> Result<Registry, String> + Send + Sync {
+    let last: Mutex<Option<(Vec<Handler>, Registry)>> = Mutex::new(None);
+    move |program| {
+        let wanted = in_c(program);
+        if wanted.is_empty() {
+            return Ok(Offers::default().registry);
+        }
+        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, registry)) = last.as_ref().filter(|(known, _)| *known == wanted) {
+            return Ok(registry.clone());
+        }
+        let mut map = SourceMap::new();
+        let name = program_of(&options.files);
+        let offers = offers(program, &name, &options, &mut map).map_err(|problems| {
+            problems.iter().map(|problem| render(problem, &map, Style::Plain)).collect::<String>()
+        })?;
+        *last = Some((wanted, offers.registry.clone()));
+        Ok(offers.registry)
+    }
+}
+
+/// The name of the program that sources are written for: that of the header which they include and which is not there.
+fn program_of(files: &[PathBuf]) -> String {
+    let included = files.iter().find_map(|file| {
+        let text = std::fs::read_to_string(file).ok()?;
+        let names = text.lines().filter_map(|line| {
+            let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?;
+            rest.trim_start().strip_prefix('"')?.split('"').next()?.strip_suffix(".h").map(str::to_string)
+        });
+        let directory = file.parent().unwrap_or(Path::new(""));
+        let mut missing = names.filter(|name| !directory.join(format!("{name}.h")).exists());
+        missing.next()
+    });
+    included.unwrap_or_else(|| "handlers".to_string()) + ".p4"
 }
 
 /// The header of a program's handlers. `name` is the program's file.

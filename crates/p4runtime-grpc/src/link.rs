@@ -282,8 +282,9 @@ impl Connection {
                     let shown = tokio::time::timeout(LONGEST, self.rack.show(ShowRequest {})).await;
                     match shown {
                         Ok(Ok(shown)) => {
-                            let metrics = shown.into_inner().metrics;
+                            let ShowResponse { metrics, groups, .. } = shown.into_inner();
                             front.heard(place.device, Heard::Counted(metrics)).await;
+                            front.heard(place.device, Heard::Groups(groups)).await;
                         }
                         // The agent is overloaded.
                         Ok(Err(error)) if error.source().is_none() => {}
@@ -322,6 +323,7 @@ impl Connection {
             }
             Ask::Stay(lease) => self.steer(What::Stay(Stay { lease_ns: lease.as_ns() })).await,
             Ask::Release => self.steer(What::Release(Release {})).await,
+            Ask::ChangeGroup(change) => self.steer(What::ChangeGroup(change)).await,
             Ask::Ports => {
                 let shown = self.rack.show(ShowRequest {}).await.map_err(|error| refusal(&error));
                 let counts = |shown: tonic::Response<ShowResponse>| ports(&shown.into_inner());

@@ -11,6 +11,7 @@
 //! patience = "200us"            # a question between servers is repeated after this time; must exceed the longest round trip
 //! settle = "1ms"                # a server that has lost a bucket is asked for its flows at this interval
 //! hold = "1ms"                  # a server that has not answered for this time has failed
+//!                               # defaults of `p4rack switch`, where devices are processes: 50 ms, 200 ms, 1 s
 //!
 //! [[membership]]
 //! group = "nat"
@@ -49,15 +50,31 @@ pub struct Group {
     pub idle: Spanned<Duration>,
     /// Buckets of flows of handlers.
     pub buckets: u32,
+    /// Times in virtual time, or of processes after [`Rack::of_processes`](crate::Rack::of_processes).
+    pub pace: Pace,
+    /// Times where devices are processes.
+    pub pace_of_processes: Pace,
+    /// Place in the file.
+    pub span: Span,
+}
+
+/// Times of a group that depend on how fast its devices answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pace {
     /// A question between servers is asked again after so long.
     pub patience: Duration,
     /// A server that has lost a bucket is asked for its flows after so long.
     pub settle: Duration,
     /// A server that has been away for so long is dead.
     pub hold: Duration,
-    /// Place in the file.
-    pub span: Span,
 }
+
+const EMULATED: Pace =
+    Pace { patience: Duration::from_us(200), settle: Duration::from_ms(1), hold: Duration::from_ms(1) };
+
+/// A process that waits for a processor is not dead.
+const PROCESSES: Pace =
+    Pace { patience: Duration::from_ms(50), settle: Duration::from_ms(200), hold: Duration::from_ms(1_000) };
 
 /// A change of a group's members.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -129,15 +146,19 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names, known: &[Group
     if r.diagnostics.error_count() > before {
         return None;
     }
+    let over = |usual: Pace| Pace {
+        patience: patience.as_ref().map_or(usual.patience, |patience| patience.value),
+        settle: settle.as_ref().map_or(usual.settle, |settle| settle.value),
+        hold: hold.as_ref().map_or(usual.hold, |hold| hold.value),
+    };
     Some(Group {
         name,
         servers: servers.value,
         members,
         idle: idle?,
         buckets: buckets.map_or(1024, |buckets| buckets.value),
-        patience: patience.map_or(Duration::from_us(200), |patience| patience.value),
-        settle: settle.map_or(Duration::from_ms(1), |settle| settle.value),
-        hold: hold.map_or(Duration::from_ms(1), |hold| hold.value),
+        pace: over(EMULATED),
+        pace_of_processes: over(PROCESSES),
         span: item.span,
     })
 }

@@ -23,6 +23,8 @@ pub struct Rack {
     pub links: Vec<Link>,
     /// Groups of servers.
     pub groups: Vec<Group>,
+    /// Each device is a process of its own, and an agent beside it does its part of groups.
+    pub has_agents: bool,
     /// Changes of their members, while it runs.
     pub memberships: Vec<Membership>,
     /// Programs.
@@ -53,6 +55,7 @@ impl Default for Rack {
             hosts: vec![],
             links: vec![],
             groups: vec![],
+            has_agents: false,
             memberships: vec![],
             apps: vec![],
             workloads: vec![],
@@ -72,6 +75,10 @@ impl Rack {
         for app in &mut self.apps {
             app.failover = app.failover_of_processes;
         }
+        for group in &mut self.groups {
+            group.pace = group.pace_of_processes;
+        }
+        self.has_agents = true;
     }
 
     /// From now on every link and every frame extern has its full rate.

@@ -3,7 +3,9 @@
 use crate::Result;
 use base_diag::Diagnostic;
 use ir::Program;
-use ir_split::{DeviceIndex, Length, Order, Placement, RuntimeName, Site, marks, unknown_region};
+use ir_split::{
+    DeviceIndex, GroupSetup, GroupTimes, Length, Order, Placement, RuntimeName, Site, marks, unknown_region,
+};
 use rack_model::{Cable, DeviceId, LinkId, NodeId, Rack};
 use std::collections::BTreeMap;
 
@@ -64,6 +66,7 @@ pub fn placement(rack: &Rack, at: usize, sites: BTreeMap<ir::Name, Site>) -> Res
         short_frames: false,
         longest_frame: None,
         longest_on_link: BTreeMap::new(),
+        groups: if rack.has_agents { rack.groups.iter().map(setup).collect() } else { vec![] },
     };
     let mut wrong = vec![];
     let (mut takes_short, mut pads) = (false, false);
@@ -113,6 +116,25 @@ pub fn placement(rack: &Rack, at: usize, sites: BTreeMap<ir::Name, Site>) -> Res
         placement.longest_frame = None;
     }
     if wrong.is_empty() { Ok(placement) } else { Err(wrong) }
+}
+
+/// A group as the agents of its devices need it.
+fn setup(group: &rack_model::Group) -> GroupSetup {
+    let us = |time: base_time::Duration| (time.as_ps() / 1_000_000).max(1);
+    let rack_model::Pace { patience, settle, hold } = group.pace;
+    GroupSetup {
+        name: group.name.value.as_str().into(),
+        servers: group.servers.iter().map(|server| DeviceIndex(server.value.0)).collect(),
+        members: group.members.iter().map(|member| DeviceIndex(member.0)).collect(),
+        times: GroupTimes {
+            idle_us: us(group.idle.value),
+            patience_us: us(patience),
+            settle_us: us(settle),
+            hold_us: us(hold),
+            // Reports come by the links of the data plane.
+            answer_us: us(settle),
+        },
+    }
 }
 
 /// How far it is over a cable to a device.

@@ -8,17 +8,21 @@
 //! RETURNED    member    previous                                    of the packet     the packet
 //! ASK         member    who asks               question   is last   asked about
 //! ANSWER      member    who answers            question   owns      asked about
-//! ORDER       member                                                                  the order
+//! ORDER       member                                  term                            the order
+//! REPORTED                                                                            to the switch (`reports`)
 //! ```
 //!
 //! A member is its number plus 1, and 0 is none. A hand-over that leaves the program has `to` 0 until the switch has found its row.
 
 mod bits;
 mod orders;
+mod reports;
+mod text;
 
 use crate::{Frame, Hop, Member};
 pub use bits::Place;
 use bits::{get, get_bytes, set, set_bytes};
+pub use reports::{Counts, Said, Says};
 
 /// A flow: its key, most significant byte first; bits in front are 0.
 pub type Flow = Vec<u8>;
@@ -114,6 +118,17 @@ impl Wire {
         self.is_alike(frame) && !self.is_own(frame)
     }
 
+    /// The term of an order's controller, as [`Wire::set_term`] has set it; none of other frames, and none if it is 0.
+    pub fn term(&self, frame: &[u8]) -> Option<u16> {
+        let is_order = self.is_own(frame) && get(frame, self.kind) == Some(ORDER);
+        get(frame, self.number).filter(|term| is_order && *term > 0).map(|term| term as u16)
+    }
+
+    /// Sets the term of an order's controller: a server that has orders of another term begins anew.
+    pub fn set_term(&self, order: &mut [u8], term: u16) {
+        set(order, self.number, term.into());
+    }
+
     fn parse(&self, frame: Vec<u8>) -> Option<Frame<Flow, Vec<u8>>> {
         let value = |place| get(&frame, place);
         let other = member(value(self.other)?);
@@ -196,8 +211,8 @@ fn member(number: u64) -> Option<Member> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Flow, Place, Read, Wire};
-    use crate::{Frame, Hop, Member, Order, RowId};
+    use super::{Counts, Flow, Place, Read, Said, Says, Wire};
+    use crate::{Frame, Hop, Member, Order, Report, RowId};
     use std::collections::BTreeSet;
 
     fn wire() -> Wire {
@@ -306,6 +321,66 @@ mod tests {
                 }
             }
         }
+    }
+
+    fn messages() -> Vec<Says> {
+        let row = RowId { bucket: 12, pin: Some(flow(3)) };
+        let all = [
+            Report::Members { version: 70_000 },
+            Report::Settled { row: row.clone(), epoch: 1, kept: vec![(12, flow(3)), (12, flow(4))] },
+            Report::Busy { row: RowId::bucket(7), epoch: u32::MAX, count: 17 },
+            Report::Closed { row, epoch: 0 },
+            Report::Ended { bucket: 9, flow: flow(8) },
+        ];
+        let counts = Counts { flows: 1, opened: 2, handled: 1 << 40, extra_hops: u64::MAX, dropped: 5 };
+        std::iter::once(Says::Here(counts)).chain(all.map(Says::Report)).collect()
+    }
+
+    #[test]
+    fn what_a_server_says_is_read_and_nothing_else() {
+        for says in messages() {
+            let said = Said { from: Member(63), start: 0xdead_beef, says };
+            let frame = wire().write_said(&said);
+            assert_eq!(wire().read_said(&frame), Some(Some(said)));
+            for length in 32..frame.len() {
+                assert_eq!(wire().read_said(&frame[..length]), Some(None), "{length}");
+            }
+            assert_eq!(wire().read_said(&frame[..31]), None);
+            assert!(!matches!(wire().read(Member(4), frame), Read::Frame(_)), "it is for the switch");
+        }
+        for frame in all() {
+            assert_eq!(wire().read_said(&wire().write(Member(4), frame)[0]), None);
+        }
+    }
+
+    #[test]
+    fn orders_have_a_term() {
+        for frame in all() {
+            let is_order = matches!(frame, Frame::Order(_));
+            let mut bytes = wire().write(Member(4), frame.clone()).remove(0);
+            assert_eq!(wire().term(&bytes), None);
+            if is_order {
+                wire().set_term(&mut bytes, 0xfedc);
+                assert_eq!(wire().term(&bytes), Some(0xfedc));
+                assert_eq!(wire().read(Member(4), bytes), Read::Frame(frame));
+            }
+        }
+    }
+
+    #[test]
+    fn a_wire_is_read_as_it_was_written() {
+        let text = wire().to_text();
+        assert_eq!(Wire::of_text(&text), Some(wire()));
+        // Cut off or changed anywhere, it is another wire or none.
+        for at in 0..text.len() {
+            assert_ne!(Wire::of_text(&text[..at]), Some(wire()));
+            for other in ["", "x", "99999999999", "é"] {
+                let changed = format!("{}{other}{}", &text[..at], &text[at + 1..]);
+                assert_ne!(Wire::of_text(&changed), Some(wire()), "{changed}");
+            }
+        }
+        let after = text.replace("189+45", "212+45");
+        assert_eq!(Wire::of_text(&after), None, "it ends after the header");
     }
 
     #[test]

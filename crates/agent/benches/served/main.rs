@@ -99,7 +99,6 @@ fn switch(one: bool) -> Switch {
         made: (app.parts.clone(), app.texts.clone()),
         updates,
         hold_down: base_time::Duration::ZERO,
-        groups: vec![],
         flows: None,
     }))
 }

@@ -3,6 +3,9 @@
 #![allow(clippy::disallowed_methods)]
 
 mod controllers;
+mod handlers;
+#[path = "../../../p4rack/tests/support/nat.rs"]
+mod nat;
 mod operators;
 mod ports;
 mod saved;

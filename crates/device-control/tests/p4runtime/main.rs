@@ -2,6 +2,7 @@
 
 mod entities;
 mod faults;
+mod group_agents;
 mod groups;
 mod kept;
 mod limits;

@@ -5,10 +5,10 @@ use base_time::{Duration, Time};
 use compiler::reparse;
 use controller::{Call, Reply, Steer, Ticket};
 use device_control::{
-    Boots, Channel, Controlled, Direct, Event, GroupControl, GroupTimes, Known, Maker, OneSwitch, RackGroup,
-    RackSwitch, RemoteRack, Served, Splitter,
+    Boots, Channel, Controlled, Direct, Event, Known, Maker, OneSwitch, RackSwitch, RemoteRack, Served,
+    Splitter,
 };
-use ir_split::{DeviceIndex, Placement, Policy, Site};
+use ir_split::{DeviceIndex, GroupSetup, GroupTimes, Placement, Policy, Site};
 use p4runtime_proto::p4::v1::{
     Entity, ForwardingPipelineConfig, GetForwardingPipelineConfigRequest, MasterArbitrationUpdate,
     ReadRequest, SetForwardingPipelineConfigRequest, StreamMessageRequest, Uint128, WriteRequest,
@@ -17,7 +17,6 @@ use p4runtime_proto::p4::v1::{
 use p4runtime_proto::p4rack::v1::{SavedState, ShowResponse};
 use p4runtime_proto::{from_text, to_text};
 use p4runtime_server::{Pieces, Status, StreamId};
-use server_groups::Member;
 use state_journal::Batch;
 use std::sync::{Arc, OnceLock};
 
@@ -118,36 +117,39 @@ pub fn spared(maker: Maker, text: &str, hold_down: Duration) -> Bench {
 }
 
 /// A switch and three servers of a group that runs the region `Count`; the first two are members.
-pub fn grouped(maker: Maker, text: &str) -> Bench {
+pub fn group_placement() -> Placement {
     let switch = DeviceIndex(0);
     let servers = [1, 2, 3].map(DeviceIndex);
+    let times = GroupTimes {
+        idle_us: 1_000_000,
+        patience_us: 200,
+        settle_us: 1_000,
+        hold_us: 1_000,
+        answer_us: 5_000,
+    };
+    let members = servers[..2].to_vec();
+    let group = GroupSetup { name: "count".into(), servers: servers.to_vec(), members, times };
     let links = servers
         .iter()
         .flat_map(|&server| [((switch, server), u64::from(10 + server.0)), ((server, switch), 1)]);
-    let placement = Placement {
+    Placement {
         devices: ["tor", "s1", "s2", "s3"].map(Into::into).to_vec(),
         sites: [("Count".into(), Site { devices: servers.to_vec(), policy: Policy::Group })].into(),
         ports: links.collect(),
+        groups: vec![group],
         ..Placement::whole("tor")
-    };
+    }
+}
+
+/// A rack with this group.
+pub fn grouped(maker: Maker, text: &str) -> Bench {
+    let placement = group_placement();
     let whole = compiled_text(text);
     let made = compiler::make_parts(&whole, &placement, &mut SourceMap::new());
     let (_, parts, texts) = made.unwrap_or_else(|found| panic!("{found:#?}"));
-    let edge = parts[0].as_ref().expect("the switch has a part").linkage.groups[0].clone();
-    let us = Duration::from_us;
-    let times = GroupTimes {
-        idle: us(1_000_000),
-        patience: us(200),
-        settle: us(1_000),
-        hold: us(1_000),
-        answer: us(5_000),
-    };
-    let control = GroupControl::new(edge, &[(Member(0), 1), (Member(1), 1)], times);
-    let ports = (0..3).map(|member| (Member(member), 1)).collect();
-    let group = RackGroup { name: "count".to_string(), switch, ports, control };
     let maker = Maker { own: Some(Arc::clone(&whole)), ..maker };
     let splitter = Splitter::new(maker, placement).with_parts(&whole, (parts, texts)).expect("it is split");
-    let rack = RackSwitch::new(splitter, 1, 1_000_000_000, Some(CPU), Direct).with_groups(vec![group]);
+    let rack = RackSwitch::new(splitter, 1, 1_000_000_000, Some(CPU), Direct);
     Bench { world: World::Rack(Box::new(rack)), now: Time::ZERO }.started()
 }
 
@@ -178,6 +180,7 @@ pub fn maker() -> Maker {
         keep_program: false,
         retire: Arc::new(drop),
         registry: netfn_registry::all(),
+        handlers: None,
         queue_depths: Arc::default(),
         known: Known::default(),
         boots: Boots::default(),

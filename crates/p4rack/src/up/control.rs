@@ -160,6 +160,7 @@ impl Control {
             drop_port: None,
             own: None,
             registry: functions::offered(&rack.devices[index], &spent[index], &all),
+            handlers: None,
             queue_depths: Arc::default(),
             known: known.clone(),
             boots: Boots::default(),

@@ -49,7 +49,7 @@ pub fn write(order: &Order<Flow>, width: usize) -> Vec<Vec<u8>> {
     vec![out]
 }
 
-fn put_keys(out: &mut Vec<u8>, keys: &[(u32, Flow)], width: usize) {
+pub(super) fn put_keys(out: &mut Vec<u8>, keys: &[(u32, Flow)], width: usize) {
     out.extend((keys.len() as u16).to_be_bytes());
     for (bucket, flow) in keys {
         out.extend(bucket.to_be_bytes());
@@ -57,13 +57,13 @@ fn put_keys(out: &mut Vec<u8>, keys: &[(u32, Flow)], width: usize) {
     }
 }
 
-fn put_flow(out: &mut Vec<u8>, flow: &Flow, width: usize) {
+pub(super) fn put_flow(out: &mut Vec<u8>, flow: &Flow, width: usize) {
     let mut bytes = flow.clone();
     bytes.resize(width, 0);
     out.extend(bytes);
 }
 
-fn put_row(out: &mut Vec<u8>, row: &RowId<Flow>, width: usize) {
+pub(super) fn put_row(out: &mut Vec<u8>, row: &RowId<Flow>, width: usize) {
     out.extend(row.bucket.to_be_bytes());
     out.push(row.pin.is_some().into());
     put_flow(out, row.pin.as_ref().unwrap_or(&vec![]), width);
@@ -96,7 +96,7 @@ pub fn read(bytes: &[u8], width: usize) -> Option<Order<Flow>> {
     })
 }
 
-fn number<const N: usize>(rest: &mut &[u8]) -> Option<u32> {
+pub(super) fn number<const N: usize>(rest: &mut &[u8]) -> Option<u32> {
     let (first, others) = rest.split_first_chunk::<N>()?;
     *rest = others;
     Some(first.iter().fold(0, |sum, byte| sum << 8 | u32::from(*byte)))
@@ -106,13 +106,13 @@ fn take_member(rest: &mut &[u8]) -> Option<Member> {
     Some(Member(number::<2>(rest)? as u16))
 }
 
-fn take_flow(rest: &mut &[u8], width: usize) -> Option<Flow> {
+pub(super) fn take_flow(rest: &mut &[u8], width: usize) -> Option<Flow> {
     let (flow, others) = rest.split_at_checked(width)?;
     *rest = others;
     Some(flow.to_vec())
 }
 
-fn take_row(rest: &mut &[u8], width: usize) -> Option<RowId<Flow>> {
+pub(super) fn take_row(rest: &mut &[u8], width: usize) -> Option<RowId<Flow>> {
     let bucket = number::<4>(rest)?;
     let is_pin = number::<1>(rest)?;
     let flow = take_flow(rest, width)?;
@@ -123,7 +123,7 @@ fn take_row(rest: &mut &[u8], width: usize) -> Option<RowId<Flow>> {
     }
 }
 
-fn take_keys(rest: &mut &[u8], width: usize) -> Option<Vec<(u32, Flow)>> {
+pub(super) fn take_keys(rest: &mut &[u8], width: usize) -> Option<Vec<(u32, Flow)>> {
     let count = number::<2>(rest)?;
     (0..count).map(|_| Some((number::<4>(rest)?, take_flow(rest, width)?))).collect()
 }

@@ -102,7 +102,8 @@ pub struct Args {
     /// Random seed for the program
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// C source of the handlers of a program on one device; they run in separate processes. May be repeated
+    /// C source of the program's handlers, which run in separate processes; may be repeated. Without a program: of the handlers that pushed
+    /// programs call
     #[arg(long, value_name = "FILE.c")]
     handlers: Vec<PathBuf>,
     /// Address to serve Prometheus metrics on, at /metrics
@@ -176,6 +177,10 @@ pub fn run(mut args: Args) -> ExitCode {
         Ok(switch) => switch,
         Err(code) => return code,
     };
+    let handlers: Option<Arc<device_control::Handlers>> = match args.handlers.is_empty() {
+        true => None,
+        false => Some(Arc::new(p4rack::handlers::offers_later(args.handler_options()))),
+    };
     let record = match args.bmv2.record() {
         Ok(record) => record,
         Err(why) => return failed(&why),
@@ -204,6 +209,7 @@ pub fn run(mut args: Args) -> ExitCode {
         drop_port: args.drop_port,
         seed: args.seed,
         registry,
+        handlers,
         secret,
         agents_secret,
         keep_program: args.keep_program,
@@ -233,6 +239,15 @@ pub fn run(mut args: Args) -> ExitCode {
 }
 
 impl Args {
+    fn handler_options(&self) -> p4rack::handlers::Options {
+        p4rack::handlers::Options {
+            files: self.handlers.clone(),
+            isolation: p4rack::handlers::Isolation::Process,
+            seed: self.seed,
+            sanitize: None,
+        }
+    }
+
     /// Listener of BMv2's Thrift services; `None`: they are not served.
     fn thrift_listener(&self) -> Result<Option<TcpListener>, String> {
         let Some(port) = self.thrift_port else { return Ok(None) };
@@ -267,6 +282,11 @@ fn switch(args: &Args) -> Result<(Switch, Registry), ExitCode> {
     let mut map = SourceMap::new();
     let path = Path::new(file);
     if path.is_dir() || path.extension().is_some_and(|extension| extension == "toml") {
+        if !args.handlers.is_empty() {
+            return Err(failed(
+                "--handlers is for a program, or for an agent without one: a RACK.toml names its own, `handlers = [\"FILE.c\"]`",
+            ));
+        }
         let wrong = |found: &[Diagnostic], map: &SourceMap| {
             output::diagnostics_text(found, map);
             ExitCode::FAILURE
@@ -281,13 +301,6 @@ fn switch(args: &Args) -> Result<(Switch, Registry), ExitCode> {
                 Diagnostic::error(codes::emulate::NOT_AN_ENTRY, "one switch has one set of entries")
                     .at(device.span, "these are for one device alone")
                     .help("write them by P4Runtime, or run the rack with `p4rack up`");
-            return Err(wrong(&[diagnostic], &map));
-        }
-        if let Some(handler) = app.offers.built.iter().flat_map(|built| built.handlers()).next() {
-            let title = "`p4rack switch` does not run the handlers of racks";
-            let diagnostic = Diagnostic::error(codes::handler::HANDLER_SOURCE, title)
-                .at(handler.span, "this one is in C")
-                .help("run the rack with `p4rack up`, or the program on one device: `p4rack switch PROGRAM.p4 --handlers FILE.c`");
             return Err(wrong(&[diagnostic], &map));
         }
         let updates =
@@ -307,7 +320,6 @@ fn switch(args: &Args) -> Result<(Switch, Registry), ExitCode> {
                 .first()
                 .map_or(base_time::Duration::ZERO, |app| app.failover.hold_down),
             flows,
-            groups: p4rack::groups::groups(&racked).into_iter().map(|(_, group)| group).collect(),
         });
         if !args.agent.is_empty() {
             let names: Vec<String> = program.placement.devices.iter().map(ToString::to_string).collect();
@@ -316,7 +328,11 @@ fn switch(args: &Args) -> Result<(Switch, Registry), ExitCode> {
             let agents = addresses.into_iter().zip(tls).map(|(address, tls)| AgentAt { address, tls });
             return Ok((Switch::Remote(program, agents.collect()), usual));
         }
-        return Ok((Switch::Rack(program), usual));
+        let mut registry = app.offers.registry.clone();
+        if let Some(built) = &app.offers.built {
+            p4rack::handlers::isolate(built, args.seed, &mut registry);
+        }
+        return Ok((Switch::Rack(program), registry));
     }
     if !args.agent.is_empty() {
         return Err(failed("--agent needs a rack: name a RACK.toml instead of a program"));
@@ -331,13 +347,7 @@ fn switch(args: &Args) -> Result<(Switch, Registry), ExitCode> {
     let compiled = compile(file, &Disk, &args.preprocessor.options(), Until::Elaborated, &mut map);
     output::diagnostics_text(&compiled.diagnostics, &map);
     let program = compiled.program.ok_or(ExitCode::FAILURE)?;
-    let options = p4rack::handlers::Options {
-        files: args.handlers.clone(),
-        isolation: p4rack::handlers::Isolation::Process,
-        seed: args.seed,
-        sanitize: None,
-    };
-    match p4rack::handlers::offers(&program, file, &options, &mut map) {
+    match p4rack::handlers::offers(&program, file, &args.handler_options(), &mut map) {
         Ok(offers) => Ok((Switch::One(Some(program)), offers.registry)),
         Err(found) => {
             output::diagnostics_text(&found, &map);

@@ -1,0 +1,158 @@
+//! Handlers in C of racks: in one process, and on a group of agents.
+
+use crate::nat::{Flow, PUBLIC, UDP, back, flow, packet};
+use crate::setup::{PATIENCE, Switch, free_udp, text};
+use std::net::{SocketAddr, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+fn example(file: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/snat").join(file);
+    path.display().to_string()
+}
+
+/// The hosts of the example.
+struct Hosts {
+    client: UdpSocket,
+    net: UdpSocket,
+    /// The switch's ports.
+    ports: [String; 2],
+}
+
+impl Hosts {
+    fn new() -> Hosts {
+        let [client, net] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+        let here = [free_udp(), free_udp()];
+        let port = |number: usize, socket: &UdpSocket| {
+            socket.connect(here[number - 1]).unwrap();
+            socket.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+            format!("{number}@udp:{},{}", here[number - 1], socket.local_addr().unwrap())
+        };
+        let ports = [port(1, &client), port(2, &net)];
+        Hosts { client, net, ports }
+    }
+
+    /// Sends until an answer comes; a frame may come before its device has a program.
+    fn pass(from: &UdpSocket, to: &UdpSocket, of: Flow) -> Flow {
+        let (begun, mut frame) = (Instant::now(), [0; 2000]);
+        loop {
+            from.send(&packet(of, b"hello", true)).unwrap();
+            if let Ok(length) = to.recv(&mut frame) {
+                return flow(&frame[..length]);
+            }
+            assert!(begun.elapsed() < PATIENCE, "{of:?} does not arrive");
+        }
+    }
+
+    /// A packet to a port of the far end, and one back.
+    fn translate(&self, far: u16) -> Flow {
+        let inside = Flow { protocol: UDP, src: (0x0a00_0001, 40_000), dst: (0xcb00_7102, far) };
+        let outside = Hosts::pass(&self.client, &self.net, inside);
+        assert_eq!((outside.src.0, outside.dst), (PUBLIC, inside.dst));
+        assert_eq!(Hosts::pass(&self.net, &self.client, back(outside)), back(inside));
+        outside
+    }
+}
+
+#[test]
+fn a_rack_in_one_process_runs_its_handlers() {
+    let hosts = Hosts::new();
+    let [client, net] = &hosts.ports;
+    let args = [&example("RACK.toml"), "--grpc-server-addr", "127.0.0.1:0", "-i", client, "-i", net];
+    let _rack = Switch::start(&args);
+    let first = hosts.translate(53);
+    assert_ne!(hosts.translate(54).src, first.src);
+    assert_eq!(hosts.translate(53), first, "the mapping is kept");
+}
+
+/// An agent of each device of the example's group, and their controller.
+struct Group {
+    _agents: Vec<Switch>,
+    controller: Switch,
+}
+
+impl Group {
+    fn new(hosts: &Hosts) -> Group {
+        let inner: Vec<[SocketAddr; 2]> = (0..3).map(|_| [free_udp(), free_udp()]).collect();
+        let of_tor = (3..).zip(&inner).map(|(port, [here, there])| format!("{port}@udp:{here},{there}"));
+        let of_tor: Vec<String> = hosts.ports.iter().cloned().chain(of_tor).collect();
+        let of_servers = inner.iter().map(|[here, there]| vec![format!("1@udp:{there},{here}")]);
+        let agent = |ports: Vec<String>| {
+            let (source, any) = (example("snat.c"), "127.0.0.1:0");
+            let mut args = vec!["--grpc-server-addr", any, "--handlers", &source];
+            args.extend(ports.iter().flat_map(|port| ["-i", port]));
+            Switch::start(&args)
+        };
+        let agents: Vec<Switch> = std::iter::once(of_tor).chain(of_servers).map(agent).collect();
+        let named: Vec<String> = ["tor", "s1", "s2", "s3"]
+            .iter()
+            .zip(&agents)
+            .map(|(name, one)| format!("{name}={}", one.address))
+            .collect();
+        let rack = example("group.toml");
+        let mut args = vec![rack.as_str(), "--grpc-server-addr", "127.0.0.1:0"];
+        args.extend(named.iter().flat_map(|agent| ["--agent", agent]));
+        Group { controller: Switch::start(&args), _agents: agents }
+    }
+
+    fn ctl(&self, change: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
+        command.args(["ctl", "--addr", &self.controller.address, "group", "nat"]).args(change);
+        crate::setup::secret(&mut command).output().unwrap()
+    }
+
+    /// Waits until the group has this state.
+    fn wait(&self, wanted: &str) {
+        let begun = Instant::now();
+        loop {
+            let shown = self.ctl(&[]);
+            let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+            let words: Vec<&str> = shown.split_whitespace().collect();
+            if words.join(" ").contains(wanted) {
+                return;
+            }
+            assert!(begun.elapsed() < PATIENCE, "{shown}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+#[test]
+fn a_group_of_agents_runs_a_handler_and_changes() {
+    let hosts = Hosts::new();
+    let group = Group::new(&hosts);
+    let before: Vec<Flow> = (1..=12).map(|far| hosts.translate(far)).collect();
+    group.wait("nat at tor: steady, 0 changes");
+    text(&group.ctl(&["add", "s3"]));
+    group.wait("s3 member");
+    text(&group.ctl(&["remove", "s1"]));
+    group.wait("s1 leaving weight 1 0 buckets");
+    let after: Vec<Flow> = (1..=12).map(|far| hosts.translate(far)).collect();
+    assert_eq!(after, before, "every mapping is where it was");
+    let refused = group.ctl(&["remove", "tor"]);
+    let why = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && why.contains("`tor` is no server of group `nat`"), "{why}");
+}
+
+#[test]
+fn an_agent_without_the_handler_says_what_is_missing() {
+    let agents: Vec<Switch> = (0..2).map(|_| Switch::start(&["--grpc-server-addr", "127.0.0.1:0"])).collect();
+    let rack = example("RACK.toml");
+    let [tor, nat] =
+        ["tor", "nat"].map(|name| format!("{name}={}", agents[usize::from(name == "nat")].address));
+    let args = ["switch", &rack, "--grpc-server-addr", "127.0.0.1:0", "--agent", &tor, "--agent", &nat];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
+    let ended = crate::setup::secret(command.args(args)).output().unwrap();
+    let why = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert!(!ended.status.success(), "{why}");
+    assert!(
+        why.contains("the handler `snat` is not on this device: start it with `--handlers FILE.c`"),
+        "{why}"
+    );
+    let source = PathBuf::from(example("snat.c")).display().to_string();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
+    let ended = command.args(["switch", &rack, "--handlers", &source]).output().unwrap();
+    let why = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert!(!ended.status.success() && why.contains("a RACK.toml names its own"), "{why}");
+}

@@ -1,0 +1,248 @@
+//! A group whose switch and servers are agents of their own: nobody but the programs and the frames between them says that there is a group.
+
+use crate::setup::{compiled_text, group_placement, maker};
+use base_diag::SourceMap;
+use base_time::{Duration, Time};
+use controller::{Call, Reply, Steer, Ticket};
+use device_control::{Boots, Event, Maker, OneSwitch, Served, make_part, wires};
+use p4runtime_proto::p4::v1::Update;
+use p4runtime_proto::p4rack::v1::steer_request::{ChangeGroup, change_group::Change};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+/// Servers count the packets of each flow.
+const PROGRAM: &str = include_str!("../../../group-trials/src/counted.p4");
+
+/// Devices by number: the switch, and three servers of which two are members.
+const SWITCH: usize = 0;
+
+/// Agents, links without delay, and a clock.
+struct World {
+    agents: Vec<OneSwitch>,
+    programs: Vec<(Arc<ir::Program>, Vec<Update>)>,
+    wires: BTreeMap<(usize, u32), (usize, u32)>,
+    /// Starts of processes so far.
+    starts: u32,
+    now: Time,
+    /// Servers whose process gets no time: frames for them wait.
+    stopped: BTreeSet<usize>,
+    waiting: Vec<(usize, u32, Vec<u8>)>,
+    /// Packets that left the rack.
+    left: Vec<Vec<u8>>,
+}
+
+impl World {
+    fn new() -> World {
+        let (whole, placement) = (compiled_text(&PROGRAM.replace("BUCKETS", "16")), group_placement());
+        let made = compiler::make_parts(&whole, &placement, &mut SourceMap::new());
+        let (_, parts, texts) = made.unwrap_or_else(|found| panic!("{found:#?}"));
+        let programs = parts.iter().zip(texts).map(|(part, text)| {
+            let (part, text) = (part.as_ref().expect("a part"), text.expect("its text"));
+            let info = p4info::p4info(&part.program).expect("it has a P4Info");
+            let made = make_part("device", &part.program, &part.linkage, text, &info).expect("its entries");
+            (Arc::clone(&part.program), made.linkage)
+        });
+        let mut world = World {
+            agents: vec![],
+            programs: programs.collect(),
+            wires: wires(&placement),
+            starts: 100,
+            now: Time::ZERO,
+            stopped: BTreeSet::new(),
+            waiting: vec![],
+            left: vec![],
+        };
+        world.agents = (0..4).map(|device| world.process(device)).collect();
+        world.wait(20);
+        world
+    }
+
+    /// A process that runs the program of a device.
+    fn process(&mut self, device: usize) -> OneSwitch {
+        self.starts += 1;
+        let (program, updates) = self.programs[device].clone();
+        let boots = Boots::after(self.starts);
+        let maker = Maker { own: Some(program), boots, shares: true, ..maker() };
+        let mut one = OneSwitch::new(maker, 1, 0, None);
+        let started = one.call(self.now, Ticket(1), Call::Start(Box::default(), updates));
+        assert!(matches!(&started[..], [Event::Reply(_, Reply::Done(Ok(())))]), "{started:?}");
+        one
+    }
+
+    fn kill(&mut self, device: usize) {
+        self.agents[device] = self.process(device);
+    }
+
+    fn pass(&mut self, device: usize, events: Vec<Event>) {
+        let mut under_way: VecDeque<(usize, Event)> =
+            events.into_iter().map(|event| (device, event)).collect();
+        while let Some((device, event)) = under_way.pop_front() {
+            let Event::Frame(port, frame) = event else { continue };
+            match self.wires.get(&(device, port)).copied() {
+                None => self.left.push(frame),
+                Some((next, port)) if self.stopped.contains(&next) => self.waiting.push((next, port, frame)),
+                Some((next, port)) => {
+                    let events = self.agents[next].frame(self.now, port, &frame);
+                    under_way.extend(events.into_iter().map(|event| (next, event)));
+                }
+            }
+        }
+    }
+
+    /// Milliseconds pass.
+    fn wait(&mut self, ms: u64) {
+        for _ in 0..ms * 4 {
+            self.now += Duration::from_us(250);
+            for device in 0..self.agents.len() {
+                if !self.stopped.contains(&device) {
+                    let events = self.agents[device].tick(self.now);
+                    self.pass(device, events);
+                }
+            }
+        }
+    }
+
+    /// A server gets time again.
+    fn go_on(&mut self, device: usize) {
+        self.stopped.remove(&device);
+        for (device, port, frame) in std::mem::take(&mut self.waiting) {
+            let events = self.agents[device].frame(self.now, port, &frame);
+            self.pass(device, events);
+        }
+    }
+
+    /// Sends a packet of a flow; its number, as its server has counted it. None if it is lost.
+    fn count(&mut self, flow: u16) -> Option<u32> {
+        let mut frame = flow.to_be_bytes().to_vec();
+        frame.extend([0; 10]);
+        let events = self.agents[SWITCH].frame(self.now, 1, &frame);
+        self.pass(SWITCH, events);
+        let left = std::mem::take(&mut self.left);
+        assert!(left.len() <= 1, "{left:?}");
+        left.first().map(|frame| u32::from_be_bytes(frame[6..10].try_into().expect("four bytes")))
+    }
+
+    fn counts(&mut self) -> Vec<Option<u32>> {
+        (0..40).map(|flow| self.count(flow)).collect()
+    }
+
+    fn change(&mut self, device: &str, change: Change) {
+        let (group, device) = ("count".to_string(), device.to_string());
+        let steer = Steer::ChangeGroup(ChangeGroup { group, device, change: change.into(), weight: 1 });
+        let events = self.agents[SWITCH].call(self.now, Ticket(1), Call::Steer(None, steer));
+        assert!(
+            events.iter().any(|event| matches!(event, Event::Reply(_, Reply::Done(Ok(()))))),
+            "{events:?}"
+        );
+        self.pass(SWITCH, events);
+    }
+
+    /// Each server with its state and buckets; nothing goes on.
+    fn standings(&self) -> Vec<(String, u64)> {
+        let shown = self.agents[SWITCH].show().groups;
+        let [group] = &shown[..] else { panic!("{shown:?}") };
+        assert!(group.is_steady, "{group:?}");
+        group.servers.iter().map(|server| (server.standing.clone(), server.buckets)).collect()
+    }
+}
+
+fn are(wanted: [(&str, u64); 3]) -> Vec<(String, u64)> {
+    wanted.map(|(standing, buckets)| (standing.to_string(), buckets)).to_vec()
+}
+
+#[test]
+fn a_group_grows_and_shrinks_and_no_flow_notices() {
+    let mut world = World::new();
+    assert_eq!(world.standings(), are([("member", 8), ("member", 8), ("out", 0)]));
+    assert_eq!(world.counts(), [Some(1); 40]);
+    world.change("s3", Change::Add);
+    assert_eq!(world.counts(), [Some(2); 40], "while it joins");
+    world.wait(50);
+    assert_eq!(world.standings(), are([("member", 6), ("member", 5), ("member", 5)]));
+    assert_eq!(world.counts(), [Some(3); 40]);
+    world.change("s1", Change::Remove);
+    world.wait(50);
+    assert_eq!(world.counts(), [Some(4); 40]);
+    assert_eq!(world.standings(), are([("leaving", 0), ("member", 8), ("member", 8)]));
+    let group = world.agents[SWITCH].show().groups.remove(0);
+    assert_eq!((group.sent, group.returned, group.changes), (160, 160, 2));
+    world.wait(2_500);
+    assert_eq!(world.standings(), are([("out", 0), ("member", 8), ("member", 8)]), "its flows have ended");
+}
+
+#[test]
+fn a_server_that_dies_takes_its_flows_with_it_and_no_others() {
+    let mut world = World::new();
+    world.counts();
+    world.kill(2);
+    world.wait(20);
+    assert_eq!(world.standings(), are([("member", 8), ("member", 8), ("out", 0)]));
+    let after = world.counts();
+    let lost = after.iter().filter(|count| **count == Some(1)).count();
+    assert!((5..=35).contains(&lost) && after.iter().all(Option::is_some), "{after:?}");
+    let again: Vec<Option<u32>> = after.iter().map(|count| count.map(|count| count + 1)).collect();
+    assert_eq!(world.counts(), again);
+}
+
+/// While a server gets no time, the others have its flows; when it is back, it must not have them, too.
+#[test]
+fn a_server_that_was_taken_for_dead_begins_anew() {
+    let mut world = World::new();
+    world.counts();
+    world.counts();
+    world.stopped.insert(2);
+    let before: Vec<u16> = (0..40).filter(|flow| world.count(*flow).is_none()).collect();
+    assert!(before.len() > 4);
+    // Those packets are lost.
+    world.waiting.clear();
+    world.wait(20);
+    assert_eq!(world.standings(), are([("member", 16), ("dead", 0), ("out", 0)]));
+    for count in 1..=2 {
+        before.iter().for_each(|flow| assert_eq!(world.count(*flow), Some(count), "at the other server"));
+    }
+    world.go_on(2);
+    before.iter().for_each(|flow| assert_eq!(world.count(*flow), Some(3)));
+    world.wait(50);
+    assert_eq!(world.standings(), are([("member", 8), ("member", 8), ("out", 0)]));
+    before.iter().for_each(|flow| assert_eq!(world.count(*flow), Some(4), "flow {flow}"));
+}
+
+/// A switch that begins anew knows no flows: its servers forget theirs, and the group can change as before.
+#[test]
+fn a_switch_that_begins_anew_has_a_group() {
+    let mut world = World::new();
+    world.change("s3", Change::Add);
+    world.wait(50);
+    world.counts();
+    world.kill(SWITCH);
+    world.wait(50);
+    assert_eq!(world.standings(), are([("member", 8), ("member", 8), ("out", 0)]));
+    let counts = world.counts();
+    world.change("s3", Change::Add);
+    world.wait(50);
+    assert_eq!(world.standings(), are([("member", 6), ("member", 5), ("member", 5)]));
+    let next: Vec<Option<u32>> = counts.iter().map(|count| count.map(|count| count + 1)).collect();
+    assert_eq!(world.counts(), next);
+}
+
+/// Messages for the switch count only at the port of the server that they name.
+#[test]
+fn nobody_else_speaks_for_a_server() {
+    let mut world = World::new();
+    let heard = world.agents[3].tick(world.now + Duration::from_ms(5));
+    let [Event::Frame(_, frame)] = &heard[..] else { panic!("{heard:?}") };
+    // From a host, from another server, and damaged.
+    let mut damaged = frame.clone();
+    damaged.truncate(frame.len() - 1);
+    world.stopped.insert(3);
+    world.change("s3", Change::Add);
+    for (port, frame) in [(1, frame), (11, frame), (13, &damaged)] {
+        for _ in 0..40 {
+            world.wait(1);
+            let events = world.agents[SWITCH].frame(world.now, port, frame);
+            world.pass(SWITCH, events);
+        }
+    }
+    assert_eq!(world.standings(), are([("member", 8), ("member", 8), ("dead", 0)]));
+    assert!(world.left.len() <= 40, "a host's frame is a packet like any other");
+}
