@@ -21,6 +21,7 @@
 //! | [`program`] | the switch program of jobs, as P4, and its entries |
 //! | [`switch`] | what the switch program does, as a model to compare it with |
 //! | [`traffic`] | bytes of a whole job on the reducer's link |
+//! | [`union`] | an estimate of the distinct keys of several mappers |
 //!
 //! **Invariant**: a committed round is the exact fold of its pairs, whatever is lost, doubled, overtaken or restarted.
 //!
@@ -41,6 +42,7 @@ mod requests;
 pub mod switch;
 mod timer;
 pub mod traffic;
+pub mod union;
 
 pub use congestion::Congestion;
 pub use datagram::Datagram;

@@ -65,6 +65,8 @@ pub struct Counts {
 pub struct Mapper {
     config: Config,
     rounds: Arc<[Round]>,
+    /// Number of the first of them: earlier rounds are over.
+    first: u32,
     congestion: Congestion,
     attempt: Option<Attempt>,
     /// A START is to be answered: its generation and round.
@@ -101,7 +103,22 @@ impl Mapper {
     /// A mapper with the packets of all rounds, which waits for a START.
     pub fn new(config: Config, rounds: Arc<[Round]>) -> Mapper {
         let congestion = Congestion::new(config.layout.window, config.least_wait);
-        Mapper { config, rounds, congestion, attempt: None, answer: None, counts: Counts::default(), sent: 0 }
+        let (attempt, answer, counts) = (None, None, Counts::default());
+        Mapper { config, rounds, first: 0, congestion, attempt, answer, counts, sent: 0 }
+    }
+
+    /// Further rounds, after the reducer has committed all earlier ones, under an operator of their own.
+    pub fn extend(&mut self, rounds: Arc<[Round]>, op: Op) {
+        self.first += self.rounds.len() as u32;
+        (self.rounds, self.config.op) = (rounds, op);
+        // Its END may still wait for an answer that nobody needs any more.
+        if let Some(attempt) = &mut self.attempt {
+            attempt.is_over = true;
+        }
+    }
+
+    fn round(&self, number: u32) -> Option<&Round> {
+        self.rounds.get(number.checked_sub(self.first)? as usize)
     }
 
     /// Counts of packets and pairs sent.
@@ -121,7 +138,7 @@ impl Mapper {
 
     /// True if every packet of the round was sent once.
     pub fn has_sent_all(&self) -> bool {
-        let round = |attempt: &Attempt| self.rounds.get(attempt.round as usize).map_or(0, Vec::len);
+        let round = |attempt: &Attempt| self.round(attempt.round).map_or(0, Vec::len);
         self.attempt.as_ref().is_none_or(|attempt| attempt.next as usize >= round(attempt))
     }
 
@@ -146,7 +163,7 @@ impl Mapper {
 
     fn start(&mut self, packet: &Packet) {
         let known = self.attempt.as_ref().map_or(0, |attempt| attempt.generation);
-        let round = self.rounds.get(packet.seq as usize);
+        let round = self.round(packet.seq);
         let is_numbered = packet.generation >> (32 - ROUND_BITS) == 0 && packet.generation > 0;
         if packet.generation < known || round.is_none() || !is_numbered {
             return;
@@ -190,7 +207,7 @@ impl Mapper {
             self.counts.marked += u64::from(is_marked);
             let sent = (!flight.is_repeated).then_some(flight.at);
             self.congestion.acknowledged(now, sent, is_marked, is_stored);
-            let round = self.rounds.get(attempt.round as usize);
+            let round = attempt.round.checked_sub(self.first).and_then(|at| self.rounds.get(at as usize));
             if let Some(parcel) = round.and_then(|round| round.get(number as usize)).filter(|_| !is_stored) {
                 let is_left = |pair: &&Pair| packet.map >> (pair.place.slot.lane & 127) & 1 != 0;
                 attempt.left.extend(parcel.pairs.iter().filter(is_left));
@@ -218,7 +235,7 @@ impl Mapper {
         }
         let attempt = self.attempt.as_mut()?;
         let generation = attempt.generation;
-        let round = self.rounds.get(attempt.round as usize)?;
+        let round = self.rounds.get(attempt.round.checked_sub(self.first)? as usize)?;
         attempt.pack_left(round.len(), &self.config.layout);
         let parcels = round.len() + attempt.more.len();
         if attempt.flights.is_empty() && attempt.next as usize == parcels {

@@ -54,12 +54,13 @@ impl fmt::Display for PackError {
     }
 }
 
-/// Packs a mapper's pairs, one for each key, into this many rounds. Values above `most_value` go past the switch.
+/// Packs a mapper's pairs, one for each key, into this many rounds. Values above `most_value` go past the switch; without it, no switch
+/// folds pairs, and all do.
 pub fn pack(
     mut pairs: Vec<Pair>,
     layout: &Layout,
     rounds: u32,
-    most_value: u32,
+    most_value: Option<u32>,
 ) -> Result<Vec<Round>, PackError> {
     pairs.sort_unstable_by_key(|pair| (pair.place.order(), pair.place));
     if let Some(twice) = pairs.windows(2).find(|two| two[0].place == two[1].place) {
@@ -70,7 +71,7 @@ pub fn pack(
         .map(|round| {
             let mut queues = [vec![vec![]; layout.lanes.into()], vec![vec![]; layout.lanes.into()]];
             while let Some(pair) = pairs.next_if(|pair| round_of(&pair.place, rounds) <= round) {
-                let is_direct = pair.place.tag == 0 || pair.value > most_value;
+                let is_direct = pair.place.tag == 0 || most_value.is_none_or(|most| pair.value > most);
                 if let Some(queue) = queues[usize::from(is_direct)].get_mut(usize::from(pair.place.slot.lane))
                 {
                     queue.push(pair);
@@ -169,7 +170,7 @@ mod tests {
     #[test]
     fn each_pair_is_in_one_packet_of_its_round_and_packets_are_full() {
         let layout = Layout::PIPELINE;
-        let rounds = pack(pairs(24_000, &layout), &layout, 3, 23_000).expect("it packs");
+        let rounds = pack(pairs(24_000, &layout), &layout, 3, Some(23_000)).expect("it packs");
         assert_eq!(rounds.len(), 3);
         let mut found = vec![];
         for (round, at) in rounds.iter().zip(0..) {
@@ -216,11 +217,19 @@ mod tests {
         }
     }
 
+    /// The pair with the value 0, too: a packet to be folded would reach nobody.
+    #[test]
+    fn without_a_switch_no_pair_is_to_be_folded() {
+        let layout = Layout::PIPELINE;
+        let rounds = pack(pairs(100, &layout), &layout, 1, None).expect("it packs");
+        assert!(rounds[0].iter().all(|parcel| parcel.is_direct), "{rounds:?}");
+    }
+
     #[test]
     fn a_key_that_comes_twice_is_refused() {
         let layout = Layout::PIPELINE;
         let mut twice = pairs(3, &layout);
         twice.push(twice[1]);
-        assert!(matches!(pack(twice, &layout, 1, u32::MAX), Err(PackError::KeyTwice(_))));
+        assert!(matches!(pack(twice, &layout, 1, Some(u32::MAX)), Err(PackError::KeyTwice(_))));
     }
 }

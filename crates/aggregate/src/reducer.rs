@@ -164,6 +164,21 @@ impl Reducer {
         &self.result
     }
 
+    /// The fold of all committed rounds, which is thrown away here.
+    pub fn take_result(&mut self) -> Sums {
+        std::mem::take(&mut self.result)
+    }
+
+    /// Further rounds of the same mappers, under an operator of their own. The reducer is done before. If its switches do not know the
+    /// operator, `is_switched` is false, and nobody asks them.
+    pub fn extend(&mut self, rounds: u32, op: Op, is_switched: bool) {
+        (self.config.rounds, self.config.op) = (self.config.rounds + rounds, op);
+        self.config.switches = if is_switched { self.boots.len() as u16 } else { 0 };
+        // Nobody had anything to say meanwhile.
+        self.progress = None;
+        self.members.iter_mut().for_each(|member| member.heard = None);
+    }
+
     /// Counts since the start of the reducer.
     pub fn counts(&self) -> Counts {
         self.counts

@@ -67,7 +67,7 @@ impl Trial<'_> {
     /// Runs the job to its end.
     pub fn run(&self) -> Result<Traffic, PackError> {
         let channels = self.pairs.len() as u16;
-        let most = if self.is_switched { self.op.most_value(channels.into()) } else { 0 };
+        let most = self.is_switched.then(|| self.op.most_value(channels.into()));
         let (least_wait, most_wait) = (Duration::from_ms(1), Duration::from_ms(50));
         let (mut mappers, mut parcels) = (vec![], vec![]);
         for (channel, pairs) in (0..channels).zip(self.pairs) {

@@ -49,6 +49,25 @@ fn a_restart_of_a_mapper_at_any_event_costs_nothing_but_time() {
 }
 
 #[test]
+fn machines_reduce_again_and_again() {
+    for seed in 0..seeds() / 2 {
+        let mut rng = Rng::new(seed);
+        let layout = Layout { window: 4, evict: rng.next_bool(), ..SMALL };
+        let mut world = World::new(layout, Op::Add, 3, 60, 1, &mut rng);
+        if rng.next_bool() {
+            world.model_tree(2);
+        }
+        for call in 0..5 {
+            let disturbance = Disturbance { crashes: vec![], ..Disturbance::some(&mut rng) };
+            world.reduce(disturbance).unwrap_or_else(|what| panic!("seed {seed}, call {call}: {what}"));
+            world.rest(rng.below(200));
+            let op = *rng.pick(&Op::ALL).expect("there are some");
+            world.extend(op, rng.between(1, 100) as u32, rng.between(1, 3) as u32, &mut rng);
+        }
+    }
+}
+
+#[test]
 fn several_switches_each_fold_their_channels() {
     for seed in 0..seeds() / 3 {
         let mut rng = Rng::new(seed);

@@ -4,6 +4,7 @@ mod block;
 mod cli;
 mod experiments;
 mod explanations;
+mod groups;
 mod job;
 mod lab;
 mod mistakes;

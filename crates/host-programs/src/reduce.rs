@@ -123,7 +123,7 @@ fn start(setup: Setup<'_>) -> Begun {
     };
     let words = Words { load, layout, op, zipf: Zipf::new(load.number("keys"), load.number("skew")) };
     // Values above the limit pass the switch.
-    let most_value = if is_switched { op.most_value(channels.into()) } else { 0 };
+    let most_value = is_switched.then(|| op.most_value(channels.into()));
     let mut reduce = Reduce {
         layout,
         port: load.port(),

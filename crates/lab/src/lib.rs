@@ -49,6 +49,7 @@ pub use find::{Found, find};
 pub use import::import;
 pub use network::{Network, Settings};
 pub use prepare::{Prepared, Ready, Wishes, prepare, read};
+pub use process::own_command;
 pub use prompt::{Commands, read_commands, run as prompt};
 pub use real::{RealSettings, real};
 pub use registry::{HostRecord, MARK, Record, Registry, SwitchRecord};

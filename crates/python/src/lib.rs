@@ -2,6 +2,8 @@
 //!
 //! The command runs racks: `crates/python/p4rack/__init__.py` asks it for JSON.
 
+mod groups;
+
 use base_diag::{Diagnostic, SourceMap, Span, Style, render};
 use base_time::{Duration, Time};
 use compiler::{Until, compile};
@@ -206,6 +208,7 @@ fn run(py: Python<'_>, arguments: Vec<String>) -> u8 {
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Switch>()?;
+    module.add_class::<groups::Group>()?;
     module.add("Error", module.py().get_type::<Error>())?;
     module.add_function(wrap_pyfunction!(run, module)?)
 }

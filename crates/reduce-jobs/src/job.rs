@@ -37,6 +37,8 @@ pub struct Mapper {
     pub function: Function,
     /// Indices of the data sets: on one host.
     pub datasets: Vec<usize>,
+    /// Name or address of the host of a [`Function::Program`].
+    pub at: Option<At<String>>,
     /// Operator of its reducers, which combines equal keys; ADD without reducers.
     pub op: Op,
 }
@@ -65,6 +67,8 @@ pub enum Function {
         /// For the shell.
         command: String,
     },
+    /// A program that joins the group of its reducer: pairs come from its memory, call after call.
+    Program,
 }
 
 /// A column of CSV.
@@ -83,7 +87,15 @@ impl Function {
             Function::Words | Function::Lines | Function::Count { .. } => Some(1),
             Function::Pairs { values, .. } => Some(values.len()),
             Function::Run { .. } => None,
+            Function::Program => Some(1),
         }
+    }
+}
+
+impl Job {
+    /// True if the mappers of a reducer are programs: they and a program beside the reducer are a *group*.
+    pub fn is_group(&self, reducer: &Reducer) -> bool {
+        reducer.mappers.iter().any(|at| self.mappers[*at].function == Function::Program)
     }
 }
 

@@ -108,6 +108,7 @@ impl Combined {
             Function::Count { key } => self.columns(text, key, &[]),
             Function::Pairs { key, values } => self.columns(text, key, values),
             Function::Run { .. } => self.tabs(text),
+            Function::Program => Ok(()),
         }
     }
 

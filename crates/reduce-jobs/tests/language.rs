@@ -4,6 +4,7 @@ use aggregate::{Layout, Op};
 use base_diag::{Diagnostic, SourceMap, Span, Style, render};
 use base_time::Rng;
 use reduce_jobs::job::{Column, Function, KeyKind, ValueKind};
+use reduce_jobs::plan::operators;
 use reduce_jobs::{Job, check};
 
 fn read(text: &str) -> (Option<Job>, String) {
@@ -47,9 +48,22 @@ reducer more = add(m1, profile = software, window = 16)
     let flows = &job.reducers[0];
     assert_eq!((flows.op, flows.number, flows.values, flows.value), (Op::Add, 7, 2, ValueKind::U64));
     assert_eq!((flows.chunks(), flows.layout), (6, Layout { index_bits: 8, ..Layout::PIPELINE }));
+    assert!(!job.is_group(flows));
     let more = &job.reducers[1];
     assert_eq!((more.number, more.key, more.values), (1, KeyKind::Hashed, 2));
     assert_eq!(more.layout, Layout { window: 16, ..Layout::SOFTWARE });
+}
+
+#[test]
+fn programs_are_a_group_by_the_operators_that_its_calls_may_have() {
+    let job = job(
+        "mapper w1 = program(at = h1)\nmapper w2 = program(at = \"10.0.0.2\")\nreducer r = max(w1, w2)\n",
+    );
+    let hosts: Vec<_> =
+        job.mappers.iter().filter_map(|mapper| Some(mapper.at.as_ref()?.value.as_str())).collect();
+    assert_eq!(hosts, ["h1", "10.0.0.2"]);
+    assert!(job.is_group(&job.reducers[0]));
+    assert_eq!(operators(&job, &job.reducers[0]), [Op::Max, Op::Add, Op::Min]);
 }
 
 #[test]
@@ -100,6 +114,11 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("mapper m3 = words(d1, d2)\nreducer r = add(m3)", "P4R1608", "is on several hosts"),
     ("mapper m3 = pairs(d1, key = 0, value = 1)\nreducer r = add(m3)", "P4R1608", "numbered from 1"),
     ("mapper m3 = count(d1)\nreducer r = add(m3)", "P4R1608", "`count` needs `key`"),
+    ("mapper m3 = program()\nreducer r = add(m3)", "P4R1608", "the program has no host"),
+    ("mapper m3 = program(d1, at = h1)\nreducer r = add(m3)", "P4R1608", "a program has its data itself"),
+    ("mapper m3 = program(at = 3)\nreducer r = add(m3)", "P4R1608", "`at` is a host"),
+    ("mapper m3 = program(at = h1, rows = 4)\nreducer r = add(m3)", "P4R1608", "`program` takes no `rows`"),
+    ("mapper m3 = program(at = h1)\nreducer r = add(m1, m3)", "P4R1608", "some mappers of `r` are programs"),
     ("reducer r = add(m1, key = number, profile = software)", "P4R1608", "use `profile = pipeline`"),
 ];
 

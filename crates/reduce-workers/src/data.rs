@@ -86,7 +86,7 @@ fn run(command: &str, directory: &Path, path: &Path, text: Vec<u8>) -> Result<Ve
     };
     let child = Command::new("sh")
         .args(["-c", command])
-        .current_dir(directory)
+        .current_dir(if directory.as_os_str().is_empty() { Path::new(".") } else { directory })
         .env("P4RACK_FILE", path)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -14,6 +14,7 @@
 mod children;
 mod control;
 mod data;
+mod group;
 mod local;
 mod master;
 mod wire;
@@ -21,6 +22,9 @@ mod worker;
 
 pub use children::Children;
 pub use control::{Attachment, MOST_LINE};
+pub use group::{
+    Group, GroupError, GroupPlan, Joining, Keys, Pulse, Reduced, ReducedKeys, Report, Values, version,
+};
 pub use local::{Local, SwitchEvent};
 pub use master::{Event, Finished, Link, Master, Row, Seat, Settings};
 pub use wire::{Loss, Wire};

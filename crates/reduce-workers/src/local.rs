@@ -39,8 +39,8 @@ pub enum SwitchEvent {
 
 struct Process {
     name: String,
-    executable: PathBuf,
-    args: Vec<String>,
+    /// Program and arguments.
+    words: Vec<String>,
     log: PathBuf,
     started: Instant,
     /// Starts that were soon over.
@@ -51,8 +51,9 @@ struct Process {
 impl Process {
     fn start(&mut self) -> io::Result<u32> {
         let log = std::fs::File::create(&self.log)?;
-        let mut command = Command::new(&self.executable);
-        command.args(&self.args).stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+        let (program, args) = self.words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+        let mut command = Command::new(program);
+        command.args(args).stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         let child = command.spawn()?;
         let number = child.id();
         (self.child, self.started) = (Some(child), Instant::now());
@@ -61,9 +62,9 @@ impl Process {
 }
 
 impl Local {
-    /// Starts the switches of a plan, whose files are in `directory`, by `executable switch FILE`.
+    /// Starts the switches of a plan, whose files are in `directory`, by `own switch FILE`.
     pub fn start(
-        executable: &Path,
+        own: &[String],
         directory: &Path,
         plan: &Plan,
         topology: &Topology,
@@ -92,12 +93,12 @@ impl Local {
         for device in &plan.switches {
             let name = topology.switches[device.switch].clone();
             let file = directory.join(format!("{name}.toml")).display().to_string();
-            let mut all = vec!["switch".into(), file, "--grpc-server-addr".into(), "127.0.0.1:0".into()];
+            let mut all = own.to_vec();
+            all.extend(["switch".into(), file, "--grpc-server-addr".into(), "127.0.0.1:0".into()]);
             all.extend(args.remove(&device.switch).unwrap_or_default());
             let log = directory.join(format!("{name}.log"));
-            let executable = executable.to_path_buf();
             let mut process =
-                Process { name, executable, args: all, log, started: Instant::now(), failed: 0, child: None };
+                Process { name, words: all, log, started: Instant::now(), failed: 0, child: None };
             let number = process.start()?;
             tell(SwitchEvent::Started(process.name.clone(), number));
             children.push(process);

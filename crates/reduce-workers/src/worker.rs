@@ -95,7 +95,7 @@ fn prepare(work: &Work) -> Result<Prepared, Problem> {
         })?;
         let count = packed.pairs.len() as u64;
         let mappers = reducer.mappers.len() as u32;
-        let most_value = if task.is_switched { reducer.op.most_value(mappers) } else { 0 };
+        let most_value = task.is_switched.then(|| reducer.op.most_value(mappers));
         let rounds = pack(packed.pairs, &reducer.layout, reducer.rounds, most_value);
         let rounds = rounds.map_err(|error| wrong(error.to_string()))?;
         let config = mapper::Config {

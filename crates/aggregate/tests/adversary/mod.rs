@@ -104,26 +104,42 @@ pub const JOB: u16 = 9;
 
 const TRIP: Duration = Duration::from_us(10);
 
+/// The rounds of each mapper, and the fold of all.
+type Drawn = (Vec<Arc<[aggregate::pack::Round]>>, Sums);
+
+fn draw(
+    layout: Layout,
+    op: Op,
+    mappers: u16,
+    pairs: u32,
+    rounds: u32,
+    is_switched: bool,
+    rng: &mut Rng,
+) -> Drawn {
+    let most = is_switched.then(|| op.most_value(mappers.into()));
+    let mut wanted = Sums::new();
+    let rounds_of = |_| {
+        let mut own = BTreeMap::new();
+        for _ in 0..pairs {
+            let place = Place::of_hashed(&rng.below(u64::from(pairs) + 1).to_be_bytes(), 1, &layout);
+            let value = if rng.chance(1, 30) { u32::MAX } else { rng.below(1000) as u32 };
+            own.insert(place, value);
+        }
+        for (place, value) in &own {
+            let value = u64::from(*value);
+            wanted.entry(*place).and_modify(|held| *held = op.fold_wide(*held, value)).or_insert(value);
+        }
+        let pairs = own.into_iter().map(|(place, value)| Pair { place, value }).collect();
+        pack(pairs, &layout, rounds, most).expect("it packs").into()
+    };
+    let rounds_of_all = (0..mappers).map(rounds_of).collect();
+    (rounds_of_all, wanted)
+}
+
 impl World {
     /// Mappers with up to so many pairs of a common set of keys each.
     pub fn new(layout: Layout, op: Op, mappers: u16, pairs: u32, rounds: u32, rng: &mut Rng) -> World {
-        let most = op.most_value(mappers.into());
-        let mut wanted = Sums::new();
-        let rounds_of = |_| {
-            let mut own = BTreeMap::new();
-            for _ in 0..pairs {
-                let place = Place::of_hashed(&rng.below(u64::from(pairs) + 1).to_be_bytes(), 1, &layout);
-                let value = if rng.chance(1, 30) { u32::MAX } else { rng.below(1000) as u32 };
-                own.insert(place, value);
-            }
-            for (place, value) in &own {
-                let value = u64::from(*value);
-                wanted.entry(*place).and_modify(|held| *held = op.fold_wide(*held, value)).or_insert(value);
-            }
-            let pairs = own.into_iter().map(|(place, value)| Pair { place, value }).collect();
-            pack(pairs, &layout, rounds, most).expect("it packs").into()
-        };
-        let rounds_of_all: Vec<Arc<[_]>> = (0..mappers).map(rounds_of).collect();
+        let (rounds_of_all, wanted) = draw(layout, op, mappers, pairs, rounds, true, rng);
         let config = reducer::Config {
             job: JOB,
             op,
@@ -178,6 +194,24 @@ impl World {
     pub fn banks(&mut self, banks: u8) {
         self.config.banks = banks;
         self.reducer = Reducer::new(self.config.clone());
+    }
+
+    /// Further rounds of the same machines, with other pairs. What the last ones have sent is still under way.
+    pub fn extend(&mut self, op: Op, pairs: u32, rounds: u32, rng: &mut Rng) {
+        let is_switched = rng.chance(3, 4);
+        let (layout, channels) = (self.layout, self.config.channels);
+        let (rounds_of_all, wanted) = draw(layout, op, channels, pairs, rounds, is_switched, rng);
+        (self.op, self.wanted) = (op, wanted);
+        self.reducer.take_result();
+        self.reducer.extend(rounds, op, is_switched);
+        for (mapper, rounds) in self.mappers.iter_mut().flatten().zip(rounds_of_all) {
+            mapper.extend(rounds, op);
+        }
+    }
+
+    /// Lets so many milliseconds pass in which nobody looks at what arrives.
+    pub fn rest(&mut self, milliseconds: u64) {
+        self.now += Duration::from_ms(milliseconds);
     }
 
     /// A control plane that does not count restarts.
@@ -242,12 +276,25 @@ impl World {
         }
     }
 
-    /// Until the job is done; gives how many events that took.
+    /// Until the job is done and the mappers know it; gives how many events that took.
     pub fn run(&mut self, disturbance: Disturbance) -> Result<usize, String> {
+        self.until(disturbance, |mapper| !mapper.is_busy())
+    }
+
+    /// Until the reducer is done.
+    pub fn reduce(&mut self, disturbance: Disturbance) -> Result<usize, String> {
+        self.until(disturbance, |_| true)
+    }
+
+    fn until(
+        &mut self,
+        disturbance: Disturbance,
+        is_over: impl Fn(&Mapper) -> bool,
+    ) -> Result<usize, String> {
         for event in 0..400_000 {
             self.disturb(event, &disturbance);
             self.poll(&disturbance);
-            if self.reducer.is_done() && self.mappers.iter().flatten().all(|mapper| !mapper.is_busy()) {
+            if self.reducer.is_done() && self.mappers.iter().flatten().all(&is_over) {
                 let is_exact = *self.reducer.result() == self.wanted;
                 return if is_exact { Ok(event) } else { Err("the result is wrong".into()) };
             }

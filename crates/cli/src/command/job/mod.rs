@@ -2,12 +2,15 @@
 
 mod run;
 mod shown;
+mod switches;
 
 use crate::ExitCode;
 use crate::output;
 use base_diag::{Diagnostic, SourceMap};
 use p4rack::job::{Text, files, network, read};
+use reduce_jobs::plan::Placed;
 use reduce_jobs::{Job, Plan, Topology, plan};
+use reduce_workers::{Attachment, GroupPlan};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -17,6 +20,7 @@ use std::path::{Path, PathBuf};
   p4rack job check words.job
   p4rack job compile words.job --rack RACK.toml -o out
   p4rack job run words.job --local
+  p4rack job switches sums.job -o out
   p4rack job worker m1 --master 10.0.0.1:9600
 
 A job file declares data sets, mappers that generate pairs from them, and reducers:
@@ -24,6 +28,7 @@ A job file declares data sets, mappers that generate pairs from them, and reduce
  dataset d1 = \"10.0.1.1:/data/part1\"                    host and path of a file, or of a directory of files
  mapper  m1 = words(d1)                                 or lines(d1), count(d1, key = COLUMN)
  mapper  m2 = run(d1, command = \"...\")                  or pairs(d1, key = COLUMN, value = COLUMN)
+ mapper  m3 = program(at = \"10.0.1.3\")                  a program that joins the group of its reducer (p4rack.agg, p4rack_reduce.h)
  reducer counts = add(m1, m2, at = \"10.0.0.1\")          or max, min, or
 
 COLUMN is a column's name in the first line of a CSV file, or its number from 1. Arguments of a reducer, with defaults:
@@ -55,6 +60,8 @@ enum Command {
     },
     /// Run a job: this process is the master and all reducers
     Run(run::Args),
+    /// Run the switches of a job on this machine, for programs that join its groups, until standard input ends
+    Switches(switches::Args),
     /// Run the worker of a mapper, for a master in another process
     Worker {
         /// Name of the mapper
@@ -93,6 +100,7 @@ pub fn run(args: Args) -> ExitCode {
         Command::Check(inputs) => check(&inputs, &mut map),
         Command::Compile { inputs, output } => compile(&inputs, &output, &mut map),
         Command::Run(args) => run::run(&args, &mut map),
+        Command::Switches(args) => switches::run(&args, &mut map),
         Command::Worker { mapper, master } => match reduce_workers::work(&master, &mapper) {
             Ok(()) => ExitCode::SUCCESS,
             Err(why) => {
@@ -169,12 +177,25 @@ fn compile(inputs: &Inputs, directory: &Path, map: &mut SourceMap) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// A file for each group of programs.
+fn groups(loaded: &Loaded, attachment: impl Fn(usize) -> Attachment) -> Vec<(String, String)> {
+    let group = |placed: &Placed| {
+        let job = &loaded.texts[placed.job].job;
+        let reducer = &job.reducers[placed.reducer];
+        let text = || GroupPlan::of(placed, job, &loaded.topology, &attachment).text();
+        job.is_group(reducer).then(|| (format!("{}.group.json", reducer.name.value), text()))
+    };
+    loaded.plan.reducers.iter().filter_map(group).collect()
+}
+
 /// Writes the files of a plan; gives their paths.
 fn write(loaded: &Loaded, directory: &Path, map: &SourceMap) -> Result<Vec<PathBuf>, String> {
     let made = std::fs::create_dir_all(directory);
     made.map_err(|error| format!("`{}` cannot be made: {error}", directory.display()))?;
     let read = output::sources(map);
     let mut files = files(&loaded.plan, &loaded.topology);
+    let kernel = |host: usize| Attachment::Kernel { address: loaded.topology.hosts[host].address };
+    files.extend(groups(loaded, kernel));
     let workers =
         serde_json::to_string_pretty(&shown::plan_json(loaded)).map_err(|error| error.to_string())?;
     files.push(("workers.json".into(), workers + "\n"));

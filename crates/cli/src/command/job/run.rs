@@ -54,6 +54,13 @@ pub fn run(args: &Args, map: &mut SourceMap) -> ExitCode {
         Ok(loaded) => loaded,
         Err(found) => return output::failed(&found, map, args.format),
     };
+    let job = &loaded.texts[0].job;
+    if let Some(group) = job.reducers.iter().find(|reducer| job.is_group(reducer)) {
+        let title = format!("the mappers of `{}` are programs", group.name.value);
+        let problem = base_diag::Diagnostic::error(base_diag::codes::job::JOB_SETTING, title);
+        let help = "start them by yourself; `p4rack job compile` or `p4rack job switches` writes the file by which they join";
+        return output::failed(&[problem.at(group.name.span, "").help(help)], map, args.format);
+    }
     let finished = write(&loaded, &args.output, map).map_err(|why| vec![failure(why)]).and_then(|_| {
         let local = match args.local {
             true => Some(start_switches(&loaded, &args.output)?),
@@ -79,20 +86,19 @@ pub fn run(args: &Args, map: &mut SourceMap) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-type Found<T> = Result<T, Vec<base_diag::Diagnostic>>;
+pub(super) type Found<T> = Result<T, Vec<base_diag::Diagnostic>>;
 
 fn failure(why: impl Into<String>) -> base_diag::Diagnostic {
     base_diag::Diagnostic::error(base_diag::codes::job::JOB_STOPPED, "the job cannot be started").note(why)
 }
 
-fn start_switches(loaded: &Loaded, directory: &Path) -> Found<Local> {
-    let executable = std::env::current_exe().map_err(|error| vec![failure(error.to_string())])?;
+pub(super) fn start_switches(loaded: &Loaded, directory: &Path) -> Found<Local> {
     let tell = |event| match event {
         SwitchEvent::Started(name, number) => tell!("switch {name}: process {number}"),
         SwitchEvent::Ended(name) => tell!("switch {name} has ended and is restarted"),
         SwitchEvent::Fails(name, log) => tell!("switch {name} does not start: see {}", log.display()),
     };
-    Local::start(&executable, directory, &loaded.plan, &loaded.topology, tell)
+    Local::start(&lab::own_command(), directory, &loaded.plan, &loaded.topology, tell)
         .map_err(|error| vec![failure(format!("switches cannot be started: {error}"))])
 }
 
@@ -165,8 +171,9 @@ fn start(
     let own = ["job", "worker", mapper, "--master", &master];
     let mut command = match &args.start {
         _ if args.local => {
-            let mut command = Command::new(std::env::current_exe().map_err(|error| error.to_string())?);
-            command.args(own);
+            let words = lab::own_command();
+            let mut command = Command::new(&words[0]);
+            command.args(&words[1..]).args(own);
             command
         }
         Some(start) => {

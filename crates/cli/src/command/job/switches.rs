@@ -1,0 +1,58 @@
+//! `p4rack job switches`
+
+use super::run::start_switches;
+use super::{groups, load, rack_of, write};
+use crate::ExitCode;
+use crate::output;
+use base_diag::SourceMap;
+use reduce_workers::Attachment;
+use serde_json::json;
+use std::io::Read as _;
+use std::path::PathBuf;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Job file
+    job: PathBuf,
+    /// Hosts, switches and links: a RACK.toml or its directory (default: the RACK.toml beside the job)
+    #[arg(long, value_name = "RACK.toml")]
+    rack: Option<PathBuf>,
+    /// Output directory for the files of switches, and REDUCER.group.json for programs; created if missing
+    #[arg(short, long, value_name = "DIR", default_value = "out")]
+    output: PathBuf,
+}
+
+/// Runs the switches; a line of JSON with the files of groups says that programs may join.
+pub fn run(args: &Args, map: &mut SourceMap) -> ExitCode {
+    let Some(rack) = rack_of(args.rack.as_deref(), &args.job) else {
+        tell!("p4rack: a job runs on a network: name its RACK.toml with --rack");
+        return ExitCode::from(2);
+    };
+    let loaded = match load(std::slice::from_ref(&args.job), &rack, map) {
+        Ok(loaded) => loaded,
+        Err(found) => return output::failed(&found, map, output::Format::Text),
+    };
+    if let Err(why) = write(&loaded, &args.output, map) {
+        tell!("p4rack: {why}");
+        return ExitCode::FAILURE;
+    }
+    let local = match start_switches(&loaded, &args.output) {
+        Ok(local) => local,
+        Err(found) => return output::failed(&found, map, output::Format::Text),
+    };
+    let kernel = |host: usize| Attachment::Kernel { address: loaded.topology.hosts[host].address };
+    let mut files = vec![];
+    // In place of those for the hosts of the network.
+    for (name, text) in groups(&loaded, |host| local.attachment(host).cloned().unwrap_or(kernel(host))) {
+        let path = args.output.join(name);
+        if let Err(why) = output::write(&path, text.as_bytes(), &output::sources(map)) {
+            tell!("p4rack: {why}");
+            return ExitCode::FAILURE;
+        }
+        files.push(path);
+    }
+    output::print(&format!("{}\n", json!({ "groups": files })));
+    // Whoever has started this holds the other end.
+    let _ = std::io::stdin().lock().read_to_end(&mut vec![]);
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,165 @@
+"""`torch.distributed` with reductions in the network: the backend `p4rack`.
+
+    import p4rack.torch                                     # registers it
+    torch.distributed.init_process_group("p4rack", rank=rank, world_size=world)
+
+Sums of float32 are sums of fixed-point numbers of 32 bits with an exponent for each block of 64 values (`p4rack.fixed`): their error is bounded, and every rank
+has the same bits whatever the order of arrival. What cannot be reduced in the network is reduced by gloo; `fallbacks` counts why, and each reason is
+a warning once. docs/torch.md has the environment variables and limits.
+"""
+
+import os
+import warnings
+from collections import Counter
+
+import torch
+import torch.distributed as dist
+from torch._C._distributed_c10d import Work
+
+from . import Error, agg, fixed
+
+__all__ = ["P4rackGroup", "hook"]
+
+# Programs of one group (`reduce-workers`, form.rs).
+MOST_RANKS = 256
+
+
+class _Done(Work):
+    """An operation that has ended."""
+
+    def __init__(self, result):
+        super().__init__()
+        self._future = torch.futures.Future()
+        self._future.set_result(result)
+
+    def wait(self, timeout=None):
+        return True
+
+    def is_completed(self):
+        return True
+
+    def get_future(self):
+        return self._future
+
+
+class P4rackGroup(dist.ProcessGroup):
+    """A process group: `allreduce` and `barrier` go through the network's switches, everything else to gloo."""
+
+    def __init__(self, store, rank, size, timeout):
+        super().__init__(rank, size)
+        if size > MOST_RANKS:
+            raise Error(f"a group of {size} ranks; p4rack has {MOST_RANKS} at most: use gloo, or sub-groups")
+        self._gloo = dist.ProcessGroupGloo(store, rank, size, timeout)
+        self._size = size
+        self.fallbacks = Counter()
+        seconds = timeout.total_seconds() if hasattr(timeout, "total_seconds") else float(timeout)
+        plan = os.environ.get("P4RACK_GROUP") or size
+        host = os.environ.get("MASTER_ADDR", "127.0.0.1")
+        root = os.environ.get("P4RACK_ROOT") or f"{host}:{int(os.environ.get('MASTER_PORT', '9599')) + 1}"
+        self._group = agg.Group(plan, rank, root, timeout=seconds)
+        if self._group.size != size:
+            raise Error(f"`{plan}` is a group of {self._group.size} programs, and the world has {size} ranks")
+
+    def getBackendName(self):
+        return "p4rack"
+
+    def size(self):
+        return self._size
+
+    @property
+    def report(self):
+        """What the last reduction took on the link of rank 0."""
+        return self._group.report
+
+    def _fall_back(self, reason):
+        if not self.fallbacks[reason]:
+            warnings.warn(f"p4rack: reduced by gloo, not in the network: {reason}", stacklevel=4)
+        self.fallbacks[reason] += 1
+
+    def allreduce(self, tensors, opts):
+        reduce_op = opts.reduceOp if opts is not None else dist.ReduceOp.SUM
+        reason = _why_not(tensors, reduce_op)
+        if reason is None:
+            reason = self._reduce(tensors[0], reduce_op)
+        if reason is not None:
+            self._fall_back(reason)
+            return self._gloo.allreduce(tensors, opts)
+        return _Done(tensors)
+
+    def _reduce(self, tensor, reduce_op):
+        """Reduces in place; why nothing was done, if it was not: the same at every rank."""
+        flat = tensor.detach().contiguous().view(-1)
+        values = flat.numpy()
+        if values.dtype == fixed.FLOAT:
+            if not fixed.allreduce(self._group, values):
+                return "a value is infinite or no number"
+            if reduce_op == dist.ReduceOp.AVG:
+                flat /= self._size
+        else:
+            self._group.allreduce(values, _OPS[_name(reduce_op)])
+        if flat.data_ptr() != tensor.data_ptr():
+            tensor.copy_(flat.view(tensor.shape))
+        return None
+
+    def barrier(self, opts=None):
+        self._group.barrier()
+        return _Done([])
+
+
+# What gloo does.
+def _delegate(name):
+    def method(self, *arguments, **options):
+        return getattr(self._gloo, name)(*arguments, **options)
+
+    method.__name__ = name
+    return method
+
+
+for _method in (
+    "broadcast allgather _allgather_base allgather_into_tensor_coalesced allgather_coalesced gather scatter reduce reduce_scatter "
+    "_reduce_scatter_base alltoall alltoall_base send recv recv_anysource allreduce_coalesced"
+).split():
+    setattr(P4rackGroup, _method, _delegate(_method))
+
+_OPS = {"SUM": "add", "MAX": "max", "MIN": "min", "BOR": "or"}
+
+
+def _name(reduce_op):
+    """The name of a ReduceOp, which torch gives as one of its members or as an object that equals one."""
+    return next((name for name in [*_OPS, "AVG"] if reduce_op == getattr(dist.ReduceOp, name)), str(reduce_op))
+
+
+def _why_not(tensors, reduce_op):
+    """Why tensors are not reduced in the network; none if they are. Ranks whose tensors agree get the same answer."""
+    if len(tensors) != 1:
+        return f"{len(tensors)} tensors in one call"
+    [tensor] = tensors
+    name = _name(reduce_op)
+    if tensor.device.type != "cpu":
+        return f"tensors on `{tensor.device.type}`"
+    if tensor.is_sparse:
+        return "sparse tensors"
+    if tensor.numel() == 0:
+        return "empty tensors"
+    if tensor.dtype == torch.float32:
+        return None if name in ("SUM", "AVG") else f"{name} of float32"
+    if tensor.dtype in (torch.int32, torch.int64):
+        # Slots have 32 bits: largest and smallest values may be too far apart.
+        is_wide = tensor.dtype == torch.int64 and name in ("MAX", "MIN")
+        return f"{name} of int64" if is_wide else None if name in _OPS else f"{name} of integers"
+    return f"tensors of {str(tensor.dtype).removeprefix('torch.')}"
+
+
+def hook(group, bucket):
+    """A communication hook of DistributedDataParallel: `model.register_comm_hook(process_group, p4rack.torch.hook)`. Gradients are averaged."""
+    gradients = bucket.buffer()
+    options = dist.AllreduceOptions()
+    options.reduceOp = dist.ReduceOp.SUM
+    group.allreduce([gradients], options).wait()
+    gradients /= group.size()
+    future = torch.futures.Future()
+    future.set_result(gradients)
+    return future
+
+
+dist.Backend.register_backend("p4rack", P4rackGroup, devices=["cpu"])

@@ -1,0 +1,3 @@
+class Work:
+    def __init__(self):
+        pass

@@ -1,0 +1,242 @@
+"""`p4rack.torch` against a stand-in of torch. Argument: the directory of the examples. Needs numpy; exit status 77 without it."""
+
+import datetime
+import os
+import socket
+import sys
+import threading
+import warnings
+from pathlib import Path
+
+try:
+    import numpy
+except ImportError:
+    sys.exit(77)
+
+sys.path.insert(0, str(Path(__file__).parent / "stand-ins"))
+import torch
+import torch.distributed as dist
+
+import p4rack
+import p4rack.torch
+from p4rack import agg, fixed
+
+MINUTE = datetime.timedelta(seconds=60)
+
+
+def free():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{one.getsockname()[1]}"
+
+
+def world(size, program):
+    """Runs a program at each rank; what each returned."""
+    os.environ["P4RACK_ROOT"] = free()
+    store, done = dist.Store(size), [None] * size
+    make, devices = dist.Backend.plugins["p4rack"]
+    assert devices == ["cpu"]
+
+    def one(rank):
+        try:
+            group = make(store, rank, size, MINUTE)
+            done[rank] = program(group, rank)
+        except Exception as error:
+            done[rank] = error
+
+    threads = [threading.Thread(target=one, args=[rank]) for rank in range(size)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for one in done:
+        if isinstance(one, Exception):
+            raise one
+    return done
+
+
+def reduced(group, values, op=dist.ReduceOp.SUM):
+    options = dist.AllreduceOptions()
+    options.reduceOp = op
+    tensor = values if isinstance(values, torch.Tensor) else torch.Tensor(values)
+    work = group.allreduce([tensor], options)
+    assert work is not None
+    return tensor.values
+
+
+def gradients(rank, seed, count):
+    """Values of very different magnitude, block by block."""
+    chance = numpy.random.default_rng([rank, seed])
+    magnitudes = numpy.exp2(numpy.repeat(numpy.random.default_rng(seed).integers(-140, 100, -(-count // 64)), 64)[:count])
+    return (chance.standard_normal(count) * magnitudes).astype(numpy.float32)
+
+
+def sums_are_within_their_bound():
+    for size in (2, 3, 5):
+        for count in (1, 63, 64, 1000):
+            all_values = [gradients(rank, count, count) for rank in range(size)]
+            done = world(size, lambda group, rank: reduced(group, all_values[rank].copy()))
+            exact = numpy.sum([values.astype(numpy.float64) for values in all_values], axis=0)
+            allowed = fixed.bound(all_values) + numpy.spacing(numpy.abs(exact).astype(numpy.float32)).astype(numpy.float64)
+            for found in done:
+                wrong = numpy.abs(found.astype(numpy.float64) - exact) > allowed
+                assert not wrong.any(), (size, count, numpy.nonzero(wrong))
+                # The same bits at every rank.
+                assert found.tobytes() == done[0].tobytes()
+
+
+def the_order_of_ranks_changes_no_bit():
+    values = [gradients(rank, 7, 300) for rank in range(4)]
+    first = world(4, lambda group, rank: reduced(group, values[rank].copy()))
+    other = world(4, lambda group, rank: reduced(group, values[3 - rank].copy()))
+    assert first[0].tobytes() == other[0].tobytes()
+
+
+def integers_and_other_forms():
+    def program(group, rank):
+        whole = numpy.arange(10, dtype=numpy.int32) - 5 * rank
+        large = numpy.full(3, (1 << 40) + rank)
+        strided = numpy.ones((4, 4), numpy.float32)[:, ::2]
+        found = [
+            reduced(group, whole.copy()).tolist(),
+            reduced(group, whole.copy(), dist.ReduceOp.MAX).tolist(),
+            reduced(group, whole.copy(), dist.ReduceOp.MIN).tolist(),
+            reduced(group, large).tolist(),
+            reduced(group, strided).tolist(),
+            reduced(group, numpy.full(2, 3.0 + rank, numpy.float32), dist.ReduceOp.AVG).tolist(),
+            reduced(group, numpy.zeros(2, numpy.float32)).tolist(),
+        ]
+        group.barrier()
+        assert not group.fallbacks and not group._gloo.calls, group.fallbacks
+        assert group.report["pairs_sent"] > 0 and (group.getBackendName(), group.size()) == ("p4rack", 2)
+        return found
+
+    wanted = [
+        [2 * at - 5 for at in range(10)],
+        list(range(10)),
+        [at - 5 for at in range(10)],
+        [(2 << 40) + 1] * 3,
+        [[2.0, 2.0]] * 4,
+        [3.5, 3.5],
+        [0.0, 0.0],
+    ]
+    assert world(2, program) == [wanted, wanted]
+
+
+def what_the_network_cannot_do_goes_to_gloo():
+    def program(group, rank):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            double = reduced(group, numpy.full(2, 0.1))
+            reduced(group, numpy.full(2, 0.1))
+            most = reduced(group, numpy.full(2, float(rank), numpy.float32), dist.ReduceOp.MAX)
+            large = reduced(group, numpy.full(1, (rank + 1) << 40), dist.ReduceOp.MAX)
+            bad = reduced(group, numpy.array([1, numpy.inf if rank else 2], numpy.float32))
+            reduced(group, torch.tensor([1.0], device="cuda"))
+            product = reduced(group, numpy.array([2], numpy.int32), dist.ReduceOp.PRODUCT)
+            one = torch.tensor([rank + 1.0])
+            group.broadcast([one], None)
+            good = reduced(group, numpy.ones(1, numpy.float32))
+        assert numpy.allclose(double, 0.2) and most.tolist() == [1, 1] and large.tolist() == [2 << 40]
+        assert good.tolist() == [2]
+        assert bad.tolist() == [2, numpy.inf] and product.tolist() == [4] and one.values.tolist() == [1.0]
+        assert group._gloo.calls == ["allreduce"] * 7 + ["broadcast"]
+        return dict(group.fallbacks)
+
+    first, second = world(2, program)
+    wanted = {
+        "tensors of float64": 2,
+        "MAX of float32": 1,
+        "MAX of int64": 1,
+        "a value is infinite or no number": 1,
+        "tensors on `cuda`": 1,
+    }
+    product = {reason: count for reason, count in first.items() if reason not in wanted}
+    assert first == second and {**wanted, **product} == first and list(product.values()) == [1], first
+
+
+def a_model_learns_as_it_does_with_exact_sums():
+    """Linear regression by three ranks; the hook averages gradients."""
+    truth = numpy.random.default_rng(1).standard_normal(40)
+
+    def data(rank):
+        chance = numpy.random.default_rng([2, rank])
+        inputs = chance.standard_normal((200, 40))
+        return inputs, inputs @ truth + 0.01 * chance.standard_normal(200)
+
+    class Bucket:
+        def __init__(self, gradient):
+            self.tensor = torch.Tensor(gradient)
+
+        def buffer(self):
+            return self.tensor
+
+    def step(weights, rank):
+        inputs, outputs = data(rank)
+        wrong = inputs @ weights - outputs
+        return inputs.T @ wrong / 200, float(wrong @ wrong / 200)
+
+    def program(group, rank):
+        weights, losses = numpy.zeros(40), []
+        for _ in range(60):
+            gradient, loss = step(weights, rank)
+            future = p4rack.torch.hook(group, Bucket(gradient.astype(numpy.float32)))
+            weights = weights - 0.1 * future.wait().values
+            losses.append(loss)
+        return weights, losses
+
+    weights, losses = numpy.zeros(40), [[], [], []]
+    for _ in range(60):
+        steps = [step(weights, rank) for rank in range(3)]
+        for rank in range(3):
+            losses[rank].append(steps[rank][1])
+        weights = weights - 0.1 * numpy.mean([gradient.astype(numpy.float32) for gradient, _ in steps], axis=0)
+    found = world(3, program)
+    for rank in range(3):
+        assert (found[rank][0] == found[0][0]).all(), "ranks have different models"
+        assert numpy.allclose(found[rank][1], losses[rank], rtol=1e-4), "the curve is another one"
+    assert losses[0][-1] < losses[0][0] / 100 and numpy.allclose(found[0][0], weights, atol=1e-5)
+
+
+def mistakes_say_what_to_do():
+    def fails(call, *words):
+        try:
+            call()
+        except p4rack.Error as error:
+            assert all(word in str(error) for word in words), error
+        else:
+            raise AssertionError("it was taken")
+
+    make, _ = dist.Backend.plugins["p4rack"]
+    fails(lambda: make(dist.Store(1), 0, 257, MINUTE), "257 ranks", "256")
+    os.environ["P4RACK_GROUP"] = "nothing.group.json"
+    fails(lambda: make(dist.Store(1), 0, 2, MINUTE), "nothing.group.json")
+    del os.environ["P4RACK_GROUP"]
+
+
+def through_switches(example):
+    job = agg.Job()
+    for number in (1, 2, 3):
+        job.program(f"w{number}", at=f"h{number}")
+    job.reducer("grads", of=["w1", "w2", "w3"], at="master", rows=512)
+    values = [gradients(rank, 9, 2000) for rank in range(4)]
+    with agg.local(job, rack=example) as plans:
+        os.environ["P4RACK_GROUP"] = plans["grads"]
+        done = world(4, lambda group, rank: (reduced(group, values[rank].copy()), group.report))
+        del os.environ["P4RACK_GROUP"]
+    exact = numpy.sum([one.astype(numpy.float64) for one in values], axis=0)
+    allowed = fixed.bound(values) + numpy.spacing(numpy.abs(exact).astype(numpy.float32)).astype(numpy.float64)
+    for found, report in done:
+        assert (numpy.abs(found.astype(numpy.float64) - exact) <= allowed).all()
+        # Three arrays arrive as little more than one.
+        assert report["fallback"] is None and report["pairs_that_arrived"] < 3500, report
+
+
+sums_are_within_their_bound()
+the_order_of_ranks_changes_no_bit()
+integers_and_other_forms()
+what_the_network_cannot_do_goes_to_gloo()
+a_model_learns_as_it_does_with_exact_sums()
+mistakes_say_what_to_do()
+through_switches(Path(sys.argv[1]) / "jobs")
+print("ok")
