@@ -44,6 +44,7 @@ impl<C: Channel> Rig<C> {
         let maker = Maker {
             seed: 1,
             drop_port: None,
+            handlers: None,
             own: Some(Arc::clone(&app.whole)),
             keep_program: false,
             retire: Arc::new(drop),
