@@ -10,9 +10,13 @@ const NAMES: [&str; 15] = [
 ];
 
 fn reproduce(args: &[&str]) -> Output {
+    reproduce_of("flightplan", args)
+}
+
+fn reproduce_of(paper: &str, args: &[&str]) -> Output {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack-experiments"));
-    command.args(["reproduce", "flightplan"]).args(args).current_dir(root).output().expect("the binary runs")
+    command.args(["reproduce", paper]).args(args).current_dir(root).output().expect("the binary runs")
 }
 
 fn stderr(output: &Output) -> String {
@@ -199,4 +203,24 @@ fn losses_by_congestion_are_bounded_by_the_threshold() {
         assert!(lost("200%", threshold) < most, "{found:?}");
         assert!(lost("200%", threshold) < lost("200%", "-"), "{found:?}");
     }
+}
+
+/// FlexSwitch's Table 3: by TCP short transfers take several times as long on average, and about as long at the median.
+#[test]
+fn short_transfers_take_several_times_as_long_by_tcp() {
+    let output = reproduce_of("flexswitch", &["table3", "--format", "json"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let rows = told["results"][0]["rows"].as_array().expect("rows");
+    let transfers: f64 = rows.iter().map(|row| number(row, "transfers")).sum();
+    assert_eq!((rows.len(), transfers), (3, 8000.0));
+    assert!(number(&rows[0], "ratio of means") > 5.0 && number(&rows[1], "ratio of means") > 5.0, "{rows:?}");
+    let median = |column: &str| -> f64 {
+        let cell = rows[0][column].as_str().expect("text");
+        cell.split(", ").nth(1).and_then(|median| median.parse().ok()).expect("a median")
+    };
+    let ratio = median("TCP: mean, median, p95") / median("RCP: mean, median, p95");
+    assert!((1.0 / 1.5..1.5).contains(&ratio), "{rows:?}");
+    let nowhere = reproduce_of("flexswitch", &["table3", "--racks", "nowhere"]);
+    assert_eq!(nowhere.status.code(), Some(1));
 }

@@ -287,11 +287,11 @@ fn tcp_takes_several_times_as_long() {
     assert!(rcp < 1.5 * tcp, "{tcp} {rcp}");
 }
 
-/// A transfer alone, 31 more by other hosts from 20 ms on, and alone again.
-fn steps(form: &str) -> Racked {
-    let mut text = format!(
+/// A transfer alone, 31 more by other hosts from 20 ms on, and alone again; with a change of the program's text.
+fn steps(form: &str, (from, to): (&str, &str)) -> Racked {
+    let mut text = String::from(
         "[rack]\nname = \"steps\"\nseed = 1\n[device.tor]\nclass = \"switch\"\nexterns = [\"divide\", \"keyed-register\"]\n\
-         [[app]]\nprogram = \"{EXAMPLE}/rcp.p4\"\norigin = \"tor\"\nentries = \"entries.stf\"\n"
+         [[app]]\nprogram = \"rcp.p4\"\norigin = \"tor\"\nentries = \"entries.stf\"\n",
     );
     let mut entries = format!(
         "add links standard_metadata.egress_spec:1 control_rate(slot:1, capacity:{}, drain:{})\n",
@@ -314,40 +314,84 @@ fn steps(form: &str) -> Racked {
              size = {size}\nstart = \"{start}ms\"\nstagger = \"500us\"\n"
         );
     }
-    let directory = std::env::temp_dir().join(format!("p4rack-rcp-{}-{form}", std::process::id()));
+    let directory =
+        std::env::temp_dir().join(format!("p4rack-rcp-{}-{form}{}", std::process::id(), to.len()));
     std::fs::create_dir_all(&directory).unwrap();
     std::fs::write(directory.join("RACK.toml"), text).unwrap();
     std::fs::write(directory.join("entries.stf"), entries).unwrap();
+    let program = std::fs::read_to_string(Path::new(EXAMPLE).join("rcp.p4")).unwrap();
+    assert!(program.contains(from));
+    std::fs::write(directory.join("rcp.p4"), program.replace(from, to)).unwrap();
     let racked = load(&directory.join("RACK.toml"), form, &|_| ());
     std::fs::remove_dir_all(&directory).unwrap();
     racked
 }
 
+/// Rates in Mbit/s, and what the steps come to.
+#[derive(Debug)]
+struct Steps {
+    /// Before the step, between the steps, soon after the first one, and after the second.
+    before: f64,
+    shared: f64,
+    soon: f64,
+    after: f64,
+    /// Milliseconds from the last end to a rate of 900 Mbit/s.
+    down_ms: f64,
+    /// Packets in the longest queue, and dropped there.
+    queue: u32,
+    refused: u64,
+}
+
+fn measured(racked: &Racked) -> Steps {
+    let packets = delivered(racked);
+    let (samples, report) = run(racked);
+    let ms = |ns: u64| ns as f64 / 1e6;
+    let asking = || packets.iter().filter(|seen| seen.asks().is_some());
+    let rate = |from: f64, to: f64| {
+        let rates = asking().filter(|seen| (from..to).contains(&ms(seen.ns)));
+        mean(&rates.map(|seen| f64::from(seen.rate()) / 1000.0).collect::<Vec<_>>())
+    };
+    let last = samples[1..].iter().map(|sample| ms(sample.received.as_ns())).fold(0.0, f64::max);
+    let settled = asking().find(|seen| ms(seen.ns) > last && seen.rate() > 900_000).unwrap();
+    Steps {
+        before: rate(5.0, 20.0),
+        shared: rate(60.0, 110.0),
+        // The last of the 31 begins at 35 ms.
+        soon: rate(40.0, 48.0),
+        after: rate(last + 5.0, f64::MAX),
+        down_ms: ms(settled.ns) - last,
+        queue: report.links[1].longest_queue,
+        refused: report.links[1].refused,
+    }
+}
+
 #[test]
 fn a_step_settles() {
     for form in ["DUKKIPATI", "EXACT", ""] {
-        let racked = steps(form);
-        let (_, left) = observed(&racked);
-        let (samples, report) = run(&racked);
-        let ms = |ns: u64| ns as f64 / 1e6;
-        // Mean rate, in Mbit/s, in packets between two times in ms.
-        let rate = |from: f64, to: f64| {
-            let rates = left.iter().filter(|seen| (from..to).contains(&ms(seen.ns)));
-            mean(&rates.map(|seen| f64::from(seen.rate()) / 1000.0).collect::<Vec<_>>())
-        };
-        assert!((rate(5.0, 20.0) / 950.0 - 1.0).abs() < 0.01, "{form}: {}", rate(5.0, 20.0));
+        let steps = measured(&steps(form, ("", "")));
+        let is_near = |found: f64, wanted: f64, share: f64| (found / wanted - 1.0).abs() < share;
+        assert!(is_near(steps.before, 950.0, 0.01) && is_near(steps.after, 950.0, 0.01), "{form}: {steps:?}");
         // 950 / 32 Mbit/s is 29.7; requests and headers take a sixth of it.
-        let shared = rate(60.0, 110.0);
-        assert!((22.0..29.7).contains(&shared), "{form}: {shared}");
-        // The last of them begins at 35 ms.
-        let soon = rate(40.0, 48.0);
-        assert!((soon / shared - 1.0).abs() < 0.15, "{form}: {soon} {shared}");
-        let last = samples[1..].iter().map(|sample| ms(sample.received.as_ns())).fold(0.0, f64::max);
-        let settled = left.iter().find(|seen| ms(seen.ns) > last && seen.rate() > 900_000).unwrap();
-        assert!(ms(settled.ns) - last < 2.5, "{form}: {} ms after {last}", ms(settled.ns) - last);
-        let alone = rate(last + 5.0, f64::MAX);
-        assert!((alone / 950.0 - 1.0).abs() < 0.01, "{form}: {alone}");
-        let queue = report.links[1].longest_queue;
-        assert!(queue < 128, "{form}: {queue}");
+        assert!((22.0..29.7).contains(&steps.shared), "{form}: {steps:?}");
+        assert!(is_near(steps.soon, steps.shared, 0.15) && steps.down_ms < 2.5, "{form}: {steps:?}");
+        assert!(steps.queue < 128 && steps.refused == 0, "{form}: {steps:?}");
+    }
+}
+
+/// With a count that is too large, the program is slower, and the rates are the same. (With one that is too small, gains are too large: flows that
+/// send less than a packet in an interval make rates swing, and the queue overflows.)
+#[test]
+fn a_step_settles_with_too_large_a_count_of_flows() {
+    // Twice as many flows stand for gains of 1/4 and 1/8.
+    for (flows, queue) in [("flows << 1", 256), ("flows << 2", 512)] {
+        let to = format!("share.apply(by, {flows}, change)");
+        let steps = measured(&steps("", ("share.apply(by, flows, change)", &to)));
+        let is_near = |found: f64, wanted: f64, share: f64| (found / wanted - 1.0).abs() < share;
+        assert!(
+            is_near(steps.before, 950.0, 0.01) && is_near(steps.after, 950.0, 0.01),
+            "{flows}: {steps:?}"
+        );
+        assert!((22.0..29.7).contains(&steps.shared) && steps.down_ms < 6.0, "{flows}: {steps:?}");
+        assert!(steps.queue < queue && steps.refused == 0, "{flows}: {steps:?}");
     }
 }

@@ -3,10 +3,12 @@
 //!
 //! | | |
 //! |---|---|
+//! | [`codel`] | CoDel as RFC 8289 writes it |
 //! | [`rcp`] | the rate that a port offers, by RCP's two formulas |
 //! | [`rcp_network`] | senders, one bottleneck and its queue, packet by packet |
 //! | [`statistics`] | completion times of two schemes: distance of distributions, bootstrap intervals |
 
+pub mod codel;
 pub mod rcp;
 pub mod rcp_network;
 pub mod statistics;

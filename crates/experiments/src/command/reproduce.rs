@@ -15,7 +15,7 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:
   p4rack reproduce flightplan
   p4rack reproduce flightplan fig11
-  p4rack reproduce flexswitch table1 table2 fig2
+  p4rack reproduce flexswitch table1 table2 table3 fig2
   p4rack reproduce clip scaling fig7
   p4rack reproduce p4com bytes")]
 pub struct Args {
@@ -27,7 +27,7 @@ pub struct Args {
 enum Paper {
     /// Flightplan (NSDI'21): in-network functions of Crosspod on two switches
     Flightplan(Flightplan),
-    /// FlexSwitch (NSDI'17): errors of building blocks for limited switches
+    /// FlexSwitch (NSDI'17): errors of building blocks for limited switches, and protocols made of them
     Flexswitch(Flexswitch),
     /// CLIP: groups of servers that grow and shrink without breaking flows
     Clip(Clip),
@@ -60,6 +60,9 @@ struct Flexswitch {
     /// Figures or tables to reproduce; without any, list all
     #[arg(value_parser = find_flexswitch)]
     figures: Vec<&'static Experiment>,
+    /// Directory of the racks of `table3`
+    #[arg(long, value_name = "DIR", default_value = "examples/rcp")]
+    racks: PathBuf,
     /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -116,9 +119,9 @@ fn find_in(all: &[&'static Experiment], name: &str) -> Result<&'static Experimen
 pub fn run(args: Args) -> ExitCode {
     let args = match args.paper {
         Paper::Flightplan(args) => args,
-        Paper::Flexswitch(args) => return models(&FLEXSWITCH, &args.figures, args.format),
-        Paper::Clip(args) => return models(&CLIP, &args.figures, args.format),
-        Paper::P4com(args) => return models(&P4COM, &args.figures, args.format),
+        Paper::Flexswitch(args) => return models(&FLEXSWITCH, &args.figures, args.racks, args.format),
+        Paper::Clip(args) => return models(&CLIP, &args.figures, PathBuf::new(), args.format),
+        Paper::P4com(args) => return models(&P4COM, &args.figures, PathBuf::new(), args.format),
     };
     let Some(experiment) = args.figure else {
         list(&EXPERIMENTS, args.format);
@@ -170,7 +173,7 @@ pub fn run(args: Args) -> ExitCode {
 }
 
 /// Each figure after the other; in JSON a list.
-fn models(all: &[&Experiment], figures: &[&Experiment], format: Format) -> ExitCode {
+fn models(all: &[&Experiment], figures: &[&Experiment], racks: PathBuf, format: Format) -> ExitCode {
     if figures.is_empty() {
         list(all, format);
         return ExitCode::SUCCESS;
@@ -179,7 +182,7 @@ fn models(all: &[&Experiment], figures: &[&Experiment], format: Format) -> ExitC
     let mut results = vec![];
     for (at, experiment) in figures.iter().enumerate() {
         let mut lab =
-            Lab { racks: PathBuf::new(), full_rate: false, until: None, map: &mut map, tell: &mut |_| {} };
+            Lab { racks: racks.clone(), full_rate: false, until: None, map: &mut map, tell: &mut |_| {} };
         let shown = match experiment.run(&mut lab) {
             Ok(shown) => shown,
             Err(found) => return output::failed(&found, &map, format),

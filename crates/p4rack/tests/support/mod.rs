@@ -4,13 +4,17 @@
 pub mod nat;
 
 use base_diag::{Diagnostic, SourceMap, Style, render};
+use base_time::Time;
 use compiler::make_parts;
 use compiler::{Until, compile};
+use device::{Options, Switch};
 use ir::Program;
 use ir_prove::Case;
 use ir_split::{DeviceIndex, Placement};
-use p4rack::Disk;
+use p4rack::{Disk, Racked, rack};
+use std::path::Path;
 use std::sync::Arc;
+use target_native::Engine;
 
 /// The example's program, compiled.
 pub fn slice() -> Arc<Program> {
@@ -18,6 +22,25 @@ pub fn slice() -> Arc<Program> {
     let mut map = SourceMap::new();
     let compiled = compile(&main, &Disk, &Default::default(), Until::Elaborated, &mut map);
     compiled.program.unwrap_or_else(|| panic!("{}", text(&compiled.diagnostics, &map)))
+}
+
+/// A rack of the examples.
+pub fn example(file: &str) -> Racked {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(file);
+    let mut map = SourceMap::new();
+    rack::load(&path, &[], &mut map).unwrap_or_else(|found| panic!("{}", text(&found, &map)))
+}
+
+/// The first device of a rack with its entries, as machine code and in the interpreter.
+pub fn both_engines(racked: &Racked) -> [Switch; 2] {
+    let program = Arc::clone(&racked.part(0, 0).expect("it runs a program").part.program);
+    let options = || Options { registry: netfn_registry::all(), ..Options::default() };
+    let engine = Engine::compile(&program, options()).expect("it can be compiled").into_switch();
+    let interpreter = ir_interp::switch(program, options()).expect("it can be run");
+    [engine, interpreter].map(|mut switch| {
+        racked.fill(0, 0).into_iter().for_each(|write| switch.write(write, Time::ZERO).expect("an entry"));
+        switch
+    })
 }
 
 /// Diagnostics as a user sees them.

@@ -1,13 +1,16 @@
-//! FlexSwitch's (NSDI'17) tables and figures of its building blocks, by the models that the blocks' P4 is bit-equal to.
+//! FlexSwitch's (NSDI'17) tables and figures: of its building blocks, by the models that the blocks' P4 is bit-equal to, and of its protocols, in the
+//! emulator.
 
 mod fig2;
 mod table1;
 mod table2;
+mod table3;
 
 use super::Experiment;
 
 /// All of them, in the paper's order.
-pub const FLEXSWITCH: [&Experiment; 3] = [&fig2::EXPERIMENT, &table1::EXPERIMENT, &table2::EXPERIMENT];
+pub const FLEXSWITCH: [&Experiment; 4] =
+    [&fig2::EXPERIMENT, &table1::EXPERIMENT, &table2::EXPERIMENT, &table3::EXPERIMENT];
 
 /// `3.14 %`
 fn percent(share: f64) -> String {
