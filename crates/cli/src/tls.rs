@@ -36,26 +36,29 @@ impl ServerArgs {
     }
 }
 
+/// Heading of the options in the help.
+pub const CONNECTIONS: &str = "Connections to switches and agents";
+
 /// TLS and the secret towards other switches.
 #[derive(clap::Args)]
 pub struct ClientArgs {
     /// CA certificate (PEM). Connections use TLS, and the server must present a certificate signed by this CA. The server is an agent for `switch`, and
     /// the switch for `ctl`
-    #[arg(long, value_name = "FILE", global = true)]
+    #[arg(long, value_name = "FILE", global = true, help_heading = CONNECTIONS)]
     cacert: Option<PathBuf>,
     /// Client certificate to present to agents (`switch`) or to the switch (`ctl`) (PEM)
-    #[arg(long, value_name = "FILE", global = true)]
+    #[arg(long, value_name = "FILE", global = true, help_heading = CONNECTIONS)]
     cert: Option<PathBuf>,
     /// Private key of the client certificate (PEM)
-    #[arg(long, value_name = "FILE", global = true)]
+    #[arg(long, value_name = "FILE", global = true, help_heading = CONNECTIONS)]
     key: Option<PathBuf>,
     /// Directory of the rack's certificates. A rack's controller creates them there, and `ctl` reads them; default: `p4rack/certificates` in
     /// $XDG_STATE_HOME or ~/.local/state. For an agent: a copy of the agent's own subdirectory of `agents`; no default
-    #[arg(long, value_name = "DIR", global = true, conflicts_with_all = ["cacert", "cert", "key"])]
+    #[arg(long, value_name = "DIR", global = true, help_heading = CONNECTIONS, conflicts_with_all = ["cacert", "cert", "key"])]
     certificates: Option<PathBuf>,
     /// File of the secret shared by a rack's controller, agents and operators; `switch` creates the file if missing. Default for a rack's controller
     /// and `ctl`: `p4rack/secret` in $XDG_STATE_HOME or ~/.local/state. A switch or agent with this option serves only clients that send the secret
-    #[arg(long, value_name = "FILE", global = true)]
+    #[arg(long, value_name = "FILE", global = true, help_heading = CONNECTIONS)]
     secret: Option<PathBuf>,
 }
 

@@ -5,8 +5,8 @@
 //! delay = "50us"            # delay of a message, one way; default 100us
 //! loss = "1%"               # share of lost messages; default 0
 //! merge = "1s"              # interval at which copies of merged registers become one value; default 1s
-//! duplicate = "1%"          # share of the messages of the merge that come twice; default 0
-//! jitter = "1ms"            # most that one of these takes longer, so that they come in any order; default 0
+//! duplicate = "1%"          # share of the messages of the merge that arrive twice; default 0
+//! jitter = "1ms"            # maximum additional random delay of such a message, so that their order changes; default 0
 //!
 //! [[replace]]
 //! at = "20ms"               # start of the replacement: frames are held until no packet is inside and each device runs its new part

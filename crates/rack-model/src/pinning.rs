@@ -7,13 +7,13 @@
 //! affinity = "medium"           # "high": all flows at the switch; "low": all at helpers; "medium": resident flows at the switch
 //! devices = ["nic1", "nic2"]    # the helpers
 //! flows = 1024                  # entries of the flow manager, with "medium"
-//! flow_key = ["hdr.ipv4.src"]   # what names a flow; default: the union key that `p4rack analyze` shows
-//! shard_key = ["hdr.ipv4.src"]  # what divides flows among helpers; a pair ["a", "b"] changes places in the other direction
-//! shards = 6                    # default: enough that the survivors of one failure take equal shares
+//! flow_key = ["hdr.ipv4.src"]   # fields that identify a flow; default: the union key that `p4rack analyze` shows
+//! shard_key = ["hdr.ipv4.src"]  # fields that select the helper; a pair ["a", "b"] is swapped in packets of the other direction
+//! shards = 6                    # default: N (N - 1) for N helpers, so that the others share the flows of a failed helper equally
 //!
-//! promote = "auto"              # popular flows come to the switch; default: only those of `[[move]]`
-//! window = "100ms"              # how often their packets are compared; default 100ms
-//! idle = "2s"                   # a flow at the switch without a packet for so long makes room; default 2s
+//! promote = "auto"              # popular flows move to the switch; default: only those of `[[move]]`
+//! window = "100ms"              # interval at which packets of flows are compared; default 100ms
+//! idle = "2s"                   # a flow at the switch without a packet for this time moves back; default 2s
 //!
 //! [app.objects.connections]     # a table of the program, by its name or its whole control-plane name
 //! entries = 65536               # its size, instead of the program's

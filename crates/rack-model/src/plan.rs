@@ -2,11 +2,11 @@
 //!
 //! ```toml
 //! [plan]
-//! rules = ["costs.rules"]               # what runs where at what price, as text or as a table (.csv)
-//! objectives = ["Power", "Latency"]     # the first first; default: Latency, what rules charge, devices
-//! rate = "2Gbit/s"                      # how much comes in; default: loads are not looked at
+//! rules = ["costs.rules"]               # functions of device classes and their costs, as text or as a table (.csv)
+//! objectives = ["Power", "Latency"]     # most important first; default: Latency, the charges in rules, devices
+//! rate = "2Gbit/s"                      # rate of the incoming traffic; default: loads are not checked
 //! size = 1000                           # bytes of a packet; default 1500
-//! tiers = "tightest"                    # of several rules that cover a state; or "any"
+//! tiers = "tightest"                    # which of several rules that cover a state are used; or "any"
 //! ```
 
 use crate::Spanned;

@@ -4,7 +4,7 @@ mod state;
 
 use crate::ExitCode;
 use crate::output::{self, Format};
-use crate::tls::ClientArgs;
+use crate::tls::{CONNECTIONS, ClientArgs};
 use agent::{Operator, OperatorError, PortSpec};
 use base_diag::SourceMap;
 use p4rack::run::spec::{HexPacket, hex_packet};
@@ -29,16 +29,16 @@ use std::time::Duration;
   p4rack ctl replace other.toml --addr 127.0.0.1:9559")]
 pub struct Args {
     /// Address of the switch, of the rack's controller or of an agent
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9559", global = true)]
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9559", global = true, help_heading = CONNECTIONS)]
     addr: String,
     /// Output format
-    #[arg(long, value_enum, default_value = "text", global = true)]
+    #[arg(long, value_enum, default_value = "text", global = true, display_order = 900)]
     format: Format,
     /// Same as `--format json`
     #[arg(long, global = true, hide = true)]
     json: bool,
     /// Connect to other machines without TLS and send the secret in plaintext; anyone who can read the traffic learns the secret
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = CONNECTIONS)]
     insecure: bool,
     #[command(flatten)]
     tls: ClientArgs,

@@ -29,7 +29,7 @@ pub struct Args {
     /// Format of the table entries
     #[arg(long = "for", value_enum, value_name = "SWITCH", default_value = "bmv2")]
     target: Target,
-    /// Also print the cost of the runtime code on each device: tables, bits of entries, registers and headers, branches, ports
+    /// Also print the cost of the code that p4rack adds on each device: tables, bits of entries, registers and headers, branches, ports
     #[arg(long)]
     overhead: bool,
     /// Print the result of this step of the split and write no files; may be repeated

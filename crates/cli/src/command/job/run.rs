@@ -225,8 +225,8 @@ fn show(format: output::Format, results: &[(String, PathBuf, &Finished)], took: 
                 let (reached, permille) = shares(one);
                 let best = 1000 * one.sent.saturating_sub(one.rows.len() as u64) / one.sent.max(1);
                 output::print(&format!(
-                    "{name}: {} keys in {}\n  {} pairs sent, {reached} reached the reducer: {}.{} % saved, at best {}.{} % with one pair a key\n  \
-                     {} found their slots taken or were too large for one, {} were read from slots; {} attempts thrown away, {} restarts of switches\n",
+                    "{name}: {} keys in {}\n  {} pairs sent, {reached} reached the reducer: {}.{} % saved, at best {}.{} % with one pair per key\n  \
+                     {} got no slot, because it was taken or too small, {} were read from slots; {} attempts discarded, {} restarts of switches\n",
                     one.rows.len(),
                     path.display(),
                     one.sent,
@@ -243,7 +243,7 @@ fn show(format: output::Format, results: &[(String, PathBuf, &Finished)], took: 
                 let change = 100.0 * (to as f64 / one.plain.max(1) as f64 - 1.0);
                 let (percent, than) = (change.abs(), if change > 0.0 { "more than" } else { "fewer than" });
                 output::print(&format!(
-                    "  {to} bytes to the reducer, {percent:.1} % {than} the {} of all pairs in full packets; {from} from it\n",
+                    "  {to} bytes to the reducer, {percent:.1} % {than} the {} bytes of all pairs in full packets; {from} bytes from the reducer\n",
                     one.plain
                 ));
                 if let Some(rounds) = one.better_rounds {

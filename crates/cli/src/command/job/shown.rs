@@ -106,7 +106,7 @@ pub fn plan(loaded: &Loaded) -> String {
                 what.push(format!("the pairs of {}", mappers.join(", ")));
             }
             if is_parent {
-                what.push("what the other switches have left".to_string());
+                what.push("the pairs that the other switches have not reduced".to_string());
             }
             let _ = writeln!(text, "  {} reduces {}", topology.switches[folding.switch], what.join(", and "));
         }

@@ -89,7 +89,7 @@ pub struct Args {
     /// Choose up to N spares for each device of a plan, and print the cost of the plan after a spare has taken over; default: `spares` of RACK.toml, else 0
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=31), conflicts_with = "config")]
     spares: Option<u32>,
-    /// Explain what prevents a region from running on a device, and what would allow it
+    /// Explain what prevents a region from running on a device, and what would allow it; if nothing does, print the plans in which it runs there
     #[arg(long, value_name = "REGION=DEVICE")]
     why_not: Option<String>,
     /// Also write the plans as a self-contained HTML page: the Pareto front on parallel axes and each plan on its devices
