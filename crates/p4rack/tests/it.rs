@@ -32,6 +32,7 @@ mod one_seed;
 mod packet_tests;
 mod paths;
 mod pinned;
+mod pinning_mistakes;
 mod popular;
 mod pushed;
 mod qos;
